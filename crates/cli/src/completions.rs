@@ -11,7 +11,7 @@ use peloton::timepix::{Algorithm, Definition};
 use peloton_io::input::Format;
 use peloton_io::input::timepix::WhenFull;
 use peloton_io::output::JobFiles;
-use peloton_job::reproduce::ENTRIES;
+use peloton_job::reproduce::entries;
 use peloton_job::{Preset, SequenceName, View};
 use std::process::ExitCode;
 
@@ -90,7 +90,7 @@ fn with_choices(command: &str, argument: clap::Arg) -> clap::Arg {
 fn names(command: &str, flag: &str) -> Vec<&'static str> {
     let or_auto = |names: &[&'static str]| [&["auto"], names].concat();
     match (command, flag) {
-        ("reproduce", "name") => ENTRIES.iter().map(|entry| entry.name).chain(["list"]).collect(),
+        ("reproduce", "name") => entries().map(|entry| entry.name.as_str()).chain(["list"]).collect(),
         (_, "sequence") => SequenceName::ALL.map(SequenceName::name).to_vec(),
         (_, "preset") => Preset::ALL.map(Preset::name).to_vec(),
         (_, "isa") => or_auto(&Isa::ALL.map(Isa::name)),

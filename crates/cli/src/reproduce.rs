@@ -6,7 +6,7 @@ use crate::throughput::seconds;
 use clap::Args;
 use peloton::{Error, Result};
 use peloton_io::output::{JobFiles, is_standard_output, write_whole};
-use peloton_job::reproduce::{ENTRIES, Making, Reproduction, check_drawing, list_text, picture};
+use peloton_job::reproduce::{Making, Reproduction, check_drawing, list_text, papers, picture};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -93,15 +93,16 @@ impl Reproduce {
         if self.quick || self.svg.is_some() || !self.input.is_empty() {
             return Err(Error::Config("list makes nothing: leave out --input, --quick and --svg".into()));
         }
-        let all = ENTRIES.iter().map(|entry| {
-            let (making, by) = match entry.making {
-                Making::Run(_) => ("run", None),
-                Making::Device(command) => ("device", Some(command)),
-                Making::Impossible(reason) => ("impossible", Some(reason)),
+        let all = papers().iter().flat_map(|paper| paper.entries.iter().map(move |entry| (paper, entry)));
+        let all = all.map(|(paper, entry)| {
+            let made = match entry.made {
+                Making::Run(_) => "run",
+                Making::Device(_) => "device",
+                Making::Impossible(_) => "impossible",
             };
             json!({
-                "name": entry.name, "paper": entry.paper, "of": entry.of, "what": entry.what, "making": making,
-                "how": by,
+                "name": entry.name, "paper": paper.name, "of": entry.of, "what": entry.what, "making": made,
+                "how": entry.reason(),
             })
         });
         self.report.report(&list_text(), &all.collect::<Vec<_>>())?;

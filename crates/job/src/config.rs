@@ -307,7 +307,7 @@ fn number(text: &str) -> Result<usize> {
 }
 
 /// Replaces the values of `base` by those of `top`, table by table.
-fn override_with(base: &mut toml::Table, top: toml::Table) {
+pub(crate) fn override_with(base: &mut toml::Table, top: toml::Table) {
     for (key, value) in top {
         match (base.get_mut(&key), value) {
             (Some(toml::Value::Table(base)), toml::Value::Table(top)) => override_with(base, top),

@@ -164,15 +164,18 @@ impl Loaded {
     }
 }
 
+/// 1, 2, 4, ... and all threads.
+pub(crate) fn doubling(all: usize) -> Vec<usize> {
+    let doubled = std::iter::successors(Some(1), |n| Some(2 * n)).take_while(|n| *n < all);
+    doubled.chain([all]).collect()
+}
+
 /// The slices that a scan goes over, the smallest first, and the numbers of threads or streams.
 fn scanned(request: &Request) -> (&'static [usize], Vec<usize>) {
     if !request.is_on_cpu() {
         return (&[16, 64, 256, 1024, 4096, 8192], (1..=4).collect());
     }
-    let all = request.config.thread_count();
-    let mut threads: Vec<_> =
-        std::iter::successors(Some(1), |n| Some(2 * n)).take_while(|n| *n < all).collect();
-    threads.push(all);
+    let threads = doubling(request.config.thread_count());
     let slices: &[usize] = if request.config.sequence.system().stream().is_some() {
         &[1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18]
     } else {

@@ -2,7 +2,7 @@
 //! deterministic is asserted: equal hashes on any number of threads, more particles found in five sectors than in one. Times are
 //! printed.
 
-use peloton_job::reproduce::{ENTRIES, Entry, Making};
+use peloton_job::reproduce::{Entry, entries};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -42,17 +42,20 @@ fn column(report: &Value, name: &str) -> Vec<f64> {
 
 #[test]
 fn everything_that_can_be_made_is_made() {
-    let is_run = |entry: &&Entry| matches!(entry.making, Making::Run(_));
-    for Entry { name, is_drawn, .. } in ENTRIES.iter().filter(is_run) {
+    for entry in entries().filter(|entry| entry.is_run()) {
+        let name = &entry.name;
         let (begin, json) = (Instant::now(), file(&format!("{name}.json")));
         let json_path = json.to_str().expect("a path in UTF-8");
         let svg = file(&format!("{name}.svg"));
-        let drawing = if *is_drawn { vec!["--svg", svg.to_str().expect("UTF-8")] } else { Vec::new() };
+        let drawing = if entry.is_drawn() { vec!["--svg", svg.to_str().expect("UTF-8")] } else { Vec::new() };
         let output = output(&[&[name, "--quick", "--json", json_path], &drawing[..]].concat());
         let text = words(&output.stdout);
         assert!(output.status.success(), "{name}: {}", words(&output.stderr));
         println!("{text}{name}: {:.1} s\n", begin.elapsed().as_secs_f64());
-        assert!(text.starts_with(name) && text.contains("paper:  ") && text.contains("--quick"), "{text}");
+        assert!(
+            text.starts_with(name.as_str()) && text.contains("paper:  ") && text.contains("--quick"),
+            "{text}"
+        );
         let report: Value = serde_json::from_slice(&std::fs::read(&json).expect("the file")).expect("JSON");
         assert_eq!(report["name"], *name);
         let tables = report["tables"].as_array().expect("tables");
@@ -84,11 +87,9 @@ fn everything_that_can_be_made_is_made() {
 
 #[test]
 fn what_cannot_be_made_says_why() {
-    for Entry { name, making, .. } in ENTRIES {
-        let reason = match making {
-            Making::Run(_) => continue,
-            Making::Device(words) | Making::Impossible(words) => words,
-        };
+    for entry in entries() {
+        let Some(reason) = entry.reason() else { continue };
+        let name = &entry.name;
         let output = output(&[name]);
         let message = words(&output.stderr);
         assert!(!output.status.success() && output.stdout.is_empty(), "{name}");
@@ -105,8 +106,8 @@ fn the_list_and_the_document_name_everything() {
     let json: Value = serde_json::from_slice(&output(&["list", "--json", "-"]).stdout).expect("JSON");
     let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/papers.md");
     let document = std::fs::read_to_string(document).expect("docs/papers.md");
-    assert_eq!(json.as_array().map(Vec::len), Some(ENTRIES.len()));
-    for Entry { name, .. } in ENTRIES {
+    assert_eq!(json.as_array().map(Vec::len), Some(entries().count()));
+    for Entry { name, .. } in entries() {
         assert!(text.contains(name), "the list lacks {name}");
         assert!(document.contains(&format!("`{name}`")), "docs/papers.md lacks {name}");
     }
@@ -254,9 +255,7 @@ fn what_has_no_drawing_is_refused_before_the_work() {
     let (svg, json) = (file("none.svg"), file("none.json"));
     let paths = [&svg, &json].map(|path| path.to_str().expect("a path in UTF-8"));
     let mut without = 0;
-    for Entry { name, .. } in
-        ENTRIES.iter().filter(|entry| matches!(entry.making, Making::Run(_)) && !entry.is_drawn)
-    {
+    for Entry { name, .. } in entries().filter(|entry| entry.is_run() && !entry.is_drawn()) {
         let begin = Instant::now();
         let output = output(&[name, "--svg", paths[0], "--json", paths[1]]);
         let message = words(&output.stderr);

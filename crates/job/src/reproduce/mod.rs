@@ -1,33 +1,29 @@
-//! The tables and figures of the five papers, made again: [`ENTRIES`] lists all of them, [`reproduce`] makes one.
+//! The tables and figures of the five papers, made again: [`papers`] lists all of them, [`reproduce`] makes one.
 //!
-//! An entry runs the same checks and measurements as the other commands do, on simulated events or given ones, and puts what
-//! comes out beside the paper's numbers in a [`Table`]. Text, JSON and pictures are made of that.
+//! The papers are data: `papers/*.toml` of this crate has their numbers, our configurations, and the columns of each table.
+//! One driver runs the same checks and measurements as the other commands do, on simulated events or given ones, and puts
+//! what comes out beside the paper's numbers in a [`Table`]. Text, JSON and pictures are made of that.
 
-mod agreement;
-mod compass;
-mod entry;
-mod figures;
+mod build;
+mod driver;
+mod facts;
+mod job;
 mod layouts;
-mod list;
-mod machines;
-mod matriplex;
+mod paper;
 mod picture;
-mod pixel_clusters;
 mod pixels;
+mod quantity;
 mod report;
-mod scifi;
-mod scifi_memory;
-mod splitting;
 mod table;
-mod triplet;
 
-pub use entry::{Entry, Job, Making, Paper, Reproduction};
-pub use list::{ENTRIES, list_text};
+pub use job::Reproduction;
+pub use paper::{Entry, Making, Paper, Run, entries, list_text, papers};
 pub use picture::picture;
 pub use report::{Asked, Report};
 pub use table::{Cell, Column, Origin, Plot, Table};
 
-use crate::Host;
+use crate::{Config, Host};
+use job::Job;
 use peloton::{Error, Result};
 
 /// Refuses to draw what has no drawing, which is better known before the work than after it.
@@ -35,11 +31,9 @@ use peloton::{Error, Result};
 /// # Errors
 /// [`Error::Config`] that names what has a drawing.
 pub fn check_drawing(name: &str) -> Result<()> {
-    if ENTRIES
-        .iter()
-        .any(|entry| entry.name == name && !entry.is_drawn && matches!(entry.making, Making::Run(_)))
-    {
-        let drawn: Vec<_> = ENTRIES.iter().filter(|entry| entry.is_drawn).map(|entry| entry.name).collect();
+    if entries().any(|entry| entry.name == name && entry.is_run() && !entry.is_drawn()) {
+        let drawn: Vec<_> =
+            entries().filter(|entry| entry.is_drawn()).map(|entry| entry.name.as_str()).collect();
         let message = format!("--svg: {name} is a table without a drawing; drawn are {}", drawn.join(", "));
         return Err(Error::Config(message));
     }
@@ -52,27 +46,80 @@ pub fn check_drawing(name: &str) -> Result<()> {
 /// [`Error::Config`] for an unknown name, [`Error::Unsupported`] for what cannot be made here, which say what can; and those
 /// of the job.
 pub fn reproduce(name: &str, options: &Reproduction, host: Host<'_>) -> Result<Report> {
-    let entry = ENTRIES.iter().find(|entry| entry.name == name).ok_or_else(|| {
-        let runs = ENTRIES.iter().filter(|entry| matches!(entry.making, Making::Run(_)));
-        let names: Vec<_> = runs.map(|entry| entry.name).collect();
+    let all = papers().iter().flat_map(|paper| paper.entries.iter().map(move |entry| (paper, entry)));
+    let (paper, entry) = all.into_iter().find(|(_, entry)| entry.name == name).ok_or_else(|| {
+        let names: Vec<_> =
+            entries().filter(|entry| entry.is_run()).map(|entry| entry.name.as_str()).collect();
         Error::Config(format!(
             "unknown table or figure `{name}`: choose one of {}; `peloton reproduce list` names all and says what each shows",
             names.join(", ")
         ))
     })?;
-    let no = |words: String| Err(Error::Unsupported(format!("{name}: {words}")));
-    let report = match entry.making {
-        Making::Run(run) => run(&Job { options, host })?,
-        Making::Device(command) => {
-            return no(format!("it needs a GPU, and another command makes it: {command}"));
-        }
-        Making::Impossible(reason) => return no(format!("cannot be made here: {reason}")),
+    let reason = entry.reason().unwrap_or_default();
+    let no = |words: &str| Err(Error::Unsupported(format!("{name}: {words}{reason}")));
+    let report = match &entry.made {
+        Making::Run(run) => run.make(&Job { options, host })?,
+        Making::Device(_) => return no("it needs a GPU, and another command makes it: "),
+        Making::Impossible(_) => return no("cannot be made here: "),
     };
     Ok(Report {
-        name: entry.name,
-        of: format!("{}, {}", entry.paper.title(), entry.of),
-        what: entry.what,
+        name: &entry.name,
+        of: format!("{}, {}", paper.title, entry.of),
+        what: &entry.what,
         quick: options.quick,
         ..report
     })
+}
+
+impl Run {
+    /// Measures all parts, and builds the tables and checks from them.
+    fn make(&'static self, job: &Job<'_>) -> Result<Report> {
+        let mut report = Report { paper_machine: &self.paper_machine, ..Report::default() };
+        let mut parts = Vec::new();
+        for (number, part) in self.parts.iter().enumerate() {
+            let made = driver::make(part, job)?;
+            if number == 0 {
+                report.machine = job::machine(&made.config.unwrap_or_else(Config::default))?;
+                report.input = made.inputs;
+            }
+            report.hashes.extend(made.hashes);
+            parts.push(made.facts);
+        }
+        if !self.machine.is_empty() {
+            report.machine = format!("{}, {}", report.machine, self.machine);
+        }
+        let mut is_few = false;
+        if let Some(enough) = &self.enough {
+            is_few = quantity::find(&parts[0][0], &enough.value)?.as_u64() < Some(enough.least);
+        }
+        let facts = build::Facts { parts: &parts, is_few, is_simulated: job.is_simulated() };
+        for table in &self.tables {
+            report.tables.extend(build::tables(table, &facts)?);
+        }
+        for check in self.checks.iter().filter(|_| !is_few) {
+            report.asked.extend(check.ask(&parts, job.options.quick)?);
+        }
+        let few = self.enough.iter().flat_map(|enough| &enough.note).filter(|_| is_few);
+        report.notes = few.chain(&self.notes).map(|note| paper::text(note).to_string()).collect();
+        Ok(report)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Cancel, Silent};
+
+    #[test]
+    fn every_configuration_of_the_papers_is_one() {
+        let (options, cancel) = (Reproduction::default(), Cancel::default());
+        let job = Job { options: &options, host: Host { progress: &Silent, cancel: &cancel } };
+        for entry in entries() {
+            let Making::Run(run) = &entry.made else { continue };
+            for part in &run.parts {
+                let variants = driver::variants(part, &job).unwrap_or_else(|e| panic!("{}: {e}", entry.name));
+                assert!(variants.iter().all(|one| one.config.validate().is_ok()), "{}", entry.name);
+            }
+        }
+    }
 }

@@ -83,13 +83,13 @@ fn chart(table: &Table, plot: &Plot, lines: &[Line]) -> (String, [f64; 2]) {
     let all = || lines.iter().flat_map(|line| &line.points);
     let min = |at: usize| all().map(|point| point[at]).fold(f64::INFINITY, f64::min);
     let max = |at: usize| all().map(|point| point[at]).fold(f64::NEG_INFINITY, f64::max);
-    let label = |column: &Column| match column.unit {
+    let label = |column: &Column| match column.unit.as_str() {
         "" => column.name.clone(),
         unit => format!("{}, {unit}", column.name),
     };
     let (x, y) = (&table.columns[plot.x], &table.columns[plot.y[0]]);
     // Several columns have their names in the legend, and the unit in common.
-    let of_y = if plot.y.len() > 1 && !y.unit.is_empty() { y.unit.to_string() } else { label(y) };
+    let of_y = if plot.y.len() > 1 && !y.unit.is_empty() { y.unit.clone() } else { label(y) };
     // Shares near to 100 % are told apart only where the axis does not begin at 0.
     let bottom = if min(1) > 0.5 * max(1) { min(1) - 0.1 * (max(1) - min(1)) } else { 0.0 };
     let up = Axis::linear(bottom, max(1) + 0.05 * (max(1) - bottom), &of_y);

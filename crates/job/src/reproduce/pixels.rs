@@ -1,141 +1,216 @@
-//! Pixel clusters: figures 3 and 4.
+//! Which cluster every hit of a sample is in, for the two tables of the pixel paper that need it: how well clusters by two
+//! configurations agree, and how many clusters are split when the hits are shared out among workers.
 
-use super::entry::{Job, SEED, usable};
-use super::report::Report;
-use super::table::Origin::{Here, Paper, Setting};
-use super::table::{Cell, Table};
-use crate::{CheckOptions, Config, Preset, Request, SequenceName, check};
+use super::job::{Facts, Job, Variant};
+use crate::Request;
+use crate::run::reconstruct;
+use crate::system::open;
+use peloton::event::{NS_PER_TICK, PixelClusters, append};
 use peloton::{Error, Result};
-use peloton_sim::timepix::PixelPreset;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
 
-/// The samples: those of the simulation, or the inputs that were given, each by itself.
-pub(super) fn samples(job: &Job<'_>, hits: u64) -> Vec<(String, Option<PixelPreset>)> {
-    if !job.is_simulated() {
-        return job.options.inputs.iter().map(|input| (input.clone(), None)).collect();
-    }
-    let sample = |(name, preset): (&str, PixelPreset)| {
-        (format!("sim:timepix,preset={name},hits={hits},seed={SEED}"), Some(preset))
+/// Compares the clusters of pairs of configurations. Facts of a pair: labels of the configurations as `first` and `second`,
+/// `clusters` of both, clusters that are `identical`, `intersection` over union of the two sets, mean `overlap` in hits.
+///
+/// # Errors
+/// Those of the jobs.
+pub fn agreement(
+    pairs: &[[usize; 2]],
+    request: &Request,
+    variants: &[Variant],
+    job: &Job<'_>,
+) -> Result<Facts> {
+    let find =
+        |variant: &Variant| Labels::find(job, &Request { config: variant.config.clone(), ..request.clone() });
+    let found = variants.iter().map(find).collect::<Result<Vec<_>>>()?;
+    let pair = |&[one, two]: &[usize; 2]| {
+        let overlap = found[one].overlap(&found[two])?;
+        let [first, second] = [one, two].map(|side| variants[side].label.clone());
+        Ok(json!({
+            "first": first, "second": second, "clusters": overlap.clusters, "identical": overlap.identical,
+            "intersection": overlap.of_sets(), "overlap": overlap.mean,
+        }))
     };
-    PixelPreset::NAMES.map(sample).to_vec()
+    let facts = pairs.iter().map(pair).collect::<Result<Vec<_>>>()?;
+    Ok((facts, found.into_iter().map(|labels| labels.hash).collect()))
 }
 
-/// A request for one sample.
-pub(super) fn request(job: &Job<'_>, sample: &str) -> Request {
-    let request = job.timed(SequenceName::Timepix, Preset::Best, sample);
-    Request { inputs: vec![sample.into()], ..request }
-}
-
-/// The name of a sample in a table.
-pub(super) fn name(sample: &str, preset: Option<PixelPreset>) -> Cell {
-    preset.map_or(sample, |preset| preset.name()).into()
-}
-
-/// Figure 3a: cluster sizes, and whether all algorithms find the same clusters.
+/// Counts the clusters that borders split. Facts: the number of `clusters`; shares of them: `windows/NS/border`,
+/// `windows/NS/split`, `blocks/HITS/split`, `regions/NUMBER/split`.
 ///
 /// # Errors
-/// Those of the checks, and when algorithms disagree.
-pub fn figure_3(job: &Job<'_>) -> Result<Report> {
-    let samples = samples(job, job.size(200_000, 20_000));
-    let mut table = Table::new("Cluster sizes, pixels")
-        .columns(Setting, &[("sample", "")])
-        .columns(
-            Here,
-            &[("clusters", ""), ("mean size", ""), ("deviation", ""), ("algorithms that agree", "")],
-        )
-        .columns(Paper, &[("mean size", ""), ("deviation", "")]);
-    let mut hashes = Vec::new();
-    for (sample, preset) in &samples {
-        let name = name(sample, *preset);
-        job.stage(&name.text());
-        let request = request(job, sample);
-        let checked = job.complete(check(&request, &CheckOptions::default(), job.host))?;
-        usable(&request, &checked)?;
-        if !checked.is_right {
-            return Err(Error::Internal(format!(
-                "{sample}: the algorithms find different clusters; `peloton check --sequence timepix {sample}` says which"
-            )));
-        }
-        hashes.push(checked.json.get("output_hash").and_then(Value::as_str).unwrap_or_default().into());
-        let row = checked.json.get("definitions").and_then(|all| all.get(0)).cloned().unwrap_or_default();
-        let number = |key: &str| row[key].as_f64().map_or(Cell::Nothing, |value| Cell::Number(value, 2));
-        table.row(vec![
-            name,
-            Cell::Count(row["clusters"].as_u64().unwrap_or(0)),
-            number("mean_size"),
-            number("size_deviation"),
-            Cell::Count(row["agree"].as_array().map_or(0, Vec::len) as u64),
-            preset.map_or(Cell::Nothing, |preset| Cell::Number(preset.mean(), 2)),
-            preset.map_or(Cell::Nothing, |preset| Cell::Number(preset.deviation(), 2)),
-        ]);
-    }
-    let note = "Simulated samples have the paper's mean and deviation of the cluster size; finding the same again shows that \
-                clusters are found whole. A sample of large clusters has few of them, so its mean and deviation scatter more";
-    Ok(Report {
-        input: samples.into_iter().map(|(sample, _)| sample).collect(),
-        machine: job.machine(&Config::default())?,
-        paper_machine: "measured at CERN's SPS and with an Am-241 source",
-        hashes,
-        tables: vec![table],
-        notes: vec![note.into()],
-        ..Report::default()
-    })
+/// Those of the job.
+pub fn splitting(
+    windows: &[f64],
+    blocks: &[usize],
+    regions: &[usize],
+    request: &Request,
+    job: &Job<'_>,
+) -> Result<Facts> {
+    let found = Labels::find(job, request)?;
+    let count = found.clusters.len();
+    let share = |part: u64| part as f64 / count as f64;
+    let by = |name: String, split: u64| (name, json!({ "split": share(split) }));
+    let windows = windows.iter().map(|&window| {
+        let [border, split] = found.by_window(window, request.config.timepix.find.delta);
+        (window.to_string(), json!({ "border": share(border), "split": share(split) }))
+    });
+    let blocks = blocks.iter().map(|&block| by(block.to_string(), found.by_block(block)));
+    let regions = regions.iter().map(|&number| by(number.to_string(), found.by_region(number)));
+    let facts = json!({
+        "clusters": count, "windows": windows.collect::<Map<String, Value>>(),
+        "blocks": blocks.collect::<Map<String, Value>>(), "regions": regions.collect::<Map<String, Value>>(),
+    });
+    Ok((vec![facts], vec![found.hash]))
 }
 
-/// Figure 4: throughput against threads, for all samples.
-///
-/// # Errors
-/// Those of the measurements.
-pub fn figure_4(job: &Job<'_>) -> Result<Report> {
-    let samples = samples(job, job.size(1_000_000, 20_000));
-    let all = job.options.threads.unwrap_or_else(|| Config::default().thread_count()).max(1);
-    let table = Table::new("Throughput against threads and cluster size")
-        .columns(Setting, &[("sample", ""), ("mean size", "pixels"), ("clustering threads", "")])
-        .columns(Here, &[("throughput", "Mhit/s"), ("over 1 clustering thread", "")]);
-    let mut table = table.drawn(1, &[3], Some(2), true);
-    let mut hashes = Vec::new();
-    for (sample, preset) in &samples {
-        let name = name(sample, *preset);
-        job.stage(&name.text());
-        let request = request(job, sample);
-        let threads = |count| Config { threads: Some(count), ..request.config.clone() };
-        let configs: Vec<Config> = (1..=all.min(16)).map(threads).collect();
-        let measured = job.throughput(&request, &configs)?;
-        let first = measured[0].hits_per_second_best;
-        for (one, threads) in measured.iter().zip(1u64..) {
-            let summary = &one.summary;
-            if summary.hashes != measured[0].summary.hashes {
-                let message = format!("{sample}: results on {threads} threads differ from those on one");
-                return Err(Error::Internal(message));
-            }
-            let size = summary.hits as f64 / summary.events.max(1) as f64;
-            table.row(vec![
-                name.clone(),
-                Cell::Number(size, 2),
-                Cell::Count(threads),
-                Cell::Number(one.hits_per_second_best / 1e6, 2),
-                Cell::ratio(one.hits_per_second_best, first, 2),
-            ]);
-        }
-        hashes.push(format!("{:016x}", measured[0].summary.hashes.output));
+/// The clusters of a sample.
+struct Labels {
+    clusters: PixelClusters,
+    /// Columns and rows of the sensor.
+    sides: [usize; 2],
+    /// Number of the cluster of each hit, hits in the order of time, x, y.
+    labels: Vec<u32>,
+    hash: String,
+}
+
+impl Labels {
+    fn find(job: &Job<'_>, request: &Request) -> Result<Self> {
+        job.complete(Self::run(job, request))
     }
-    let notes = [
-        "From hits in memory to clusters with features: sort, search and features, and calibration where the hits have \
-         one",
-        "Clustering threads: those that sort windows in time and find their clusters. The first of them also cuts the hits \
-         into windows and merges clusters at their borders, and it is the only one in the rows of 1; the last column is \
-         over that row of the same sample. Hits are in memory, so no thread reads them, unlike in `peloton run`, where \
-         further threads read and write. The paper's data lane is three threads",
-        "The paper's figure has no numbers in its text. Its author's program, run by us on one Zen 4 core, clusters 1.1 to \
-         1.5 Mhit/s with one lane",
-    ];
-    Ok(Report {
-        input: samples.into_iter().map(|(sample, _)| sample).collect(),
-        machine: job.machine(&Config::default())?,
-        paper_machine: "several CPUs; 4 million hits, repeated 25 times",
-        hashes,
-        tables: vec![table],
-        notes: notes.map(String::from).to_vec(),
-        ..Report::default()
-    })
+
+    fn run(job: &Job<'_>, request: &Request) -> Result<Self> {
+        let mut opened = open(request, false, job.host)?;
+        let sides = opened.detector.sensor().unwrap_or_default();
+        let runs = opened.detector.executor(request, &request.config)?;
+        let mut clusters = PixelClusters::default();
+        let summary = reconstruct(request, &mut opened, runs, job.host, &mut |chunk| {
+            chunk.result.slices().try_for_each(|piece| append(&mut clusters, &**piece))
+        })?;
+        if let Some(failure) = summary.failure {
+            return Err(Error::format(request.inputs.join(", "), failure));
+        }
+        if clusters.is_empty() {
+            return Err(Error::format(request.inputs.join(", "), "there is no hit in it"));
+        }
+        let of_cluster = |cluster: usize| clusters.of_cluster(cluster).map(move |hit| (hit, cluster as u32));
+        let mut hits: Vec<(usize, u32)> = (0..clusters.len()).flat_map(of_cluster).collect();
+        let columns = &clusters.hits;
+        hits.sort_by_key(|&(hit, _)| (columns.time[hit], columns.x[hit], columns.y[hit]));
+        let labels = hits.into_iter().map(|(_, label)| label).collect();
+        Ok(Self { clusters, sides, labels, hash: format!("{:016x}", summary.hashes.output) })
+    }
+
+    /// Hits of each cluster.
+    fn sizes(&self) -> impl Fn(u32) -> u64 {
+        let starts = self.clusters.hit_start.to_vec();
+        move |cluster| u64::from(starts[cluster as usize + 1] - starts[cluster as usize])
+    }
+
+    /// How well two ways to find clusters agree on the same hits.
+    fn overlap(&self, other: &Self) -> Result<Overlap> {
+        if self.labels.len() != other.labels.len() {
+            let message = "two ways to find clusters gave different numbers of hits".into();
+            return Err(Error::Internal(message));
+        }
+        let mut common = HashMap::<(u32, u32), u64>::new();
+        for (&one, &two) in self.labels.iter().zip(&other.labels) {
+            *common.entry((one, two)).or_default() += 1;
+        }
+        let (size, other_size) = (self.sizes(), other.sizes());
+        let mut best = vec![0.0f64; self.clusters.len()];
+        let mut identical = 0;
+        for (&(one, two), &hits) in &common {
+            let either = size(one) + other_size(two) - hits;
+            identical += u64::from(hits == either);
+            let best = &mut best[one as usize];
+            *best = best.max(hits as f64 / either as f64);
+        }
+        let clusters = [self.clusters.len() as u64, other.clusters.len() as u64];
+        Ok(Overlap { clusters, identical, mean: best.iter().sum::<f64>() / best.len() as f64 })
+    }
+
+    /// Clusters that may go on behind the border of a window in time of so many ns, and those that do.
+    fn by_window(&self, window: f64, delta: u32) -> [u64; 2] {
+        let features = &self.clusters.features;
+        let origin = features.time.iter().min().copied().unwrap_or(0);
+        let ticks = ((window / NS_PER_TICK).round() as i64).max(1);
+        let mut counts = [0; 2];
+        for (&time, &duration) in features.time.iter().zip(features.duration.iter()) {
+            let number = |later: u32| (time - origin + i64::from(later)) / ticks;
+            counts[0] += u64::from(number(duration.saturating_add(delta)) != number(0));
+            counts[1] += u64::from(number(duration) != number(0));
+        }
+        counts
+    }
+
+    /// Clusters whose hits are in different blocks of so many hits, in order of time.
+    fn by_block(&self, block: usize) -> u64 {
+        let mut first = vec![None; self.clusters.len()];
+        let mut is_split = vec![false; self.clusters.len()];
+        for (number, &label) in self.labels.iter().enumerate() {
+            let cluster = label as usize;
+            is_split[cluster] |= *first[cluster].get_or_insert(number / block) != number / block;
+        }
+        is_split.into_iter().filter(|split| *split).count() as u64
+    }
+
+    /// Clusters with pixels in different ones of so many times so many regions of the sensor.
+    fn by_region(&self, regions: usize) -> u64 {
+        let [left, below, right, above] = &self.clusters.features.bounds;
+        let region = |at: u16, side: usize| usize::from(at) * regions / side.max(1);
+        let is_split = |cluster: &usize| {
+            region(left[*cluster], self.sides[0]) != region(right[*cluster], self.sides[0])
+                || region(below[*cluster], self.sides[1]) != region(above[*cluster], self.sides[1])
+        };
+        (0..self.clusters.len()).filter(is_split).count() as u64
+    }
+}
+
+/// How well two lists of clusters agree.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Overlap {
+    /// How many clusters each has.
+    clusters: [u64; 2],
+    /// Clusters that both have with exactly the same hits.
+    identical: u64,
+    /// Intersection over union, in hits, of each cluster of the first with the one of the second that fits best: the mean.
+    mean: f64,
+}
+
+impl Overlap {
+    /// Intersection over union of the two sets of clusters.
+    fn of_sets(&self) -> f64 {
+        self.identical as f64 / (self.clusters[0] + self.clusters[1] - self.identical) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(sizes: &[u32], labels: &[u32]) -> Labels {
+        let mut clusters = PixelClusters::default();
+        let mut end = 0;
+        for size in sizes {
+            end += size;
+            clusters.hit_start.push(end);
+        }
+        Labels { clusters, sides: [256, 256], labels: labels.to_vec(), hash: String::new() }
+    }
+
+    #[test]
+    fn overlaps_are_those_of_sets_of_hits() {
+        let one = labels(&[3, 2, 1], &[0, 0, 0, 1, 1, 2]);
+        let two = labels(&[4, 1, 1], &[0, 0, 0, 0, 1, 2]);
+        let overlap = one.overlap(&two).unwrap();
+        assert_eq!((overlap.clusters, overlap.identical), ([3, 3], 1));
+        assert!((overlap.of_sets() - 0.2).abs() < 1e-12);
+        // 3 of 4, 1 of 2, 1 of 1.
+        assert!((overlap.mean - 0.75).abs() < 1e-12);
+        let same = one.overlap(&one).unwrap();
+        assert_eq!((same.of_sets(), same.mean), (1.0, 1.0));
+        assert!(one.overlap(&labels(&[1], &[0])).is_err());
+    }
 }

@@ -16,13 +16,6 @@ pub struct Asked {
     pub holds: bool,
 }
 
-impl Asked {
-    /// Something that is asked, with what was found.
-    pub fn new(limit: Origin, what: &str, found: String, holds: bool) -> Self {
-        Self { limit, what: what.into(), found, holds }
-    }
-}
-
 /// A table or figure of a paper as it came out here.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {

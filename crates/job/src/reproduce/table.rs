@@ -1,10 +1,11 @@
 //! [`Table`]: what text, JSON and pictures of a reproduction are made of.
 
 use crate::text;
-use serde::{Serialize, Serializer};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Where the values of a column come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
     /// What was set.
@@ -23,15 +24,16 @@ pub struct Column {
     /// Its name; those of the paper have the same name as ours.
     pub name: String,
     /// The unit; empty for none.
-    pub unit: &'static str,
+    pub unit: String,
     /// Where its values come from.
     pub origin: Origin,
 }
 
 /// One value of a table.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub enum Cell {
     /// Nothing is known, or nothing can be said.
+    #[default]
     Nothing,
     /// A word.
     Word(String),
@@ -42,11 +44,6 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// A share as per cent; nothing for 0 / 0.
-    pub fn percent(share: Option<f64>) -> Self {
-        share.map_or(Self::Nothing, |share| Self::Number(100.0 * share, 2))
-    }
-
     /// One number over another, with so many digits; nothing unless the other is above 0.
     pub fn ratio(over: f64, under: f64, digits: usize) -> Self {
         if under > 0.0 { Self::Number(over / under, digits) } else { Self::Nothing }
@@ -58,6 +55,23 @@ impl Cell {
             Self::Count(count) => Some(*count as f64),
             Self::Number(value, _) => Some(*value).filter(|value| value.is_finite()),
             Self::Nothing | Self::Word(_) => None,
+        }
+    }
+
+    /// The same with so many digits behind the point, of numbers.
+    pub(super) fn with_digits(self, digits: Option<usize>) -> Self {
+        match (self, digits) {
+            (Self::Number(value, _), Some(digits)) => Self::Number(value, digits),
+            (cell, _) => cell,
+        }
+    }
+
+    /// As names and paths have it.
+    pub(super) fn key(&self) -> String {
+        match self {
+            Self::Count(count) => count.to_string(),
+            Self::Number(value, _) => value.to_string(),
+            Self::Nothing | Self::Word(_) => self.text(),
         }
     }
 
@@ -85,6 +99,19 @@ impl Serialize for Cell {
     }
 }
 
+/// From TOML: an empty text is nothing.
+impl<'de> Deserialize<'de> for Cell {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        match toml::Value::deserialize(from)? {
+            toml::Value::String(word) if word.is_empty() => Ok(Self::Nothing),
+            toml::Value::String(word) => Ok(Self::Word(word)),
+            toml::Value::Integer(count) => u64::try_from(count).map(Self::Count).map_err(D::Error::custom),
+            toml::Value::Float(value) => Ok(Self::Number(value, 2)),
+            _ => Err(D::Error::custom("neither a number nor a text")),
+        }
+    }
+}
+
 impl From<&str> for Cell {
     fn from(word: &str) -> Self {
         Self::Word(word.into())
@@ -92,7 +119,8 @@ impl From<&str> for Cell {
 }
 
 /// How a table is drawn: columns of numbers against another one.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Plot {
     /// The column along x.
     pub x: usize,
@@ -101,6 +129,7 @@ pub struct Plot {
     /// The column that tells lines apart, if one does.
     pub by: Option<usize>,
     /// Whether x has equal steps for equal ratios.
+    #[serde(default)]
     pub is_log: bool,
 }
 
@@ -119,37 +148,13 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table without rows. Columns have a name and a unit.
-    pub fn new(title: &str) -> Self {
-        Self { title: title.into(), columns: Vec::new(), rows: Vec::new(), plot: None }
-    }
-
-    /// Adds columns of one origin; each has a name and a unit.
-    pub fn columns(mut self, origin: Origin, columns: &[(&str, &'static str)]) -> Self {
-        let column = |&(name, unit): &(&str, &'static str)| Column { name: name.into(), unit, origin };
-        self.columns.extend(columns.iter().map(column));
-        self
-    }
-
-    /// Has the table drawn.
-    pub fn drawn(mut self, x: usize, y: &[usize], by: Option<usize>, is_log: bool) -> Self {
-        self.plot = Some(Plot { x, y: y.into(), by, is_log });
-        self
-    }
-
-    /// Adds a row.
-    pub fn row(&mut self, cells: Vec<Cell>) {
-        debug_assert_eq!(cells.len(), self.columns.len(), "{}", self.title);
-        self.rows.push(cells);
-    }
-
     /// The title and aligned columns. Those of the paper say so.
     pub fn text(&self) -> String {
         let head = |column: &Column| {
             let Column { name, unit, origin } = column;
             let of = if *origin == Origin::Paper { "paper: " } else { "" };
-            let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
-            format!("{of}{name}{unit}")
+            let comma = if unit.is_empty() { "" } else { ", " };
+            format!("{of}{name}{comma}{unit}")
         };
         let mut rows: Vec<Vec<String>> = vec![self.columns.iter().map(head).collect()];
         rows.extend(self.rows.iter().map(|row| row.iter().map(Cell::text).collect()));
@@ -162,14 +167,20 @@ mod tests {
     use super::*;
 
     fn table() -> Table {
-        let table = Table::new("Widths")
-            .columns(Origin::Setting, &[("lanes", "")])
-            .columns(Origin::Here, &[("time", "us")])
-            .columns(Origin::Paper, &[("time", "us")]);
-        let mut table = table.drawn(0, &[1, 2], None, true);
-        table.row(vec![Cell::Count(1), Cell::Number(2.25, 1), Cell::Nothing]);
-        table.row(vec![Cell::Count(16), Cell::Number(0.5, 1), Cell::Number(0.75, 2)]);
-        table
+        let column = |name: &str, unit: &str, origin| Column { name: name.into(), unit: unit.into(), origin };
+        Table {
+            title: "Widths".into(),
+            columns: vec![
+                column("lanes", "", Origin::Setting),
+                column("time", "us", Origin::Here),
+                column("time", "us", Origin::Paper),
+            ],
+            rows: vec![
+                vec![Cell::Count(1), Cell::Number(2.25, 1), Cell::Nothing],
+                vec![Cell::Count(16), Cell::Number(0.5, 1), Cell::Number(0.75, 2)],
+            ],
+            plot: None,
+        }
     }
 
     #[test]

@@ -1,0 +1,297 @@
+//! [`Quantity`]: a number or word that is read off the facts of runs; [`Check`]: what is asked of such numbers.
+//!
+//! The facts of a run are one JSON object ([`make`](super::driver::make)). A quantity names values in it by paths, such as
+//! `categories/07_long/efficiency`.
+
+use super::report::Asked;
+use super::table::{Cell, Origin};
+use peloton::{Error, Result};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// A column of a table, or a number that a check needs.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Quantity {
+    /// Name of the column.
+    pub name: String,
+    /// Its unit. Facts are shares, ns and numbers per second, and are converted to this unit.
+    pub unit: String,
+    /// Path of the value; of several, joined by ` + `, it is the sum. `row` is the label of the row.
+    pub value: String,
+    /// What the value is divided by, in the same form; 1 over it where there is no value.
+    pub per: String,
+    /// Factor in place of the one of the unit.
+    pub scale: Option<f64>,
+    /// Digits behind the point; two without it.
+    pub digits: Option<usize>,
+    /// Number of the run, among those of the row.
+    pub run: usize,
+    /// Number of the run that `per` is read off; the same one without it.
+    pub per_run: Option<usize>,
+    /// Number of the part, for checks.
+    pub part: usize,
+    /// What is made of several runs.
+    pub fold: Option<Fold>,
+    /// What the column is divided by.
+    pub over: Option<Over>,
+    /// Whether there is one column for each category of particles, for which `{category}` stands.
+    pub each_category: bool,
+}
+
+/// What is made of the values of several runs.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fold {
+    /// The least value of the first so many.
+    Least(usize),
+    /// The largest difference within so many in a row.
+    Spread(usize),
+    /// The number of values that differ.
+    Distinct,
+}
+
+/// What a column is divided by.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Over {
+    /// Its least value.
+    Least,
+    /// Its first value among the rows with the same first cell.
+    First,
+}
+
+/// A row: its label, and what stands for `{row}` in paths.
+#[derive(Debug, Clone, Default)]
+pub struct Row {
+    pub label: Cell,
+    pub key: String,
+}
+
+/// What a run has at a path.
+///
+/// # Errors
+/// [`Error::Internal`] when there is no such path.
+pub fn find<'a>(facts: &'a Value, path: &str) -> Result<&'a Value> {
+    let missing = || Error::Internal(format!("papers/*.toml: nothing was measured at `{path}`"));
+    // Not every algorithm times its parts apart.
+    let part = path.starts_with("parts/").then_some(&Value::Null);
+    facts.pointer(&format!("/{path}")).or(part).ok_or_else(missing)
+}
+
+fn facts<'a>(runs: &[&'a Value], number: usize) -> Result<&'a Value> {
+    let missing = || Error::Internal(format!("papers/*.toml: there is no run {number}"));
+    runs.get(number).copied().ok_or_else(missing)
+}
+
+impl Quantity {
+    fn factor(&self) -> f64 {
+        self.scale.unwrap_or(match self.unit.as_str() {
+            "%" => 100.0,
+            "us" | "kHz" => 1e-3,
+            "ms" | "Mhit/s" => 1e-6,
+            _ => 1.0,
+        })
+    }
+
+    /// The cell of a row that takes its numbers from these runs.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when a path leads nowhere.
+    pub fn cell(&self, runs: &[&Value], row: &Row) -> Result<Cell> {
+        if self.value == "row" {
+            return Ok(row.label.clone());
+        }
+        let is_plain = self.per.is_empty() && self.fold.is_none() && self.factor() == 1.0;
+        if is_plain && !self.value.contains(" + ") && !self.value.is_empty() {
+            match find(facts(runs, self.run)?, &self.value.replace("{row}", &row.key))? {
+                Value::String(word) => return Ok(word.as_str().into()),
+                Value::Array(items) => return Ok(Cell::Count(items.len() as u64)),
+                value => {
+                    if let Some(count) = value.as_u64() {
+                        return Ok(Cell::Count(count));
+                    }
+                }
+            }
+        }
+        let digits = self.digits.unwrap_or(2);
+        Ok(self.number(runs, row)?.map_or(Cell::Nothing, |number| Cell::Number(number, digits)))
+    }
+
+    /// The number; none where one that it needs is none, or would be divided by 0.
+    fn number(&self, runs: &[&Value], row: &Row) -> Result<Option<f64>> {
+        let Some(fold) = self.fold else {
+            return self.of_runs(facts(runs, self.run)?, facts(runs, self.per_run.unwrap_or(self.run))?, row);
+        };
+        if let Fold::Distinct = fold {
+            let values = runs.iter().map(|run| find(run, &self.value).map(Value::to_string));
+            return Ok(Some(values.collect::<Result<BTreeSet<_>>>()?.len() as f64));
+        }
+        let values =
+            runs.iter().map(|run| self.of_runs(run, run, row)).collect::<Result<Option<Vec<_>>>>()?;
+        let Some(values) = values else { return Ok(None) };
+        let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
+        let largest = |values: &[f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Ok(Some(match fold {
+            Fold::Least(count) => least(&values[..count.min(values.len())]),
+            Fold::Spread(count) => {
+                let spreads: Vec<_> = values.chunks(count).map(|some| largest(some) - least(some)).collect();
+                largest(&spreads)
+            }
+            Fold::Distinct => unreachable!("counted above"),
+        }))
+    }
+
+    fn of_runs(&self, over: &Value, under: &Value, row: &Row) -> Result<Option<f64>> {
+        let sum = |run: &Value, paths: &str| -> Result<Option<f64>> {
+            if paths.is_empty() {
+                return Ok(Some(1.0));
+            }
+            let value = |path: &str| Ok(find(run, &path.replace("{row}", &row.key))?.as_f64());
+            let values = paths.split(" + ").map(value).collect::<Result<Option<Vec<f64>>>>()?;
+            Ok(values.map(|values| values.iter().sum()))
+        };
+        if self.value.is_empty() && self.per.is_empty() {
+            return Ok(None);
+        }
+        let (Some(value), Some(per)) = (sum(over, &self.value)?, sum(under, &self.per)?) else {
+            return Ok(None);
+        };
+        Ok((per > 0.0).then(|| self.factor() * value / per))
+    }
+}
+
+/// Something that is asked of the numbers.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// Who set the limit.
+    limit: Origin,
+    /// What is asked.
+    what: String,
+    /// What must hold, all of it.
+    holds: Vec<Condition>,
+    /// What was found, with the numbers in the places of `{}`.
+    found: String,
+    /// These numbers; those of the conditions without them.
+    #[serde(default)]
+    shows: Vec<Quantity>,
+    /// Whether the short form has too little to ask it.
+    #[serde(default)]
+    full_only: bool,
+}
+
+/// A number, less another one, and its limits.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Condition {
+    of: Quantity,
+    minus: Option<Quantity>,
+    at_least: Option<f64>,
+    at_most: Option<f64>,
+    above: Option<f64>,
+    below: Option<f64>,
+}
+
+impl Condition {
+    fn number(&self, parts: &[Vec<Value>]) -> Result<Option<f64>> {
+        let of = number(&self.of, parts)?;
+        let Some(minus) = &self.minus else { return Ok(of) };
+        Ok(of.zip(number(minus, parts)?).map(|(of, minus)| of - minus))
+    }
+
+    fn holds(&self, number: f64) -> bool {
+        self.at_least.is_none_or(|limit| number >= limit)
+            && self.at_most.is_none_or(|limit| number <= limit)
+            && self.above.is_none_or(|limit| number > limit)
+            && self.below.is_none_or(|limit| number < limit)
+    }
+}
+
+fn runs_of<'a>(quantity: &Quantity, parts: &'a [Vec<Value>]) -> Vec<&'a Value> {
+    parts.get(quantity.part).into_iter().flatten().collect()
+}
+
+fn number(quantity: &Quantity, parts: &[Vec<Value>]) -> Result<Option<f64>> {
+    quantity.number(&runs_of(quantity, parts), &Row::default())
+}
+
+impl Check {
+    /// Asks it of the facts of all parts; nothing where the short form does not.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when a path leads nowhere.
+    pub fn ask(&self, parts: &[Vec<Value>], quick: bool) -> Result<Option<Asked>> {
+        if quick && self.full_only {
+            return Ok(None);
+        }
+        let numbers = self.holds.iter().map(|one| one.number(parts)).collect::<Result<Vec<Option<f64>>>>()?;
+        let holds =
+            self.holds.iter().zip(&numbers).all(|(one, number)| number.is_some_and(|it| one.holds(it)));
+        let mut shown = Vec::new();
+        for (condition, number) in self.holds.iter().zip(numbers).filter(|_| self.shows.is_empty()) {
+            let digits = condition.of.digits.unwrap_or(2);
+            shown.push(number.map_or(Cell::Nothing, |number| Cell::Number(number, digits)));
+        }
+        for quantity in &self.shows {
+            shown.push(quantity.cell(&runs_of(quantity, parts), &Row::default())?);
+        }
+        let fill = |found: String, cell: &Cell| found.replacen("{}", &cell.text(), 1);
+        let found = shown.iter().fold(self.found.clone(), fill);
+        Ok(Some(Asked { limit: self.limit, what: self.what.clone(), found, holds }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn quantity(text: &str) -> Quantity {
+        toml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn facts_become_cells_in_the_unit_of_the_column() {
+        let facts =
+            json!({ "a": { "x": 0.25, "n": 7, "none": null, "list": [1, 2] }, "ns": 1500.0, "0": 0.0 });
+        let row = Row { label: "first".into(), key: "a".into() };
+        for (text, expected) in [
+            ("value = 'row'", Cell::from("first")),
+            ("value = '{row}/x'\nunit = '%'", Cell::Number(25.0, 2)),
+            ("value = '{row}/n'", Cell::Count(7)),
+            ("value = '{row}/list'", Cell::Count(2)),
+            ("value = '{row}/none'", Cell::Nothing),
+            ("value = 'ns + ns'\nunit = 'us'\ndigits = 1", Cell::Number(3.0, 1)),
+            ("per = 'ns'\nscale = 3000", Cell::Number(2.0, 2)),
+            ("value = 'ns'\nper = '0'", Cell::Nothing),
+            ("name = 'empty'", Cell::Nothing),
+        ] {
+            assert_eq!(quantity(text).cell(&[&facts], &row).unwrap(), expected, "{text}");
+        }
+        for wrong in ["value = '{row}/y'", "value = 'ns'\nrun = 1"] {
+            assert!(quantity(wrong).cell(&[&facts], &row).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn checks_compare_runs_and_fold_them() {
+        let runs = [1.0, 1.5, 4.0, 4.25].map(|x| json!({ "x": x, "same": 1 }));
+        let (parts, other) =
+            ([runs.to_vec(), vec![json!({ "x": 0.25 })]], "minus = { value = 'x', part = 1 }");
+        let least = "of = { value = 'x', fold = { least = 2 } }";
+        let spread = "of = { value = 'x', fold = { spread = 2 } }";
+        for (condition, found, holds) in [
+            (format!("of = {{ value = 'x', run = 2 }}, {other}, at_least = 3.75"), "3.75 cm", true),
+            (format!("of = {{ value = 'x', run = 2 }}, {other}, above = 3.75"), "3.75 cm", false),
+            (format!("{least}, at_most = 1"), "1.00 cm", true),
+            (format!("{spread}, below = 0.5"), "0.50 cm", false),
+            ("of = { value = 'same', fold = 'distinct', digits = 0 }, at_most = 1".into(), "1 cm", true),
+        ] {
+            let text = format!("limit = 'here'\nwhat = ''\nfound = '{{}} cm'\nholds = [{{ {condition} }}]");
+            let asked = toml::from_str::<Check>(&text).unwrap().ask(&parts, true).unwrap().unwrap();
+            assert_eq!((asked.found.as_str(), asked.holds), (found, holds), "{condition}");
+        }
+    }
+}
