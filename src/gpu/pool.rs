@@ -2,7 +2,7 @@
 //! so that copies and kernels of different streams run beside each other; results go where their slice belongs, so
 //! who was first cannot be seen.
 
-use super::device::{Device, Kernel, WARP};
+use super::device::{Device, WARP};
 use crate::engine::{Executor, Input, Machine, Sequence, Sliced};
 use crate::event::{Counters, Outcome};
 use crate::simd::with_default_float_mode;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// One stream of a device that reconstructs slices of events, as [`Sequence::run_range`] does on the CPU.
 pub trait DeviceStream<S: Sequence>: Send {
     /// The kernels that it runs.
-    const KERNELS: &'static [Kernel];
+    const KERNELS: &'static [&'static str];
 
     /// Events that it takes at once.
     fn slice_events(&self) -> usize;
@@ -29,7 +29,7 @@ pub trait DeviceStream<S: Sequence>: Send {
         events: S::Input<'_>,
         range: Range<usize>,
         out: &mut Outcome<S::Output>,
-        times: &mut dyn FnMut(Kernel, u64),
+        times: &mut dyn FnMut(&'static str, u64),
     ) -> Result<()>;
 }
 
@@ -46,7 +46,7 @@ impl<S: Sequence, T: DeviceStream<S>> StreamPool<S, T> {
     ///
     /// # Errors
     /// [`Error::Config`] for no streams at all, and those of `open`.
-    pub fn new<D: Device>(device: &D, streams: usize, open: impl FnMut() -> Result<T>) -> Result<Self> {
+    pub fn new(device: &Device, streams: usize, open: impl FnMut() -> Result<T>) -> Result<Self> {
         if streams == 0 {
             return Err(Error::Config("streams must be at least 1".into()));
         }
@@ -96,16 +96,16 @@ impl<S: Sequence, T: DeviceStream<S>> Executor<S::Batch, S::Output> for StreamPo
 
 /// Time of each kernel of a sequence, summed over streams, ns.
 pub(super) struct Times {
-    kernels: &'static [Kernel],
+    kernels: &'static [&'static str],
     ns: Vec<u64>,
 }
 
 impl Times {
-    pub fn new(kernels: &'static [Kernel]) -> Self {
+    pub fn new(kernels: &'static [&'static str]) -> Self {
         Self { kernels, ns: vec![0; kernels.len()] }
     }
 
-    pub fn add(&mut self, kernel: Kernel, ns: u64) {
+    pub fn add(&mut self, kernel: &str, ns: u64) {
         let number = self.kernels.iter().position(|known| *known == kernel);
         self.ns[number.expect("a kernel of this sequence")] += ns;
     }
@@ -116,7 +116,7 @@ impl Times {
 
     /// Times of the kernels that ran since the last call.
     pub fn take(&mut self) -> Vec<(&'static str, u64)> {
-        let times = self.kernels.iter().zip(&mut self.ns).map(|(kernel, ns)| (kernel.0, std::mem::take(ns)));
+        let times = self.kernels.iter().zip(&mut self.ns).map(|(kernel, ns)| (*kernel, std::mem::take(ns)));
         times.filter(|(_, ns)| *ns > 0).collect()
     }
 }
@@ -127,7 +127,7 @@ fn share_out<T: Send, R: Send>(
     streams: &mut [T],
     slots: &mut [R],
     times: &mut Times,
-    run: impl Fn(&mut T, usize, &mut R, &mut dyn FnMut(Kernel, u64)) -> Result<()> + Sync,
+    run: impl Fn(&mut T, usize, &mut R, &mut dyn FnMut(&'static str, u64)) -> Result<()> + Sync,
 ) -> Result<()> {
     // Each slot is locked by the one stream that takes its slice.
     let slots: Vec<_> = slots.iter_mut().map(Mutex::new).collect();

@@ -9,13 +9,12 @@ use peloton::event::{
     CYLINDER_LAYERS, Counters, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, NO_HIT, Outcome,
 };
 use peloton::gpu::cylinder::{Capacity, CylinderStream, GrowingStream};
-use peloton::gpu::{DeviceStream, Emulated, Order, StreamPool};
+use peloton::gpu::{Device, DeviceStream, Order, StreamPool};
 use peloton::simd::Level;
 use peloton::{Error, Status};
 use peloton_io::input::{CylinderReader, ReadOptions, Source};
 use peloton_sim::CylinderSim;
 use proptest::prelude::*;
-use std::sync::Arc;
 
 const ORDERS: [Order; 3] = [Order::Forward, Order::Reverse, Order::Random(7)];
 const BUILDERS: [Builder; 2] = [Builder::BestHit, Builder::CloneEngine];
@@ -75,7 +74,7 @@ fn on_device(
     streams: usize,
     capacity: Capacity,
 ) -> Found {
-    let device = Emulated::new(order).expect("a C++ compiler");
+    let device = Device::emulated(order).expect("a C++ compiler");
     let open = || CylinderStream::open(&device, config, capacity);
     twice(StreamPool::new(&device, streams, open).expect("memory"), sample)
 }
@@ -208,7 +207,7 @@ fn append((hits, truth): &mut Sample, (more, more_truth): &Sample) {
 
 #[test]
 fn what_a_device_cannot_do_is_an_error() {
-    let device = Emulated::new(Order::Forward).unwrap();
+    let device = Device::emulated(Order::Forward).unwrap();
     let capacity = Capacity { events: 1, hits: 10, seeds: 1 };
     let open = |config: &CylinderConfig, streams, capacity| {
         let open = || CylinderStream::open(&device, config, capacity);
@@ -236,10 +235,10 @@ fn streams_grow_with_the_events() {
     append(&mut sample, &simulated("sim:cylinder,events=2,tracks=200,seed=2"));
     let config = with(Builder::BestHit);
     let expected = on_cpu(&config, &sample);
-    let device = Arc::new(Emulated::new(Order::Forward).unwrap());
+    let device = Device::emulated(Order::Forward).unwrap();
     let small = Capacity { events: 2, hits: 1, seeds: 1 };
     let open = || GrowingStream::open(device.clone(), &config, small);
-    assert_eq!(twice(StreamPool::new(&*device, 2, open).unwrap(), &sample), expected);
+    assert_eq!(twice(StreamPool::new(&device, 2, open).unwrap(), &sample), expected);
 }
 
 /// A device is an executor like any other, and says what it is.
@@ -249,7 +248,7 @@ fn the_pool_is_an_executor() {
     let batch = CylinderSample { hits, truth, event_id: vec![0, 1, 2] };
     let config = with(Builder::BestHit);
     let expected = on_cpu(&config, &(batch.hits.clone(), batch.truth.clone()));
-    let device = Emulated::new(Order::Reverse).unwrap();
+    let device = Device::emulated(Order::Reverse).unwrap();
     let open = || CylinderStream::open(&device, &config, Capacity { events: 2, hits: 1000, seeds: 100 });
     let mut executor: Box<dyn Executor<CylinderSample, CylinderTracks>> =
         Box::new(StreamPool::<Cylinder, _>::new(&device, 3, open).unwrap());
@@ -264,6 +263,29 @@ fn the_pool_is_an_executor() {
     assert!(executor.take_kernel_times().is_empty());
     let unmatched = CylinderSample { truth: CylinderTruth::default(), ..batch };
     assert!(matches!(executor.run(&unmatched, &mut tracks), Err(Error::Columns(_))));
+}
+
+/// Lists that overlap are refused: kernels would read beyond the hits.
+#[test]
+fn lists_that_fall_are_refused() {
+    let (device, config) = (Device::emulated(Order::Forward).unwrap(), with(Builder::BestHit));
+    let capacity = Capacity { events: 4, hits: 4000, seeds: 100 };
+    let refused = |change: &dyn Fn(&mut Sample)| {
+        let mut sample = simulated("sim:cylinder,events=3,tracks=20,seed=1");
+        change(&mut sample);
+        let open = || CylinderStream::open(&device, &config, capacity);
+        let mut pool = StreamPool::<Cylinder, _>::new(&device, 1, open).unwrap();
+        let input = CylinderInput { hits: &sample.0, seeds: &sample.1.particles };
+        pool.try_run(input, &mut Sliced::default())
+    };
+    assert!(refused(&|_| ()).is_ok());
+    for changed in [
+        refused(&|(hits, _)| hits.layer_start[3] = u32::MAX),
+        refused(&|(hits, _)| hits.layer_start[CYLINDER_LAYERS] = 0),
+        refused(&|(_, truth)| truth.particles.start[1] = 50),
+    ] {
+        assert!(matches!(&changed, Err(Error::Columns(what)) if what.ends_with("falls")), "{changed:?}");
+    }
 }
 
 /// Crowds on one spot, hits that cannot be, broken vertices, missing hits, events with a status.

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod closed;
 mod cylinder;
 mod faults;
 mod kernels;

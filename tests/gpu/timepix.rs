@@ -4,7 +4,7 @@ use peloton::Error;
 use peloton::engine::{Executor, Sliced, StreamSequence, Streaming};
 use peloton::event::{Layout, PixelBlock, PixelClusters, PixelHits};
 use peloton::gpu::timepix::{PixelDevice, PixelStream};
-use peloton::gpu::{Emulated, Order};
+use peloton::gpu::{Device, Order};
 use peloton::simd::Level;
 use peloton::timepix::{Definition, FindConfig, PixelBatch, Timepix, TimepixConfig, reference};
 use peloton_sim::timepix::{PixelPreset, PixelSim, PixelSimSpec};
@@ -39,8 +39,8 @@ fn cpu(config: &TimepixConfig) -> Timepix {
     Timepix::new(config, Level::choose(None, None).unwrap(), &layout(), 1).unwrap()
 }
 
-fn device(order: Order, config: &TimepixConfig, slice: usize) -> PixelDevice<Emulated> {
-    PixelDevice::new(Emulated::new(order).expect("a C++ compiler"), config, &layout(), slice).unwrap()
+fn device(order: Order, config: &TimepixConfig, slice: usize) -> PixelDevice {
+    PixelDevice::new(Device::emulated(order).expect("a C++ compiler"), config, &layout(), slice).unwrap()
 }
 
 fn on_cpu(config: &TimepixConfig, hits: &PixelHits) -> Found {
@@ -221,11 +221,11 @@ fn the_device_is_an_executor() {
 
 #[test]
 fn what_a_device_cannot_do_is_an_error() {
-    let device = Emulated::new(Order::Forward).unwrap();
+    let device = Device::emulated(Order::Forward).unwrap();
     let global = FindConfig { definition: Definition::Global, ..FindConfig::default() };
     assert!(matches!(PixelStream::open(&device, &global, None, 10), Err(Error::Unsupported(_))));
     let none =
-        PixelDevice::new(Emulated::new(Order::Forward).unwrap(), &TimepixConfig::default(), &layout(), 0);
+        PixelDevice::new(Device::emulated(Order::Forward).unwrap(), &TimepixConfig::default(), &layout(), 0);
     assert!(matches!(none, Err(Error::Config(_))));
     let mut stream = PixelStream::open(&device, &FindConfig::default(), None, 10).unwrap();
     let (mut hits, mut clusters) = (PixelHits::default(), PixelClusters::default());

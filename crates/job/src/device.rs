@@ -77,10 +77,10 @@ fn found() -> String {
 
 #[cfg(feature = "cuda")]
 fn found() -> String {
-    use peloton::gpu::{Cuda, Libraries};
+    use peloton::gpu::Libraries;
     let Libraries { driver, compiler } = Libraries::find();
-    let gpu = match Cuda::new() {
-        Ok(gpu) => peloton::gpu::Device::name(&gpu),
+    let gpu = match peloton::gpu::Device::gpu() {
+        Ok(gpu) => gpu.name(),
         Err(error) => error.to_string(),
     };
     let yes = |there| if there { "found" } else { "not found" };

@@ -1,8 +1,7 @@
 //! [`Cuda`]: an NVIDIA GPU, by its driver.
 
-use super::{Libraries, check_addresses, check_range, compile};
-use crate::gpu::device::{Device, Kernel, Queue};
-use crate::gpu::mirror::Arguments;
+use super::queue::{Commands, Queue};
+use super::{Libraries, compile};
 use crate::gpu::program;
 use crate::{Error, Result};
 use cudarc::driver::sys::{CUevent, CUevent_flags, CUfunction};
@@ -13,11 +12,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// A GPU with the kernels loaded.
-pub struct Cuda {
+#[derive(Clone)]
+pub(in crate::gpu) struct Cuda {
     context: Arc<CudaContext>,
-    kernels: Arc<Vec<(Kernel, CudaFunction)>>,
+    kernels: Arc<Kernels>,
     name: String,
 }
+
+/// The kernels by their names.
+type Kernels = Vec<(&'static str, CudaFunction)>;
 
 fn failed(error: DriverError) -> Error {
     Error::Device(format!("CUDA: {error}"))
@@ -43,31 +46,22 @@ impl Cuda {
         let module = context.load_module(Ptx::from_binary(cubin)).map_err(failed)?;
         let mut kernels = Vec::new();
         for kernel in program::KERNELS {
-            kernels.push((kernel, module.load_function(kernel.0).map_err(failed)?));
+            kernels.push((kernel, module.load_function(kernel).map_err(failed)?));
         }
         Ok(Self { context, kernels: Arc::new(kernels), name })
     }
-}
 
-impl Device for Cuda {
-    type Queue = CudaQueue;
-
-    fn kind(&self) -> &'static str {
-        "gpu"
-    }
-
-    fn name(&self) -> String {
+    pub fn name(&self) -> String {
         self.name.clone()
     }
 
     #[allow(unsafe_code)]
-    fn open(&self, arena: usize, staging: usize) -> Result<CudaQueue> {
+    pub fn open(&self, arena: usize, staging: usize) -> Result<Queue> {
         let stream = self.context.new_stream().map_err(failed)?;
         let mut queue = CudaQueue {
             stream,
             kernels: self.kernels.clone(),
             arena: 0,
-            arena_bytes: arena,
             staging: std::ptr::null_mut(),
             staging_bytes: staging,
             events: Vec::new(),
@@ -81,21 +75,20 @@ impl Device for Cuda {
         queue.staging = unsafe { result::malloc_host(staging.max(1), 0) }.map_err(failed)?.cast();
         // SAFETY: so many bytes were just asked for, and nobody else has them.
         unsafe { std::ptr::write_bytes(queue.staging, 0, staging) };
-        Ok(queue)
+        Ok(Queue::new(queue, arena, staging))
     }
 }
 
 /// A stream with its memory.
-pub struct CudaQueue {
+struct CudaQueue {
     stream: Arc<CudaStream>,
-    kernels: Arc<Vec<(Kernel, CudaFunction)>>,
+    kernels: Arc<Kernels>,
     arena: u64,
-    arena_bytes: usize,
     staging: *mut u8,
     staging_bytes: usize,
     /// Two events per kernel that was launched since the times were last asked for: before and after.
     events: Vec<[CUevent; 2]>,
-    launched: Vec<Kernel>,
+    launched: Vec<&'static str>,
 }
 
 // SAFETY: the memory belongs to this queue alone, and handles of the driver may be used on any thread; the context
@@ -123,9 +116,9 @@ impl CudaQueue {
         Ok(self.events[self.launched.len()])
     }
 
-    fn function(&self, kernel: Kernel) -> Result<CUfunction> {
+    fn function(&self, kernel: &str) -> Result<CUfunction> {
         let known = self.kernels.iter().find(|(known, _)| *known == kernel);
-        let (_, function) = known.ok_or_else(|| Error::Device(format!("no kernel {}", kernel.0)))?;
+        let (_, function) = known.ok_or_else(|| Error::Device(format!("no kernel {kernel}")))?;
         Ok(function.cu_function())
     }
 }
@@ -149,22 +142,19 @@ impl Drop for CudaQueue {
     }
 }
 
-impl Queue for CudaQueue {
+impl Commands for CudaQueue {
     fn arena(&self) -> u64 {
         self.arena
     }
 
     #[allow(unsafe_code)]
     fn staging(&mut self) -> &mut [u8] {
-        // SAFETY: so many bytes, written to when they were asked for. That no copy is under way is what the
-        // trait asks of the caller.
+        // SAFETY: so many bytes, written to when they were asked for. No copy is under way, which `Queue` sees to.
         unsafe { std::slice::from_raw_parts_mut(self.staging, self.staging_bytes) }
     }
 
     #[allow(unsafe_code)]
     fn copy_in(&mut self, from: Range<usize>, to: usize) -> Result<()> {
-        check_range("staging", &from, self.staging_bytes)?;
-        check_range("arena", &(to..to + from.len()), self.arena_bytes)?;
         self.bind()?;
         // SAFETY: within the staging memory, which lives until the stream is idle.
         let bytes = unsafe { std::slice::from_raw_parts(self.staging.add(from.start), from.len()) };
@@ -175,8 +165,6 @@ impl Queue for CudaQueue {
 
     #[allow(unsafe_code)]
     fn copy_out(&mut self, from: Range<usize>, to: usize) -> Result<()> {
-        check_range("arena", &from, self.arena_bytes)?;
-        check_range("staging", &(to..to + from.len()), self.staging_bytes)?;
         self.bind()?;
         // SAFETY: within the staging memory, which lives until the stream is idle.
         let bytes = unsafe { std::slice::from_raw_parts_mut(self.staging.add(to), from.len()) };
@@ -186,18 +174,13 @@ impl Queue for CudaQueue {
     }
 
     #[allow(unsafe_code)]
-    fn launch<A: Arguments>(&mut self, kernel: Kernel, blocks: u32, threads: u32, args: &A) -> Result<()> {
-        check_addresses(self.arena..self.arena + self.arena_bytes as u64, args)?;
-        if blocks == 0 {
-            return Ok(());
-        }
+    unsafe fn launch(&mut self, kernel: &'static str, blocks: u32, threads: u32, args: &[u8]) -> Result<()> {
         self.bind()?;
         let function = self.function(kernel)?;
         let (stream, [before, after]) = (self.stream.cu_stream(), self.next_events()?);
-        let mut parameters = [std::ptr::from_ref(args).cast_mut().cast::<c_void>()];
-        // SAFETY: the kernel's one parameter is a struct of this type, which is copied before the call
-        // returns; its addresses were checked, and the kernel keeps within its own bounds. Events and
-        // stream are alive.
+        let mut parameters = [args.as_ptr().cast_mut().cast::<c_void>()];
+        // SAFETY: the kernel's one parameter is a struct of these bytes, as the caller promises, which is copied before the call
+        // returns; the kernel keeps within its own bounds. Events and stream are alive.
         unsafe {
             result::event::record(before, stream).map_err(failed)?;
             result::launch_kernel(function, (blocks, 1, 1), (threads, 1, 1), 0, stream, &mut parameters)
@@ -214,7 +197,7 @@ impl Queue for CudaQueue {
     }
 
     #[allow(unsafe_code)]
-    fn times(&mut self, visit: &mut dyn FnMut(Kernel, u64)) -> Result<()> {
+    fn times(&mut self, visit: &mut dyn FnMut(&'static str, u64)) -> Result<()> {
         self.bind()?;
         for (kernel, [before, after]) in self.launched.drain(..).zip(&self.events) {
             // SAFETY: both events were recorded, and belong to this queue.

@@ -4,9 +4,7 @@
 //! A queue does nothing before it has to, as a GPU may: commands run in [`Queue::wait`]. Fresh memory holds
 //! garbage, as a GPU's does.
 
-use super::{check_addresses, check_range};
-use crate::gpu::device::{Device, Kernel, Queue};
-use crate::gpu::mirror::Arguments;
+use super::queue::{Commands, Queue};
 use crate::gpu::{cache, program};
 use crate::{Error, Result};
 use aligned_vec::{AVec, ConstAlign};
@@ -15,6 +13,7 @@ use std::ffi::c_void;
 use std::ops::Range;
 use std::process::Command as Process;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// In which order the lanes of a block, and the blocks, run. Results may not depend on it.
@@ -33,15 +32,40 @@ pub enum Order {
 type Launch = unsafe extern "C" fn(u32, u32, u32, *const c_void);
 
 struct Functions {
-    kernels: Vec<(Kernel, Launch)>,
+    kernels: Vec<(&'static str, Launch)>,
     // The functions are in it.
     _library: Library,
 }
 
+/// Has one call of an emulated device fail, for tests: what is asked of its queues is counted.
+#[derive(Debug, Clone, Default)]
+pub struct Faults(Arc<AtomicU64>);
+
+impl Faults {
+    /// The call with this number from now on fails, counted from 1: a copy, a launch or a wait of any queue of the device. None
+    /// does for 0.
+    pub fn fail(&self, call: u64) {
+        self.0.store(call, Ordering::Relaxed);
+    }
+
+    /// Whether that call is still to come.
+    pub fn is_waiting(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+
+    fn call(&self) -> Result<()> {
+        let before =
+            self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(1)));
+        if before == Ok(1) { Err(failed("planted")) } else { Ok(()) }
+    }
+}
+
 /// The emulated device.
-pub struct Emulated {
+#[derive(Clone)]
+pub(in crate::gpu) struct Emulated {
     functions: Arc<Functions>,
     order: Order,
+    faults: Faults,
 }
 
 impl Emulated {
@@ -57,10 +81,42 @@ impl Emulated {
         let mut kernels = Vec::new();
         for kernel in program::KERNELS {
             // SAFETY: the header gives every kernel this signature.
-            let launch = unsafe { library.get::<Launch>(kernel.0.as_bytes()) }.map_err(failed)?;
+            let launch = unsafe { library.get::<Launch>(kernel.as_bytes()) }.map_err(failed)?;
             kernels.push((kernel, *launch));
         }
-        Ok(Self { functions: Arc::new(Functions { kernels, _library: library }), order })
+        let functions = Arc::new(Functions { kernels, _library: library });
+        Ok(Self { functions, order, faults: Faults::default() })
+    }
+
+    pub fn faults(&self) -> Faults {
+        self.faults.clone()
+    }
+
+    pub fn name(&self) -> String {
+        format!("emulated, lanes {:?}", self.order).to_lowercase()
+    }
+
+    pub fn open(&self, arena: usize, staging: usize) -> Queue {
+        let fresh = |size: usize, byte: u8| {
+            let mut memory = AVec::new(256);
+            memory.resize(size, byte);
+            memory
+        };
+        let queue = EmulatedQueue {
+            functions: self.functions.clone(),
+            order: match self.order {
+                Order::Forward => 0,
+                Order::Reverse => 1,
+                Order::Random(seed) => seed.max(2),
+            },
+            faults: self.faults.clone(),
+            arena: fresh(arena, GARBAGE),
+            staging: fresh(staging, !GARBAGE),
+            commands: Vec::new(),
+            args: Vec::new(),
+            times: Vec::new(),
+        };
+        Queue::new(queue, arena, staging)
     }
 }
 
@@ -93,39 +149,6 @@ fn build() -> Result<std::path::PathBuf> {
     })
 }
 
-impl Device for Emulated {
-    type Queue = EmulatedQueue;
-
-    fn kind(&self) -> &'static str {
-        "emulated"
-    }
-
-    fn name(&self) -> String {
-        format!("emulated, lanes {:?}", self.order).to_lowercase()
-    }
-
-    fn open(&self, arena: usize, staging: usize) -> Result<EmulatedQueue> {
-        let fresh = |size: usize, byte: u8| {
-            let mut memory = AVec::new(256);
-            memory.resize(size, byte);
-            memory
-        };
-        Ok(EmulatedQueue {
-            functions: self.functions.clone(),
-            order: match self.order {
-                Order::Forward => 0,
-                Order::Reverse => 1,
-                Order::Random(seed) => seed.max(2),
-            },
-            arena: fresh(arena, GARBAGE),
-            staging: fresh(staging, !GARBAGE),
-            commands: Vec::new(),
-            args: Vec::new(),
-            times: Vec::new(),
-        })
-    }
-}
-
 /// What fresh memory holds.
 pub(in crate::gpu) const GARBAGE: u8 = 0xa5;
 
@@ -137,26 +160,19 @@ enum Command {
 }
 
 /// A queue of the emulated device.
-pub struct EmulatedQueue {
+struct EmulatedQueue {
     functions: Arc<Functions>,
     order: u32,
+    faults: Faults,
     arena: AVec<u8, ConstAlign<256>>,
     staging: AVec<u8, ConstAlign<256>>,
     commands: Vec<Command>,
     /// Arguments of the kernels that wait, in whole words.
     args: Vec<u64>,
-    times: Vec<(Kernel, u64)>,
+    times: Vec<(&'static str, u64)>,
 }
 
-#[cfg(test)]
-impl EmulatedQueue {
-    /// The arena, as it is.
-    pub fn memory(&self) -> &[u8] {
-        &self.arena
-    }
-}
-
-impl Queue for EmulatedQueue {
+impl Commands for EmulatedQueue {
     fn arena(&self) -> u64 {
         self.arena.as_ptr() as u64
     }
@@ -166,26 +182,25 @@ impl Queue for EmulatedQueue {
     }
 
     fn copy_in(&mut self, from: Range<usize>, to: usize) -> Result<()> {
-        check_range("staging", &from, self.staging.len())?;
-        check_range("arena", &(to..to + from.len()), self.arena.len())?;
+        self.faults.call()?;
         self.commands.push(Command::In(from, to));
         Ok(())
     }
 
     fn copy_out(&mut self, from: Range<usize>, to: usize) -> Result<()> {
-        check_range("arena", &from, self.arena.len())?;
-        check_range("staging", &(to..to + from.len()), self.staging.len())?;
+        self.faults.call()?;
         self.commands.push(Command::Out(from, to));
         Ok(())
     }
 
-    fn launch<A: Arguments>(&mut self, kernel: Kernel, blocks: u32, threads: u32, args: &A) -> Result<()> {
-        check_addresses(self.arena()..self.arena() + self.arena.len() as u64, args)?;
+    #[allow(unsafe_code)]
+    unsafe fn launch(&mut self, kernel: &'static str, blocks: u32, threads: u32, args: &[u8]) -> Result<()> {
+        self.faults.call()?;
         let number = self.functions.kernels.iter().position(|(known, _)| *known == kernel);
-        let number = number.ok_or_else(|| failed(format!("no kernel {}", kernel.0)))?;
-        let (first, bytes) = (self.args.len(), bytemuck::bytes_of(args));
-        self.args.resize(first + bytes.len().div_ceil(8), 0);
-        bytemuck::cast_slice_mut(&mut self.args[first..])[..bytes.len()].copy_from_slice(bytes);
+        let number = number.ok_or_else(|| failed(format!("no kernel {kernel}")))?;
+        let first = self.args.len();
+        self.args.resize(first + args.len().div_ceil(8), 0);
+        bytemuck::cast_slice_mut(&mut self.args[first..])[..args.len()].copy_from_slice(args);
         self.commands.push(Command::Launch(number, blocks, threads, first..self.args.len()));
         Ok(())
     }
@@ -203,20 +218,25 @@ impl Queue for EmulatedQueue {
                 Command::Launch(number, blocks, threads, args) => {
                     let (kernel, launch) = self.functions.kernels[number];
                     let start = Instant::now();
-                    // SAFETY: the function takes arguments of this kernel's type, whose addresses were
-                    // checked; it writes to the arena, which is ours alone, and keeps within it by the
-                    // kernel's own bounds.
+                    // SAFETY: the function takes arguments of this kernel's type, as who launched it promised; it writes
+                    // to the arena, which is ours alone, and keeps within it by the kernel's own bounds.
                     unsafe { launch(blocks, threads, self.order, self.args[args].as_ptr().cast()) };
                     self.times.push((kernel, start.elapsed().as_nanos() as u64));
                 }
             }
         }
         self.args.clear();
+        // What was asked for is done, whatever is said of it.
+        self.faults.call()
+    }
+
+    fn times(&mut self, visit: &mut dyn FnMut(&'static str, u64)) -> Result<()> {
+        self.times.drain(..).for_each(|(kernel, ns)| visit(kernel, ns));
         Ok(())
     }
 
-    fn times(&mut self, visit: &mut dyn FnMut(Kernel, u64)) -> Result<()> {
-        self.times.drain(..).for_each(|(kernel, ns)| visit(kernel, ns));
-        Ok(())
+    #[cfg(test)]
+    fn memory(&self) -> &[u8] {
+        &self.arena
     }
 }

@@ -18,9 +18,9 @@ use crate::timepix::{
 use crate::{Error, Result};
 
 /// Turns pixel hits into clusters on a device, as [`Timepix`] does on the CPU.
-pub struct PixelDevice<D: Device> {
-    stream: PixelStream<D::Queue>,
-    device: D,
+pub struct PixelDevice {
+    stream: PixelStream,
+    device: Device,
     machine: Machine,
     config: TimepixConfig,
     disorder: i64,
@@ -43,13 +43,13 @@ pub struct PixelDevice<D: Device> {
     times: Times,
 }
 
-impl<D: Device> PixelDevice<D> {
+impl PixelDevice {
     /// For hits on `layout`, in slices of `slice` hits; while more than half of them wait for their clusters to end, slices
     /// become larger, until more than `config.capacity` wait.
     ///
     /// # Errors
     /// Those of [`PixelStream::open`], of the configuration and of the calibration files that it names.
-    pub fn new(device: D, config: &TimepixConfig, layout: &Layout, slice: usize) -> Result<Self> {
+    pub fn new(device: Device, config: &TimepixConfig, layout: &Layout, slice: usize) -> Result<Self> {
         config.validate()?;
         if slice == 0 {
             return Err(Error::Config("a slice has at least 1 hit".into()));
@@ -138,7 +138,7 @@ impl<D: Device> PixelDevice<D> {
     }
 }
 
-impl<D: Device + Send> StreamSequence for PixelDevice<D> {
+impl StreamSequence for PixelDevice {
     const NAME: &'static str = Timepix::NAME;
     const STAGES: &'static [Stage] = Timepix::STAGES;
 

@@ -17,8 +17,7 @@ mod opened {
     use peloton::gpu::cylinder::{Capacity as CylinderCapacity, GrowingStream};
     use peloton::gpu::timepix::PixelDevice;
     use peloton::gpu::velo::{Capacity as VeloCapacity, VeloStream};
-    use peloton::gpu::{Cuda, Emulated, Order, StreamPool};
-    use std::sync::Arc;
+    use peloton::gpu::{Device as Opened, Order, StreamPool};
 
     /// Streams of a GPU unless told otherwise: the paper Search by triplet finds three enough everywhere (section VI.A).
     const STREAMS: usize = 3;
@@ -33,8 +32,12 @@ mod opened {
         }
     }
 
-    fn not_a_device() -> Error {
-        Error::Internal("the CPU was asked for as a device".into())
+    fn open(device: Device) -> Result<Opened> {
+        match device {
+            Device::Cpu => Err(Error::Internal("the CPU was asked for as a device".into())),
+            Device::Gpu => Opened::gpu(),
+            Device::Emulated(order) => Opened::emulated(order.into()),
+        }
     }
 
     /// Streams of the device.
@@ -52,50 +55,22 @@ mod opened {
 
     /// Streams of a device for the Velo.
     pub fn velo(request: &Request, config: &Config, sequence: Velo) -> Result<Runs<VeloSystem>> {
-        fn open<D: peloton::gpu::Device>(
-            device: &D,
-            sequence: &Velo,
-            streams: usize,
-            capacity: VeloCapacity,
-        ) -> Result<Runs<VeloSystem>>
-        where
-            D::Queue: 'static,
-        {
-            let open = || VeloStream::open(device, sequence, capacity);
-            Ok(Box::new(StreamPool::new(device, streams, open)?))
-        }
         // The paper Search by triplet fills a GPU with 4096 events.
         let capacity = VeloCapacity::new(slice(request.device, config, 4096, 16), sequence.config());
-        let streams = streams(request.device, config);
-        match request.device {
-            Device::Cpu => Err(not_a_device()),
-            Device::Gpu => open(&Cuda::new()?, &sequence, streams, capacity),
-            Device::Emulated(order) => open(&Emulated::new(order.into())?, &sequence, streams, capacity),
-        }
+        let (device, streams) = (open(request.device)?, streams(request.device, config));
+        let open = || VeloStream::open(&device, &sequence, capacity);
+        Ok(Box::new(StreamPool::new(&device, streams, open)?))
     }
 
     /// Streams of a device for the cylinder detector.
     pub fn cylinder(request: &Request, config: &Config) -> Result<Runs<CylinderSystem>> {
-        fn open<D: peloton::gpu::Device + Send + 'static>(
-            device: D,
-            config: &Config,
-            streams: usize,
-            capacity: CylinderCapacity,
-        ) -> Result<Runs<CylinderSystem>> {
-            let device = Arc::new(device);
-            let open = || GrowingStream::open(device.clone(), &config.cylinder, capacity);
-            Ok(Box::new(StreamPool::<Cylinder, _>::new(&*device, streams, open)?))
-        }
         let events = slice(request.device, config, 16, 1);
         // For a start: it grows with the events.
         let capacity =
             CylinderCapacity { events, hits: events.saturating_mul(1000), seeds: events.saturating_mul(100) };
-        let streams = streams(request.device, config);
-        match request.device {
-            Device::Cpu => Err(not_a_device()),
-            Device::Gpu => open(Cuda::new()?, config, streams, capacity),
-            Device::Emulated(order) => open(Emulated::new(order.into())?, config, streams, capacity),
-        }
+        let (device, streams) = (open(request.device)?, streams(request.device, config));
+        let open = || GrowingStream::open(device.clone(), &config.cylinder, capacity);
+        Ok(Box::new(StreamPool::<Cylinder, _>::new(&device, streams, open)?))
     }
 
     /// A device for pixel hits.
@@ -104,23 +79,11 @@ mod opened {
         config: &Config,
         context: &PixelContext,
     ) -> Result<Runs<TimepixSystem>> {
-        fn open<D: peloton::gpu::Device + Send + 'static>(
-            device: D,
-            config: &Config,
-            context: &PixelContext,
-            slice: usize,
-        ) -> Result<Runs<TimepixSystem>> {
-            let timepix = context.configuration(config);
-            let mut sequence = PixelDevice::new(device, &timepix, &context.layout, slice)?;
-            context.masked.iter().for_each(|&(x, y)| sequence.mask(x, y));
-            Ok(Box::new(Streaming(sequence)))
-        }
         let slice = slice(request.device, config, 1 << 20, 1 << 14);
-        match request.device {
-            Device::Cpu => Err(not_a_device()),
-            Device::Gpu => open(Cuda::new()?, config, context, slice),
-            Device::Emulated(order) => open(Emulated::new(order.into())?, config, context, slice),
-        }
+        let timepix = context.configuration(config);
+        let mut sequence = PixelDevice::new(open(request.device)?, &timepix, &context.layout, slice)?;
+        context.masked.iter().for_each(|&(x, y)| sequence.mask(x, y));
+        Ok(Box::new(Streaming(sequence)))
     }
 }
 
