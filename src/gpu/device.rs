@@ -29,12 +29,21 @@ enum Kind {
 }
 
 impl Device {
-    /// The first NVIDIA GPU, with the kernels loaded.
+    /// An NVIDIA GPU by its number, counted from 0 in the order of the driver, with the kernels loaded: those in the program, or those of
+    /// the file that the variable `PELOTON_CUBIN` names.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] when there is none, and [`Error::Device`] when it cannot be used.
-    pub fn gpu() -> Result<Self> {
-        Ok(Self(Kind::Cuda(Cuda::new()?)))
+    /// [`Error::Unsupported`] when there is none, or none of that number, and [`Error::Device`] when it cannot be used.
+    pub fn gpu(number: usize) -> Result<Self> {
+        Ok(Self(Kind::Cuda(Cuda::new(number)?)))
+    }
+
+    /// All NVIDIA GPUs of the machine.
+    ///
+    /// # Errors
+    /// As [`Device::gpu`].
+    pub fn all_gpus() -> Result<Vec<Self>> {
+        (0..Cuda::count()?).map(Self::gpu).collect()
     }
 
     /// The kernels on the CPU, compiled with the C++ compiler, `CXX` or `c++`, unless they are in the cache.

@@ -17,6 +17,6 @@ mod trace;
 pub mod velo;
 
 pub use device::Device;
-pub use driver::{Faults, Libraries, Order, Usage, usage};
+pub use driver::{Faults, Libraries, Order, Usage, emulated_library, usage};
 pub use pool::{DeviceStream, StreamPool};
 pub use program::KERNELS;

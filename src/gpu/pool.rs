@@ -3,7 +3,8 @@
 //! who was first cannot be seen.
 
 use super::device::{Device, WARP};
-use crate::engine::{Executor, Input, Machine, Sequence, Sliced};
+use super::driver::{COPY_IN, COPY_OUT};
+use crate::engine::{DeviceMemory, Executor, Input, Machine, Sequence, Sliced};
 use crate::event::{Counters, Outcome};
 use crate::simd::with_default_float_mode;
 use crate::{Error, Result};
@@ -19,6 +20,12 @@ pub trait DeviceStream<S: Sequence>: Send {
 
     /// Events that it takes at once.
     fn slice_events(&self) -> usize;
+
+    /// Memory that it holds now.
+    fn memory(&self) -> DeviceMemory;
+
+    /// Whether the time of each kernel and copy is taken from now on; not so at first.
+    fn set_timed(&mut self, yes: bool);
 
     /// Reconstructs the events of `range` and appends one entry for each to `out`, and their counts; shows the time of each kernel to `times`, ns.
     ///
@@ -46,17 +53,30 @@ impl<S: Sequence, T: DeviceStream<S>> StreamPool<S, T> {
     ///
     /// # Errors
     /// [`Error::Config`] for no streams at all, and those of `open`.
-    pub fn new(device: &Device, streams: usize, open: impl FnMut() -> Result<T>) -> Result<Self> {
-        if streams == 0 {
+    pub fn new(device: &Device, streams: usize, mut open: impl FnMut() -> Result<T>) -> Result<Self> {
+        Self::of_all(std::slice::from_ref(device), streams, |_| open())
+    }
+
+    /// Opens `streams` streams of each device by `open`; the first stream of each one comes before the second of any.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for no streams at all, and those of `open`.
+    pub fn of_all(
+        devices: &[Device],
+        streams: usize,
+        mut open: impl FnMut(&Device) -> Result<T>,
+    ) -> Result<Self> {
+        let (Some(device), 1..) = (devices.first(), streams) else {
             return Err(Error::Config("streams must be at least 1".into()));
-        }
-        let all = std::iter::repeat_with(open).take(streams).collect::<Result<Vec<_>>>()?;
+        };
+        let all = (0..streams).flat_map(|_| devices).map(&mut open).collect::<Result<Vec<_>>>()?;
         let machine = Machine {
             isa: device.kind(),
             gang: WARP,
-            threads: streams,
+            threads: all.len(),
             slice: all[0].slice_events(),
-            device: Some(device.name()),
+            device: Some(names(devices)),
+            memory: DeviceMemory::default(),
         };
         Ok(Self { machine, streams: all, times: Times::new(T::KERNELS), sequence: PhantomData })
     }
@@ -86,7 +106,12 @@ impl<S: Sequence, T: DeviceStream<S>> Executor<S::Batch, S::Output> for StreamPo
     }
 
     fn machine(&self) -> Machine {
-        self.machine.clone()
+        let memory = self.streams.iter().map(DeviceStream::memory).sum();
+        Machine { memory, ..self.machine.clone() }
+    }
+
+    fn time_kernels(&mut self, yes: bool) {
+        self.streams.iter_mut().for_each(|stream| stream.set_timed(yes));
     }
 
     fn take_kernel_times(&mut self) -> Vec<(&'static str, u64)> {
@@ -94,15 +119,31 @@ impl<S: Sequence, T: DeviceStream<S>> Executor<S::Batch, S::Output> for StreamPo
     }
 }
 
-/// Time of each kernel of a sequence, summed over streams, ns.
+/// Devices in words, one like another once.
+fn names(devices: &[Device]) -> String {
+    let mut names: Vec<(String, usize)> = Vec::new();
+    for name in devices.iter().map(Device::name) {
+        match names.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => names.push((name, 1)),
+        }
+    }
+    let words = |(name, count): &(String, usize)| {
+        if *count == 1 { name.clone() } else { format!("{count} x {name}") }
+    };
+    names.iter().map(words).collect::<Vec<_>>().join("; ")
+}
+
+/// Time of each kernel of a sequence and of its copies, summed over streams, ns.
 pub(super) struct Times {
-    kernels: &'static [&'static str],
+    kernels: Vec<&'static str>,
     ns: Vec<u64>,
 }
 
 impl Times {
-    pub fn new(kernels: &'static [&'static str]) -> Self {
-        Self { kernels, ns: vec![0; kernels.len()] }
+    pub fn new(kernels: &[&'static str]) -> Self {
+        let kernels = [kernels, &[COPY_IN, COPY_OUT]].concat();
+        Self { ns: vec![0; kernels.len()], kernels }
     }
 
     pub fn add(&mut self, kernel: &str, ns: u64) {
@@ -132,9 +173,9 @@ fn share_out<T: Send, R: Send>(
     // Each slot is locked by the one stream that takes its slice.
     let slots: Vec<_> = slots.iter_mut().map(Mutex::new).collect();
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let kernels = times.kernels;
+    let kernels = times.kernels.clone();
     let work = |stream: &mut T| -> Result<Times> {
-        let mut times = Times::new(kernels);
+        let mut times = Times { ns: vec![0; kernels.len()], kernels: kernels.clone() };
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some(slot) = slots.get(number).filter(|_| !failed.load(Ordering::Relaxed)) else { break };

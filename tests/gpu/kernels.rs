@@ -2,8 +2,8 @@
 
 use peloton::gpu::{KERNELS, Libraries, usage};
 
-/// Turing, Ampere, Hopper.
-const ARCHITECTURES: [&str; 3] = ["sm_75", "sm_80", "sm_90"];
+/// Volta, Turing, Ampere, Hopper, Blackwell.
+const ARCHITECTURES: [&str; 5] = ["sm_70", "sm_75", "sm_80", "sm_90", "sm_120"];
 
 #[test]
 fn every_kernel_compiles_and_none_spills() {

@@ -107,6 +107,7 @@ fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> 
     let mut opened = open::<S>(request, false, host)?;
     let runs = |side: &Request| S::executor(side, &side.config, &opened.context);
     let mut runs: [Runs<S>; 2] = [runs(&sides[0])?, runs(&sides[1])?];
+    runs.iter_mut().for_each(|runs| runs.time_kernels(true));
     let machines = [runs[0].machine(), runs[1].machine()];
     let items = machines.each_ref().map(|machine| batch_items::<S>(&request.config, machine));
     let items = items[0].max(items[1]);
@@ -168,7 +169,7 @@ fn side<S: System>(request: &Request, text: &str) -> Result<Request> {
     let mut side = request.clone();
     for pair in text.split(',').filter(|pair| !pair.is_empty()) {
         let wrong = || {
-            let known = "isa=, gang=, threads=, slice=, preset=, gpu, emulated, or what the sequence has, such as builder=";
+            let known = "isa=, gang=, threads=, slice=, preset=, gpu, gpu:NUMBER, gpu:all, emulated, or what the sequence has, such as builder=";
             Error::Config(format!("`{pair}` is not a part of a side: choose from {known}"))
         };
         let Some((key, value)) = pair.split_once('=') else {

@@ -89,7 +89,6 @@ pub fn measure<S: System>(
         return Err(Error::format("input", format!("{failure}: {words}")));
     }
     runs.repeat(batch, 1, &|_, _| ())?;
-    runs.take_kernel_times();
     let round = (ROUND.as_nanos() / warm_up.as_nanos()) as u64;
 
     let mut measured = Measured {
@@ -103,7 +102,6 @@ pub fn measure<S: System>(
         best_pass: Duration::MAX,
         best_counters: Counters::default(),
         best_passes: 1,
-        kernels: Vec::new(),
     };
     // What fills the time is an estimate, and only shown.
     let wanted = plan.passes.unwrap_or_else(|| (plan.time.as_nanos() / warm_up.as_nanos()).max(1) as u64);
@@ -114,7 +112,6 @@ pub fn measure<S: System>(
         measured.round::<S>(runs, batch, round.clamp(1, left), &sizes)?;
         host.progress.advance(measured.totals.passes - before);
     }
-    measured.kernels = runs.take_kernel_times();
     runs.run(batch, &mut output)?;
     if hash(&output) != hashes {
         return Err(Error::Internal("the last pass gave another hash than the first".into()));

@@ -3,6 +3,7 @@
 use super::{Capacity, CylinderStream, KERNELS, MAX_HITS, MAX_SEEDS, check_lists};
 use crate::Result;
 use crate::cylinder::{Cylinder, CylinderConfig, CylinderInput};
+use crate::engine::DeviceMemory;
 use crate::event::{CYLINDER_LAYERS, CylinderTracks, Outcome};
 use crate::gpu::device::Device;
 use crate::gpu::pool::DeviceStream;
@@ -16,6 +17,7 @@ pub struct GrowingStream {
     capacity: Capacity,
     /// None only after it could not be opened with the capacity of now.
     stream: Option<CylinderStream>,
+    is_timed: bool,
 }
 
 impl GrowingStream {
@@ -26,7 +28,7 @@ impl GrowingStream {
     /// Those of [`CylinderStream::open`].
     pub fn open(device: Device, config: &CylinderConfig, capacity: Capacity) -> Result<Self> {
         let stream = Some(CylinderStream::open(&device, config, capacity)?);
-        Ok(Self { device, config: config.clone(), capacity, stream })
+        Ok(Self { device, config: config.clone(), capacity, stream, is_timed: false })
     }
 
     /// The stream with room for these events.
@@ -49,7 +51,11 @@ impl GrowingStream {
         }
         let stream = match self.stream.take() {
             Some(stream) => stream,
-            None => CylinderStream::open(&self.device, &self.config, self.capacity)?,
+            None => {
+                let mut stream = CylinderStream::open(&self.device, &self.config, self.capacity)?;
+                stream.set_timed(self.is_timed);
+                stream
+            }
         };
         Ok(self.stream.insert(stream))
     }
@@ -70,6 +76,15 @@ impl DeviceStream<Cylinder> for GrowingStream {
 
     fn slice_events(&self) -> usize {
         self.capacity.events
+    }
+
+    fn memory(&self) -> DeviceMemory {
+        self.stream.as_ref().map(DeviceStream::memory).unwrap_or_default()
+    }
+
+    fn set_timed(&mut self, yes: bool) {
+        self.is_timed = yes;
+        self.stream.iter_mut().for_each(|stream| stream.set_timed(yes));
     }
 
     fn run(

@@ -10,10 +10,11 @@ pub use growing::GrowingStream;
 pub use plan::Capacity;
 
 use super::device::{Device, settled, staged};
-use super::driver::Queue;
+use super::driver::{COPY_IN, COPY_OUT, Queue};
 use super::pool::DeviceStream;
 use crate::cylinder::geometry::SEED_LAYERS;
 use crate::cylinder::{Builder, Cylinder, CylinderConfig, CylinderInput, FitForm, SeedSource};
+use crate::engine::DeviceMemory;
 use crate::event::{CYLINDER_LAYERS, CylinderTracks, Outcome, Truncation};
 use crate::{Error, Result, Status};
 use args::{CylinderArgs, cells_of_event};
@@ -41,14 +42,16 @@ pub const KERNELS: [&str; 14] = [
     "cylinder_fit",
 ];
 
-/// The stage of [`Cylinder`] that a kernel belongs to.
-fn stage_of(kernel: &str) -> usize {
-    match kernel {
+/// The stage of [`Cylinder`] that a kernel belongs to; none for copies.
+fn stage_of(kernel: &str) -> Option<usize> {
+    let stage = match kernel {
+        COPY_IN | COPY_OUT => return None,
         "cylinder_seed" => 1,
         "cylinder_best_hit" | "cylinder_clone_8" | "cylinder_clone_16" | "cylinder_clone_32" => 2,
         "cylinder_offsets" | "cylinder_fit" => 3,
         _ => 0,
-    }
+    };
+    Some(stage)
 }
 
 /// Hits of a slice at most: indices in lists have 27 bits.
@@ -116,6 +119,8 @@ impl CylinderStream {
         self.launch("cylinder_seed", seeds, 64, 64)?;
         let (kernel, threads, of_seed) = self.builder;
         self.launch(kernel, seeds, threads as usize / of_seed, threads)?;
+        // Tracks that are not there and padding between columns go home, too.
+        self.queue.clear(output..output + layout.bytes())?;
         self.launch("cylinder_offsets", 1, 1, 1024)?;
         self.launch("cylinder_fit", seeds, 64, 64)?;
         self.queue.copy_out(output..output + layout.bytes(), 0)?;
@@ -195,6 +200,14 @@ impl DeviceStream<Cylinder> for CylinderStream {
         self.capacity.events
     }
 
+    fn memory(&self) -> DeviceMemory {
+        self.queue.memory_held()
+    }
+
+    fn set_timed(&mut self, yes: bool) {
+        self.queue.set_timed(yes);
+    }
+
     fn run(
         &mut self,
         input: CylinderInput<'_>,
@@ -212,7 +225,9 @@ impl DeviceStream<Cylinder> for CylinderStream {
             let done = self.run_at_once(&slice, out);
             settled(&mut self.queue, done)?;
             return self.queue.times(&mut |kernel, ns| {
-                out.counters.stages[stage_of(kernel)].ns += ns;
+                if let Some(stage) = stage_of(kernel) {
+                    out.counters.stages[stage].ns += ns;
+                }
                 times(kernel, ns);
             });
         }

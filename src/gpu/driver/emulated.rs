@@ -4,13 +4,14 @@
 //! A queue does nothing before it has to, as a GPU may: commands run in [`Queue::wait`]. Fresh memory holds
 //! garbage, as a GPU's does.
 
-use super::queue::{Commands, Queue};
+use super::queue::{COPY_IN, COPY_OUT, Commands, Queue};
 use crate::gpu::{cache, program};
 use crate::{Error, Result};
 use aligned_vec::{AVec, ConstAlign};
 use libloading::Library;
 use std::ffi::c_void;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::process::Command as Process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -75,7 +76,7 @@ impl Emulated {
     /// [`Error::Device`] without a compiler, or with what it says.
     #[allow(unsafe_code)]
     pub fn new(order: Order) -> Result<Self> {
-        let path = build()?;
+        let path = emulated_library()?;
         // SAFETY: the library is what was built from our own source; it runs nothing when it is opened.
         let library = unsafe { Library::new(&path) }.map_err(failed)?;
         let mut kernels = Vec::new();
@@ -114,6 +115,7 @@ impl Emulated {
             staging: fresh(staging, !GARBAGE),
             commands: Vec::new(),
             args: Vec::new(),
+            is_timed: false,
             times: Vec::new(),
         };
         Queue::new(queue, arena, staging)
@@ -128,7 +130,12 @@ fn failed(error: impl std::fmt::Display) -> Error {
 const FLAGS: [&str; 7] =
     ["-std=c++17", "-O2", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-shared", "-Wall"];
 
-fn build() -> Result<std::path::PathBuf> {
+/// Where the kernels compiled for the emulated device are, for tests: a shared library with a function for each, which is compiled
+/// when it is not there.
+///
+/// # Errors
+/// [`Error::Device`] without a compiler, or with what it says.
+pub fn emulated_library() -> Result<PathBuf> {
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
     let source = program::source(program::EMULATED);
     let mut flags = FLAGS.map(String::from).to_vec();
@@ -155,6 +162,7 @@ pub(in crate::gpu) const GARBAGE: u8 = 0xa5;
 enum Command {
     In(Range<usize>, usize),
     Out(Range<usize>, usize),
+    Clear(Range<usize>),
     /// Number of the kernel, blocks, threads, and where the arguments are.
     Launch(usize, u32, u32, Range<usize>),
 }
@@ -169,6 +177,7 @@ struct EmulatedQueue {
     commands: Vec<Command>,
     /// Arguments of the kernels that wait, in whole words.
     args: Vec<u64>,
+    is_timed: bool,
     times: Vec<(&'static str, u64)>,
 }
 
@@ -205,29 +214,48 @@ impl Commands for EmulatedQueue {
         Ok(())
     }
 
+    fn clear(&mut self, range: Range<usize>) -> Result<()> {
+        self.faults.call()?;
+        self.commands.push(Command::Clear(range));
+        Ok(())
+    }
+
     #[allow(unsafe_code)]
     fn wait(&mut self) -> Result<()> {
         for command in self.commands.drain(..) {
-            match command {
+            let start = Instant::now();
+            let what = match command {
                 Command::In(from, to) => {
                     self.arena[to..to + from.len()].copy_from_slice(&self.staging[from]);
+                    COPY_IN
                 }
                 Command::Out(from, to) => {
                     self.staging[to..to + from.len()].copy_from_slice(&self.arena[from]);
+                    COPY_OUT
+                }
+                Command::Clear(range) => {
+                    self.arena[range].fill(0);
+                    continue;
                 }
                 Command::Launch(number, blocks, threads, args) => {
                     let (kernel, launch) = self.functions.kernels[number];
-                    let start = Instant::now();
                     // SAFETY: the function takes arguments of this kernel's type, as who launched it promised; it writes
                     // to the arena, which is ours alone, and keeps within it by the kernel's own bounds.
                     unsafe { launch(blocks, threads, self.order, self.args[args].as_ptr().cast()) };
-                    self.times.push((kernel, start.elapsed().as_nanos() as u64));
+                    kernel
                 }
+            };
+            if self.is_timed {
+                self.times.push((what, start.elapsed().as_nanos() as u64));
             }
         }
         self.args.clear();
         // What was asked for is done, whatever is said of it.
         self.faults.call()
+    }
+
+    fn set_timed(&mut self, yes: bool) {
+        self.is_timed = yes;
     }
 
     fn times(&mut self, visit: &mut dyn FnMut(&'static str, u64)) -> Result<()> {

@@ -3,16 +3,18 @@
 
 mod compile;
 mod cuda;
+mod cuda_queue;
 mod emulated;
+mod images;
 mod queue;
 
-pub use compile::{Usage, compile, usage};
+pub use compile::{Usage, usage};
 pub(super) use cuda::Cuda;
 pub(super) use emulated::Emulated;
 #[cfg(test)]
 pub(in crate::gpu) use emulated::GARBAGE;
-pub use emulated::{Faults, Order};
-pub(super) use queue::Queue;
+pub use emulated::{Faults, Order, emulated_library};
+pub(super) use queue::{COPY_IN, COPY_OUT, Queue};
 
 /// What CUDA libraries there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

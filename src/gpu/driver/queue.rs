@@ -1,8 +1,14 @@
 //! [`Queue`]: work in order on a device, and the checks that make it safe to ask for.
 
+use crate::engine::DeviceMemory;
 use crate::gpu::mirror::Arguments;
 use crate::{Error, Result};
 use std::ops::Range;
+
+/// What copies to the device are called among the times of kernels.
+pub(in crate::gpu) const COPY_IN: &str = "copy_in";
+/// What copies from the device are called there.
+pub(in crate::gpu) const COPY_OUT: &str = "copy_out";
 
 /// What a device does for a queue, in the order in which it is asked. Ranges lie within the memory that there is, which
 /// [`Queue`] has checked. A copy may be under way until [`Commands::wait`] returns without an error.
@@ -19,6 +25,9 @@ pub(super) trait Commands: Send {
     /// Copies from the arena to staging.
     fn copy_out(&mut self, from: Range<usize>, to: usize) -> Result<()>;
 
+    /// Fills a range of the arena with zeros.
+    fn clear(&mut self, range: Range<usize>) -> Result<()>;
+
     /// Runs `blocks` blocks, one or more, of `threads` threads.
     ///
     /// # Safety
@@ -30,7 +39,10 @@ pub(super) trait Commands: Send {
     /// Returns when all is done.
     fn wait(&mut self) -> Result<()>;
 
-    /// Calls `visit` with each kernel that ended and its time, ns, and forgets them.
+    /// Whether times are taken from now on.
+    fn set_timed(&mut self, yes: bool);
+
+    /// Calls `visit` with each kernel and copy that ended and its time, ns, and forgets them.
     fn times(&mut self, visit: &mut dyn FnMut(&'static str, u64)) -> Result<()>;
 
     /// The arena of an emulated device, as it is.
@@ -100,6 +112,19 @@ impl Queue {
         self.commands.copy_out(from, to)
     }
 
+    /// Fills a range of the arena with zeros: what no kernel writes and is copied home all the same.
+    ///
+    /// # Errors
+    /// As [`Queue::wait`].
+    pub fn clear(&mut self, range: Range<usize>) -> Result<()> {
+        check_range("arena", &range, self.arena_bytes)?;
+        if range.is_empty() {
+            return Ok(());
+        }
+        self.is_busy = true;
+        self.commands.clear(range)
+    }
+
     /// Runs `blocks` blocks of `threads` threads of a kernel that takes such arguments.
     ///
     /// # Errors
@@ -136,8 +161,18 @@ impl Queue {
         Ok(())
     }
 
-    /// Calls `visit` with each kernel that ended before the last [`Queue::wait`] and the time it took, ns; then
-    /// forgets them.
+    /// Memory that it holds.
+    pub fn memory_held(&self) -> DeviceMemory {
+        DeviceMemory { arena: self.arena_bytes, staging: self.staging_bytes }
+    }
+
+    /// Whether the time of each kernel and copy is taken from now on, which costs some time itself; not so at first.
+    pub fn set_timed(&mut self, yes: bool) {
+        self.commands.set_timed(yes);
+    }
+
+    /// Calls `visit` with each kernel, [`COPY_IN`] and [`COPY_OUT`] that was timed and ended before the last [`Queue::wait`], and the
+    /// time it took, ns; then forgets them.
     ///
     /// # Errors
     /// As [`Queue::wait`].

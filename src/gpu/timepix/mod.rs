@@ -14,7 +14,8 @@ pub use slices::PixelDevice;
 
 use super::arena::Plan;
 use super::device::{Device, settled};
-use super::driver::Queue;
+use super::driver::{COPY_IN, COPY_OUT, Queue};
+use crate::engine::DeviceMemory;
 use crate::event::{PixelClusters, PixelHits};
 use crate::timepix::{Calibration, Definition, FindConfig};
 use crate::{Error, Result};
@@ -39,15 +40,17 @@ pub const KERNELS: [&str; 13] = [
     "pixels_features",
 ];
 
-/// The stage of [`Timepix`](crate::timepix::Timepix) that a kernel belongs to. The kernels of the sort by time sort by
+/// The stage of [`Timepix`](crate::timepix::Timepix) that a kernel belongs to; none for copies. The kernels of the sort by time sort by
 /// cluster, too, and count for the former.
-fn stage_of(kernel: &str) -> usize {
-    match kernel {
+fn stage_of(kernel: &str) -> Option<usize> {
+    let stage = match kernel {
+        COPY_IN | COPY_OUT => return None,
         "pixels_keys" | "pixels_time_keys" | "pixels_count" | "pixels_sums" | "pixels_scatter"
         | "pixels_gather" => 1,
         "pixels_features" => 3,
         _ => 2,
-    }
+    };
+    Some(stage)
 }
 
 /// Hits within delta of one another that the search works through at most: its time grows with their number.
@@ -158,6 +161,8 @@ impl PixelStream {
         layout.point_into(self.queue.arena() + start as u64, &mut self.args);
         self.per_hit("pixels_cluster_keys")?;
         self.sort(u32::BITS - (clusters - 1).leading_zeros())?;
+        // Padding between columns goes home, too.
+        self.queue.clear(start..start + layout.bytes())?;
         self.per_hit("pixels_write")?;
         self.launch("pixels_features", (clusters as usize).div_ceil(64), 64)?;
         self.queue.copy_out(start..start + layout.bytes(), 0)?;
@@ -166,7 +171,17 @@ impl PixelStream {
         Ok(())
     }
 
-    /// Time of each kernel since the last call.
+    /// Memory that it holds.
+    pub fn memory(&self) -> DeviceMemory {
+        self.queue.memory_held()
+    }
+
+    /// Whether the time of each kernel and copy is taken from now on; not so at first.
+    pub fn set_timed(&mut self, yes: bool) {
+        self.queue.set_timed(yes);
+    }
+
+    /// Time of each kernel and copy since the last call, ns.
     ///
     /// # Errors
     /// [`Error::Device`] when the device fails.

@@ -6,7 +6,7 @@
 //! cluster whose last hit is older than both together is complete. So it does not matter where slices end.
 
 use super::{KERNELS, PixelStream, stage_of};
-use crate::engine::{Machine, Stage, StreamSequence};
+use crate::engine::{DeviceMemory, Machine, Stage, StreamSequence};
 use crate::event::{Counters, Layout, PixelClusters, PixelHits, StageClock};
 use crate::gpu::device::{Device, WARP};
 use crate::gpu::pool::Times;
@@ -40,6 +40,7 @@ pub struct PixelDevice {
     counts: ChainCounts,
     /// Time of the stages; everything else follows from `counts`.
     clocks: Counters,
+    is_timed: bool,
     times: Times,
 }
 
@@ -56,8 +57,14 @@ impl PixelDevice {
         }
         let folder = config.calibration.as_deref();
         let calibration = folder.map(|folder| Calibration::from_folder(layout, folder)).transpose()?;
-        let machine =
-            Machine { isa: device.kind(), gang: WARP, threads: 1, slice, device: Some(device.name()) };
+        let machine = Machine {
+            isa: device.kind(),
+            gang: WARP,
+            threads: 1,
+            slice,
+            device: Some(device.name()),
+            memory: DeviceMemory::default(),
+        };
         Ok(Self {
             stream: PixelStream::open(&device, &config.find, calibration.as_ref(), slice)?,
             device,
@@ -76,6 +83,7 @@ impl PixelDevice {
             out: PixelClusters::default(),
             counts: ChainCounts::default(),
             clocks: Counters::default(),
+            is_timed: false,
             times: Times::new(&KERNELS),
         })
     }
@@ -102,7 +110,9 @@ impl PixelDevice {
         with_default_float_mode(|| stream.run(waiting, found))?;
         let Self { stream, times, clocks, .. } = self;
         stream.times(&mut |kernel, ns| {
-            clocks.stages[stage_of(kernel)].ns += ns;
+            if let Some(stage) = stage_of(kernel) {
+                clocks.stages[stage].ns += ns;
+            }
             times.add(kernel, ns);
         })?;
         let clusters = self.found.len();
@@ -123,6 +133,7 @@ impl PixelDevice {
             self.slice *= 2;
             self.stream =
                 PixelStream::open(&self.device, &self.config.find, self.calibration.as_ref(), self.slice)?;
+            self.stream.set_timed(self.is_timed);
         }
         visit(&mut self.out);
         Ok(())
@@ -180,7 +191,12 @@ impl StreamSequence for PixelDevice {
     }
 
     fn machine(&self) -> Machine {
-        self.machine.clone()
+        Machine { memory: self.stream.memory(), ..self.machine.clone() }
+    }
+
+    fn time_kernels(&mut self, yes: bool) {
+        self.is_timed = yes;
+        self.stream.set_timed(yes);
     }
 
     fn take_kernel_times(&mut self) -> Vec<(&'static str, u64)> {

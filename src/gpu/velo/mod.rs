@@ -7,8 +7,9 @@ mod plan;
 pub use plan::Capacity;
 
 use super::device::{Device, settled, staged};
-use super::driver::Queue;
+use super::driver::{COPY_IN, COPY_OUT, Queue};
 use super::pool::DeviceStream;
+use crate::engine::DeviceMemory;
 use crate::event::{Outcome, StageCounter, Truncation, VeloBatch, VeloEvents, VeloTracks};
 use crate::lhcb::banks::mark_partial;
 use crate::velo::{DecodeScratch, Preset, Velo, VeloInput};
@@ -33,13 +34,15 @@ pub const KERNELS: [&str; 11] = [
     "velo_fit",
 ];
 
-/// The stage of [`Velo`] that a kernel belongs to.
-fn stage_of(kernel: &str) -> usize {
-    match kernel {
+/// The stage of [`Velo`] that a kernel belongs to; none for copies.
+fn stage_of(kernel: &str) -> Option<usize> {
+    let stage = match kernel {
+        COPY_IN | COPY_OUT => return None,
         "velo_check" | "velo_sort" => 1,
         "velo_offsets" | "velo_list" | "velo_fit" => 3,
         _ => 2,
-    }
+    };
+    Some(stage)
 }
 
 pub(in crate::gpu) use args::definitions;
@@ -116,7 +119,9 @@ impl VeloStream {
             Attempt::TooLarge(status) => Some(status),
         };
         self.queue.times(&mut |kernel, ns| {
-            out.counters.stages[stage_of(kernel)].ns += ns;
+            if let Some(stage) = stage_of(kernel) {
+                out.counters.stages[stage].ns += ns;
+            }
             times(kernel, ns);
         })?;
         let Some(status) = status else { return Ok(()) };
@@ -156,6 +161,8 @@ impl VeloStream {
         }
         let start = self.plan.start(plan::OUTPUT_COLUMNS);
         layout.point_into(self.queue.arena() + start as u64, &mut self.args);
+        // Padding between columns goes home, too.
+        self.queue.clear(start..start + layout.bytes())?;
         for launch in &SECOND_HALF {
             self.launch(launch, tracks as usize)?;
         }
@@ -214,6 +221,14 @@ impl DeviceStream<Velo> for VeloStream {
 
     fn slice_events(&self) -> usize {
         self.capacity.events
+    }
+
+    fn memory(&self) -> DeviceMemory {
+        self.queue.memory_held()
+    }
+
+    fn set_timed(&mut self, yes: bool) {
+        self.queue.set_timed(yes);
     }
 
     fn run(

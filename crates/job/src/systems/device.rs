@@ -11,7 +11,7 @@ pub(super) use opened::{cylinder, timepix, velo};
 #[cfg(feature = "cuda")]
 mod opened {
     use super::*;
-    use crate::{Device, LaneOrder};
+    use crate::{Device, Gpus, LaneOrder};
     use peloton::cylinder::Cylinder;
     use peloton::engine::Streaming;
     use peloton::gpu::cylinder::{Capacity as CylinderCapacity, GrowingStream};
@@ -32,15 +32,16 @@ mod opened {
         }
     }
 
-    fn open(device: Device) -> Result<Opened> {
+    fn open(device: Device) -> Result<Vec<Opened>> {
         match device {
             Device::Cpu => Err(Error::Internal("the CPU was asked for as a device".into())),
-            Device::Gpu => Opened::gpu(),
-            Device::Emulated(order) => Opened::emulated(order.into()),
+            Device::Gpu(Gpus::One(number)) => Ok(vec![Opened::gpu(number)?]),
+            Device::Gpu(Gpus::All) => Opened::all_gpus(),
+            Device::Emulated(order) => Ok(vec![Opened::emulated(order.into())?]),
         }
     }
 
-    /// Streams of the device.
+    /// Streams of each device.
     fn streams(device: Device, config: &Config) -> usize {
         match device {
             Device::Emulated(_) => config.thread_count(),
@@ -57,9 +58,9 @@ mod opened {
     pub fn velo(request: &Request, config: &Config, sequence: Velo) -> Result<Runs<VeloSystem>> {
         // The paper Search by triplet fills a GPU with 4096 events.
         let capacity = VeloCapacity::new(slice(request.device, config, 4096, 16), sequence.config());
-        let (device, streams) = (open(request.device)?, streams(request.device, config));
-        let open = || VeloStream::open(&device, &sequence, capacity);
-        Ok(Box::new(StreamPool::new(&device, streams, open)?))
+        let (devices, streams) = (open(request.device)?, streams(request.device, config));
+        let open = |device: &Opened| VeloStream::open(device, &sequence, capacity);
+        Ok(Box::new(StreamPool::of_all(&devices, streams, open)?))
     }
 
     /// Streams of a device for the cylinder detector.
@@ -68,9 +69,9 @@ mod opened {
         // For a start: it grows with the events.
         let capacity =
             CylinderCapacity { events, hits: events.saturating_mul(1000), seeds: events.saturating_mul(100) };
-        let (device, streams) = (open(request.device)?, streams(request.device, config));
-        let open = || GrowingStream::open(device.clone(), &config.cylinder, capacity);
-        Ok(Box::new(StreamPool::<Cylinder, _>::new(&device, streams, open)?))
+        let (devices, streams) = (open(request.device)?, streams(request.device, config));
+        let open = |device: &Opened| GrowingStream::open(device.clone(), &config.cylinder, capacity);
+        Ok(Box::new(StreamPool::<Cylinder, _>::of_all(&devices, streams, open)?))
     }
 
     /// A device for pixel hits.
@@ -81,7 +82,8 @@ mod opened {
     ) -> Result<Runs<TimepixSystem>> {
         let slice = slice(request.device, config, 1 << 20, 1 << 14);
         let timepix = context.configuration(config);
-        let mut sequence = PixelDevice::new(open(request.device)?, &timepix, &context.layout, slice)?;
+        let device = open(request.device)?.swap_remove(0);
+        let mut sequence = PixelDevice::new(device, &timepix, &context.layout, slice)?;
         context.masked.iter().for_each(|&(x, y)| sequence.mask(x, y));
         Ok(Box::new(Streaming(sequence)))
     }
