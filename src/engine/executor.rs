@@ -17,6 +17,24 @@ pub struct Machine {
     pub slice: usize,
     /// The device in words; none for the CPU.
     pub device: Option<String>,
+    /// What the streams of a device hold now; nothing for the CPU.
+    pub memory: DeviceMemory,
+}
+
+/// Memory that streams of a device hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DeviceMemory {
+    /// On the device, bytes.
+    pub arena: usize,
+    /// Page-locked on the host, bytes.
+    pub staging: usize,
+}
+
+impl std::iter::Sum for DeviceMemory {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        let add = |a: Self, b: Self| Self { arena: a.arena + b.arena, staging: a.staging + b.staging };
+        all.fold(Self::default(), add)
+    }
 }
 
 /// Turns batches into results, in the order of their events: threads of the CPU, or streams of a device. Whichever it
@@ -50,7 +68,14 @@ pub trait Executor: Send {
     /// What it runs on.
     fn machine(&self) -> Machine;
 
-    /// Time of each kernel of a device since the last call, summed over streams, ns; empty for the CPU.
+    /// Whether a device takes the time of each kernel and copy from now on, which costs some time itself; not so at first. Does nothing on
+    /// the CPU.
+    fn time_kernels(&mut self, yes: bool) {
+        let _ = yes;
+    }
+
+    /// Time of each kernel of a device, and of its copies, since the last call, summed over streams, ns; empty for the CPU, and
+    /// when no times are taken.
     fn take_kernel_times(&mut self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }

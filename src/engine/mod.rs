@@ -11,7 +11,7 @@ mod sequence;
 mod slices;
 mod stream;
 
-pub use executor::{Executor, Machine};
+pub use executor::{DeviceMemory, Executor, Machine};
 pub use pool::Pool;
 pub(crate) use sequence::detector_stages;
 pub use sequence::{Batch, Input, Sequence, Stage};

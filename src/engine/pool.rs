@@ -10,7 +10,7 @@
 //! have grown, nothing is allocated for events (the queue of rayon takes a block of memory once in some 60 calls from
 //! outside).
 
-use super::{Batch, Engine, Executor, Input, Machine, Sequence, Sliced};
+use super::{Batch, DeviceMemory, Engine, Executor, Input, Machine, Sequence, Sliced};
 use crate::event::{Counters, Outcome, Results};
 use crate::simd::set_default_float_mode;
 use crate::{Error, Result};
@@ -169,6 +169,7 @@ impl<S: Sequence> Executor for Pool<S> {
             threads: self.threads(),
             slice: self.slice_events,
             device: None,
+            memory: DeviceMemory::default(),
         }
     }
 }

@@ -31,7 +31,12 @@ pub trait StreamSequence: Send {
     /// What it runs on.
     fn machine(&self) -> Machine;
 
-    /// Time of each kernel of a device since the last call, ns; empty for the CPU.
+    /// As [`Executor::time_kernels`].
+    fn time_kernels(&mut self, yes: bool) {
+        let _ = yes;
+    }
+
+    /// As [`Executor::take_kernel_times`].
     fn take_kernel_times(&mut self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
@@ -71,6 +76,10 @@ impl<S: StreamSequence> Executor for Streaming<S> {
 
     fn machine(&self) -> Machine {
         self.0.machine()
+    }
+
+    fn time_kernels(&mut self, yes: bool) {
+        self.0.time_kernels(yes);
     }
 
     fn take_kernel_times(&mut self) -> Vec<(&'static str, u64)> {

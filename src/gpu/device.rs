@@ -1,6 +1,6 @@
-//! [`Device`] and [`Queue`]: what a sequence asks of a device, be it a GPU or its emulation on the CPU.
+//! [`Device`]: what runs the kernels, a GPU or its emulation on the CPU; and what all sequences on it share.
 
-use super::mirror::Arguments;
+use super::driver::{Cuda, Emulated, Faults, Order, Queue};
 use crate::event::Column;
 use crate::{Error, Result, Status};
 use std::ops::Range;
@@ -8,9 +8,89 @@ use std::ops::Range;
 /// Threads of a warp: the lanes that go through a kernel in lockstep.
 pub(super) const WARP: usize = 32;
 
-/// The kernels of a device, as source and names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Kernel(pub &'static str);
+/// Something that runs kernels. Clones are the same device.
+///
+/// What a kernel is told are addresses, which only the sequences of this module fill in: programs open streams, such as
+/// [`VeloStream`](super::velo::VeloStream), and reach no queue.
+///
+/// ```compile_fail
+/// #![forbid(unsafe_code)]
+/// # use peloton::gpu::{Device, Order};
+/// let mut queue = Device::emulated(Order::Forward)?.open(256, 256)?; // `open` is private
+/// # Ok::<(), peloton::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Device(Kind);
+
+#[derive(Clone)]
+enum Kind {
+    Cuda(Cuda),
+    Emulated(Emulated),
+}
+
+impl Device {
+    /// An NVIDIA GPU by its number, counted from 0 in the order of the driver, with the kernels loaded: those in the program, or those of
+    /// the file that the variable `PELOTON_CUBIN` names.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] when there is none, or none of that number, and [`Error::Device`] when it cannot be used.
+    pub fn gpu(number: usize) -> Result<Self> {
+        Ok(Self(Kind::Cuda(Cuda::new(number)?)))
+    }
+
+    /// All NVIDIA GPUs of the machine.
+    ///
+    /// # Errors
+    /// As [`Device::gpu`].
+    pub fn all_gpus() -> Result<Vec<Self>> {
+        (0..Cuda::count()?).map(Self::gpu).collect()
+    }
+
+    /// The kernels on the CPU, compiled with the C++ compiler, `CXX` or `c++`, unless they are in the cache.
+    ///
+    /// # Errors
+    /// [`Error::Device`] without a compiler, or with what it says.
+    pub fn emulated(order: Order) -> Result<Self> {
+        Ok(Self(Kind::Emulated(Emulated::new(order)?)))
+    }
+
+    /// An emulated device and the handle that has its calls fail, for tests.
+    ///
+    /// # Errors
+    /// As [`Device::emulated`].
+    pub fn failing(order: Order) -> Result<(Self, Faults)> {
+        let device = Emulated::new(order)?;
+        let faults = device.faults();
+        Ok((Self(Kind::Emulated(device)), faults))
+    }
+
+    /// Its kind, as results name it: `gpu` or `emulated`.
+    pub fn kind(&self) -> &'static str {
+        match self.0 {
+            Kind::Cuda(_) => "gpu",
+            Kind::Emulated(_) => "emulated",
+        }
+    }
+
+    /// What it is, in words.
+    pub fn name(&self) -> String {
+        match &self.0 {
+            Kind::Cuda(device) => device.name(),
+            Kind::Emulated(device) => device.name(),
+        }
+    }
+
+    /// Opens a queue with so many bytes of device memory and of staging memory, which it holds as long as it lives.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the device has no room.
+    pub(super) fn open(&self, arena: usize, staging: usize) -> Result<Queue> {
+        match &self.0 {
+            Kind::Cuda(device) => device.open(arena, staging),
+            Kind::Emulated(device) => Ok(device.open(arena, staging)),
+        }
+    }
+}
 
 /// Status of an event as devices read and write it.
 pub(super) fn status_of(code: u16) -> Result<Status> {
@@ -38,73 +118,11 @@ pub(super) fn staged<const N: usize>(largest: [usize; N], sizes: [usize; N]) -> 
 
 /// What a sequence gave; when it broke off, after waiting for what is still under way, so that nothing touches staging
 /// memory later and the queue can be used again.
-pub(super) fn settled<Q: Queue, T>(queue: &mut Q, done: Result<T>) -> Result<T> {
+pub(super) fn settled<T>(queue: &mut Queue, done: Result<T>) -> Result<T> {
     if done.is_err() {
         // The first error is the one that counts.
         let _ = queue.wait();
         let _ = queue.times(&mut |_, _| ());
     }
     done
-}
-
-/// Something that runs kernels.
-pub trait Device: Sync {
-    /// One stream of work.
-    type Queue: Queue;
-
-    /// Its kind, as results name it: `gpu` or `emulated`.
-    fn kind(&self) -> &'static str;
-
-    /// What it is, in words.
-    fn name(&self) -> String;
-
-    /// Opens a queue with so many bytes of device memory and of staging memory, which it holds as long as it
-    /// lives.
-    ///
-    /// # Errors
-    /// [`Error::Device`](crate::Error::Device) when the device has no room.
-    fn open(&self, arena: usize, staging: usize) -> Result<Self::Queue>;
-}
-
-/// Work in order: copies and kernels that begin when those before them have ended. Nothing is certain to have
-/// happened before [`Queue::wait`] returns, and until then the staging memory that takes part is not to be
-/// touched.
-pub trait Queue: Send {
-    /// Address of the arena on the device.
-    fn arena(&self) -> u64;
-
-    /// Staging memory on the host.
-    fn staging(&mut self) -> &mut [u8];
-
-    /// Copies from staging to the arena.
-    ///
-    /// # Errors
-    /// As [`Queue::wait`].
-    fn copy_in(&mut self, from: Range<usize>, to: usize) -> Result<()>;
-
-    /// Copies from the arena to staging.
-    ///
-    /// # Errors
-    /// As [`Queue::wait`].
-    fn copy_out(&mut self, from: Range<usize>, to: usize) -> Result<()>;
-
-    /// Runs `blocks` blocks of `threads` threads. The addresses in `args` must lie in the arena, which is
-    /// checked.
-    ///
-    /// # Errors
-    /// As [`Queue::wait`], and for addresses that do not.
-    fn launch<A: Arguments>(&mut self, kernel: Kernel, blocks: u32, threads: u32, args: &A) -> Result<()>;
-
-    /// Returns when all is done.
-    ///
-    /// # Errors
-    /// [`Error::Device`](crate::Error::Device) with what the device says.
-    fn wait(&mut self) -> Result<()>;
-
-    /// Calls `visit` with each kernel that ended before the last [`Queue::wait`] and the time it took, ns; then
-    /// forgets them.
-    ///
-    /// # Errors
-    /// As [`Queue::wait`].
-    fn times(&mut self, visit: &mut dyn FnMut(Kernel, u64)) -> Result<()>;
 }

@@ -6,10 +6,13 @@ pub(super) trait Mirrored: bytemuck::Pod {
     const CPP: &'static str;
 }
 
-/// Arguments of a kernel: a struct whose first fields are addresses in the arena.
-pub trait Arguments: bytemuck::Pod {
+/// Arguments of kernels: a struct whose first fields are addresses in the arena.
+pub(super) trait Arguments: bytemuck::Pod {
     /// How many.
     const ADDRESSES: usize;
+
+    /// The kernels that take such a struct, and no others do.
+    const KERNELS: &'static [&'static str];
 }
 
 /// Defines a struct of plain fields, each with its type in C++, and that definition as text.

@@ -1,7 +1,6 @@
 //! The rooms again, on a GPU: the same columns, the same algorithms, the same integer results.
 //!
-//! [`Device`] and [`Queue`] are what the sequences see: [`Cuda`] is an NVIDIA GPU, [`Emulated`] runs the same
-//! kernels on the CPU. [`velo`] and [`cylinder`] are sequences of events, which a [`StreamPool`] shares out to streams;
+//! A [`Device`] is an NVIDIA GPU, or runs the same kernels on the CPU. [`velo`] and [`cylinder`] are sequences of events, which a [`StreamPool`] shares out to streams;
 //! [`timepix`] is an endless stream. Both are executors, as the CPU's [`Pool`](crate::engine::Pool) is. `README.md` in this
 //! folder tells what was checked, and what was not.
 
@@ -17,8 +16,7 @@ pub mod timepix;
 mod trace;
 pub mod velo;
 
-pub use device::{Device, Kernel, Queue};
-pub use driver::{Cuda, Emulated, Libraries, Order, Usage, usage};
-pub use mirror::Arguments;
+pub use device::Device;
+pub use driver::{Faults, Libraries, Order, Usage, emulated_library, usage};
 pub use pool::{DeviceStream, StreamPool};
 pub use program::KERNELS;

@@ -2,8 +2,9 @@
 //! so that copies and kernels of different streams run beside each other; results go where their slice belongs, so
 //! who was first cannot be seen.
 
-use super::device::{Device, Kernel, WARP};
-use crate::engine::{Batch, Executor, Input, Machine, Sequence, Sliced};
+use super::device::{Device, WARP};
+use super::driver::{COPY_IN, COPY_OUT};
+use crate::engine::{Batch, DeviceMemory, Executor, Input, Machine, Sequence, Sliced};
 use crate::event::{Counters, Outcome};
 use crate::simd::with_default_float_mode;
 use crate::{Error, Result};
@@ -15,10 +16,16 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// One stream of a device that reconstructs slices of events, as [`Sequence::run_range`] does on the CPU.
 pub trait DeviceStream<S: Sequence>: Send {
     /// The kernels that it runs.
-    const KERNELS: &'static [Kernel];
+    const KERNELS: &'static [&'static str];
 
     /// Events that it takes at once.
     fn slice_events(&self) -> usize;
+
+    /// Memory that it holds now.
+    fn memory(&self) -> DeviceMemory;
+
+    /// Whether the time of each kernel and copy is taken from now on; not so at first.
+    fn set_timed(&mut self, yes: bool);
 
     /// Reconstructs the events of `range` and appends one entry for each to `out`, and their counts; shows the time of each kernel to `times`, ns.
     ///
@@ -29,7 +36,7 @@ pub trait DeviceStream<S: Sequence>: Send {
         events: S::Input<'_>,
         range: Range<usize>,
         out: &mut Outcome<S::Output>,
-        times: &mut dyn FnMut(Kernel, u64),
+        times: &mut dyn FnMut(&'static str, u64),
     ) -> Result<()>;
 }
 
@@ -47,17 +54,30 @@ impl<S: Sequence, T: DeviceStream<S>> StreamPool<S, T> {
     ///
     /// # Errors
     /// [`Error::Config`] for no streams at all, and those of `open`.
-    pub fn new<D: Device>(device: &D, streams: usize, open: impl FnMut() -> Result<T>) -> Result<Self> {
-        if streams == 0 {
+    pub fn new(device: &Device, streams: usize, mut open: impl FnMut() -> Result<T>) -> Result<Self> {
+        Self::of_all(std::slice::from_ref(device), streams, |_| open())
+    }
+
+    /// Opens `streams` streams of each device by `open`; the first stream of each one comes before the second of any.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for no streams at all, and those of `open`.
+    pub fn of_all(
+        devices: &[Device],
+        streams: usize,
+        mut open: impl FnMut(&Device) -> Result<T>,
+    ) -> Result<Self> {
+        let (Some(device), 1..) = (devices.first(), streams) else {
             return Err(Error::Config("streams must be at least 1".into()));
-        }
-        let all = std::iter::repeat_with(open).take(streams).collect::<Result<Vec<_>>>()?;
+        };
+        let all = (0..streams).flat_map(|_| devices).map(&mut open).collect::<Result<Vec<_>>>()?;
         let machine = Machine {
             isa: device.kind(),
             gang: WARP,
-            threads: streams,
+            threads: all.len(),
             slice: all[0].slice_events(),
-            device: Some(device.name()),
+            device: Some(names(devices)),
+            memory: DeviceMemory::default(),
         };
         let streams = all.into_iter().map(|stream| (stream, Outcome::default())).collect();
         Ok(Self { machine, streams, times: Times::new(T::KERNELS), sequence: PhantomData })
@@ -86,7 +106,12 @@ impl<S: Sequence, T: DeviceStream<S>> Executor for StreamPool<S, T> {
     }
 
     fn machine(&self) -> Machine {
-        self.machine.clone()
+        let memory = self.streams.iter().map(|(stream, _)| stream.memory()).sum();
+        Machine { memory, ..self.machine.clone() }
+    }
+
+    fn time_kernels(&mut self, yes: bool) {
+        self.streams.iter_mut().for_each(|(stream, _)| stream.set_timed(yes));
     }
 
     fn take_kernel_times(&mut self) -> Vec<(&'static str, u64)> {
@@ -94,18 +119,34 @@ impl<S: Sequence, T: DeviceStream<S>> Executor for StreamPool<S, T> {
     }
 }
 
-/// Time of each kernel of a sequence, summed over streams, ns.
+/// Devices in words, one like another once.
+fn names(devices: &[Device]) -> String {
+    let mut names: Vec<(String, usize)> = Vec::new();
+    for name in devices.iter().map(Device::name) {
+        match names.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => names.push((name, 1)),
+        }
+    }
+    let words = |(name, count): &(String, usize)| {
+        if *count == 1 { name.clone() } else { format!("{count} x {name}") }
+    };
+    names.iter().map(words).collect::<Vec<_>>().join("; ")
+}
+
+/// Time of each kernel of a sequence and of its copies, summed over streams, ns.
 pub(super) struct Times {
-    kernels: &'static [Kernel],
+    kernels: Vec<&'static str>,
     ns: Vec<u64>,
 }
 
 impl Times {
-    pub fn new(kernels: &'static [Kernel]) -> Self {
-        Self { kernels, ns: vec![0; kernels.len()] }
+    pub fn new(kernels: &[&'static str]) -> Self {
+        let kernels = [kernels, &[COPY_IN, COPY_OUT]].concat();
+        Self { ns: vec![0; kernels.len()], kernels }
     }
 
-    pub fn add(&mut self, kernel: Kernel, ns: u64) {
+    pub fn add(&mut self, kernel: &str, ns: u64) {
         let number = self.kernels.iter().position(|known| *known == kernel);
         self.ns[number.expect("a kernel of this sequence")] += ns;
     }
@@ -116,7 +157,7 @@ impl Times {
 
     /// Times of the kernels that ran since the last call.
     pub fn take(&mut self) -> Vec<(&'static str, u64)> {
-        let times = self.kernels.iter().zip(&mut self.ns).map(|(kernel, ns)| (kernel.0, std::mem::take(ns)));
+        let times = self.kernels.iter().zip(&mut self.ns).map(|(kernel, ns)| (*kernel, std::mem::take(ns)));
         times.filter(|(_, ns)| *ns > 0).collect()
     }
 }
@@ -127,14 +168,14 @@ fn share_out<T: Send, R: Send>(
     streams: &mut [T],
     slots: &mut [R],
     times: &mut Times,
-    run: impl Fn(&mut T, usize, &mut R, &mut dyn FnMut(Kernel, u64)) -> Result<()> + Sync,
+    run: impl Fn(&mut T, usize, &mut R, &mut dyn FnMut(&'static str, u64)) -> Result<()> + Sync,
 ) -> Result<()> {
     // Each slot is locked by the one stream that takes its slice.
     let slots: Vec<_> = slots.iter_mut().map(Mutex::new).collect();
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let kernels = times.kernels;
+    let kernels = times.kernels.clone();
     let work = |stream: &mut T| -> Result<Times> {
-        let mut times = Times::new(kernels);
+        let mut times = Times { ns: vec![0; kernels.len()], kernels: kernels.clone() };
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some(slot) = slots.get(number).filter(|_| !failed.load(Ordering::Relaxed)) else { break };

@@ -1,6 +1,5 @@
 //! The source of the kernels, put together from its pieces.
 
-use super::device::Kernel;
 use super::{cylinder, timepix, velo};
 
 /// What stands before the kernels on a GPU.
@@ -9,9 +8,9 @@ pub const CUDA: &str = include_str!("kernels/cuda.h");
 pub const EMULATED: &str = include_str!("kernels/emulated.h");
 
 /// All kernels.
-pub const KERNELS: [Kernel; 38] = {
-    let sequences: [&[Kernel]; 3] = [&velo::KERNELS, &timepix::KERNELS, &cylinder::KERNELS];
-    let mut all = [Kernel(""); velo::KERNELS.len() + timepix::KERNELS.len() + cylinder::KERNELS.len()];
+pub const KERNELS: [&str; 38] = {
+    let sequences: [&[&str]; 3] = [&velo::KERNELS, &timepix::KERNELS, &cylinder::KERNELS];
+    let mut all = [""; velo::KERNELS.len() + timepix::KERNELS.len() + cylinder::KERNELS.len()];
     let (mut i, mut of, mut number) = (0, 0, 0);
     while i < all.len() {
         all[i] = sequences[of][number];
@@ -40,4 +39,27 @@ pub fn source(prelude: &str) -> String {
         include_str!("kernels/cylinder.cu"),
     ];
     pieces.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a kernel takes is written down twice, there and in the list of its arguments.
+    #[test]
+    fn kernels_take_the_arguments_that_they_are_launched_with() {
+        let source = source(CUDA);
+        let lists: [(&str, &[&str]); 3] = [
+            ("VeloArgs", &velo::KERNELS),
+            ("PixelArgs", &timepix::KERNELS),
+            ("CylinderArgs", &cylinder::KERNELS),
+        ];
+        for (args, kernels) in lists {
+            let count = source.matches(&format!(", {args}, ")).count();
+            for kernel in kernels {
+                assert!(source.contains(&format!("KERNEL({kernel}, {args}, ")), "{kernel} takes {args}");
+            }
+            assert_eq!(count, kernels.len(), "kernels of {args}");
+        }
+    }
 }

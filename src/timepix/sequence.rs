@@ -1,7 +1,7 @@
 //! [`Timepix`]: the sequence from a stream of pixel hits to clusters, on one thread or several.
 
 use super::{CalibratedChips, Definition, TimepixConfig, Workers};
-use crate::engine::{Batch, Machine, Stage, StreamSequence};
+use crate::engine::{Batch, DeviceMemory, Machine, Stage, StreamSequence};
 use crate::event::{Counters, Layout, PixelBlock, PixelClusters, PixelHits, Truncation};
 use crate::simd::Level;
 use crate::{Result, Status};
@@ -177,6 +177,7 @@ impl StreamSequence for Timepix {
             threads: self.workers.threads(),
             slice: self.config.block_hits,
             device: None,
+            memory: DeviceMemory::default(),
         }
     }
 }

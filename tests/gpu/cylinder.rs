@@ -1,4 +1,4 @@
-//! The cylinder kernels on the emulated device: the CPU's tracks, bit by bit, whatever the order of lanes, the slices
+//! The cylinder kernels on the device under test: the CPU's tracks, bit by bit, whatever the order of lanes, the slices
 //! and the room there is.
 use peloton::cylinder::{
     Builder, Cylinder, CylinderConfig, CylinderInput, CylinderSample, CylinderWorkspace, SeedSource,
@@ -10,13 +10,12 @@ use peloton::event::{
     Product,
 };
 use peloton::gpu::cylinder::{Capacity, CylinderStream, GrowingStream};
-use peloton::gpu::{DeviceStream, Emulated, Order, StreamPool};
+use peloton::gpu::{DeviceStream, Order, StreamPool};
 use peloton::simd::Level;
 use peloton::{Error, Status};
 use peloton_io::input::{CylinderReader, ReadOptions, Source};
 use peloton_sim::CylinderSim;
 use proptest::prelude::*;
-use std::sync::Arc;
 
 const ORDERS: [Order; 3] = [Order::Forward, Order::Reverse, Order::Random(7)];
 const BUILDERS: [Builder; 2] = [Builder::BestHit, Builder::CloneEngine];
@@ -76,7 +75,7 @@ fn on_device(
     streams: usize,
     capacity: Capacity,
 ) -> Found {
-    let device = Emulated::new(order).expect("a C++ compiler");
+    let device = crate::device(order);
     let open = || CylinderStream::open(&device, config, capacity);
     twice(StreamPool::new(&device, streams, open).expect("memory"), sample)
 }
@@ -209,7 +208,7 @@ fn append((hits, truth): &mut Sample, (more, more_truth): &Sample) {
 
 #[test]
 fn what_a_device_cannot_do_is_an_error() {
-    let device = Emulated::new(Order::Forward).unwrap();
+    let device = crate::device(Order::Forward);
     let capacity = Capacity { events: 1, hits: 10, seeds: 1 };
     let open = |config: &CylinderConfig, streams, capacity| {
         let open = || CylinderStream::open(&device, config, capacity);
@@ -237,10 +236,10 @@ fn streams_grow_with_the_events() {
     append(&mut sample, &simulated("sim:cylinder,events=2,tracks=200,seed=2"));
     let config = with(Builder::BestHit);
     let expected = on_cpu(&config, &sample);
-    let device = Arc::new(Emulated::new(Order::Forward).unwrap());
+    let device = crate::device(Order::Forward);
     let small = Capacity { events: 2, hits: 1, seeds: 1 };
     let open = || GrowingStream::open(device.clone(), &config, small);
-    assert_eq!(twice(StreamPool::new(&*device, 2, open).unwrap(), &sample), expected);
+    assert_eq!(twice(StreamPool::new(&device, 2, open).unwrap(), &sample), expected);
 }
 
 /// A device is an executor like any other, and says what it is.
@@ -250,20 +249,48 @@ fn the_pool_is_an_executor() {
     let batch = CylinderSample { hits, truth, event_id: vec![0, 1, 2] };
     let config = with(Builder::BestHit);
     let expected = on_cpu(&config, &(batch.hits.clone(), batch.truth.clone()));
-    let device = Emulated::new(Order::Reverse).unwrap();
+    let device = crate::device(Order::Reverse);
     let open = || CylinderStream::open(&device, &config, Capacity { events: 2, hits: 1000, seeds: 100 });
     let mut executor: Box<dyn Executor> = Box::new(StreamPool::<Cylinder, _>::new(&device, 3, open).unwrap());
     let mut tracks = Sliced::default();
     let counters = executor.run(&batch, &mut tracks).unwrap();
     assert_eq!(found(tracks.products(), &counters), expected);
     let machine = executor.machine();
-    assert_eq!((machine.isa, machine.gang, machine.threads, machine.slice), ("emulated", 32, 3, 2));
-    assert_eq!(machine.device.as_deref(), Some("emulated, lanes reverse"));
+    assert_eq!((machine.isa, machine.gang, machine.threads, machine.slice), (device.kind(), 32, 3, 2));
+    assert_eq!(machine.device, Some(device.name()));
+    assert!(machine.memory.arena > 3 * 24 * 1000 && machine.memory.staging > 3 * 20 * 1000);
+    assert!(executor.take_kernel_times().is_empty(), "no times unless they are asked for");
+    executor.time_kernels(true);
+    executor.run(&batch, &mut tracks).unwrap();
     let names: Vec<_> = executor.take_kernel_times().into_iter().map(|(name, _)| name).collect();
     assert!(names.contains(&"cylinder_best_hit") && !names.contains(&"cylinder_clone_8"), "{names:?}");
+    assert!(names.ends_with(&["copy_in", "copy_out"]), "{names:?}");
     assert!(executor.take_kernel_times().is_empty());
     let unmatched = CylinderSample { truth: CylinderTruth::default(), ..batch };
     assert!(matches!(executor.run(&unmatched, &mut tracks), Err(Error::Columns(_))));
+}
+
+/// Lists that overlap are refused: kernels would read beyond the hits.
+#[test]
+fn lists_that_fall_are_refused() {
+    let (device, config) = (crate::device(Order::Forward), with(Builder::BestHit));
+    let capacity = Capacity { events: 4, hits: 4000, seeds: 100 };
+    let refused = |change: &dyn Fn(&mut Sample)| {
+        let mut sample = simulated("sim:cylinder,events=3,tracks=20,seed=1");
+        change(&mut sample);
+        let open = || CylinderStream::open(&device, &config, capacity);
+        let mut pool = StreamPool::<Cylinder, _>::new(&device, 1, open).unwrap();
+        let input = CylinderInput { hits: &sample.0, seeds: &sample.1.particles };
+        pool.try_run(input, &mut Sliced::default())
+    };
+    assert!(refused(&|_| ()).is_ok());
+    for changed in [
+        refused(&|(hits, _)| hits.layer_start[3] = u32::MAX),
+        refused(&|(hits, _)| hits.layer_start[CYLINDER_LAYERS] = 0),
+        refused(&|(_, truth)| truth.particles.start[1] = 50),
+    ] {
+        assert!(matches!(&changed, Err(Error::Columns(what)) if what.ends_with("falls")), "{changed:?}");
+    }
 }
 
 /// Crowds on one spot, hits that cannot be, broken vertices, missing hits, events with a status.

@@ -1,10 +1,10 @@
-//! The pixel kernels on the emulated device: the clusters of the CPU's chain, whatever the order of lanes.
+//! The pixel kernels on the device under test: the clusters of the CPU's chain, whatever the order of lanes.
 
 use peloton::Error;
 use peloton::engine::{Executor, Sliced, StreamSequence, Streaming};
 use peloton::event::{Layout, PixelBlock, PixelClusters, PixelHits};
+use peloton::gpu::Order;
 use peloton::gpu::timepix::{PixelDevice, PixelStream};
-use peloton::gpu::{Emulated, Order};
 use peloton::simd::Level;
 use peloton::timepix::{Definition, FindConfig, PixelBatch, Timepix, TimepixConfig, reference};
 use peloton_sim::timepix::{PixelPreset, PixelSim, PixelSimSpec};
@@ -39,8 +39,8 @@ fn cpu(config: &TimepixConfig) -> Timepix {
     Timepix::new(config, Level::choose(None, None).unwrap(), &layout(), 1).unwrap()
 }
 
-fn device(order: Order, config: &TimepixConfig, slice: usize) -> PixelDevice<Emulated> {
-    PixelDevice::new(Emulated::new(order).expect("a C++ compiler"), config, &layout(), slice).unwrap()
+fn device(order: Order, config: &TimepixConfig, slice: usize) -> PixelDevice {
+    PixelDevice::new(crate::device(order), config, &layout(), slice).unwrap()
 }
 
 fn on_cpu(config: &TimepixConfig, hits: &PixelHits) -> Found {
@@ -213,18 +213,25 @@ fn the_device_is_an_executor() {
         assert_eq!(counters.stages[0].items_in, 1000);
     }
     let machine = executor.machine();
-    assert_eq!((machine.isa, machine.gang, machine.threads, machine.slice), ("emulated", 32, 1, 300));
-    assert_eq!(machine.device.as_deref(), Some("emulated, lanes reverse"));
-    assert!(executor.take_kernel_times().iter().any(|(name, ns)| *name == "pixels_link" && *ns > 0));
+    let device = crate::device(Order::Reverse);
+    assert_eq!((machine.isa, machine.gang, machine.threads, machine.slice), (device.kind(), 32, 1, 300));
+    assert_eq!(machine.device, Some(device.name()));
+    assert!(machine.memory.arena > 40 * 300 && machine.memory.staging > 14 * 300);
+    assert!(executor.take_kernel_times().is_empty(), "no times unless they are asked for");
+    executor.time_kernels(true);
+    executor.run(&piece, &mut slices).unwrap();
+    let times = executor.take_kernel_times();
+    for name in ["pixels_link", "copy_in", "copy_out"] {
+        assert!(times.iter().any(|(of, ns)| *of == name && *ns > 0), "{name}: {times:?}");
+    }
 }
 
 #[test]
 fn what_a_device_cannot_do_is_an_error() {
-    let device = Emulated::new(Order::Forward).unwrap();
+    let device = crate::device(Order::Forward);
     let global = FindConfig { definition: Definition::Global, ..FindConfig::default() };
     assert!(matches!(PixelStream::open(&device, &global, None, 10), Err(Error::Unsupported(_))));
-    let none =
-        PixelDevice::new(Emulated::new(Order::Forward).unwrap(), &TimepixConfig::default(), &layout(), 0);
+    let none = PixelDevice::new(crate::device(Order::Forward), &TimepixConfig::default(), &layout(), 0);
     assert!(matches!(none, Err(Error::Config(_))));
     let mut stream = PixelStream::open(&device, &FindConfig::default(), None, 10).unwrap();
     let (mut hits, mut clusters) = (PixelHits::default(), PixelClusters::default());

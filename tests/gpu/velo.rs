@@ -1,10 +1,10 @@
-//! The Velo kernels on the emulated device: the CPU's tracks, bit by bit, whatever the order of lanes, the slices and
+//! The Velo kernels on the device under test: the CPU's tracks, bit by bit, whatever the order of lanes, the slices and
 //! the room there is.
 use crate::common::{hostile, simulated};
 use peloton::engine::{Engine, Input, Sliced};
 use peloton::event::{Counters, Hasher, Hashes, Product, RawBatch, VeloBatch, VeloTracks};
 use peloton::gpu::velo::{Capacity, VeloStream};
-use peloton::gpu::{Emulated, Order, StreamPool};
+use peloton::gpu::{Order, StreamPool};
 use peloton::simd::Level;
 use peloton::velo::reference::{self, Fault};
 use peloton::velo::{Preset, Velo, VeloBanks, VeloConfig, VeloInput};
@@ -45,7 +45,7 @@ fn run_on_device(
     streams: usize,
     capacity: Capacity,
 ) -> Found {
-    let device = Emulated::new(order).expect("a C++ compiler");
+    let device = crate::device(order);
     let open = || VeloStream::open(&device, velo, capacity);
     let mut pool = StreamPool::new(&device, streams, open).expect("memory");
     let mut tracks = Sliced::default();
@@ -158,7 +158,7 @@ fn an_event_that_does_not_fit_passes_through() {
 
 #[test]
 fn only_the_best_preset_runs_on_a_device() {
-    let device = Emulated::new(Order::Forward).unwrap();
+    let device = crate::device(Order::Forward);
     for preset in [Preset::Paper, Preset::Forwarding] {
         let config = VeloConfig::preset(preset);
         let stream = VeloStream::open(&device, &velo(&config), Capacity::new(1, &config));
@@ -194,7 +194,7 @@ fn raw_banks_give_the_bits_of_the_cpu() {
 
 #[test]
 fn raw_banks_need_sensors() {
-    let (device, config) = (Emulated::new(Order::Forward).unwrap(), VeloConfig::default());
+    let (device, config) = (crate::device(Order::Forward), VeloConfig::default());
     let open = || VeloStream::open(&device, &velo(&config), Capacity::new(1, &config));
     let mut pool = StreamPool::<Velo, _>::new(&device, 1, open).unwrap();
     let mut raw = RawBatch::default();

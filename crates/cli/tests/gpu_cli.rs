@@ -36,7 +36,7 @@ fn a_comparison_tells_stages_and_kernels_of_both_sides() {
     let args = ["compare", "sim:velo,events=12,seed=4", "--left", "cpu", "--right", "emulated,threads=1"];
     let report = json(&args);
     let parts = |side: &str| report[side]["parts"].as_array().map(Vec::len);
-    assert_eq!((&report["equal"], parts("right")), (&true.into(), Some(11)));
+    assert_eq!((&report["equal"], parts("right")), (&true.into(), Some(13)));
     assert!(
         report["left"]["parts"].as_array().is_some_and(|all| all.iter().any(|part| part["name"] == "find")),
         "{report}"
@@ -50,7 +50,10 @@ fn a_comparison_tells_stages_and_kernels_of_both_sides() {
         .sum();
     assert!(ns("left") > 0.0 && kernels > 0.0 && ns("right") >= kernels, "{report}");
     let text = String::from_utf8(peloton(&args).stdout).expect("text");
-    assert!(text.contains("copies and waiting") && text.contains("wall clock"), "{text}");
+    assert!(
+        text.contains("host and waiting") && text.contains("copy_in") && text.contains("wall clock"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -66,7 +69,7 @@ fn throughput_tells_the_kernels_apart_and_scans() {
     );
     let kernels = report["kernels"].as_array().expect("kernels");
     let shares: f64 = kernels.iter().map(|kernel| kernel["share"].as_f64().expect("a share")).sum();
-    assert!(kernels.len() == 11 && (shares - 1.0).abs() < 1e-9, "{kernels:?}");
+    assert!(kernels.len() == 13 && (shares - 1.0).abs() < 1e-9, "{kernels:?}");
     let scan = report["scan"].as_array().expect("points");
     assert!(scan.iter().any(|point| point["streams"] == 4 && point["slice"] == 16), "{scan:?}");
 }
@@ -78,7 +81,7 @@ fn throughput_of_pixel_hits() {
     let (cpu, device) = (on("cpu"), on("emulated"));
     assert_eq!((&device["hash_int"], &device["hits"]), (&cpu["hash_int"], &cpu["hits"]));
     assert_eq!(device["output_hash"], cpu["output_hash"]);
-    assert_eq!(device["kernels"].as_array().map(Vec::len), Some(13));
+    assert_eq!(device["kernels"].as_array().map(Vec::len), Some(15));
 }
 
 #[test]
@@ -107,7 +110,7 @@ fn tracks_of_the_cylinder() {
     for key in ["hash_int", "output_hash", "tracks", "hits", "builder"] {
         assert_eq!(device[key], cpu[key], "{key}");
     }
-    assert_eq!(device["kernels"].as_array().map(Vec::len), Some(11));
+    assert_eq!(device["kernels"].as_array().map(Vec::len), Some(13));
     let scan = json(&[&args[..], &["--device", "emulated", "--scan"]].concat());
     assert_eq!((&scan["hash_int"], scan["scan"].as_array().map(Vec::len)), (&cpu["hash_int"], Some(4)));
     let seeds = [&args[..], &["--device", "emulated", "--seeds", "hits"]].concat();
@@ -126,7 +129,10 @@ fn what_cannot_be_had_is_said() {
         assert!(report["gpu"].as_str().expect("words").contains("no GPU"), "{report}");
     }
     let wrong = [
-        (&["throughput", "sim:velo,events=2", "--device", "tpu"][..], "choose one of cpu, gpu, emulated"),
+        (
+            &["throughput", "sim:velo,events=2", "--device", "tpu"][..],
+            "choose one of cpu, gpu, gpu:NUMBER, gpu:all, emulated",
+        ),
         (&["compare", "sim:velo,events=2", "--right", "emulated:sideways"], "gpu, emulated"),
         (
             &["throughput", "sim:velo,events=2", "--device", "emulated", "--preset", "paper"],

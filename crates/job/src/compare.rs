@@ -101,6 +101,7 @@ fn compare_sides(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<
     let (source, detector) = (&mut **source, &**detector);
     let runs = |side: &Request| detector.executor(side, &side.config);
     let mut runs: [Runs; 2] = [runs(&sides[0])?, runs(&sides[1])?];
+    runs.iter_mut().for_each(|runs| runs.time_kernels(true));
     let machines = [runs[0].machine(), runs[1].machine()];
     let items = machines.each_ref().map(|machine| batch_items(&request.config, machine));
     let items = items[0].max(items[1]);
@@ -167,7 +168,7 @@ fn side(request: &Request, text: &str) -> Result<Request> {
     let mut side = request.clone();
     for pair in text.split(',').filter(|pair| !pair.is_empty()) {
         let wrong = || {
-            let known = "isa=, gang=, threads=, slice=, preset=, gpu, emulated, or what the sequence has, such as builder=";
+            let known = "isa=, gang=, threads=, slice=, preset=, gpu, gpu:NUMBER, gpu:all, emulated, or what the sequence has, such as builder=";
             Error::Config(format!("`{pair}` is not a part of a side: choose from {known}"))
         };
         let Some((key, value)) = pair.split_once('=') else {

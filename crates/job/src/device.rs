@@ -10,10 +10,19 @@ pub enum Device {
     /// Gangs of the CPU.
     #[default]
     Cpu,
-    /// The first NVIDIA GPU.
-    Gpu,
+    /// NVIDIA GPUs.
+    Gpu(Gpus),
     /// The GPU's kernels on the CPU, for tests, with lanes in this order.
     Emulated(LaneOrder),
+}
+
+/// Which GPUs run the sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gpus {
+    /// One by its number, counted from 0.
+    One(usize),
+    /// All of the machine.
+    All,
 }
 
 /// The order of lanes on the emulated device.
@@ -32,12 +41,15 @@ impl FromStr for Device {
     type Err = Error;
     fn from_str(text: &str) -> Result<Self> {
         let wrong = || {
-            let choices = "cpu, gpu, emulated, emulated:forward, emulated:reverse, emulated:SEED";
+            let choices =
+                "cpu, gpu, gpu:NUMBER, gpu:all, emulated, emulated:forward, emulated:reverse, emulated:SEED";
             Error::Config(format!("unknown device `{text}`: choose one of {choices}"))
         };
         match text.split_once(':').unwrap_or((text, "forward")) {
             _ if text == "cpu" => Ok(Self::Cpu),
-            _ if text == "gpu" => Ok(Self::Gpu),
+            _ if text == "gpu" => Ok(Self::Gpu(Gpus::One(0))),
+            ("gpu", "all") => Ok(Self::Gpu(Gpus::All)),
+            ("gpu", number) => number.parse().map(|number| Self::Gpu(Gpus::One(number))).map_err(|_| wrong()),
             ("emulated", "forward") => Ok(Self::Emulated(LaneOrder::Forward)),
             ("emulated", "reverse") => Ok(Self::Emulated(LaneOrder::Reverse)),
             ("emulated", seed) => {
@@ -59,7 +71,7 @@ impl Device {
     pub fn kind(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
-            Self::Gpu => "gpu",
+            Self::Gpu(_) => "gpu",
             Self::Emulated(_) => "emulated",
         }
     }
@@ -77,10 +89,10 @@ fn found() -> String {
 
 #[cfg(feature = "cuda")]
 fn found() -> String {
-    use peloton::gpu::{Cuda, Libraries};
+    use peloton::gpu::Libraries;
     let Libraries { driver, compiler } = Libraries::find();
-    let gpu = match Cuda::new() {
-        Ok(gpu) => peloton::gpu::Device::name(&gpu),
+    let gpu = match peloton::gpu::Device::all_gpus() {
+        Ok(gpus) => gpus.iter().map(peloton::gpu::Device::name).collect::<Vec<_>>().join("; "),
         Err(error) => error.to_string(),
     };
     let yes = |there| if there { "found" } else { "not found" };
@@ -95,11 +107,13 @@ mod tests {
     fn devices_by_name() {
         let device = |text: &str| text.parse::<Device>();
         assert_eq!(device("cpu").unwrap(), Device::Cpu);
-        assert_eq!(device("gpu").unwrap(), Device::Gpu);
+        assert_eq!(device("gpu").unwrap(), Device::Gpu(Gpus::One(0)));
+        assert_eq!(device("gpu:1").unwrap(), Device::Gpu(Gpus::One(1)));
+        assert_eq!(device("gpu:all").unwrap(), Device::Gpu(Gpus::All));
         assert_eq!(device("emulated").unwrap(), Device::Emulated(LaneOrder::Forward));
         assert_eq!(device("emulated:reverse").unwrap(), Device::Emulated(LaneOrder::Reverse));
         assert_eq!(device("emulated:12").unwrap(), Device::Emulated(LaneOrder::Random(12)));
-        for wrong in ["", "tpu", "gpu:1", "emulated:", "emulated:backwards"] {
+        for wrong in ["", "tpu", "cpu:1", "gpu:", "gpu:-1", "gpu:some", "emulated:", "emulated:backwards"] {
             assert!(device(wrong).is_err(), "{wrong}");
         }
     }

@@ -6,7 +6,7 @@ use crate::system::{Detector, Runs, explain};
 use crate::totals::{Totals, hits_of};
 use crate::{Beside, Config, Host, Opened};
 use peloton::engine::{Batch, Sliced};
-use peloton::event::{Counters, Hasher, Results};
+use peloton::event::{Counters, Hasher, Hashes, Results};
 use peloton::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -82,12 +82,7 @@ pub fn measure(
     let start = Instant::now();
     let counters = runs.run(batch, &mut output)?;
     let warm_up = start.elapsed().max(Duration::from_nanos(1));
-    let hash = |output: &Sliced| {
-        let mut hasher = Hasher::new(config.sequence.system().schema());
-        output.slices().for_each(|piece| hasher.update(&**piece));
-        hasher.finish()
-    };
-    let hashes = hash(&output);
+    let hashes = hash(config, &output);
     let sizes: Vec<_> = output.slices().map(|piece| size(&**piece)).collect();
     let mut totals = Totals::default();
     totals.add(&counters, Duration::ZERO, batch, &output);
@@ -96,7 +91,6 @@ pub fn measure(
         return Err(Error::format("input", format!("{failure}: {words}")));
     }
     runs.repeat(batch, 1, &|_, _| ())?;
-    runs.take_kernel_times();
     let round = (ROUND.as_nanos() / warm_up.as_nanos()) as u64;
 
     let mut measured = Measured {
@@ -110,7 +104,6 @@ pub fn measure(
         best_pass: Duration::MAX,
         best_counters: Counters::default(),
         best_passes: 1,
-        kernels: Vec::new(),
     };
     // What fills the time is an estimate, and only shown.
     let wanted = plan.passes.unwrap_or_else(|| (plan.time.as_nanos() / warm_up.as_nanos()).max(1) as u64);
@@ -121,9 +114,8 @@ pub fn measure(
         measured.round(runs, batch, round.clamp(1, left), (is_stream, &sizes))?;
         host.progress.advance(measured.totals.passes - before);
     }
-    measured.kernels = runs.take_kernel_times();
     runs.run(batch, &mut output)?;
-    if hash(&output) != hashes {
+    if hash(config, &output) != hashes {
         return Err(Error::Internal("the last pass gave another hash than the first".into()));
     }
     Ok(measured)
@@ -195,4 +187,11 @@ impl Measured {
 /// Items in the middle and innermost lists, such as tracks and hits.
 fn size(results: &dyn Results) -> [usize; 2] {
     [results.items(1), results.hits()]
+}
+
+/// The hashes of all results of the configuration's sequence.
+pub fn hash(config: &Config, results: &Sliced) -> Hashes {
+    let mut hasher = Hasher::new(config.sequence.system().schema());
+    results.slices().for_each(|piece| hasher.update(&**piece));
+    hasher.finish()
 }

@@ -17,6 +17,4 @@ pub struct Measured {
     pub best_counters: Counters,
     /// Number of passes of the fastest round.
     pub best_passes: u64,
-    /// Time of each kernel of a device, summed over all timed passes, ns.
-    pub kernels: Vec<(&'static str, u64)>,
 }

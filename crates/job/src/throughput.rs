@@ -1,12 +1,14 @@
 //! [`throughput`]: events from memory, again and again.
 
 use crate::host::Muffled;
-use crate::measure::{Plan, load, measure};
+use crate::measure::{Plan, hash, load, measure};
 use crate::summary::InputKind;
 use crate::system::{self, Detector, open};
+use crate::totals::Totals;
 use crate::{Config, Host, Opened, Request, Summary};
 use peloton::Result;
-use peloton::engine::Batch;
+use peloton::engine::{Batch, Sliced};
+use peloton::event::Hashes;
 use peloton::simd::with_default_float_mode;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -32,8 +34,14 @@ pub struct Throughput {
     pub device: Option<String>,
     /// Events, or hits of an endless stream, that a thread or stream of a device took at once.
     pub slice: usize,
-    /// Time on a device, by kernel; empty for the CPU.
+    /// Memory that streams of a device hold there, bytes; 0 for the CPU.
+    pub arena_bytes: usize,
+    /// Page-locked memory that they hold on the host, bytes; 0 for the CPU.
+    pub pinned_bytes: usize,
+    /// Time on a device, by kernel, and of copies, in a pass with one stream; empty for the CPU.
     pub kernels: Vec<KernelTime>,
+    /// Wall clock of that pass, ns per event; null for the CPU.
+    pub kernels_wall_ns_per_event: Option<f64>,
     /// Rates for other slices and numbers of threads, or of streams of a device; empty unless asked for.
     pub scan: Vec<ScanPoint>,
     /// What only some sequences tell.
@@ -41,14 +49,14 @@ pub struct Throughput {
     pub facts: Map<String, Value>,
 }
 
-/// Time of one kernel on a device, or of one stage.
+/// Time of one kernel on a device, of its copies, or of one stage.
 #[derive(Debug, Clone, Serialize)]
 pub struct KernelTime {
-    /// Name of the kernel.
+    /// Name of the kernel; `copy_in` and `copy_out` for copies.
     pub name: &'static str,
     /// Time per event, ns.
     pub ns_per_event: f64,
-    /// Share of all kernels' time, 0..1.
+    /// Share of the time of all of them, 0..1.
     pub share: f64,
 }
 
@@ -138,6 +146,10 @@ impl Loaded {
         let begin = Instant::now();
         let mut runs = detector.executor(request, config)?;
         let measured = measure(&mut runs, &request.config, detector, batch, plan, host)?;
+        let (kernels, kernels_wall) = match &runs.machine().device {
+            Some(_) => self.kernels(request, measured.hashes)?,
+            None => (Vec::new(), None),
+        };
         let points = if scan { scan_all(request, detector, batch, plan, host)? } else { Vec::new() };
         let (machine, totals) = (runs.machine(), &measured.totals);
         let mut summary = system::summary(config, &machine, totals, measured.hashes);
@@ -156,11 +168,36 @@ impl Loaded {
             bytes_per_second: bytes.map(|bytes| (bytes * totals.passes) as f64 / seconds),
             device: machine.device.clone(),
             slice: machine.slice,
-            kernels: KernelTime::all(&measured.kernels, totals.events * totals.passes),
+            arena_bytes: machine.memory.arena,
+            pinned_bytes: machine.memory.staging,
+            kernels,
+            kernels_wall_ns_per_event: kernels_wall,
             scan: points,
             facts,
             summary,
         })
+    }
+}
+
+impl Loaded {
+    /// What each kernel takes in one pass with one stream, beside which nothing runs, and the wall clock of that pass, ns per event.
+    fn kernels(&self, request: &Request, expected: Hashes) -> Result<(Vec<KernelTime>, Option<f64>)> {
+        let config = Config { threads: Some(1), ..request.config.clone() };
+        let mut runs = self.opened.detector.executor(request, &config)?;
+        let mut output = Sliced::default();
+        // Memory grows in the first pass.
+        runs.run(&*self.batch, &mut output)?;
+        runs.time_kernels(true);
+        let start = Instant::now();
+        let counters = runs.run(&*self.batch, &mut output)?;
+        let wall = start.elapsed().as_nanos() as f64;
+        if hash(&config, &output) != expected {
+            return Err(peloton::Error::Internal("one stream gave another hash".into()));
+        }
+        let mut totals = Totals::default();
+        totals.add(&counters, start.elapsed(), &*self.batch, &output);
+        let events = totals.events.max(1);
+        Ok((KernelTime::all(&runs.take_kernel_times(), events), Some(wall / events as f64)))
     }
 }
 

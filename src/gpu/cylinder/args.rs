@@ -88,6 +88,7 @@ mirrored! {
 
 impl Arguments for CylinderArgs {
     const ADDRESSES: usize = std::mem::offset_of!(CylinderArgs, events) / 8;
+    const KERNELS: &'static [&'static str] = &super::KERNELS;
 }
 
 /// Constants, formulas and structs of the kernels.

@@ -1,33 +1,34 @@
 //! [`GrowingStream`]: a stream whose memory grows with its events.
 
-use super::{Capacity, CylinderStream, KERNELS, MAX_HITS, MAX_SEEDS, check_seeds};
+use super::{Capacity, CylinderStream, KERNELS, MAX_HITS, MAX_SEEDS, check_lists};
 use crate::Result;
 use crate::cylinder::{Cylinder, CylinderConfig, CylinderInput};
+use crate::engine::DeviceMemory;
 use crate::event::{CYLINDER_LAYERS, CylinderTracks, Outcome};
-use crate::gpu::device::{Device, Kernel};
+use crate::gpu::device::Device;
 use crate::gpu::pool::DeviceStream;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// A stream that is opened anew with more memory when events come that it has no room for: how large events of the
 /// cylinder are is known only when they come.
-pub struct GrowingStream<D: Device> {
-    device: Arc<D>,
+pub struct GrowingStream {
+    device: Device,
     config: CylinderConfig,
     capacity: Capacity,
     /// None only after it could not be opened with the capacity of now.
-    stream: Option<CylinderStream<D::Queue>>,
+    stream: Option<CylinderStream>,
+    is_timed: bool,
 }
 
-impl<D: Device> GrowingStream<D> {
+impl GrowingStream {
     /// Opens a stream of this capacity for a start. It grows to slices of its events that are all as large as the largest
     /// one that came, or to the largest slice that a stream can have.
     ///
     /// # Errors
     /// Those of [`CylinderStream::open`].
-    pub fn open(device: Arc<D>, config: &CylinderConfig, capacity: Capacity) -> Result<Self> {
-        let stream = Some(CylinderStream::open(&*device, config, capacity)?);
-        Ok(Self { device, config: config.clone(), capacity, stream })
+    pub fn open(device: Device, config: &CylinderConfig, capacity: Capacity) -> Result<Self> {
+        let stream = Some(CylinderStream::open(&device, config, capacity)?);
+        Ok(Self { device, config: config.clone(), capacity, stream, is_timed: false })
     }
 
     /// The stream with room for these events.
@@ -35,7 +36,7 @@ impl<D: Device> GrowingStream<D> {
         &mut self,
         input: CylinderInput<'_>,
         range: Range<usize>,
-    ) -> Result<&mut CylinderStream<D::Queue>> {
+    ) -> Result<&mut CylinderStream> {
         let Capacity { events, hits, seeds } = self.capacity;
         let [max_hits, max_seeds] = largest(input, range);
         let needed = Capacity {
@@ -50,7 +51,11 @@ impl<D: Device> GrowingStream<D> {
         }
         let stream = match self.stream.take() {
             Some(stream) => stream,
-            None => CylinderStream::open(&*self.device, &self.config, self.capacity)?,
+            None => {
+                let mut stream = CylinderStream::open(&self.device, &self.config, self.capacity)?;
+                stream.set_timed(self.is_timed);
+                stream
+            }
         };
         Ok(self.stream.insert(stream))
     }
@@ -66,11 +71,20 @@ fn largest(CylinderInput { hits, seeds }: CylinderInput<'_>, range: Range<usize>
     })
 }
 
-impl<D: Device + Send> DeviceStream<Cylinder> for GrowingStream<D> {
-    const KERNELS: &'static [Kernel] = &KERNELS;
+impl DeviceStream<Cylinder> for GrowingStream {
+    const KERNELS: &'static [&'static str] = &KERNELS;
 
     fn slice_events(&self) -> usize {
         self.capacity.events
+    }
+
+    fn memory(&self) -> DeviceMemory {
+        self.stream.as_ref().map(DeviceStream::memory).unwrap_or_default()
+    }
+
+    fn set_timed(&mut self, yes: bool) {
+        self.is_timed = yes;
+        self.stream.iter_mut().for_each(|stream| stream.set_timed(yes));
     }
 
     fn run(
@@ -78,9 +92,9 @@ impl<D: Device + Send> DeviceStream<Cylinder> for GrowingStream<D> {
         input: CylinderInput<'_>,
         range: Range<usize>,
         out: &mut Outcome<CylinderTracks>,
-        times: &mut dyn FnMut(Kernel, u64),
+        times: &mut dyn FnMut(&'static str, u64),
     ) -> Result<()> {
-        check_seeds(input)?;
+        check_lists(input, range.clone())?;
         self.with_room_for(input, range.clone())?.run(input, range, out, times)
     }
 }

@@ -9,10 +9,12 @@ mod plan;
 pub use growing::GrowingStream;
 pub use plan::Capacity;
 
-use super::device::{Device, Kernel, Queue, settled, staged};
+use super::device::{Device, settled, staged};
+use super::driver::{COPY_IN, COPY_OUT, Queue};
 use super::pool::DeviceStream;
 use crate::cylinder::geometry::SEED_LAYERS;
 use crate::cylinder::{Builder, Cylinder, CylinderConfig, CylinderInput, FitForm, SeedSource};
+use crate::engine::DeviceMemory;
 use crate::event::{CYLINDER_LAYERS, CylinderTracks, Outcome, Truncation};
 use crate::{Error, Result, Status};
 use args::{CylinderArgs, cells_of_event};
@@ -23,31 +25,33 @@ use std::ops::Range;
 pub(in crate::gpu) use args::definitions;
 
 /// The kernels of the sequence in the order of their first launch.
-pub const KERNELS: [Kernel; 14] = [
-    Kernel("cylinder_check"),
-    Kernel("cylinder_polar"),
-    Kernel("cylinder_count"),
-    Kernel("cylinder_sums"),
-    Kernel("cylinder_scatter"),
-    Kernel("cylinder_gather"),
-    Kernel("cylinder_table"),
-    Kernel("cylinder_seed"),
-    Kernel("cylinder_best_hit"),
-    Kernel("cylinder_clone_8"),
-    Kernel("cylinder_clone_16"),
-    Kernel("cylinder_clone_32"),
-    Kernel("cylinder_offsets"),
-    Kernel("cylinder_fit"),
+pub const KERNELS: [&str; 14] = [
+    "cylinder_check",
+    "cylinder_polar",
+    "cylinder_count",
+    "cylinder_sums",
+    "cylinder_scatter",
+    "cylinder_gather",
+    "cylinder_table",
+    "cylinder_seed",
+    "cylinder_best_hit",
+    "cylinder_clone_8",
+    "cylinder_clone_16",
+    "cylinder_clone_32",
+    "cylinder_offsets",
+    "cylinder_fit",
 ];
 
-/// The stage of [`Cylinder`] that a kernel belongs to.
-fn stage_of(kernel: Kernel) -> usize {
-    match kernel.0 {
+/// The stage of [`Cylinder`] that a kernel belongs to; none for copies.
+fn stage_of(kernel: &str) -> Option<usize> {
+    let stage = match kernel {
+        COPY_IN | COPY_OUT => return None,
         "cylinder_seed" => 1,
         "cylinder_best_hit" | "cylinder_clone_8" | "cylinder_clone_16" | "cylinder_clone_32" => 2,
         "cylinder_offsets" | "cylinder_fit" => 3,
         _ => 0,
-    }
+    };
+    Some(stage)
 }
 
 /// Hits of a slice at most: indices in lists have 27 bits.
@@ -56,8 +60,8 @@ const MAX_HITS: usize = (1 << 27) - 1;
 const MAX_SEEDS: usize = 1 << 26;
 
 /// One stream: a queue of the device with its arena and its staging memory.
-pub struct CylinderStream<Q> {
-    queue: Q,
+pub struct CylinderStream {
+    queue: Queue,
     capacity: Capacity,
     args: CylinderArgs,
     plan: super::arena::Plan,
@@ -65,17 +69,13 @@ pub struct CylinderStream<Q> {
     builder: (&'static str, u32, usize),
 }
 
-impl<Q: Queue> CylinderStream<Q> {
+impl CylinderStream {
     /// Opens a stream on a device.
     ///
     /// # Errors
     /// [`Error::Config`] and [`Error::Unsupported`] for a configuration that the device cannot run, and
     /// [`Error::Device`] when it has no room.
-    pub fn open<D: Device<Queue = Q>>(
-        device: &D,
-        config: &CylinderConfig,
-        capacity: Capacity,
-    ) -> Result<Self> {
+    pub fn open(device: &Device, config: &CylinderConfig, capacity: Capacity) -> Result<Self> {
         config.validate()?;
         let cells = cells_of_event(config);
         let Capacity { events, hits, seeds } = capacity;
@@ -86,8 +86,8 @@ impl<Q: Queue> CylinderStream<Q> {
         Self::with_plan(device, config, capacity, plan::plan(&capacity, cells))
     }
 
-    fn with_plan<D: Device<Queue = Q>>(
-        device: &D,
+    fn with_plan(
+        device: &Device,
         config: &CylinderConfig,
         capacity: Capacity,
         plan: super::arena::Plan,
@@ -119,12 +119,14 @@ impl<Q: Queue> CylinderStream<Q> {
         self.launch("cylinder_seed", seeds, 64, 64)?;
         let (kernel, threads, of_seed) = self.builder;
         self.launch(kernel, seeds, threads as usize / of_seed, threads)?;
+        // Tracks that are not there and padding between columns go home, too.
+        self.queue.clear(output..output + layout.bytes())?;
         self.launch("cylinder_offsets", 1, 1, 1024)?;
         self.launch("cylinder_fit", seeds, 64, 64)?;
         self.queue.copy_out(output..output + layout.bytes(), 0)?;
         self.queue.wait()?;
         let tracks = out.results.tracks();
-        let lost = layout.append(&self.queue.staging()[..layout.bytes()], out)?;
+        let lost = layout.append(&self.queue.staging()?[..layout.bytes()], out)?;
         if lost > 0 {
             out.counters.count_truncated(Truncation::CandidatesInWindow, lost);
         }
@@ -140,12 +142,17 @@ impl<Q: Queue> CylinderStream<Q> {
     /// One copy per column, as it is.
     fn copy_in(&mut self, slice: &Slice<'_>) -> Result<()> {
         let ranges = inputs(&self.capacity, &slice.size);
-        let staging = self.queue.staging();
+        let staging = self.queue.staging()?;
         for (range, column) in ranges.iter().zip(&slice.columns) {
             staging[range.clone()].copy_from_slice(column);
         }
         for (to, status) in staging[ranges[7].clone()].chunks_exact_mut(2).zip(slice.status) {
             to.copy_from_slice(&status.code().to_ne_bytes());
+        }
+        // Columns of seeds lie one behind the other, on the host and there.
+        let (column, seeds) = (4 * slice.size.seeds, ranges[8].clone());
+        for (number, values) in slice.of_seeds.iter().enumerate() {
+            staging[seeds.start + number * column..][..column].copy_from_slice(bytemuck::cast_slice(values));
         }
         let buffers = [
             plan::LAYER_START,
@@ -160,22 +167,14 @@ impl<Q: Queue> CylinderStream<Q> {
         for (range, buffer) in ranges.iter().zip(buffers) {
             self.queue.copy_in(range.clone(), self.plan.start(buffer))?;
         }
-        // Columns of seeds lie one behind the other, on the host and there.
-        let column = 4 * slice.size.seeds;
-        let first = ranges[8].start;
-        for (number, values) in slice.of_seeds.iter().enumerate() {
-            let from = first + number * column;
-            self.queue.staging()[from..from + column].copy_from_slice(bytemuck::cast_slice(values));
-            let (buffer, number) =
-                if number < 6 { (plan::VERTEX, number) } else { (plan::SEED_HITS, number - 6) };
-            self.queue.copy_in(from..from + column, self.plan.start(buffer) + number * column)?;
-        }
-        Ok(())
+        let vertices = seeds.start..seeds.start + 6 * column;
+        self.queue.copy_in(vertices.clone(), self.plan.start(plan::VERTEX))?;
+        self.queue.copy_in(vertices.end..seeds.end, self.plan.start(plan::SEED_HITS))
     }
 
     /// Runs a kernel on so many items, `per_block` of them a block.
     fn launch(&mut self, kernel: &'static str, items: usize, per_block: usize, threads: u32) -> Result<()> {
-        self.queue.launch(Kernel(kernel), items.div_ceil(per_block) as u32, threads, &self.args)
+        self.queue.launch(kernel, items.div_ceil(per_block) as u32, threads, &self.args)
     }
 
     /// Sorts the hits by the lowest bits of their keys; equal ones keep their order.
@@ -194,11 +193,19 @@ impl<Q: Queue> CylinderStream<Q> {
 
 /// Events that do not fit together are cut into halves, again and again; one that does not fit alone passes through
 /// without tracks, with its status.
-impl<Q: Queue> DeviceStream<Cylinder> for CylinderStream<Q> {
-    const KERNELS: &'static [Kernel] = &KERNELS;
+impl DeviceStream<Cylinder> for CylinderStream {
+    const KERNELS: &'static [&'static str] = &KERNELS;
 
     fn slice_events(&self) -> usize {
         self.capacity.events
+    }
+
+    fn memory(&self) -> DeviceMemory {
+        self.queue.memory_held()
+    }
+
+    fn set_timed(&mut self, yes: bool) {
+        self.queue.set_timed(yes);
     }
 
     fn run(
@@ -206,9 +213,9 @@ impl<Q: Queue> DeviceStream<Cylinder> for CylinderStream<Q> {
         input: CylinderInput<'_>,
         range: Range<usize>,
         out: &mut Outcome<CylinderTracks>,
-        times: &mut dyn FnMut(Kernel, u64),
+        times: &mut dyn FnMut(&'static str, u64),
     ) -> Result<()> {
-        check_seeds(input)?;
+        check_lists(input, range.clone())?;
         let slice = Slice::new(input, range.clone());
         if slice.size.events == 0 {
             return Ok(());
@@ -218,7 +225,9 @@ impl<Q: Queue> DeviceStream<Cylinder> for CylinderStream<Q> {
             let done = self.run_at_once(&slice, out);
             settled(&mut self.queue, done)?;
             return self.queue.times(&mut |kernel, ns| {
-                out.counters.stages[stage_of(kernel)].ns += ns;
+                if let Some(stage) = stage_of(kernel) {
+                    out.counters.stages[stage].ns += ns;
+                }
                 times(kernel, ns);
             });
         }
@@ -256,12 +265,22 @@ fn builder(config: &CylinderConfig) -> Result<(&'static str, u32, usize)> {
 }
 
 /// # Errors
-/// [`Error::Columns`] when there is not a list of seeds for each event.
-fn check_seeds(CylinderInput { hits, seeds }: CylinderInput<'_>) -> Result<()> {
+/// [`Error::Columns`] when there is not a list of seeds for each event, or lists of the events in `range` overlap: kernels
+/// would read what is not there.
+fn check_lists(CylinderInput { hits, seeds }: CylinderInput<'_>, range: Range<usize>) -> Result<()> {
+    let wrong = |what: String| Err(Error::Columns(what));
     let lists = seeds.start.len().saturating_sub(1);
     if lists < hits.len() {
-        let message = format!("seeds of {lists} events for hits of {} events", hits.len());
-        return Err(Error::Columns(message));
+        return wrong(format!("seeds of {lists} events for hits of {} events", hits.len()));
+    }
+    let Some(layers) = hits.layer_start.get(CYLINDER_LAYERS * range.start..=CYLINDER_LAYERS * range.end)
+    else {
+        return wrong(format!("no hits of events {range:?}"));
+    };
+    for (name, starts) in [("layer_start", layers), ("seeds.start", &seeds.start[range.start..=range.end])] {
+        if starts.windows(2).any(|pair| pair[0] > pair[1]) {
+            return wrong(format!("{name} falls"));
+        }
     }
     Ok(())
 }
@@ -318,8 +337,9 @@ fn inputs(capacity: &Capacity, size: &Capacity) -> [Range<usize>; 9] {
 mod tests {
     use super::*;
     use crate::event::{CylinderBatch, CylinderSeeds};
+    use crate::gpu::Order;
     use crate::gpu::arena::Plan;
-    use crate::gpu::driver::{Emulated, GARBAGE, Order};
+    use crate::gpu::driver::GARBAGE;
 
     /// Two simulated events. The simulation is built with another instance of this crate: columns are copied.
     fn simulated(spec: &str) -> (CylinderBatch, CylinderSeeds) {
@@ -342,7 +362,7 @@ mod tests {
     fn kernels_write_to_their_buffers_alone() {
         let (hits, seeds) = simulated("sim:cylinder,events=2,tracks=101,seed=1,noise=333,inefficiency=0.1");
         let capacity = Capacity { events: 2, hits: hits.x.len(), seeds: seeds.len() };
-        let device = Emulated::new(Order::Forward).unwrap();
+        let device = Device::emulated(Order::Forward).unwrap();
         for builder in [Builder::BestHit, Builder::CloneEngine] {
             let config = CylinderConfig { builder, ..CylinderConfig::best() };
             let plan = Plan::spread(&plan::bytes(&capacity, cells_of_event(&config)));

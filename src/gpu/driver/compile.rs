@@ -4,7 +4,8 @@ use super::Libraries;
 use crate::gpu::{cache, program};
 use crate::{Error, Result};
 use cudarc::nvrtc::{result, sys};
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, c_char};
+use xxhash_rust::xxh3::xxh3_128;
 
 /// What a kernel takes of a GPU, as its assembler tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,15 +33,33 @@ const OPTIONS: [&str; 6] = [
     "--ptxas-options=-v",
 ];
 
-/// The kernels as a CUBIN for an architecture such as `sm_90`; compiled once, then read from the cache.
+/// The NVRTC whose code stands in the program. The last of CUDA 12: its code runs with drivers of CUDA 12 and 13, and it knows Volta,
+/// which later ones do not.
+#[cfg(test)]
+pub(super) const VERSION: &str = "12.9";
+
+/// What is made of the kernels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Target {
+    /// Text that drivers compile.
+    Ptx,
+    /// Machine code.
+    Cubin,
+}
+
+/// Hash of all that code is made of, but for the compiler.
+pub(super) fn source_hash() -> String {
+    let all = [&program::source(program::CUDA)[..], &OPTIONS.join(" ")].concat();
+    format!("{:032x}", xxh3_128(all.as_bytes()))
+}
+
+/// The kernels as machine code for an architecture such as `sm_90`; compiled once, then read from the cache.
 ///
 /// # Errors
 /// [`Error::Device`] without NVRTC, or with what it says.
-pub fn compile(architecture: &str) -> Result<Vec<u8>> {
-    let source = program::source(program::CUDA);
-    let options = OPTIONS.join(" ");
-    let file = cache::get(&[&source, &options, architecture, &version()?], "cubin", |path| {
-        let (cubin, _) = run(&source, architecture)?;
+pub(super) fn compile(architecture: &str) -> Result<Vec<u8>> {
+    let file = cache::get(&[&source_hash(), architecture, &version()?], "cubin", |path| {
+        let (cubin, _) = build(architecture, Target::Cubin)?;
         std::fs::write(path, cubin).map_err(|e| Error::io(path, e))
     })?;
     std::fs::read(&file).map_err(|e| Error::io(&file, e))
@@ -51,7 +70,7 @@ pub fn compile(architecture: &str) -> Result<Vec<u8>> {
 /// # Errors
 /// [`Error::Device`] without NVRTC, or with what it says.
 pub fn usage(architecture: &str) -> Result<Vec<Usage>> {
-    let (_, log) = run(&program::source(program::CUDA), architecture)?;
+    let (_, log) = build(architecture, Target::Cubin)?;
     Ok(read_log(&log))
 }
 
@@ -94,7 +113,7 @@ fn check_present() -> Result<()> {
 }
 
 #[allow(unsafe_code)]
-fn version() -> Result<String> {
+pub(super) fn version() -> Result<String> {
     check_present()?;
     let (mut major, mut minor) = (0, 0);
     // SAFETY: the library is there, and both places are valid for the call.
@@ -113,11 +132,14 @@ impl Drop for Program {
     }
 }
 
-/// Compiles to a CUBIN; says what the compiler says.
+/// Compiles the kernels; says what the compiler says.
+///
+/// # Errors
+/// [`Error::Device`] without NVRTC, or with what it says.
 #[allow(unsafe_code)]
-fn run(source: &str, architecture: &str) -> Result<(Vec<u8>, String)> {
+pub(super) fn build(architecture: &str, target: Target) -> Result<(Vec<u8>, String)> {
     check_present()?;
-    let source = CString::new(source).map_err(failed)?;
+    let source = CString::new(program::source(program::CUDA)).map_err(failed)?;
     let program = Program(result::create_program(&source, Some(c"peloton.cu")).map_err(failed)?);
     let mut options = OPTIONS.map(String::from).to_vec();
     options.push(format!("--gpu-architecture={architecture}"));
@@ -128,13 +150,23 @@ fn run(source: &str, architecture: &str) -> Result<(Vec<u8>, String)> {
     // SAFETY: a log ends with a zero, and lives until the end of this function.
     let log = unsafe { CStr::from_ptr(log.as_ptr()) }.to_string_lossy().into_owned();
     compiled.map_err(|error| failed(format!("{error}: {log}")))?;
+    type Size = unsafe fn(sys::nvrtcProgram, *mut usize) -> sys::nvrtcResult;
+    type Get = unsafe fn(sys::nvrtcProgram, *mut c_char) -> sys::nvrtcResult;
+    let (size_of, get): (Size, Get) = match target {
+        Target::Ptx => (sys::nvrtcGetPTXSize, sys::nvrtcGetPTX),
+        Target::Cubin => (sys::nvrtcGetCUBINSize, sys::nvrtcGetCUBIN),
+    };
     let mut size = 0;
     // SAFETY: the program is compiled, and `size` is valid for the call.
-    unsafe { sys::nvrtcGetCUBINSize(program.0, &mut size) }.result().map_err(failed)?;
-    let mut cubin = vec![0u8; size];
-    // SAFETY: the CUBIN has `size` bytes, and so has the memory for it.
-    unsafe { sys::nvrtcGetCUBIN(program.0, cubin.as_mut_ptr().cast()) }.result().map_err(failed)?;
-    Ok((cubin, log))
+    unsafe { size_of(program.0, &mut size) }.result().map_err(failed)?;
+    let mut code = vec![0u8; size];
+    // SAFETY: the code has `size` bytes, and so has the memory for it.
+    unsafe { get(program.0, code.as_mut_ptr().cast()) }.result().map_err(failed)?;
+    // The text ends with a zero.
+    if target == Target::Ptx {
+        code.truncate(code.iter().position(|byte| *byte == 0).unwrap_or(code.len()));
+    }
+    Ok((code, log))
 }
 
 #[cfg(test)]

@@ -4,17 +4,17 @@
 //! A queue does nothing before it has to, as a GPU may: commands run in [`Queue::wait`]. Fresh memory holds
 //! garbage, as a GPU's does.
 
-use super::{check_addresses, check_range};
-use crate::gpu::device::{Device, Kernel, Queue};
-use crate::gpu::mirror::Arguments;
+use super::queue::{COPY_IN, COPY_OUT, Commands, Queue};
 use crate::gpu::{cache, program};
 use crate::{Error, Result};
 use aligned_vec::{AVec, ConstAlign};
 use libloading::Library;
 use std::ffi::c_void;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::process::Command as Process;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// In which order the lanes of a block, and the blocks, run. Results may not depend on it.
@@ -33,15 +33,40 @@ pub enum Order {
 type Launch = unsafe extern "C" fn(u32, u32, u32, *const c_void);
 
 struct Functions {
-    kernels: Vec<(Kernel, Launch)>,
+    kernels: Vec<(&'static str, Launch)>,
     // The functions are in it.
     _library: Library,
 }
 
+/// Has one call of an emulated device fail, for tests: what is asked of its queues is counted.
+#[derive(Debug, Clone, Default)]
+pub struct Faults(Arc<AtomicU64>);
+
+impl Faults {
+    /// The call with this number from now on fails, counted from 1: a copy, a launch or a wait of any queue of the device. None
+    /// does for 0.
+    pub fn fail(&self, call: u64) {
+        self.0.store(call, Ordering::Relaxed);
+    }
+
+    /// Whether that call is still to come.
+    pub fn is_waiting(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+
+    fn call(&self) -> Result<()> {
+        let before =
+            self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(1)));
+        if before == Ok(1) { Err(failed("planted")) } else { Ok(()) }
+    }
+}
+
 /// The emulated device.
-pub struct Emulated {
+#[derive(Clone)]
+pub(in crate::gpu) struct Emulated {
     functions: Arc<Functions>,
     order: Order,
+    faults: Faults,
 }
 
 impl Emulated {
@@ -51,16 +76,49 @@ impl Emulated {
     /// [`Error::Device`] without a compiler, or with what it says.
     #[allow(unsafe_code)]
     pub fn new(order: Order) -> Result<Self> {
-        let path = build()?;
+        let path = emulated_library()?;
         // SAFETY: the library is what was built from our own source; it runs nothing when it is opened.
         let library = unsafe { Library::new(&path) }.map_err(failed)?;
         let mut kernels = Vec::new();
         for kernel in program::KERNELS {
             // SAFETY: the header gives every kernel this signature.
-            let launch = unsafe { library.get::<Launch>(kernel.0.as_bytes()) }.map_err(failed)?;
+            let launch = unsafe { library.get::<Launch>(kernel.as_bytes()) }.map_err(failed)?;
             kernels.push((kernel, *launch));
         }
-        Ok(Self { functions: Arc::new(Functions { kernels, _library: library }), order })
+        let functions = Arc::new(Functions { kernels, _library: library });
+        Ok(Self { functions, order, faults: Faults::default() })
+    }
+
+    pub fn faults(&self) -> Faults {
+        self.faults.clone()
+    }
+
+    pub fn name(&self) -> String {
+        format!("emulated, lanes {:?}", self.order).to_lowercase()
+    }
+
+    pub fn open(&self, arena: usize, staging: usize) -> Queue {
+        let fresh = |size: usize, byte: u8| {
+            let mut memory = AVec::new(256);
+            memory.resize(size, byte);
+            memory
+        };
+        let queue = EmulatedQueue {
+            functions: self.functions.clone(),
+            order: match self.order {
+                Order::Forward => 0,
+                Order::Reverse => 1,
+                Order::Random(seed) => seed.max(2),
+            },
+            faults: self.faults.clone(),
+            arena: fresh(arena, GARBAGE),
+            staging: fresh(staging, !GARBAGE),
+            commands: Vec::new(),
+            args: Vec::new(),
+            is_timed: false,
+            times: Vec::new(),
+        };
+        Queue::new(queue, arena, staging)
     }
 }
 
@@ -72,7 +130,12 @@ fn failed(error: impl std::fmt::Display) -> Error {
 const FLAGS: [&str; 7] =
     ["-std=c++17", "-O2", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-shared", "-Wall"];
 
-fn build() -> Result<std::path::PathBuf> {
+/// Where the kernels compiled for the emulated device are, for tests: a shared library with a function for each, which is compiled
+/// when it is not there.
+///
+/// # Errors
+/// [`Error::Device`] without a compiler, or with what it says.
+pub fn emulated_library() -> Result<PathBuf> {
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
     let source = program::source(program::EMULATED);
     let mut flags = FLAGS.map(String::from).to_vec();
@@ -93,70 +156,32 @@ fn build() -> Result<std::path::PathBuf> {
     })
 }
 
-impl Device for Emulated {
-    type Queue = EmulatedQueue;
-
-    fn kind(&self) -> &'static str {
-        "emulated"
-    }
-
-    fn name(&self) -> String {
-        format!("emulated, lanes {:?}", self.order).to_lowercase()
-    }
-
-    fn open(&self, arena: usize, staging: usize) -> Result<EmulatedQueue> {
-        let fresh = |size: usize, byte: u8| {
-            let mut memory = AVec::new(256);
-            memory.resize(size, byte);
-            memory
-        };
-        Ok(EmulatedQueue {
-            functions: self.functions.clone(),
-            order: match self.order {
-                Order::Forward => 0,
-                Order::Reverse => 1,
-                Order::Random(seed) => seed.max(2),
-            },
-            arena: fresh(arena, GARBAGE),
-            staging: fresh(staging, !GARBAGE),
-            commands: Vec::new(),
-            args: Vec::new(),
-            times: Vec::new(),
-        })
-    }
-}
-
 /// What fresh memory holds.
 pub(in crate::gpu) const GARBAGE: u8 = 0xa5;
 
 enum Command {
     In(Range<usize>, usize),
     Out(Range<usize>, usize),
+    Clear(Range<usize>),
     /// Number of the kernel, blocks, threads, and where the arguments are.
     Launch(usize, u32, u32, Range<usize>),
 }
 
 /// A queue of the emulated device.
-pub struct EmulatedQueue {
+struct EmulatedQueue {
     functions: Arc<Functions>,
     order: u32,
+    faults: Faults,
     arena: AVec<u8, ConstAlign<256>>,
     staging: AVec<u8, ConstAlign<256>>,
     commands: Vec<Command>,
     /// Arguments of the kernels that wait, in whole words.
     args: Vec<u64>,
-    times: Vec<(Kernel, u64)>,
+    is_timed: bool,
+    times: Vec<(&'static str, u64)>,
 }
 
-#[cfg(test)]
-impl EmulatedQueue {
-    /// The arena, as it is.
-    pub fn memory(&self) -> &[u8] {
-        &self.arena
-    }
-}
-
-impl Queue for EmulatedQueue {
+impl Commands for EmulatedQueue {
     fn arena(&self) -> u64 {
         self.arena.as_ptr() as u64
     }
@@ -166,57 +191,80 @@ impl Queue for EmulatedQueue {
     }
 
     fn copy_in(&mut self, from: Range<usize>, to: usize) -> Result<()> {
-        check_range("staging", &from, self.staging.len())?;
-        check_range("arena", &(to..to + from.len()), self.arena.len())?;
+        self.faults.call()?;
         self.commands.push(Command::In(from, to));
         Ok(())
     }
 
     fn copy_out(&mut self, from: Range<usize>, to: usize) -> Result<()> {
-        check_range("arena", &from, self.arena.len())?;
-        check_range("staging", &(to..to + from.len()), self.staging.len())?;
+        self.faults.call()?;
         self.commands.push(Command::Out(from, to));
         Ok(())
     }
 
-    fn launch<A: Arguments>(&mut self, kernel: Kernel, blocks: u32, threads: u32, args: &A) -> Result<()> {
-        check_addresses(self.arena()..self.arena() + self.arena.len() as u64, args)?;
+    #[allow(unsafe_code)]
+    unsafe fn launch(&mut self, kernel: &'static str, blocks: u32, threads: u32, args: &[u8]) -> Result<()> {
+        self.faults.call()?;
         let number = self.functions.kernels.iter().position(|(known, _)| *known == kernel);
-        let number = number.ok_or_else(|| failed(format!("no kernel {}", kernel.0)))?;
-        let (first, bytes) = (self.args.len(), bytemuck::bytes_of(args));
-        self.args.resize(first + bytes.len().div_ceil(8), 0);
-        bytemuck::cast_slice_mut(&mut self.args[first..])[..bytes.len()].copy_from_slice(bytes);
+        let number = number.ok_or_else(|| failed(format!("no kernel {kernel}")))?;
+        let first = self.args.len();
+        self.args.resize(first + args.len().div_ceil(8), 0);
+        bytemuck::cast_slice_mut(&mut self.args[first..])[..args.len()].copy_from_slice(args);
         self.commands.push(Command::Launch(number, blocks, threads, first..self.args.len()));
+        Ok(())
+    }
+
+    fn clear(&mut self, range: Range<usize>) -> Result<()> {
+        self.faults.call()?;
+        self.commands.push(Command::Clear(range));
         Ok(())
     }
 
     #[allow(unsafe_code)]
     fn wait(&mut self) -> Result<()> {
         for command in self.commands.drain(..) {
-            match command {
+            let start = Instant::now();
+            let what = match command {
                 Command::In(from, to) => {
                     self.arena[to..to + from.len()].copy_from_slice(&self.staging[from]);
+                    COPY_IN
                 }
                 Command::Out(from, to) => {
                     self.staging[to..to + from.len()].copy_from_slice(&self.arena[from]);
+                    COPY_OUT
+                }
+                Command::Clear(range) => {
+                    self.arena[range].fill(0);
+                    continue;
                 }
                 Command::Launch(number, blocks, threads, args) => {
                     let (kernel, launch) = self.functions.kernels[number];
-                    let start = Instant::now();
-                    // SAFETY: the function takes arguments of this kernel's type, whose addresses were
-                    // checked; it writes to the arena, which is ours alone, and keeps within it by the
-                    // kernel's own bounds.
+                    // SAFETY: the function takes arguments of this kernel's type, as who launched it promised; it writes
+                    // to the arena, which is ours alone, and keeps within it by the kernel's own bounds.
                     unsafe { launch(blocks, threads, self.order, self.args[args].as_ptr().cast()) };
-                    self.times.push((kernel, start.elapsed().as_nanos() as u64));
+                    kernel
                 }
+            };
+            if self.is_timed {
+                self.times.push((what, start.elapsed().as_nanos() as u64));
             }
         }
         self.args.clear();
+        // What was asked for is done, whatever is said of it.
+        self.faults.call()
+    }
+
+    fn set_timed(&mut self, yes: bool) {
+        self.is_timed = yes;
+    }
+
+    fn times(&mut self, visit: &mut dyn FnMut(&'static str, u64)) -> Result<()> {
+        self.times.drain(..).for_each(|(kernel, ns)| visit(kernel, ns));
         Ok(())
     }
 
-    fn times(&mut self, visit: &mut dyn FnMut(Kernel, u64)) -> Result<()> {
-        self.times.drain(..).for_each(|(kernel, ns)| visit(kernel, ns));
-        Ok(())
+    #[cfg(test)]
+    fn memory(&self) -> &[u8] {
+        &self.arena
     }
 }

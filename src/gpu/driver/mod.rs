@@ -3,17 +3,18 @@
 
 mod compile;
 mod cuda;
+mod cuda_queue;
 mod emulated;
+mod images;
+mod queue;
 
-pub use compile::{Usage, compile, usage};
-pub use cuda::Cuda;
+pub use compile::{Usage, usage};
+pub(super) use cuda::Cuda;
+pub(super) use emulated::Emulated;
 #[cfg(test)]
 pub(in crate::gpu) use emulated::GARBAGE;
-pub use emulated::{Emulated, Order};
-
-use super::mirror::Arguments;
-use crate::{Error, Result};
-use std::ops::Range;
+pub use emulated::{Faults, Order, emulated_library};
+pub(super) use queue::{COPY_IN, COPY_OUT, Queue};
 
 /// What CUDA libraries there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,24 +34,4 @@ impl Libraries {
             unsafe { (cudarc::driver::sys::is_culib_present(), cudarc::nvrtc::sys::is_culib_present()) };
         Self { driver, compiler }
     }
-}
-
-/// Checks the addresses among a kernel's arguments: each lies in the arena, or at its end when nothing is there.
-fn check_addresses<A: Arguments>(arena: Range<u64>, args: &A) -> Result<()> {
-    let bytes = bytemuck::bytes_of(args);
-    for address in bytes[..8 * A::ADDRESSES].chunks_exact(8) {
-        let address = u64::from_ne_bytes(address.try_into().expect("chunks of eight"));
-        if !(arena.start..=arena.end).contains(&address) {
-            return Err(Error::Device(format!("an address outside the arena: {address:#x}")));
-        }
-    }
-    Ok(())
-}
-
-/// Checks that so many bytes are there.
-fn check_range(what: &str, range: &Range<usize>, size: usize) -> Result<()> {
-    if range.start <= range.end && range.end <= size {
-        return Ok(());
-    }
-    Err(Error::Device(format!("{what} {range:?} of {size} bytes")))
 }

@@ -276,9 +276,10 @@ template <class T> T atomicMin(T* to, T value) { T old = *to; if (value < old) *
 template <class T> T atomicMax(T* to, T value) { T old = *to; if (value > old) *to = value; return old; }
 template <class T> T atomicCAS(T* to, T is, T value) { T old = *to; if (old == is) *to = value; return old; }
 
-// A kernel whose arguments are one struct, and how many threads a block has at most.
+// A kernel whose arguments are one struct, and how many threads a block has at most; NAME_bytes is the size of the arguments.
 #define KERNEL(NAME, ARGS, ...)                                                                           \
     static void NAME##_body(const ARGS& a);                                                               \
+    extern "C" { extern const unsigned NAME##_bytes; const unsigned NAME##_bytes = sizeof(ARGS); }        \
     extern "C" void NAME(unsigned blocks, unsigned threads, unsigned order, const void* args) {           \
         const unsigned bounds[] = {__VA_ARGS__};                                                          \
         if (threads > bounds[0]) emulated::die(#NAME " has too many threads");                            \

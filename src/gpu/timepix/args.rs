@@ -55,6 +55,7 @@ mirrored! {
 
 impl Arguments for PixelArgs {
     const ADDRESSES: usize = std::mem::offset_of!(PixelArgs, first_time) / 8;
+    const KERNELS: &'static [&'static str] = &super::KERNELS;
 }
 
 /// The struct of the kernels.

@@ -13,7 +13,9 @@ pub(in crate::gpu) use args::definitions;
 pub use slices::PixelDevice;
 
 use super::arena::Plan;
-use super::device::{Device, Kernel, Queue, settled};
+use super::device::{Device, settled};
+use super::driver::{COPY_IN, COPY_OUT, Queue};
+use crate::engine::DeviceMemory;
 use crate::event::{PixelClusters, PixelHits};
 use crate::timepix::{Calibration, Definition, FindConfig};
 use crate::{Error, Result};
@@ -22,31 +24,33 @@ use output::Layout;
 use plan::{CHUNK, DIGITS, TILE};
 
 /// The kernels of the sequence.
-pub const KERNELS: [Kernel; 13] = [
-    Kernel("pixels_keys"),
-    Kernel("pixels_time_keys"),
-    Kernel("pixels_count"),
-    Kernel("pixels_sums"),
-    Kernel("pixels_scatter"),
-    Kernel("pixels_gather"),
-    Kernel("pixels_link"),
-    Kernel("pixels_join"),
-    Kernel("pixels_roots"),
-    Kernel("pixels_number"),
-    Kernel("pixels_cluster_keys"),
-    Kernel("pixels_write"),
-    Kernel("pixels_features"),
+pub const KERNELS: [&str; 13] = [
+    "pixels_keys",
+    "pixels_time_keys",
+    "pixels_count",
+    "pixels_sums",
+    "pixels_scatter",
+    "pixels_gather",
+    "pixels_link",
+    "pixels_join",
+    "pixels_roots",
+    "pixels_number",
+    "pixels_cluster_keys",
+    "pixels_write",
+    "pixels_features",
 ];
 
-/// The stage of [`Timepix`](crate::timepix::Timepix) that a kernel belongs to. The kernels of the sort by time sort by
+/// The stage of [`Timepix`](crate::timepix::Timepix) that a kernel belongs to; none for copies. The kernels of the sort by time sort by
 /// cluster, too, and count for the former.
-fn stage_of(kernel: Kernel) -> usize {
-    match kernel.0 {
+fn stage_of(kernel: &str) -> Option<usize> {
+    let stage = match kernel {
+        COPY_IN | COPY_OUT => return None,
         "pixels_keys" | "pixels_time_keys" | "pixels_count" | "pixels_sums" | "pixels_scatter"
         | "pixels_gather" => 1,
         "pixels_features" => 3,
         _ => 2,
-    }
+    };
+    Some(stage)
 }
 
 /// Hits within delta of one another that the search works through at most: its time grows with their number.
@@ -57,21 +61,21 @@ const DIGIT: u32 = DIGITS.trailing_zeros();
 const PIXEL_BITS: u32 = 32;
 
 /// One stream: a queue of the device with its arena and its staging memory.
-pub struct PixelStream<Q> {
-    queue: Q,
+pub struct PixelStream {
+    queue: Queue,
     plan: Plan,
     capacity: usize,
     args: PixelArgs,
 }
 
-impl<Q: Queue> PixelStream<Q> {
+impl PixelStream {
     /// Opens a stream for stretches of at most `capacity` hits.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for another than the local definition, [`Error::Config`], and [`Error::Device`] when the device has no
     /// room.
-    pub fn open<D: Device<Queue = Q>>(
-        device: &D,
+    pub fn open(
+        device: &Device,
         config: &FindConfig,
         calibration: Option<&Calibration>,
         capacity: usize,
@@ -87,8 +91,8 @@ impl<Q: Queue> PixelStream<Q> {
         Self::with_plan(device, config, calibration, capacity, plan::plan(capacity, pixels))
     }
 
-    fn with_plan<D: Device<Queue = Q>>(
-        device: &D,
+    fn with_plan(
+        device: &Device,
         config: &FindConfig,
         calibration: Option<&Calibration>,
         capacity: usize,
@@ -99,7 +103,7 @@ impl<Q: Queue> PixelStream<Q> {
         let table: &[u8] = bytemuck::cast_slice(table);
         let mut queue = device.open(plan.bytes(), output.max(inputs(capacity)[4]).max(table.len()) + 64)?;
         // It stays there: no other buffer shares its memory.
-        queue.staging()[..table.len()].copy_from_slice(table);
+        queue.staging()?[..table.len()].copy_from_slice(table);
         queue.copy_in(0..table.len(), plan.start(plan::CALIBRATION))?;
         queue.wait()?;
         let mut args = PixelArgs::new(queue.arena(), &plan);
@@ -147,7 +151,7 @@ impl<Q: Queue> PixelStream<Q> {
         let summary = self.plan.start(plan::SUMMARY);
         self.queue.copy_out(summary..summary + 8, 0)?;
         self.queue.wait()?;
-        let [clusters, too_many] = *bytemuck::from_bytes::<[u32; 2]>(&self.queue.staging()[..8]);
+        let [clusters, too_many] = *bytemuck::from_bytes::<[u32; 2]>(&self.queue.staging()?[..8]);
         if too_many != 0 {
             let max = self.args.most_in_window;
             return Err(Error::Device(format!("more than {max} hits within delta of another: use the CPU")));
@@ -157,19 +161,31 @@ impl<Q: Queue> PixelStream<Q> {
         layout.point_into(self.queue.arena() + start as u64, &mut self.args);
         self.per_hit("pixels_cluster_keys")?;
         self.sort(u32::BITS - (clusters - 1).leading_zeros())?;
+        // Padding between columns goes home, too.
+        self.queue.clear(start..start + layout.bytes())?;
         self.per_hit("pixels_write")?;
         self.launch("pixels_features", (clusters as usize).div_ceil(64), 64)?;
         self.queue.copy_out(start..start + layout.bytes(), 0)?;
         self.queue.wait()?;
-        layout.read(&self.queue.staging()[..layout.bytes()], out);
+        layout.read(&self.queue.staging()?[..layout.bytes()], out);
         Ok(())
     }
 
-    /// Time of each kernel since the last call.
+    /// Memory that it holds.
+    pub fn memory(&self) -> DeviceMemory {
+        self.queue.memory_held()
+    }
+
+    /// Whether the time of each kernel and copy is taken from now on; not so at first.
+    pub fn set_timed(&mut self, yes: bool) {
+        self.queue.set_timed(yes);
+    }
+
+    /// Time of each kernel and copy since the last call, ns.
     ///
     /// # Errors
     /// [`Error::Device`] when the device fails.
-    pub fn times(&mut self, visit: &mut dyn FnMut(Kernel, u64)) -> Result<()> {
+    pub fn times(&mut self, visit: &mut dyn FnMut(&'static str, u64)) -> Result<()> {
         self.queue.times(visit)
     }
 
@@ -183,7 +199,7 @@ impl<Q: Queue> PixelStream<Q> {
             bytemuck::cast_slice(&hits.tot),
         ];
         for (&start, column) in starts.iter().zip(columns) {
-            self.queue.staging()[start..start + column.len()].copy_from_slice(column);
+            self.queue.staging()?[start..start + column.len()].copy_from_slice(column);
         }
         for ((start, column), to) in
             starts.into_iter().zip(columns).zip([plan::TIME, plan::X, plan::Y, plan::TOT])
@@ -194,7 +210,7 @@ impl<Q: Queue> PixelStream<Q> {
     }
 
     fn launch(&mut self, kernel: &'static str, blocks: usize, threads: u32) -> Result<()> {
-        self.queue.launch(Kernel(kernel), blocks as u32, threads, &self.args)
+        self.queue.launch(kernel, blocks as u32, threads, &self.args)
     }
 
     fn per_hit(&mut self, kernel: &'static str) -> Result<()> {
@@ -229,7 +245,8 @@ fn inputs(capacity: usize) -> [usize; 5] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::driver::{Emulated, GARBAGE, Order};
+    use crate::gpu::Order;
+    use crate::gpu::driver::GARBAGE;
 
     /// With buffers as small as these hits allow and far from one another, nothing between them changes.
     #[test]
@@ -241,7 +258,7 @@ mod tests {
                 hits.push(i64::from(mixed >> 12), (mixed >> 4) as u16 % 50, mixed as u16 % 50, 1);
             }
             let room = count as usize;
-            let device = Emulated::new(Order::Forward).unwrap();
+            let device = Device::emulated(Order::Forward).unwrap();
             let plan = Plan::spread(&plan::bytes(room, 0));
             let mut stream =
                 PixelStream::with_plan(&device, &FindConfig::default(), None, room, plan).unwrap();

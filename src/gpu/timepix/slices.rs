@@ -6,7 +6,7 @@
 //! cluster whose last hit is older than both together is complete. So it does not matter where slices end.
 
 use super::{KERNELS, PixelStream, stage_of};
-use crate::engine::{Machine, Stage, StreamSequence};
+use crate::engine::{DeviceMemory, Machine, Stage, StreamSequence};
 use crate::event::{Counters, Layout, PixelClusters, PixelHits, StageClock};
 use crate::gpu::device::{Device, WARP};
 use crate::gpu::pool::Times;
@@ -18,9 +18,9 @@ use crate::timepix::{
 use crate::{Error, Result};
 
 /// Turns pixel hits into clusters on a device, as [`Timepix`] does on the CPU.
-pub struct PixelDevice<D: Device> {
-    stream: PixelStream<D::Queue>,
-    device: D,
+pub struct PixelDevice {
+    stream: PixelStream,
+    device: Device,
     machine: Machine,
     config: TimepixConfig,
     disorder: i64,
@@ -40,24 +40,31 @@ pub struct PixelDevice<D: Device> {
     counts: ChainCounts,
     /// Time of the stages; everything else follows from `counts`.
     clocks: Counters,
+    is_timed: bool,
     times: Times,
 }
 
-impl<D: Device> PixelDevice<D> {
+impl PixelDevice {
     /// For hits on `layout`, in slices of `slice` hits; while more than half of them wait for their clusters to end, slices
     /// become larger, until more than `config.capacity` wait.
     ///
     /// # Errors
     /// Those of [`PixelStream::open`], of the configuration and of the calibration files that it names.
-    pub fn new(device: D, config: &TimepixConfig, layout: &Layout, slice: usize) -> Result<Self> {
+    pub fn new(device: Device, config: &TimepixConfig, layout: &Layout, slice: usize) -> Result<Self> {
         config.validate()?;
         if slice == 0 {
             return Err(Error::Config("a slice has at least 1 hit".into()));
         }
         let folder = config.calibration.as_deref();
         let calibration = folder.map(|folder| Calibration::from_folder(layout, folder)).transpose()?;
-        let machine =
-            Machine { isa: device.kind(), gang: WARP, threads: 1, slice, device: Some(device.name()) };
+        let machine = Machine {
+            isa: device.kind(),
+            gang: WARP,
+            threads: 1,
+            slice,
+            device: Some(device.name()),
+            memory: DeviceMemory::default(),
+        };
         Ok(Self {
             stream: PixelStream::open(&device, &config.find, calibration.as_ref(), slice)?,
             device,
@@ -76,6 +83,7 @@ impl<D: Device> PixelDevice<D> {
             out: PixelClusters::default(),
             counts: ChainCounts::default(),
             clocks: Counters::default(),
+            is_timed: false,
             times: Times::new(&KERNELS),
         })
     }
@@ -102,7 +110,9 @@ impl<D: Device> PixelDevice<D> {
         with_default_float_mode(|| stream.run(waiting, found))?;
         let Self { stream, times, clocks, .. } = self;
         stream.times(&mut |kernel, ns| {
-            clocks.stages[stage_of(kernel)].ns += ns;
+            if let Some(stage) = stage_of(kernel) {
+                clocks.stages[stage].ns += ns;
+            }
             times.add(kernel, ns);
         })?;
         let clusters = self.found.len();
@@ -123,6 +133,7 @@ impl<D: Device> PixelDevice<D> {
             self.slice *= 2;
             self.stream =
                 PixelStream::open(&self.device, &self.config.find, self.calibration.as_ref(), self.slice)?;
+            self.stream.set_timed(self.is_timed);
         }
         visit(&mut self.out);
         Ok(())
@@ -138,7 +149,7 @@ impl<D: Device> PixelDevice<D> {
     }
 }
 
-impl<D: Device + Send> StreamSequence for PixelDevice<D> {
+impl StreamSequence for PixelDevice {
     const NAME: &'static str = Timepix::NAME;
     const STAGES: &'static [Stage] = Timepix::STAGES;
 
@@ -180,7 +191,12 @@ impl<D: Device + Send> StreamSequence for PixelDevice<D> {
     }
 
     fn machine(&self) -> Machine {
-        self.machine.clone()
+        Machine { memory: self.stream.memory(), ..self.machine.clone() }
+    }
+
+    fn time_kernels(&mut self, yes: bool) {
+        self.is_timed = yes;
+        self.stream.set_timed(yes);
     }
 
     fn take_kernel_times(&mut self) -> Vec<(&'static str, u64)> {

@@ -164,6 +164,7 @@ mirrored! {
 
 impl Arguments for VeloArgs {
     const ADDRESSES: usize = std::mem::offset_of!(VeloArgs, events) / 8;
+    const KERNELS: &'static [&'static str] = &super::KERNELS;
 }
 
 /// Constants and structs of the kernels.

@@ -6,8 +6,10 @@ mod plan;
 
 pub use plan::Capacity;
 
-use super::device::{Device, Kernel, Queue, settled, staged};
+use super::device::{Device, settled, staged};
+use super::driver::{COPY_IN, COPY_OUT, Queue};
 use super::pool::DeviceStream;
+use crate::engine::DeviceMemory;
 use crate::event::{Outcome, StageCounter, Truncation, VeloBatch, VeloEvents, VeloTracks};
 use crate::lhcb::banks::mark_partial;
 use crate::velo::{DecodeScratch, Preset, Velo, VeloInput};
@@ -18,39 +20,41 @@ use plan::{Blocks, FIRST_HALF, Launch, SECOND_HALF, SUMMARY_VALUES};
 use std::ops::Range;
 
 /// The kernels of the sequence in the order of their first launch.
-pub const KERNELS: [Kernel; 11] = [
-    Kernel("velo_check"),
-    Kernel("velo_sort"),
-    Kernel("velo_find_first"),
-    Kernel("velo_accept"),
-    Kernel("velo_keep_free"),
-    Kernel("velo_find_second"),
-    Kernel("velo_join"),
-    Kernel("velo_order"),
-    Kernel("velo_offsets"),
-    Kernel("velo_list"),
-    Kernel("velo_fit"),
+pub const KERNELS: [&str; 11] = [
+    "velo_check",
+    "velo_sort",
+    "velo_find_first",
+    "velo_accept",
+    "velo_keep_free",
+    "velo_find_second",
+    "velo_join",
+    "velo_order",
+    "velo_offsets",
+    "velo_list",
+    "velo_fit",
 ];
 
-/// The stage of [`Velo`] that a kernel belongs to.
-fn stage_of(kernel: Kernel) -> usize {
-    match kernel.0 {
+/// The stage of [`Velo`] that a kernel belongs to; none for copies.
+fn stage_of(kernel: &str) -> Option<usize> {
+    let stage = match kernel {
+        COPY_IN | COPY_OUT => return None,
         "velo_check" | "velo_sort" => 1,
         "velo_offsets" | "velo_list" | "velo_fit" => 3,
         _ => 2,
-    }
+    };
+    Some(stage)
 }
 
 pub(in crate::gpu) use args::definitions;
 
 /// One stream: a queue of the device with its arena and its staging memory.
-pub struct VeloStream<Q> {
+pub struct VeloStream {
     /// What decodes raw banks.
     velo: Velo,
     scratch: DecodeScratch,
     /// Hits of the raw banks of a slice.
     hits: Outcome<VeloBatch>,
-    queue: Q,
+    queue: Queue,
     capacity: Capacity,
     args: VeloArgs,
     plan: super::arena::Plan,
@@ -66,13 +70,13 @@ enum Attempt {
     TooLarge(Status),
 }
 
-impl<Q: Queue> VeloStream<Q> {
+impl VeloStream {
     /// Opens a stream of a sequence on a device.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a preset that runs on CPUs only, [`Error::Config`] for a capacity that the device cannot
     /// have, and [`Error::Device`] when its memory is full.
-    pub fn open<D: Device<Queue = Q>>(device: &D, velo: &Velo, capacity: Capacity) -> Result<Self> {
+    pub fn open(device: &Device, velo: &Velo, capacity: Capacity) -> Result<Self> {
         let preset = velo.config().preset;
         if preset != Preset::Best {
             let message = format!("preset {preset} runs on CPUs only: a device runs preset best");
@@ -85,12 +89,7 @@ impl<Q: Queue> VeloStream<Q> {
         Self::with_plan(device, velo, capacity, plan::plan(&capacity))
     }
 
-    fn with_plan<D: Device<Queue = Q>>(
-        device: &D,
-        velo: &Velo,
-        capacity: Capacity,
-        plan: super::arena::Plan,
-    ) -> Result<Self> {
+    fn with_plan(device: &Device, velo: &Velo, capacity: Capacity, plan: super::arena::Plan) -> Result<Self> {
         let staged_summary = inputs(&capacity, capacity.events, capacity.hits)[6].start;
         let staged_output = staged_summary + 256;
         let queue = device.open(plan.bytes(), staged_output + capacity.output)?;
@@ -109,7 +108,7 @@ impl<Q: Queue> VeloStream<Q> {
         &mut self,
         events: VeloEvents<'_>,
         out: &mut Outcome<VeloTracks>,
-        times: &mut dyn FnMut(Kernel, u64),
+        times: &mut dyn FnMut(&'static str, u64),
     ) -> Result<()> {
         if events.is_empty() {
             return Ok(());
@@ -120,7 +119,9 @@ impl<Q: Queue> VeloStream<Q> {
             Attempt::TooLarge(status) => Some(status),
         };
         self.queue.times(&mut |kernel, ns| {
-            out.counters.stages[stage_of(kernel)].ns += ns;
+            if let Some(stage) = stage_of(kernel) {
+                out.counters.stages[stage].ns += ns;
+            }
             times(kernel, ns);
         })?;
         let Some(status) = status else { return Ok(()) };
@@ -149,7 +150,7 @@ impl<Q: Queue> VeloStream<Q> {
         let summary = self.plan.start(plan::SUMMARY);
         self.queue.copy_out(summary..summary + 4 * SUMMARY_VALUES, self.staged_summary)?;
         self.queue.wait()?;
-        let staged = &self.queue.staging()[self.staged_summary..][..4 * SUMMARY_VALUES];
+        let staged = &self.queue.staging()?[self.staged_summary..][..4 * SUMMARY_VALUES];
         let [tracks, track_hits, given_up, cut @ ..] = *bytemuck::from_bytes::<[u32; SUMMARY_VALUES]>(staged);
         if given_up > 0 && events.len() > 1 {
             return Ok(Attempt::TooLarge(Status::TooManyTracks));
@@ -160,12 +161,14 @@ impl<Q: Queue> VeloStream<Q> {
         }
         let start = self.plan.start(plan::OUTPUT_COLUMNS);
         layout.point_into(self.queue.arena() + start as u64, &mut self.args);
+        // Padding between columns goes home, too.
+        self.queue.clear(start..start + layout.bytes())?;
         for launch in &SECOND_HALF {
             self.launch(launch, tracks as usize)?;
         }
         self.queue.copy_out(start..start + layout.bytes(), self.staged_output)?;
         self.queue.wait()?;
-        let staged = &self.queue.staging()[self.staged_output..][..layout.bytes()];
+        let staged = &self.queue.staging()?[self.staged_output..][..layout.bytes()];
         layout.append(staged, out)?;
 
         let cut = u64::from(cut[0]) + (u64::from(cut[1]) << 16);
@@ -183,7 +186,7 @@ impl<Q: Queue> VeloStream<Q> {
     fn copy_in(&mut self, events: VeloEvents<'_>) -> Result<()> {
         let ([x, y, z], [id, module_start], status) = events.columns();
         let ranges = inputs(&self.capacity, events.len(), x.len());
-        let staging = self.queue.staging();
+        let staging = self.queue.staging()?;
         for (range, column) in ranges.iter().zip([x, y, z]) {
             staging[range.clone()].copy_from_slice(bytemuck::cast_slice(column));
         }
@@ -213,11 +216,19 @@ impl<Q: Queue> VeloStream<Q> {
     }
 }
 
-impl<Q: Queue> DeviceStream<Velo> for VeloStream<Q> {
-    const KERNELS: &'static [Kernel] = &KERNELS;
+impl DeviceStream<Velo> for VeloStream {
+    const KERNELS: &'static [&'static str] = &KERNELS;
 
     fn slice_events(&self) -> usize {
         self.capacity.events
+    }
+
+    fn memory(&self) -> DeviceMemory {
+        self.queue.memory_held()
+    }
+
+    fn set_timed(&mut self, yes: bool) {
+        self.queue.set_timed(yes);
     }
 
     fn run(
@@ -225,7 +236,7 @@ impl<Q: Queue> DeviceStream<Velo> for VeloStream<Q> {
         events: VeloInput<'_>,
         range: Range<usize>,
         out: &mut Outcome<VeloTracks>,
-        times: &mut dyn FnMut(Kernel, u64),
+        times: &mut dyn FnMut(&'static str, u64),
     ) -> Result<()> {
         match events {
             VeloInput::Hits(events) => self.run_hits(events.range(range), out, times),
@@ -266,8 +277,9 @@ fn inputs(capacity: &Capacity, events: usize, hits: usize) -> [Range<usize>; 7] 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gpu::Order;
     use crate::gpu::arena::Plan;
-    use crate::gpu::driver::{Emulated, GARBAGE, Order};
+    use crate::gpu::driver::GARBAGE;
     use crate::simd::Level;
     use crate::velo::VeloConfig;
     use peloton_sim::{SimSpec, simulate_velo};
@@ -295,7 +307,7 @@ mod tests {
         let hits = batch.x.len();
         let capacity = Capacity { events: 5, hits, rows: hits / 2, output: 24 * hits };
         let plan = Plan::spread(&plan::bytes(&capacity));
-        let device = Emulated::new(Order::Forward).unwrap();
+        let device = Device::emulated(Order::Forward).unwrap();
         let mut stream = VeloStream::with_plan(&device, &velo, capacity, plan).unwrap();
         let mut out = Outcome::default();
         stream.run_hits(batch.view(), &mut out, &mut |_, _| ()).unwrap();

@@ -3,7 +3,6 @@
 use super::args::{BINS, ROW, VeloArgs, VeloHit, VeloRow, VeloTriplet};
 use crate::event::VELO_MODULES;
 use crate::gpu::arena::{Access, Plan};
-use crate::gpu::device::Kernel;
 use crate::velo::VeloConfig;
 use crate::velo::geometry::PAIRS;
 
@@ -101,15 +100,15 @@ pub(super) enum Blocks {
 
 /// One launch.
 pub(super) struct Launch {
-    pub(super) kernel: Kernel,
+    pub(super) kernel: &'static str,
     pub(super) blocks: Blocks,
     pub(super) threads: u32,
     /// Pass that the kernel is told.
     pub(super) pass: u32,
 }
 
-const fn launch(name: &'static str, blocks: Blocks, threads: u32, pass: u32) -> Launch {
-    Launch { kernel: Kernel(name), blocks, threads, pass }
+const fn launch(kernel: &'static str, blocks: Blocks, threads: u32, pass: u32) -> Launch {
+    Launch { kernel, blocks, threads, pass }
 }
 
 /// Until the sizes of the output are known.

@@ -93,7 +93,7 @@ pub fn compared(report: &Compared) -> String {
     text
 }
 
-/// Stages and kernels of both sides in one table; what a device needs beside its kernels are copies, waiting and the host's part.
+/// Stages and kernels of both sides in one table; what a device needs beside its kernels and copies is waiting and the host's part.
 fn times(sides: [&Side; 2], row: &str) -> String {
     let cell = |ns: Option<f64>| ns.map_or("-".to_string(), |ns| format!("{ns:.0}"));
     let mut rows = vec![[format!("ns/{row}"), "left".into(), "right".into()]];
@@ -114,7 +114,7 @@ fn times(sides: [&Side; 2], row: &str) -> String {
         side.is_device.then_some((side.wall_ns_per_event - kernels).max(0.0))
     };
     if sides.iter().any(|side| side.is_device) {
-        rows.push(["copies and waiting".into(), cell(rest(sides[0])), cell(rest(sides[1]))]);
+        rows.push(["host and waiting".into(), cell(rest(sides[0])), cell(rest(sides[1]))]);
     }
     rows.push([
         "wall clock".into(),
@@ -127,7 +127,12 @@ fn times(sides: [&Side; 2], row: &str) -> String {
 /// What repeated passes gave.
 pub fn throughput(report: &Throughput) -> String {
     let mut text = match &report.device {
-        Some(device) => format!("{device}, slices of {}\n", report.slice),
+        Some(device) => format!(
+            "{device}, slices of {}, {:.0} MB there, {:.0} MB page-locked\n",
+            report.slice,
+            report.arena_bytes as f64 / 1e6,
+            report.pinned_bytes as f64 / 1e6
+        ),
         None => String::new(),
     };
     text.push_str(&summary(&report.summary));
@@ -136,11 +141,10 @@ pub fn throughput(report: &Throughput) -> String {
         rows.extend(report.kernels.iter().map(|kernel| {
             [kernel.name.into(), format!("{:.0}", kernel.ns_per_event), percent(Some(kernel.share))]
         }));
-        // Of several streams kernels and copies run side by side, and nothing may be left.
         let kernels: f64 = report.kernels.iter().map(|kernel| kernel.ns_per_event).sum();
-        let all = 1e9 / report.summary.events_per_second;
-        rows.push(["copies and waiting".into(), format!("{:.0}", (all - kernels).max(0.0)), String::new()]);
-        text.push('\n');
+        let all = report.kernels_wall_ns_per_event.unwrap_or_default();
+        rows.push(["host and waiting".into(), format!("{:.0}", (all - kernels).max(0.0)), String::new()]);
+        text.push_str("\nwith one stream:\n");
         text.push_str(&table(&rows));
     }
     if !report.scan.is_empty() {

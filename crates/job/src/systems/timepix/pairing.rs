@@ -111,6 +111,10 @@ impl Executor for Paired {
         self.runs.machine()
     }
 
+    fn time_kernels(&mut self, yes: bool) {
+        self.runs.time_kernels(yes);
+    }
+
     fn take_kernel_times(&mut self) -> Vec<(&'static str, u64)> {
         self.runs.take_kernel_times()
     }

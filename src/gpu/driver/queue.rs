@@ -1,0 +1,252 @@
+//! [`Queue`]: work in order on a device, and the checks that make it safe to ask for.
+
+use crate::engine::DeviceMemory;
+use crate::gpu::mirror::Arguments;
+use crate::{Error, Result};
+use std::ops::Range;
+
+/// What copies to the device are called among the times of kernels.
+pub(in crate::gpu) const COPY_IN: &str = "copy_in";
+/// What copies from the device are called there.
+pub(in crate::gpu) const COPY_OUT: &str = "copy_out";
+
+/// What a device does for a queue, in the order in which it is asked. Ranges lie within the memory that there is, which
+/// [`Queue`] has checked. A copy may be under way until [`Commands::wait`] returns without an error.
+pub(super) trait Commands: Send {
+    /// Address of the arena on the device.
+    fn arena(&self) -> u64;
+
+    /// Staging memory on the host. No copy is under way.
+    fn staging(&mut self) -> &mut [u8];
+
+    /// Copies from staging to the arena.
+    fn copy_in(&mut self, from: Range<usize>, to: usize) -> Result<()>;
+
+    /// Copies from the arena to staging.
+    fn copy_out(&mut self, from: Range<usize>, to: usize) -> Result<()>;
+
+    /// Fills a range of the arena with zeros.
+    fn clear(&mut self, range: Range<usize>) -> Result<()>;
+
+    /// Runs `blocks` blocks, one or more, of `threads` threads.
+    ///
+    /// # Safety
+    /// `args` are the bytes of the struct that this kernel takes, and its addresses those of buffers in the arena that are
+    /// as large as the kernel takes them to be.
+    #[allow(unsafe_code)]
+    unsafe fn launch(&mut self, kernel: &'static str, blocks: u32, threads: u32, args: &[u8]) -> Result<()>;
+
+    /// Returns when all is done.
+    fn wait(&mut self) -> Result<()>;
+
+    /// Whether times are taken from now on.
+    fn set_timed(&mut self, yes: bool);
+
+    /// Calls `visit` with each kernel and copy that ended and its time, ns, and forgets them.
+    fn times(&mut self, visit: &mut dyn FnMut(&'static str, u64)) -> Result<()>;
+
+    /// The arena of an emulated device, as it is.
+    #[cfg(test)]
+    fn memory(&self) -> &[u8] {
+        &[]
+    }
+}
+
+/// Work in order: copies and kernels that begin when those before them have ended. Nothing is certain to have
+/// happened before [`Queue::wait`] returns, and until then staging memory is not shown.
+pub(in crate::gpu) struct Queue {
+    commands: Box<dyn Commands>,
+    arena_bytes: usize,
+    staging_bytes: usize,
+    /// Whether something may be under way.
+    is_busy: bool,
+}
+
+impl Queue {
+    pub(super) fn new(commands: impl Commands + 'static, arena_bytes: usize, staging_bytes: usize) -> Self {
+        Self { commands: Box::new(commands), arena_bytes, staging_bytes, is_busy: false }
+    }
+
+    /// Address of the arena on the device.
+    pub fn arena(&self) -> u64 {
+        self.commands.arena()
+    }
+
+    /// Staging memory on the host.
+    ///
+    /// # Errors
+    /// [`Error::Device`] while something may be under way: before the first [`Queue::wait`] that succeeds.
+    pub fn staging(&mut self) -> Result<&mut [u8]> {
+        if self.is_busy {
+            return Err(Error::Device("copies may still be under way".into()));
+        }
+        Ok(self.commands.staging())
+    }
+
+    /// Copies from staging to the arena.
+    ///
+    /// # Errors
+    /// As [`Queue::wait`].
+    pub fn copy_in(&mut self, from: Range<usize>, to: usize) -> Result<()> {
+        check_range("staging", &from, self.staging_bytes)?;
+        check_range("arena", &(to..to + from.len()), self.arena_bytes)?;
+        // A driver may refuse an address at the end of the arena, even for nothing.
+        if from.is_empty() {
+            return Ok(());
+        }
+        self.is_busy = true;
+        self.commands.copy_in(from, to)
+    }
+
+    /// Copies from the arena to staging.
+    ///
+    /// # Errors
+    /// As [`Queue::wait`].
+    pub fn copy_out(&mut self, from: Range<usize>, to: usize) -> Result<()> {
+        check_range("arena", &from, self.arena_bytes)?;
+        check_range("staging", &(to..to + from.len()), self.staging_bytes)?;
+        if from.is_empty() {
+            return Ok(());
+        }
+        self.is_busy = true;
+        self.commands.copy_out(from, to)
+    }
+
+    /// Fills a range of the arena with zeros: what no kernel writes and is copied home all the same.
+    ///
+    /// # Errors
+    /// As [`Queue::wait`].
+    pub fn clear(&mut self, range: Range<usize>) -> Result<()> {
+        check_range("arena", &range, self.arena_bytes)?;
+        if range.is_empty() {
+            return Ok(());
+        }
+        self.is_busy = true;
+        self.commands.clear(range)
+    }
+
+    /// Runs `blocks` blocks of `threads` threads of a kernel that takes such arguments.
+    ///
+    /// # Errors
+    /// As [`Queue::wait`], and for addresses that do not lie in the arena.
+    #[allow(unsafe_code)]
+    pub fn launch<A: Arguments>(
+        &mut self,
+        kernel: &'static str,
+        blocks: u32,
+        threads: u32,
+        args: &A,
+    ) -> Result<()> {
+        if !A::KERNELS.contains(&kernel) {
+            return Err(Error::Device(format!("no kernel {kernel} takes these arguments")));
+        }
+        let arena = self.arena();
+        check_addresses(arena..arena + self.arena_bytes as u64, args)?;
+        if blocks == 0 {
+            return Ok(());
+        }
+        self.is_busy = true;
+        // SAFETY: the kernel is one of those that take such a struct, and its addresses were checked. That buffers are large
+        // enough is what the plan of a sequence sees to, which fills them in; nobody else has such arguments.
+        unsafe { self.commands.launch(kernel, blocks, threads, bytemuck::bytes_of(args)) }
+    }
+
+    /// Returns when all is done.
+    ///
+    /// # Errors
+    /// [`Error::Device`] with what the device says.
+    pub fn wait(&mut self) -> Result<()> {
+        self.commands.wait()?;
+        self.is_busy = false;
+        Ok(())
+    }
+
+    /// Memory that it holds.
+    pub fn memory_held(&self) -> DeviceMemory {
+        DeviceMemory { arena: self.arena_bytes, staging: self.staging_bytes }
+    }
+
+    /// Whether the time of each kernel and copy is taken from now on, which costs some time itself; not so at first.
+    pub fn set_timed(&mut self, yes: bool) {
+        self.commands.set_timed(yes);
+    }
+
+    /// Calls `visit` with each kernel, [`COPY_IN`] and [`COPY_OUT`] that was timed and ended before the last [`Queue::wait`], and the
+    /// time it took, ns; then forgets them.
+    ///
+    /// # Errors
+    /// As [`Queue::wait`].
+    pub fn times(&mut self, visit: &mut dyn FnMut(&'static str, u64)) -> Result<()> {
+        self.commands.times(visit)
+    }
+
+    /// The arena of an emulated device, as it is.
+    #[cfg(test)]
+    pub fn memory(&self) -> &[u8] {
+        self.commands.memory()
+    }
+}
+
+/// Checks the addresses among a kernel's arguments: each lies in the arena, or at its end when nothing is there.
+fn check_addresses<A: Arguments>(arena: Range<u64>, args: &A) -> Result<()> {
+    let bytes = bytemuck::bytes_of(args);
+    for address in bytes[..8 * A::ADDRESSES].chunks_exact(8) {
+        let address = u64::from_ne_bytes(address.try_into().expect("chunks of eight"));
+        if !(arena.start..=arena.end).contains(&address) {
+            return Err(Error::Device(format!("an address outside the arena: {address:#x}")));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that so many bytes are there.
+fn check_range(what: &str, range: &Range<usize>, size: usize) -> Result<()> {
+    if range.start <= range.end && range.end <= size {
+        return Ok(());
+    }
+    Err(Error::Device(format!("{what} {range:?} of {size} bytes")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::{Device, Order};
+
+    /// Arguments that no sequence has.
+    #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+    #[repr(C)]
+    struct Foreign {
+        address: u64,
+    }
+
+    impl Arguments for Foreign {
+        const ADDRESSES: usize = 1;
+        const KERNELS: &'static [&'static str] = &["velo_check"];
+    }
+
+    fn refused<T>(done: Result<T>, what: &str) {
+        let Err(Error::Device(message)) = done else { panic!("not refused: {what}") };
+        assert!(message.contains(what), "{message}");
+    }
+
+    #[test]
+    fn what_is_not_safe_is_refused() {
+        let mut queue = Device::emulated(Order::Forward).unwrap().open(256, 64).unwrap();
+        let args = |address: u64| Foreign { address };
+        let arena = queue.arena();
+        refused(queue.launch("pixels_keys", 1, 32, &args(arena)), "takes these arguments");
+        for address in [0, arena - 1, arena + 257] {
+            refused(queue.launch("velo_check", 1, 32, &args(address)), "outside the arena");
+        }
+        queue.launch("velo_check", 0, 32, &args(arena + 256)).unwrap();
+        refused(queue.copy_in(0..65, 0), "staging");
+        refused(queue.copy_out(0..32, 40), "staging");
+        refused(queue.copy_out(250..257, 0), "arena");
+        queue.copy_in(0..0, 256).unwrap();
+        queue.staging().unwrap()[0] = 1;
+        queue.copy_in(0..64, 0).unwrap();
+        refused(queue.staging().map(|_| ()), "under way");
+        queue.wait().unwrap();
+        assert_eq!(queue.staging().unwrap()[0], 1);
+    }
+}

@@ -1,0 +1,152 @@
+//! The way to a GPU without a GPU: these tests run themselves again with a libcuda that `fake_driver` makes, which runs the kernels on
+//! the CPU. What they then show is the path of `src/gpu/driver/cuda.rs`: context, code, streams, events, copies, launches.
+use crate::faults::{Switch, fail_everywhere};
+use peloton::cylinder::{CylinderConfig, CylinderInput};
+use peloton::event::Outcome;
+use peloton::gpu::cylinder::CylinderStream;
+use peloton::gpu::timepix::PixelStream;
+use peloton::gpu::velo::{Capacity, VeloStream};
+use peloton::gpu::{Device, DeviceStream, emulated_library};
+use peloton::simd::Level;
+use peloton::velo::{Velo, VeloConfig};
+use std::path::Path;
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// A folder with the fake libcuda, made once.
+fn driver() -> &'static Path {
+    static FOLDER: OnceLock<tempfile::TempDir> = OnceLock::new();
+    let make = || {
+        let folder = tempfile::tempdir().expect("a folder");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gpu/fake_driver/fake_driver.cpp");
+        let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
+        let made = Command::new(&compiler)
+            .args(["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-o"])
+            .arg(folder.path().join("libcuda.so"))
+            .arg(source)
+            .arg("-ldl")
+            .output()
+            .expect("a C++ compiler");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        folder
+    };
+    FOLDER.get_or_init(make).path()
+}
+
+/// Runs tests of this program by their names under the fake driver; what they print.
+fn under_the_fake(tests: &[&str], variables: &[(&str, &str)]) -> String {
+    let control = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(control.path(), [0; 16]).expect("a file");
+    let before = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command
+        .args(tests)
+        .args(["--include-ignored", "--nocapture", "--test-threads=2"])
+        .env("LD_LIBRARY_PATH", format!("{}:{before}", driver().display()))
+        .env("FAKE_CUDA_KERNELS", emulated_library().expect("a C++ compiler"))
+        .env("FAKE_CUDA_CONTROL", control.path())
+        .env("PELOTON_TEST_DEVICE", "gpu")
+        .envs(variables.iter().copied());
+    let output = command.output().expect("this program runs");
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    assert!(output.status.success(), "{tests:?}, {variables:?}: {text}");
+    assert!(!text.contains(" 0 passed"), "no test ran: {text}");
+    text
+}
+
+#[test]
+fn sequences_give_the_bits_of_the_cpu() {
+    under_the_fake(
+        &[
+            "velo::streams_and_slices",
+            "velo::too_little_room",
+            "velo::raw_banks_give",
+            "timepix::simulated",
+            "cylinder::streams_grow",
+            "cylinder::too_little_room",
+            "cylinder::the_pool_is",
+        ],
+        &[],
+    );
+}
+
+/// Every call of the driver fails once, while a stream runs, and while device and stream are opened: the error comes out, and
+/// what comes next works.
+#[test]
+fn every_call_of_the_driver_fails_once() {
+    under_the_fake(&["faults::", "fake::inside_every_call"], &[]);
+}
+
+#[test]
+fn what_cannot_be_had_is_said_in_one_sentence() {
+    let cases = [
+        (("FAKE_CUDA_GPUS", "0"), "no GPU: NVIDIA's driver finds none on this machine"),
+        (
+            ("FAKE_CUDA_VERSION", "11040"),
+            "no GPU: NVIDIA's driver is too old: it is that of CUDA 11.4, and CUDA 12.0",
+        ),
+        (("FAKE_CUDA_SM", "61"), "fake GPU, sm_61, is too old: kernels are for sm_70 and later"),
+        (("PELOTON_CUBIN", "/nonexistent.cubin"), "/nonexistent.cubin"),
+        (("PELOTON_CUBIN", "/dev/null"), "CUDA: "),
+        (("FAKE_CUDA_GPUS", "3"), "fake GPU, sm_90, driver of CUDA 13.0, kernels sm_90.cubin"),
+        (("FAKE_CUDA_SM", "86"), "fake GPU, sm_86, driver of CUDA 13.0, kernels sm_80.cubin"),
+        (("FAKE_CUDA_SM", "120"), "fake GPU, sm_120, driver of CUDA 13.0, kernels compute_70.ptx"),
+    ];
+    for (variable, sentence) in cases {
+        let text = under_the_fake(&["fake::inside_what_is_there"], &[variable]);
+        let line = text.lines().find_map(|line| line.split("found: ").nth(1)).unwrap_or_default();
+        assert!(line.contains(sentence), "{variable:?}: {text}");
+    }
+    let text = under_the_fake(&["fake::inside_what_is_there"], &[("FAKE_CUDA_GPUS", "3")]);
+    assert!(text.contains("GPUs: 3") && text.contains("no GPU 7: there are 3, counted from 0"), "{text}");
+}
+
+#[test]
+#[ignore = "runs under the fake driver, started by another test"]
+fn inside_what_is_there() {
+    let words = |device: peloton::Result<Device>| {
+        device.map_or_else(|error| error.to_string(), |device| device.name())
+    };
+    println!("\nfound: {}", words(Device::gpu(0)));
+    println!("GPUs: {}", Device::all_gpus().map_or(0, |all| all.len()));
+    println!("{}", words(Device::gpu(7)));
+}
+
+#[test]
+#[ignore = "runs under the fake driver, started by another test"]
+fn inside_every_call() {
+    let (switch, config) = (Switch::of_the_fake(), VeloConfig::default());
+    let batch = crate::common::simulated(2, 4);
+    let velo = Velo::new(Level::choose(None, None).unwrap(), config.clone()).unwrap();
+    let calls = fail_everywhere(&switch, || {
+        let device = Device::gpu(0)?;
+        let mut stream = VeloStream::open(&device, &velo, Capacity::new(2, &config))?;
+        stream.set_timed(true);
+        let mut out = Outcome::default();
+        stream.run(batch.view().into(), 0..batch.len(), &mut out, &mut |_, _| ())?;
+        Ok((out.results.hits.to_vec(), out.results.status))
+    });
+    assert!(calls > 150, "{calls} calls");
+
+    let hits = crate::faults::pixel_hits();
+    let calls = fail_everywhere(&switch, || {
+        let mut stream = PixelStream::open(&Device::gpu(0)?, &Default::default(), None, 300)?;
+        let mut clusters = Default::default();
+        stream.run(&hits, &mut clusters)?;
+        Ok(clusters.hits.x.to_vec())
+    });
+    assert!(calls > 100, "{calls} calls");
+
+    let (hits, truth) = crate::faults::cylinder_events();
+    let calls = fail_everywhere(&switch, || {
+        let device = Device::gpu(0)?;
+        let capacity = crate::faults::CYLINDER_ROOM;
+        let mut stream = CylinderStream::open(&device, &CylinderConfig::best(), capacity)?;
+        let mut out = Outcome::default();
+        let input = CylinderInput { hits: &hits, seeds: &truth.particles };
+        stream.run(input, 0..2, &mut out, &mut |_, _| ())?;
+        Ok(out.results.chi2.to_vec())
+    });
+    assert!(calls > 100, "{calls} calls");
+}
