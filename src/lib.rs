@@ -30,3 +30,8 @@ pub mod ut;
 pub mod velo;
 
 pub use error::{Error, Result, Status};
+
+/// The Rust program of the README, which runs as a documentation test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
