@@ -15,8 +15,9 @@ const MAGNET_Z: f32 = 5_290.0;
 
 /// The coefficients are of the nominal magnet. Another one bends by this much less or more, at most.
 const OTHER_MAGNET: [f32; 2] = [0.9, 1.1];
-/// Variance of all hits over that of the narrowest clusters, which the configuration's resolution is of: states of particles above
-/// 30 GeV/c, which hardly scatter, have pulls in x and y that are 1.07 to 1.1 wide (docs/algorithms.md).
+/// Variance of all hits over the variance of the narrowest clusters, for which the configuration gives the resolution: states of
+/// particles above 30 GeV/c, which hardly scatter, have pulls that are 1.06 wide in x and 1.11 in y (`check --sequence scifi
+/// sim:lhcb,events=600,seed=700`; pulls are quoted on other events, docs/algorithms.md).
 const ALL_HITS: f32 = 1.2;
 
 /// What a momentum and its error are made from.
