@@ -156,8 +156,14 @@ impl VeloSystem {
 impl System for VeloSystem {
     const NAME: &'static str = Velo::NAME;
     const STAGES: &'static [Stage] = Velo::STAGES;
-    const PRESETS: &'static [Preset] =
-        &[Preset::Best, Preset::Paper, Preset::PaperLiteral, Preset::Forwarding];
+    const PRESETS: &'static [Preset] = &[
+        Preset::Best,
+        Preset::Fast,
+        Preset::TwoPass,
+        Preset::Paper,
+        Preset::PaperLiteral,
+        Preset::Forwarding,
+    ];
 
     type Batch = VeloInputBatch;
     type Results = VeloTracks;
