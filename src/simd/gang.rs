@@ -66,6 +66,13 @@ pub trait Gang: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn f_store_packed(self, value: Self::F, to: &mut [f32], mask: Self::M) -> usize;
     /// `from[index]` per lane, index clamped (module text).
     fn f_gather(self, from: &[f32], index: Self::U) -> Self::F;
+    /// `from[index]` per lane, of the first 2 x `LANES` values alone: higher bits of the index do not count. From registers where the CPU
+    /// permutes lanes of two of them.
+    #[inline(always)]
+    fn f_look_up(self, from: &[f32], index: Self::U) -> Self::F {
+        let within = self.u_splat(2 * Self::LANES as u32 - 1);
+        self.f_gather(&from[..2 * Self::LANES], self.u_and(index, within))
+    }
     /// `from[index]` per lane of several columns, the index clamped to the last element of the shortest. AVX2 and AVX-512
     /// take the addresses out of the register once for all columns, other gangs gather one column after the other.
     #[inline(always)]

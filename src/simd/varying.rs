@@ -170,6 +170,12 @@ impl<G: Gang> F32<G> {
     pub fn gather(from: &[f32], index: U32<G>) -> Self {
         Self { g: index.g, v: index.g.f_gather(from, index.v) }
     }
+
+    /// See [`Gang::f_look_up`].
+    #[inline(always)]
+    pub fn look_up(from: &[f32], index: U32<G>) -> Self {
+        Self { g: index.g, v: index.g.f_look_up(from, index.v) }
+    }
     /// `from[index]` of several columns, index clamped to the last element of the shortest.
     #[inline(always)]
     pub fn gather_columns<const K: usize>(from: [&[f32]; K], index: U32<G>) -> [Self; K] {

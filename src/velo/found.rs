@@ -94,6 +94,19 @@ impl Found {
         (row.shares, row.low, row.len) = (row.shares | shares, low, end as u32);
     }
 
+    /// Drops the first hit of a candidate, whose hits are in consecutive pairs.
+    pub(super) fn drop_first(&mut self, row: u32) {
+        let row = &mut self.rows[row as usize];
+        row.hits.copy_within(1..row.len as usize, 0);
+        (row.len, row.high) = (row.len - 1, row.high - 1);
+    }
+
+    /// Drops the last one.
+    pub(super) fn drop_last(&mut self, row: u32) {
+        let row = &mut self.rows[row as usize];
+        (row.len, row.low) = (row.len - 1, row.low + 1);
+    }
+
     /// Notes that the track in `row` has taken a hit that was in use before, as [`Marks::take`] tells.
     ///
     /// [`Marks::take`]: super::index::Marks::take

@@ -1,7 +1,7 @@
 //! The upgraded LHCb vertex locator (Velo): from hits to straight tracks with states.
 //!
 //! Modules in data-flow order: [`geometry`], `index` (sort), `find` (seeding, forwarding, weak tracks), `fit`,
-//! and `reference`, the naive twin of all of them. `paper` and `forwarding` are sort and find of the other presets.
+//! and `reference`, the naive twin of all of them. `link` is find of the preset `fast`, `paper` and `forwarding` are sort and find of others.
 //! [`reconstruct`] runs the stages over a slice of events.
 
 mod config;
@@ -12,6 +12,7 @@ mod forwarding;
 mod found;
 pub mod geometry;
 mod index;
+mod link;
 mod modules;
 mod paper;
 #[cfg(feature = "reference")]
@@ -24,7 +25,8 @@ mod sequence;
 #[cfg(feature = "cuda")]
 pub(crate) use config::MAX_WINDOW;
 pub use config::{
-    BestConfig, FitConfig, ForwardingConfig, LimitConfig, PaperConfig, PassConfig, Preset, VeloConfig,
+    BestConfig, FitConfig, ForwardingConfig, LimitConfig, LinkConfig, PaperConfig, PassConfig, Preset,
+    VeloConfig,
 };
 pub use decode::{DecodeScratch, VeloBanks, VeloDecoder, decode};
 #[cfg(feature = "reference")]

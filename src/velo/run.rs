@@ -5,7 +5,7 @@ use super::fit::SortedHits;
 use super::found::{Found, HITS_AT, ROW};
 use super::index::{EVENTS, Index, SortScratch};
 use super::scratch::VeloWorkspace;
-use super::{find, fit, forwarding, paper};
+use super::{find, fit, forwarding, link, paper};
 use crate::event::{Column, Outcome, StageClock, VeloEvent, VeloEvents, VeloTracks};
 use crate::simd::{Gang, Level};
 use crate::{Error, Result, Status};
@@ -86,15 +86,19 @@ fn run<G: Gang>(
     workspace: &mut VeloWorkspace,
     out: &mut Outcome<VeloTracks>,
 ) {
-    if config.preset == Preset::Best {
-        let mut first = range.start;
-        while first < range.end {
-            let end = range.end.min(first + EVENTS);
-            run_best(g, config, events, first..end, workspace, out);
-            first = end;
+    match config.preset {
+        Preset::Best | Preset::TwoPass => {
+            let mut first = range.start;
+            while first < range.end {
+                let end = range.end.min(first + EVENTS);
+                run_best(g, config, events, first..end, workspace, out);
+                first = end;
+            }
         }
-    } else {
-        run_others(g, config, events, range, workspace, out);
+        Preset::Fast => run_link(g, config, events, range, workspace, out),
+        Preset::Paper | Preset::PaperLiteral | Preset::Forwarding => {
+            run_others(g, config, events, range, workspace, out);
+        }
     }
 }
 
@@ -148,6 +152,45 @@ fn run_best<G: Gang>(
     counters.stages[FIT].items_in += found.order.len() as u64;
     counters.stages[FIT].items_out += found.order.len() as u64;
     clock.lap(&mut counters.stages[FIT]);
+}
+
+/// The preset `fast`, event by event.
+#[inline(always)]
+fn run_link<G: Gang>(
+    g: G,
+    config: &VeloConfig,
+    events: VeloEvents<'_>,
+    range: Range<usize>,
+    workspace: &mut VeloWorkspace,
+    out: &mut Outcome<VeloTracks>,
+) {
+    let Outcome { results, counters } = out;
+    let VeloWorkspace { link: scratch, path, found, .. } = workspace;
+    let (limits, max) = (&config.limits, config.limits.candidates_in_window);
+    let mut clock = StageClock::start();
+    for number in range {
+        let event = events.event(number);
+        let status = link::sort(g, &event, limits, scratch);
+        results.status.push(status);
+        counters.count_event(status);
+        counters.stages[SORT].items_in += event.len() as u64;
+        clock.lap(&mut counters.stages[SORT]);
+        if status == Status::Ok {
+            link::find(g, &config.link, max, scratch, found).add_to(counters);
+            find::order(found);
+            counters.stages[find::STAGE].items_in += event.len() as u64;
+            counters.stages[find::STAGE].items_out += found.order.len() as u64;
+            clock.lap(&mut counters.stages[find::STAGE]);
+
+            let hits = &scratch.hits;
+            let sorted = SortedHits { hits: hits.records.padded(), ids: hits.source.padded() };
+            fit_room(g, &config.fit, sorted, found, path, results);
+            counters.stages[FIT].items_in += found.order.len() as u64;
+            counters.stages[FIT].items_out += found.order.len() as u64;
+        }
+        results.track_start.push(results.tracks() as u32);
+        clock.lap(&mut counters.stages[FIT]);
+    }
 }
 
 /// The other presets, event by event.

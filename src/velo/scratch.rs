@@ -4,6 +4,7 @@ use super::find::FindScratch;
 use super::forwarding::ForwardingScratch;
 use super::found::Found;
 use super::index::{Binning, Index, SortScratch};
+use super::link::LinkScratch;
 use super::modules::Modules;
 use super::paper::PaperScratch;
 use crate::event::Column;
@@ -15,6 +16,7 @@ pub struct VeloWorkspace {
     pub(super) index: [Index; 2],
     pub(super) sort: SortScratch,
     pub(super) find: FindScratch,
+    pub(super) link: LinkScratch,
     /// The hits of the event as the other presets sort them.
     pub(super) modules: Modules,
     pub(super) paper: PaperScratch,
@@ -33,6 +35,7 @@ impl Default for VeloWorkspace {
             index: [Index::new(Binning::new(256)), Index::new(Binning::new(256))],
             sort: SortScratch::default(),
             find: FindScratch::default(),
+            link: LinkScratch::default(),
             modules: Modules::default(),
             paper: PaperScratch::default(),
             forwarding: ForwardingScratch::default(),

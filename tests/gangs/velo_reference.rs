@@ -71,8 +71,8 @@ fn check_on(levels: Vec<Level>, config: &VeloConfig, batch: &VeloBatch, faults: 
 /// A fault that shows in events without hits on top of one another.
 fn fault_seen_in(preset: Preset) -> &'static [Fault] {
     match preset {
-        Preset::Best => &[Fault::CloneAtLimit, Fault::Farthest],
-        Preset::Paper | Preset::PaperLiteral | Preset::Forwarding => &[Fault::Farthest],
+        Preset::Best | Preset::TwoPass => &[Fault::CloneAtLimit, Fault::Farthest],
+        Preset::Fast | Preset::Paper | Preset::PaperLiteral | Preset::Forwarding => &[Fault::Farthest],
     }
 }
 
@@ -317,6 +317,11 @@ fn configs(preset: Preset) -> impl Strategy<Value = VeloConfig> {
 #[test]
 fn any_events_best() {
     any_events(Preset::Best);
+}
+
+#[test]
+fn any_events_fast() {
+    any_events(Preset::Fast);
 }
 
 #[test]

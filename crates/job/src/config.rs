@@ -224,7 +224,9 @@ struct File {
 /// The cylinder's parameters of a preset: its own best ones, or those that were published.
 pub(crate) fn cylinder(preset: Preset) -> CylinderConfig {
     match preset {
-        Preset::Best | Preset::Hlt1 | Preset::Hlt1Unrestricted => CylinderConfig::best(),
+        Preset::Best | Preset::Fast | Preset::TwoPass | Preset::Hlt1 | Preset::Hlt1Unrestricted => {
+            CylinderConfig::best()
+        }
         Preset::Paper | Preset::PaperLiteral | Preset::Forwarding => CylinderConfig::default(),
     }
 }

@@ -13,6 +13,10 @@ pub enum Preset {
     /// The best physics at the best speed that we know.
     #[default]
     Best,
+    /// Nearly the same particles in half the time: of the Velo. All other stages have their best.
+    Fast,
+    /// The Velo's search in two passes, which devices run. All other stages have their best.
+    TwoPass,
     /// Algorithms by the steps of their papers.
     Paper,
     /// The same, and of the Velo to the letter of its paper.
@@ -27,6 +31,8 @@ pub enum Preset {
 
 peloton::names!(Preset, "preset", {
     Best => "best",
+    Fast => "fast",
+    TwoPass => "two-pass",
     Paper => "paper",
     PaperLiteral => "paper-literal",
     Forwarding => "forwarding",
@@ -39,6 +45,8 @@ impl Preset {
     pub fn velo(self) -> velo::Preset {
         match self {
             Self::Best | Self::Hlt1 | Self::Hlt1Unrestricted => velo::Preset::Best,
+            Self::Fast => velo::Preset::Fast,
+            Self::TwoPass => velo::Preset::TwoPass,
             Self::Paper => velo::Preset::Paper,
             Self::PaperLiteral => velo::Preset::PaperLiteral,
             Self::Forwarding => velo::Preset::Forwarding,
@@ -48,7 +56,7 @@ impl Preset {
     /// What it is for the way from Velo tracks into the UT.
     pub fn ut(self) -> UtPreset {
         match self {
-            Self::Best => UtPreset::Best,
+            Self::Best | Self::Fast | Self::TwoPass => UtPreset::Best,
             Self::Paper | Self::PaperLiteral | Self::Forwarding => UtPreset::Paper,
             Self::Hlt1 => UtPreset::Hlt1,
             Self::Hlt1Unrestricted => UtPreset::Hlt1Unrestricted,
@@ -58,7 +66,7 @@ impl Preset {
     /// What it is for tracks in the SciFi.
     pub fn scifi(self) -> SciFiPreset {
         match self {
-            Self::Best => SciFiPreset::Best,
+            Self::Best | Self::Fast | Self::TwoPass => SciFiPreset::Best,
             _ => SciFiPreset::Hlt1,
         }
     }
@@ -66,7 +74,7 @@ impl Preset {
     /// What it is for long tracks.
     pub fn long(self) -> LongPreset {
         match self {
-            Self::Best => LongPreset::Best,
+            Self::Best | Self::Fast | Self::TwoPass => LongPreset::Best,
             _ => LongPreset::Hlt1,
         }
     }

@@ -78,8 +78,9 @@ impl VeloStream {
     /// have, and [`Error::Device`] when its memory is full.
     pub fn open(device: &Device, velo: &Velo, capacity: Capacity) -> Result<Self> {
         let preset = velo.config().preset;
-        if preset != Preset::Best {
-            let message = format!("preset {preset} runs on CPUs only: a device runs preset best");
+        if !matches!(preset, Preset::Best | Preset::TwoPass) {
+            let message =
+                format!("preset {preset} runs on CPUs only: a device runs the presets best and two-pass");
             return Err(Error::Unsupported(message));
         }
         // Tracks of all candidates together have less than 2^32 hits.

@@ -223,6 +223,17 @@ impl<C: HasAvx2> Gang for Ymm<C> {
     }
     gathers_by_columns!();
     #[inline(always)]
+    fn f_look_up(self, from: &[f32], index: Self::U) -> Self::F {
+        let (low, high) = from[..2 * N].split_at(N);
+        // SAFETY: the token proves AVX2; nothing here touches memory.
+        unsafe {
+            let low = _mm256_permutevar8x32_ps(self.f_load(low), index);
+            let high = _mm256_permutevar8x32_ps(self.f_load(high), index);
+            // Bit 3 of the index as the sign.
+            _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32::<28>(index)))
+        }
+    }
+    #[inline(always)]
     fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4] {
         let (from, last) = gather_record_source(from);
         let mut offsets = [0; N];

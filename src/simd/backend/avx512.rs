@@ -172,6 +172,12 @@ impl Gang for Zmm {
     }
     gathers_by_columns!();
     #[inline(always)]
+    fn f_look_up(self, from: &[f32], index: Self::U) -> Self::F {
+        let (low, high) = from[..2 * N].split_at(N);
+        // SAFETY: the token proves AVX-512; nothing here touches memory.
+        unsafe { _mm512_permutex2var_ps(self.f_load(low), index, self.f_load(high)) }
+    }
+    #[inline(always)]
     fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4] {
         let (from, last) = gather_record_source(from);
         let mut offsets = [0; N];

@@ -19,6 +19,8 @@ struct Seen {
     gathered: [Vec<u32>; 2],
     /// The same index into the memory, its values with a salt, and its first half.
     gathered_columns: Vec<u32>,
+    /// Of the index into twice as many values as the gang has lanes.
+    looked_up: Vec<u32>,
     /// Records by an index in registers and by one in memory, column after column.
     records: [Vec<u32>; 2],
     /// Records of the value with each of [`SALT`].
@@ -40,6 +42,12 @@ fn bits(floats: &[f32]) -> Vec<u32> {
 }
 
 impl Memory {
+    /// The value, twice, the second time with a salt; twice as many values as the gang has lanes.
+    fn pile(&self, lanes: usize) -> Vec<u32> {
+        let value = &self.value[..lanes];
+        value.iter().copied().chain(value.iter().map(|value| value ^ SALT[3])).collect()
+    }
+
     fn model(&self, lanes: usize) -> Seen {
         let on = |lane: usize| self.mask >> lane & 1 == 1;
         let memory = &self.memory;
@@ -82,6 +90,7 @@ impl Memory {
             loaded: [loaded.clone(), loaded],
             gathered: [gathered.clone(), gathered],
             gathered_columns,
+            looked_up: (0..lanes).map(|i| self.pile(lanes)[self.index[i] as usize % (2 * lanes)]).collect(),
             records: [records.clone(), records],
             stored_records,
             stored: [stored.clone(), stored],
@@ -141,6 +150,7 @@ impl OnGang for Memory {
                 let (salted, half) = (floats(&salted), &memory_f[..memory_f.len() / 2]);
                 columns(g, || g.f_gather_columns([&memory_f, &salted, half], index))
             },
+            looked_up: vector(g, || g.f_bits(g.f_look_up(&floats(&self.pile(G::LANES)), index))),
             records: [
                 columns(g, || g.f_gather_records(records, index)),
                 columns(g, || g.f_load_records(records, &self.index)),

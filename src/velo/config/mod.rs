@@ -1,6 +1,7 @@
 //! All parameters of the Velo reconstruction, with defaults and their sources.
 
 mod forwarding;
+mod link;
 mod paper;
 
 use super::geometry::PAIRS;
@@ -8,6 +9,8 @@ use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 pub use forwarding::ForwardingConfig;
+pub use link::LinkConfig;
+pub(super) use link::MOST_HITS;
 pub use paper::PaperConfig;
 
 /// A ready configuration.
@@ -17,6 +20,10 @@ pub enum Preset {
     /// The best physics at the best speed that we know: two passes of triplet search (`find`).
     #[default]
     Best,
+    /// Nearly the same particles in half the time: links between triplets of all hits (`link`).
+    Fast,
+    /// The search of `best`, whatever that will be: devices run it.
+    TwoPass,
     /// Search by triplet by the steps of its paper (IEEE 8778210) with the constants of LHCb's public code of that
     /// time: modules by side, phi windows.
     Paper,
@@ -29,14 +36,16 @@ pub enum Preset {
 
 impl Preset {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Best, Self::Paper, Self::PaperLiteral, Self::Forwarding];
+    pub const ALL: [Self; 6] =
+        [Self::Best, Self::Fast, Self::TwoPass, Self::Paper, Self::PaperLiteral, Self::Forwarding];
 }
 
 impl std::str::FromStr for Preset {
     type Err = Error;
     fn from_str(name: &str) -> Result<Self> {
         let unknown = || {
-            Error::Config(format!("no preset {name:?}; there are best, paper, paper-literal and forwarding"))
+            let there = Self::ALL.map(|preset| preset.to_string()).join(", ");
+            Error::Config(format!("no preset {name:?}; there are {there}"))
         };
         Self::ALL.into_iter().find(|preset| preset.to_string() == name).ok_or_else(unknown)
     }
@@ -46,6 +55,8 @@ impl std::fmt::Display for Preset {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Best => "best",
+            Self::Fast => "fast",
+            Self::TwoPass => "two-pass",
             Self::Paper => "paper",
             Self::PaperLiteral => "paper-literal",
             Self::Forwarding => "forwarding",
@@ -61,8 +72,10 @@ pub struct VeloConfig {
     pub preset: Preset,
     /// What an event may hold (no unit).
     pub limits: LimitConfig,
-    /// Parameters of the preset `best` (no unit).
+    /// Parameters of the presets `best` and `two-pass` (no unit).
     pub best: BestConfig,
+    /// Parameters of the preset `fast` (no unit).
+    pub link: LinkConfig,
     /// Parameters of the presets `paper` and `paper-literal` (no unit).
     pub paper: PaperConfig,
     /// Parameters of the preset `forwarding` (no unit).
@@ -290,10 +303,12 @@ impl VeloConfig {
     pub fn preset(preset: Preset) -> Self {
         let paper = match preset {
             Preset::PaperLiteral => PaperConfig::literal(),
-            Preset::Best | Preset::Paper | Preset::Forwarding => PaperConfig::default(),
+            Preset::Best | Preset::Fast | Preset::TwoPass | Preset::Paper | Preset::Forwarding => {
+                PaperConfig::default()
+            }
         };
         let fit = match preset {
-            Preset::Best => FitConfig::default(),
+            Preset::Best | Preset::Fast | Preset::TwoPass => FitConfig::default(),
             Preset::Paper | Preset::Forwarding => FitConfig::published(),
             Preset::PaperLiteral => FitConfig::least_squares(paper.weak_weight),
         };
@@ -312,6 +327,7 @@ impl VeloConfig {
             ("best.first.gap_window", best.first.gap_window),
             ("best.second.window", best.second.window),
             ("best.second.gap_window", best.second.gap_window),
+            ("link.second_window", self.link.second_window),
         ] {
             if !(0.0..=MAX_WINDOW as f32).contains(&window) {
                 return wrong(format!(
@@ -322,6 +338,7 @@ impl VeloConfig {
         for (name, value) in [
             ("best.hit_resolution", best.hit_resolution),
             ("best.outer_radius", best.outer_radius),
+            ("link.hit_resolution", self.link.hit_resolution),
             ("paper.seed_window", self.paper.seed_window),
             ("paper.forward_window", self.paper.forward_window),
             ("paper.seed_chi2", self.paper.seed_chi2),
@@ -341,6 +358,8 @@ impl VeloConfig {
             ("best.first.doca_weight", best.first.doca_weight),
             ("best.first.gap_doca_weight", best.first.gap_doca_weight),
             ("best.join_chi2", best.join_chi2),
+            ("link.join_chi2", self.link.join_chi2),
+            ("link.second_doca_weight", self.link.second_doca_weight),
             ("best.second.doca_weight", best.second.doca_weight),
             ("best.second.gap_doca_weight", best.second.gap_doca_weight),
             ("paper.seed_window_slope", self.paper.seed_window_slope),
@@ -380,6 +399,15 @@ impl VeloConfig {
         }
         if self.limits.coordinate > 1e4 {
             return wrong(format!("limits.coordinate = {}: at most 10,000 mm", self.limits.coordinate));
+        }
+        if !(1..=PAIRS as u32).contains(&self.link.join_pairs) {
+            return wrong(format!("link.join_pairs = {}: 1 to {PAIRS}", self.link.join_pairs));
+        }
+        if self.preset == Preset::Fast && self.limits.hits > MOST_HITS {
+            return wrong(format!(
+                "limits.hits = {}: at most {MOST_HITS} with preset fast",
+                self.limits.hits
+            ));
         }
         if self.limits.hits > 1 << 20 {
             return wrong(format!("limits.hits = {}: at most {}", self.limits.hits, 1 << 20));

@@ -47,7 +47,7 @@ pub(super) fn forward<G: Gang>(
         let searching = ahead & Mask::first(g, active.len - at);
         let first = U32::load(g, &hits_of[at..]).lt(U32::splat(g, OF_SECOND));
         let (window, inside) = search.window(g, &layer, first, &line, reach);
-        let count = search.limit(g, window.count, searching);
+        let count = search.judge.limit(g, window.count, searching);
         let more = inside.select_u(missed + one, U32::splat(g, GONE));
         window.first.store(&mut first_of[at..]);
         searching.select_u(count, none).store(&mut count_of[at..]);
@@ -61,7 +61,7 @@ pub(super) fn forward<G: Gang>(
         let row = U32::load(g, &rows_of[at..]);
         let first = &first_of[at..];
         let candidates = Candidates { first, count: U32::load(g, &count_of[at..]) };
-        let (best, is_hit) = search.nearest(g, &layer, candidates, &line, reach);
+        let (best, is_hit) = search.judge.nearest(g, layer.hits, candidates, &line, reach);
         let marked = U32::load(g, &hits_of[at..]);
         let is_first = marked.lt(U32::splat(g, OF_SECOND));
         let hits = marked & U32::splat(g, OF_SECOND - 1);

@@ -1,19 +1,42 @@
 //! Joining: a particle that scatters in a module may leave two tracks, one that ends there and one that begins in the next
 //! pair.
 
-use super::nearest::{Line, Reach, Search, columns_of_lines};
+use super::nearest::{Judge, Line, columns_of_lines};
 use crate::event::{Column, PAD};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, inlined};
 use crate::velo::found::{ENDS_AT, Found, HITS_AT, LEN_AT, ROW};
 use crate::velo::geometry::{MOST_ON_SENSORS, PAIR_MIDDLES, PAIRS};
-use crate::velo::index::{EVENTS, Index};
+use crate::velo::index::EVENTS;
 use std::ops::Range;
 
 /// The pairs of both events: those of the second count from [`PAIRS`] on.
 const PLACES: usize = EVENTS * PAIRS;
+/// Hits by their indices.
+type Hits<'a> = &'a [[f32; 4]];
+
 /// No track.
 const NONE: u32 = u32::MAX;
+
+/// When two tracks are one.
+#[derive(Clone, Copy)]
+pub(in crate::velo) struct JoinRule {
+    /// Largest sum of both chi2.
+    pub(in crate::velo) chi2: f32,
+    /// Scattering variance per tx^2 + ty^2, rad^2.
+    pub(in crate::velo) scatter_slope: f32,
+    /// Pairs from the end of the one to the beginning of the other, at most.
+    pub(in crate::velo) pairs: usize,
+    /// Pairs beyond an end, one of which its line must meet where most hits of sensors are.
+    pub(in crate::velo) looks: u32,
+}
+
+/// Two rows that are known to be one track.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::velo) struct Kink {
+    pub(in crate::velo) upper: u32,
+    pub(in crate::velo) lower: u32,
+}
 
 /// One end of tracks, of those that another may go on from, by pair of modules.
 #[derive(Debug, Default)]
@@ -39,18 +62,22 @@ impl Ends {
         self.found.iter_mut().for_each(|column| column.reserve_total(tracks));
     }
 
-    /// Appends the ends of tracks whose line meets the pair beside the last one where most hits of sensors are.
+    /// Appends the ends of tracks whose line meets one of the pairs beyond where most hits of sensors are.
     #[inline(always)]
-    fn add<G: Gang>(&mut self, g: G, index: &Index, end: End<G>, lanes: Mask<G>) {
-        let [x0, y0, z0, _] = F32::gather_records(index.hits.padded(), end.inner);
-        let [x1, y1, z1, _] = F32::gather_records(index.hits.padded(), end.hit);
+    fn add<G: Gang>(&mut self, g: G, (hits, looks): (Hits<'_>, u32), end: End<G>, lanes: Mask<G>) {
+        let [x0, y0, z0, _] = F32::gather_records(hits, end.inner);
+        let [x1, y1, z1, _] = F32::gather_records(hits, end.hit);
         let line = Line::through(g, [x0, y0, z0], [x1, y1, z1]);
-        let there = end.next.lt(U32::splat(g, PAIRS as u32)) & lanes;
-        let to_next = F32::gather(&PAIR_MIDDLES, end.next) - line.z;
-        let [x, y] = [line.tx.mul_add(to_next, line.x), line.ty.mul_add(to_next, line.y)];
-        let radius2 = x.mul_add(x, y * y);
         let [inner2, outer2] = MOST_ON_SENSORS.map(|radius| F32::splat(g, radius * radius));
-        let good = inner2.lt(radius2) & radius2.lt(outer2) & there;
+        let (mut good, mut next) = (Mask::first(g, 0), end.next);
+        for _ in 0..looks {
+            let there = next.lt(U32::splat(g, PAIRS as u32)) & lanes;
+            let to_next = F32::gather(&PAIR_MIDDLES, next) - line.z;
+            let [x, y] = [line.tx.mul_add(to_next, line.x), line.ty.mul_add(to_next, line.y)];
+            let radius2 = x.mul_add(x, y * y);
+            good = good | (inner2.lt(radius2) & radius2.lt(outer2) & there);
+            next = next + end.step;
+        }
         let mut count = 0;
         for (value, column) in [end.row, end.pair, end.hit, end.inner].into_iter().zip(&mut self.found) {
             count = value.store_packed(&mut column.padded_mut()[self.len..], good);
@@ -83,17 +110,21 @@ impl Ends {
     }
 
     fn of_pair(&self, pair: usize) -> Range<usize> {
-        self.begin[pair] as usize..self.begin[pair + 1] as usize
+        self.of_pairs(pair..pair + 1)
+    }
+
+    fn of_pairs(&self, pairs: Range<usize>) -> Range<usize> {
+        self.begin[pairs.start] as usize..self.begin[pairs.end] as usize
     }
 
     /// Makes the lines at the ends.
     #[inline(always)]
-    fn make_lines<G: Gang>(&mut self, g: G, index: &Index) {
+    fn make_lines<G: Gang>(&mut self, g: G, hits: Hits<'_>) {
         self.room = self.len + PAD;
         self.lines.reserve_total(6 * self.room);
         let mut lines = columns_of_lines(self.lines.padded_mut(), self.room);
         for at in (0..self.len).step_by(G::LANES) {
-            let line = line_of(g, index, &self.hit.padded()[at..], &self.inner.padded()[at..]);
+            let line = line_of(g, hits, &self.hit.padded()[at..], &self.inner.padded()[at..]);
             line.store_packed(&mut lines, at, Mask::first(g, G::LANES));
         }
     }
@@ -107,9 +138,9 @@ impl Ends {
 
 /// Lines to hits from those next to them.
 #[inline(always)]
-fn line_of<G: Gang>(g: G, index: &Index, hit: &[u32], inner: &[u32]) -> Line<G> {
-    let [x0, y0, z0, _] = F32::load_records(g, index.hits.padded(), inner);
-    let [x1, y1, z1, _] = F32::load_records(g, index.hits.padded(), hit);
+fn line_of<G: Gang>(g: G, hits: Hits<'_>, hit: &[u32], inner: &[u32]) -> Line<G> {
+    let [x0, y0, z0, _] = F32::load_records(g, hits, inner);
+    let [x1, y1, z1, _] = F32::load_records(g, hits, hit);
     Line::through(g, [x0, y0, z0], [x1, y1, z1])
 }
 
@@ -120,13 +151,15 @@ struct End<G: Gang> {
     row: U32<G>,
     pair: U32<G>,
     next: U32<G>,
+    /// From there to the one after it.
+    step: U32<G>,
     hit: U32<G>,
     inner: U32<G>,
 }
 
 /// Memory of joining.
 #[derive(Debug, Default)]
-pub(super) struct JoinScratch {
+pub(in crate::velo) struct JoinScratch {
     /// Ends of tracks at low z, and at high z.
     low: Ends,
     high: Ends,
@@ -139,19 +172,31 @@ pub(super) struct JoinScratch {
 }
 
 impl JoinScratch {
-    /// Joins to every track that ends the best of those that begin in the next pair; of several that want the same the
-    /// best has it. Of equals it is the one that was found first.
+    /// Joins to every track that ends the best of those that begin beyond; of several that want the same the
+    /// best has it. Of equals it is the one that was found first. Tracks that are known to be one are joined in any case.
     #[inline(always)]
-    pub(super) fn join<G: Gang>(&mut self, g: G, search: &Search<'_, G>, index: &Index, found: &mut Found) {
-        self.list_ends(g, index, found);
-        if self.find_partners(g, search, index) {
-            self.choose(found);
+    pub(in crate::velo) fn join<G: Gang>(
+        &mut self,
+        g: G,
+        judge: &Judge<G>,
+        rule: JoinRule,
+        (hits, kinks): (Hits<'_>, &[Kink]),
+        found: &mut Found,
+    ) {
+        for &Kink { upper, lower } in kinks {
+            // Neither of these ends looks for another track.
+            found.rows[upper as usize].low = 0;
+            found.rows[lower as usize].high = PAIRS as u8 - 1;
+        }
+        self.list_ends(g, (hits, rule.looks), found);
+        if self.find_partners(g, judge, rule, hits) || !kinks.is_empty() {
+            self.choose(kinks, found);
         }
     }
 
     /// Lists the ends of all tracks.
     #[inline(always)]
-    fn list_ends<G: Gang>(&mut self, g: G, index: &Index, found: &Found) {
+    fn list_ends<G: Gang>(&mut self, g: G, index: (Hits<'_>, u32), found: &Found) {
         let count = found.tracks.len();
         self.low.open(count);
         self.high.open(count);
@@ -167,12 +212,20 @@ impl JoinScratch {
             let of_event = (ends.shr::<8>() & one) * U32::splat(g, PAIRS as u32);
             let first = begin + U32::splat(g, HITS_AT as u32);
             let hit = inlined!(|number: U32<G>| U32::gather(words, first + number));
-            let end = End { row, pair: high + of_event, next: high + one, hit: hit(zero), inner: hit(one) };
+            let end = End {
+                row,
+                pair: high + of_event,
+                next: high + one,
+                step: one,
+                hit: hit(zero),
+                inner: hit(one),
+            };
             self.high.add(g, index, end, lanes);
             let end = End {
                 row,
                 pair: low + of_event,
                 next: low - one,
+                step: zero - one,
                 hit: hit(len - one),
                 inner: hit(len - one - one),
             };
@@ -182,27 +235,23 @@ impl JoinScratch {
 
     /// Finds the partner of each low end; says whether any has one.
     #[inline(always)]
-    fn find_partners<G: Gang>(&mut self, g: G, search: &Search<'_, G>, index: &Index) -> bool {
+    fn find_partners<G: Gang>(&mut self, g: G, judge: &Judge<G>, rule: JoinRule, hits: Hits<'_>) -> bool {
         let Self { low, high, partner, score, .. } = self;
         for ends in [&mut *low, &mut *high] {
             ends.sort();
-            ends.make_lines(g, index);
+            ends.make_lines(g, hits);
         }
         partner.set_len(low.len);
         score.set_len(low.len);
         let (lows, highs) = (low.lines(), high.lines());
         let (highs, rows) = (highs.map(|column| &column[..high.len]), &high.row[..high.len]);
-        let max = F32::splat(g, search.config.join_chi2);
-        let reach = Reach {
-            used_too: true,
-            chi2: max,
-            scatter_slope: search.config.scatter_slope,
-            inner_radius: 0.0,
-        };
+        let max = F32::splat(g, rule.chi2);
         let mut any = false;
         // No track goes on below the first pair, so that none of the second event meets one of the first.
         for pair in 1..PLACES {
-            let (ends, others) = (low.of_pair(pair), high.of_pair(pair - 1));
+            // Those of the event that the pair belongs to.
+            let from = pair.saturating_sub(rule.pairs).max(pair / PAIRS * PAIRS);
+            let (ends, others) = (low.of_pair(pair), high.of_pairs(from..pair));
             if others.is_empty() {
                 partner[ends].fill(NONE);
                 continue;
@@ -210,18 +259,18 @@ impl JoinScratch {
             for at in ends.clone().step_by(G::LANES) {
                 let lanes = Mask::first(g, ends.end - at);
                 let line = Line::load(g, lows, at);
-                let scatter = search.scatter(g, &line, reach);
+                let scatter = judge.scatter(g, &line, rule.scatter_slope);
                 let (mut best, mut who) = (max, U32::splat(g, NONE));
                 for other in others.clone() {
                     let back = Line::splat(g, highs.map(|column| column[other]));
-                    let (distance2, variance) = search.distance(g, &line, scatter, [back.x, back.y, back.z]);
+                    let (distance2, variance) = judge.distance(g, &line, scatter, [back.x, back.y, back.z]);
                     // Hardly any come near.
                     if !(distance2.lt(max * variance) & lanes).any() {
                         continue;
                     }
                     let chi2 = distance2 / variance;
-                    let scatter = search.scatter(g, &back, reach);
-                    let (distance2, variance) = search.distance(g, &back, scatter, [line.x, line.y, line.z]);
+                    let scatter = judge.scatter(g, &back, rule.scatter_slope);
+                    let (distance2, variance) = judge.distance(g, &back, scatter, [line.x, line.y, line.z]);
                     let sum = chi2 + distance2 / variance;
                     let row = U32::splat(g, rows[other]);
                     let better = sum.lt(best) | (sum.eq(best) & row.lt(who) & sum.lt(max));
@@ -237,7 +286,7 @@ impl JoinScratch {
     }
 
     /// Gives each track that is wanted to one that wants it, and joins them.
-    fn choose(&mut self, found: &mut Found) {
+    fn choose(&mut self, kinks: &[Kink], found: &mut Found) {
         let Self { low, partner, score, holder, next, .. } = self;
         for column in [&mut *holder, &mut *next] {
             column.set_len(found.rows.len());
@@ -255,6 +304,9 @@ impl JoinScratch {
             if holder[partner as usize] == number as u32 {
                 next[low.row[number] as usize] = partner;
             }
+        }
+        for &Kink { upper, lower } in kinks {
+            (next[upper as usize], holder[lower as usize]) = (lower, 0);
         }
         let mut kept = 0;
         for i in 0..found.tracks.len() {

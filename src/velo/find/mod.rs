@@ -41,8 +41,10 @@ use super::geometry::PAIRS;
 use super::index::Index;
 use crate::simd::Gang;
 
+pub(super) use join::{JoinRule, JoinScratch, Kink};
+pub(super) use nearest::{Candidates, Judge, Line, Reach, distance_to_beam};
 pub(super) use scratch::FindScratch;
-pub(super) use select::order_and_kill_clones;
+pub(super) use select::{order, order_and_kill_clones};
 pub(super) use tally::{FindCounts, STAGE};
 
 /// Finds the tracks of the events of the index, in both passes.
@@ -70,11 +72,12 @@ pub(super) fn find<G: Gang>(
         found.reserve(index.hits.len());
         scratch.active.open(index.hits.len());
         walk(g, &mut search, index, scratch, found);
-        search.tally.add_to(g, &mut counts);
+        search.judge.tally.add_to(g, &mut counts);
         select::accept(pass, index, number == 1, first_row, &mut scratch.weak, found);
     }
     if config.join_chi2 > 0.0 {
-        join_room(g, config, max_candidates, &index[0], &mut scratch.join, found);
+        let judge = Judge::new(g, config.hit_resolution, config.scatter_constant, max_candidates);
+        join_room(g, config, &judge, &index[0], &mut scratch.join, found);
     }
     counts
 }
@@ -84,17 +87,15 @@ pub(super) fn find<G: Gang>(
 fn join_room<G: Gang>(
     g: G,
     config: &BestConfig,
-    max_candidates: u32,
+    judge: &Judge<G>,
     index: &Index,
-    scratch: &mut join::JoinScratch,
+    scratch: &mut JoinScratch,
     found: &mut Found,
 ) {
+    let rule = JoinRule { chi2: config.join_chi2, scatter_slope: config.scatter_slope, pairs: 1, looks: 1 };
     g.vectorize(
         #[inline(always)]
-        || {
-            let search = nearest::Search::new(g, config, &config.second, max_candidates);
-            scratch.join(g, &search, index, found)
-        },
+        || scratch.join(g, judge, rule, (index.hits.padded(), &[]), found),
     );
 }
 

@@ -12,24 +12,28 @@ pub(super) struct Search<'a, G: Gang> {
     /// Parameters of both passes, and of this one.
     pub(super) config: &'a BestConfig,
     pub(super) pass: &'a PassConfig,
-    pub(super) tally: Tally<G>,
+    pub(super) judge: Judge<G>,
+}
+
+/// How hits are judged by lines, and what the searches did.
+pub(in crate::velo) struct Judge<G: Gang> {
+    pub(in crate::velo) tally: Tally<G>,
     /// Twice the variance of a hit, mm^2.
-    two_hit_variances: f32,
+    pub(in crate::velo) two_hit_variances: f32,
     scatter_constant: f32,
-    max_candidates: u32,
-    /// No hits are further from the beam axis, mm.
-    outer_radius: f32,
+    /// Hits looked at in one window.
+    pub(in crate::velo) max_candidates: u32,
 }
 
 /// A line per lane: a doublet's second hit, its slopes and 1 / (z of the second - z of the first).
 #[derive(Clone, Copy)]
-pub(super) struct Line<G: Gang> {
-    pub(super) x: F32<G>,
-    pub(super) y: F32<G>,
-    pub(super) z: F32<G>,
-    pub(super) tx: F32<G>,
-    pub(super) ty: F32<G>,
-    pub(super) inverse: F32<G>,
+pub(in crate::velo) struct Line<G: Gang> {
+    pub(in crate::velo) x: F32<G>,
+    pub(in crate::velo) y: F32<G>,
+    pub(in crate::velo) z: F32<G>,
+    pub(in crate::velo) tx: F32<G>,
+    pub(in crate::velo) ty: F32<G>,
+    pub(in crate::velo) inverse: F32<G>,
 }
 
 /// Lines as columns, in the order of the fields of [`Line`].
@@ -93,7 +97,7 @@ impl<G: Gang> Line<G> {
 
     /// The line from hit `a` to hit `b`.
     #[inline(always)]
-    pub(super) fn through(g: G, a: [F32<G>; 3], b: [F32<G>; 3]) -> Self {
+    pub(in crate::velo) fn through(g: G, a: [F32<G>; 3], b: [F32<G>; 3]) -> Self {
         let inverse = F32::splat(g, 1.0) / (b[2] - a[2]);
         let (tx, ty) = ((b[0] - a[0]) * inverse, (b[1] - a[1]) * inverse);
         Self { x: b[0], y: b[1], z: b[2], tx, ty, inverse }
@@ -107,92 +111,41 @@ impl<G: Gang> Line<G> {
 }
 
 /// The best hit per lane: its number in the window, its position, and chi2 = distance2 / variance.
-pub(super) struct Best<G: Gang> {
-    pub(super) number: U32<G>,
-    pub(super) x: F32<G>,
-    pub(super) y: F32<G>,
-    pub(super) z: F32<G>,
-    pub(super) distance2: F32<G>,
-    pub(super) variance: F32<G>,
+pub(in crate::velo) struct Best<G: Gang> {
+    pub(in crate::velo) number: U32<G>,
+    pub(in crate::velo) x: F32<G>,
+    pub(in crate::velo) y: F32<G>,
+    pub(in crate::velo) z: F32<G>,
+    pub(in crate::velo) distance2: F32<G>,
+    pub(in crate::velo) variance: F32<G>,
 }
 
 /// How far and how well a search looks.
 #[derive(Clone, Copy)]
-pub(super) struct Reach<G: Gang> {
+pub(in crate::velo) struct Reach<G: Gang> {
     /// Whether hits of tracks count too.
-    pub(super) used_too: bool,
+    pub(in crate::velo) used_too: bool,
     /// Largest chi2.
-    pub(super) chi2: F32<G>,
+    pub(in crate::velo) chi2: F32<G>,
     /// Scattering variance per tx^2 + ty^2, rad^2.
-    pub(super) scatter_slope: f32,
+    pub(in crate::velo) scatter_slope: f32,
     /// No hits are looked for nearer to the beam axis, mm.
-    pub(super) inner_radius: f32,
+    pub(in crate::velo) inner_radius: f32,
 }
 
 /// The windows of lines in a layer: hits from the first of each lane on, counted in the layer.
 #[derive(Clone, Copy)]
-pub(super) struct Candidates<'a, G: Gang> {
+pub(in crate::velo) struct Candidates<'a, G: Gang> {
     /// Where the windows begin, one value per lane.
-    pub(super) first: &'a [u32],
+    pub(in crate::velo) first: &'a [u32],
     /// How many hits they have.
-    pub(super) count: U32<G>,
+    pub(in crate::velo) count: U32<G>,
 }
 
 impl<'a, G: Gang> Search<'a, G> {
     pub(super) fn new(g: G, config: &'a BestConfig, pass: &'a PassConfig, max_candidates: u32) -> Self {
-        Self {
-            config,
-            pass,
-            tally: Tally::new(g),
-            two_hit_variances: 2.0 * (config.hit_resolution * config.hit_resolution),
-            scatter_constant: config.scatter_constant,
-            max_candidates,
-            outer_radius: config.outer_radius,
-        }
-    }
-
-    /// Cuts windows down to the largest size, and counts what is cut off.
-    #[inline(always)]
-    pub(super) fn limit(&mut self, g: G, count: U32<G>, lanes: Mask<G>) -> U32<G> {
-        let max = U32::splat(g, self.max_candidates);
-        if (max.lt(count) & lanes).any() {
-            self.tally.cut_short += u64::from((count - count.min(max)).reduce_add(lanes));
-        }
-        count.min(max)
-    }
-
-    /// Variance of the distance of a hit `dz` away from the line.
-    ///
-    /// Both hits of the doublet and the candidate have equal resolution s, which makes
-    /// s^2 (1 + (1 + r)^2 + r^2), r = dz / length of the doublet; scattering in the second hit adds its
-    /// angle's variance times dz^2.
-    #[inline(always)]
-    fn variance(&self, g: G, line: &Line<G>, scatter: F32<G>, dz: F32<G>) -> F32<G> {
-        let r = dz * line.inverse;
-        let lever = r.mul_add(r, r) + F32::splat(g, 1.0);
-        lever.mul_add(F32::splat(g, self.two_hit_variances), scatter * (dz * dz))
-    }
-
-    /// Variance of the scattering angle in the second hit of the line.
-    #[inline(always)]
-    pub(super) fn scatter(&self, g: G, line: &Line<G>, reach: Reach<G>) -> F32<G> {
-        let per_slope2 = F32::splat(g, reach.scatter_slope);
-        line.slope2().mul_add(per_slope2, F32::splat(g, self.scatter_constant))
-    }
-
-    /// How far from the line a hit is: distance^2 (mm^2) and its variance.
-    #[inline(always)]
-    pub(super) fn distance(
-        &self,
-        g: G,
-        line: &Line<G>,
-        scatter: F32<G>,
-        [x, y, z]: [F32<G>; 3],
-    ) -> (F32<G>, F32<G>) {
-        let dz = z - line.z;
-        let dx = line.tx.mul_add(dz, line.x) - x;
-        let dy = line.ty.mul_add(dz, line.y) - y;
-        (dx.mul_add(dx, dy * dy), self.variance(g, line, scatter, dz))
+        let judge = Judge::new(g, config.hit_resolution, config.scatter_constant, max_candidates);
+        Self { config, pass, judge }
     }
 
     /// The window of a layer that has all hits with a small enough chi2, and the lanes whose line meets the
@@ -207,32 +160,88 @@ impl<'a, G: Gang> Search<'a, G> {
         reach: Reach<G>,
     ) -> (Window<G>, Mask<G>) {
         let to_layer = layer.z - line.z;
-        let scatter = self.scatter(g, line, reach);
-        let max = (reach.chi2 * self.variance(g, line, scatter, to_layer)).sqrt();
+        let scatter = self.judge.scatter(g, line, reach.scatter_slope);
+        let max = (reach.chi2 * self.judge.variance(g, line, scatter, to_layer)).sqrt();
         let x = line.tx.mul_add(to_layer, line.x);
         let y = line.ty.mul_add(to_layer, line.y);
         // The hits of a pair are up to half its depth before and behind its middle.
         let turn = (x * line.ty - y * line.tx).abs() * F32::splat(g, PAIR_HALF_DEPTH);
         let hole = (F32::splat(g, reach.inner_radius) - max).max(F32::splat(g, 0.0));
-        let edge = F32::splat(g, self.outer_radius) + max;
+        let edge = F32::splat(g, self.config.outer_radius) + max;
         let radius2 = x.mul_add(x, y * y);
         let inside = (hole * hole).le(radius2) & radius2.le(edge * edge);
         let Window { first, count } = layer.around(first, [x, y], max, turn);
         (Window { first, count: inside.select_u(count, U32::splat(g, 0)) }, inside)
     }
+}
+
+impl<G: Gang> Judge<G> {
+    /// By the resolution of hits, mm, and the slope-independent variance of the scattering angle, rad^2.
+    pub(in crate::velo) fn new(g: G, resolution: f32, scatter_constant: f32, max_candidates: u32) -> Self {
+        Self {
+            tally: Tally::new(g),
+            two_hit_variances: 2.0 * (resolution * resolution),
+            scatter_constant,
+            max_candidates,
+        }
+    }
+
+    /// Cuts windows down to the largest size, and counts what is cut off.
+    #[inline(always)]
+    pub(in crate::velo) fn limit(&mut self, g: G, count: U32<G>, lanes: Mask<G>) -> U32<G> {
+        let max = U32::splat(g, self.max_candidates);
+        if (max.lt(count) & lanes).any() {
+            self.tally.cut_short += u64::from((count - count.min(max)).reduce_add(lanes));
+        }
+        count.min(max)
+    }
+
+    /// Variance of the distance of a hit `dz` away from the line.
+    ///
+    /// Both hits of the doublet and the candidate have equal resolution s, which makes
+    /// s^2 (1 + (1 + r)^2 + r^2), r = dz / length of the doublet; scattering in the second hit adds its
+    /// angle's variance times dz^2.
+    #[inline(always)]
+    pub(in crate::velo) fn variance(&self, g: G, line: &Line<G>, scatter: F32<G>, dz: F32<G>) -> F32<G> {
+        let r = dz * line.inverse;
+        let lever = r.mul_add(r, r) + F32::splat(g, 1.0);
+        lever.mul_add(F32::splat(g, self.two_hit_variances), scatter * (dz * dz))
+    }
+
+    /// Variance of the scattering angle in the second hit of the line, that per tx^2 + ty^2 given, rad^2.
+    #[inline(always)]
+    pub(in crate::velo) fn scatter(&self, g: G, line: &Line<G>, scatter_slope: f32) -> F32<G> {
+        let per_slope2 = F32::splat(g, scatter_slope);
+        line.slope2().mul_add(per_slope2, F32::splat(g, self.scatter_constant))
+    }
+
+    /// How far from the line a hit is: distance^2 (mm^2) and its variance.
+    #[inline(always)]
+    pub(in crate::velo) fn distance(
+        &self,
+        g: G,
+        line: &Line<G>,
+        scatter: F32<G>,
+        [x, y, z]: [F32<G>; 3],
+    ) -> (F32<G>, F32<G>) {
+        let dz = z - line.z;
+        let dx = line.tx.mul_add(dz, line.x) - x;
+        let dy = line.ty.mul_add(dz, line.y) - y;
+        (dx.mul_add(dx, dy * dy), self.variance(g, line, scatter, dz))
+    }
 
     /// The hit with the smallest chi2 around the line among the candidates, and the lanes that have one below the limit. The first of equals in the order of the window wins. Fractions are
     /// compared crosswise.
     #[inline(always)]
-    pub(super) fn nearest(
+    pub(in crate::velo) fn nearest(
         &mut self,
         g: G,
-        layer: &Layer<'_, G>,
+        hits: &[[f32; 4]],
         Candidates { first, count }: Candidates<'_, G>,
         line: &Line<G>,
         reach: Reach<G>,
     ) -> (Best<G>, Mask<G>) {
-        let scatter = self.scatter(g, line, reach);
+        let scatter = self.scatter(g, line, reach.scatter_slope);
         let zero = F32::splat(g, 0.0);
         let mut best = Best {
             number: U32::splat(g, 0),
@@ -250,7 +259,7 @@ impl<'a, G: Gang> Search<'a, G> {
             if !on.any() {
                 break;
             }
-            let [x, y, z, free_x] = F32::load_records(g, &layer.hits[steps as usize..], first);
+            let [x, y, z, free_x] = F32::load_records(g, &hits[steps as usize..], first);
             let x = if reach.used_too { x } else { free_x };
             let (distance2, variance) = self.distance(g, line, scatter, [x, y, z]);
             let better = (distance2 * best.variance).lt(best.distance2 * variance) & on;
@@ -266,4 +275,13 @@ impl<'a, G: Gang> Search<'a, G> {
         self.tally.add(count, steps);
         (best, any)
     }
+}
+
+/// Distance of closest approach to the beam axis of the line through two hits, mm.
+#[inline(always)]
+pub(in crate::velo) fn distance_to_beam<G: Gang>(g: G, a: [F32<G>; 3], b: [F32<G>; 3]) -> F32<G> {
+    let inverse = F32::splat(g, 1.0) / (b[2] - a[2]);
+    let (tx, ty) = ((b[0] - a[0]) * inverse, (b[1] - a[1]) * inverse);
+    let slope2 = tx.mul_add(tx, ty.mul_add(ty, F32::splat(g, 1e-9)));
+    (a[0] * ty - a[1] * tx).abs() / slope2.sqrt()
 }

@@ -8,7 +8,7 @@ use crate::event::{Column, PAD};
 pub(in crate::velo) struct FindScratch {
     pub(super) active: Active,
     pub(super) seeds: SeedScratch,
-    pub(super) join: super::join::JoinScratch,
+    pub(super) join: super::JoinScratch,
     /// Tracks that the current step extends, how many hits they have before, and by which hit.
     pub(super) extended: [Column<u32>; 3],
     /// Those of them that had three hits.

@@ -1,7 +1,7 @@
 //! Seeding: triplets around the free hits of one pair. Doublets are written down first, so that every lane
 //! of the search has one, whatever the number of candidates of a hit.
 
-use super::nearest::{Candidates, Line, Reach, Search, columns_of_lines};
+use super::nearest::{Candidates, Line, Reach, Search, columns_of_lines, distance_to_beam};
 use super::scratch::{FindScratch, OF_SECOND};
 use super::shapes::{Gaps, SHAPES, Shape, shapes};
 use crate::event::{Column, PAD};
@@ -171,7 +171,7 @@ impl SeedScratch {
             let middle = U32::load(g, &self.middle.padded()[at..]);
             let cells = binning.cells(g, F32::load(g, &self.turn.padded()[at..]), half);
             let Window { first, count } = above.between(index.of_first(g, middle), cells);
-            let count = search.limit(g, count, lanes);
+            let count = search.judge.limit(g, count, lanes);
             let some = U32::splat(g, 0).lt(count) & lanes;
             middle.store_packed(&mut entries[kept..], some);
             first.store_packed(&mut firsts[kept..], some);
@@ -410,8 +410,8 @@ impl Triplets {
             };
             let first = &doublets.first[at..];
             let count = lanes.select_u(U32::load(g, &doublets.count[at..]), U32::splat(g, 0));
-            let candidates = Candidates { first, count: search.limit(g, count, lanes) };
-            let (best, found) = search.nearest(g, &below[0], candidates, &line, reach);
+            let candidates = Candidates { first, count: search.judge.limit(g, count, lanes) };
+            let (best, found) = search.judge.nearest(g, below[0].hits, candidates, &line, reach);
             if !found.any() {
                 continue;
             }
@@ -432,15 +432,6 @@ impl Triplets {
         }
         self.len = kept;
     }
-}
-
-/// Distance of closest approach to the beam axis of the line through two hits, mm.
-#[inline(always)]
-fn distance_to_beam<G: Gang>(g: G, a: [F32<G>; 3], b: [F32<G>; 3]) -> F32<G> {
-    let inverse = F32::splat(g, 1.0) / (b[2] - a[2]);
-    let (tx, ty) = ((b[0] - a[0]) * inverse, (b[1] - a[1]) * inverse);
-    let slope2 = tx.mul_add(tx, ty.mul_add(ty, F32::splat(g, 1e-9)));
-    (a[0] * ty - a[1] * tx).abs() / slope2.sqrt()
 }
 
 /// Seeds become tracks under way; their line is that of the last two hits.

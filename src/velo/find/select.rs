@@ -51,10 +51,8 @@ pub(super) fn accept(
     }
 }
 
-/// Orders the tracks by length, longest first and in the order they were found, and drops the clones: tracks
-/// of which more than `shared` of the hits are on tracks before them. The order is in `found.order`; `taken` has
-/// room for each hit.
-pub(in crate::velo) fn order_and_kill_clones(shared: f32, taken: &mut [u32], found: &mut Found) {
+/// Orders the tracks by length, longest first and in the order they were found. The order is in `found.order`.
+pub(in crate::velo) fn order(found: &mut Found) {
     let mut begin = [0u32; ROW + 1];
     for &row in found.tracks.iter() {
         begin[ROW - found.rows[row as usize].len as usize] += 1;
@@ -69,6 +67,12 @@ pub(in crate::velo) fn order_and_kill_clones(shared: f32, taken: &mut [u32], fou
         found.order[*place as usize] = row;
         *place += 1;
     }
+}
+
+/// Orders the tracks as [`order`] does, and drops the clones: tracks of which more than `shared` of the hits are on tracks
+/// before them. `taken` has room for each hit.
+pub(in crate::velo) fn order_and_kill_clones(shared: f32, taken: &mut [u32], found: &mut Found) {
+    order(found);
     // Those that share nothing, nine in ten, need no look at their hits.
     let shares = |&&row: &&u32| found.rows[row as usize].shares != 0;
     for &row in found.order.iter().filter(shares) {

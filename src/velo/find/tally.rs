@@ -8,7 +8,7 @@ use crate::simd::varying::{Mask, U32};
 pub(in crate::velo) const STAGE: usize = 2;
 
 /// What the search loops did, for the counters.
-pub(super) struct Tally<G: Gang> {
+pub(in crate::velo) struct Tally<G: Gang> {
     /// Hits looked at, per lane.
     pub(super) active: U32<G>,
     /// Vectors of hits looked at.
@@ -29,7 +29,7 @@ impl<G: Gang> Tally<G> {
     }
 
     #[inline(always)]
-    pub(super) fn add_to(&self, g: G, counts: &mut FindCounts) {
+    pub(in crate::velo) fn add_to(&self, g: G, counts: &mut FindCounts) {
         counts.lanes_active += u64::from(self.active.reduce_add(Mask::first(g, G::LANES)));
         counts.lanes_total += self.vectors * G::LANES as u64;
         counts.cut_short += self.cut_short;

@@ -78,17 +78,17 @@ pub(super) fn find(fault: Fault, config: &VeloConfig, mut pairs: Vec<Vec<Hit>>) 
         pairs.iter_mut().for_each(|hits| hits.retain(|hit| !hit.used));
     }
     let finder = Finder { fault, config: &config.best, pass: &config.best.second, most, pairs };
-    join(&finder, tracks)
+    join(&finder, tracks, (1, 1), &[])
 }
 
 /// One pass over the hits of an event.
 pub(super) struct Finder<'a> {
-    fault: Fault,
+    pub(super) fault: Fault,
     pub(super) config: &'a BestConfig,
-    pass: &'a PassConfig,
+    pub(super) pass: &'a PassConfig,
     /// Candidates in a window.
-    most: usize,
-    pairs: Vec<Vec<Hit>>,
+    pub(super) most: usize,
+    pub(super) pairs: Vec<Vec<Hit>>,
 }
 
 impl Finder<'_> {
@@ -235,7 +235,7 @@ impl Finder<'_> {
     }
 
     /// Where a line meets the middle of a pair, and how far a hit of that pair with chi2 can be from it there.
-    fn meeting(&self, pair: usize, line: &Line, chi2: f32, scatter_slope: f32) -> ([f32; 2], f32) {
+    pub(super) fn meeting(&self, pair: usize, line: &Line, chi2: f32, scatter_slope: f32) -> ([f32; 2], f32) {
         let to_pair = pair_middle(pair) - line.z;
         let reach = (chi2 * self.variance(line, scatter_slope, to_pair)).sqrt();
         ([line.tx.mul_add(to_pair, line.x), line.ty.mul_add(to_pair, line.y)], reach)
@@ -321,7 +321,7 @@ fn best_of_each(triplets: Vec<Triplet>, end: usize) -> Vec<Triplet> {
 }
 
 /// The score of a triplet: the chi2 of its inner hit, and how far from the beam it passes.
-fn score(doca_weight: f32, inner: &Nearest, h0: [f32; 3], h2: [f32; 3]) -> f32 {
+pub(super) fn score(doca_weight: f32, inner: &Nearest, h0: [f32; 3], h2: [f32; 3]) -> f32 {
     distance_to_beam(h0, h2).mul_add(doca_weight, inner.distance2 / inner.variance)
 }
 

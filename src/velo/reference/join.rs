@@ -18,13 +18,24 @@ pub(super) struct Track {
 /// One of two tracks that may be one: its number, the other's, and the sum of both chi2.
 type Choice = (usize, usize, f32);
 
-/// The tracks, in their order; those that another one goes on into are part of that one.
-pub(super) fn join(finder: &Finder<'_>, tracks: Vec<Track>) -> Vec<Vec<usize>> {
+/// The tracks, in their order; those that another one goes on into are part of that one. An other begins up to `pairs` beyond, where
+/// a line may meet the sensors of one of the first `looks`. Of `known` ones the first goes on into the second.
+pub(super) fn join(
+    finder: &Finder<'_>,
+    tracks: Vec<Track>,
+    (pairs, looks): (usize, usize),
+    known: &[(usize, usize)],
+) -> Vec<Vec<usize>> {
     let mut choices: Vec<Choice> = Vec::new();
-    for (number, track) in tracks.iter().enumerate().filter(|(_, track)| may_go_on(track)) {
+    for (number, track) in tracks.iter().enumerate() {
+        if !may_go_on(track, looks) || known.iter().any(|one| one.0 == number) {
+            continue;
+        }
         let mut best: Option<Choice> = None;
         for (other_number, other) in tracks.iter().enumerate() {
-            if other.pairs[0] + 1 != track.pairs[1] || !may_have_gone_before(other) {
+            let beyond = (other.pairs[0] + 1..=other.pairs[0] + pairs).contains(&track.pairs[1]);
+            let free = may_have_gone_before(other, looks) && known.iter().all(|one| one.1 != other_number);
+            if !beyond || !free {
                 continue;
             }
             let sum = both_chi2(finder, track, other);
@@ -43,6 +54,7 @@ pub(super) fn join(finder: &Finder<'_>, tracks: Vec<Track>) -> Vec<Vec<usize>> {
         })
     };
     let mut next = vec![None; tracks.len()];
+    known.iter().for_each(|&(number, other)| next[number] = Some(other));
     for choice in choices.iter().filter(|choice| !beaten(choice)) {
         next[choice.0] = Some(choice.1);
     }
@@ -65,7 +77,7 @@ fn both_chi2(finder: &Finder<'_>, track: &Track, other: &Track) -> f32 {
 
 /// The line of the last two hits, at the last.
 fn end(track: &Track) -> Line {
-    let [.., before, last] = track.positions[..] else { unreachable!("three hits at least") };
+    let [.., before, last] = track.positions[..] else { unreachable!("two hits at least") };
     Line::through(before, last)
 }
 
@@ -74,12 +86,14 @@ fn beginning(track: &Track) -> Line {
     Line::through(track.positions[1], track.positions[0])
 }
 
-fn may_go_on(track: &Track) -> bool {
-    track.pairs[1] > 0 && meets_sensors(&end(track), track.pairs[1] - 1)
+fn may_go_on(track: &Track, looks: usize) -> bool {
+    let mut pairs = (0..track.pairs[1]).rev().take(looks);
+    pairs.any(|pair| meets_sensors(&end(track), pair))
 }
 
-fn may_have_gone_before(track: &Track) -> bool {
-    track.pairs[0] + 1 < PAIRS && meets_sensors(&beginning(track), track.pairs[0] + 1)
+fn may_have_gone_before(track: &Track, looks: usize) -> bool {
+    let mut pairs = (track.pairs[0] + 1..PAIRS).take(looks);
+    pairs.any(|pair| meets_sensors(&beginning(track), pair))
 }
 
 /// Whether a line meets a pair where most of its sensors are.

@@ -10,6 +10,7 @@ mod fit;
 mod fit_f64;
 mod forwarding;
 mod join;
+mod link;
 mod modules;
 mod paper;
 mod scores;
@@ -84,7 +85,10 @@ pub fn reconstruct_with(fault: Fault, config: &VeloConfig, events: VeloEvents<'_
         let status = check(&event, &config.limits);
         if status == Status::Ok {
             let (tracks, shared) = match config.preset {
-                Preset::Best => (find::find(fault, config, sort(&event)), config.best.shared_hits),
+                Preset::Best | Preset::TwoPass => {
+                    (find::find(fault, config, sort(&event)), config.best.shared_hits)
+                }
+                Preset::Fast => (link::find(fault, config, &event), 1.0),
                 Preset::Paper | Preset::PaperLiteral => (paper::find(fault, config, &event), 1.0),
                 Preset::Forwarding => (forwarding::find(fault, config, &event), 1.0),
             };

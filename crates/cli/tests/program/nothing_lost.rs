@@ -203,10 +203,20 @@ fn edges_that_the_input_does_not_have_are_reported() {
 #[test]
 fn presets_are_those_of_the_sequence() {
     for (sequence, input, preset, has) in [
-        ("velo", "sim:velo,events=1", "hlt1", "velo has best, paper, paper-literal, forwarding"),
-        ("velo-ut", "sim:lhcb,events=1", "forwarding", "velo-ut has best, hlt1, hlt1-unrestricted, paper"),
+        (
+            "velo",
+            "sim:velo,events=1",
+            "hlt1",
+            "velo has best, fast, two-pass, paper, paper-literal, forwarding",
+        ),
+        (
+            "velo-ut",
+            "sim:lhcb,events=1",
+            "forwarding",
+            "velo-ut has best, fast, two-pass, hlt1, hlt1-unrestricted, paper",
+        ),
         ("scifi", "sim:lhcb,events=1", "paper", "scifi has best, hlt1"),
-        ("long", "sim:lhcb,events=1", "hlt1-unrestricted", "long has best, hlt1"),
+        ("long", "sim:lhcb,events=1", "hlt1-unrestricted", "long has best, fast, two-pass, hlt1"),
         ("cylinder", "sim:cylinder,events=1,tracks=10", "hlt1", "cylinder has best, paper"),
     ] {
         let folder = empty_folder("presets");

@@ -37,7 +37,7 @@ impl BankSequence for LongSystem {
     type Sequence = Long;
     type Context = LongContext;
 
-    const PRESETS: &'static [Preset] = &[Preset::Best, Preset::Hlt1];
+    const PRESETS: &'static [Preset] = &[Preset::Best, Preset::Fast, Preset::TwoPass, Preset::Hlt1];
     const RULES: Rules = Rules::LhcbLong;
     const ROWS: Option<Rows> = Some(rows);
 
@@ -86,7 +86,7 @@ impl BankSequence for LongUtSystem {
     type Sequence = LongUt;
     type Context = LongUtContext;
 
-    const PRESETS: &'static [Preset] = &[Preset::Best, Preset::Hlt1];
+    const PRESETS: &'static [Preset] = &[Preset::Best, Preset::Fast, Preset::TwoPass, Preset::Hlt1];
     const RULES: Rules = Rules::LhcbLong;
     const ROWS: Option<Rows> = Some(rows);
 

@@ -170,7 +170,8 @@ impl System for VeloSystem {
     }
 
     fn presets(&self) -> &'static [Preset] {
-        &[Preset::Best, Preset::Paper, Preset::PaperLiteral, Preset::Forwarding]
+        use Preset::{Best, Fast, Forwarding, Paper, PaperLiteral, TwoPass};
+        &[Best, Fast, TwoPass, Paper, PaperLiteral, Forwarding]
     }
 
     fn open(&self, request: &Request, truth: bool, host: Host<'_>) -> Result<Opened> {

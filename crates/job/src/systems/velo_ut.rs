@@ -30,7 +30,8 @@ impl BankSequence for VeloUtSystem {
     type Sequence = VeloUt;
     type Context = VeloUtContext;
 
-    const PRESETS: &'static [Preset] = &[Preset::Best, Preset::Hlt1, Preset::Hlt1Unrestricted, Preset::Paper];
+    const PRESETS: &'static [Preset] =
+        &[Preset::Best, Preset::Fast, Preset::TwoPass, Preset::Hlt1, Preset::Hlt1Unrestricted, Preset::Paper];
     const RULES: Rules = Rules::LhcbUt;
     const ROWS: Option<Rows> = Some(rows);
 

@@ -1,5 +1,7 @@
 //! The configuration as a file to start from: every key once, each with what it means and its unit.
 
+mod velo;
+
 use crate::Config;
 
 /// What the keys mean, by their tables.
@@ -13,7 +15,7 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ),
             (
                 "preset",
-                "set of parameters that all stages start from: best, paper, paper-literal, forwarding, hlt1, hlt1-unrestricted",
+                "set of parameters that all stages start from: best, fast, two-pass, paper, paper-literal, forwarding, hlt1, hlt1-unrestricted",
             ),
             ("isa", "instruction set level: auto, scalar, portable, avx2, avx512, neon"),
             ("gang", "lanes of a gang: auto, 1, 4, 8, 16, 32, 64"),
@@ -105,34 +107,13 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ("weak_weight", "weight of a hit in this chi2, 1/mm^2"),
         ],
     ),
-    (
-        "velo.fit",
-        &[
-            ("weight", "weight of a hit: one over the variance of x and of y, 1/mm^2"),
-            ("noise_constant", "variance of the scattering angle per hit, whatever the slope, rad^2"),
-            ("noise_slope", "its part proportional to tx^2 + ty^2, rad^2"),
-            ("noise_steep", "its part proportional to (tx^2 + ty^2)^1.5, rad^2"),
-            ("noise_gain", "how much a hit's chi2 changes that variance; 0: the slopes alone decide"),
-            ("noise_chi2", "the chi2 of a hit that leaves the variance as it is"),
-            ("noise_largest_chi2", "a hit's chi2 counts up to this: hits of others are no scattering"),
-            (
-                "noise_beam",
-                "what scatters between the innermost hit and the beam line, in units of that variance",
-            ),
-            (
-                "noise_end",
-                "what scatters between the last hit and the end of the Velo, in units of that variance",
-            ),
-            ("end_z", "where the state at the end of the Velo is given, mm"),
-            ("beam_x", "x of the beam line, mm; where both are 0, raw banks have that of the geometry"),
-            ("beam_y", "y of the beam line, mm"),
-        ],
-    ),
+    ("velo.link", velo::LINK),
+    ("velo.fit", velo::FIT),
     (
         "velo",
         &[(
             "preset",
-            "which algorithm runs, and whose parameters it has: best, paper, paper-literal, forwarding",
+            "which algorithm runs, and whose parameters it has: best, fast, two-pass, paper, paper-literal, forwarding",
         )],
     ),
     (

@@ -1,0 +1,36 @@
+//! What the keys of the Velo's search by links and of its fit mean.
+
+/// Of `velo.link`.
+pub(super) const LINK: &[(&str, &str)] = &[
+    ("hit_resolution", "resolution of a hit in x and in y, mm"),
+    ("scatter_constant", "variance of the scattering angle in one pair, slope-independent part, rad^2"),
+    ("scatter_slope", "its part proportional to tx^2 + ty^2, rad^2"),
+    ("score", "largest chi2 of a triplet of the first pass"),
+    ("weak_score", "the same of a track that ends with three hits"),
+    ("second_window", "second pass: half width of the window for the outer hit of a triplet, 1/256 turn"),
+    ("second_doublet_doca", "second pass: largest distance of a doublet's line to the beam line, mm"),
+    ("second_score", "second pass: largest chi2 plus weighted distance to the beam line of a triplet"),
+    ("second_doca_weight", "weight of this distance, 1/mm"),
+    ("second_weak_score", "second pass: largest score of a track that ends with three hits"),
+    (
+        "join_chi2",
+        "largest sum of chi2 of two tracks that are joined, one beyond the end of the other; 0: none are",
+    ),
+    ("join_pairs", "pairs beyond, at most"),
+];
+
+/// Of `velo.fit`.
+pub(super) const FIT: &[(&str, &str)] = &[
+    ("weight", "weight of a hit: one over the variance of x and of y, 1/mm^2"),
+    ("noise_constant", "variance of the scattering angle per hit, whatever the slope, rad^2"),
+    ("noise_slope", "its part proportional to tx^2 + ty^2, rad^2"),
+    ("noise_steep", "its part proportional to (tx^2 + ty^2)^1.5, rad^2"),
+    ("noise_gain", "how much a hit's chi2 changes that variance; 0: the slopes alone decide"),
+    ("noise_chi2", "the chi2 of a hit that leaves the variance as it is"),
+    ("noise_largest_chi2", "a hit's chi2 counts up to this: hits of others are no scattering"),
+    ("noise_beam", "what scatters between the innermost hit and the beam line, in units of that variance"),
+    ("noise_end", "what scatters between the last hit and the end of the Velo, in units of that variance"),
+    ("end_z", "where the state at the end of the Velo is given, mm"),
+    ("beam_x", "x of the beam line, mm; where both are 0, raw banks have that of the geometry"),
+    ("beam_y", "y of the beam line, mm"),
+];

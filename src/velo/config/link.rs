@@ -1,0 +1,57 @@
+//! Parameters of the preset `fast`.
+
+use serde::{Deserialize, Serialize};
+
+/// Hits of an event at most: places in a pair of modules are numbers of 16 bits.
+pub(in crate::velo) const MOST_HITS: u32 = 60_000;
+
+/// Parameters of the preset `fast`. Hits are judged as [`BestConfig`](super::BestConfig) says. Tuned on the even lines of the public
+/// 200-event sample.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LinkConfig {
+    /// Resolution of a hit in x and in y, mm (12.5 um, weight 6400 / mm^2).
+    pub hit_resolution: f32,
+    /// Variance of the scattering angle in one pair, slope-independent part, rad^2.
+    pub scatter_constant: f32,
+    /// Its part proportional to tx^2 + ty^2, rad^2.
+    pub scatter_slope: f32,
+    /// Largest chi2 of a triplet of the first pass, whose hits are within two of 512 bins of a turn (no unit).
+    pub score: f32,
+    /// The same of a track that ends with three hits (no unit).
+    pub weak_score: f32,
+    /// Half width of the window for the outer hit of a triplet of the second pass, in 1/256 turn, 0..=16.
+    pub second_window: f32,
+    /// Largest distance of its doublet's line to the beam line, mm.
+    pub second_doublet_doca: f32,
+    /// Its largest score: chi2 plus a weight times its distance of closest approach to the beam line (no unit).
+    pub second_score: f32,
+    /// That weight, 1/mm.
+    pub second_doca_weight: f32,
+    /// Largest score of a track of the second pass that ends with three hits (no unit).
+    pub second_weak_score: f32,
+    /// Two tracks are one when one begins beyond the end of the other, and each meets the other's hit there: largest sum of
+    /// both chi2; 0: never, nor of two that share that hit (no unit).
+    pub join_chi2: f32,
+    /// How many pairs beyond, at most (no unit).
+    pub join_pairs: u32,
+}
+
+impl Default for LinkConfig {
+    fn default() -> Self {
+        Self {
+            hit_resolution: 0.0125,
+            scatter_constant: 1e-7,
+            scatter_slope: 2e-5,
+            score: 17.0,
+            weak_score: 4.0,
+            second_window: 8.0,
+            second_doublet_doca: 30.0,
+            second_score: 40.0,
+            second_doca_weight: 0.5,
+            second_weak_score: 15.0,
+            join_chi2: 80.0,
+            join_pairs: 3,
+        }
+    }
+}

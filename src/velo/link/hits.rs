@@ -1,0 +1,264 @@
+//! Sort: hits by pair of modules, phi bin and input order, as columns and as records.
+//!
+//! The table has a word per bin: the first hit of it, and where the bin behind it ends, both counted in the pair; so a window of two
+//! bins is one look-up. Even bins come first, then odd ones: so they come out of the counts, two bins to a word. Behind the hits of
+//! each pair are copies of the first ones, since a window may go on over the wrap.
+
+use crate::Status;
+use crate::event::{Column, PAD, VeloEvent};
+use crate::simd::varying::{F32, Mask, U32};
+use crate::simd::{Gang, inlined};
+use crate::velo::config::{LimitConfig, MOST_HITS};
+use crate::velo::geometry::PAIRS;
+use crate::velo::index::{check_sizes, phi_turn, status_of_bad_hits};
+use bytemuck::cast_slice_mut;
+use std::ops::Range;
+
+/// Bins of a turn.
+pub(super) const BINS: u32 = 512;
+/// Words of two bins each.
+const WORDS: usize = BINS as usize / 2;
+/// Words of a pair in the table.
+pub(super) const ROW: usize = BINS as usize;
+/// Low half of a word.
+const LOW: u32 = 0xffff;
+
+/// 0, 1, 2, ...: consecutive records.
+static IN_ORDER: [u32; PAD] = {
+    let mut order = [0; PAD];
+    let mut i = 0;
+    while i < PAD {
+        order[i] = i as u32;
+        i += 1;
+    }
+    order
+};
+
+/// The hits of a pair: index of the first, and how many.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Span {
+    pub(super) begin: usize,
+    pub(super) len: usize,
+}
+
+impl Span {
+    /// Where the hits of the next pair begin, when so many places stay free behind these.
+    pub(super) fn next(self, free: usize) -> usize {
+        (self.begin + self.len + free).next_multiple_of(16)
+    }
+}
+
+/// The sorted hits of an event.
+#[derive(Debug, Default)]
+pub(in crate::velo) struct LinkHits {
+    pub(super) x: Column<f32>,
+    pub(super) y: Column<f32>,
+    pub(super) z: Column<f32>,
+    /// Direction in bins.
+    pub(super) turn: Column<f32>,
+    /// x, y, z and direction; not of copies.
+    pub(in crate::velo) records: Column<[f32; 4]>,
+    /// Ids; not of copies.
+    pub(in crate::velo) source: Column<u32>,
+    pub(super) spans: [Span; PAIRS],
+    /// The same, to be looked up.
+    pub(super) begins: [u32; PAIRS],
+    pub(super) lens: [u32; PAIRS],
+    table: Column<u32>,
+    /// Before they are sorted: records, and bins.
+    unsorted: Column<[f32; 4]>,
+    keys: Column<u32>,
+    /// Hits of two bins in each word, with a word before them and one behind.
+    counts: Column<u32>,
+}
+
+/// A window per lane: the first hit, and the number of hits; counted in a pair.
+#[derive(Clone, Copy)]
+pub(super) struct Window<G: Gang> {
+    pub(super) first: U32<G>,
+    pub(super) count: U32<G>,
+}
+
+/// Place of a bin's word in a row of the table.
+#[inline(always)]
+pub(super) fn cell<G: Gang>(g: G, bin: U32<G>) -> U32<G> {
+    bin.shr::<1>() + (bin & U32::splat(g, 1)).shl::<{ WORDS.trailing_zeros() }>()
+}
+
+/// Bin of a direction of at least 0 bins.
+#[inline(always)]
+pub(super) fn bin<G: Gang>(g: G, turn: F32<G>) -> U32<G> {
+    turn.to_i32().to_bits() & U32::splat(g, BINS - 1)
+}
+
+/// Repeats the values of a span behind it, as many times as it takes for two gangs more.
+#[inline(always)]
+pub(super) fn repeat<G: Gang>(g: G, column: &mut [f32], Span { begin, len }: Span) {
+    let more = 2 * G::LANES;
+    let copy = inlined!(|column: &mut [f32], from: usize, to: usize| {
+        F32::load(g, &column[from..]).store(&mut column[to..]);
+    });
+    let mut there = len;
+    if len >= more {
+        // Most are long.
+        copy(column, begin, begin + len);
+        copy(column, begin + G::LANES, begin + len + G::LANES);
+        return;
+    }
+    while 0 < there && there < len + more {
+        for at in (0..there.min(len + more - there)).step_by(G::LANES) {
+            copy(column, begin + at, begin + there + at);
+        }
+        there *= 2;
+    }
+}
+
+impl LinkHits {
+    /// Indices that hits have, or copies.
+    pub(super) fn len(&self) -> usize {
+        self.source.len()
+    }
+
+    /// The table of a pair.
+    #[inline(always)]
+    pub(super) fn row(&self, pair: usize) -> &[u32] {
+        &self.table[pair * ROW..(pair + 1) * ROW]
+    }
+
+    /// All of it.
+    #[inline(always)]
+    pub(super) fn table(&self) -> &[u32] {
+        &self.table
+    }
+
+    /// The window of the word of a bin: this bin and the next.
+    #[inline(always)]
+    pub(super) fn window<G: Gang>(g: G, word: U32<G>) -> Window<G> {
+        let low = U32::splat(g, LOW);
+        let first = word & low;
+        Window { first, count: (word.shr::<16>() - first) & low }
+    }
+
+    /// The first hit of a bin, from its word.
+    #[inline(always)]
+    pub(super) fn first<G: Gang>(g: G, word: U32<G>) -> U32<G> {
+        word & U32::splat(g, LOW)
+    }
+
+    /// Sorts the hits of an event. When it cannot be reconstructed the status says why.
+    #[inline(always)]
+    pub(super) fn sort<G: Gang>(&mut self, g: G, event: &VeloEvent<'_>, limits: &LimitConfig) -> Status {
+        let status = check_sizes(event, limits);
+        if status != Status::Ok {
+            return status;
+        }
+        if event.len() > MOST_HITS as usize {
+            return Status::TooManyHits;
+        }
+        // Behind a pair are as many copies as two gangs have lanes, and what a whole gang reads or writes.
+        let room = event.len() + (PAIRS + 1) * (2 * PAD + 16);
+        for column in [&mut self.x, &mut self.y, &mut self.z, &mut self.turn] {
+            column.set_len(room);
+        }
+        self.records.set_len(room);
+        self.source.set_len(room);
+        self.table.set_len(PAIRS * ROW);
+        self.counts.set_len(WORDS + 2);
+        let reach = F32::splat(g, limits.coordinate);
+        let mut sane = Mask::first(g, G::LANES);
+        let mut begin = 0;
+        for pair in 0..PAIRS {
+            let range = event.module(2 * pair).start..event.module(2 * pair + 1).end;
+            let span = Span { begin, len: range.len() };
+            self.spans[pair] = span;
+            (self.begins[pair], self.lens[pair]) = (begin as u32, span.len as u32);
+            sane = sane & self.read(g, event, range.clone(), reach);
+            self.place(g, pair, &event.id[range]);
+            self.spread(g, span);
+            begin = span.next(2 * G::LANES);
+        }
+        self.source.set_len(begin);
+        if sane.all() { Status::Ok } else { status_of_bad_hits(event) }
+    }
+
+    /// Reads the hits of a pair; says which lanes are where hits can be.
+    #[inline(always)]
+    fn read<G: Gang>(&mut self, g: G, event: &VeloEvent<'_>, range: Range<usize>, reach: F32<G>) -> Mask<G> {
+        let (x, y, z) = (&event.x[range.clone()], &event.y[range.clone()], &event.z[range.clone()]);
+        self.unsorted.set_len(range.len());
+        self.keys.set_len(range.len());
+        let (records, keys) = (self.unsorted.padded_mut(), self.keys.padded_mut());
+        let mut sane = Mask::first(g, G::LANES);
+        for at in (0..range.len()).step_by(G::LANES) {
+            let lanes = Mask::first(g, range.len() - at);
+            let x = F32::load_some(&x[at..], lanes);
+            let y = F32::load_some(&y[at..], lanes);
+            let z = F32::load_some(&z[at..], lanes);
+            sane = sane & x.abs().le(reach) & y.abs().le(reach) & z.abs().le(reach);
+            let (turn, _) = phi_turn(g, BINS, x, y);
+            F32::store_records([x, y, z, turn], &mut records[at..]);
+            bin(g, turn).store(&mut keys[at..]);
+        }
+        sane
+    }
+
+    /// Counts the hits of a pair by their bins, brings them into order, and makes the table.
+    #[inline(always)]
+    fn place<G: Gang>(&mut self, g: G, pair: usize, ids: &[u32]) {
+        let Span { begin, len } = self.spans[pair];
+        let words = self.counts.padded_mut();
+        words[..WORDS + 2].fill(0);
+        let (keys, unsorted) = (&self.keys[..len], &self.unsorted[..len]);
+        let counts: &mut [u16] = cast_slice_mut(&mut words[1..=WORDS]);
+        let counts: &mut [u16; 2 * WORDS] = counts.try_into().expect("two numbers a word");
+        for &key in keys {
+            counts[key as usize % (2 * WORDS)] += 1;
+        }
+        // Of the counts, where bins begin.
+        let (low, mut sum) = (U32::splat(g, LOW), 0);
+        for words in words[1..=WORDS].chunks_exact_mut(G::LANES) {
+            let counts = U32::load(g, words);
+            let both = (counts & low) + counts.shr::<16>();
+            let (sums, all) = both.prefix_sum();
+            let first = sums - both + U32::splat(g, sum);
+            (first | (first + (counts & low)).shl::<16>()).store(words);
+            sum += all;
+        }
+        let counts: &mut [u16] = cast_slice_mut(&mut words[1..=WORDS]);
+        let counts: &mut [u16; 2 * WORDS] = counts.try_into().expect("two numbers a word");
+        let records = &mut self.records.padded_mut()[begin..begin + len];
+        let source = &mut self.source.padded_mut()[begin..begin + len];
+        for ((&key, record), &id) in keys.iter().zip(unsorted).zip(ids) {
+            let next = &mut counts[key as usize % (2 * WORDS)];
+            let to = *next as usize;
+            *next += 1;
+            records[to] = *record;
+            source[to] = id;
+        }
+        // Now these are where bins end: that is where the next one begins.
+        words[WORDS + 1] = (words[1] & LOW).wrapping_add(len as u32);
+        let (even, odd) = self.table[pair * ROW..(pair + 1) * ROW].split_at_mut(WORDS);
+        for at in (0..WORDS).step_by(G::LANES) {
+            let before = U32::load(g, &words[at..]);
+            let here = U32::load(g, &words[at + 1..]);
+            let behind = U32::load(g, &words[at + 2..]);
+            (before.shr::<16>() | (here & U32::splat(g, !LOW))).store(&mut even[at..]);
+            ((here & low) | behind.shl::<16>()).store(&mut odd[at..]);
+        }
+    }
+
+    /// Makes columns of the records of a pair, and the copies behind them.
+    #[inline(always)]
+    fn spread<G: Gang>(&mut self, g: G, span: Span) {
+        for at in (span.begin..span.begin + span.len).step_by(G::LANES) {
+            let [x, y, z, turn] = F32::load_records(g, &self.records.padded()[at..], &IN_ORDER);
+            x.store(&mut self.x[at..]);
+            y.store(&mut self.y[at..]);
+            z.store(&mut self.z[at..]);
+            turn.store(&mut self.turn[at..]);
+        }
+        for column in [&mut self.x, &mut self.y, &mut self.z] {
+            repeat(g, column.padded_mut(), span);
+        }
+    }
+}
