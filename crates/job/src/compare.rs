@@ -200,7 +200,7 @@ struct Found {
     hashers: [Hasher; 2],
     /// Results of an endless stream that only one side has given so far.
     waiting: [Columns; 2],
-    /// An empty place to keep those that wait on.
+    /// Memory for the rows that go on waiting.
     spare: Columns,
     events: u64,
     different: u64,

@@ -254,8 +254,8 @@ pub trait Detector: Send + Sync {
         Ok(Map::new())
     }
 
-    /// Which bank or hit an event with this status failed by, in words, where one of them is to blame. Nobody is in a
-    /// hurry: it is asked for the first such event of a job alone.
+    /// Which bank or hit an event with this status failed by, in words, where one of them is to blame. It may take
+    /// long: jobs ask for their first such event alone.
     fn diagnose(&self, _batch: &dyn Batch, _event: usize, _status: Status) -> Option<String> {
         None
     }

@@ -21,7 +21,7 @@ pub struct SharedResults {
 
 /// Results whose memory goes back when the last reader is gone.
 pub(super) struct Lent {
-    /// None only while it is dropped.
+    /// `None` only during drop.
     columns: Option<Columns>,
     home: Spares,
 }

@@ -183,7 +183,7 @@ impl System for CylinderSystem {
     }
 }
 
-/// The one detector that there is.
+/// The cylinder detector; its geometry is fixed.
 struct CylinderDetector;
 
 impl Detector for CylinderDetector {

@@ -75,7 +75,7 @@ impl System for CylinderFitSystem {
     }
 }
 
-/// The one detector that there is.
+/// The cylinder detector; its geometry is fixed.
 struct FitDetector;
 
 impl Detector for FitDetector {
