@@ -207,7 +207,9 @@ impl LinkHits {
     fn place<G: Gang>(&mut self, g: G, pair: usize, ids: &[u32]) {
         let Span { begin, len } = self.spans[pair];
         let words = self.counts.padded_mut();
-        words[..WORDS + 2].fill(0);
+        for at in (0..WORDS + 2).step_by(G::LANES) {
+            U32::splat(g, 0).store(&mut words[at..]);
+        }
         let (keys, unsorted) = (&self.keys[..len], &self.unsorted[..len]);
         let counts: &mut [u16] = cast_slice_mut(&mut words[1..=WORDS]);
         let counts: &mut [u16; 2 * WORDS] = counts.try_into().expect("two numbers a word");

@@ -94,7 +94,13 @@ impl Left {
         for column in [&mut self.x, &mut self.y, &mut self.z] {
             repeat(g, column.padded_mut(), span);
         }
-        self.records.padded_mut().copy_within(begin..begin + len, begin + len);
-        self.home.padded_mut().copy_within(begin..begin + len, begin + len);
+        let home = &mut self.home.padded_mut()[begin..];
+        for at in (0..len).step_by(G::LANES) {
+            U32::load(g, &home[at..]).store(&mut home[len + at..]);
+        }
+        let records: &mut [f32] = self.records.padded_mut()[begin..].as_flattened_mut();
+        for at in (0..4 * len).step_by(G::LANES) {
+            F32::load(g, &records[at..]).store(&mut records[4 * len + at..]);
+        }
     }
 }

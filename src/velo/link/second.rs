@@ -170,6 +170,8 @@ impl Doublets {
         for column in [&mut self.outer, &mut self.middle, &mut self.below] {
             column.reserve_total(self.len + most * G::LANES);
         }
+        let (outers, middles) = (self.outer.padded_mut(), self.middle.padded_mut());
+        let (belows, mut listed) = (self.below.padded_mut(), self.len);
         let middle = U32::iota(g) + U32::splat(g, i as u32);
         let [x, y, z] = [&left.x, &left.y, &left.z].map(|column| F32::load(g, &column.padded()[i..]));
         let from = above.begin + from;
@@ -200,10 +202,11 @@ impl Doublets {
             let flat = across2.lt(dz * dz);
             let same_side = F32::splat(g, 0.0).lt(ratio.neg_mul_add(along, radius2));
             let good = near_beam & flat & same_side & on;
-            U32::splat(g, pair as u32 - 1).store(&mut self.below.padded_mut()[self.len..]);
-            outer.store_packed(&mut self.outer.padded_mut()[self.len..], good);
-            self.len += middle.store_packed(&mut self.middle.padded_mut()[self.len..], good);
+            U32::splat(g, pair as u32 - 1).store(&mut belows[listed..]);
+            outer.store_packed(&mut outers[listed..], good);
+            listed += middle.store_packed(&mut middles[listed..], good);
         }
+        self.len = listed;
     }
 }
 
@@ -237,7 +240,8 @@ impl Lines {
         }
         let (chi2, widest) = (F32::splat(g, config.second_score), F32::splat(g, MAX_WINDOW as f32 * FINER));
         let scale_of_bins = F32::splat(g, BINS as f32 / 4.0);
-        self.len = 0;
+        let (to_outers, to_middles) = (self.outer.padded_mut(), self.middle.padded_mut());
+        let (firsts, counts, mut kept) = (self.first.padded_mut(), self.count.padded_mut(), 0);
         for at in (0..doublets.len).step_by(G::LANES) {
             let lanes = Mask::first(g, doublets.len - at);
             let (outers, middles) = (&doublets.outer.padded()[at..], &doublets.middle.padded()[at..]);
@@ -257,11 +261,12 @@ impl Lines {
             let good = U32::splat(g, 0).lt(count) & lanes;
             let first = first + left_begin.to_bits();
             let count = judge.limit(g, count, good);
-            U32::load(g, outers).store_packed(&mut self.outer.padded_mut()[self.len..], good);
-            U32::load(g, middles).store_packed(&mut self.middle.padded_mut()[self.len..], good);
-            first.store_packed(&mut self.first.padded_mut()[self.len..], good);
-            self.len += count.store_packed(&mut self.count.padded_mut()[self.len..], good);
+            U32::load(g, outers).store_packed(&mut to_outers[kept..], good);
+            U32::load(g, middles).store_packed(&mut to_middles[kept..], good);
+            first.store_packed(&mut firsts[kept..], good);
+            kept += count.store_packed(&mut counts[kept..], good);
         }
+        self.len = kept;
     }
 }
 
@@ -291,7 +296,7 @@ impl Triplets {
         let weight = F32::splat(g, config.second_doca_weight);
         let [outers, middles, inners] = self.hits.each_mut().map(|column| column.padded_mut());
         let scores = self.score.padded_mut();
-        self.len = 0;
+        let mut kept = 0;
         for at in (0..lines.len).step_by(G::LANES) {
             let lanes = Mask::first(g, lines.len - at);
             let (outer, middle) = (&lines.outer.padded()[at..], &lines.middle.padded()[at..]);
@@ -304,10 +309,11 @@ impl Triplets {
             let doca = distance_to_beam(g, [x0, y0, z0], [best.x, best.y, best.z]);
             let score = doca.mul_add(weight, best.distance2 / best.variance);
             let good = score.lt(max) & found;
-            U32::load(g, outer).store_packed(&mut outers[self.len..], good);
-            U32::load(g, middle).store_packed(&mut middles[self.len..], good);
-            (U32::load(g, first) + best.number).store_packed(&mut inners[self.len..], good);
-            self.len += score.store_packed(&mut scores[self.len..], good);
+            U32::load(g, outer).store_packed(&mut outers[kept..], good);
+            U32::load(g, middle).store_packed(&mut middles[kept..], good);
+            (U32::load(g, first) + best.number).store_packed(&mut inners[kept..], good);
+            kept += score.store_packed(&mut scores[kept..], good);
         }
+        self.len = kept;
     }
 }
