@@ -147,7 +147,9 @@ fn rows(spec: &TableSpec, run: &Value, variable: &str) -> Result<Vec<Row>> {
         }
         Rows::Bins { category, .. } => {
             let path = format!("bins/{category} {variable}");
-            let bins = find(run, &path)?.as_array().map_or(0, Vec::len);
+            find(run, &format!("categories/{category}"))?;
+            // A category without particles has no bins.
+            let bins = find(run, &path).ok().and_then(Value::as_array).map_or(0, Vec::len);
             let row = |at: usize| Row { label: Cell::Nothing, key: format!("{path}/{at}") };
             let is_full = |row: &Row| {
                 find(run, &format!("{}/reconstructible", row.key)).is_ok_and(|particles| *particles != 0)
@@ -244,4 +246,46 @@ fn gains(title: &str, times: &Table) -> Table {
         }
     }
     Table { title: title.into(), columns, rows, plot: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn build(spec: &str, runs: &[Value], is_few: bool) -> Result<Vec<Table>> {
+        let (spec, parts) = (toml::from_str(spec).unwrap(), [runs.to_vec()]);
+        tables(&spec, &Facts { parts: &parts, is_few, is_simulated: true })
+    }
+
+    #[test]
+    fn published_numbers_stand_beside_their_rows() {
+        let spec =
+            "rates = true\nsetting = [{ name = 'n', value = 'n' }]\npaper = [{ name = 'a', digits = 1 }]
+            here = [{ name = 'a', unit = '%', value = 'a' }, { name = 'times', value = 'a', over = 'least' }]
+            more = [['other', { value = 'a' }]]";
+        let runs = [json!({ "n": 1, "a": 0.5 }), json!({ "n": 2, "a": 0.25 })];
+        let published = format!("{spec}\npublished = {{ '2' = [7.0] }}");
+        let rows = |is_few| build(&published, &runs, is_few).unwrap()[0].text();
+        assert_eq!(
+            rows(false),
+            "\nn       a, %  times  paper: a\n1      50.00   2.00         -\n2      25.00   1.00       7.0\n\
+             other   0.50      -         -\n"
+        );
+        assert!(rows(true).contains("1         -   2.00"), "{}", rows(true));
+        let lost = format!("{spec}\npublished = {{ '2' = [7.0], '3' = [7.0] }}");
+        assert!(build(&lost, &runs, false).unwrap_err().to_string().contains("no row `3`"));
+    }
+
+    #[test]
+    fn bins_without_particles_are_left_out() {
+        let spec = "title = 'x against {variable}'\nhere = [{ name = 'of', value = '{row}/reconstructible' }]
+            rows.bins = { category = 'all', against = [['p', 'GeV/c'], ['eta', '']] }";
+        let bin = |low, of| json!({ "low": low, "high": low + 1.0, "reconstructible": of });
+        let run = json!({ "categories": { "all": {} }, "bins": { "all p": [bin(0.0, 0), bin(1.0, 3)] } });
+        let built = build(spec, &[run], false).unwrap();
+        assert_eq!(built[0].text(), "x against p\np, GeV/c  to, GeV/c  of\n1.00           2.00   3\n");
+        assert_eq!((built[1].title.as_str(), built[1].rows.len()), ("x against eta", 0));
+        assert!(build(spec, &[json!({ "categories": {}, "bins": {} })], false).is_err());
+    }
 }
