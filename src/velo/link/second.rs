@@ -173,7 +173,9 @@ impl Doublets {
         let (outers, middles) = (self.outer.padded_mut(), self.middle.padded_mut());
         let (belows, mut listed) = (self.below.padded_mut(), self.len);
         let middle = U32::iota(g) + U32::splat(g, i as u32);
-        let [x, y, z] = [&left.x, &left.y, &left.z].map(|column| F32::load(g, &column.padded()[i..]));
+        let x = F32::load(g, &left.x.padded()[i..]);
+        let y = F32::load(g, &left.y.padded()[i..]);
+        let z = F32::load(g, &left.z.padded()[i..]);
         let from = above.begin + from;
         let doca2 = F32::splat(g, config.second_doublet_doca * config.second_doublet_doca);
         let ratio = (pair_middle(pair - 1) - pair_middle(pair)) / (pair_middle(pair) - pair_middle(pair + 1));
