@@ -32,7 +32,7 @@ def test_a_rate_has_one_meaning():
 
 def test_presets_are_those_of_the_sequence():
     for job in (peloton.run, peloton.throughput):
-        with pytest.raises(peloton.ConfigError, match="velo has best, paper"):
+        with pytest.raises(peloton.ConfigError, match="velo has best, fast, two-pass, paper"):
             job(EVENTS, preset="hlt1")
     with pytest.raises(peloton.ConfigError, match="scifi has best, hlt1"):
         peloton.Engine("scifi", preset="paper", geometry="nominal")
