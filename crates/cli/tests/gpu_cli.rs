@@ -133,7 +133,7 @@ fn what_cannot_be_had_is_said() {
             &["throughput", "sim:velo,events=2", "--device", "tpu"][..],
             "choose one of cpu, gpu, gpu:NUMBER, gpu:all, emulated",
         ),
-        (&["compare", "sim:velo,events=2", "--right", "emulated:sideways"], "gpu, emulated"),
+        (&["compare", "sim:velo,events=2", "--right", "emulated:sideways"], "gpu:all, emulated"),
         (
             &["throughput", "sim:velo,events=2", "--device", "emulated", "--preset", "paper"],
             "runs on CPUs only",
