@@ -53,7 +53,7 @@ impl Threads {
 #[derive(Debug)]
 struct Seat<S: Sequence> {
     workspace: S::Workspace,
-    /// Results of its slice: where nobody keeps them, with the counts of all its slices.
+    /// Results of the slice under way; [`Pool::try_repeat`] sums the counts of all slices here.
     outcome: Outcome<S::Output>,
 }
 

@@ -3,8 +3,8 @@
 use super::{Product, Results};
 use std::ops::{Deref, DerefMut};
 
-/// Owns the results of one product, whatever its type: [`Results`] says what the columns are. What hashes, compares or writes
-/// results works on this type and is compiled once.
+/// Owns the results of one product, of any type: [`Results`] describes the columns. Code that hashes, compares or writes results
+/// works on this type and is compiled once.
 ///
 /// ```
 /// use peloton::Status;

@@ -129,6 +129,7 @@ impl dyn Results {
 
 /// A type of results: what one algorithm makes and others read.
 pub trait Product: Results + Default {
-    /// The columns and their nesting.
+    /// The columns and their nesting: a reference to a `static`, whose address distinguishes schemas
+    /// ([`results!`](crate::results) makes it).
     const SCHEMA: &'static Schema;
 }

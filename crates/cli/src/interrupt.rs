@@ -1,5 +1,5 @@
-//! Early ends: a job ends after the slice under way when a signal comes or when nobody reads its output any more; a second signal,
-//! more than a second later, ends the program at once.
+//! Ends jobs early: on a signal, or when the reader of the output is gone. A second signal, more than a second after the first,
+//! ends the program at once.
 
 use crate::console;
 use peloton::{Error, Result};

@@ -42,7 +42,7 @@ fn run_and_write(request: &Request, output: Option<&Path>, host: Host<'_>) -> Re
         write(&mut **sink, chunk)
     });
     let made = made.and_then(|summary| request.accept(summary));
-    // What was made before an error is written, and what was wrong is told.
+    // Results from before an error are written, and the error is reported.
     let hashes = made.as_ref().ok().map(|summary| summary.hashes);
     let done = match (&made, wrote) {
         (Ok(_), _) if request.part.is_some() => Done::Durable,

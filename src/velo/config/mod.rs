@@ -237,7 +237,7 @@ pub struct FitConfig {
     /// (chi2 - `noise_chi2`), where the share is what the slope's error has in that of the residual. 0: the slopes
     /// alone decide (no unit).
     pub noise_gain: f32,
-    /// The chi2 of a hit that leaves the variance as it is (no unit).
+    /// The chi2 of a hit at which the variance stays unchanged (no unit).
     pub noise_chi2: f32,
     /// A hit's chi2 counts up to this: hits of others are no scattering (no unit).
     pub noise_largest_chi2: f32,

@@ -49,7 +49,7 @@ pub fn column_rows(of: &'static Schema) -> Vec<ColumnRow> {
     rows
 }
 
-/// The columns that files have beside those of results with this schema.
+/// Columns of files that are not in the schema of the results.
 pub fn field_rows(schema: &Schema, fields: &[Field]) -> Vec<ColumnRow> {
     let per = |field: &Field| schema.levels[usize::from(field.data_type().is_nested())];
     fields.iter().map(|field| field_row(field, per(field))).collect()

@@ -26,11 +26,11 @@ pub(super) const FIT: &[(&str, &str)] = &[
     ("noise_slope", "its part proportional to tx^2 + ty^2, rad^2"),
     ("noise_steep", "its part proportional to (tx^2 + ty^2)^1.5, rad^2"),
     ("noise_gain", "how much a hit's chi2 changes that variance; 0: the slopes alone decide"),
-    ("noise_chi2", "the chi2 of a hit that leaves the variance as it is"),
+    ("noise_chi2", "the chi2 of a hit at which the variance stays unchanged"),
     ("noise_largest_chi2", "a hit's chi2 counts up to this: hits of others are no scattering"),
     ("noise_beam", "what scatters between the innermost hit and the beam line, in units of that variance"),
     ("noise_end", "what scatters between the last hit and the end of the Velo, in units of that variance"),
     ("end_z", "where the state at the end of the Velo is given, mm"),
-    ("beam_x", "x of the beam line, mm; where both are 0, raw banks have that of the geometry"),
+    ("beam_x", "x of the beam line, mm; where both are 0, raw banks take the beam line of the geometry"),
     ("beam_y", "y of the beam line, mm"),
 ];

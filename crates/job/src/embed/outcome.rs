@@ -31,15 +31,15 @@ impl AnyOutcome {
         Ok(&mut self.outcome)
     }
 
-    /// Has results written to memory of earlier results that nobody reads any more, where there is some.
+    /// Reuses a recycled buffer for the next results, where there is one.
     pub fn reuse(&mut self, spares: &Spares) {
         if let Some(results) = spares.take(self.outcome.results.schema()) {
             self.outcome.results = results;
         }
     }
 
-    /// The results, which nobody changes any more, in memory that goes to `home` after the last reader; this outcome is
-    /// then empty and usable again.
+    /// Shares the results, which are read-only from then on; their memory goes to `home` after the last reader. This outcome
+    /// is then empty and usable again.
     pub fn share(&mut self, home: &Spares) -> SharedResults {
         let Outcome { results, counters } = &mut self.outcome;
         let lent = Lent::new(results.take(), home);
