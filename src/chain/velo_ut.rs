@@ -1,132 +1,105 @@
-//! [`VeloUt`]: the sequence from raw banks to Velo tracks with hits in the UT.
+//! [`VeloUt`]: the algorithm from Velo tracks and hits in the UT to tracks with momentum.
 
-use crate::engine::{Sequence, Stage};
-use crate::event::{BankKind, Outcome, RawBatch, RawEvents, UtBatch, VeloTracks, VeloUtTracks};
-use crate::lhcb::banks::mark_partial;
+use crate::engine::{Algorithm, AlgorithmInfo, Events, Handle, Sequence, Slice, Stage};
+use crate::event::{BadBanks, Outcome, VeloUtTracks};
 use crate::simd::Level;
 use crate::ut::{
-    UtConfig, UtFindInput, UtFindWorkspace, UtGeometry, UtLayout, UtScratch, UtTables, decode, find,
-    is_partial,
+    UT_HITS, UtConfig, UtFindInput, UtFindWorkspace, UtGeometry, UtHits, UtLayout, UtTables, find,
 };
-use crate::velo::{STAGES_IN_CHAIN as VELO_STAGES, Velo, VeloInput, VeloSequenceWorkspace};
-use crate::{Error, Result};
-use std::ops::Range;
+use crate::velo::{VELO_TRACKS, Velo};
+use crate::Result;
 use std::sync::Arc;
+
+/// Velo tracks with hits in the UT, as a product.
+pub const VELO_UT_TRACKS: Handle = Handle::of::<VeloUtTracks>("velo_ut_tracks");
 
 /// What the UT is to a sequence: its sectors, and the magnet before it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UtDetector {
     /// Sectors and boards.
-    pub geometry: UtGeometry,
+    pub geometry: Arc<UtGeometry>,
     /// Bending by the magnet.
     pub tables: UtTables,
     /// -1 with the magnet down, 1 up.
     pub polarity: f32,
 }
 
-/// Raw banks of Velo and UT to Velo tracks with hits in the UT, and their momenta.
+impl UtDetector {
+    /// What decodes the hits of the detector.
+    pub fn hits(&self, level: Level, bad_banks: BadBanks) -> UtHits {
+        UtHits::new(level, self.geometry.clone()).with_bad_banks(bad_banks)
+    }
+}
+
+/// Velo tracks and hits in the UT to tracks with hits in both, and their momenta.
 #[derive(Debug, Clone)]
 pub struct VeloUt {
-    velo: Velo,
-    ut: Arc<UtDetector>,
+    level: Level,
     layout: UtLayout,
     config: UtConfig,
 }
 
 impl VeloUt {
-    /// A sequence that goes on from the tracks of `velo`, which must have sensors.
+    /// An algorithm that goes on from the tracks of `velo`.
     ///
     /// # Errors
-    /// [`Error::Config`] for a configuration that cannot be used.
-    pub fn new(velo: Velo, ut: Arc<UtDetector>, config: UtConfig) -> Result<Self> {
+    /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
+    pub fn new(velo: &Velo, ut: &UtDetector, config: UtConfig) -> Result<Self> {
         config.validate()?;
-        let velo_z = velo.config().fit.end_z;
-        let layout = UtLayout::new(&ut.geometry, ut.tables.clone(), ut.polarity, velo_z)?;
-        Ok(Self { velo, ut, layout, config })
+        let end_z = velo.config().fit.end_z;
+        let layout = UtLayout::new(&ut.geometry, ut.tables.clone(), ut.polarity, end_z)?;
+        Ok(Self { level: Algorithm::level(velo), layout, config })
+    }
+
+    /// The sequence `velo-ut`, from raw banks of Velo and UT.
+    ///
+    /// # Errors
+    /// As [`VeloUt::new`].
+    pub fn sequence(velo: Velo, ut: &UtDetector, config: UtConfig) -> Result<Sequence> {
+        let hits = ut.hits(Algorithm::level(&velo), velo.bad_banks());
+        let algorithm = Self::new(&velo, ut, config)?;
+        Sequence::new("velo-ut", velo)?.with(hits)?.with(algorithm)
     }
 }
 
-/// Scratch memory of one thread.
-#[derive(Debug, Default)]
-pub struct VeloUtWorkspace {
-    velo: VeloSequenceWorkspace,
-    tracks: Outcome<VeloTracks>,
-    decode: UtScratch,
-    hits: Outcome<UtBatch>,
-    find: UtFindWorkspace,
-}
+const STAGES: &[Stage] = &[
+    Stage { name: "ut decode", input: "raw banks", output: "hits by plane, row and x", parts: &[] },
+    Stage {
+        name: "ut windows",
+        input: "Velo tracks into the UT",
+        output: "tracks with hits in three planes",
+        parts: &[],
+    },
+    Stage {
+        name: "ut tracklets",
+        input: "tracks with hits in three planes",
+        output: "tracks with momentum",
+        parts: &[],
+    },
+];
 
-impl Sequence for VeloUt {
-    const NAME: &'static str = "velo-ut";
-    const STAGES: &'static [Stage] = &[
-        VELO_STAGES[0],
-        VELO_STAGES[1],
-        VELO_STAGES[2],
-        VELO_STAGES[3],
-        Stage { name: "ut decode", input: "raw banks", output: "hits by plane, row and x", parts: &[] },
-        Stage {
-            name: "ut windows",
-            input: "Velo tracks into the UT",
-            output: "tracks with hits in three planes",
-            parts: &[],
-        },
-        Stage {
-            name: "ut tracklets",
-            input: "tracks with hits in three planes",
-            output: "tracks with momentum",
-            parts: &[],
-        },
-    ];
+impl Algorithm for VeloUt {
+    const INFO: &'static AlgorithmInfo = &AlgorithmInfo {
+        detector: "ut",
+        reads: &[VELO_TRACKS, UT_HITS],
+        makes: VELO_UT_TRACKS,
+        stages: STAGES,
+        stages_in_chain: STAGES,
+    };
 
-    type Input<'a> = RawEvents<'a>;
-    type Batch = RawBatch;
     type Output = VeloUtTracks;
-    type Workspace = VeloUtWorkspace;
+    type Scratch = UtFindWorkspace;
 
     fn level(&self) -> Level {
-        self.velo.level()
+        self.level
     }
 
-    fn view(batch: &RawBatch) -> RawEvents<'_> {
-        batch.view()
+    fn accept(&self, _events: Events<'_>) -> Result<()> {
+        Ok(())
     }
 
-    fn accept(&self, events: RawEvents<'_>) -> Result<()> {
-        self.velo.accept(VeloInput::Banks(events)).map_err(|error| match error {
-            Error::Config(_) => {
-                Error::Config("the sequence velo-ut needs the geometry of Velo and UT".into())
-            }
-            error => error,
-        })
-    }
-
-    fn bank_bytes(&self, events: RawEvents<'_>) -> Option<u64> {
-        let ut = events.bank_bytes(|_| BankKind::Ut);
-        self.velo.bank_bytes(VeloInput::Banks(events)).map(|velo| velo + ut)
-    }
-
-    fn run_range(
-        &self,
-        events: RawEvents<'_>,
-        range: Range<usize>,
-        workspace: &mut VeloUtWorkspace,
-        out: &mut Outcome<VeloUtTracks>,
-    ) {
-        let VeloUtWorkspace { velo, tracks, decode: scratch, hits, find: search } = workspace;
-        let level = self.level();
-        let events = events.with_bad_banks(self.velo.bad_banks());
-        tracks.clear();
-        self.velo.run_banks(events, range.clone(), velo, tracks);
-        hits.clear();
-        decode(level, &self.ut.geometry, events, range.clone(), scratch, hits);
-        out.counters.add_part(&tracks.counters, 0);
-        out.counters.add_part(&hits.counters, VELO_STAGES.len());
-        let input = UtFindInput { velo: &tracks.results, hits: &hits.results };
-        find(level, &self.config, &self.layout, input, search, out);
-        mark_partial(out, range, |number| {
-            let event = events.event(number);
-            self.velo.is_partial(number, &event, &velo.decode)
-                || is_partial(&self.ut.geometry, number, &event, scratch)
-        });
+    fn run(&self, slice: Slice<'_>, scratch: &mut UtFindWorkspace, out: &mut Outcome<VeloUtTracks>) {
+        let input = UtFindInput { velo: slice.product(0), hits: slice.product(1) };
+        find(self.level, &self.config, &self.layout, input, scratch, out);
     }
 }

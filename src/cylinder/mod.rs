@@ -26,6 +26,7 @@ pub use config::{
     StartCovariance,
 };
 pub use helix::Helix;
-pub use refit::{CylinderFit, CylinderFitWorkspace, fit_tracks};
-pub use run::{CylinderInput, CylinderWorkspace, fit_particles, reconstruct};
-pub use sequence::{Cylinder, CylinderSample};
+pub use refit::{CYLINDER_FITS, CylinderFit, CylinderFitWorkspace, fit_tracks};
+pub use crate::event::CylinderInput;
+pub use run::{CylinderWorkspace, fit_particles, reconstruct};
+pub use sequence::{CYLINDER_TRACKS, Cylinder, CylinderSample};

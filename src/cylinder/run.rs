@@ -10,7 +10,7 @@ use super::threads::{Seeding, Threads};
 use super::triplets::Triplets;
 use crate::Status;
 use crate::event::{
-    CYLINDER_LAYERS, Column, CylinderBatch, CylinderEvent, CylinderSeeds, CylinderTracks, NO_HIT, Outcome,
+    CYLINDER_LAYERS, Column, CylinderEvent, CylinderInput, CylinderTracks, NO_HIT, Outcome,
     StageClock, Truncation,
 };
 use crate::simd::{Gang, Level, inlined, kernels, with_default_float_mode};
@@ -34,15 +34,6 @@ pub struct CylinderWorkspace {
     candidates: CylinderTracks,
     order: Vec<u32>,
     used: Column<u32>,
-}
-
-/// Events and, for [`SeedSource::Truth`], the particles to seed from.
-#[derive(Debug, Clone, Copy)]
-pub struct CylinderInput<'a> {
-    /// Hits.
-    pub hits: &'a CylinderBatch,
-    /// One entry for each event of `hits`.
-    pub seeds: &'a CylinderSeeds,
 }
 
 /// Reconstructs the events of `range` and appends them to `out`, in order. An event that cannot be reconstructed

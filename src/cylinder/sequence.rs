@@ -1,12 +1,14 @@
-//! [`Cylinder`]: the sequence from hits to tracks with states.
+//! [`Cylinder`]: the algorithm from hits to tracks with states.
 
 use super::config::CylinderConfig;
-use super::run::{CylinderInput, CylinderWorkspace, reconstruct};
+use super::run::{CylinderWorkspace, reconstruct};
 use crate::Result;
-use crate::engine::{Batch, Input, Sequence, Stage};
-use crate::event::{CylinderBatch, CylinderTracks, CylinderTruth, Outcome};
+use crate::engine::{Algorithm, AlgorithmInfo, Batch, Events, Handle, Sequence, Slice, Stage};
+use crate::event::{CylinderBatch, CylinderInput, CylinderTracks, CylinderTruth, Outcome};
 use crate::simd::Level;
-use std::ops::Range;
+
+/// Tracks in the cylinder detector, as a product.
+pub const CYLINDER_TRACKS: Handle = Handle::of::<CylinderTracks>("cylinder_tracks");
 
 /// Hits of the cylinder detector to tracks with states.
 #[derive(Debug, Clone)]
@@ -16,7 +18,7 @@ pub struct Cylinder {
 }
 
 impl Cylinder {
-    /// A sequence on a level.
+    /// An algorithm on a level.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
@@ -31,12 +33,6 @@ impl Cylinder {
     }
 }
 
-impl Input for CylinderInput<'_> {
-    fn events(&self) -> usize {
-        self.hits.len()
-    }
-}
-
 /// Events with their true particles, which may be seeds.
 #[derive(Debug, Default)]
 pub struct CylinderSample {
@@ -48,7 +44,18 @@ pub struct CylinderSample {
     pub event_id: Vec<u64>,
 }
 
+impl CylinderSample {
+    /// The events as input of a sequence.
+    pub fn view(&self) -> CylinderInput<'_> {
+        CylinderInput { hits: &self.hits, seeds: &self.truth.particles }
+    }
+}
+
 impl Batch for CylinderSample {
+    fn events(&self) -> Events<'_> {
+        Events::CylinderHits(self.view())
+    }
+
     fn clear(&mut self) {
         self.hits.clear();
         self.truth.clear();
@@ -64,35 +71,41 @@ impl Batch for CylinderSample {
     }
 }
 
-impl Sequence for Cylinder {
-    const NAME: &'static str = "cylinder";
-    const STAGES: &'static [Stage] = &[
+const STAGES: &[Stage] = &[
         Stage { name: "bin", input: "hits by layer", output: "hits by azimuth and z", parts: &[] },
         Stage { name: "seed", input: "hits by azimuth and z", output: "seeds with states", parts: &[] },
         Stage { name: "build", input: "seeds with states", output: "tracks as hit lists", parts: &[] },
         Stage { name: "fit", input: "tracks as hit lists", output: "states", parts: &[] },
     ];
 
-    type Input<'a> = CylinderInput<'a>;
-    type Batch = CylinderSample;
+impl From<Cylinder> for Sequence {
+    fn from(algorithm: Cylinder) -> Self {
+        Self::of_one("cylinder", algorithm)
+    }
+}
+
+impl Algorithm for Cylinder {
+    const INFO: &'static AlgorithmInfo = &AlgorithmInfo {
+        detector: "cylinder",
+        reads: &[],
+        makes: CYLINDER_TRACKS,
+        stages: STAGES,
+        stages_in_chain: STAGES,
+    };
+
     type Output = CylinderTracks;
-    type Workspace = CylinderWorkspace;
+    type Scratch = CylinderWorkspace;
 
     fn level(&self) -> Level {
         self.level
     }
 
-    fn view(batch: &CylinderSample) -> CylinderInput<'_> {
-        CylinderInput { hits: &batch.hits, seeds: &batch.truth.particles }
+    fn accept(&self, events: Events<'_>) -> Result<()> {
+        events.cylinder_hits().map(drop)
     }
 
-    fn run_range(
-        &self,
-        events: CylinderInput<'_>,
-        range: Range<usize>,
-        workspace: &mut CylinderWorkspace,
-        out: &mut Outcome<CylinderTracks>,
-    ) {
-        reconstruct(self.level, &self.config, events, range, workspace, out);
+    fn run(&self, slice: Slice<'_>, scratch: &mut CylinderWorkspace, out: &mut Outcome<CylinderTracks>) {
+        let Events::CylinderHits(input) = slice.events() else { unreachable!("only what was accepted") };
+        reconstruct(self.level, &self.config, input, slice.range(), scratch, out);
     }
 }

@@ -1,26 +1,39 @@
 //! Runs sequences: [`Engine`] on the calling thread, [`Pool`] on many threads, both with the same results.
 //!
-//! A program that embeds peloton makes one [`Engine`] of a sequence, such as [`Velo`](crate::velo::Velo), gives each of
-//! its own threads a workspace, and calls [`Engine::try_run`] with columns of hits or raw banks; `examples/embed.rs`
+//! ```text
+//!  Events          Sequence: algorithms in order, each with a product of its own             Products
+//!  raw banks  -->  velo_tracks --> scifi_hits --> scifi_tracks --> long_tracks  -->  long_tracks, and any other
+//!  or hits              '-----------------------------^ read by name                  that is asked for
+//! ```
+//! A program that embeds peloton makes one [`Engine`] of a [`Sequence`], or of one [`Algorithm`] such as [`Velo`](crate::velo::Velo), gives
+//! each of its own threads a workspace, and calls [`Engine::try_run`] with columns of hits or raw banks; `examples/embed.rs`
 //! shows it whole. An [`Executor`] is whatever turns batches into results: a pool, or streams of a device.
 
-mod banks;
+mod algorithm;
+mod events;
 mod executor;
 mod pool;
+mod products;
 mod sequence;
 mod slices;
+mod stage;
 mod stream;
 
+pub use algorithm::{Algorithm, AlgorithmInfo, Handle, Slice};
+pub use events::{Batch, Events};
 pub use executor::{DeviceMemory, Executor, Machine};
 pub use pool::Pool;
-pub(crate) use sequence::detector_stages;
-pub use sequence::{Batch, Input, Sequence, Stage};
+pub use products::Products;
+pub use sequence::{Sequence, stages};
 pub use slices::Sliced;
+pub use stage::Stage;
+pub(crate) use stage::detector_stages;
 pub use stream::{StreamSequence, Streaming};
 
-use crate::event::{Outcome, Results};
+use crate::event::{Columns, Outcome, Product};
 use crate::simd::{Level, with_default_float_mode};
 use crate::{Error, Result, Status};
+use std::any::Any;
 use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -47,25 +60,30 @@ pub const SLICE_EVENTS: usize = 4;
 /// assert_eq!((outcome.counters.events(), outcome.results.tracks()), (0, 0));
 /// # Ok(()) }
 /// ```
+#[derive(Debug, Clone)]
+pub struct Engine {
+    sequence: Arc<Sequence>,
+}
+
+/// Scratch memory of one thread, for the engine that it was made by.
 #[derive(Debug)]
-pub struct Engine<S: Sequence> {
-    sequence: Arc<S>,
+pub struct Workspace {
+    /// Of each algorithm.
+    scratch: Vec<Box<dyn Any + Send>>,
+    /// The product of each algorithm.
+    slots: Vec<Outcome<Columns>>,
+    /// Products by which results of a caller's own type are lent.
+    lent: Products,
 }
 
-impl<S: Sequence> Clone for Engine<S> {
-    fn clone(&self) -> Self {
-        Self { sequence: self.sequence.clone() }
-    }
-}
-
-impl<S: Sequence> Engine<S> {
-    /// Makes an engine of a sequence.
-    pub fn new(sequence: S) -> Self {
-        Self { sequence: Arc::new(sequence) }
+impl Engine {
+    /// Makes an engine of a sequence, or of one algorithm.
+    pub fn new(sequence: impl Into<Sequence>) -> Self {
+        Self { sequence: Arc::new(sequence.into()) }
     }
 
     /// What runs.
-    pub fn sequence(&self) -> &S {
+    pub fn sequence(&self) -> &Sequence {
         &self.sequence
     }
 
@@ -75,8 +93,9 @@ impl<S: Sequence> Engine<S> {
     }
 
     /// Scratch memory for one more thread.
-    pub fn workspace(&self) -> S::Workspace {
-        S::Workspace::default()
+    pub fn workspace(&self) -> Workspace {
+        let sequence = &*self.sequence;
+        Workspace { scratch: sequence.scratch(), slots: sequence.slots(), lent: sequence.products() }
     }
 
     /// Reconstructs all events on the calling thread: `outcome` is emptied and gets one entry per event, in
@@ -84,74 +103,124 @@ impl<S: Sequence> Engine<S> {
     /// size of the data.
     ///
     /// # Errors
-    /// When the sequence cannot take these events at all, see [`Sequence::accept`]. Trouble with one event is never an
-    /// error: it is a [`Status`] in the results and a count.
-    pub fn try_run<'a>(
+    /// [`Error::Config`] when the sequence cannot take these events at all, when it does not write a product of type `P`, or when
+    /// the workspace is that of another sequence. Trouble with one event is never an error: it is a [`Status`] in the results and a
+    /// count.
+    pub fn try_run<'a, P: Product>(
         &self,
-        events: impl Into<S::Input<'a>>,
-        workspace: &mut S::Workspace,
-        outcome: &mut Outcome<S::Output>,
+        events: impl Into<Events<'a>>,
+        workspace: &mut Workspace,
+        outcome: &mut Outcome<P>,
     ) -> Result<()> {
         let events = events.into();
         outcome.clear();
-        self.try_run_range(events, 0..events.events(), workspace, outcome)
+        self.try_run_range(events, 0..events.len(), workspace, outcome)
     }
 
     /// Reconstructs the events of `range` and appends them to `outcome`.
     ///
     /// # Errors
     /// [`Error::Columns`] when `range` reaches beyond the events, and as [`Engine::try_run`].
-    pub fn try_run_range(
+    pub fn try_run_range<'a, P: Product>(
         &self,
-        events: S::Input<'_>,
+        events: impl Into<Events<'a>>,
         range: Range<usize>,
-        workspace: &mut S::Workspace,
-        outcome: &mut Outcome<S::Output>,
+        workspace: &mut Workspace,
+        outcome: &mut Outcome<P>,
     ) -> Result<()> {
-        if range.start > range.end || range.end > events.events() {
-            let message = format!("events {range:?} of a batch of {} events", events.events());
+        let mut lent = std::mem::take(&mut workspace.lent);
+        lent.clear();
+        std::mem::swap(&mut lent.counters, &mut outcome.counters);
+        let exchange = |lent: &mut Products, outcome: &mut Outcome<P>| match lent.get_mut::<P>() {
+            Some(results) => {
+                std::mem::swap(results, &mut outcome.results);
+                true
+            }
+            None => false,
+        };
+        let done = if exchange(&mut lent, outcome) {
+            let done = self.run_range(events.into(), range, workspace, &mut lent);
+            exchange(&mut lent, outcome);
+            done
+        } else {
+            let what = format!("sequence {}: it does not write products of this type", self.sequence.name());
+            Err(Error::Config(what))
+        };
+        std::mem::swap(&mut lent.counters, &mut outcome.counters);
+        workspace.lent = lent;
+        done
+    }
+
+    /// Reconstructs the events of `range` and appends them to all products that the sequence writes.
+    ///
+    /// # Errors
+    /// As [`Engine::try_run_range`].
+    pub fn run_range(
+        &self,
+        events: Events<'_>,
+        range: Range<usize>,
+        workspace: &mut Workspace,
+        out: &mut Products,
+    ) -> Result<()> {
+        if range.start > range.end || range.end > events.len() {
+            let message = format!("events {range:?} of a batch of {} events", events.len());
             return Err(Error::Columns(message));
         }
+        self.accept(events, workspace, out)?;
+        self.run_slice(events, range, workspace, out)
+    }
+
+    /// Whether the sequence can take these events, and whether the memory is its own.
+    ///
+    /// # Errors
+    /// [`Error::Config`].
+    pub fn accept(&self, events: Events<'_>, workspace: &Workspace, out: &Products) -> Result<()> {
         self.sequence.accept(events)?;
-        self.run_slice(events, range, workspace, outcome);
-        Ok(())
+        self.sequence.check(out)?;
+        let is_own = self.sequence.owns(&workspace.scratch);
+        if is_own { Ok(()) } else { Err(self.sequence.made_for_another("workspace")) }
     }
 
     /// Reconstructs a slice. When something in it panics, its events are run again one by one, and only those that
     /// panic alone are lost: they get [`Status::InternalFault`].
     fn run_slice(
         &self,
-        events: S::Input<'_>,
+        events: Events<'_>,
         range: Range<usize>,
-        workspace: &mut S::Workspace,
-        outcome: &mut Outcome<S::Output>,
-    ) {
-        if self.survives(events, range.clone(), workspace, outcome) {
-            return;
+        workspace: &mut Workspace,
+        out: &mut Products,
+    ) -> Result<()> {
+        if self.survives(events, range.clone(), workspace, out)? {
+            return Ok(());
         }
         for event in range {
-            if !self.survives(events, event..event + 1, workspace, outcome) {
-                outcome.push_failed(Status::InternalFault);
+            if !self.survives(events, event..event + 1, workspace, out)? {
+                out.push_failed(Status::InternalFault);
             }
         }
+        Ok(())
     }
 
     /// Runs events; false when they panicked, and then nothing is left of them.
     fn survives(
         &self,
-        events: S::Input<'_>,
+        events: Events<'_>,
         range: Range<usize>,
-        workspace: &mut S::Workspace,
-        outcome: &mut Outcome<S::Output>,
-    ) -> bool {
-        let (events_before, counters_before) = (outcome.results.events(), outcome.counters);
-        if ends(&mut || self.sequence.run_range(events, range.clone(), workspace, outcome)) {
-            return true;
+        workspace: &mut Workspace,
+        out: &mut Products,
+    ) -> Result<bool> {
+        let (sequence, first) = (&*self.sequence, out.events());
+        sequence.exchange(&mut workspace.slots, out);
+        let Workspace { scratch, slots, .. } = &mut *workspace;
+        let is_alive = ends(&mut || sequence.run(events, range.clone(), scratch, slots));
+        sequence.exchange(&mut workspace.slots, out);
+        if is_alive {
+            sequence.hand_over(&workspace.slots, first, out)?;
+        } else {
+            workspace.scratch = sequence.scratch();
+            out.truncate(first);
         }
-        *workspace = S::Workspace::default();
-        outcome.results.truncate(events_before);
-        outcome.counters = counters_before;
-        false
+        Ok(is_alive)
     }
 }
 

@@ -10,8 +10,8 @@
 //! have grown, nothing is allocated for events (the queue of rayon takes a block of memory once in some 60 calls from
 //! outside).
 
-use super::{Batch, DeviceMemory, Engine, Executor, Input, Machine, Sequence, Sliced};
-use crate::event::{Counters, Outcome, Results};
+use super::{Batch, DeviceMemory, Engine, Events, Executor, Machine, Products, Sliced, Workspace};
+use crate::event::{Counters, Results};
 use crate::simd::set_default_float_mode;
 use crate::{Error, Result};
 use rayon::prelude::*;
@@ -20,15 +20,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Threads with a workspace each.
 #[derive(Debug)]
-pub struct Pool<S: Sequence> {
-    engine: Engine<S>,
+pub struct Pool {
+    engine: Engine,
     slice_events: usize,
     threads: Threads,
     // Entry i is locked by thread i alone and so never waited for: the mutex only proves it.
-    seats: Vec<Mutex<Seat<S>>>,
+    seats: Vec<Mutex<Seat>>,
 }
 
-/// Threads alone. What shares the work out is compiled once, not for every sequence.
+/// Threads alone.
 #[derive(Debug)]
 struct Threads(rayon::ThreadPool);
 
@@ -51,28 +51,33 @@ impl Threads {
 
 /// What a thread keeps from slice to slice.
 #[derive(Debug)]
-struct Seat<S: Sequence> {
-    workspace: S::Workspace,
-    /// Results of the slice under way; [`Pool::try_repeat`] sums the counts of all slices here.
-    outcome: Outcome<S::Output>,
+struct Seat {
+    workspace: Workspace,
+    /// Results of the slice under way of [`Pool::try_repeat`], with the counts of all slices.
+    products: Products,
+    /// The first error of [`Pool::try_repeat`].
+    failed: Result<()>,
 }
 
-impl<S: Sequence> Pool<S> {
+impl Pool {
     /// Starts `threads` threads that take `slice_events` events at once.
     ///
     /// # Errors
     /// [`Error::Config`] for no threads or events at all, [`Error::System`] when the system gives no more threads.
-    pub fn new(engine: Engine<S>, threads: usize, slice_events: usize) -> Result<Self> {
+    pub fn new(engine: Engine, threads: usize, slice_events: usize) -> Result<Self> {
         if threads == 0 || slice_events == 0 {
             return Err(Error::Config("threads and events of a slice must be at least 1".into()));
         }
-        let seat = |_| Mutex::new(Seat { workspace: S::Workspace::default(), outcome: Outcome::default() });
+        let seat = |_| {
+            let products = engine.sequence().products();
+            Mutex::new(Seat { workspace: engine.workspace(), products, failed: Ok(()) })
+        };
         let seats = (0..threads).map(seat).collect();
         Ok(Self { engine, slice_events, threads: Threads::new(threads)?, seats })
     }
 
     /// The engine that the threads share.
-    pub fn engine(&self) -> &Engine<S> {
+    pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
@@ -85,18 +90,15 @@ impl<S: Sequence> Pool<S> {
     ///
     /// # Errors
     /// As [`Engine::try_run`].
-    pub fn try_run<'a>(&self, events: impl Into<S::Input<'a>>, results: &mut Sliced) -> Result<Counters> {
-        let events = events.into();
-        self.engine.sequence().accept(events)?;
-        let slots = results.prepare::<S::Output>(events.events().div_ceil(self.slice_events));
+    pub fn try_run<'a>(&self, events: impl Into<Events<'a>>, results: &mut Sliced) -> Result<Counters> {
+        let (events, sequence) = (events.into(), self.engine.sequence());
+        sequence.accept(events)?;
+        let slots = results.prepare(events.len().div_ceil(self.slice_events), || sequence.products());
         self.threads.0.install(|| {
-            slots.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, slot)| {
-                let Seat { workspace, outcome } = &mut *self.seat();
-                slot.lend(outcome, |slot| {
-                    self.engine.run_slice(events, self.range(events, i), workspace, slot);
-                });
-            });
-        });
+            slots.par_iter_mut().enumerate().with_max_len(1).try_for_each(|(i, slot)| {
+                self.engine.run_slice(events, self.range(events, i), &mut self.seat().workspace, slot)
+            })
+        })?;
         Ok(results.counters())
     }
 
@@ -107,49 +109,52 @@ impl<S: Sequence> Pool<S> {
     /// As [`Engine::try_run`].
     pub fn try_repeat<'a>(
         &mut self,
-        events: impl Into<S::Input<'a>>,
+        events: impl Into<Events<'a>>,
         passes: u64,
-        visit: impl Fn(usize, &S::Output) + Sync,
+        visit: impl Fn(usize, &dyn Results) + Sync,
     ) -> Result<Counters> {
         let events = events.into();
         self.engine.sequence().accept(events)?;
         // Anew, as `visit` may have panicked before.
-        self.take_counters();
-        self.threads.repeat(passes as usize, events.events().div_ceil(self.slice_events), &|i| {
-            let Seat { workspace, outcome } = &mut *self.seat();
-            outcome.results.clear();
-            self.engine.run_slice(events, self.range(events, i), workspace, outcome);
-            visit(i, &outcome.results);
+        let _ = self.take_counters();
+        self.threads.repeat(passes as usize, events.len().div_ceil(self.slice_events), &|i| {
+            let Seat { workspace, products, failed } = &mut *self.seat();
+            products.empty_columns();
+            match self.engine.run_slice(events, self.range(events, i), workspace, products) {
+                Ok(()) => visit(i, &**products.first()),
+                Err(error) => *failed = Err(error),
+            }
         });
-        Ok(self.take_counters())
+        self.take_counters()
     }
 
     /// What all seats have counted since the last call.
-    fn take_counters(&mut self) -> Counters {
-        let mut sum = Counters::default();
+    fn take_counters(&mut self) -> Result<Counters> {
+        let (mut sum, mut done) = (Counters::default(), Ok(()));
         for seat in &mut self.seats {
-            let counters = &mut seat.get_mut().unwrap_or_else(PoisonError::into_inner).outcome.counters;
-            sum.merge(counters);
-            counters.clear();
+            let Seat { products, failed, .. } = seat.get_mut().unwrap_or_else(PoisonError::into_inner);
+            sum.merge(&products.counters);
+            products.counters.clear();
+            done = done.and(std::mem::replace(failed, Ok(())));
         }
-        sum
+        done.map(|()| sum)
     }
 
     /// The events of a slice.
-    fn range(&self, events: S::Input<'_>, slice: usize) -> Range<usize> {
-        slice * self.slice_events..events.events().min((slice + 1) * self.slice_events)
+    fn range(&self, events: Events<'_>, slice: usize) -> Range<usize> {
+        slice * self.slice_events..events.len().min((slice + 1) * self.slice_events)
     }
 
     /// What the running thread keeps.
-    fn seat(&self) -> MutexGuard<'_, Seat<S>> {
+    fn seat(&self) -> MutexGuard<'_, Seat> {
         let thread = rayon::current_thread_index().unwrap_or(0);
         self.seats[thread].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<S: Sequence> Executor for Pool<S> {
+impl Executor for Pool {
     fn run(&mut self, batch: &dyn Batch, results: &mut Sliced) -> Result<Counters> {
-        self.try_run(S::view(batch.of()?), results)
+        self.try_run(batch.events(), results)
     }
 
     fn repeat(
@@ -158,7 +163,7 @@ impl<S: Sequence> Executor for Pool<S> {
         passes: u64,
         visit: &(dyn Fn(usize, &dyn Results) + Sync),
     ) -> Result<Counters> {
-        self.try_repeat(S::view(batch.of()?), passes, |slice, results| visit(slice, results))
+        self.try_repeat(batch.events(), passes, visit)
     }
 
     fn machine(&self) -> Machine {

@@ -1,152 +1,282 @@
-//! [`Sequence`]: a chain of stages that turns events into results.
+//! [`Sequence`]: algorithms in the order in which they run.
 
-use crate::event::{Outcome, Product};
+use super::algorithm::{Algorithm, AlgorithmInfo, AnyAlgorithm, Handle, Slice};
+use super::{Events, Products, Stage};
+use crate::event::{Columns, Counters, MAX_STAGES, Outcome};
 use crate::simd::Level;
 use crate::{Error, Result};
 use std::any::Any;
-use std::fmt::Debug;
+use std::borrow::Cow;
 use std::ops::Range;
 
-/// One stage of a sequence: a name and what goes in and out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stage {
-    /// Name used in results.
-    pub name: &'static str,
-    /// What it takes.
-    pub input: &'static str,
-    /// What it makes.
-    pub output: &'static str,
-    /// Names of the parts that some of its algorithms time apart ([`StageCounter::parts`](crate::event::StageCounter)).
-    pub parts: &'static [&'static str],
-}
-
-/// The stages of a detector's sequence as two constants: `STAGES`, and `STAGES_IN_CHAIN` for sequences over several
-/// detectors, where names say the detector, too.
-macro_rules! detector_stages {
-    (@parts) => { &[] };
-    (@parts $parts:expr) => { $parts };
-    ($detector:literal: $($name:literal, $input:literal => $output:literal $(, $parts:expr)?;)+) => {
-        const STAGES: &[$crate::engine::Stage] =
-            &[$($crate::engine::Stage {
-                name: $name,
-                input: $input,
-                output: $output,
-                parts: $crate::engine::detector_stages!(@parts $($parts)?),
-            }),+];
-
-        /// The stages as part of a sequence over several detectors.
-        pub(crate) const STAGES_IN_CHAIN: &[$crate::engine::Stage] = &[$($crate::engine::Stage {
-            name: concat!($detector, " ", $name),
-            input: $input,
-            output: $output,
-            parts: $crate::engine::detector_stages!(@parts $($parts)?),
-        }),+];
-    };
-}
-pub(crate) use detector_stages;
-
-/// Events that a sequence takes, borrowed.
-pub trait Input: Copy + Sync {
-    /// Number of events.
-    fn events(&self) -> usize;
-}
-
-/// Events in memory of their own, as readers fill it.
-pub trait Batch: Any + Debug + Send + Sync {
-    /// Removes all events and keeps the memory.
-    fn clear(&mut self);
-
-    /// Numbers of the events in their source, one for each event.
-    fn event_ids(&self) -> &[u64];
-
-    /// Number of hits, where they are known before anything is decoded.
-    fn hits(&self) -> Option<u64>;
-
-    /// Hits or words of raw banks in memory, which 32-bit offsets limit.
-    fn memory_items(&self) -> u64 {
-        self.hits().unwrap_or(0)
-    }
-
-    /// Number of events, or of hits of an endless stream, which has no events.
-    fn len(&self) -> usize {
-        self.event_ids().len()
-    }
-
-    /// Whether there is no event at all.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-impl dyn Batch {
-    /// The events as their own type.
-    ///
-    /// # Errors
-    /// [`Error::Internal`] when they are events of another kind.
-    pub fn of<B: Batch>(&self) -> Result<&B> {
-        let any: &dyn Any = self;
-        any.downcast_ref().ok_or_else(other_kind)
-    }
-
-    /// The events as their own type, to write to.
-    ///
-    /// # Errors
-    /// [`Error::Internal`] when they are events of another kind.
-    pub fn of_mut<B: Batch>(&mut self) -> Result<&mut B> {
-        let any: &mut dyn Any = self;
-        any.downcast_mut().ok_or_else(other_kind)
-    }
-}
-
-fn other_kind() -> Error {
-    Error::Internal("these are events of another kind".into())
-}
-
-/// A chain of stages that turns events into results. An [`Engine`](super::Engine) runs it.
+/// Algorithms in the order in which they run, and which of their products come out. An [`Engine`](super::Engine) runs it.
 ///
-/// A value of the type holds the configuration and nothing that changes, so that any number of threads may share it; what
-/// changes lives in a workspace of each thread. `examples/own_detector.rs` defines one outside of this crate.
-pub trait Sequence: Debug + Send + Sync + 'static {
-    /// The name on the command line and in results.
-    const NAME: &'static str;
-    /// The stages in the order in which they run; stage i counts in [`Counters::stages`](crate::event::Counters::stages)`[i]`.
-    const STAGES: &'static [Stage];
+/// ```
+/// use peloton::engine::Sequence;
+/// use peloton::simd::Level;
+/// use peloton::velo::{Velo, VeloConfig};
+///
+/// # fn main() -> peloton::Result<()> {
+/// let velo = Velo::new(Level::choose(None, None)?, VeloConfig::default())?;
+/// let sequence = Sequence::new("velo", velo)?;
+/// assert_eq!(sequence.written().next().map(|product| product.name()), Some("velo_tracks"));
+/// assert!(sequence.writing(&["long_tracks"]).is_err());
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct Sequence {
+    name: Cow<'static, str>,
+    steps: Vec<Step>,
+    stages: Vec<Stage>,
+    /// The steps whose products come out.
+    written: Vec<usize>,
+}
 
-    /// Columns of events that go in.
-    type Input<'a>: Input;
-    /// Columns in memory of their own that can be viewed as input.
-    type Batch: Batch + Default;
-    /// Columns that come out.
-    type Output: Product;
-    /// Scratch memory of one thread. It grows to what the largest event needs and is then reused.
-    type Workspace: Default + Debug + Send;
+/// One algorithm of a sequence.
+#[derive(Debug)]
+struct Step {
+    algorithm: Box<dyn AnyAlgorithm>,
+    /// The steps whose products it reads.
+    reads: Vec<usize>,
+    /// The last step that reads its product.
+    last_reader: Option<usize>,
+    /// The stage of the sequence that each of its stages is.
+    stages: Vec<usize>,
+}
+
+impl Sequence {
+    /// A sequence of one algorithm, whose product comes out.
+    ///
+    /// # Errors
+    /// As [`Sequence::with`].
+    pub fn new(name: impl Into<Cow<'static, str>>, algorithm: impl Algorithm) -> Result<Self> {
+        let empty = Self { name: name.into(), steps: Vec::new(), stages: Vec::new(), written: Vec::new() };
+        empty.with(algorithm)
+    }
+
+    /// As [`Sequence::new`] with an algorithm of this library that reads no products.
+    pub(crate) fn of_one(name: &'static str, algorithm: impl Algorithm) -> Self {
+        Self::new(name, algorithm).expect("an algorithm that reads no products")
+    }
+
+    /// The same with one more algorithm, whose product comes out in place of what came out before.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for an algorithm that reads a product which none before it makes, that makes one which is made already, or
+    /// that runs on another level; and for more stages than [`MAX_STAGES`].
+    pub fn with(mut self, algorithm: impl Algorithm) -> Result<Self> {
+        let algorithm: Box<dyn AnyAlgorithm> = Box::new(algorithm);
+        let (info, number) = (algorithm.info(), self.steps.len());
+        let wrong = |what: String| Error::Config(format!("sequence {}: {what}", self.name));
+        if self.step_of(info.name()).is_some() {
+            return Err(wrong(format!("two algorithms make {}", info.name())));
+        }
+        if let Some(first) = self.steps.first()
+            && first.algorithm.level() != algorithm.level()
+        {
+            let (one, other) = (first.algorithm.level(), algorithm.level());
+            return Err(wrong(format!("algorithms run on one level, not on {one} and {other}")));
+        }
+        let step_of = |product: &Handle| {
+            let (name, reader) = (product.name(), info.name());
+            let step = self.step_of(name).ok_or_else(|| {
+                wrong(format!("{reader} needs {name}: put the algorithm that makes it before {reader}"))
+            })?;
+            let is_same = self.steps[step].algorithm.info().makes.schema().is(product.schema());
+            is_same.then_some(step).ok_or_else(|| wrong(format!("{reader} needs {name} of another type")))
+        };
+        let reads: Vec<usize> = info.reads.iter().map(step_of).collect::<Result<_>>()?;
+        let infos: Vec<_> = self.infos().chain([info]).collect();
+        self.stages = stages(&infos);
+        if self.stages.len() > MAX_STAGES {
+            return Err(wrong(format!("{} stages, at most {MAX_STAGES} are counted", self.stages.len())));
+        }
+        reads.iter().for_each(|&step| self.steps[step].last_reader = Some(number));
+        self.steps.push(Step { algorithm, reads, last_reader: None, stages: Vec::new() });
+        let names = |info: &AlgorithmInfo| [info.stages, info.stages_in_chain];
+        for step in &mut self.steps {
+            let of_step = names(step.algorithm.info());
+            let stages = &self.stages;
+            let number = |stage: usize| {
+                let is_it = |known: &Stage| of_step.iter().any(|own| own[stage].name == known.name);
+                stages.iter().position(is_it).expect("a stage of the sequence")
+            };
+            step.stages = (0..of_step[0].len()).map(number).collect();
+        }
+        self.written = vec![number];
+        Ok(self)
+    }
+
+    /// The same with other products that come out, in this order.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for names that no algorithm of the sequence makes, for the same name twice, and for none at all.
+    pub fn writing(mut self, products: &[&str]) -> Result<Self> {
+        let wrong = |what: String| Error::Config(format!("sequence {}: {what}", self.name));
+        let known = || self.infos().map(AlgorithmInfo::name).collect::<Vec<_>>().join(", ");
+        let step = |name: &&str| {
+            self.step_of(name).ok_or_else(|| wrong(format!("nothing makes {name}: write some of {}", known())))
+        };
+        let written: Vec<usize> = products.iter().map(step).collect::<Result<_>>()?;
+        let is_twice = |(number, step): (usize, &usize)| written[..number].contains(step);
+        if written.is_empty() || written.iter().enumerate().any(is_twice) {
+            return Err(wrong(format!("write each of {} once at most, and one at least", known())));
+        }
+        self.written = written;
+        Ok(self)
+    }
+
+    /// The name on the command line and in results.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The stages in the order in which they run; stage i counts in [`Counters::stages`]`[i]`.
+    pub fn stages(&self) -> &[Stage] {
+        &self.stages
+    }
+
+    /// What the algorithms read and make, in the order in which they run.
+    pub fn infos(&self) -> impl Iterator<Item = &'static AlgorithmInfo> + '_ {
+        self.steps.iter().map(|step| step.algorithm.info())
+    }
+
+    /// The algorithm that reads a product last, after which the memory of the product is free; none when the product comes out, or when no
+    /// algorithm reads it.
+    pub fn last_reader(&self, product: &str) -> Option<&'static str> {
+        let step = self.step_of(product).filter(|step| !self.written.contains(step))?;
+        self.steps[step].last_reader.map(|reader| self.steps[reader].algorithm.info().name())
+    }
+
+    /// The products that come out.
+    pub fn written(&self) -> impl Iterator<Item = Handle> + '_ {
+        self.written.iter().map(|&step| self.steps[step].algorithm.info().makes)
+    }
 
     /// The instruction set level and gang size that run.
-    fn level(&self) -> Level;
-
-    /// The events of a batch as input.
-    fn view(batch: &Self::Batch) -> Self::Input<'_>;
+    pub fn level(&self) -> Level {
+        self.steps[0].algorithm.level()
+    }
 
     /// Whether these events can be reconstructed at all.
     ///
     /// # Errors
-    /// Says what is missing, such as a geometry for raw banks.
-    fn accept(&self, _events: Self::Input<'_>) -> Result<()> {
-        Ok(())
+    /// [`Error::Config`] that says what is missing, such as a geometry for raw banks.
+    pub fn accept(&self, events: Events<'_>) -> Result<()> {
+        self.steps.iter().try_for_each(|step| {
+            step.algorithm.accept(events).map_err(|error| match error {
+                Error::Config(message) => {
+                    let place = format!("sequence {}, {}", self.name, step.algorithm.info().name());
+                    Error::Config(format!("{place}: {message}"))
+                }
+                error => error,
+            })
+        })
     }
 
     /// Bytes of raw banks that the sequence reads of these events; none when they are hits.
-    fn bank_bytes(&self, _events: Self::Input<'_>) -> Option<u64> {
-        None
+    pub fn bank_bytes(&self, events: Events<'_>) -> Option<u64> {
+        self.steps.iter().filter_map(|step| step.algorithm.bank_bytes(events)).reduce(|sum, bytes| sum + bytes)
     }
 
-    /// Reconstructs the events of `range`, which lies within the accepted events, and appends one entry for each to
-    /// `out`, and their counts. An event that cannot be reconstructed gets a status and no items.
-    fn run_range(
+    /// Empty results.
+    pub fn products(&self) -> Products {
+        Products::new(self.written().map(|product| product.empty()).collect())
+    }
+
+    /// Refuses memory for the products of another sequence.
+    ///
+    /// # Errors
+    /// [`Error::Config`].
+    pub fn check(&self, out: &Products) -> Result<()> {
+        if out.is_of(self.written()) { Ok(()) } else { Err(self.made_for_another("result")) }
+    }
+
+    pub(super) fn made_for_another(&self, what: &str) -> Error {
+        let words = "was made for another sequence than";
+        Error::Config(format!("this {what} {words} {}: make one of this engine", self.name))
+    }
+
+    /// Scratch memory of each algorithm.
+    pub(super) fn scratch(&self) -> Vec<Box<dyn Any + Send>> {
+        self.steps.iter().map(|step| step.algorithm.scratch()).collect()
+    }
+
+    /// Whether memory was made by a sequence of the same algorithms.
+    pub(super) fn owns(&self, scratch: &[Box<dyn Any + Send>]) -> bool {
+        let is_own = |(step, scratch): (&Step, &Box<dyn Any + Send>)| step.algorithm.owns(&**scratch);
+        scratch.len() == self.steps.len() && self.steps.iter().zip(scratch).all(is_own)
+    }
+
+    /// Memory for the product of each algorithm.
+    pub(super) fn slots(&self) -> Vec<Outcome<Columns>> {
+        let slot = |info: &AlgorithmInfo| Outcome { results: info.makes.empty(), counters: Counters::default() };
+        self.infos().map(slot).collect()
+    }
+
+    /// Runs all algorithms on a slice. Products that come out and that no algorithm reads are appended to what their slots hold; all others
+    /// hold this slice alone afterwards.
+    pub(super) fn run(
         &self,
-        events: Self::Input<'_>,
+        events: Events<'_>,
         range: Range<usize>,
-        workspace: &mut Self::Workspace,
-        out: &mut Outcome<Self::Output>,
-    );
+        scratch: &mut [Box<dyn Any + Send>],
+        slots: &mut [Outcome<Columns>],
+    ) {
+        for (number, (step, scratch)) in self.steps.iter().zip(scratch).enumerate() {
+            let (made, rest) = slots.split_at_mut(number);
+            if !self.is_appended(number) {
+                rest[0].results.clear();
+            }
+            let slice = Slice::new(events, range.clone(), &step.reads, made);
+            step.algorithm.run(slice, &mut **scratch, &mut rest[0]);
+        }
+    }
+
+    /// Exchanges the products that are appended with the columns of `out`.
+    pub(super) fn exchange(&self, slots: &mut [Outcome<Columns>], out: &mut Products) {
+        for (&step, columns) in self.written.iter().zip(out.columns_mut()) {
+            if self.is_appended(step) {
+                std::mem::swap(&mut slots[step].results, columns);
+            }
+        }
+    }
+
+    /// Appends the other products of a slice that come out to `out`, and counts the slice's events, which are those from `first` on.
+    ///
+    /// # Errors
+    /// As [`append`](crate::event::append).
+    pub(super) fn hand_over(&self, slots: &[Outcome<Columns>], first: usize, out: &mut Products) -> Result<()> {
+        for (&step, columns) in self.written.iter().zip(out.columns_mut()) {
+            if !self.is_appended(step) {
+                crate::event::append(&mut **columns, &*slots[step].results)?;
+            }
+        }
+        for (step, slot) in self.steps.iter().zip(slots) {
+            out.counters.add_part(&slot.counters, &step.stages);
+        }
+        out.count_events(first);
+        Ok(())
+    }
+
+    fn is_appended(&self, step: usize) -> bool {
+        self.written.contains(&step) && self.steps[step].last_reader.is_none()
+    }
+
+    fn step_of(&self, product: &str) -> Option<usize> {
+        self.infos().position(|info| info.name() == product)
+    }
+}
+
+/// The stages of algorithms that run in this order. Their names contain the detector where there are several; stages of one name are one.
+pub fn stages(algorithms: &[&AlgorithmInfo]) -> Vec<Stage> {
+    let first = algorithms.first().map_or("", |info| info.detector);
+    let is_chain = algorithms.iter().any(|info| info.detector != first);
+    let mut all = Vec::<Stage>::new();
+    for stage in algorithms.iter().flat_map(|info| if is_chain { info.stages_in_chain } else { info.stages }) {
+        if all.iter().all(|known| known.name != stage.name) {
+            all.push(*stage);
+        }
+    }
+    all
 }

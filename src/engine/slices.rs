@@ -1,37 +1,38 @@
 //! [`Sliced`]: the results of a batch, one piece per slice, in the order of the events.
 
-use crate::event::{Columns, Counters, Outcome, Product};
+use super::Products;
+use crate::event::{Columns, Counters, Product};
 
 /// The results of a batch of events as one piece per slice, in the order of the events. Reused from batch to batch,
 /// it allocates only while it still grows.
 #[derive(Debug, Default)]
 pub struct Sliced {
-    slots: Vec<Outcome<Columns>>,
+    slots: Vec<Products>,
     used: usize,
 }
 
 impl Sliced {
-    /// Empties everything and gives `slices` empty slots for results of type `P`.
-    pub fn prepare<P: Product>(&mut self, slices: usize) -> &mut [Outcome<Columns>] {
-        if self.slots.first().is_some_and(|slot| slot.results.get::<P>().is_none()) {
+    /// Empties everything and gives `slices` empty slots for what `empty` makes.
+    pub fn prepare(&mut self, slices: usize, empty: impl Fn() -> Products) -> &mut [Products] {
+        if self.slots.first().is_some_and(|slot| !slot.is_like(&empty())) {
             self.slots.clear();
         }
         if self.slots.len() < slices {
-            self.slots.resize_with(slices, empty::<P>);
+            self.slots.resize_with(slices, empty);
         }
         self.used = slices;
-        self.slots[..slices].iter_mut().for_each(Outcome::reset);
+        self.slots[..slices].iter_mut().for_each(Products::clear);
         &mut self.slots[..slices]
     }
 
-    /// Adds one more, empty slot.
-    pub fn add<P: Product>(&mut self) -> &mut Outcome<Columns> {
+    /// Adds one more, empty slot for results of type `P`.
+    pub fn add<P: Product>(&mut self) -> &mut Products {
         if self.slots.len() == self.used {
-            self.slots.push(empty::<P>());
+            self.slots.push(Products::of::<P>());
         }
         self.used += 1;
         let slot = &mut self.slots[self.used - 1];
-        slot.reset();
+        slot.clear();
         slot
     }
 
@@ -42,9 +43,14 @@ impl Sliced {
         sum
     }
 
-    /// The slices in the order of the events.
+    /// The slices in the order of the events: of the product that is written first.
     pub fn slices(&self) -> impl Iterator<Item = &Columns> + Clone {
-        self.slots[..self.used].iter().map(|slot| &slot.results)
+        self.pieces().iter().map(Products::first)
+    }
+
+    /// The slices in the order of the events, with all products.
+    pub fn pieces(&self) -> &[Products] {
+        &self.slots[..self.used]
     }
 
     /// The slices in the order of the events, as results of their own type.
@@ -72,8 +78,4 @@ impl Sliced {
     pub fn tracks(&self) -> usize {
         self.slices().map(|slice| slice.tracks()).sum()
     }
-}
-
-fn empty<P: Product>() -> Outcome<Columns> {
-    Outcome { results: Columns::of::<P>(), counters: Counters::default() }
 }

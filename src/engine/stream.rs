@@ -1,6 +1,6 @@
 //! [`StreamSequence`]: a chain of stages over endless input, which is cut anywhere.
 
-use super::{Batch, Executor, Machine, Sliced, Stage};
+use super::{Batch, Executor, Machine, Products, Sliced, Stage};
 use crate::Result;
 use crate::event::{Counters, Product, Results};
 
@@ -49,10 +49,10 @@ pub struct Streaming<S>(pub S);
 impl<S: StreamSequence> Executor for Streaming<S> {
     fn run(&mut self, piece: &dyn Batch, results: &mut Sliced) -> Result<Counters> {
         let before = self.0.counters();
-        results.prepare::<S::Output>(0);
+        results.prepare(0, Products::of::<S::Output>);
         self.0.push(piece.of()?, &mut |part| {
             let slot = results.add::<S::Output>();
-            std::mem::swap(part, slot.results.get_mut().expect("a slot of this product"));
+            std::mem::swap(part, slot.get_mut().expect("a slot of this product"));
         })?;
         Ok(self.0.counters().since(&before))
     }

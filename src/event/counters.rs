@@ -163,10 +163,10 @@ impl Counters {
         since
     }
 
-    /// Adds what a part of a sequence counted, whose first stage is stage `first` here: its stages and what it cut short,
+    /// Adds what an algorithm of a sequence counted, whose stage i is stage `stages[i]` here: its stages and what it cut short,
     /// and not its events.
-    pub fn add_part(&mut self, part: &Self, first: usize) {
-        self.stages[first..].iter_mut().zip(&part.stages).for_each(|(sum, stage)| sum.add(stage));
+    pub fn add_part(&mut self, part: &Self, stages: &[usize]) {
+        stages.iter().zip(&part.stages).for_each(|(&at, stage)| self.stages[at].add(stage));
         self.truncated.iter_mut().zip(&part.truncated).for_each(|(sum, n)| *sum += n);
     }
 
@@ -226,13 +226,13 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_sequence_count_behind_one_another() {
+    fn algorithms_of_a_sequence_count_in_their_own_stages() {
         let (mut whole, mut part) = (Counters::default(), Counters::default());
         part.stages[1].items_in = 7;
         part.count_truncated(Truncation::LateHits, 2);
         part.count_event(Status::Ok);
-        whole.add_part(&part, 0);
-        whole.add_part(&part, 4);
+        whole.add_part(&part, &[0, 1]);
+        whole.add_part(&part, &[4, 5]);
         assert_eq!([1, 5].map(|stage| whole.stages[stage].items_in), [7, 7]);
         assert_eq!((whole.events(), whole.dropped().collect::<Vec<_>>()), (0, vec![("late_hits", 4)]));
     }

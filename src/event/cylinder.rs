@@ -125,6 +125,15 @@ impl CylinderBatch {
     }
 }
 
+/// Events of the cylinder detector: hits, and particles whose hits may be seeds.
+#[derive(Debug, Clone, Copy)]
+pub struct CylinderInput<'a> {
+    /// Hits.
+    pub hits: &'a CylinderBatch,
+    /// One entry for each event of `hits`.
+    pub seeds: &'a CylinderSeeds,
+}
+
 /// The hits of one event; columns go on behind the event's last hit.
 #[derive(Debug, Clone, Copy)]
 pub struct CylinderEvent<'a> {

@@ -39,7 +39,9 @@ pub use bank_kind::{BadBanks, BankKind};
 pub use column::{Column, PAD, Starts};
 pub use columns::Columns;
 pub use counters::{Counters, MAX_PARTS, MAX_STAGES, StageClock, StageCounter, Truncation};
-pub use cylinder::{CYLINDER_LAYERS, CylinderBatch, CylinderEvent, CylinderSeeds, CylinderTruth, NO_HIT};
+pub use cylinder::{
+    CYLINDER_LAYERS, CylinderBatch, CylinderEvent, CylinderInput, CylinderSeeds, CylinderTruth, NO_HIT,
+};
 pub use cylinder_fits::CylinderFits;
 pub use cylinder_tracks::{CYLINDER_STATE, CylinderTracks};
 pub use difference::difference;

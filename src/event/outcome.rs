@@ -27,12 +27,6 @@ impl<P: Product> Outcome<P> {
 }
 
 impl Outcome<Columns> {
-    /// Removes all events and counts and keeps the memory.
-    pub fn reset(&mut self) {
-        self.results.clear();
-        self.counters.clear();
-    }
-
     /// Lends the columns as their own type to `work`, by way of `spare`, whose content is lost.
     ///
     /// # Panics

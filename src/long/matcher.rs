@@ -23,8 +23,6 @@ pub(super) struct Matcher {
     pub(super) bending: Bending,
     /// The UT, where tracks are given hits in it.
     pub(super) layout: Option<UtLayout>,
-    /// The stage of the sequence that this is.
-    pub(super) stage: usize,
     /// Variance of the angle by what is before the magnet, at 1 GeV/c.
     pub(super) scattering: f32,
 }
@@ -46,11 +44,10 @@ impl Matcher {
         config: LongConfig,
         bending: Bending,
         layout: Option<UtLayout>,
-        stage: usize,
     ) -> crate::Result<Self> {
         config.validate()?;
         let scattering = Scattering::new().before_scifi as f32;
-        Ok(Self { scifi, config, bending, layout, stage, scattering })
+        Ok(Self { scifi, config, bending, layout, scattering })
     }
 
     /// Matches the tracks of the events of `range` and appends them to `out`.
@@ -77,7 +74,7 @@ impl Matcher {
         let mut clock = StageClock::start();
         for event in range {
             let status = parts.status(event);
-            let stage = &mut out.counters.stages[self.stage];
+            let stage = &mut out.counters.stages[0];
             stage.items_in += parts.scifi.of_event(event).len() as u64;
             if status.is_reconstructed() {
                 match_room(g, self, parts, event, matching, &mut out.results);
@@ -92,7 +89,7 @@ impl Matcher {
             } else {
                 out.push_failed(status);
             }
-            clock.lap(&mut out.counters.stages[self.stage]);
+            clock.lap(&mut out.counters.stages[0]);
         }
     }
 }

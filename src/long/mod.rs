@@ -2,7 +2,7 @@
 //!
 //! Modules in data-flow order: `matcher` with `select` (Velo tracks that may reach the SciFi, by y), `pairs` (which belong together,
 //! as a classifier has it), `choose` and `write`, and `reference`, the naive twin; the momentum is [`crate::lhcb::Bending`]'s. [`Long`] is the
-//! sequence from raw banks, [`LongUt`] the one that gives tracks their hits in the UT.
+//! algorithm, [`LongUt`] the one that gives tracks their hits in the UT.
 
 mod choose;
 mod config;
@@ -15,10 +15,8 @@ mod parts;
 pub mod reference;
 mod select;
 mod sequence;
-mod with_ut;
 mod write;
 
 pub use crate::lhcb::Bending;
 pub use config::{LongConfig, LongPreset};
-pub use sequence::{Long, LongWorkspace};
-pub use with_ut::{LongUt, LongUtInput, LongUtWorkspace};
+pub use sequence::{LONG_TRACKS, Long, LongUt, LongUtInput, LongWorkspace};

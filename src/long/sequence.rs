@@ -1,46 +1,67 @@
-//! [`Long`]: the sequence from raw banks to long tracks.
+//! [`Long`] and [`LongUt`]: the algorithms from tracks in Velo and SciFi to long tracks.
 
 use super::config::LongConfig;
 use super::matcher::{Matcher, Matching};
 use super::parts::Parts;
 use crate::Result;
-use crate::engine::{Sequence, Stage};
-use crate::event::{LongTracks, Outcome, RawBatch, RawEvents, SciFiTracks, VeloTracks};
+use crate::chain::UtDetector;
+use crate::engine::{Algorithm, AlgorithmInfo, Events, Handle, Sequence, Slice, Stage};
+use crate::event::{LongTracks, Outcome, SciFiTracks, UtBatch, VeloTracks};
 use crate::lhcb::Bending;
-use crate::lhcb::banks::mark_partial;
-use crate::scifi::{STAGES_IN_CHAIN as SCIFI_STAGES, SciFi, SciFiWorkspace};
+use crate::scifi::{SCIFI_TRACKS, SciFi};
 use crate::simd::Level;
-use crate::velo::{STAGES_IN_CHAIN as VELO_STAGES, Velo, VeloInput, VeloSequenceWorkspace};
+use crate::ut::{UT_HITS, UtLayout};
+use crate::velo::{VELO_TRACKS, Velo};
 use std::ops::Range;
 
-/// First stage of the SciFi, and the stage in which tracks are matched.
-const SCIFI: usize = VELO_STAGES.len();
-const MATCH: usize = SCIFI + SCIFI_STAGES.len();
+/// Long tracks, as a product.
+pub const LONG_TRACKS: Handle = Handle::of::<LongTracks>("long_tracks");
 
-/// Raw banks of Velo and SciFi to long tracks.
+/// Tracks in Velo and SciFi to long tracks.
 #[derive(Debug, Clone)]
 pub struct Long {
-    velo: Velo,
+    level: Level,
+    matcher: Matcher,
+}
+
+/// Tracks in Velo and SciFi, and hits in the UT, by which the classifier judges, too, to long tracks with their hits in the UT.
+#[derive(Debug, Clone)]
+pub struct LongUt {
+    level: Level,
     matcher: Matcher,
 }
 
 /// Scratch memory of one thread.
 #[derive(Debug, Default)]
-pub struct LongWorkspace {
-    velo: VeloSequenceWorkspace,
-    scifi: SciFiWorkspace,
-    velo_tracks: Outcome<VeloTracks>,
-    scifi_tracks: Outcome<SciFiTracks>,
-    matching: Matching,
+pub struct LongWorkspace(Matching);
+
+/// Events as far as they are reconstructed.
+#[derive(Debug, Clone, Copy)]
+pub struct LongUtInput<'a> {
+    /// Tracks in the Velo.
+    pub velo: &'a VeloTracks,
+    /// Hits in the UT.
+    pub ut: &'a UtBatch,
+    /// Tracks in the SciFi.
+    pub scifi: &'a SciFiTracks,
 }
 
 impl Long {
-    /// A sequence of these two; the level is that of the Velo's.
+    /// An algorithm that goes on from the tracks of `scifi`.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
-    pub fn new(velo: Velo, scifi: SciFi, config: LongConfig, bending: Bending) -> Result<Self> {
-        Ok(Self { velo, matcher: Matcher::new(scifi, config, bending, None, MATCH)? })
+    pub fn new(scifi: SciFi, config: LongConfig, bending: Bending) -> Result<Self> {
+        Ok(Self { level: Algorithm::level(&scifi), matcher: Matcher::new(scifi, config, bending, None)? })
+    }
+
+    /// The sequence `long`, from raw banks of Velo and SciFi.
+    ///
+    /// # Errors
+    /// As [`Long::new`], and [`Error::Config`](crate::Error::Config) for two of different levels.
+    pub fn sequence(velo: Velo, scifi: SciFi, config: LongConfig, bending: Bending) -> Result<Sequence> {
+        let long = Self::new(scifi.clone(), config, bending)?;
+        Sequence::new("long", velo)?.with(scifi.hits())?.with(scifi)?.with(long)
     }
 
     /// Matches the tracks of the events of `range`, which have tracks in both detectors, and appends them to `out`, in order.
@@ -55,68 +76,111 @@ impl Long {
         workspace: &mut LongWorkspace,
         out: &mut Outcome<LongTracks>,
     ) {
-        let parts = Parts { velo, scifi, ut: None };
-        self.matcher.run_on(self.level(), parts, range, &mut workspace.matching, out);
+        self.matcher.run_on(self.level, Parts { velo, scifi, ut: None }, range, &mut workspace.0, out);
     }
 }
 
-impl Sequence for Long {
-    const NAME: &'static str = "long";
-    const STAGES: &'static [Stage] = &[
-        VELO_STAGES[0],
-        VELO_STAGES[1],
-        VELO_STAGES[2],
-        VELO_STAGES[3],
-        SCIFI_STAGES[0],
-        SCIFI_STAGES[1],
-        SCIFI_STAGES[2],
-        SCIFI_STAGES[3],
-        Stage { name: "match", input: "Velo and SciFi tracks", output: "long tracks", parts: &[] },
-    ];
-
-    type Input<'a> = RawEvents<'a>;
-    type Batch = RawBatch;
-    type Output = LongTracks;
-    type Workspace = LongWorkspace;
-
-    fn level(&self) -> Level {
-        self.velo.level()
+impl LongUt {
+    /// An algorithm that goes on from the tracks of `velo` and `scifi`.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
+    pub fn new(
+        velo: &Velo,
+        ut: &UtDetector,
+        scifi: SciFi,
+        config: LongConfig,
+        bending: Bending,
+    ) -> Result<Self> {
+        let end_z = velo.config().fit.end_z;
+        let layout = UtLayout::new(&ut.geometry, ut.tables.clone(), ut.polarity, end_z)?;
+        let level = Algorithm::level(&scifi);
+        Ok(Self { level, matcher: Matcher::new(scifi, config, bending, Some(layout))? })
     }
 
-    fn view(batch: &RawBatch) -> RawEvents<'_> {
-        batch.view()
+    /// The sequence `long-ut`, from raw banks of Velo, UT and SciFi.
+    ///
+    /// # Errors
+    /// As [`LongUt::new`], and [`Error::Config`](crate::Error::Config) for two of different levels.
+    pub fn sequence(
+        velo: Velo,
+        ut: &UtDetector,
+        scifi: SciFi,
+        config: LongConfig,
+        bending: Bending,
+    ) -> Result<Sequence> {
+        let long = Self::new(&velo, ut, scifi.clone(), config, bending)?;
+        let hits = ut.hits(Algorithm::level(&velo), velo.bad_banks());
+        Sequence::new("long-ut", velo)?.with(hits)?.with(scifi.hits())?.with(scifi)?.with(long)
     }
 
-    fn accept(&self, events: RawEvents<'_>) -> Result<()> {
-        self.velo.accept(events.into())
-    }
-
-    fn bank_bytes(&self, events: RawEvents<'_>) -> Option<u64> {
-        let velo = self.velo.bank_bytes(VeloInput::Banks(events))?;
-        Some(velo + self.matcher.scifi.bank_bytes(events)?)
-    }
-
-    fn run_range(
+    /// Matches the tracks of the events of `range`, which have hits in the UT, too, and appends them to `out`, in order.
+    ///
+    /// # Panics
+    /// When `range` is not within the events.
+    pub fn match_tracks(
         &self,
-        events: RawEvents<'_>,
+        LongUtInput { velo, ut, scifi }: LongUtInput<'_>,
         range: Range<usize>,
         workspace: &mut LongWorkspace,
         out: &mut Outcome<LongTracks>,
     ) {
-        let LongWorkspace { velo, scifi, velo_tracks, scifi_tracks, matching } = workspace;
-        velo_tracks.clear();
-        scifi_tracks.clear();
-        let (count, events) = (range.len(), events.with_bad_banks(self.velo.bad_banks()));
-        self.velo.run_banks(events, range.clone(), velo, velo_tracks);
-        self.matcher.scifi.run_banks(events, range.clone(), scifi, scifi_tracks);
-        out.counters.add_part(&velo_tracks.counters, 0);
-        out.counters.add_part(&scifi_tracks.counters, SCIFI);
-        let parts = Parts { velo: &velo_tracks.results, scifi: &scifi_tracks.results, ut: None };
-        self.matcher.run_on(self.level(), parts, 0..count, matching, out);
-        mark_partial(out, range, |number| {
-            let event = events.event(number);
-            self.velo.is_partial(number, &event, &velo.decode)
-                || self.matcher.scifi.is_partial(number, &event, scifi)
-        });
+        self.matcher.run_on(self.level, Parts { velo, scifi, ut: Some(ut) }, range, &mut workspace.0, out);
+    }
+}
+
+const STAGES: &[Stage] =
+    &[Stage { name: "match", input: "Velo and SciFi tracks", output: "long tracks", parts: &[] }];
+const UT_STAGES: &[Stage] =
+    &[Stage { name: "match", input: "Velo and SciFi tracks, UT hits", output: "long tracks", parts: &[] }];
+
+impl Algorithm for Long {
+    const INFO: &'static AlgorithmInfo = &AlgorithmInfo {
+        detector: "",
+        reads: &[VELO_TRACKS, SCIFI_TRACKS],
+        makes: LONG_TRACKS,
+        stages: STAGES,
+        stages_in_chain: STAGES,
+    };
+
+    type Output = LongTracks;
+    type Scratch = LongWorkspace;
+
+    fn level(&self) -> Level {
+        self.level
+    }
+
+    fn accept(&self, _events: Events<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn run(&self, slice: Slice<'_>, scratch: &mut LongWorkspace, out: &mut Outcome<LongTracks>) {
+        self.match_tracks(slice.product(0), slice.product(1), 0..slice.range().len(), scratch, out);
+    }
+}
+
+impl Algorithm for LongUt {
+    const INFO: &'static AlgorithmInfo = &AlgorithmInfo {
+        detector: "",
+        reads: &[VELO_TRACKS, UT_HITS, SCIFI_TRACKS],
+        makes: LONG_TRACKS,
+        stages: UT_STAGES,
+        stages_in_chain: UT_STAGES,
+    };
+
+    type Output = LongTracks;
+    type Scratch = LongWorkspace;
+
+    fn level(&self) -> Level {
+        self.level
+    }
+
+    fn accept(&self, _events: Events<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn run(&self, slice: Slice<'_>, scratch: &mut LongWorkspace, out: &mut Outcome<LongTracks>) {
+        let input = LongUtInput { velo: slice.product(0), ut: slice.product(1), scifi: slice.product(2) };
+        self.match_tracks(input, 0..slice.range().len(), scratch, out);
     }
 }

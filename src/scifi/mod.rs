@@ -29,6 +29,5 @@ pub use decode::{
     reference_with as decode_reference_with,
 };
 pub use geometry::{SciFiChannel, SciFiGeometry};
-pub(crate) use seeding::STAGES_IN_CHAIN;
-pub use seeding::{SciFi, SciFiWorkspace};
-pub use sequence::SciFiHits;
+pub use seeding::{SCIFI_TRACKS, SciFi, SciFiWorkspace};
+pub use sequence::{SCIFI_HITS, SciFiHits};

@@ -1,22 +1,17 @@
-//! [`SciFi`]: the sequence from raw banks to tracks in the SciFi.
+//! [`SciFi`]: the algorithm from hits to tracks in the SciFi.
 
 use super::config::{SciFiConfig, SeedPass};
-use super::decode::{SciFiScratch, decode};
 use super::find::plan::Kind;
 use super::find::track::{NO_HIT, Track};
 use super::find::{ChooseScratch, FindScratch, HalfHits, PassCounts, PassRules};
 use super::geometry::SciFiGeometry;
 use super::index::Index;
 use super::layers::{BY_Z, HALF_LAYERS, HALVES};
-use super::sequence;
+use super::sequence::{SCIFI_HITS, SciFiHits};
 use super::state::{Pattern, States};
-use crate::engine::{Sequence, Stage, detector_stages};
-use crate::event::{
-    BadBanks, BankKind, Outcome, RawBatch, RawEvent, RawEvents, SciFiBatch, SciFiTracks, StageClock,
-    Truncation,
-};
+use crate::engine::{Algorithm, AlgorithmInfo, Events, Handle, Sequence, Slice, detector_stages};
+use crate::event::{BadBanks, Outcome, SciFiBatch, SciFiTracks, StageClock, Truncation};
 use crate::lhcb::Bending;
-use crate::lhcb::banks::mark_partial;
 use crate::simd::{Gang, Level};
 use crate::{Result, Status};
 use std::ops::Range;
@@ -30,7 +25,10 @@ const SORT: usize = 1;
 const FIND: usize = 2;
 const CONFIRM: usize = 3;
 
-/// Raw banks of the SciFi to tracks in it.
+/// Tracks in the SciFi, as a product.
+pub const SCIFI_TRACKS: Handle = Handle::of::<SciFiTracks>("scifi_tracks");
+
+/// Hits in the SciFi to tracks.
 #[derive(Debug, Clone)]
 pub struct SciFi {
     level: Level,
@@ -45,14 +43,6 @@ pub struct SciFi {
 /// Scratch memory of one thread.
 #[derive(Debug, Default)]
 pub struct SciFiWorkspace {
-    decode: SciFiScratch,
-    hits: Outcome<SciFiBatch>,
-    seeding: SeedingScratch,
-}
-
-/// Memory of the search for tracks.
-#[derive(Debug, Default)]
-struct SeedingScratch {
     /// The hits of the event, or those that the passes before left: passes take turns.
     index: [Index; 2],
     find: FindScratch,
@@ -63,7 +53,7 @@ struct SeedingScratch {
 }
 
 impl SciFi {
-    /// A sequence for this detector and polarity of the magnet, -1 (down) or 1. Momenta are those of the nominal magnet:
+    /// An algorithm for this detector and polarity of the magnet, -1 (down) or 1. Momenta are those of the nominal magnet:
     /// [`with_bending`](Self::with_bending) takes another.
     ///
     /// # Errors
@@ -86,31 +76,15 @@ impl SciFi {
         Self { bad_banks, ..self }
     }
 
-    /// Whether an event, which was decoded last with this memory, lacks banks.
-    pub(crate) fn is_partial(&self, number: usize, event: &RawEvent<'_>, workspace: &SciFiWorkspace) -> bool {
-        sequence::is_partial(&self.geometry, number, event, &workspace.decode)
-    }
-
-    /// Reconstructs raw banks; events that lack some are [`Status::Ok`].
-    pub(crate) fn run_banks(
-        &self,
-        events: RawEvents<'_>,
-        range: Range<usize>,
-        workspace: &mut SciFiWorkspace,
-        out: &mut Outcome<SciFiTracks>,
-    ) {
-        let SciFiWorkspace { decode: scratch, hits, seeding } = workspace;
-        hits.clear();
-        let count = range.len();
-        decode(self.level, &self.geometry, events, range, scratch, hits);
-        out.counters.add_part(&hits.counters, 0);
-        self.find_in(&hits.results, 0..count, seeding, out);
-    }
-
     /// The same with the momenta of this magnet, which has its own polarity.
     pub fn with_bending(mut self, bending: Bending) -> Self {
         self.states = self.states.with_bending(bending, &self.config);
         self
+    }
+
+    /// What decodes the hits that the tracks are found in.
+    pub fn hits(&self) -> SciFiHits {
+        SciFiHits::new(self.level, self.geometry.clone()).with_bad_banks(self.bad_banks)
     }
 
     /// The configuration.
@@ -144,7 +118,7 @@ impl SciFi {
         workspace: &mut SciFiWorkspace,
         out: &mut Outcome<SciFiTracks>,
     ) {
-        self.find_in(hits, range, &mut workspace.seeding, out);
+        self.find_in(hits, range, workspace, out);
     }
 
     /// The one place where the search is compiled.
@@ -152,7 +126,7 @@ impl SciFi {
         &self,
         hits: &SciFiBatch,
         range: Range<usize>,
-        seeding: &mut SeedingScratch,
+        seeding: &mut SciFiWorkspace,
         out: &mut Outcome<SciFiTracks>,
     ) {
         crate::simd::kernels!(dispatch_wide!(self.level, g => run(g, self, hits, range, seeding, out)));
@@ -167,37 +141,36 @@ detector_stages! {
     "confirm", "hits of u and v layers" => "tracks";
 }
 
-impl Sequence for SciFi {
-    const NAME: &'static str = "scifi";
-    const STAGES: &'static [Stage] = STAGES;
+impl From<SciFi> for Sequence {
+    /// The sequence from raw banks to tracks.
+    fn from(algorithm: SciFi) -> Self {
+        let hits = algorithm.hits();
+        Self::of_one("scifi", hits).with(algorithm).expect("tracks of these hits")
+    }
+}
 
-    type Input<'a> = RawEvents<'a>;
-    type Batch = RawBatch;
+impl Algorithm for SciFi {
+    const INFO: &'static AlgorithmInfo = &AlgorithmInfo {
+        detector: "scifi",
+        reads: &[SCIFI_HITS],
+        makes: SCIFI_TRACKS,
+        stages: STAGES,
+        stages_in_chain: STAGES_IN_CHAIN,
+    };
+
     type Output = SciFiTracks;
-    type Workspace = SciFiWorkspace;
+    type Scratch = SciFiWorkspace;
 
     fn level(&self) -> Level {
         self.level
     }
 
-    fn view(batch: &RawBatch) -> RawEvents<'_> {
-        batch.view()
+    fn accept(&self, _events: Events<'_>) -> Result<()> {
+        Ok(())
     }
 
-    fn bank_bytes(&self, events: RawEvents<'_>) -> Option<u64> {
-        Some(events.bank_bytes(|_| BankKind::SciFi))
-    }
-
-    fn run_range(
-        &self,
-        events: RawEvents<'_>,
-        range: Range<usize>,
-        workspace: &mut SciFiWorkspace,
-        out: &mut Outcome<SciFiTracks>,
-    ) {
-        let events = events.with_bad_banks(self.bad_banks);
-        self.run_banks(events, range.clone(), workspace, out);
-        mark_partial(out, range, |number| self.is_partial(number, &events.event(number), workspace));
+    fn run(&self, slice: Slice<'_>, scratch: &mut SciFiWorkspace, out: &mut Outcome<SciFiTracks>) {
+        self.find_in(slice.product(0), 0..slice.range().len(), scratch, out);
     }
 }
 
@@ -207,7 +180,7 @@ fn run<G: Gang>(
     of: &SciFi,
     hits: &SciFiBatch,
     range: Range<usize>,
-    scratch: &mut SeedingScratch,
+    scratch: &mut SciFiWorkspace,
     out: &mut Outcome<SciFiTracks>,
 ) {
     let mut clock = StageClock::start();
@@ -247,7 +220,7 @@ struct Searched<'a> {
 fn find<G: Gang>(
     g: G,
     of: Searched<'_>,
-    scratch: &mut SeedingScratch,
+    scratch: &mut SciFiWorkspace,
     out: &mut Outcome<SciFiTracks>,
     clock: &mut StageClock,
 ) {
@@ -280,7 +253,7 @@ fn sort_room<G: Gang>(
     of: &SciFi,
     hits: &SciFiBatch,
     event: usize,
-    scratch: &mut SeedingScratch,
+    scratch: &mut SciFiWorkspace,
 ) -> Status {
     g.vectorize(
         #[inline(always)]
@@ -295,7 +268,7 @@ fn find_room<G: Gang>(
     Searched { of, event_x }: Searched<'_>,
     pass: usize,
     half: usize,
-    scratch: &mut SeedingScratch,
+    scratch: &mut SciFiWorkspace,
     counts: &mut PassCounts,
 ) -> usize {
     g.vectorize(
@@ -318,13 +291,13 @@ fn confirm_room<G: Gang>(
     Searched { of, event_x }: Searched<'_>,
     pass: usize,
     half: usize,
-    scratch: &mut SeedingScratch,
+    scratch: &mut SciFiWorkspace,
     counts: &mut PassCounts,
 ) {
     g.vectorize(
         #[inline(always)]
         || {
-            let SeedingScratch { index, find, tracks, .. } = scratch;
+            let SciFiWorkspace { index, find, tracks, .. } = scratch;
             let hits = HalfHits::new(&index[pass % 2], event_x, half);
             find.find_uv(g, &of.config.passes[pass], hits, counts, tracks);
         },
@@ -338,12 +311,12 @@ fn choose_room<G: Gang>(
     g: G,
     Searched { of, event_x }: Searched<'_>,
     pass: usize,
-    scratch: &mut SeedingScratch,
+    scratch: &mut SciFiWorkspace,
 ) {
     g.vectorize(
         #[inline(always)]
         || {
-            let SeedingScratch { index: [first, second], tracks, all, choose, .. } = scratch;
+            let SciFiWorkspace { index: [first, second], tracks, all, choose, .. } = scratch;
             let (present, next) = if pass.is_multiple_of(2) { (first, second) } else { (second, first) };
             for track in tracks.iter_mut() {
                 track.chi2_x = of.states.chi2_x(track, present.x(event_x));
@@ -370,7 +343,7 @@ fn append_room<G: Gang>(
     of: &SciFi,
     hits: &SciFiBatch,
     event: usize,
-    scratch: &SeedingScratch,
+    scratch: &SciFiWorkspace,
     out: &mut SciFiTracks,
 ) {
     g.vectorize(

@@ -1,13 +1,16 @@
-//! [`SciFiHits`]: the sequence from raw banks to hits.
+//! [`SciFiHits`]: the algorithm from raw banks to hits.
 
 use super::decode::{SciFiScratch, decode};
 use super::geometry::SciFiGeometry;
-use crate::engine::{Sequence, Stage};
-use crate::event::{BadBanks, BankKind, Outcome, RawBatch, RawEvent, RawEvents, SciFiBatch};
+use crate::engine::{Algorithm, AlgorithmInfo, Events, Handle, Sequence, Slice, detector_stages};
+use crate::event::{BadBanks, BankKind, Outcome, RawEvent, SciFiBatch};
 use crate::lhcb::banks::{self, mark_partial};
 use crate::simd::Level;
-use std::ops::Range;
+use crate::Result;
 use std::sync::Arc;
+
+/// Hits in the SciFi, as a product.
+pub const SCIFI_HITS: Handle = Handle::of::<SciFiBatch>("scifi_hits");
 
 /// Raw banks of the SciFi to hits.
 #[derive(Debug, Clone)]
@@ -18,7 +21,7 @@ pub struct SciFiHits {
 }
 
 impl SciFiHits {
-    /// A sequence for this detector.
+    /// An algorithm for this detector.
     pub fn new(level: Level, geometry: Arc<SciFiGeometry>) -> Self {
         Self { level, geometry, bad_banks: BadBanks::Event }
     }
@@ -29,49 +32,48 @@ impl SciFiHits {
     }
 }
 
-/// Whether an event, which was decoded last with this memory, lacks banks of the SciFi.
-pub(super) fn is_partial(
-    geometry: &SciFiGeometry,
-    number: usize,
-    event: &RawEvent<'_>,
-    scratch: &SciFiScratch,
-) -> bool {
-    banks::is_partial(event, number, &scratch.salvage, (BankKind::SciFi, geometry.boards()))
+detector_stages! {
+    "scifi":
+    "decode", "raw banks" => "hits by zone and x";
 }
 
-impl Sequence for SciFiHits {
-    const NAME: &'static str = "scifi-hits";
-    const STAGES: &'static [Stage] =
-        &[Stage { name: "decode", input: "raw banks", output: "hits by zone and x", parts: &[] }];
+impl From<SciFiHits> for Sequence {
+    fn from(algorithm: SciFiHits) -> Self {
+        Self::of_one("scifi-hits", algorithm)
+    }
+}
 
-    type Input<'a> = RawEvents<'a>;
-    type Batch = RawBatch;
+impl Algorithm for SciFiHits {
+    const INFO: &'static AlgorithmInfo = &AlgorithmInfo {
+        detector: "scifi",
+        reads: &[],
+        makes: SCIFI_HITS,
+        stages: STAGES,
+        stages_in_chain: STAGES_IN_CHAIN,
+    };
+
     type Output = SciFiBatch;
-    type Workspace = SciFiScratch;
+    type Scratch = SciFiScratch;
 
     fn level(&self) -> Level {
         self.level
     }
 
-    fn view(batch: &RawBatch) -> RawEvents<'_> {
-        batch.view()
+    fn accept(&self, events: Events<'_>) -> Result<()> {
+        events.banks().map(drop)
     }
 
-    fn bank_bytes(&self, events: RawEvents<'_>) -> Option<u64> {
-        Some(events.bank_bytes(|_| BankKind::SciFi))
+    fn bank_bytes(&self, events: Events<'_>) -> Option<u64> {
+        Some(events.banks().ok()?.bank_bytes(|_| BankKind::SciFi))
     }
 
-    fn run_range(
-        &self,
-        events: RawEvents<'_>,
-        range: Range<usize>,
-        workspace: &mut SciFiScratch,
-        out: &mut Outcome<SciFiBatch>,
-    ) {
-        let events = events.with_bad_banks(self.bad_banks);
-        decode(self.level, &self.geometry, events, range.clone(), workspace, out);
-        mark_partial(out, range, |number| {
-            is_partial(&self.geometry, number, &events.event(number), workspace)
-        });
+    fn run(&self, slice: Slice<'_>, scratch: &mut SciFiScratch, out: &mut Outcome<SciFiBatch>) {
+        let Events::Banks(events) = slice.events() else { unreachable!("only what was accepted") };
+        let (range, events) = (slice.range(), events.with_bad_banks(self.bad_banks));
+        decode(self.level, &self.geometry, events, range.clone(), scratch, out);
+        let is_partial = |event: RawEvent<'_>, number| {
+            banks::is_partial(&event, number, &scratch.salvage, (BankKind::SciFi, self.geometry.boards()))
+        };
+        mark_partial(out, range, |number| is_partial(events.event(number), number));
     }
 }

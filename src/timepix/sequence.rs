@@ -1,7 +1,7 @@
 //! [`Timepix`]: the sequence from a stream of pixel hits to clusters, on one thread or several.
 
 use super::{CalibratedChips, Definition, TimepixConfig, Workers};
-use crate::engine::{Batch, DeviceMemory, Machine, Stage, StreamSequence};
+use crate::engine::{Batch, DeviceMemory, Events, Machine, Stage, StreamSequence};
 use crate::event::{Counters, Layout, PixelBlock, PixelClusters, PixelHits, Truncation};
 use crate::simd::Level;
 use crate::{Result, Status};
@@ -17,6 +17,10 @@ pub struct PixelBatch {
 }
 
 impl Batch for PixelBatch {
+    fn events(&self) -> Events<'_> {
+        Events::Other(self)
+    }
+
     fn clear(&mut self) {
         self.block.clear();
         self.end = false;

@@ -27,6 +27,5 @@ pub(crate) use find::{Attached, Bent};
 pub use find::{UtFindInput, UtFindWorkspace, find};
 pub use geometry::{UtChannel, UtGeometry};
 pub use layout::UtLayout;
-pub use sequence::UtHits;
-pub(crate) use sequence::is_partial;
+pub use sequence::{UT_HITS, UtHits};
 pub use tables::UtTables;

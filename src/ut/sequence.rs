@@ -1,13 +1,16 @@
-//! [`UtHits`]: the sequence from raw banks to hits.
+//! [`UtHits`]: the algorithm from raw banks to hits.
 
 use super::decode::{UtScratch, decode};
 use super::geometry::UtGeometry;
-use crate::engine::{Sequence, Stage};
-use crate::event::{BadBanks, BankKind, Outcome, RawBatch, RawEvent, RawEvents, UtBatch};
+use crate::engine::{Algorithm, AlgorithmInfo, Events, Handle, Sequence, Slice, detector_stages};
+use crate::event::{BadBanks, BankKind, Outcome, RawEvent, UtBatch};
 use crate::lhcb::banks::{self, mark_partial};
 use crate::simd::Level;
-use std::ops::Range;
+use crate::Result;
 use std::sync::Arc;
+
+/// Hits in the UT, as a product.
+pub const UT_HITS: Handle = Handle::of::<UtBatch>("ut_hits");
 
 /// Raw banks of the UT to hits.
 #[derive(Debug, Clone)]
@@ -18,7 +21,7 @@ pub struct UtHits {
 }
 
 impl UtHits {
-    /// A sequence for this detector.
+    /// An algorithm for this detector.
     pub fn new(level: Level, geometry: Arc<UtGeometry>) -> Self {
         Self { level, geometry, bad_banks: BadBanks::Event }
     }
@@ -29,49 +32,48 @@ impl UtHits {
     }
 }
 
-/// Whether an event, which was decoded last with this memory, lacks banks of the UT.
-pub(crate) fn is_partial(
-    geometry: &UtGeometry,
-    number: usize,
-    event: &RawEvent<'_>,
-    scratch: &UtScratch,
-) -> bool {
-    banks::is_partial(event, number, &scratch.salvage, (BankKind::Ut, geometry.boards()))
+detector_stages! {
+    "ut":
+    "decode", "raw banks" => "hits by group and y";
 }
 
-impl Sequence for UtHits {
-    const NAME: &'static str = "ut";
-    const STAGES: &'static [Stage] =
-        &[Stage { name: "decode", input: "raw banks", output: "hits by group and y", parts: &[] }];
+impl From<UtHits> for Sequence {
+    fn from(algorithm: UtHits) -> Self {
+        Self::of_one("ut", algorithm)
+    }
+}
 
-    type Input<'a> = RawEvents<'a>;
-    type Batch = RawBatch;
+impl Algorithm for UtHits {
+    const INFO: &'static AlgorithmInfo = &AlgorithmInfo {
+        detector: "ut",
+        reads: &[],
+        makes: UT_HITS,
+        stages: STAGES,
+        stages_in_chain: STAGES_IN_CHAIN,
+    };
+
     type Output = UtBatch;
-    type Workspace = UtScratch;
+    type Scratch = UtScratch;
 
     fn level(&self) -> Level {
         self.level
     }
 
-    fn view(batch: &RawBatch) -> RawEvents<'_> {
-        batch.view()
+    fn accept(&self, events: Events<'_>) -> Result<()> {
+        events.banks().map(drop)
     }
 
-    fn bank_bytes(&self, events: RawEvents<'_>) -> Option<u64> {
-        Some(events.bank_bytes(|_| BankKind::Ut))
+    fn bank_bytes(&self, events: Events<'_>) -> Option<u64> {
+        Some(events.banks().ok()?.bank_bytes(|_| BankKind::Ut))
     }
 
-    fn run_range(
-        &self,
-        events: RawEvents<'_>,
-        range: Range<usize>,
-        workspace: &mut UtScratch,
-        out: &mut Outcome<UtBatch>,
-    ) {
-        let events = events.with_bad_banks(self.bad_banks);
-        decode(self.level, &self.geometry, events, range.clone(), workspace, out);
-        mark_partial(out, range, |number| {
-            is_partial(&self.geometry, number, &events.event(number), workspace)
-        });
+    fn run(&self, slice: Slice<'_>, scratch: &mut UtScratch, out: &mut Outcome<UtBatch>) {
+        let Events::Banks(events) = slice.events() else { unreachable!("only what was accepted") };
+        let (range, events) = (slice.range(), events.with_bad_banks(self.bad_banks));
+        decode(self.level, &self.geometry, events, range.clone(), scratch, out);
+        let is_partial = |event: RawEvent<'_>, number| {
+            banks::is_partial(&event, number, &scratch.salvage, (BankKind::Ut, self.geometry.boards()))
+        };
+        mark_partial(out, range, |number| is_partial(events.event(number), number));
     }
 }

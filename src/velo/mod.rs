@@ -39,5 +39,4 @@ pub(crate) use fit::{MAX_SLOPE2, MIN_LENGTH, XX_ROUNDED_UP};
 pub use run::{fit_tracks, reconstruct};
 pub use scratch::VeloWorkspace;
 pub use sensors::{ALL_SENSORS, VeloSensors, boards};
-pub(crate) use sequence::STAGES_IN_CHAIN;
-pub use sequence::{Velo, VeloInput, VeloInputBatch, VeloSequenceWorkspace};
+pub use sequence::{VELO_TRACKS, Velo, VeloInputBatch, VeloSequenceWorkspace};

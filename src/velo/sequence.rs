@@ -1,19 +1,22 @@
-//! [`Velo`]: the sequence from raw banks or hits to tracks.
+//! [`Velo`]: the algorithm from raw banks or hits to tracks.
 
 use super::config::VeloConfig;
 use super::decode::{DecodeScratch, VeloBanks, VeloDecoder, decode};
 use super::run::reconstruct;
 use super::scratch::VeloWorkspace;
 use super::sensors::{VeloSensors, boards};
-use crate::engine::{Batch, Input, Sequence, Stage, detector_stages};
+use crate::engine::{Algorithm, AlgorithmInfo, Batch, Events, Handle, Sequence, Slice, detector_stages};
 use crate::event::{
-    BadBanks, Counters, Outcome, RawBatch, RawEvent, RawEvents, VeloBatch, VeloEvents, VeloTracks,
+    BadBanks, Counters, Outcome, RawBatch, RawEvent, RawEvents, VeloBatch, VeloTracks,
 };
 use crate::lhcb::banks::{self, mark_partial};
 use crate::simd::Level;
 use crate::{Error, Result};
 use std::ops::Range;
 use std::sync::Arc;
+
+/// Tracks in the Velo, as a product.
+pub const VELO_TRACKS: Handle = Handle::of::<VeloTracks>("velo_tracks");
 
 /// Raw banks or hits of the Velo to tracks.
 #[derive(Debug, Clone)]
@@ -28,7 +31,7 @@ pub struct Velo {
 }
 
 impl Velo {
-    /// A sequence for events of hits.
+    /// An algorithm for events of hits.
     ///
     /// # Errors
     /// [`Error::Config`] for a configuration that cannot be used.
@@ -77,7 +80,7 @@ impl Velo {
         &self.config
     }
 
-    /// Decodes raw banks to hits, as the first stage of the sequence does; `hits` is emptied first.
+    /// Decodes raw banks to hits, as the first stage does; `hits` is emptied first.
     ///
     /// # Errors
     /// [`Error::Config`] without sensors.
@@ -124,7 +127,7 @@ impl Velo {
     }
 
     /// Reconstructs raw banks; events that lack some are [`Status::Ok`](crate::Status::Ok).
-    pub(crate) fn run_banks(
+    fn run_banks(
         &self,
         events: RawEvents<'_>,
         range: Range<usize>,
@@ -142,39 +145,9 @@ impl Velo {
     }
 
     fn decoder(&self) -> Result<VeloDecoder<'_>> {
-        let missing = "these are raw banks: the sequence velo needs the detector's geometry for them";
+        let missing = "raw banks of the Velo need the geometry of the detector";
         let sensors = self.sensors.as_ref().ok_or_else(|| Error::Config(missing.into()))?;
         Ok(VeloDecoder { sensors, banks: self.banks })
-    }
-}
-
-/// Events of the Velo, borrowed.
-#[derive(Debug, Clone, Copy)]
-pub enum VeloInput<'a> {
-    /// Hits.
-    Hits(VeloEvents<'a>),
-    /// Raw banks.
-    Banks(RawEvents<'a>),
-}
-
-impl Input for VeloInput<'_> {
-    fn events(&self) -> usize {
-        match self {
-            Self::Hits(events) => events.len(),
-            Self::Banks(events) => events.len(),
-        }
-    }
-}
-
-impl<'a> From<VeloEvents<'a>> for VeloInput<'a> {
-    fn from(events: VeloEvents<'a>) -> Self {
-        Self::Hits(events)
-    }
-}
-
-impl<'a> From<RawEvents<'a>> for VeloInput<'a> {
-    fn from(events: RawEvents<'a>) -> Self {
-        Self::Banks(events)
     }
 }
 
@@ -218,6 +191,13 @@ impl VeloInputBatch {
 }
 
 impl Batch for VeloInputBatch {
+    fn events(&self) -> Events<'_> {
+        match self {
+            Self::Hits(batch) => batch.view().into(),
+            Self::Banks(batch) => batch.view().into(),
+        }
+    }
+
     fn clear(&mut self) {
         match self {
             Self::Hits(batch) => batch.clear(),
@@ -251,7 +231,7 @@ impl Batch for VeloInputBatch {
 #[derive(Debug, Default)]
 pub struct VeloSequenceWorkspace {
     velo: VeloWorkspace,
-    pub(crate) decode: DecodeScratch,
+    decode: DecodeScratch,
     /// Hits decoded from raw banks.
     hits: Outcome<VeloBatch>,
 }
@@ -264,56 +244,55 @@ detector_stages! {
     "fit", "tracks as hit lists" => "states";
 }
 
-impl Sequence for Velo {
-    const NAME: &'static str = "velo";
-    const STAGES: &'static [Stage] = STAGES;
+impl From<Velo> for Sequence {
+    fn from(algorithm: Velo) -> Self {
+        Self::of_one("velo", algorithm)
+    }
+}
 
-    type Input<'a> = VeloInput<'a>;
-    type Batch = VeloInputBatch;
+impl Algorithm for Velo {
+    const INFO: &'static AlgorithmInfo = &AlgorithmInfo {
+        detector: "velo",
+        reads: &[],
+        makes: VELO_TRACKS,
+        stages: STAGES,
+        stages_in_chain: STAGES_IN_CHAIN,
+    };
+
     type Output = VeloTracks;
-    type Workspace = VeloSequenceWorkspace;
+    type Scratch = VeloSequenceWorkspace;
 
     fn level(&self) -> Level {
         self.level
     }
 
-    fn view(batch: &VeloInputBatch) -> VeloInput<'_> {
-        match batch {
-            VeloInputBatch::Hits(batch) => batch.view().into(),
-            VeloInputBatch::Banks(batch) => batch.view().into(),
+    fn accept(&self, events: Events<'_>) -> Result<()> {
+        if let Events::VeloHits(_) = events {
+            return Ok(());
         }
+        events.banks()?;
+        self.decoder().map(drop)
     }
 
-    fn accept(&self, events: VeloInput<'_>) -> Result<()> {
-        match events {
-            VeloInput::Hits(_) => Ok(()),
-            VeloInput::Banks(_) => self.decoder().map(drop),
-        }
-    }
-
-    fn bank_bytes(&self, events: VeloInput<'_>) -> Option<u64> {
-        let VeloInput::Banks(events) = events else { return None };
+    fn bank_bytes(&self, events: Events<'_>) -> Option<u64> {
+        let events = events.banks().ok()?;
         Some(events.bank_bytes(|event| self.banks.kind(event)))
     }
 
-    fn run_range(
-        &self,
-        events: VeloInput<'_>,
-        range: Range<usize>,
-        workspace: &mut VeloSequenceWorkspace,
-        out: &mut Outcome<VeloTracks>,
-    ) {
-        match events {
-            VeloInput::Hits(events) => {
-                reconstruct(self.level, &self.config, events, range, &mut workspace.velo, out);
+    fn run(&self, slice: Slice<'_>, scratch: &mut VeloSequenceWorkspace, out: &mut Outcome<VeloTracks>) {
+        let range = slice.range();
+        match slice.events() {
+            Events::VeloHits(events) => {
+                reconstruct(self.level, &self.config, events, range, &mut scratch.velo, out);
             }
-            VeloInput::Banks(events) => {
+            Events::Banks(events) => {
                 let events = events.with_bad_banks(self.bad_banks);
-                self.run_banks(events, range.clone(), workspace, out);
+                self.run_banks(events, range.clone(), scratch, out);
                 mark_partial(out, range, |number| {
-                    self.is_partial(number, &events.event(number), &workspace.decode)
+                    self.is_partial(number, &events.event(number), &scratch.decode)
                 });
             }
+            _ => unreachable!("only what was accepted"),
         }
     }
 }

@@ -25,7 +25,7 @@ pub(crate) enum EngineKind {
 impl peloton_engine {
     pub(crate) fn new(kind: EngineKind) -> Self {
         let stages = match &kind {
-            EngineKind::Events(engine) => engine.stages(),
+            EngineKind::Events(engine) => engine.stages().to_vec(),
             EngineKind::Stream(config) => config.sequence.stages(),
         };
         Self { stages: stages.iter().map(|stage| c_text(stage.name)).collect(), kind }

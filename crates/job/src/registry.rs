@@ -3,8 +3,7 @@
 use crate::sequence_name::with_all_sequences;
 use crate::system::System;
 use crate::systems::{
-    CylinderFitSystem, CylinderSystem, LongSystem, LongUtSystem, OverBanks, SciFiHitsSystem, SciFiSystem,
-    TimepixSystem, UtSystem, VeloSystem, VeloUtSystem,
+    CylinderFitSystem, CylinderSystem, LONG, LONG_UT, SCIFI, SCIFI_HITS, TimepixSystem, UT, VELO_UT, VeloSystem,
 };
 use crate::{Preset, SequenceName};
 use peloton::engine::Stage;
@@ -30,7 +29,7 @@ impl SequenceName {
     }
 
     /// The stages in the order in which they run.
-    pub fn stages(self) -> &'static [Stage] {
+    pub fn stages(self) -> Vec<Stage> {
         self.system().stages()
     }
 }

@@ -13,17 +13,17 @@ macro_rules! with_all_sequences {
             #[default]
             Velo = "velo": VeloSystem,
             /// Velo and UT banks to Velo tracks with hits in the UT.
-            VeloUt = "velo-ut": OverBanks(VeloUtSystem),
+            VeloUt = "velo-ut": VELO_UT,
             /// UT banks to UT hits.
-            Ut = "ut": OverBanks(UtSystem),
+            Ut = "ut": UT,
             /// SciFi banks to SciFi hits.
-            SciFiHits = "scifi-hits": OverBanks(SciFiHitsSystem),
+            SciFiHits = "scifi-hits": SCIFI_HITS,
             /// SciFi banks to tracks in the SciFi.
-            SciFi = "scifi": OverBanks(SciFiSystem),
+            SciFi = "scifi": SCIFI,
             /// Velo and SciFi banks to tracks through both.
-            Long = "long": OverBanks(LongSystem),
+            Long = "long": LONG,
             /// Velo, UT and SciFi banks to tracks through all of them.
-            LongUt = "long-ut": OverBanks(LongUtSystem),
+            LongUt = "long-ut": LONG_UT,
             /// Pixel hits to clusters; an endless stream.
             Timepix = "timepix": TimepixSystem,
             /// Hits of the cylinder detector to tracks with states.

@@ -41,7 +41,7 @@ pub(crate) struct Described {
     /// Name of the parameters.
     pub preset: Option<String>,
     /// The stages in the order in which they run.
-    pub stages: &'static [Stage],
+    pub stages: Vec<Stage>,
     /// What results have one value for, from the outside.
     pub levels: &'static [&'static str],
     /// Keys that only this sequence has.

@@ -63,7 +63,7 @@ pub trait System: Sync {
     fn name(&self) -> &'static str;
 
     /// The stages in the order in which they run.
-    fn stages(&self) -> &'static [Stage];
+    fn stages(&self) -> Vec<Stage>;
 
     /// Results without rows.
     fn empty(&self) -> Columns;
@@ -92,7 +92,7 @@ pub trait System: Sync {
     ///
     /// # Errors
     /// [`Error::Config`](peloton::Error::Config) for inputs that cannot go together, and those of the readers.
-    fn open(&self, request: &Request, truth: bool, host: Host<'_>) -> Result<Opened>;
+    fn open(&'static self, request: &Request, truth: bool, host: Host<'_>) -> Result<Opened>;
 
     /// Makes an engine for a program that has its own events: of the configuration and the geometry of a request.
     ///

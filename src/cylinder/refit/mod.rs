@@ -6,16 +6,15 @@ mod lists;
 mod sequence;
 
 use super::config::CylinderConfig;
-use super::run::CylinderInput;
 use super::seeds::EventParticles;
 use crate::Status;
-use crate::event::{CylinderEvent, CylinderFits, Outcome, StageClock};
+use crate::event::{CylinderEvent, CylinderFits, CylinderInput, Outcome, StageClock};
 use crate::simd::{Gang, Level};
 use kernel::Scratch;
 use lists::Lists;
 use std::ops::Range;
 
-pub use sequence::CylinderFit;
+pub use sequence::{CYLINDER_FITS, CylinderFit};
 
 pub(super) const PACK: usize = 0;
 pub(super) const FIT: usize = 1;

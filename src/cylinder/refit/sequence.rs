@@ -1,14 +1,14 @@
-//! [`CylinderFit`]: the sequence from given tracks to smoothed states.
+//! [`CylinderFit`]: the algorithm from given tracks to smoothed states.
 
 use super::{CylinderFitWorkspace, fit_tracks};
 use crate::cylinder::config::CylinderConfig;
-use crate::cylinder::run::CylinderInput;
-use crate::cylinder::sequence::CylinderSample;
-use crate::engine::{Sequence, Stage};
+use crate::engine::{Algorithm, AlgorithmInfo, Events, Handle, Sequence, Slice, Stage};
 use crate::event::{CylinderFits, Outcome};
 use crate::simd::Level;
 use crate::{Error, Result};
-use std::ops::Range;
+
+/// Fits of given tracks in the cylinder detector, as a product.
+pub const CYLINDER_FITS: Handle = Handle::of::<CylinderFits>("cylinder_fits");
 
 /// Given tracks of the cylinder detector to a smoothed state at each of their hits. No track is searched for: which
 /// hits are a track is input.
@@ -19,7 +19,7 @@ pub struct CylinderFit {
 }
 
 impl CylinderFit {
-    /// A sequence for the usual gang of an instruction set.
+    /// An algorithm for the usual gang of an instruction set.
     ///
     /// # Errors
     /// [`Error::Config`] for a configuration that cannot be used, [`Error::Unsupported`] for another gang.
@@ -38,33 +38,39 @@ impl CylinderFit {
     }
 }
 
-impl Sequence for CylinderFit {
-    const NAME: &'static str = "cylinder-fit";
-    const STAGES: &'static [Stage] = &[
+const STAGES: &[Stage] = &[
         Stage { name: "pack", input: "tracks by layer", output: "hit lists", parts: &[] },
         Stage { name: "fit", input: "hit lists", output: "a smoothed state at each hit", parts: &[] },
     ];
 
-    type Input<'a> = CylinderInput<'a>;
-    type Batch = CylinderSample;
+impl From<CylinderFit> for Sequence {
+    fn from(algorithm: CylinderFit) -> Self {
+        Self::of_one("cylinder-fit", algorithm)
+    }
+}
+
+impl Algorithm for CylinderFit {
+    const INFO: &'static AlgorithmInfo = &AlgorithmInfo {
+        detector: "cylinder",
+        reads: &[],
+        makes: CYLINDER_FITS,
+        stages: STAGES,
+        stages_in_chain: STAGES,
+    };
+
     type Output = CylinderFits;
-    type Workspace = CylinderFitWorkspace;
+    type Scratch = CylinderFitWorkspace;
 
     fn level(&self) -> Level {
         self.level
     }
 
-    fn view(batch: &CylinderSample) -> CylinderInput<'_> {
-        CylinderInput { hits: &batch.hits, seeds: &batch.truth.particles }
+    fn accept(&self, events: Events<'_>) -> Result<()> {
+        events.cylinder_hits().map(drop)
     }
 
-    fn run_range(
-        &self,
-        events: CylinderInput<'_>,
-        range: Range<usize>,
-        workspace: &mut CylinderFitWorkspace,
-        out: &mut Outcome<CylinderFits>,
-    ) {
-        fit_tracks(self.level, &self.config, events, range, workspace, out);
+    fn run(&self, slice: Slice<'_>, scratch: &mut CylinderFitWorkspace, out: &mut Outcome<CylinderFits>) {
+        let Events::CylinderHits(input) = slice.events() else { unreachable!("only what was accepted") };
+        fit_tracks(self.level, &self.config, input, slice.range(), scratch, out);
     }
 }

@@ -52,10 +52,10 @@ const KINK: f32 = 1780.0;
 /// Tracklets with a larger chi2 per degree of freedom are no candidates.
 const MAX_CHI2: f32 = 1280.0;
 
-/// Stages of the sequences that begin with the four of the Velo: decoding with the store, windows, tracklets.
-const STORE: usize = 4;
-const WINDOWS: usize = 5;
-const TRACKLETS: usize = 6;
+/// Stages: decoding with the store, windows, tracklets.
+const STORE: usize = 0;
+const WINDOWS: usize = 1;
+const TRACKLETS: usize = 2;
 
 /// Reused memory of one thread.
 #[derive(Debug, Default)]
@@ -199,8 +199,8 @@ impl<G: Gang> Beside<G> {
 }
 
 /// Finds the hits in the UT of the Velo tracks of all events, and appends the tracks that have some to `out`, event by
-/// event. An event that failed before gives no tracks and its status. The stages of this part are those behind the Velo's
-/// four: `ut decode`, of which the store is a part, `ut windows` and `ut tracklets`.
+/// event. An event that failed before gives no tracks and its status. The stages are `ut decode`, of which the store is a part,
+/// `ut windows` and `ut tracklets`.
 ///
 /// Output bytes do not depend on `level`. Memory is allocated only while `workspace` and `out` still grow.
 ///

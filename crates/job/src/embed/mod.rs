@@ -22,7 +22,8 @@ mod stream;
 
 pub use each::{collect, each};
 pub(crate) use engine::geometry;
-pub use engine::{AnyEngine, AnyWorkspace, Events};
+pub use engine::{AnyEngine, AnyWorkspace, CheckEvents};
+pub use peloton::engine::Events;
 pub use outcome::{AnyHasher, AnyOutcome};
 pub use peloton_io::input::{EventBatch, known_status};
 pub use pool::AnyPool;

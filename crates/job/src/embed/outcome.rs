@@ -2,7 +2,8 @@
 
 use super::shared::{Lent, SharedResults};
 use super::spares::Spares;
-use peloton::event::{Columns, Counters, Hasher, Hashes, Outcome, Product};
+use peloton::engine::Products;
+use peloton::event::{Columns, Counters, Hasher, Hashes};
 use peloton::{Error, Result};
 use peloton_io::input::EventId;
 use peloton_io::output::{RecordBatch, arrow_shared};
@@ -10,55 +11,45 @@ use std::sync::Arc;
 
 /// Results of a batch of events, or of a piece of a stream, with the counts that belong to them.
 pub struct AnyOutcome {
-    outcome: Outcome<Columns>,
+    products: Products,
     ids: Vec<EventId>,
-    sequence: &'static str,
 }
 
 impl AnyOutcome {
-    pub(super) fn new<P: Product>(sequence: &'static str) -> Self {
-        let outcome = Outcome { results: Columns::of::<P>(), counters: Counters::default() };
-        Self { outcome, ids: Vec::new(), sequence }
+    pub(super) fn new(products: Products) -> Self {
+        Self { products, ids: Vec::new() }
     }
 
     /// The results to write to; numbers of events count from 0 unless [`set_ids`](Self::set_ids) says otherwise.
-    pub(super) fn begin(&mut self, sequence: &str) -> Result<&mut Outcome<Columns>> {
-        if sequence != self.sequence {
-            return Err(wrong_sequence("result", sequence));
-        }
+    pub(super) fn begin(&mut self) -> &mut Products {
         self.ids.clear();
-        self.outcome.reset();
-        Ok(&mut self.outcome)
+        self.products.clear();
+        &mut self.products
     }
 
     /// Reuses a recycled buffer for the next results, where there is one.
     pub fn reuse(&mut self, spares: &Spares) {
-        if let Some(results) = spares.take(self.outcome.results.schema()) {
-            self.outcome.results = results;
+        let columns = self.products.first_mut();
+        if let Some(results) = spares.take(columns.schema()) {
+            *columns = results;
         }
     }
 
     /// Shares the results, which are read-only from then on; their memory goes to `home` after the last reader. This outcome
     /// is then empty and usable again.
     pub fn share(&mut self, home: &Spares) -> SharedResults {
-        let Outcome { results, counters } = &mut self.outcome;
-        let lent = Lent::new(results.take(), home);
-        SharedResults::new(lent, std::mem::take(&mut self.ids), std::mem::take(counters))
-    }
-
-    /// The sequence whose results these are.
-    pub fn sequence(&self) -> &'static str {
-        self.sequence
+        let lent = Lent::new(self.products.first_mut().take(), home);
+        SharedResults::new(lent, std::mem::take(&mut self.ids), std::mem::take(&mut self.products.counters))
     }
 
     /// The results.
     pub fn columns(&self) -> &Columns {
-        &self.outcome.results
+        self.products.first()
     }
 
     /// What happened in the run that made these results.
     pub fn counters(&self) -> &Counters {
-        &self.outcome.counters
+        &self.products.counters
     }
 
     /// Says which events these are, one entry for each.
@@ -73,8 +64,8 @@ impl AnyOutcome {
     /// # Errors
     /// [`Error::Columns`] for lists too long for Arrow's 32-bit offsets, and then they are lost.
     pub fn take_arrow(&mut self) -> Result<RecordBatch> {
-        let results = Arc::new(self.outcome.results.take());
-        self.outcome.counters.clear();
+        let results = Arc::new(self.products.first_mut().take());
+        self.products.counters.clear();
         let (events, known) = (results.items(0) as u64, self.ids.len() as u64);
         self.ids.extend((known..events).map(|number| EventId { number, ..EventId::default() }));
         let batch = arrow_shared(&self.ids, &results);
@@ -107,11 +98,4 @@ impl AnyHasher {
     pub fn finish(&self) -> Option<Hashes> {
         self.0.as_ref().map(Hasher::finish)
     }
-}
-
-/// Says that something was made for another sequence.
-pub(super) fn wrong_sequence(what: &str, sequence: &str) -> Error {
-    Error::Config(format!(
-        "this {what} was made for another sequence than {sequence}: make one of this engine"
-    ))
 }

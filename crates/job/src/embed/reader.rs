@@ -1,14 +1,11 @@
 //! [`Reader`]: the events of any input, batch by batch, for programs that reconstruct them themselves.
 
-use super::Events;
 use crate::system::open;
 use crate::{Beside, Host, Opened, Request, Source};
 use peloton::Result;
-use peloton::cylinder::{Cylinder, CylinderSample};
-use peloton::engine::{Batch, Sequence};
-use peloton::event::{RawBatch, TruthEvent};
+use peloton::engine::{Batch, Events};
+use peloton::event::TruthEvent;
 use peloton::simd::with_default_float_mode;
-use peloton::velo::{Velo, VeloInput, VeloInputBatch};
 use peloton_io::input::EventId;
 
 /// Reads the inputs of a request, as jobs on its sequence do.
@@ -71,18 +68,7 @@ impl Reader {
 impl ReadEvents {
     /// The events, as engines take them.
     pub fn events(&self) -> Events<'_> {
-        let batch = &*self.batch;
-        if let Ok(sample) = batch.of::<CylinderSample>() {
-            return Events::CylinderHits(Cylinder::view(sample));
-        }
-        if let Ok(batch) = batch.of::<VeloInputBatch>() {
-            return match Velo::view(batch) {
-                VeloInput::Hits(hits) => Events::VeloHits(hits),
-                VeloInput::Banks(banks) => Events::Banks(banks),
-            };
-        }
-        let banks = batch.of::<RawBatch>();
-        Events::Banks(banks.expect("systems of events have hits or raw banks as input").view())
+        self.batch.events()
     }
 
     /// Which events they are.

@@ -2,8 +2,8 @@
 
 use super::AnyOutcome;
 use crate::Config;
-use peloton::Result;
-use peloton::engine::StreamSequence;
+use peloton::{Error, Result};
+use peloton::engine::{Products, StreamSequence};
 use peloton::event::append;
 use peloton::event::{Counters, Layout, PixelClusters};
 use peloton::timepix::{PixelBatch, Timepix};
@@ -92,7 +92,7 @@ impl ClusterStream {
 
     /// Memory for clusters.
     pub fn outcome() -> AnyOutcome {
-        AnyOutcome::new::<PixelClusters>(Timepix::NAME)
+        AnyOutcome::new(Products::of::<PixelClusters>())
     }
 
     /// Moves the clusters that are complete to `to`, with what happened since the last call.
@@ -100,11 +100,13 @@ impl ClusterStream {
     /// # Errors
     /// [`Error::Config`](peloton::Error::Config) for an outcome of another sequence, and as [`tpx3`](Self::tpx3).
     pub fn take(&mut self, to: &mut AnyOutcome) -> Result<()> {
-        let outcome = to.begin(Timepix::NAME)?;
+        let products = to.begin();
+        let other = || Error::Config("this result was made for another sequence than timepix".into());
+        let clusters = products.first_mut().get_mut().ok_or_else(other)?;
         self.work(false)?;
-        std::mem::swap(outcome.results.get_mut().expect("clusters"), &mut self.found);
+        std::mem::swap(clusters, &mut self.found);
         let now = self.timepix.counters();
-        outcome.counters = now.since(&self.taken);
+        products.counters = now.since(&self.taken);
         self.taken = now;
         Ok(())
     }

@@ -3,15 +3,14 @@
 use super::scifi::{self, SciFiLosses};
 use super::{FindLosses, VeloPart, finds};
 use peloton::chain::UtDetector;
-use peloton::engine::Sequence;
+use peloton::engine::Algorithm;
 use peloton::event::{LongTracks, Outcome, RawEvents, SciFiTracks, TruthEvent, UtBatch, VeloTracks};
-use peloton::long::{Long, LongConfig, LongUt, LongUtInput, LongUtWorkspace, LongWorkspace};
+use peloton::long::{Long, LongConfig, LongUt, LongUtInput, LongWorkspace};
 use peloton::simd::Level;
 use peloton::ut::{UtScratch, decode};
 use peloton::velo::Velo;
 use peloton::{Result, Status};
 use peloton_truth::{Rules, TrackMatcher};
-use std::sync::Arc;
 
 /// The steps: those of the SciFi stand behind the first two.
 const STEPS: [&str; 10] = [
@@ -35,7 +34,7 @@ pub enum Matching {
     /// Without the UT.
     Long(Box<Long>, Box<LongWorkspace>),
     /// With hits in the UT.
-    LongUt(Box<LongUt>, Box<LongUtWorkspace>),
+    LongUt(Box<LongUt>, Box<LongWorkspace>),
 }
 
 /// Runs the matching on single particles.
@@ -44,7 +43,7 @@ pub struct LongLosses {
     velo: VeloPart,
     scifi: SciFiLosses,
     /// The UT of `long-ut`, and the event's hits in it.
-    ut: Option<Arc<UtDetector>>,
+    ut: Option<UtDetector>,
     scratch: UtScratch,
     hits: Outcome<UtBatch>,
     /// With the classifier off, and as configured.
@@ -79,7 +78,7 @@ impl LongLosses {
     pub fn new(
         velo: Velo,
         scifi: SciFiLosses,
-        ut: Option<Arc<UtDetector>>,
+        ut: Option<UtDetector>,
         config: &LongConfig,
         make: impl Fn(LongConfig) -> Result<Matching>,
     ) -> Result<Self> {
@@ -87,7 +86,7 @@ impl LongLosses {
         let matching = [make(open)?, make(config.clone())?];
         let (scratch, hits, found, own_velo, own_scifi) = Default::default();
         Ok(Self {
-            level: velo.level(),
+            level: Algorithm::level(&velo),
             velo: VeloPart::new(velo),
             scifi,
             ut,

@@ -24,9 +24,9 @@ pub use scifi::SciFiLosses;
 pub use velo_ut::VeloUtLosses;
 
 use crate::text;
-use peloton::engine::Sequence;
+use peloton::engine::{Algorithm, Slice};
 use peloton::event::{BadBanks, Outcome, RawBatch, RawEvents, Results, TruthEvent, VeloTracks};
-use peloton::velo::{Velo, VeloInput, VeloSequenceWorkspace};
+use peloton::velo::{Velo, VeloSequenceWorkspace};
 use peloton_truth::{LossTable, Rules, StageLosses, TrackMatcher};
 
 /// Says of one sequence where it lost particles.
@@ -164,7 +164,7 @@ impl VeloPart {
     /// Finds the tracks of an event.
     pub fn take(&mut self, banks: RawEvents<'_>, event: usize, truth: &TruthEvent) {
         self.tracks.clear();
-        self.velo.run_range(VeloInput::Banks(banks), event..event + 1, &mut self.workspace, &mut self.tracks);
+        Algorithm::run(&self.velo, Slice::of(banks, event..event + 1), &mut self.workspace, &mut self.tracks);
         self.matcher.index(truth);
         let lists = self.tracks.results.hit_lists(0);
         self.particles = lists.map(|hits| self.matcher.particles(truth, hits)).collect();

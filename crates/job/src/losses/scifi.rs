@@ -3,7 +3,7 @@
 use super::kept::append_kept;
 use super::{Alone, FindLosses, append_own, finds, step_alone};
 use peloton::Result;
-use peloton::engine::Sequence;
+use peloton::engine::Algorithm;
 use peloton::event::{Outcome, RawEvents, SciFiBatch, SciFiTracks, TruthEvent};
 use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry, SciFiScratch, SciFiWorkspace, SeedPass, decode};
 use peloton_truth::{Rules, TrackMatcher};

@@ -4,13 +4,12 @@ use super::kept::append_kept;
 use super::{Alone, FindLosses, VeloPart, finds, step_alone};
 use peloton::Result;
 use peloton::chain::UtDetector;
-use peloton::engine::Sequence;
+use peloton::engine::Algorithm;
 use peloton::event::{Outcome, RawEvents, TruthEvent, UT_PLANES, UtBatch, VeloTracks, VeloUtTracks};
 use peloton::simd::Level;
 use peloton::ut::{UtConfig, UtFindInput, UtFindWorkspace, UtLayout, UtScratch, decode, find};
 use peloton::velo::Velo;
 use peloton_truth::{Rules, TrackMatcher};
-use std::sync::Arc;
 
 /// The steps; the last four are those of [`Alone`].
 const STEPS: [&str; 7] = [
@@ -33,7 +32,7 @@ const MIN_PLANES: usize = 3;
 /// Runs the search in the UT on single particles.
 pub struct VeloUtLosses {
     velo: VeloPart,
-    ut: Arc<UtDetector>,
+    ut: UtDetector,
     scratch: UtScratch,
     hits: Outcome<UtBatch>,
     own_hits: UtBatch,
@@ -58,9 +57,9 @@ impl VeloUtLosses {
     ///
     /// # Errors
     /// Those of the detector and the configuration.
-    pub fn new(velo: Velo, ut: Arc<UtDetector>, config: UtConfig) -> Result<Self> {
+    pub fn new(velo: Velo, ut: UtDetector, config: UtConfig) -> Result<Self> {
         config.validate()?;
-        let (level, velo_z) = (velo.level(), velo.config().fit.end_z);
+        let (level, velo_z) = (Algorithm::level(&velo), velo.config().fit.end_z);
         let layout = UtLayout::new(&ut.geometry, ut.tables.clone(), ut.polarity, velo_z)?;
         let mut open = UtConfig {
             final_momentum: 0.0,

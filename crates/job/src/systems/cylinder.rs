@@ -4,7 +4,7 @@ use super::cylinder_display::GatherCylinder;
 use super::inputs;
 use super::over_banks::pool;
 use crate::display::Gather;
-use crate::embed::{AnyEngine, Events};
+use crate::embed::AnyEngine;
 use crate::losses::{CylinderLosses, losses_text};
 use crate::measured::Measured;
 use crate::summary::object;
@@ -16,7 +16,7 @@ use crate::{
     Summary, System, text,
 };
 use peloton::cylinder::{Cylinder, CylinderConfig, CylinderSample, SeedSource, fit_particles};
-use peloton::engine::{Batch, Sequence, Sliced, Stage};
+use peloton::engine::{Algorithm, Batch, Sliced, Stage};
 use peloton::event::{Columns, CylinderTracks};
 use peloton::kalman::FitStatus;
 use peloton::{Error, Result};
@@ -29,6 +29,8 @@ use std::time::{Duration, Instant};
 
 /// The seed that hits are shuffled by.
 const SHUFFLE: u64 = 1;
+
+const NAME: &str = "cylinder";
 
 /// Hits of the cylinder detector to tracks with states.
 pub struct CylinderSystem;
@@ -119,11 +121,11 @@ pub(super) fn shuffle(batch: &mut CylinderSample) {
 
 impl System for CylinderSystem {
     fn name(&self) -> &'static str {
-        Cylinder::NAME
+        NAME
     }
 
-    fn stages(&self) -> &'static [Stage] {
-        Cylinder::STAGES
+    fn stages(&self) -> Vec<Stage> {
+        Cylinder::INFO.stages.to_vec()
     }
 
     fn empty(&self) -> Columns {
@@ -134,7 +136,7 @@ impl System for CylinderSystem {
         &[Preset::Best, Preset::Paper]
     }
 
-    fn open(&self, request: &Request, _truth: bool, _host: Host<'_>) -> Result<Opened> {
+    fn open(&'static self, request: &Request, _truth: bool, _host: Host<'_>) -> Result<Opened> {
         Ok(Opened { source: open(request)?, detector: Box::new(CylinderDetector) })
     }
 
@@ -146,10 +148,7 @@ impl System for CylinderSystem {
         }
         let cylinder = Cylinder::new(config.level()?, config.cylinder.clone())?;
         let config = Config { slice_events: config.slice_events.or(Some(1)), ..config.clone() };
-        Ok(AnyEngine::of(cylinder, config, |events| match events {
-            Events::CylinderHits(hits) => Some(hits),
-            _ => None,
-        }))
+        Ok(AnyEngine::of(cylinder, config))
     }
 
     fn batch_items(&self, _config: &Config, threads: usize) -> usize {
@@ -202,7 +201,7 @@ impl Detector for CylinderDetector {
         options: &CheckOptions,
         _source: &mut dyn Source,
     ) -> Result<Box<dyn Check>> {
-        refuse(Cylinder::NAME, options)?;
+        refuse(NAME, options)?;
         let Config { cylinder, .. } = &request.config;
         let level = request.config.level()?;
         Ok(Box::new(CylinderCheck {
@@ -233,7 +232,7 @@ impl Detector for CylinderDetector {
         let batch: &CylinderSample = batch.of()?;
         let particles = batch.truth.particles.len().max(1) as f64;
         let fit = particle_fit(config, batch)? / particles;
-        Ok(us_per_track(Cylinder::STAGES, measured, &[("fit_particles", fit)]))
+        Ok(us_per_track(Cylinder::INFO.stages, measured, &[("fit_particles", fit)]))
     }
 }
 
@@ -257,7 +256,7 @@ fn particle_fit(config: &Config, batch: &CylinderSample) -> Result<f64> {
     for _ in 0..20 {
         peloton::event::Results::clear(&mut out);
         let start = Instant::now();
-        fit_particles(level, &config.cylinder, Cylinder::view(batch), 0..batch.hits.len(), &mut out);
+        fit_particles(level, &config.cylinder, batch.view(), 0..batch.hits.len(), &mut out);
         best = best.min(start.elapsed());
     }
     Ok(best.as_nanos() as f64)

@@ -13,7 +13,7 @@ use crate::{
     Check, CheckOptions, Checked, Chunk, Config, Host, Opened, Preset, Request, Source, Summary, System, text,
 };
 use peloton::cylinder::{CylinderFit, CylinderSample};
-use peloton::engine::{Batch, Sequence, Sliced, Stage};
+use peloton::engine::{Algorithm, Batch, Sliced, Stage};
 use peloton::event::{Columns, CylinderFits};
 use peloton::kalman::FitStatus;
 use peloton::{Error, Result};
@@ -21,6 +21,8 @@ use peloton_io::input::Format;
 use peloton_truth::{CylinderChecker, CylinderFitPulls, EventRows};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+
+const NAME: &str = "cylinder-fit";
 
 /// Given tracks of the cylinder detector to smoothed states: the tracks of files, with the hits that they name, and the
 /// particles of simulations.
@@ -32,13 +34,20 @@ fn engine(config: &Config) -> Result<(CylinderFit, Config)> {
     Ok((CylinderFit::new(config.level()?, config.cylinder.clone())?, with_slices))
 }
 
+/// Refuses hits alone, as a program has them in memory: events of files and simulations have tracks.
+fn has_tracks(events: Events<'_>) -> Result<()> {
+    let is_without = events.cylinder_hits().is_ok_and(|input| input.seeds.is_empty() && !input.hits.x.is_empty());
+    let message = "the sequence cylinder-fit does not take hits of the cylinder detector without tracks";
+    if is_without { Err(Error::Config(message.into())) } else { Ok(()) }
+}
+
 impl System for CylinderFitSystem {
     fn name(&self) -> &'static str {
-        CylinderFit::NAME
+        NAME
     }
 
-    fn stages(&self) -> &'static [Stage] {
-        CylinderFit::STAGES
+    fn stages(&self) -> Vec<Stage> {
+        CylinderFit::INFO.stages.to_vec()
     }
 
     fn empty(&self) -> Columns {
@@ -49,17 +58,13 @@ impl System for CylinderFitSystem {
         &[Preset::Best, Preset::Paper]
     }
 
-    fn open(&self, request: &Request, _truth: bool, _host: Host<'_>) -> Result<Opened> {
+    fn open(&'static self, request: &Request, _truth: bool, _host: Host<'_>) -> Result<Opened> {
         Ok(Opened { source: open(request)?, detector: Box::new(FitDetector) })
     }
 
     fn embed(&self, request: &Request) -> Result<AnyEngine> {
         let (fit, config) = engine(&request.config)?;
-        // Events of files and simulations have tracks; hits that a program has in memory alone have none.
-        Ok(AnyEngine::of(fit, config, |events| match events {
-            Events::CylinderHits(input) if !input.seeds.is_empty() || input.hits.x.is_empty() => Some(input),
-            _ => None,
-        }))
+        Ok(AnyEngine::of(fit, config).with_check(has_tracks))
     }
 
     fn batch_items(&self, _config: &Config, threads: usize) -> usize {
@@ -80,7 +85,7 @@ struct FitDetector;
 
 impl Detector for FitDetector {
     fn executor(&self, request: &Request, config: &Config) -> Result<Runs> {
-        request.cpu_only(CylinderFit::NAME)?;
+        request.cpu_only(NAME)?;
         let (fit, config) = engine(config)?;
         pool(fit, &config)
     }
@@ -91,9 +96,9 @@ impl Detector for FitDetector {
         options: &CheckOptions,
         _source: &mut dyn Source,
     ) -> Result<Box<dyn Check>> {
-        refuse(CylinderFit::NAME, options)?;
+        refuse(NAME, options)?;
         if options.losses {
-            return Err(Error::Config(format!("--losses is not for the sequence {}", CylinderFit::NAME)));
+            return Err(Error::Config(format!("--losses is not for the sequence {}", NAME)));
         }
         Ok(Box::new(FitCheck {
             checker: CylinderChecker::default(),
@@ -119,7 +124,7 @@ impl Detector for FitDetector {
         _batch: &dyn Batch,
         measured: &Measured,
     ) -> Result<Map<String, Value>> {
-        Ok(us_per_track(CylinderFit::STAGES, measured, &[]))
+        Ok(us_per_track(CylinderFit::INFO.stages, measured, &[]))
     }
 }
 

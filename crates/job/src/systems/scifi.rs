@@ -1,105 +1,28 @@
-//! SciFi: raw banks to hits, and to tracks in it.
+//! SciFi: raw banks to tracks in the SciFi.
 
-use super::banks::NaiveDecoder;
-use super::over_banks::BankSequence;
-use super::track_check::{Rows, TrackRows, product};
-use crate::losses::{FindLosses, SciFiLosses};
-use crate::{Config, Preset, Request};
+use super::over_banks::OverBanks;
+use super::parts::Parts;
+use super::track_check::{TrackRows, product};
+use crate::losses::SciFiLosses;
+use crate::{Config, Preset};
 use peloton::Result;
 use peloton::event::{Columns, SciFiTracks};
-use peloton::long::Bending;
-use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry, SciFiHits};
-use peloton::simd::Level;
-use peloton_io::input::Geometry;
 use peloton_truth::{FittedState, Measured, Rules};
-use std::sync::Arc;
-
-/// SciFi banks to SciFi hits.
-pub struct SciFiHitsSystem;
-
-impl BankSequence for SciFiHitsSystem {
-    type Sequence = SciFiHits;
-    type Context = Arc<SciFiGeometry>;
-
-    const RULES: Rules = Rules::Lhcb;
-    const ROWS: Option<Rows> = None;
-
-    fn context(_request: &Request, geometry: &Geometry) -> Result<Self::Context> {
-        geometry.scifi().map(Arc::new)
-    }
-
-    fn sequence(context: &Self::Context, config: &Config) -> Result<SciFiHits> {
-        Ok(SciFiHits::new(config.level()?, context.clone()).with_bad_banks(config.bad_banks))
-    }
-
-    fn is_preset(_config: &Config) -> bool {
-        true
-    }
-
-    fn decoders(context: &Self::Context) -> Vec<NaiveDecoder> {
-        vec![NaiveDecoder::SciFi(context.clone())]
-    }
-}
 
 /// SciFi banks to tracks in the SciFi.
-pub struct SciFiSystem;
-
-/// The detector, and the magnet before it.
-pub struct SciFiContext {
-    geometry: Arc<SciFiGeometry>,
-    bending: Bending,
-}
-
-impl BankSequence for SciFiSystem {
-    type Sequence = SciFi;
-    type Context = SciFiContext;
-
-    const PRESETS: &'static [Preset] = &[Preset::Best, Preset::Hlt1];
-    const RULES: Rules = Rules::LhcbSeed;
-    const ROWS: Option<Rows> = Some(rows);
-
-    fn context(_request: &Request, geometry: &Geometry) -> Result<SciFiContext> {
-        Ok(SciFiContext { geometry: Arc::new(geometry.scifi()?), bending: geometry.bending()? })
-    }
-
-    fn sequence(context: &SciFiContext, config: &Config) -> Result<SciFi> {
-        let scifi = scifi(config.level()?, config.scifi.clone(), &context.geometry, context.bending)?;
-        Ok(scifi.with_bad_banks(config.bad_banks))
-    }
-
-    fn losses(context: &SciFiContext, config: &Config) -> Result<Option<Box<dyn FindLosses>>> {
-        let losses = scifi_losses(&context.geometry, context.bending, config)?;
-        Ok(Some(Box::new(losses)))
-    }
-
-    fn is_preset(config: &Config) -> bool {
-        config.scifi == SciFiConfig::preset(config.preset.scifi())
-    }
-
-    fn decoders(context: &SciFiContext) -> Vec<NaiveDecoder> {
-        vec![NaiveDecoder::SciFi(context.geometry.clone())]
-    }
-}
-
-/// The sequence, with the momenta of a magnet.
-pub(super) fn scifi(
-    level: Level,
-    config: SciFiConfig,
-    geometry: &Arc<SciFiGeometry>,
-    bending: Bending,
-) -> Result<SciFi> {
-    Ok(SciFi::new(level, config, geometry.clone(), bending.polarity)?.with_bending(bending))
-}
+pub static SCIFI: OverBanks = OverBanks {
+    name: "scifi",
+    algorithms: &["scifi_hits", "scifi_tracks"],
+    presets: &[Preset::Best, Preset::Hlt1],
+    rules: Rules::LhcbSeed,
+    rows: Some(rows),
+    losses: Some(|parts, config| Ok(Box::new(scifi_losses(parts, config)?))),
+};
 
 /// What finds out where tracks in the SciFi were lost.
-pub(super) fn scifi_losses(
-    geometry: &Arc<SciFiGeometry>,
-    bending: Bending,
-    config: &Config,
-) -> Result<SciFiLosses> {
-    let level = config.level()?;
-    let make = |config| scifi(level, config, geometry, bending);
-    SciFiLosses::new(geometry.clone(), &config.scifi, make)
+pub(super) fn scifi_losses(parts: &Parts, config: &Config) -> Result<SciFiLosses> {
+    let make = |parameters| parts.scifi_as(config, parameters);
+    SciFiLosses::new(parts.scifi_geometry()?, &config.scifi, make)
 }
 
 /// Where the magnet bends, mm, and where states are.

@@ -7,7 +7,7 @@ use super::raw::{Found, RawSource, warn_of_format};
 use super::track_check::{TrackRows, product};
 use crate::against::Against;
 use crate::display::{Gather, GatherTracks, HitsOf};
-use crate::embed::{self, AnyEngine, Events};
+use crate::embed::{self, AnyEngine};
 use crate::summary::object;
 use crate::system::{Detector, Runs};
 use crate::totals::{BankSource, UNUSABLE_INPUTS};
@@ -17,7 +17,7 @@ use crate::{
     Beside, Check, CheckOptions, Checked, Chunk, Config, CountUnknown, Host, Opened, Preset, Request, Sensor,
     Source, Summary, System, text,
 };
-use peloton::engine::{Batch, Sequence, Sliced, Stage};
+use peloton::engine::{Algorithm, Batch, Sliced, Stage};
 use peloton::event::{BadBanks, Columns, VELO_MODULES, VeloEvent, VeloTracks};
 use peloton::velo::{FitConfig, Velo, VeloBanks, VeloConfig, VeloInputBatch, VeloSensors};
 use peloton::{Error, Result, Status};
@@ -26,6 +26,8 @@ use peloton_sim::{SimDetector, SimReader, SimSpec};
 use peloton_truth::{Checker, EventRows, FittedState, Place, Rules, VeloHits, VeloLosses, VeloPulls};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+
+const NAME: &str = "velo";
 
 /// Velo banks or hits to Velo tracks.
 pub struct VeloSystem;
@@ -158,11 +160,11 @@ fn hits(request: &Request, source: VeloSource, rules: Rules, host: Host<'_>) -> 
 
 impl System for VeloSystem {
     fn name(&self) -> &'static str {
-        Velo::NAME
+        NAME
     }
 
-    fn stages(&self) -> &'static [Stage] {
-        Velo::STAGES
+    fn stages(&self) -> Vec<Stage> {
+        Velo::INFO.stages.to_vec()
     }
 
     fn empty(&self) -> Columns {
@@ -174,7 +176,7 @@ impl System for VeloSystem {
         &[Best, Fast, TwoPass, Paper, PaperLiteral, Forwarding]
     }
 
-    fn open(&self, request: &Request, truth: bool, host: Host<'_>) -> Result<Opened> {
+    fn open(&'static self, request: &Request, truth: bool, host: Host<'_>) -> Result<Opened> {
         let names = &request.inputs;
         if let Some(spec) = inputs::special(names, &["sim:"])? {
             let spec: SimSpec = spec.parse()?;
@@ -201,18 +203,14 @@ impl System for VeloSystem {
     fn embed(&self, request: &Request) -> Result<AnyEngine> {
         let (sensors, beam) = match &request.geometry {
             Some(_) => {
-                let geometry = embed::geometry(request, Velo::NAME)?;
+                let geometry = embed::geometry(request, NAME)?;
                 (Some(Arc::new(geometry.velo()?)), geometry.beam()?)
             }
             None => (None, [0.0; 2]),
         };
         let detector = VeloDetector { sensors, banks: request.velo_banks, beam, rules: Rules::Json };
         let velo = detector.sequence(&request.config)?;
-        Ok(AnyEngine::of(velo, request.config.clone(), |events| match events {
-            Events::Banks(banks) => Some(banks.into()),
-            Events::VeloHits(hits) => Some(hits.into()),
-            Events::CylinderHits(_) => None,
-        }))
+        Ok(AnyEngine::of(velo, request.config.clone()))
     }
 
     fn batch_items(&self, _config: &Config, threads: usize) -> usize {
@@ -298,7 +296,7 @@ impl Detector for VeloDetector {
 
     fn bank_bytes(&self, batch: &dyn Batch) -> Option<u64> {
         let velo = self.sequence(&Config::default()).ok()?;
-        velo.bank_bytes(Velo::view(batch.of().ok()?))
+        velo.bank_bytes(batch.events())
     }
 }
 

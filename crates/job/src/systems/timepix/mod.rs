@@ -79,8 +79,8 @@ impl System for TimepixSystem {
         Timepix::NAME
     }
 
-    fn stages(&self) -> &'static [Stage] {
-        Timepix::STAGES
+    fn stages(&self) -> Vec<Stage> {
+        Timepix::STAGES.to_vec()
     }
 
     fn empty(&self) -> Columns {

@@ -1,0 +1,14 @@
+//! UT and SciFi: raw banks to hits.
+
+use super::over_banks::OverBanks;
+use peloton_truth::Rules;
+
+/// UT banks to UT hits.
+pub static UT: OverBanks = hits("ut", &["ut_hits"]);
+
+/// SciFi banks to SciFi hits.
+pub static SCIFI_HITS: OverBanks = hits("scifi-hits", &["scifi_hits"]);
+
+const fn hits(name: &'static str, algorithms: &'static [&'static str]) -> OverBanks {
+    OverBanks { name, algorithms, presets: &[], rules: Rules::Lhcb, rows: None, losses: None }
+}

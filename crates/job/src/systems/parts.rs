@@ -1,0 +1,197 @@
+//! [`Parts`]: algorithms by name, and what each needs to know of the detector.
+
+use super::banks::NaiveDecoder;
+use crate::{Config, Request};
+use peloton::chain::{UtDetector, VeloUt};
+use peloton::engine::{Algorithm, AlgorithmInfo, Sequence};
+use peloton::long::{Bending, Long, LongConfig, LongUt};
+use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry, SciFiHits};
+use peloton::ut::{UtConfig, UtGeometry, UtHits, UtTables};
+use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloSensors};
+use peloton::{Error, Result};
+use peloton_io::input::Geometry;
+use std::sync::Arc;
+
+/// What is known of the algorithms of these names, which run in this order. Long tracks are given hits in the UT where it is decoded.
+///
+/// # Errors
+/// [`Error::UnknownName`] that lists all algorithms over raw banks of LHCb.
+pub fn infos(names: &[&str]) -> Result<Vec<&'static AlgorithmInfo>> {
+    const ALL: [&AlgorithmInfo; 6] =
+        [Velo::INFO, UtHits::INFO, VeloUt::INFO, SciFiHits::INFO, SciFi::INFO, Long::INFO];
+    let info = |name: &&str| match *name {
+        "long_tracks" if has_ut(names) => Ok(LongUt::INFO),
+        name => ALL.into_iter().find(|info| info.name() == name).ok_or_else(|| Error::UnknownName {
+            what: "algorithm",
+            given: name.into(),
+            choices: ALL.map(AlgorithmInfo::name).to_vec(),
+        }),
+    };
+    names.iter().map(info).collect()
+}
+
+/// Whether all parameters of these algorithms are those of the preset; long tracks take none of the search in the UT.
+pub fn are_presets(names: &[&str], config: &Config) -> bool {
+    let preset = config.preset;
+    names.iter().all(|name| match *name {
+        "velo_tracks" => config.velo == VeloConfig::preset(preset.velo()),
+        "velo_ut_tracks" => config.ut == UtConfig::preset(preset.ut()),
+        "scifi_tracks" => config.scifi == SciFiConfig::preset(preset.scifi()),
+        "long_tracks" => config.long == LongConfig::preset(preset.long()),
+        _ => true,
+    })
+}
+
+fn has_ut(names: &[&str]) -> bool {
+    names.contains(&"ut_hits")
+}
+
+/// What the algorithms of a sequence need to know of the detector; what none of them needs is not there.
+#[derive(Default)]
+pub struct Parts {
+    velo: Option<VeloPart>,
+    ut: Option<Arc<UtGeometry>>,
+    magnet_tables: Option<(UtTables, f32)>,
+    scifi: Option<Arc<SciFiGeometry>>,
+    bending: Option<Bending>,
+}
+
+/// The Velo, and which of its banks are read.
+struct VeloPart {
+    sensors: Arc<VeloSensors>,
+    banks: VeloBanks,
+    /// x and y of the beam line, mm.
+    beam: [f32; 2],
+}
+
+impl Parts {
+    /// What these algorithms need of a geometry.
+    ///
+    /// # Errors
+    /// For a geometry without one of the parts.
+    pub fn new(names: &[&str], request: &Request, geometry: &Geometry) -> Result<Self> {
+        let mut parts = Self::default();
+        for name in names {
+            match *name {
+                "velo_tracks" => {
+                    let (sensors, beam) = (Arc::new(geometry.velo()?), geometry.beam()?);
+                    parts.velo = Some(VeloPart { sensors, banks: request.velo_banks, beam });
+                }
+                "ut_hits" => parts.ut = Some(Arc::new(geometry.ut()?)),
+                "scifi_hits" => parts.scifi = Some(Arc::new(geometry.scifi()?)),
+                "scifi_tracks" => parts.bending = Some(geometry.bending()?),
+                _ => {}
+            }
+            if *name == "velo_ut_tracks" || *name == "long_tracks" && has_ut(names) {
+                parts.magnet_tables = Some((geometry.ut_tables()?, geometry.polarity()?));
+            }
+        }
+        Ok(parts)
+    }
+
+    /// The sequence of these algorithms, in this order.
+    ///
+    /// # Errors
+    /// Those of the configuration, and [`Error::Config`] for an algorithm that lacks a product which it reads, and for no algorithm.
+    pub fn sequence(&self, name: &'static str, algorithms: &[&str], config: &Config) -> Result<Sequence> {
+        let mut adding = Adding { name, sequence: None };
+        for algorithm in algorithms {
+            match *algorithm {
+                "velo_tracks" => adding.add(self.velo(config)?)?,
+                "ut_hits" => adding.add(self.ut_hits(config)?)?,
+                "velo_ut_tracks" => {
+                    adding.add(VeloUt::new(&self.velo(config)?, &self.ut()?, config.ut.clone())?)?;
+                }
+                "scifi_hits" => adding.add(self.scifi_hits(config)?)?,
+                "scifi_tracks" => adding.add(self.scifi(config)?)?,
+                "long_tracks" if has_ut(algorithms) => adding.add(self.long_ut(config, config.long.clone())?)?,
+                "long_tracks" => adding.add(self.long(config, config.long.clone())?)?,
+                name => return Err(Error::Internal(format!("no algorithm {name}"))),
+            }
+        }
+        adding.sequence.ok_or_else(|| Error::Config(format!("sequence {name}: it has no algorithm")))
+    }
+
+    /// Decoders that can tell which bank is to blame.
+    pub fn decoders(&self) -> Vec<NaiveDecoder> {
+        let velo = self.velo.iter().map(|part| NaiveDecoder::Velo(part.sensors.clone(), part.banks));
+        let ut = self.ut.iter().map(|geometry| NaiveDecoder::Ut(geometry.clone()));
+        let scifi = self.scifi.iter().map(|geometry| NaiveDecoder::SciFi(geometry.clone()));
+        velo.chain(ut).chain(scifi).collect()
+    }
+
+    /// What finds tracks in the Velo.
+    pub fn velo(&self, config: &Config) -> Result<Velo> {
+        let VeloPart { sensors, banks, beam } = self.velo.as_ref().ok_or_else(|| missing("Velo"))?;
+        let velo = Velo::new(config.level()?, config.velo.clone())?;
+        Ok(velo.with_sensors(sensors.clone(), *banks).with_beam(*beam).with_bad_banks(config.bad_banks))
+    }
+
+    fn ut_hits(&self, config: &Config) -> Result<UtHits> {
+        let geometry = self.ut.as_ref().ok_or_else(|| missing("UT"))?;
+        Ok(UtHits::new(config.level()?, geometry.clone()).with_bad_banks(config.bad_banks))
+    }
+
+    /// The UT, and the magnet before it.
+    pub fn ut(&self) -> Result<UtDetector> {
+        let geometry = self.ut.clone().ok_or_else(|| missing("UT"))?;
+        let (tables, polarity) = self.magnet_tables.clone().ok_or_else(|| missing("magnet"))?;
+        Ok(UtDetector { geometry, tables, polarity })
+    }
+
+    fn scifi_hits(&self, config: &Config) -> Result<SciFiHits> {
+        Ok(SciFiHits::new(config.level()?, self.scifi_geometry()?).with_bad_banks(config.bad_banks))
+    }
+
+    /// The SciFi.
+    pub fn scifi_geometry(&self) -> Result<Arc<SciFiGeometry>> {
+        self.scifi.clone().ok_or_else(|| missing("SciFi"))
+    }
+
+    /// The magnet before the SciFi.
+    pub fn bending(&self) -> Result<Bending> {
+        self.bending.ok_or_else(|| missing("magnet"))
+    }
+
+    /// What finds tracks in the SciFi, as configured.
+    pub fn scifi(&self, config: &Config) -> Result<SciFi> {
+        self.scifi_as(config, config.scifi.clone())
+    }
+
+    /// What finds tracks in the SciFi, with these parameters.
+    pub fn scifi_as(&self, config: &Config, parameters: SciFiConfig) -> Result<SciFi> {
+        let bending = self.bending()?;
+        let scifi = SciFi::new(config.level()?, parameters, self.scifi_geometry()?, bending.polarity)?;
+        Ok(scifi.with_bending(bending).with_bad_banks(config.bad_banks))
+    }
+
+    /// What matches tracks, with these parameters.
+    pub fn long(&self, config: &Config, parameters: LongConfig) -> Result<Long> {
+        Long::new(self.scifi(config)?, parameters, self.bending()?)
+    }
+
+    /// What matches tracks and gives them hits in the UT, with these parameters.
+    pub fn long_ut(&self, config: &Config, parameters: LongConfig) -> Result<LongUt> {
+        LongUt::new(&self.velo(config)?, &self.ut()?, self.scifi(config)?, parameters, self.bending()?)
+    }
+}
+
+/// A sequence that algorithms are added to.
+struct Adding {
+    name: &'static str,
+    sequence: Option<Sequence>,
+}
+
+impl Adding {
+    fn add(&mut self, algorithm: impl Algorithm) -> Result<()> {
+        self.sequence = Some(match self.sequence.take() {
+            Some(sequence) => sequence.with(algorithm)?,
+            None => Sequence::new(self.name, algorithm)?,
+        });
+        Ok(())
+    }
+}
+
+fn missing(part: &str) -> Error {
+    Error::Internal(format!("a sequence without the {part}"))
+}

@@ -1,0 +1,189 @@
+//! [`Algorithm`]: one step of a sequence, which reads events and products and makes one product.
+
+use super::{Events, Stage};
+use crate::event::{Columns, Counters, Outcome, Product, Schema};
+use crate::simd::Level;
+use crate::{Error, Result};
+use std::any::Any;
+use std::fmt::Debug;
+use std::ops::Range;
+
+/// A product by name and type: what an algorithm makes, and what others read.
+#[derive(Debug, Clone, Copy)]
+pub struct Handle {
+    name: &'static str,
+    schema: &'static Schema,
+    empty: fn() -> Columns,
+}
+
+impl Handle {
+    /// The product of type `P` with a name, which is unique in a sequence.
+    pub const fn of<P: Product>(name: &'static str) -> Self {
+        Self { name, schema: P::SCHEMA, empty: Columns::of::<P> }
+    }
+
+    /// The name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The columns.
+    pub fn schema(&self) -> &'static Schema {
+        self.schema
+    }
+
+    /// Columns without rows.
+    pub fn empty(&self) -> Columns {
+        (self.empty)()
+    }
+}
+
+/// What is known of an algorithm whatever its configuration.
+#[derive(Debug)]
+pub struct AlgorithmInfo {
+    /// The detector, which is put before names of stages in sequences over several detectors; empty for none (no unit).
+    pub detector: &'static str,
+    /// Products of other algorithms that it reads, in the order of [`Slice::product`] (no unit).
+    pub reads: &'static [Handle],
+    /// The product that it makes, whose name is the algorithm's name (no unit).
+    pub makes: Handle,
+    /// Its stages, in the order of the stages of its counters. A stage that an algorithm before it has, too, is one stage of the
+    /// sequence (no unit).
+    pub stages: &'static [Stage],
+    /// The same with the detector in their names (no unit).
+    pub stages_in_chain: &'static [Stage],
+}
+
+impl AlgorithmInfo {
+    /// The algorithm's name: that of its product.
+    pub fn name(&self) -> &'static str {
+        self.makes.name
+    }
+}
+
+/// Events that an algorithm works on, with the products that the algorithms before it made of them.
+#[derive(Clone)]
+pub struct Slice<'a> {
+    events: Events<'a>,
+    range: Range<usize>,
+    reads: &'a [usize],
+    made: &'a [Outcome<Columns>],
+}
+
+impl<'a> Slice<'a> {
+    /// Events without products, for an algorithm that reads none.
+    pub fn of(events: impl Into<Events<'a>>, range: Range<usize>) -> Self {
+        Self::new(events.into(), range, &[], &[])
+    }
+
+    pub(super) fn new(
+        events: Events<'a>,
+        range: Range<usize>,
+        reads: &'a [usize],
+        made: &'a [Outcome<Columns>],
+    ) -> Self {
+        Self { events, range, reads, made }
+    }
+
+    /// The input.
+    pub fn events(&self) -> Events<'a> {
+        self.events
+    }
+
+    /// The numbers of the slice's events in the input. Entry i of a product belongs to event i of this range.
+    pub fn range(&self) -> Range<usize> {
+        self.range.clone()
+    }
+
+    /// Product `number` of [`AlgorithmInfo::reads`].
+    ///
+    /// # Panics
+    /// When the algorithm does not read so many products, or the type is another one than that of the handle.
+    pub fn product<P: Product>(&self, number: usize) -> &'a P {
+        self.made[self.reads[number]].results.get().expect("the type of the handle")
+    }
+}
+
+/// One step of a [`Sequence`](super::Sequence): reads events and products, makes one product.
+///
+/// A value of the type holds the configuration and nothing that changes, so that any number of threads may share it; what
+/// changes lives in scratch memory of each thread. `examples/own_detector` defines one outside of this crate.
+pub trait Algorithm: Debug + Send + Sync + 'static {
+    /// What it reads and makes.
+    const INFO: &'static AlgorithmInfo;
+
+    /// Columns that it makes.
+    type Output: Product;
+    /// Scratch memory of one thread. It grows to what the largest event needs and is then reused.
+    type Scratch: Default + Debug + Send + 'static;
+
+    /// The instruction set level and gang size that run.
+    fn level(&self) -> Level;
+
+    /// Whether it can work on these events at all.
+    ///
+    /// # Errors
+    /// [`Error::Config`] that says what it lacks, such as a geometry for raw banks.
+    fn accept(&self, events: Events<'_>) -> Result<()>;
+
+    /// Bytes of raw banks that it reads of these events; none when it reads none.
+    fn bank_bytes(&self, _events: Events<'_>) -> Option<u64> {
+        None
+    }
+
+    /// Appends one entry for each event of the slice to `out`, and their counts. An event that cannot be reconstructed gets a
+    /// status and no items.
+    fn run(&self, slice: Slice<'_>, scratch: &mut Self::Scratch, out: &mut Outcome<Self::Output>);
+}
+
+/// An algorithm of any type.
+pub(super) trait AnyAlgorithm: Debug + Send + Sync {
+    fn info(&self) -> &'static AlgorithmInfo;
+    fn level(&self) -> Level;
+    fn accept(&self, events: Events<'_>) -> Result<()>;
+    fn bank_bytes(&self, events: Events<'_>) -> Option<u64>;
+    fn scratch(&self) -> Box<dyn Any + Send>;
+    fn owns(&self, scratch: &(dyn Any + Send)) -> bool;
+    /// Appends to `out`, whose counts are those of this slice alone afterwards.
+    fn run(&self, slice: Slice<'_>, scratch: &mut (dyn Any + Send), out: &mut Outcome<Columns>);
+}
+
+/// Scratch memory, and an outcome by which the columns of any product are lent.
+type Memory<A> = (<A as Algorithm>::Scratch, Outcome<<A as Algorithm>::Output>);
+
+impl<A: Algorithm> AnyAlgorithm for A {
+    fn info(&self) -> &'static AlgorithmInfo {
+        A::INFO
+    }
+
+    fn level(&self) -> Level {
+        Algorithm::level(self)
+    }
+
+    fn accept(&self, events: Events<'_>) -> Result<()> {
+        Algorithm::accept(self, events)
+    }
+
+    fn bank_bytes(&self, events: Events<'_>) -> Option<u64> {
+        Algorithm::bank_bytes(self, events)
+    }
+
+    fn scratch(&self) -> Box<dyn Any + Send> {
+        Box::new(Memory::<A>::default())
+    }
+
+    fn owns(&self, scratch: &(dyn Any + Send)) -> bool {
+        scratch.is::<Memory<A>>()
+    }
+
+    fn run(&self, slice: Slice<'_>, scratch: &mut (dyn Any + Send), out: &mut Outcome<Columns>) {
+        let (scratch, spare) = scratch.downcast_mut::<Memory<A>>().expect("scratch of this algorithm");
+        out.counters = Counters::default();
+        out.lend(spare, |out| Algorithm::run(self, slice, scratch, out));
+    }
+}
+
+/// The error of an algorithm that does not take events of a kind.
+pub(super) fn does_not_take(events: Events<'_>) -> Error {
+    Error::Config(format!("{} are no input of this algorithm", events.kind()))
+}

@@ -1,0 +1,135 @@
+//! [`Products`]: what a sequence writes of some events.
+
+use super::Handle;
+use crate::event::{Columns, Counters, Outcome, Product};
+use crate::{Result, Status};
+
+/// The products that a sequence writes of some events, and the counts that belong to them.
+#[derive(Debug, Default)]
+pub struct Products {
+    columns: Vec<Columns>,
+    /// What happened to the events (no unit).
+    pub counters: Counters,
+}
+
+impl Products {
+    /// Of columns that have the same events.
+    pub fn new(columns: Vec<Columns>) -> Self {
+        Self { columns, counters: Counters::default() }
+    }
+
+    /// One product, without events.
+    pub fn of<P: Product>() -> Self {
+        Self::new(vec![Columns::of::<P>()])
+    }
+
+    /// The product that is written first.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn first(&self) -> &Columns {
+        &self.columns[0]
+    }
+
+    /// As [`first`](Self::first), to write to.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn first_mut(&mut self) -> &mut Columns {
+        &mut self.columns[0]
+    }
+
+    /// All products, in the order in which they are written.
+    pub fn columns(&self) -> &[Columns] {
+        &self.columns
+    }
+
+    /// The product of a type; none when it is not written.
+    pub fn get<P: Product>(&self) -> Option<&P> {
+        self.columns.iter().find_map(|columns| columns.get())
+    }
+
+    /// Removes all events and counts and keeps the memory.
+    pub fn clear(&mut self) {
+        self.empty_columns();
+        self.counters.clear();
+    }
+
+    /// Removes all events and keeps the counts and the memory.
+    pub(super) fn empty_columns(&mut self) {
+        self.columns.iter_mut().for_each(|columns| columns.clear());
+    }
+
+    /// Appends the products of a slice.
+    ///
+    /// # Errors
+    /// As [`append`](crate::event::append).
+    ///
+    /// # Panics
+    /// When the two are products of other types.
+    pub fn append(&mut self, piece: &Self) -> Result<()> {
+        assert!(self.is_like(piece), "products of two sequences");
+        for (to, from) in self.columns.iter_mut().zip(&piece.columns) {
+            crate::event::append(&mut **to, &**from)?;
+        }
+        self.counters.merge(&piece.counters);
+        Ok(())
+    }
+
+    /// Whether these are products of the same types.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let schemas = |(one, other): (&Columns, &Columns)| one.schema().is(other.schema());
+        self.columns.len() == other.columns.len() && self.columns.iter().zip(&other.columns).all(schemas)
+    }
+
+    /// Whether these are the products that `handles` name.
+    pub(super) fn is_of(&self, mut handles: impl Iterator<Item = Handle>) -> bool {
+        let is_next = |columns: &Columns| handles.next().is_some_and(|handle| handle.schema().is(columns.schema()));
+        self.columns.iter().all(is_next) && handles.next().is_none()
+    }
+
+    /// Lends the product of a type to `work`, with the counts, by way of `spare`, whose content is lost. False when no such product is
+    /// written.
+    pub fn lend<P: Product>(&mut self, spare: &mut Outcome<P>, work: impl FnOnce(&mut Outcome<P>)) -> bool {
+        let Some(results) = self.get_mut::<P>() else { return false };
+        std::mem::swap(results, &mut spare.results);
+        spare.counters = self.counters;
+        work(spare);
+        self.counters = spare.counters;
+        let results = self.get_mut::<P>().expect("as before");
+        std::mem::swap(results, &mut spare.results);
+        true
+    }
+
+    pub(super) fn get_mut<P: Product>(&mut self) -> Option<&mut P> {
+        self.columns.iter_mut().find_map(|columns| columns.get_mut())
+    }
+
+    pub(super) fn columns_mut(&mut self) -> &mut [Columns] {
+        &mut self.columns
+    }
+
+    /// Number of events; 0 where rows are no events.
+    pub(super) fn events(&self) -> usize {
+        self.columns.first().map_or(0, |columns| columns.events())
+    }
+
+    /// Removes the events from `events` on.
+    pub(super) fn truncate(&mut self, events: usize) {
+        self.columns.iter_mut().for_each(|columns| columns.truncate(events));
+    }
+
+    /// Appends an event without items to each product, and counts it.
+    pub(super) fn push_failed(&mut self, status: Status) {
+        self.columns.iter_mut().for_each(|columns| columns.push_failed(status));
+        self.counters.count_event(status);
+    }
+
+    /// Counts the events from `first` on: what became of an event is what became of it in all products.
+    pub(super) fn count_events(&mut self, first: usize) {
+        for event in first..self.events() {
+            let all = self.columns.iter().map(|columns| columns.statuses()[event]);
+            self.counters.count_event(all.fold(Status::Ok, Status::and));
+        }
+    }
+}

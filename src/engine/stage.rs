@@ -1,0 +1,39 @@
+//! [`Stage`]: what is timed and counted apart.
+
+/// One stage of a sequence: a name and what goes in and out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stage {
+    /// Name used in results.
+    pub name: &'static str,
+    /// What it takes.
+    pub input: &'static str,
+    /// What it makes.
+    pub output: &'static str,
+    /// Names of the parts that some of its algorithms time apart ([`StageCounter::parts`](crate::event::StageCounter)).
+    pub parts: &'static [&'static str],
+}
+
+/// The stages of an algorithm as two constants: `STAGES`, and `STAGES_IN_CHAIN` for sequences over several
+/// detectors, where names contain the detector, too.
+macro_rules! detector_stages {
+    (@parts) => { &[] };
+    (@parts $parts:expr) => { $parts };
+    ($detector:literal: $($name:literal, $input:literal => $output:literal $(, $parts:expr)?;)+) => {
+        const STAGES: &[$crate::engine::Stage] =
+            &[$($crate::engine::Stage {
+                name: $name,
+                input: $input,
+                output: $output,
+                parts: $crate::engine::detector_stages!(@parts $($parts)?),
+            }),+];
+
+        /// The stages as part of a sequence over several detectors.
+        const STAGES_IN_CHAIN: &[$crate::engine::Stage] = &[$($crate::engine::Stage {
+            name: concat!($detector, " ", $name),
+            input: $input,
+            output: $output,
+            parts: $crate::engine::detector_stages!(@parts $($parts)?),
+        }),+];
+    };
+}
+pub(crate) use detector_stages;
