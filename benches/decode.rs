@@ -112,16 +112,15 @@ fn levels<'a>(
 }
 
 /// A sequence that decodes and does nothing else.
-fn sequence<'a, S>(make: impl Fn(Level) -> S, batch: &'a RawBatch) -> impl Fn(Level) -> Box<dyn FnMut() + 'a>
-where
-    S: Sequence<Batch = RawBatch, Workspace: 'a> + 'a,
-    S::Output: 'a,
-{
+fn sequence<'a, S: Into<Sequence>>(
+    make: impl Fn(Level) -> S,
+    batch: &'a RawBatch,
+) -> impl Fn(Level) -> Box<dyn FnMut() + 'a> {
     move |level| {
         let engine = Engine::new(make(level));
-        let (mut workspace, mut hits) = (engine.workspace(), Outcome::<S::Output>::default());
+        let (mut workspace, mut hits) = (engine.workspace(), engine.products());
         Box::new(move || {
-            engine.try_run(S::view(batch), &mut workspace, &mut hits).expect("raw banks");
+            engine.run(batch.view(), &mut workspace, &mut hits).expect("raw banks");
         })
     }
 }

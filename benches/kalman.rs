@@ -17,7 +17,7 @@ use common::{Apart, CpuTime, Work, criterion, in_turns, on_one_and_two, scaling}
 use criterion::Throughput;
 use peloton::cylinder::{Cylinder, CylinderConfig, CylinderInput, CylinderSample, fit_particles};
 use peloton::dispatch_usual;
-use peloton::engine::{Engine, Sequence};
+use peloton::engine::Engine;
 use peloton::event::{CylinderTracks, Outcome};
 use peloton::kalman::matriplex::Matriplex;
 use peloton::simd::varying::{F32, Mask};
@@ -89,7 +89,7 @@ fn within_event(level: Level, event_threads: u32, sample: &CylinderSample) -> Wo
     let (mut workspace, mut tracks) = (engine.workspace(), Outcome::<CylinderTracks>::default());
     let run = move || {
         for _ in 0..2 {
-            engine.try_run(Cylinder::view(sample), &mut workspace, &mut tracks).expect("events");
+            engine.try_run(sample.view(), &mut workspace, &mut tracks).expect("events");
         }
     };
     let threads = if event_threads == 1 { "1 thread" } else { "2 threads" };
@@ -115,7 +115,7 @@ fn two_threads() {
     let workers = [0, 1].map(|_| Apart::new((engine.workspace(), Outcome::<CylinderTracks>::default())));
     let build = |i: usize| {
         let (workspace, tracks) = &mut *workers[i].lock();
-        engine.try_run(Cylinder::view(&sample), workspace, tracks).expect("events");
+        engine.try_run(sample.view(), workspace, tracks).expect("events");
     };
     let mut works: Vec<Work> = on_one_and_two("fit", &fit).into();
     works.extend(on_one_and_two("clone engine", &build));

@@ -17,7 +17,7 @@ use peloton::event::{Outcome, RawBatch, UtBatch, VeloTracks, VeloUtTracks, diffe
 use peloton::simd::{Isa, Level};
 use peloton::ut::reference::per_track;
 use peloton::ut::{UtConfig, UtFindInput, UtFindWorkspace, UtLayout, UtPreset, UtScratch, decode, find};
-use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloInput};
+use peloton::velo::{Velo, VeloBanks, VeloConfig};
 use peloton_io::input::{Geometry, RawReader, ReadOptions, Source};
 use peloton_sim::{LhcbDetector, LhcbReader};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use std::sync::Arc;
 struct Sample {
     raw: RawBatch,
     sensors: Arc<peloton::velo::VeloSensors>,
-    detector: Arc<UtDetector>,
+    detector: UtDetector,
     layout: UtLayout,
     velo: VeloTracks,
     hits: UtBatch,
@@ -56,22 +56,22 @@ impl Sample {
             }
         };
         let detector = UtDetector {
-            geometry: geometry.ut().expect("geometry"),
+            geometry: Arc::new(geometry.ut().expect("geometry")),
             tables: geometry.ut_tables().expect("geometry"),
             polarity: geometry.polarity().expect("geometry"),
         };
         let sensors = Arc::new(geometry.velo().expect("geometry"));
         let level = Level::choose(None, None).expect("a level");
-        let engine = Engine::new(velo(level, &sensors));
-        let velo_z = engine.sequence().config().fit.end_z;
+        let search = velo(level, &sensors);
+        let velo_z = search.config().fit.end_z;
+        let engine = Engine::new(search);
         let (mut velo, mut hits) = (Outcome::default(), Outcome::default());
         let (events, all) = (raw.view(), 0..raw.len());
-        let banks = VeloInput::Banks(events);
-        engine.try_run(banks, &mut engine.workspace(), &mut velo).expect("raw banks");
+        engine.try_run(events, &mut engine.workspace(), &mut velo).expect("raw banks");
         decode(level, &detector.geometry, events, all, &mut UtScratch::default(), &mut hits);
         let layout = UtLayout::new(&detector.geometry, detector.tables.clone(), detector.polarity, velo_z);
         let layout = layout.expect("states before the UT");
-        let (velo, hits, detector) = (velo.results, hits.results, Arc::new(detector));
+        let (velo, hits) = (velo.results, hits.results);
         Self { raw, sensors, detector, layout, velo, hits }
     }
 
@@ -147,14 +147,14 @@ fn main() {
     criterion_cpu.final_summary();
 
     let config = UtConfig::preset(UtPreset::Best);
-    let whole = VeloUt::new(velo(usual, &sample.sensors), sample.detector.clone(), config);
+    let whole = VeloUt::sequence(velo(usual, &sample.sensors), &sample.detector, config);
     let engine = Engine::new(whole.expect("a sequence"));
-    let workers = [0, 1].map(|_| Apart::new((engine.workspace(), Outcome::default())));
+    let workers = [0, 1].map(|_| Apart::new((engine.workspace(), engine.products())));
     let track = |i: usize| {
         let mut worker = workers[i].lock();
         let (workspace, out) = &mut *worker;
         for _ in 0..20 {
-            engine.try_run(sample.raw.view(), workspace, out).expect("raw banks");
+            engine.run(sample.raw.view(), workspace, out).expect("raw banks");
         }
     };
     scaling("scaling", &mut on_one_and_two("velo-ut", &track).into());

@@ -2,7 +2,7 @@
 //! tracks out. Run it with `cargo run --release --example embed`.
 
 use peloton::engine::Engine;
-use peloton::event::{Outcome, VELO_MODULES, VeloEvents};
+use peloton::event::{Outcome, VELO_MODULES, VeloEvents, VeloTracks};
 use peloton::simd::Level;
 use peloton::velo::geometry::MODULE_Z;
 use peloton::velo::{Velo, VeloConfig};
@@ -36,17 +36,17 @@ fn main() -> Result<()> {
 }
 
 /// Configuration and level (instruction set, gang size) are checked here, once.
-fn engine() -> Result<Engine<Velo>> {
+fn engine() -> Result<Engine> {
     // The best level of this CPU, and its usual gang.
     let level = Level::choose(None, None)?;
     Ok(Engine::new(Velo::new(level, VeloConfig::default())?))
 }
 
 /// What each of your threads does.
-fn work(engine: &Engine<Velo>, hits: &Hits) -> Result<Vec<Vec<u32>>> {
+fn work(engine: &Engine, hits: &Hits) -> Result<Vec<Vec<u32>>> {
     // Keep these two for the life of the thread: once grown, nothing is allocated any more.
     let mut workspace = engine.workspace();
-    let mut outcome = Outcome::default();
+    let mut outcome = Outcome::<VeloTracks>::default();
 
     let Hits { x, y, z, id, module_start } = hits;
     let status = vec![Status::Ok; module_start.len() / VELO_MODULES];

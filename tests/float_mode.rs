@@ -9,10 +9,10 @@ use common::geometry::Detector;
 use common::{Sharing, best_level, data, hashes, hashes_on, simulated, velo};
 use host_mode::HostMode;
 use peloton::cylinder::{Cylinder, CylinderConfig, CylinderFit, CylinderInput, fit_particles};
-use peloton::engine::{Engine, Executor, Sequence, Sliced, Streaming};
+use peloton::engine::{Engine, Events, Executor, Sliced, Streaming};
 use peloton::event::{
-    CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, Layout, Outcome, PixelClusters, PixelHits,
-    Product, RawBatch, Results, VeloBatch,
+    CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, Layout, PixelClusters, PixelHits,
+    Product, RawBatch, VeloBatch,
 };
 use peloton::scifi::SciFiHits;
 use peloton::simd::with_default_float_mode;
@@ -144,19 +144,19 @@ impl Inputs {
 }
 
 /// A sequence as a thread of the host runs it, and as threads of a pool do: by name.
-fn ways<'a, S: Sequence>(
+fn ways<'a>(
     name: &str,
-    engine: &Engine<S>,
-    events: impl Into<S::Input<'a>>,
+    engine: &Engine,
+    events: impl Into<Events<'a>>,
 ) -> Vec<(String, Vec<u64>)> {
     let events = events.into();
-    let (mut workspace, mut found) = (engine.workspace(), Outcome::default());
-    engine.try_run(events, &mut workspace, &mut found).unwrap();
-    let found = found.results;
+    let (mut workspace, mut found) = (engine.workspace(), engine.products());
+    engine.run(events, &mut workspace, &mut found).unwrap();
+    let found = found.first();
     assert!(found.hits() > 1000, "{name}: {} hits", found.hits());
     let on_threads = hashes_on(Sharing::threads(2), engine, events).0;
     vec![
-        (format!("{name}, engine"), of(Hasher::of(&found))),
+        (format!("{name}, engine"), of(Hasher::of(&**found))),
         (format!("{name}, pool"), of(on_threads)),
         (format!("{name}, pool of one"), of(hashes(engine, events).0)),
     ]

@@ -10,7 +10,7 @@ use peloton::cylinder::{
 };
 use peloton::engine::{Engine, Pool, SLICE_EVENTS, Sequence, Sliced};
 use peloton::event::{
-    CylinderBatch, CylinderTruth, Outcome, PixelHits, RawBatch, RawEvents, VeloBatch, VeloTracks,
+    CylinderBatch, CylinderTruth, Outcome, PixelHits, RawBatch, Results, VeloBatch, VeloTracks, VeloUtTracks,
 };
 use peloton::long::{Bending, Long, LongConfig, LongPreset, LongUt};
 use peloton::scifi::{self, SciFi, SciFiConfig, SciFiPreset, SciFiScratch};
@@ -71,7 +71,7 @@ fn nothing_is_allocated_in_steady_state() {
 
 fn steady_state_of(preset: Preset) {
     let (batch, engine) = (events(), velo(preset));
-    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
+    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::<VeloTracks>::default());
     let first = allocations(|| {
         engine.try_run(batch.view(), &mut workspace, &mut outcome).unwrap();
     });
@@ -96,7 +96,7 @@ fn steady_state_of(preset: Preset) {
     };
     pass();
     assert_eq!(allocations(&mut pass), 0, "{preset}: steady state, two threads");
-    let visit = |_: usize, tracks: &VeloTracks| assert!(tracks.tracks() > 0);
+    let visit = |_: usize, tracks: &dyn Results| assert!(tracks.tracks() > 0);
     let mut repeat = || assert_eq!(pool.try_repeat(equal.view(), 50, visit).unwrap().events(), 50 * 64);
     repeat();
     assert_eq!(allocations(repeat), 0, "{preset}: steady state of passes, two threads");
@@ -164,7 +164,7 @@ fn from_raw_banks() {
         raw.close_event(7, peloton::Status::DaqError);
         let geometry = Detector::open(&data.join("lhcb").join(folder));
         let engine = geometry.velo_engine(best_level(), Preset::default());
-        let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
+        let (mut workspace, mut outcome) = (engine.workspace(), Outcome::<VeloTracks>::default());
         let mut pass = || {
             allocations(|| {
                 engine.try_run(raw.view(), &mut workspace, &mut outcome).unwrap();
@@ -182,7 +182,7 @@ fn from_raw_banks() {
 fn into_the_ut(raw: &RawBatch, geometry: &Detector) {
     for preset in UtPreset::ALL {
         let engine = geometry.velo_ut_engine(best_level(), preset);
-        let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
+        let (mut workspace, mut outcome) = (engine.workspace(), Outcome::<VeloUtTracks>::default());
         let mut pass = || {
             allocations(|| {
                 engine.try_run(raw.view(), &mut workspace, &mut outcome).unwrap();
@@ -206,21 +206,23 @@ fn long_tracks(raw: &RawBatch, geometry: &Detector) {
         let bending = Bending::lhcb(geometry.polarity);
         let config = LongConfig::preset(matching);
         let (ut, parts) = (geometry.ut_detector(), (velo.clone(), scifi.clone()));
-        second_pass(&Engine::new(Long::new(velo, scifi, config.clone(), bending).unwrap()), raw);
-        second_pass(&Engine::new(LongUt::new(parts.0, ut, parts.1, config, bending).unwrap()), raw);
+        second_pass(Long::sequence(velo, scifi, config.clone(), bending).unwrap(), raw);
+        second_pass(LongUt::sequence(parts.0, &ut, parts.1, config, bending).unwrap(), raw);
     }
 }
 
 /// Fails unless the second pass over the events allocates nothing.
-fn second_pass<S: for<'a> Sequence<Input<'a> = RawEvents<'a>>>(engine: &Engine<S>, raw: &RawBatch) {
-    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
+fn second_pass(sequence: Sequence, raw: &RawBatch) {
+    let engine = Engine::new(sequence);
+    let (mut workspace, mut products) = (engine.workspace(), engine.products());
     let mut pass = || {
         allocations(|| {
-            engine.try_run(raw.view(), &mut workspace, &mut outcome).unwrap();
+            engine.run(raw.view(), &mut workspace, &mut products).unwrap();
         })
     };
-    assert!(pass() > 0, "{}: the first pass grows", S::NAME);
-    assert_eq!(pass(), 0, "{}: second pass", S::NAME);
+    let name = engine.sequence().name();
+    assert!(pass() > 0, "{name}: the first pass grows");
+    assert_eq!(pass(), 0, "{name}: second pass");
 }
 
 fn other_decoders(raw: &RawBatch, geometry: &Detector) {

@@ -5,7 +5,7 @@ use crate::steps::{STATE, TO_PLANES, TO_RADII, Tracks};
 use peloton::chain::{UtDetector, VeloUt};
 use peloton::cylinder::{Builder, Cylinder, CylinderConfig, CylinderInput, CylinderSample, fit_particles};
 use peloton::dispatch_usual;
-use peloton::engine::{Engine, Sequence};
+use peloton::engine::{Batch, Engine, Sequence};
 use peloton::event::{CylinderTracks, Layout, Outcome, PixelHits, RawBatch, VeloBatch};
 use peloton::kalman::matriplex::Matriplex;
 use peloton::long::{Bending, LongConfig, LongUt};
@@ -49,18 +49,18 @@ pub fn all() -> Vec<Case> {
 }
 
 /// A sequence on one batch of events.
-fn sequence<S: Sequence<Batch: 'static, Output: Default, Workspace: 'static> + 'static>(
+fn sequence<B: Batch, S: Into<Sequence>>(
     name: &str,
     stages: &[&'static str],
-    batch: &Rc<S::Batch>,
+    batch: &Rc<B>,
     make: impl Fn(Level) -> S,
     cases: &mut Vec<Case>,
 ) {
     for level in levels() {
         let (engine, batch) = (Engine::new(make(level)), batch.clone());
-        let (mut workspace, mut results) = (engine.workspace(), Outcome::<S::Output>::default());
+        let (mut workspace, mut results) = (engine.workspace(), engine.products());
         let work = move || {
-            engine.try_run(S::view(&batch), &mut workspace, &mut results).expect("events of this sequence");
+            engine.run(batch.events(), &mut workspace, &mut results).expect("events of this sequence");
         };
         cases.push(Case { name: format!("{name}, {level}"), stages: stages.to_vec(), work: Box::new(work) });
     }
@@ -120,14 +120,14 @@ fn through_detectors(batch: &Rc<RawBatch>, cases: &mut Vec<Case>) {
         velo.with_sensors(Arc::new(VeloSensors::nominal()), VeloBanks::Auto)
     };
     let bending = Bending::nominal(POLARITY);
-    let (geometry, tables) = (UtGeometry::nominal(), UtTables::nominal());
-    let ut = Arc::new(UtDetector { geometry, tables, polarity: POLARITY });
+    let (geometry, tables) = (Arc::new(UtGeometry::nominal()), UtTables::nominal());
+    let ut = UtDetector { geometry, tables, polarity: POLARITY };
     let fibres = Arc::new(SciFiGeometry::nominal());
-    let velo_ut = |level| VeloUt::new(velo(level), ut.clone(), UtConfig::default()).expect("a sequence");
+    let velo_ut = |level| VeloUt::sequence(velo(level), &ut, UtConfig::default()).expect("a sequence");
     sequence("velo-ut", &[], batch, velo_ut, cases);
     let long_ut = |level| {
         let scifi = SciFi::new(level, SciFiConfig::default(), fibres.clone(), POLARITY).expect("a sequence");
-        LongUt::new(velo(level), ut.clone(), scifi, LongConfig::default(), bending).expect("a sequence")
+        LongUt::sequence(velo(level), &ut, scifi, LongConfig::default(), bending).expect("a sequence")
     };
     sequence("long-ut", &[], batch, long_ut, cases);
 }

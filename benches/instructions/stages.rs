@@ -4,7 +4,7 @@ use crate::callgrind::{Cost, What, count};
 use crate::cases::{Case, POLARITY, pixels, raw_events};
 use peloton::chain::{UtDetector, VeloUt};
 use peloton::engine::{Engine, SLICE_EVENTS, Sequence};
-use peloton::event::{Outcome, RawBatch};
+use peloton::event::RawBatch;
 use peloton::long::{Bending, LongConfig, LongUt};
 use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry};
 use peloton::simd::{Isa, Level};
@@ -61,13 +61,13 @@ pub fn all() -> Vec<Case> {
         let velo = Velo::new(level, VeloConfig::default()).expect("a sequence");
         velo.with_sensors(Arc::new(VeloSensors::nominal()), VeloBanks::Auto)
     };
-    let (geometry, tables) = (UtGeometry::nominal(), UtTables::nominal());
-    let ut = Arc::new(UtDetector { geometry, tables, polarity: POLARITY });
+    let (geometry, tables) = (Arc::new(UtGeometry::nominal()), UtTables::nominal());
+    let ut = UtDetector { geometry, tables, polarity: POLARITY };
     let fibres = Arc::new(SciFiGeometry::nominal());
     let scifi_sequence = SciFi::new(level, SciFiConfig::default(), fibres, POLARITY).expect("a sequence");
     let bending = Bending::nominal(POLARITY);
-    let velo_ut = VeloUt::new(velo_sequence(), ut.clone(), UtConfig::default()).expect("a sequence");
-    let long_ut = LongUt::new(velo_sequence(), ut, scifi_sequence, LongConfig::default(), bending);
+    let velo_ut = VeloUt::sequence(velo_sequence(), &ut, UtConfig::default()).expect("a sequence");
+    let long_ut = LongUt::sequence(velo_sequence(), &ut, scifi_sequence, LongConfig::default(), bending);
     let in_ut = by_event(&["ut decode", "ut windows", "ut tracklets"]);
     vec![
         case(velo_ut, [velo(), vec!["ut decode"], in_ut].concat(), &batches),
@@ -80,18 +80,16 @@ pub fn all() -> Vec<Case> {
     ]
 }
 
-fn case<S>(sequence: S, stages: Laps, batches: &Arc<Vec<RawBatch>>) -> Case
-where
-    S: Sequence<Batch = RawBatch, Output: Default, Workspace: 'static> + 'static,
-{
+fn case(sequence: Sequence, stages: Laps, batches: &Arc<Vec<RawBatch>>) -> Case {
+    let name = sequence.name().to_string();
     let (engine, batches) = (Engine::new(sequence), batches.clone());
-    let (mut workspace, mut results) = (engine.workspace(), Outcome::<S::Output>::default());
+    let (mut workspace, mut results) = (engine.workspace(), engine.products());
     let work = move || {
         for batch in batches.iter() {
-            engine.try_run(S::view(batch), &mut workspace, &mut results).expect("raw banks");
+            engine.run(batch.view(), &mut workspace, &mut results).expect("raw banks");
         }
     };
-    Case { name: S::NAME.into(), stages, work: Box::new(work) }
+    Case { name, stages, work: Box::new(work) }
 }
 
 /// Counts and prints the table.

@@ -1,7 +1,7 @@
 //! What flows through the calorimeter's sequence: charges in, cells with energies out.
 
 use peloton::Status;
-use peloton::engine::{Batch, Input};
+use peloton::engine::{Batch, Events};
 use peloton::event::{Column, Starts};
 
 /// Charges of events. Event e owns the hits `[start[e], start[e + 1])`.
@@ -37,15 +37,12 @@ impl Charges {
     }
 }
 
-/// What a sequence takes is borrowed: a reference, or a struct of slices.
-impl Input for &Charges {
-    fn events(&self) -> usize {
-        self.event_id.len()
-    }
-}
-
 /// What a reader would fill.
 impl Batch for Charges {
+    fn events(&self) -> Events<'_> {
+        Events::Other(self)
+    }
+
     fn clear(&mut self) {
         self.cell.clear();
         self.charge.clear();

@@ -21,19 +21,19 @@ mod sequence;
 
 use columns::{CellHits, Charges};
 use peloton::Result;
-use peloton::engine::{Engine, Pool, SLICE_EVENTS, Sliced};
+use peloton::engine::{Batch, Engine, Pool, SLICE_EVENTS, Sequence, Sliced};
 use peloton::event::{Hasher, Hashes, Outcome, Product};
 use peloton::simd::Level;
 use sequence::{CELLS, Calorimeter};
 
 fn main() -> Result<()> {
-    let engine = engine(Level::choose(None, None)?);
+    let engine = engine(Level::choose(None, None)?)?;
     let charges = events(1000);
     println!("runs as {}", engine.level());
 
     // On the calling thread: as many threads as a program has may do so, each with a workspace and results of its own.
-    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
-    engine.try_run(&charges, &mut workspace, &mut outcome)?;
+    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::<CellHits>::default());
+    engine.try_run(charges.events(), &mut workspace, &mut outcome)?;
     let Outcome { results: cells, counters } = outcome;
     let stage = counters.stages[0];
     println!("{} events, {} cells in, {} out", counters.events(), stage.items_in, stage.items_out);
@@ -47,18 +47,22 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The sequence, with made-up constants.
-fn engine(level: Level) -> Engine<Calorimeter> {
+/// The algorithm, with made-up constants.
+fn calorimeter(level: Level) -> Calorimeter {
     let gain = (0..CELLS).map(|cell| 0.01 + 0.0001 * (cell % 7) as f32).collect();
     let pedestal = (0..CELLS).map(|cell| 50.0 + (cell % 11) as f32).collect();
-    Engine::new(Calorimeter { level, gain, pedestal, threshold: 0.2 })
+    Calorimeter { level, gain, pedestal, threshold: 0.2 }
+}
+
+fn engine(level: Level) -> Result<Engine> {
+    Ok(Engine::new(Sequence::new("calorimeter", calorimeter(level))?))
 }
 
 /// What two threads make of the events.
-fn on_threads(engine: &Engine<Calorimeter>, charges: &Charges) -> Result<Hashes> {
+fn on_threads(engine: &Engine, charges: &Charges) -> Result<Hashes> {
     let pool = Pool::new(engine.clone(), 2, SLICE_EVENTS)?;
     let mut cells = Sliced::default();
-    pool.try_run(charges, &mut cells)?;
+    pool.try_run(charges.events(), &mut cells)?;
     let mut hasher = Hasher::new(CellHits::SCHEMA);
     cells.slices().for_each(|slice| hasher.update(&**slice));
     Ok(hasher.finish())
@@ -114,12 +118,12 @@ mod tests {
         charges.close_event(200);
         let mut first = None;
         for level in Level::supported() {
-            let engine = engine(level);
-            let mut outcome = Outcome::default();
-            engine.try_run(&charges, &mut engine.workspace(), &mut outcome).unwrap();
+            let engine = engine(level).unwrap();
+            let mut outcome = Outcome::<CellHits>::default();
+            engine.try_run(charges.events(), &mut engine.workspace(), &mut outcome).unwrap();
             let Outcome { results: cells, counters } = outcome;
             let found: Vec<_> = (0..cells.events()).map(|event| cells.of_event(event)).collect();
-            assert!(found == naive(engine.sequence(), &charges), "{level}");
+            assert!(found == naive(&calorimeter(level), &charges), "{level}");
             let dropped: Vec<_> = counters.dropped().collect();
             assert_eq!(dropped, [("not_finite", 2), ("out_of_range", 1)], "{level}");
             assert!(cells.hits() > 1000 && counters.stages[0].items_out == cells.hits() as u64);

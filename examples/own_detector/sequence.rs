@@ -1,12 +1,11 @@
-//! The calorimeter's sequence of one stage, and its kernel: a gang of cells at a time, on every instruction set.
+//! The calorimeter's algorithm of one stage, and its kernel: a gang of cells at a time, on every instruction set.
 
 use crate::columns::{CellHits, Charges};
-use peloton::Status;
-use peloton::engine::{Sequence, Stage};
+use peloton::engine::{Algorithm, AlgorithmInfo, Events, Handle, Slice, Stage};
 use peloton::event::{Outcome, Results, StageClock};
 use peloton::simd::varying::{F32, Mask, U32};
 use peloton::simd::{Gang, Level};
-use std::ops::Range;
+use peloton::{Result, Status};
 
 /// Cells of the calorimeter.
 pub const CELLS: u32 = 512;
@@ -24,39 +23,39 @@ pub struct Calorimeter {
     pub threshold: f32,
 }
 
-impl Sequence for Calorimeter {
-    const NAME: &'static str = "calorimeter";
-    const STAGES: &'static [Stage] = &[Stage {
-        name: "calibrate",
-        input: "charges of cells",
-        output: "cells above the threshold",
-        parts: &[],
-    }];
+const STAGES: &[Stage] = &[Stage {
+    name: "calibrate",
+    input: "charges of cells",
+    output: "cells above the threshold",
+    parts: &[],
+}];
 
-    type Input<'a> = &'a Charges;
-    type Batch = Charges;
+impl Algorithm for Calorimeter {
+    const INFO: &'static AlgorithmInfo = &AlgorithmInfo {
+        detector: "calorimeter",
+        reads: &[],
+        makes: Handle::of::<CellHits>("calorimeter_cells"),
+        stages: STAGES,
+        stages_in_chain: STAGES,
+    };
+
     type Output = CellHits;
     // Memory of a thread that is used again from event to event: this kernel needs none.
-    type Workspace = ();
+    type Scratch = ();
 
     fn level(&self) -> Level {
         self.level
     }
 
-    fn view(batch: &Charges) -> &Charges {
-        batch
+    fn accept(&self, events: Events<'_>) -> Result<()> {
+        events.other::<Charges>().map(drop)
     }
 
-    fn run_range(
-        &self,
-        events: &Charges,
-        range: Range<usize>,
-        _workspace: &mut (),
-        out: &mut Outcome<CellHits>,
-    ) {
+    fn run(&self, slice: Slice<'_>, _scratch: &mut (), out: &mut Outcome<CellHits>) {
+        let events: &Charges = slice.events().other().expect("what was accepted");
         let Outcome { results, counters } = out;
         let mut clock = StageClock::start();
-        for event in range {
+        for event in slice.range() {
             let (cells, charges) = events.of_event(event);
             let before = results.cell.len();
             let status = check(cells, charges);

@@ -151,6 +151,26 @@ impl Engine {
         done
     }
 
+    /// Memory for all products that the sequence writes.
+    pub fn products(&self) -> Products {
+        self.sequence.products()
+    }
+
+    /// Reconstructs all events on the calling thread, as [`Engine::try_run`] does, to all products that the sequence writes.
+    ///
+    /// # Errors
+    /// As [`Engine::try_run`].
+    pub fn run<'a>(
+        &self,
+        events: impl Into<Events<'a>>,
+        workspace: &mut Workspace,
+        out: &mut Products,
+    ) -> Result<()> {
+        let events = events.into();
+        out.clear();
+        self.run_range(events, 0..events.len(), workspace, out)
+    }
+
     /// Reconstructs the events of `range` and appends them to all products that the sequence writes.
     ///
     /// # Errors

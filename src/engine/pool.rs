@@ -93,7 +93,7 @@ impl Pool {
     pub fn try_run<'a>(&self, events: impl Into<Events<'a>>, results: &mut Sliced) -> Result<Counters> {
         let (events, sequence) = (events.into(), self.engine.sequence());
         sequence.accept(events)?;
-        let slots = results.prepare(events.len().div_ceil(self.slice_events), || sequence.products());
+        let slots = results.prepare(events.len().div_ceil(self.slice_events), sequence.written());
         self.threads.0.install(|| {
             slots.par_iter_mut().enumerate().with_max_len(1).try_for_each(|(i, slot)| {
                 self.engine.run_slice(events, self.range(events, i), &mut self.seat().workspace, slot)

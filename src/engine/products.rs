@@ -13,14 +13,9 @@ pub struct Products {
 }
 
 impl Products {
-    /// Of columns that have the same events.
-    pub fn new(columns: Vec<Columns>) -> Self {
-        Self { columns, counters: Counters::default() }
-    }
-
-    /// One product, without events.
-    pub fn of<P: Product>() -> Self {
-        Self::new(vec![Columns::of::<P>()])
+    /// These products, without events.
+    pub fn new(products: &[Handle]) -> Self {
+        Self { columns: products.iter().map(Handle::empty).collect(), counters: Counters::default() }
     }
 
     /// The product that is written first.
@@ -68,7 +63,7 @@ impl Products {
     /// # Panics
     /// When the two are products of other types.
     pub fn append(&mut self, piece: &Self) -> Result<()> {
-        assert!(self.is_like(piece), "products of two sequences");
+        assert_eq!(self.columns.len(), piece.columns.len(), "products of two sequences");
         for (to, from) in self.columns.iter_mut().zip(&piece.columns) {
             crate::event::append(&mut **to, &**from)?;
         }
@@ -76,16 +71,10 @@ impl Products {
         Ok(())
     }
 
-    /// Whether these are products of the same types.
-    pub fn is_like(&self, other: &Self) -> bool {
-        let schemas = |(one, other): (&Columns, &Columns)| one.schema().is(other.schema());
-        self.columns.len() == other.columns.len() && self.columns.iter().zip(&other.columns).all(schemas)
-    }
-
     /// Whether these are the products that `handles` name.
-    pub(super) fn is_of(&self, mut handles: impl Iterator<Item = Handle>) -> bool {
-        let is_next = |columns: &Columns| handles.next().is_some_and(|handle| handle.schema().is(columns.schema()));
-        self.columns.iter().all(is_next) && handles.next().is_none()
+    pub(super) fn is_of(&self, handles: &[Handle]) -> bool {
+        let is_one = |(columns, handle): (&Columns, &Handle)| handle.schema().is(columns.schema());
+        self.columns.len() == handles.len() && self.columns.iter().zip(handles).all(is_one)
     }
 
     /// Lends the product of a type to `work`, with the counts, by way of `spare`, whose content is lost. False when no such product is
@@ -101,7 +90,8 @@ impl Products {
         true
     }
 
-    pub(super) fn get_mut<P: Product>(&mut self) -> Option<&mut P> {
+    /// The product of a type, to write to; none when it is not written.
+    pub fn get_mut<P: Product>(&mut self) -> Option<&mut P> {
         self.columns.iter_mut().find_map(|columns| columns.get_mut())
     }
 

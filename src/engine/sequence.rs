@@ -19,7 +19,7 @@ use std::ops::Range;
 /// # fn main() -> peloton::Result<()> {
 /// let velo = Velo::new(Level::choose(None, None)?, VeloConfig::default())?;
 /// let sequence = Sequence::new("velo", velo)?;
-/// assert_eq!(sequence.written().next().map(|product| product.name()), Some("velo_tracks"));
+/// assert_eq!(sequence.written()[0].name(), "velo_tracks");
 /// assert!(sequence.writing(&["long_tracks"]).is_err());
 /// # Ok(()) }
 /// ```
@@ -30,6 +30,8 @@ pub struct Sequence {
     stages: Vec<Stage>,
     /// The steps whose products come out.
     written: Vec<usize>,
+    /// Their products.
+    products: Vec<Handle>,
 }
 
 /// One algorithm of a sequence.
@@ -50,7 +52,7 @@ impl Sequence {
     /// # Errors
     /// As [`Sequence::with`].
     pub fn new(name: impl Into<Cow<'static, str>>, algorithm: impl Algorithm) -> Result<Self> {
-        let empty = Self { name: name.into(), steps: Vec::new(), stages: Vec::new(), written: Vec::new() };
+        let empty = Self { name: name.into(), steps: Vec::new(), stages: Vec::new(), written: Vec::new(), products: Vec::new() };
         empty.with(algorithm)
     }
 
@@ -104,6 +106,7 @@ impl Sequence {
             step.stages = (0..of_step[0].len()).map(number).collect();
         }
         self.written = vec![number];
+        self.products = vec![info.makes];
         Ok(self)
     }
 
@@ -122,6 +125,7 @@ impl Sequence {
         if written.is_empty() || written.iter().enumerate().any(is_twice) {
             return Err(wrong(format!("write each of {} once at most, and one at least", known())));
         }
+        self.products = written.iter().map(|&step| self.steps[step].algorithm.info().makes).collect();
         self.written = written;
         Ok(self)
     }
@@ -149,8 +153,8 @@ impl Sequence {
     }
 
     /// The products that come out.
-    pub fn written(&self) -> impl Iterator<Item = Handle> + '_ {
-        self.written.iter().map(|&step| self.steps[step].algorithm.info().makes)
+    pub fn written(&self) -> &[Handle] {
+        &self.products
     }
 
     /// The instruction set level and gang size that run.
@@ -181,7 +185,7 @@ impl Sequence {
 
     /// Empty results.
     pub fn products(&self) -> Products {
-        Products::new(self.written().map(|product| product.empty()).collect())
+        Products::new(&self.products)
     }
 
     /// Refuses memory for the products of another sequence.

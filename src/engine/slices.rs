@@ -1,6 +1,6 @@
 //! [`Sliced`]: the results of a batch, one piece per slice, in the order of the events.
 
-use super::Products;
+use super::{Handle, Products};
 use crate::event::{Columns, Counters, Product};
 
 /// The results of a batch of events as one piece per slice, in the order of the events. Reused from batch to batch,
@@ -12,23 +12,23 @@ pub struct Sliced {
 }
 
 impl Sliced {
-    /// Empties everything and gives `slices` empty slots for what `empty` makes.
-    pub fn prepare(&mut self, slices: usize, empty: impl Fn() -> Products) -> &mut [Products] {
-        if self.slots.first().is_some_and(|slot| !slot.is_like(&empty())) {
+    /// Empties everything and gives `slices` empty slots for these products.
+    pub fn prepare(&mut self, slices: usize, products: &[Handle]) -> &mut [Products] {
+        if self.slots.first().is_some_and(|slot| !slot.is_of(products)) {
             self.slots.clear();
         }
         if self.slots.len() < slices {
-            self.slots.resize_with(slices, empty);
+            self.slots.resize_with(slices, || Products::new(products));
         }
         self.used = slices;
         self.slots[..slices].iter_mut().for_each(Products::clear);
         &mut self.slots[..slices]
     }
 
-    /// Adds one more, empty slot for results of type `P`.
-    pub fn add<P: Product>(&mut self) -> &mut Products {
+    /// Adds one more, empty slot for these products.
+    pub fn add(&mut self, products: &[Handle]) -> &mut Products {
         if self.slots.len() == self.used {
-            self.slots.push(Products::of::<P>());
+            self.slots.push(Products::new(products));
         }
         self.used += 1;
         let slot = &mut self.slots[self.used - 1];

@@ -1,6 +1,6 @@
 //! [`StreamSequence`]: a chain of stages over endless input, which is cut anywhere.
 
-use super::{Batch, Executor, Machine, Products, Sliced, Stage};
+use super::{Batch, Executor, Handle, Machine, Sliced, Stage};
 use crate::Result;
 use crate::event::{Counters, Product, Results};
 
@@ -11,6 +11,9 @@ pub trait StreamSequence: Send {
     const NAME: &'static str;
     /// The stages in the order in which they run; stage i counts in [`Counters::stages`]`[i]`.
     const STAGES: &'static [Stage];
+
+    /// The columns that come out, as a product.
+    const PRODUCT: Handle;
 
     /// A piece of the input.
     type Piece: Batch;
@@ -49,9 +52,9 @@ pub struct Streaming<S>(pub S);
 impl<S: StreamSequence> Executor for Streaming<S> {
     fn run(&mut self, piece: &dyn Batch, results: &mut Sliced) -> Result<Counters> {
         let before = self.0.counters();
-        results.prepare(0, Products::of::<S::Output>);
+        results.prepare(0, &[S::PRODUCT]);
         self.0.push(piece.of()?, &mut |part| {
-            let slot = results.add::<S::Output>();
+            let slot = results.add(&[S::PRODUCT]);
             std::mem::swap(part, slot.get_mut().expect("a slot of this product"));
         })?;
         Ok(self.0.counters().since(&before))

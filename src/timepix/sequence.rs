@@ -1,7 +1,7 @@
 //! [`Timepix`]: the sequence from a stream of pixel hits to clusters, on one thread or several.
 
 use super::{CalibratedChips, Definition, TimepixConfig, Workers};
-use crate::engine::{Batch, DeviceMemory, Events, Machine, Stage, StreamSequence};
+use crate::engine::{Batch, DeviceMemory, Events, Handle, Machine, Stage, StreamSequence};
 use crate::event::{Counters, Layout, PixelBlock, PixelClusters, PixelHits, Truncation};
 use crate::simd::Level;
 use crate::{Result, Status};
@@ -146,6 +146,7 @@ impl StreamSequence for Timepix {
         },
     ];
 
+    const PRODUCT: Handle = Handle::of::<PixelClusters>("pixel_clusters");
     type Piece = PixelBatch;
     type Output = PixelClusters;
 

@@ -1,7 +1,7 @@
 //! The whole detector of LHCb, as tests of several of its parts need it.
 
 use peloton::chain::{UtDetector, VeloUt};
-use peloton::engine::Engine;
+use peloton::engine::{Engine, Sequence};
 use peloton::event::RawBatch;
 use peloton::long::{Bending, Long, LongConfig, LongPreset, LongUt};
 use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry, SciFiPreset};
@@ -66,19 +66,22 @@ impl Detector {
     }
 
     /// Raw banks to Velo tracks.
-    pub fn velo_engine(&self, level: Level, preset: Preset) -> Engine<Velo> {
+    pub fn velo_engine(&self, level: Level, preset: Preset) -> Engine {
         let velo = Velo::new(level, VeloConfig::preset(preset)).expect("a configuration");
         Engine::new(velo.with_sensors(self.velo.clone(), VeloBanks::Auto))
     }
 
     /// Raw banks to Velo tracks with hits in the UT.
-    pub fn velo_ut_engine(&self, level: Level, preset: UtPreset) -> Engine<VeloUt> {
+    pub fn velo_ut_engine(&self, level: Level, preset: UtPreset) -> Engine {
+        Engine::new(self.velo_ut(level, preset))
+    }
+
+    /// The sequence of this engine.
+    pub fn velo_ut(&self, level: Level, preset: UtPreset) -> Sequence {
         let velo_preset = if preset == UtPreset::Paper { Preset::Paper } else { Preset::Best };
         let velo = Velo::new(level, VeloConfig::preset(velo_preset)).expect("a configuration");
         let velo = velo.with_sensors(self.velo.clone(), VeloBanks::Auto);
-        let sequence =
-            VeloUt::new(velo, self.ut_detector(), UtConfig::preset(preset)).expect("a configuration");
-        Engine::new(sequence)
+        VeloUt::sequence(velo, &self.ut_detector(), UtConfig::preset(preset)).expect("a configuration")
     }
 
     /// Raw banks to tracks in the SciFi.
@@ -89,17 +92,30 @@ impl Detector {
     }
 
     /// Raw banks to long tracks.
-    pub fn long(&self, level: Level, preset: LongPreset) -> Long {
+    pub fn long(&self, level: Level, preset: LongPreset) -> Sequence {
         let (velo, scifi) = self.parts_of_long(level, preset);
         let (config, bending) = (LongConfig::preset(preset), Bending::lhcb(self.polarity));
-        Long::new(velo, scifi, config, bending).expect("a configuration")
+        Long::sequence(velo, scifi, config, bending).expect("a configuration")
+    }
+
+    /// Tracks in Velo and SciFi to long tracks.
+    pub fn matcher(&self, level: Level, preset: LongPreset) -> Long {
+        let (config, bending) = (LongConfig::preset(preset), Bending::lhcb(self.polarity));
+        Long::new(self.parts_of_long(level, preset).1, config, bending).expect("a configuration")
     }
 
     /// Raw banks to long tracks with hits in the UT.
-    pub fn long_ut(&self, level: Level, preset: LongPreset) -> LongUt {
+    pub fn long_ut(&self, level: Level, preset: LongPreset) -> Sequence {
         let (velo, scifi) = self.parts_of_long(level, preset);
         let (config, bending) = (LongConfig::preset(preset), Bending::lhcb(self.polarity));
-        LongUt::new(velo, self.ut_detector(), scifi, config, bending).expect("a configuration")
+        LongUt::sequence(velo, &self.ut_detector(), scifi, config, bending).expect("a configuration")
+    }
+
+    /// Tracks in Velo and SciFi, and hits in the UT, to long tracks.
+    pub fn matcher_ut(&self, level: Level, preset: LongPreset) -> LongUt {
+        let (velo, scifi) = self.parts_of_long(level, preset);
+        let (config, bending) = (LongConfig::preset(preset), Bending::lhcb(self.polarity));
+        LongUt::new(&velo, &self.ut_detector(), scifi, config, bending).expect("a configuration")
     }
 
     /// What finds the tracks that are matched.
@@ -113,8 +129,8 @@ impl Detector {
     }
 
     /// The UT, and the magnet before it.
-    pub fn ut_detector(&self) -> Arc<UtDetector> {
-        let (geometry, tables) = ((*self.ut).clone(), self.tables.clone());
-        Arc::new(UtDetector { geometry, tables, polarity: self.polarity })
+    pub fn ut_detector(&self) -> UtDetector {
+        let (geometry, tables) = (self.ut.clone(), self.tables.clone());
+        UtDetector { geometry, tables, polarity: self.polarity }
     }
 }

@@ -10,8 +10,8 @@ pub mod random;
 pub mod scifi;
 
 pub use data::data;
-use peloton::engine::{Engine, Input, Pool, SLICE_EVENTS, Sequence, Sliced};
-use peloton::event::{Hasher, Hashes, Product, RawBatch, TruthEvent, VeloBatch};
+use peloton::engine::{Engine, Events, Pool, SLICE_EVENTS, Sliced};
+use peloton::event::{Hasher, Hashes, RawBatch, TruthEvent, VeloBatch};
 use peloton::simd::Level;
 use peloton::velo::{Preset, Velo, VeloConfig};
 use peloton_io::input::{EventNote, RawReader, ReadOptions, Source, VeloReader};
@@ -85,12 +85,12 @@ pub fn levels_in_turn(number: usize) -> Vec<Level> {
 }
 
 /// Hits to Velo tracks.
-pub fn velo_at(level: Level, preset: Preset) -> Engine<Velo> {
+pub fn velo_at(level: Level, preset: Preset) -> Engine {
     Engine::new(Velo::new(level, VeloConfig::preset(preset)).expect("a configuration"))
 }
 
 /// The same on the best level.
-pub fn velo(preset: Preset) -> Engine<Velo> {
+pub fn velo(preset: Preset) -> Engine {
     velo_at(best_level(), preset)
 }
 
@@ -109,22 +109,22 @@ impl Sharing {
 }
 
 /// The hashes of what a pool makes of events, and how many tracks there are; one thread, the usual slices.
-pub fn hashes<'a, S: Sequence>(engine: &Engine<S>, events: impl Into<S::Input<'a>>) -> (Hashes, usize) {
+pub fn hashes<'a>(engine: &Engine, events: impl Into<Events<'a>>) -> (Hashes, usize) {
     hashes_on(Sharing::threads(1), engine, events)
 }
 
 /// The same, shared out in this way.
-pub fn hashes_on<'a, S: Sequence>(
+pub fn hashes_on<'a>(
     sharing: Sharing,
-    engine: &Engine<S>,
-    events: impl Into<S::Input<'a>>,
+    engine: &Engine,
+    events: impl Into<Events<'a>>,
 ) -> (Hashes, usize) {
     let events = events.into();
     let pool = Pool::new(engine.clone(), sharing.threads, sharing.slice_events).expect("threads");
     let mut results = Sliced::default();
     let counters = pool.try_run(events, &mut results).expect("events that the sequence takes");
-    assert_eq!(counters.events(), events.events() as u64, "every event is accounted for");
-    let mut hasher = Hasher::new(S::Output::SCHEMA);
+    assert_eq!(counters.events(), events.len() as u64, "every event is accounted for");
+    let mut hasher = Hasher::new(engine.products().first().schema());
     results.slices().for_each(|piece| hasher.update(&**piece));
     (hasher.finish(), results.tracks())
 }

@@ -31,7 +31,8 @@ fn slices_shown_one_by_one() {
     let mut kept = Sliced::default();
     let counters = pool.try_run(batch.view(), &mut kept).unwrap();
     let seen = Mutex::new(vec![0; 13]);
-    let again = pool.try_repeat(batch.view(), 3, |slice, tracks: &VeloTracks| {
+    let again = pool.try_repeat(batch.view(), 3, |slice, tracks| {
+        let tracks: &VeloTracks = tracks.get().unwrap();
         assert_eq!(Some(&tracks.hits), kept.products::<VeloTracks>().nth(slice).map(|tracks| &tracks.hits));
         seen.lock().unwrap()[slice] += 1;
     });
@@ -45,7 +46,7 @@ fn slices_shown_one_by_one() {
 fn one_thread_of_ones_own() {
     let batch = simulated(20, 5);
     let engine = velo(Preset::default());
-    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
+    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::<VeloTracks>::default());
     // A workspace that has seen other events gives the same.
     engine.try_run(simulated(3, 99).view(), &mut workspace, &mut outcome).unwrap();
     engine.try_run(batch.view(), &mut workspace, &mut outcome).unwrap();
@@ -58,7 +59,7 @@ fn batch_size_and_neighbours() {
     let engine = velo(Preset::default());
     let expected = hashes(&engine, whole.view()).0;
     for size in [1, 5, 23] {
-        let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
+        let (mut workspace, mut outcome) = (engine.workspace(), Outcome::<VeloTracks>::default());
         let mut hasher = Hasher::new(VeloTracks::SCHEMA);
         for first in (0..whole.len()).step_by(size) {
             let mut batch = VeloBatch::default();

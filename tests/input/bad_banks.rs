@@ -4,8 +4,8 @@ use crate::common::geometry::Detector;
 use crate::common::{Sharing, best_level, hashes_on};
 use peloton::Status;
 use peloton::chain::VeloUt;
-use peloton::engine::{Engine, Input, Sequence};
-use peloton::event::{BadBanks, Hashes, Outcome, RawBatch, RawEvents, Results};
+use peloton::engine::{Engine, Sequence};
+use peloton::event::{BadBanks, Hashes, RawBatch};
 use peloton::long::{Bending, Long, LongConfig, LongPreset, LongUt};
 use peloton::scifi::{SciFiHits, SciFiPreset};
 use peloton::ut::{UtConfig, UtHits};
@@ -123,18 +123,15 @@ const DAMAGES: [Damage; 8] = [
 ];
 
 /// A sequence with both policies.
-fn with_both<S: Sequence>(make: impl Fn(BadBanks) -> S) -> [Engine<S>; 2] {
+fn with_both<S: Into<Sequence>>(make: impl Fn(BadBanks) -> S) -> [Engine; 2] {
     [BadBanks::Event, BadBanks::Bank].map(|policy| Engine::new(make(policy)))
 }
 
 /// What becomes of the events, and the hashes of their results.
-fn made<S: Sequence>(engine: &Engine<S>, raw: &RawBatch) -> (Vec<Status>, Hashes)
-where
-    for<'a> S::Input<'a>: From<RawEvents<'a>> + Input,
-{
-    let mut outcome = Outcome::default();
-    engine.try_run(raw.view(), &mut engine.workspace(), &mut outcome).expect("events");
-    let statuses = outcome.results.statuses().to_vec();
+fn made(engine: &Engine, raw: &RawBatch) -> (Vec<Status>, Hashes) {
+    let mut outcome = engine.products();
+    engine.run(raw.view(), &mut engine.workspace(), &mut outcome).expect("events");
+    let statuses = outcome.first().statuses().to_vec();
     for status in Status::ALL.into_iter().filter(|status| *status != Status::Ok) {
         let counted = outcome.counters.dropped().find(|(name, _)| *name == status.name());
         let of_status = statuses.iter().filter(|of| **of == status).count() as u64;
@@ -145,17 +142,15 @@ where
 }
 
 /// Damages a bank of each of these types, `[type, source]`, in each way.
-fn check<S: Sequence>([lost, kept]: &[Engine<S>; 2], events: &[Vec<OwnBank>], places: &[(u8, u16)])
-where
-    for<'a> S::Input<'a>: From<RawEvents<'a>> + Input,
-{
+fn check([lost, kept]: &[Engine; 2], events: &[Vec<OwnBank>], places: &[(u8, u16)]) {
+    let name = lost.sequence().name();
     let bodies: Vec<_> = events.iter().map(|banks| body(banks)).collect();
     let whole = read(&bodies);
     let (statuses, hashes) = made(lost, &whole);
     assert_eq!((&statuses[..], hashes), (&[Status::Ok; 3][..], made(kept, &whole).1));
     for (kind, source) in places {
         for damage in DAMAGES {
-            let what = format!("{}: {damage:?} of type {kind}, source {source}", S::NAME);
+            let what = format!("{name}: {damage:?} of type {kind}, source {source}");
             let [damaged, without] = damage.apply(&events[1], *kind, *source);
             let with = |body: &Vec<u8>| read(&[bodies[0].clone(), body.clone(), bodies[2].clone()]);
             let (damaged, without) = (with(&damaged), with(&without));
@@ -200,7 +195,7 @@ fn an_event_goes_on_without_its_damaged_bank() {
     check(
         &with_both(|policy| {
             let velo = velo.clone().with_bad_banks(policy);
-            VeloUt::new(velo, detector.ut_detector(), UtConfig::default()).expect("a configuration")
+            VeloUt::sequence(velo, &detector.ut_detector(), UtConfig::default()).expect("a configuration")
         }),
         &events,
         &[of_velo[0], of_ut[0]],
@@ -208,7 +203,7 @@ fn an_event_goes_on_without_its_damaged_bank() {
     check(
         &with_both(|policy| {
             let velo = velo.clone().with_bad_banks(policy);
-            Long::new(velo, scifi.clone(), long(), bending).expect("a configuration")
+            Long::sequence(velo, scifi.clone().with_bad_banks(policy), long(), bending).expect("a configuration")
         }),
         &events,
         &[of_velo[1], of_scifi[0]],
@@ -216,8 +211,8 @@ fn an_event_goes_on_without_its_damaged_bank() {
     check(
         &with_both(|policy| {
             let velo = velo.clone().with_bad_banks(policy);
-            LongUt::new(velo, detector.ut_detector(), scifi.clone(), long(), bending)
-                .expect("a configuration")
+            let scifi = scifi.clone().with_bad_banks(policy);
+            LongUt::sequence(velo, &detector.ut_detector(), scifi, long(), bending).expect("a configuration")
         }),
         &events,
         &[of_velo[0], of_ut[1], of_scifi[1]],

@@ -4,7 +4,7 @@ use crate::common::geometry::Detector;
 use crate::common::{best_level, data};
 use peloton::Status;
 use peloton::bytes::File;
-use peloton::event::{Outcome, RawBatch, SciFiBatch, UtBatch, VeloBatch};
+use peloton::event::{Outcome, RawBatch, SciFiBatch, UtBatch, VeloBatch, VeloTracks};
 use peloton::scifi::{self, SciFiScratch};
 use peloton::simd::{Isa, Level};
 use peloton::ut::{self, UtScratch};
@@ -111,7 +111,7 @@ fn run(geometry: &Detector, raw: &RawBatch) -> Vec<[Status; 4]> {
         assert!(out.results == expected.2 && out.counters.events() == events.len() as u64);
     }
     let engine = geometry.velo_engine(best_level(), Preset::default());
-    let mut outcome = Outcome::default();
+    let mut outcome = Outcome::<VeloTracks>::default();
     engine.try_run(events, &mut engine.workspace(), &mut outcome).unwrap();
     let Outcome { results: tracks, counters } = outcome;
     assert_eq!((counters.events(), tracks.events()), (events.len() as u64, events.len()));

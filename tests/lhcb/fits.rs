@@ -16,7 +16,6 @@ use peloton::scifi::{SciFi, SciFiConfig, SciFiWorkspace};
 use peloton::simd::Level;
 use peloton::ut::reference::{UtHit64, VeloEnd64, fit_f64};
 use peloton::ut::{UtConfig, UtFindInput, UtFindWorkspace, UtLayout, UtPreset, find};
-use peloton::velo::{Preset, Velo, VeloBanks, VeloConfig};
 
 const TRACKS: usize = 100_000;
 /// What one rounding can do, relative to the number.
@@ -389,10 +388,8 @@ fn momenta_of_long_tracks_are_those_of_f64() {
     };
     let (bending, seeds) = (Bending::nominal(detector.polarity), SciFiConfig::default());
     let (resolution, error) = (f64::from(seeds.resolution), f64::from(config.momentum_error));
-    let parts = Velo::new(level(), VeloConfig::preset(Preset::Best)).unwrap();
-    let parts = parts.with_sensors(detector.velo.clone(), VeloBanks::Auto);
     let seeds = SciFi::new(level(), seeds, detector.scifi.clone(), detector.polarity).unwrap();
-    let long = Long::new(parts, seeds, config, bending).unwrap();
+    let long = Long::new(seeds, config, bending).unwrap();
     let mut out = Outcome::default();
     long.match_tracks(&velo, &scifi, 0..TRACKS, &mut LongWorkspace::default(), &mut out);
     let tracks = out.results;

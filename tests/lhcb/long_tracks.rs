@@ -6,11 +6,11 @@ use crate::common::{Sharing, data, hashes, hashes_on};
 use peloton::Status;
 use peloton::engine::{Engine, Sequence};
 use peloton::event::{
-    Hasher, LongTracks, Outcome, Product, RawBatch, RawEvents, Results, SciFiTracks, UtBatch, VeloTracks,
+    Hasher, LongTracks, Outcome, Product, RawBatch, Results, SciFiTracks, UtBatch, VeloTracks,
 };
 use peloton::long::reference::{Parts, UtPart, match_tracks};
 use peloton::long::{
-    Bending, Long, LongConfig, LongPreset, LongUt, LongUtInput, LongUtWorkspace, LongWorkspace,
+    Bending, LongConfig, LongPreset, LongUtInput, LongWorkspace,
 };
 use peloton::simd::{Isa, Level};
 use peloton::ut::{UtLayout, UtScratch, decode};
@@ -53,10 +53,10 @@ impl Sample {
         let (mut out, all) = (Outcome::default(), 0..velo.events());
         if with_ut {
             let input = LongUtInput { velo, ut, scifi };
-            let long = detector.long_ut(level, preset);
-            long.match_tracks(input, all, &mut LongUtWorkspace::default(), &mut out);
+            let long = detector.matcher_ut(level, preset);
+            long.match_tracks(input, all, &mut LongWorkspace::default(), &mut out);
         } else {
-            let long = detector.long(level, preset);
+            let long = detector.matcher(level, preset);
             long.match_tracks(velo, scifi, all, &mut LongWorkspace::default(), &mut out);
         }
         out
@@ -159,21 +159,18 @@ fn tracks_of_the_seven_events_are_matched_as_the_reference_does() {
 }
 
 /// Fails unless levels, threads and slices give the same bits.
-fn compare_everywhere<S>(preset: LongPreset, raw: &RawBatch, sequence: impl Fn(Level) -> S)
-where
-    S: for<'a> Sequence<Input<'a> = RawEvents<'a>, Batch = RawBatch, Output = LongTracks>,
-{
+fn compare_everywhere(preset: LongPreset, raw: &RawBatch, sequence: impl Fn(Level) -> Sequence) {
     let scalar = Engine::new(sequence(Level::new(Isa::Scalar, 1).unwrap()));
     let (expected, tracks) = hashes(&scalar, raw.view());
     assert!(tracks > 30 * 15, "{preset}: {tracks}");
     for level in Level::supported() {
         let engine = Engine::new(sequence(level));
-        assert!(hashes(&engine, raw.view()).0 == expected, "{} {preset} on {level}", S::NAME);
+        assert!(hashes(&engine, raw.view()).0 == expected, "{} {preset} on {level}", engine.sequence().name());
     }
     let engine = Engine::new(sequence(best_level()));
     for slice_events in [1, 7, 64] {
         let found = hashes_on(Sharing { threads: 2, slice_events }, &engine, raw.view()).0;
-        assert!(found == expected, "{} {preset}, slices of {slice_events}", S::NAME);
+        assert!(found == expected, "{} {preset}, slices of {slice_events}", engine.sequence().name());
     }
 }
 
@@ -194,21 +191,21 @@ fn an_event_without_one_of_the_detectors_has_no_tracks() {
     raw.close_event(7, Status::Ok);
     raw.close_event(8, Status::BadChecksum);
     let engine = Engine::new(detector.long(best_level(), LongPreset::Best));
-    let mut out = Outcome::default();
+    let mut out = Outcome::<LongTracks>::default();
     engine.try_run(raw.view(), &mut engine.workspace(), &mut out).unwrap();
     assert_eq!(out.results.statuses(), [Status::Ok, Status::MissingBanks, Status::BadChecksum]);
     assert!(!out.results.of_event(0).is_empty() && out.results.of_event(2).is_empty());
     assert_eq!(out.counters.events(), 3);
-    let stages = &out.counters.stages[..Long::STAGES.len()];
+    let stages = &out.counters.stages[..engine.sequence().stages().len()];
     assert!(stages.iter().all(|stage| stage.items_in > 0), "{stages:?}");
     let mut hasher = Hasher::new(LongTracks::SCHEMA);
     hasher.update(&out.results);
     assert_ne!(hasher.finish().int, 0);
     let engine = Engine::new(detector.long_ut(best_level(), LongPreset::Best));
-    let mut out = Outcome::default();
+    let mut out = Outcome::<LongTracks>::default();
     engine.try_run(raw.view(), &mut engine.workspace(), &mut out).unwrap();
     assert_eq!(out.results.statuses(), [Status::Ok, Status::MissingBanks, Status::BadChecksum]);
-    let stages = &out.counters.stages[..LongUt::STAGES.len()];
+    let stages = &out.counters.stages[..engine.sequence().stages().len()];
     assert!(stages.iter().all(|stage| stage.items_in > 0), "{stages:?}");
 }
 

@@ -7,7 +7,7 @@ use crate::common::data;
 use crate::common::decoding::seven_events;
 use crate::common::geometry::Detector;
 use peloton::engine::{Engine, Sequence};
-use peloton::event::{LongTracks, Outcome, RawBatch, SciFiTracks, TruthEvent, VeloUtTracks};
+use peloton::event::{LongTracks, Outcome, Product, RawBatch, SciFiTracks, TruthEvent, VeloUtTracks};
 use peloton::long::{Bending, Long, LongConfig, LongPreset, LongUt};
 use peloton::scifi::{SciFi, SciFiConfig};
 use peloton::simd::Level;
@@ -44,10 +44,7 @@ impl Sample {
         Self { truth: truth_of(&notes), raw }
     }
 
-    fn run<S>(&self, sequence: S) -> S::Output
-    where
-        S: for<'a> Sequence<Input<'a> = peloton::event::RawEvents<'a>>,
-    {
+    fn run<P: Product>(&self, sequence: impl Into<Sequence>) -> P {
         let engine = Engine::new(sequence);
         let mut out = Outcome::default();
         engine.try_run(self.raw.view(), &mut engine.workspace(), &mut out).unwrap();
@@ -126,8 +123,7 @@ fn errors_of_tracks_into_the_ut_are_within_limits() {
     let hlt1 = Limits { qop: 0.95..1.25, others: 0.85..1.4, mean_qop: 0.6, far: 0.025, far_soft: 0.025 };
     let paper = Limits { qop: 0.95..1.3, others: 0.8..1.45, mean_qop: 0.65, far: 0.025, far_soft: 0.025 };
     for (preset, limits) in [(UtPreset::Best, best), (UtPreset::Hlt1, hlt1), (UtPreset::Paper, paper)] {
-        let engine = detector.velo_ut_engine(level(), preset);
-        let tracks: VeloUtTracks = sample.run(engine.sequence().clone());
+        let tracks: VeloUtTracks = sample.run(detector.velo_ut(level(), preset));
         let pulls = sample.pulls(
             Rules::LhcbUt,
             |event| tracks.of_event(event),
@@ -227,8 +223,8 @@ fn errors_of_long_tracks_are_within_limits() {
     let velo = velo.with_sensors(detector.velo.clone(), VeloBanks::Auto);
     let (config, bending) = (LongConfig::preset(LongPreset::Best), Bending::nominal(detector.polarity));
     let (ut, parts) = (detector.ut_detector(), (velo.clone(), scifi(&detector)));
-    let long = Long::new(velo, scifi(&detector), config.clone(), bending).unwrap();
-    let long_ut = LongUt::new(parts.0, ut, parts.1, config, bending).unwrap();
+    let long = Long::sequence(velo, scifi(&detector), config.clone(), bending).unwrap();
+    let long_ut = LongUt::sequence(parts.0, &ut, parts.1, config, bending).unwrap();
     for (name, tracks) in [("long", sample.run(long)), ("long-ut", sample.run(long_ut))] {
         check_long(sample, name, &tracks);
     }

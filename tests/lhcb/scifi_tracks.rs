@@ -223,7 +223,7 @@ fn threads_and_slices_change_nothing() {
 /// What a checker says of events.
 fn check(preset: SciFiPreset, detector: &Detector, raw: &RawBatch, notes: &[EventNote]) -> CheckReport {
     let engine = Engine::new(detector.scifi(best_level(), preset));
-    let mut out = Outcome::default();
+    let mut out = Outcome::<SciFiTracks>::default();
     engine.try_run(raw.view(), &mut engine.workspace(), &mut out).unwrap();
     let mut checker = Checker::new(Rules::LhcbSeed);
     for (event, note) in notes.iter().enumerate() {
@@ -251,7 +251,7 @@ fn hlt1_finds_what_the_published_program_finds() {
     let Some(data) = data() else { return };
     let (_, geometry, raw, _) = seven_events(&data).next().unwrap();
     let engine = Engine::new(Detector::open(&geometry).scifi(best_level(), SciFiPreset::Hlt1));
-    let mut out = Outcome::default();
+    let mut out = Outcome::<SciFiTracks>::default();
     engine.try_run(raw.view(), &mut engine.workspace(), &mut out).unwrap();
     let dump = std::fs::read_to_string(data.join("lhcb/peer_2023/seeds.ndjson")).unwrap();
     let sorted = |mut hits: Vec<u32>| {

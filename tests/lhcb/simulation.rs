@@ -4,7 +4,9 @@ use crate::common::geometry::Detector;
 use crate::common::{best_level, data};
 use peloton::Status;
 use peloton::engine::Engine;
-use peloton::event::{BankKind, Outcome, RawBatch, Results, SciFiBatch, TrueStates, UtBatch, VeloBatch};
+use peloton::event::{
+    BankKind, LongTracks, Outcome, RawBatch, Results, SciFiBatch, TrueStates, UtBatch, VeloBatch, VeloTracks,
+};
 use peloton::long::LongPreset;
 use peloton::scifi::{self, SciFiScratch};
 use peloton::simd::Level;
@@ -156,7 +158,7 @@ fn events_without_hits_have_banks() {
         assert_eq!((ut.hits(), scifi.hits()), (0, 0));
         assert_eq!((&ut.status[..], &scifi.status[..]), (&[Status::Ok; 3][..], &[Status::Ok; 3][..]));
         let engine = Engine::new(geometry.long_ut(best_level(), LongPreset::Best));
-        let mut out = Outcome::default();
+        let mut out = Outcome::<LongTracks>::default();
         engine.try_run(raw.view(), &mut engine.workspace(), &mut out).unwrap();
         assert_eq!((out.results.tracks(), out.results.statuses()), (0, &[Status::Ok; 3][..]));
     }
@@ -212,7 +214,7 @@ fn tracks_are_found_in_simulated_events() {
     let geometry = Detector::nominal();
     let (raw, notes) = batch(&events("sim:lhcb,events=100,seed=9,signal=b", &geometry));
     let engine = geometry.velo_engine(best_level(), Preset::default());
-    let mut outcome = Outcome::default();
+    let mut outcome = Outcome::<VeloTracks>::default();
     engine.try_run(raw.view(), &mut engine.workspace(), &mut outcome).unwrap();
     let tracks = outcome.results;
     let mut checker = Checker::new(Rules::Lhcb);

@@ -9,8 +9,8 @@ use peloton::event::{
 use peloton::simd::Level;
 use peloton::ut::reference::{per_track, ranges, reference, reference_with};
 use peloton::ut::{UtConfig, UtFindInput, UtFindWorkspace, UtLayout, UtPreset, UtScratch, decode, find};
-use peloton::velo::{Preset, VeloInput};
-use peloton::{Status, engine::Sequence};
+use peloton::velo::Preset;
+use peloton::Status;
 use peloton_io::input::EventNote;
 use peloton_sim::LhcbReader;
 use peloton_truth::{CheckReport, Checker, HitsOf, Rules, decode_mc};
@@ -27,12 +27,7 @@ impl Sample {
         let engine = detector.velo_engine(best_level(), Preset::Best);
         let (mut velo, mut hits) = (Outcome::default(), Outcome::default());
         let (events, all) = (raw.view(), 0..raw.len());
-        engine.sequence().run_range(
-            VeloInput::Banks(events),
-            all.clone(),
-            &mut engine.workspace(),
-            &mut velo,
-        );
+        engine.try_run(events, &mut engine.workspace(), &mut velo).unwrap();
         decode(best_level(), &detector.ut, events, all, &mut UtScratch::default(), &mut hits);
         Self { layout: layout(detector), velo: velo.results, hits: hits.results }
     }
@@ -330,7 +325,7 @@ fn threads_and_slices_change_nothing() {
 
 fn checked(detector: &Detector, preset: UtPreset, raw: &RawBatch, notes: &[EventNote]) -> CheckReport {
     let engine = detector.velo_ut_engine(best_level(), preset);
-    let mut out = Outcome::default();
+    let mut out = Outcome::<VeloUtTracks>::default();
     engine.try_run(raw.view(), &mut engine.workspace(), &mut out).unwrap();
     let mut checker = Checker::new(Rules::LhcbUt);
     for (event, note) in notes.iter().enumerate() {

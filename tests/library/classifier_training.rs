@@ -3,7 +3,7 @@
 
 use crate::common::best_level;
 use crate::common::geometry::Detector;
-use peloton::event::{Outcome, RawBatch};
+use peloton::event::{Outcome, RawBatch, VeloTracks};
 use peloton::velo::Preset;
 use peloton_sim::LhcbReader;
 use peloton_truth::train::{Table, Trained, Training, train};
@@ -24,7 +24,7 @@ fn candidates() -> Vec<(u64, [f32; 4], bool)> {
     let mut all = Vec::new();
     for seed in (1..=12).chain(800..=807) {
         let mut reader = LhcbReader::new(format!("sim:lhcb,events=4,seed={seed}").parse().unwrap(), 0, None);
-        let (mut raw, mut notes, mut out) = (RawBatch::default(), Vec::new(), Outcome::default());
+        let (mut raw, mut notes, mut out) = (RawBatch::default(), Vec::new(), Outcome::<VeloTracks>::default());
         reader.read(4, &detector, &mut raw, &mut notes).unwrap();
         engine.try_run(raw.view(), &mut engine.workspace(), &mut out).unwrap();
         let tracks = &out.results;

@@ -4,54 +4,47 @@ use crate::common::geometry::Detector;
 use crate::common::{best_level, simulated};
 use peloton::Status;
 use peloton::cylinder::{Cylinder, CylinderConfig};
-use peloton::engine::{Engine, Input, Pool, Sequence, Sliced, Stage, StreamSequence};
+use peloton::engine::{
+    Algorithm, AlgorithmInfo, Engine, Events, Pool, Sequence, Slice, Sliced, StreamSequence,
+};
 use peloton::event::{Counters, Layout, Outcome, PixelClusters, Product, RawBatch, Results, difference};
 use peloton::scifi::SciFiHits;
+use peloton::Result;
 use peloton::simd::Level;
 use peloton::timepix::{PixelBatch, Timepix, TimepixConfig};
 use peloton::ut::UtHits;
-use peloton::velo::{Preset, Velo, VeloConfig};
+use peloton::velo::{Preset, Velo, VeloBanks, VeloConfig};
 use peloton_sim::{CylinderSim, LhcbReader};
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::Mutex;
 
-/// Another sequence that panics in some events, when it has half written them.
+/// Another algorithm that panics in some events, when it has half written them.
 #[derive(Debug)]
 struct Panics<S> {
     inside: S,
     events: Vec<usize>,
 }
 
-impl<S: Sequence> Sequence for Panics<S> {
-    const NAME: &'static str = S::NAME;
-    const STAGES: &'static [Stage] = S::STAGES;
+impl<A: Algorithm> Algorithm for Panics<A> {
+    const INFO: &'static AlgorithmInfo = A::INFO;
 
-    type Input<'a> = S::Input<'a>;
-    type Batch = S::Batch;
-    type Output = S::Output;
-    type Workspace = S::Workspace;
+    type Output = A::Output;
+    type Scratch = A::Scratch;
 
     fn level(&self) -> Level {
         self.inside.level()
     }
 
-    fn view(batch: &S::Batch) -> S::Input<'_> {
-        S::view(batch)
+    fn accept(&self, events: Events<'_>) -> Result<()> {
+        self.inside.accept(events)
     }
 
-    fn run_range(
-        &self,
-        events: S::Input<'_>,
-        range: Range<usize>,
-        workspace: &mut S::Workspace,
-        out: &mut Outcome<S::Output>,
-    ) {
-        for event in range {
-            self.inside.run_range(events, event..event + 1, workspace, out);
+    fn run(&self, slice: Slice<'_>, scratch: &mut A::Scratch, out: &mut Outcome<A::Output>) {
+        for event in slice.range() {
+            self.inside.run(Slice::of(slice.events(), event..event + 1), scratch, out);
             if self.events.contains(&event) {
-                let innermost = S::Output::SCHEMA.levels.len() - 1;
+                let innermost = A::Output::SCHEMA.levels.len() - 1;
                 out.results.set_items(innermost, out.results.items(innermost) + 3);
                 out.counters.stages[0].items_in += 1000;
                 // Without the message that a panic prints.
@@ -75,12 +68,12 @@ struct Expected<R> {
 }
 
 impl<R: Product> Expected<R> {
-    fn new<S: Sequence<Output = R>>(sequence: &S, events: S::Input<'_>, bad: &[usize]) -> Self {
-        let (mut workspace, mut whole) = (S::Workspace::default(), Outcome::default());
+    fn new<A: Algorithm<Output = R>>(algorithm: &A, events: Events<'_>, bad: &[usize]) -> Self {
+        let (mut workspace, mut whole) = (A::Scratch::default(), Outcome::default());
         let mut counters = Counters::default();
-        for event in 0..events.events() {
+        for event in 0..events.len() {
             whole.counters = Counters::default();
-            sequence.run_range(events, event..event + 1, &mut workspace, &mut whole);
+            algorithm.run(Slice::of(events, event..event + 1), &mut workspace, &mut whole);
             if bad.contains(&event) {
                 counters.count_event(Status::InternalFault);
             } else {
@@ -111,27 +104,29 @@ impl<R: Product> Expected<R> {
 }
 
 /// Panics in some of the events: by an engine, and by pools.
-fn contained_in<S: Sequence + Clone>(sequence: &S, events: S::Input<'_>, bad: &[usize]) {
-    let expected = Expected::new(sequence, events, bad);
-    let panics = || Engine::new(Panics { inside: sequence.clone(), events: bad.into() });
-    let what = format!("{}, panics in {bad:?}", S::NAME);
+fn contained_in<A: Algorithm + Clone>(algorithm: &A, events: Events<'_>, bad: &[usize]) {
+    let expected = Expected::new(algorithm, events, bad);
+    let engine_of = |sequence: Result<Sequence>| Engine::new(sequence.unwrap());
+    let panics =
+        || engine_of(Sequence::new("panics", Panics { inside: algorithm.clone(), events: bad.into() }));
+    let what = format!("{}, panics in {bad:?}", A::INFO.name());
 
     let engine = panics();
-    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
+    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::<A::Output>::default());
     for call in ["first call", "second call"] {
         engine.try_run(events, &mut workspace, &mut outcome).unwrap();
         let Outcome { results: found, counters } = &outcome;
-        assert_eq!(found.events(), events.events(), "{what}, {call}");
-        (0..events.events()).for_each(|event| expected.assert_event(event, (found, event), &what));
+        assert_eq!(found.events(), events.len(), "{what}, {call}");
+        (0..events.len()).for_each(|event| expected.assert_event(event, (found, event), &what));
         expected.assert_counters(*counters, &what);
     }
     // What a panic has left serves a sequence that is sound.
-    let sound = Engine::new(sequence.clone());
+    let sound = engine_of(Sequence::new("sound", algorithm.clone()));
     sound.try_run(events, &mut workspace, &mut outcome).unwrap();
     let Outcome { results: found, counters } = outcome;
-    let whole = Expected { bad: Vec::new(), ..Expected::new(sequence, events, &[]) };
-    (0..events.events()).for_each(|event| whole.assert_event(event, (&found, event), "afterwards"));
-    assert_eq!(counters.events(), events.events() as u64);
+    let whole = Expected { bad: Vec::new(), ..Expected::new(algorithm, events, &[]) };
+    (0..events.len()).for_each(|event| whole.assert_event(event, (&found, event), "afterwards"));
+    assert_eq!(counters.events(), events.len() as u64);
 
     for (threads, slice_events) in [(1, 1), (1, 3), (1, 100), (2, 1), (2, 2), (2, 100)] {
         let what = format!("{what}, {threads} threads, slices of {slice_events}");
@@ -139,13 +134,14 @@ fn contained_in<S: Sequence + Clone>(sequence: &S, events: S::Input<'_>, bad: &[
         let mut sliced = Sliced::default();
         for _ in 0..2 {
             let counters = pool.try_run(events, &mut sliced).unwrap();
-            assert_eq!(sliced.events().count(), events.events(), "{what}");
-            let found = sliced.events_of().enumerate();
+            assert_eq!(sliced.events().count(), events.len(), "{what}");
+            let found = sliced.events_of::<A::Output>().enumerate();
             found.for_each(|(event, found)| expected.assert_event(event, found, &what));
             expected.assert_counters(counters, &what);
         }
-        let seen = Mutex::new(vec![0; events.events()]);
-        let visit = |slice: usize, found: &S::Output| {
+        let seen = Mutex::new(vec![0; events.len()]);
+        let visit = |slice: usize, found: &dyn Results| {
+            let found: &A::Output = found.get().unwrap();
             for row in 0..found.events() {
                 let event = slice * slice_events + row;
                 expected.assert_event(event, (found, row), &what);
@@ -154,21 +150,21 @@ fn contained_in<S: Sequence + Clone>(sequence: &S, events: S::Input<'_>, bad: &[
         };
         let counters = pool.try_repeat(events, 2, visit).unwrap();
         assert!(seen.into_inner().unwrap().iter().all(|times| *times == 2), "{what}");
-        assert_eq!(counters.events(), 2 * events.events() as u64, "{what}");
+        assert_eq!(counters.events(), 2 * events.len() as u64, "{what}");
     }
 }
 
 /// No event, the first, one inside, the last, two side by side, all.
-fn contained<S: Sequence + Clone>(sequence: &S, events: S::Input<'_>) {
-    let count = events.events();
+fn contained<A: Algorithm + Clone>(algorithm: &A, events: Events<'_>) {
+    let count = events.len();
     let all: Vec<usize> = (0..count).collect();
     for bad in [&[][..], &[0], &[count / 2], &[count - 1], &[1, 2], &all] {
-        contained_in(sequence, events, bad);
+        contained_in(algorithm, events, bad);
     }
     // There is something to lose.
     let mut out = Outcome::default();
-    sequence.run_range(events, 0..count, &mut S::Workspace::default(), &mut out);
-    let out: S::Output = out.results;
+    algorithm.run(Slice::of(events, 0..count), &mut A::Scratch::default(), &mut out);
+    let out: A::Output = out.results;
     assert!(out.statuses().iter().all(|status| *status == Status::Ok) && out.hits() > 10 * count);
 }
 
@@ -193,10 +189,11 @@ fn banks(geometry: &Detector) -> RawBatch {
 fn of_raw_banks() {
     let geometry = Detector::nominal();
     let raw = banks(&geometry);
-    let velo = geometry.velo_engine(best_level(), Preset::default());
-    contained(velo.sequence(), raw.view().into());
-    contained(&UtHits::new(best_level(), geometry.ut.clone()), raw.view());
-    contained(&SciFiHits::new(best_level(), geometry.scifi.clone()), raw.view());
+    let velo = Velo::new(best_level(), VeloConfig::preset(Preset::default())).unwrap();
+    let velo = velo.with_sensors(geometry.velo.clone(), VeloBanks::Auto);
+    contained(&velo, raw.view().into());
+    contained(&UtHits::new(best_level(), geometry.ut.clone()), raw.view().into());
+    contained(&SciFiHits::new(best_level(), geometry.scifi.clone()), raw.view().into());
 }
 
 #[test]
@@ -206,7 +203,7 @@ fn of_the_cylinder() {
     let mut sim = CylinderSim::new(text.parse().unwrap(), 0, None);
     while sim.read(8, &mut sample.hits, &mut sample.truth) > 0 {}
     let cylinder = Cylinder::new(best_level(), CylinderConfig::best()).unwrap();
-    contained(&cylinder, Cylinder::view(&sample));
+    contained(&cylinder, sample.view().into());
 }
 
 /// Pieces of 100 single hits, 1000 ticks apart; the third has a hit beyond the matrix, which no reader lets pass.

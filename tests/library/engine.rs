@@ -1,25 +1,24 @@
 //! Engine, pool and their results at the edges: ranges beyond the events, no threads, slices that are used again.
 
 use crate::common::{Sharing, hashes_on, simulated, velo};
-use peloton::engine::{Pool, Sliced};
+use peloton::engine::{Handle, Pool, Sliced};
 use peloton::event::{
     Counters, Hasher, Outcome, PixelClusters, StageCounter, Truncation, VeloBatch, VeloTracks,
 };
-use peloton::velo::Preset;
+use peloton::velo::{Preset, VELO_TRACKS};
 use peloton::{Error, Status};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 #[test]
 fn ranges_beyond_the_events_are_refused_and_leave_everything_as_it_was() {
     let (batch, engine) = (simulated(5, 3), velo(Preset::default()));
-    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
+    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::<VeloTracks>::default());
     engine.try_run(batch.view(), &mut workspace, &mut outcome).unwrap();
     let before = outcome.clone();
     #[allow(clippy::reversed_empty_ranges, reason = "refused, too")]
     let ranges = [0..6, 5..6, 6..6, 4..usize::MAX, usize::MAX..usize::MAX, 3..2, usize::MAX..0];
     for range in ranges {
-        let events = batch.view().into();
-        let result = engine.try_run_range(events, range.clone(), &mut workspace, &mut outcome);
+        let result = engine.try_run_range(batch.view(), range.clone(), &mut workspace, &mut outcome);
         let words = format!("{range:?}");
         assert!(
             matches!(&result, Err(Error::Columns(text)) if text.contains(&words) && text.contains("5 events")),
@@ -28,7 +27,7 @@ fn ranges_beyond_the_events_are_refused_and_leave_everything_as_it_was() {
         assert!(outcome == before, "{words}");
     }
     for empty in [0..0, 5..5] {
-        engine.try_run_range(batch.view().into(), empty, &mut workspace, &mut outcome).unwrap();
+        engine.try_run_range(batch.view(), empty, &mut workspace, &mut outcome).unwrap();
         assert!(outcome == before && outcome.counters.events() == 5);
     }
 }
@@ -36,9 +35,9 @@ fn ranges_beyond_the_events_are_refused_and_leave_everything_as_it_was() {
 #[test]
 fn ranges_append_to_what_there_is() {
     let (batch, engine) = (simulated(6, 3), velo(Preset::default()));
-    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
+    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::<VeloTracks>::default());
     for range in [0..2, 2..2, 2..5, 5..6] {
-        engine.try_run_range(batch.view().into(), range, &mut workspace, &mut outcome).unwrap();
+        engine.try_run_range(batch.view(), range, &mut workspace, &mut outcome).unwrap();
     }
     let (expected, count) = hashes_on(Sharing::threads(1), &engine, batch.view());
     let Outcome { results: tracks, counters } = outcome;
@@ -57,7 +56,7 @@ fn a_pool_needs_threads_and_slices() {
 #[test]
 fn no_events_at_all() {
     let (batch, engine) = (VeloBatch::default(), velo(Preset::default()));
-    let mut outcome = Outcome::default();
+    let mut outcome = Outcome::<VeloTracks>::default();
     engine.try_run(batch.view(), &mut engine.workspace(), &mut outcome).unwrap();
     assert_eq!((outcome.counters, outcome.results.events()), (Counters::default(), 0));
     let mut pool = Pool::new(engine, 2, 4).unwrap();
@@ -73,7 +72,7 @@ fn no_events_at_all() {
 fn counts_begin_anew_after_a_visitor_that_panicked() {
     let batch = simulated(6, 3);
     let mut pool = Pool::new(velo(Preset::default()), 2, 2).unwrap();
-    let mut panicking = || pool.try_repeat(batch.view(), 2, |_, _: &VeloTracks| panic!("a visitor"));
+    let mut panicking = || pool.try_repeat(batch.view(), 2, |_, _| panic!("a visitor"));
     catch_unwind(AssertUnwindSafe(&mut panicking)).expect_err("the visitor panics");
     assert_eq!(pool.try_repeat(batch.view(), 3, |_, _| ()).unwrap().events(), 3 * 6);
 }
@@ -100,17 +99,17 @@ fn slices_are_used_again() {
 #[test]
 fn slots_begin_empty() {
     let mut sliced = Sliced::default();
-    for slot in sliced.prepare::<VeloTracks>(3) {
-        slot.results.push_failed(Status::Corrupt);
+    for slot in sliced.prepare(3, &[VELO_TRACKS]) {
+        slot.first_mut().push_failed(Status::Corrupt);
         slot.counters.count_event(Status::Corrupt);
     }
     assert_eq!(sliced.counters().dropped().collect::<Vec<_>>(), [("corrupt", 3)]);
-    assert!(sliced.prepare::<VeloTracks>(2).iter().all(|slot| slot.results.events() == 0));
+    assert!(sliced.prepare(2, &[VELO_TRACKS]).iter().all(|slot| slot.first().events() == 0));
     assert_eq!((sliced.counters(), sliced.slices().count()), (Counters::default(), 2));
     // The third slot was filled before.
-    let slot = sliced.add::<VeloTracks>();
-    assert_eq!((slot.results.events(), slot.counters), (0, Counters::default()));
-    sliced.add::<VeloTracks>().results.push_failed(Status::Corrupt);
+    let slot = sliced.add(&[VELO_TRACKS]);
+    assert_eq!((slot.first().events(), slot.counters), (0, Counters::default()));
+    sliced.add(&[VELO_TRACKS]).first_mut().push_failed(Status::Corrupt);
     assert_eq!((sliced.slices().count(), sliced.events().count()), (4, 1));
 }
 
@@ -119,8 +118,8 @@ fn slots_begin_empty() {
 fn slices_of_clusters() {
     let mut sliced = Sliced::default();
     for count in [2u32, 0, 3] {
-        let slot = sliced.add::<PixelClusters>();
-        let clusters: &mut PixelClusters = slot.results.get_mut().unwrap();
+        let slot = sliced.add(&[Handle::of::<PixelClusters>("clusters")]);
+        let clusters: &mut PixelClusters = slot.get_mut().unwrap();
         (0..count).for_each(|i| {
             clusters.hits.push(i.into(), 1, 2, 3);
             clusters.hit_start.push(i + 1);

@@ -22,7 +22,7 @@ fn samples() -> Vec<(&'static str, RawBatch, Vec<EventNote>, Detector)> {
     vec![one("minbias_retina_truth.mdf", "geometry"), one("minbias_superpixel.mdf", "geometry_2018")]
 }
 
-fn engine(geometry: &Detector) -> Engine<Velo> {
+fn engine(geometry: &Detector) -> Engine {
     geometry.velo_engine(best_level(), Preset::default())
 }
 
@@ -78,8 +78,8 @@ fn tracks_are_searched_around_the_beam_line() {
     let bytes = std::fs::read(data.join("lhcb/geometry/velo_geometry.bin")).unwrap();
     let (raw, _) = read_raw(&data.join("lhcb/minbias_retina_truth.mdf"));
     let beam = [0.9, -0.6];
-    let tracks = |engine: Engine<Velo>| {
-        let mut outcome = Outcome::default();
+    let tracks = |engine: Engine| {
+        let mut outcome = Outcome::<VeloTracks>::default();
         engine.try_run(raw.view(), &mut engine.workspace(), &mut outcome).unwrap();
         outcome.results
     };
@@ -108,7 +108,7 @@ fn tracks_are_searched_around_the_beam_line() {
     let mut hits = hits.results;
     hits.x.iter_mut().for_each(|x| *x -= beam[0]);
     hits.y.iter_mut().for_each(|y| *y -= beam[1]);
-    let (engine, mut by_hand) = (velo(Preset::Best), Outcome::default());
+    let (engine, mut by_hand) = (velo(Preset::Best), Outcome::<VeloTracks>::default());
     engine.try_run(hits.view(), &mut engine.workspace(), &mut by_hand).unwrap();
     let mut by_hand = by_hand.results;
     for states in [&mut by_hand.beam, &mut by_hand.end] {
@@ -120,7 +120,7 @@ fn tracks_are_searched_around_the_beam_line() {
 
 fn check(raw: &RawBatch, notes: &[EventNote], geometry: &Detector) -> CheckReport {
     let engine = engine(geometry);
-    let mut outcome = Outcome::default();
+    let mut outcome = Outcome::<VeloTracks>::default();
     engine.try_run(raw.view(), &mut engine.workspace(), &mut outcome).unwrap();
     let mut checker = Checker::new(Rules::Lhcb);
     for (event, note) in notes.iter().enumerate() {
@@ -159,10 +159,10 @@ fn raw_banks_without_a_geometry_are_refused() {
     let refused = |result: peloton::Result<Counters>| {
         assert!(matches!(&result, Err(Error::Config(text)) if text.contains("geometry")), "{result:?}");
     };
-    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
+    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::<VeloTracks>::default());
     let all = engine.try_run(raw.view(), &mut workspace, &mut outcome);
     refused(all.map(|()| outcome.counters));
-    let range = engine.try_run_range(raw.view().into(), 0..1, &mut workspace, &mut outcome);
+    let range = engine.try_run_range(raw.view(), 0..1, &mut workspace, &mut outcome);
     refused(range.map(|()| outcome.counters));
     let mut pool = Pool::new(engine, 2, 1).unwrap();
     refused(pool.try_run(raw.view(), &mut Sliced::default()));

@@ -76,10 +76,7 @@ impl Held {
         let found = self.outcome.columns().column(index);
         let missing = || {
             let count = self.texts.len();
-            invalid(format!(
-                "there is no column {index}: results of {} have {count}",
-                self.outcome.sequence()
-            ))
+            invalid(format!("there is no column {index}: these results have {count}"))
         };
         let (info, values) = found.ok_or_else(missing)?;
         let [name, unit, meaning] = &self.texts[index];
@@ -201,7 +198,7 @@ pub unsafe extern "C" fn peloton_result_velo_tracks(
     enter(|| unsafe {
         let held = look(&reference(result, RESULT)?.0, RESULT)?;
         let outcome = &held.outcome;
-        let wrong = || invalid(format!("results of {} are no tracks of velo", outcome.sequence()));
+        let wrong = || invalid("these results are no tracks of velo");
         let tracks = outcome.columns().get::<VeloTracks>().ok_or_else(wrong)?;
         let states = |states: &States| peloton_velo_states {
             x: states.x.as_ptr(),

@@ -9,17 +9,16 @@ use crate::pool::{peloton_pool_free, peloton_pool_new, peloton_pool_run_hits};
 use crate::result::{peloton_result, peloton_result_free, peloton_result_new, peloton_result_velo_tracks};
 use crate::run::{peloton_run_hits, peloton_workspace, peloton_workspace_free, peloton_workspace_new};
 use crate::structs::{peloton_counters, peloton_velo_hits, peloton_velo_tracks};
-use peloton_core::engine::{Sequence, Stage};
+use peloton_core::engine::{Algorithm, AlgorithmInfo, Events, Sequence, Slice};
 use peloton_core::event::{Outcome, VELO_MODULES, VeloEvents};
 use peloton_core::simd::Level;
-use peloton_core::velo::{Velo, VeloConfig, VeloInput};
+use peloton_core::velo::{Velo, VeloConfig};
 use peloton_core::{Result, Status};
 use peloton_job::Config;
-use peloton_job::embed::{AnyEngine, Events};
+use peloton_job::embed::AnyEngine;
 use std::cell::Cell;
 use std::ffi::CStr;
 use std::mem::zeroed;
-use std::ops::Range;
 use std::ptr::{null, null_mut};
 
 const EVENTS: usize = 1000;
@@ -31,40 +30,27 @@ thread_local! {
     static PANICS_OUTSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A sequence with a fault.
+/// An algorithm with a fault.
 #[derive(Debug)]
-struct Faulty<S>(S);
+struct Faulty<A>(A);
 
-impl<S: Sequence> Sequence for Faulty<S> {
-    const NAME: &'static str = S::NAME;
-    const STAGES: &'static [Stage] = S::STAGES;
-    type Input<'a> = S::Input<'a>;
-    type Batch = S::Batch;
-    type Output = S::Output;
-    type Workspace = S::Workspace;
+impl<A: Algorithm> Algorithm for Faulty<A> {
+    const INFO: &'static AlgorithmInfo = A::INFO;
+    type Output = A::Output;
+    type Scratch = A::Scratch;
 
     fn level(&self) -> Level {
         self.0.level()
     }
 
-    fn view(batch: &S::Batch) -> S::Input<'_> {
-        S::view(batch)
-    }
-
-    fn accept(&self, events: S::Input<'_>) -> Result<()> {
+    fn accept(&self, events: Events<'_>) -> Result<()> {
         assert!(!PANICS_OUTSIDE.replace(false), "planted outside of events");
         self.0.accept(events)
     }
 
-    fn run_range(
-        &self,
-        events: S::Input<'_>,
-        range: Range<usize>,
-        workspace: &mut S::Workspace,
-        out: &mut Outcome<S::Output>,
-    ) {
-        let planted = range.contains(&FAULTY);
-        self.0.run_range(events, range, workspace, out);
+    fn run(&self, slice: Slice<'_>, scratch: &mut A::Scratch, out: &mut Outcome<A::Output>) {
+        let planted = slice.range().contains(&FAULTY);
+        self.0.run(slice, scratch, out);
         assert!(!planted, "planted in an event");
     }
 }
@@ -73,23 +59,21 @@ fn velo() -> Velo {
     Velo::new(Level::choose(None, None).unwrap(), VeloConfig::default()).unwrap()
 }
 
-fn hits_alone(events: Events<'_>) -> Option<VeloInput<'_>> {
-    match events {
-        Events::VeloHits(hits) => Some(hits.into()),
-        _ => None,
-    }
-}
-
-fn engine(engine: AnyEngine) -> *mut peloton_engine {
+fn engine(sequence: impl Into<Sequence>) -> *mut peloton_engine {
+    let engine = AnyEngine::of(sequence, Config::default());
     Box::into_raw(Box::new(peloton_engine::new(EngineKind::Events(engine))))
 }
 
 fn good() -> *mut peloton_engine {
-    engine(AnyEngine::of(velo(), Config::default(), |events| hits_alone(events)))
+    engine(velo())
+}
+
+fn faulty_of(algorithm: impl Algorithm) -> *mut peloton_engine {
+    engine(Sequence::new("faulty", Faulty(algorithm)).unwrap())
 }
 
 fn faulty() -> *mut peloton_engine {
-    engine(AnyEngine::of(Faulty(velo()), Config::default(), |events| hits_alone(events)))
+    faulty_of(velo())
 }
 
 /// Events of straight tracks.

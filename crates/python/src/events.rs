@@ -38,6 +38,7 @@ impl Events {
             embed::Events::Banks(_) => "banks",
             embed::Events::VeloHits(_) => "velo hits",
             embed::Events::CylinderHits(_) => "cylinder hits",
+            other => other.kind(),
         }
     }
 

@@ -54,14 +54,7 @@ fn banks() -> *mut peloton_batch {
 #[test]
 fn a_panic_costs_its_event_of_raw_banks() {
     let velo = || velo().with_sensors(Arc::new(VeloSensors::nominal()), VeloBanks::Auto);
-    fn pick(events: Events<'_>) -> Option<VeloInput<'_>> {
-        match events {
-            Events::Banks(banks) => Some(banks.into()),
-            _ => None,
-        }
-    }
-    let good = engine(AnyEngine::of(velo(), Config::default(), |events| pick(events)));
-    let faulty = engine(AnyEngine::of(Faulty(velo()), Config::default(), |events| pick(events)));
+    let (good, faulty) = (engine(velo()), faulty_of(velo()));
     let batch = banks();
     // SAFETY: all handles are made here and live until they are freed.
     unsafe {
@@ -91,10 +84,7 @@ fn a_panic_costs_its_event_of_raw_banks() {
 fn a_panic_costs_its_event_of_the_cylinder() {
     let level = Level::choose(None, None).unwrap();
     let cylinder = Cylinder::new(level, CylinderConfig::default()).unwrap();
-    let faulty = engine(AnyEngine::of(Faulty(cylinder), Config::default(), |events| match events {
-        Events::CylinderHits(hits) => Some(hits),
-        _ => None,
-    }));
+    let faulty = faulty_of(cylinder);
     // A hit in every layer of every event.
     let (radius, zero): (Vec<f32>, _) =
         ((0..10 * SOME).map(|hit| 4.0 + 10.0 * (hit % 10) as f32).collect(), vec![0.01; 10 * SOME]);

@@ -92,7 +92,7 @@ impl ClusterStream {
 
     /// Memory for clusters.
     pub fn outcome() -> AnyOutcome {
-        AnyOutcome::new(Products::of::<PixelClusters>())
+        AnyOutcome::new(Products::new(&[Timepix::PRODUCT]))
     }
 
     /// Moves the clusters that are complete to `to`, with what happened since the last call.
