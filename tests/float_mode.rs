@@ -11,8 +11,8 @@ use host_mode::HostMode;
 use peloton::cylinder::{Cylinder, CylinderConfig, CylinderFit, CylinderInput, fit_particles};
 use peloton::engine::{Engine, Events, Executor, Sliced, Streaming};
 use peloton::event::{
-    CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, Layout, PixelClusters, PixelHits,
-    Product, RawBatch, VeloBatch,
+    CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, Layout, PixelClusters, PixelHits, Product,
+    RawBatch, VeloBatch,
 };
 use peloton::scifi::SciFiHits;
 use peloton::simd::with_default_float_mode;
@@ -144,11 +144,7 @@ impl Inputs {
 }
 
 /// A sequence as a thread of the host runs it, and as threads of a pool do: by name.
-fn ways<'a>(
-    name: &str,
-    engine: &Engine,
-    events: impl Into<Events<'a>>,
-) -> Vec<(String, Vec<u64>)> {
+fn ways<'a>(name: &str, engine: &Engine, events: impl Into<Events<'a>>) -> Vec<(String, Vec<u64>)> {
     let events = events.into();
     let (mut workspace, mut found) = (engine.workspace(), engine.products());
     engine.run(events, &mut workspace, &mut found).unwrap();

@@ -1,5 +1,6 @@
 //! [`VeloUt`]: the algorithm from Velo tracks and hits in the UT to tracks with momentum.
 
+use crate::Result;
 use crate::engine::{Algorithm, AlgorithmInfo, Events, Handle, Sequence, Slice, Stage};
 use crate::event::{BadBanks, Outcome, VeloUtTracks};
 use crate::simd::Level;
@@ -7,7 +8,6 @@ use crate::ut::{
     UT_HITS, UtConfig, UtFindInput, UtFindWorkspace, UtGeometry, UtHits, UtLayout, UtTables, find,
 };
 use crate::velo::{VELO_TRACKS, Velo};
-use crate::Result;
 use std::sync::Arc;
 
 /// Velo tracks with hits in the UT, as a product.

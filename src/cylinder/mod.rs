@@ -21,12 +21,12 @@ mod sequence;
 mod threads;
 mod triplets;
 
+pub use crate::event::CylinderInput;
 pub use config::{
     BinConfig, BuildConfig, Builder, CylinderConfig, FitConfig, FitForm, SeedConfig, SeedSource, StartConfig,
     StartCovariance,
 };
 pub use helix::Helix;
 pub use refit::{CYLINDER_FITS, CylinderFit, CylinderFitWorkspace, fit_tracks};
-pub use crate::event::CylinderInput;
 pub use run::{CylinderWorkspace, fit_particles, reconstruct};
 pub use sequence::{CYLINDER_TRACKS, Cylinder, CylinderSample};

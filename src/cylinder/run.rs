@@ -10,8 +10,8 @@ use super::threads::{Seeding, Threads};
 use super::triplets::Triplets;
 use crate::Status;
 use crate::event::{
-    CYLINDER_LAYERS, Column, CylinderEvent, CylinderInput, CylinderTracks, NO_HIT, Outcome,
-    StageClock, Truncation,
+    CYLINDER_LAYERS, Column, CylinderEvent, CylinderInput, CylinderTracks, NO_HIT, Outcome, StageClock,
+    Truncation,
 };
 use crate::simd::{Gang, Level, inlined, kernels, with_default_float_mode};
 use std::ops::Range;

@@ -72,11 +72,11 @@ impl Batch for CylinderSample {
 }
 
 const STAGES: &[Stage] = &[
-        Stage { name: "bin", input: "hits by layer", output: "hits by azimuth and z", parts: &[] },
-        Stage { name: "seed", input: "hits by azimuth and z", output: "seeds with states", parts: &[] },
-        Stage { name: "build", input: "seeds with states", output: "tracks as hit lists", parts: &[] },
-        Stage { name: "fit", input: "tracks as hit lists", output: "states", parts: &[] },
-    ];
+    Stage { name: "bin", input: "hits by layer", output: "hits by azimuth and z", parts: &[] },
+    Stage { name: "seed", input: "hits by azimuth and z", output: "seeds with states", parts: &[] },
+    Stage { name: "build", input: "seeds with states", output: "tracks as hit lists", parts: &[] },
+    Stage { name: "fit", input: "tracks as hit lists", output: "states", parts: &[] },
+];
 
 impl From<Cylinder> for Sequence {
     fn from(algorithm: Cylinder) -> Self {

@@ -52,7 +52,13 @@ impl Sequence {
     /// # Errors
     /// As [`Sequence::with`].
     pub fn new(name: impl Into<Cow<'static, str>>, algorithm: impl Algorithm) -> Result<Self> {
-        let empty = Self { name: name.into(), steps: Vec::new(), stages: Vec::new(), written: Vec::new(), products: Vec::new() };
+        let empty = Self {
+            name: name.into(),
+            steps: Vec::new(),
+            stages: Vec::new(),
+            written: Vec::new(),
+            products: Vec::new(),
+        };
         empty.with(algorithm)
     }
 
@@ -118,7 +124,8 @@ impl Sequence {
         let wrong = |what: String| Error::Config(format!("sequence {}: {what}", self.name));
         let known = || self.infos().map(AlgorithmInfo::name).collect::<Vec<_>>().join(", ");
         let step = |name: &&str| {
-            self.step_of(name).ok_or_else(|| wrong(format!("nothing makes {name}: write some of {}", known())))
+            self.step_of(name)
+                .ok_or_else(|| wrong(format!("nothing makes {name}: write some of {}", known())))
         };
         let written: Vec<usize> = products.iter().map(step).collect::<Result<_>>()?;
         let is_twice = |(number, step): (usize, &usize)| written[..number].contains(step);
@@ -180,7 +187,10 @@ impl Sequence {
 
     /// Bytes of raw banks that the sequence reads of these events; none when they are hits.
     pub fn bank_bytes(&self, events: Events<'_>) -> Option<u64> {
-        self.steps.iter().filter_map(|step| step.algorithm.bank_bytes(events)).reduce(|sum, bytes| sum + bytes)
+        self.steps
+            .iter()
+            .filter_map(|step| step.algorithm.bank_bytes(events))
+            .reduce(|sum, bytes| sum + bytes)
     }
 
     /// Empty results.
@@ -214,7 +224,8 @@ impl Sequence {
 
     /// Memory for the product of each algorithm.
     pub(super) fn slots(&self) -> Vec<Outcome<Columns>> {
-        let slot = |info: &AlgorithmInfo| Outcome { results: info.makes.empty(), counters: Counters::default() };
+        let slot =
+            |info: &AlgorithmInfo| Outcome { results: info.makes.empty(), counters: Counters::default() };
         self.infos().map(slot).collect()
     }
 
@@ -250,7 +261,12 @@ impl Sequence {
     ///
     /// # Errors
     /// As [`append`](crate::event::append).
-    pub(super) fn hand_over(&self, slots: &[Outcome<Columns>], first: usize, out: &mut Products) -> Result<()> {
+    pub(super) fn hand_over(
+        &self,
+        slots: &[Outcome<Columns>],
+        first: usize,
+        out: &mut Products,
+    ) -> Result<()> {
         for (&step, columns) in self.written.iter().zip(out.columns_mut()) {
             if !self.is_appended(step) {
                 crate::event::append(&mut **columns, &*slots[step].results)?;
@@ -277,7 +293,8 @@ pub fn stages(algorithms: &[&AlgorithmInfo]) -> Vec<Stage> {
     let first = algorithms.first().map_or("", |info| info.detector);
     let is_chain = algorithms.iter().any(|info| info.detector != first);
     let mut all = Vec::<Stage>::new();
-    for stage in algorithms.iter().flat_map(|info| if is_chain { info.stages_in_chain } else { info.stages }) {
+    for stage in algorithms.iter().flat_map(|info| if is_chain { info.stages_in_chain } else { info.stages })
+    {
         if all.iter().all(|known| known.name != stage.name) {
             all.push(*stage);
         }

@@ -4,17 +4,21 @@
 
 use super::device::{Device, WARP};
 use super::driver::{COPY_IN, COPY_OUT};
-use crate::engine::{Batch, DeviceMemory, Executor, Input, Machine, Sequence, Sliced};
-use crate::event::{Counters, Outcome};
+use crate::engine::{Batch, DeviceMemory, Events, Executor, Handle, Machine, Sliced};
+use crate::event::{Counters, Outcome, Product};
 use crate::simd::with_default_float_mode;
 use crate::{Error, Result};
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// One stream of a device that reconstructs slices of events, as [`Sequence::run_range`] does on the CPU.
-pub trait DeviceStream<S: Sequence>: Send {
+/// One stream of a device that reconstructs slices of events, as an [`Algorithm`](crate::engine::Algorithm) does on the CPU.
+pub trait DeviceStream: Send {
+    /// Columns that it makes.
+    type Output: Product;
+    /// The columns as a product.
+    const PRODUCT: Handle;
+
     /// The kernels that it runs.
     const KERNELS: &'static [&'static str];
 
@@ -33,23 +37,22 @@ pub trait DeviceStream<S: Sequence>: Send {
     /// [`Error::Device`] when the device fails, and when the sequence cannot take these events at all.
     fn run(
         &mut self,
-        events: S::Input<'_>,
+        events: Events<'_>,
         range: Range<usize>,
-        out: &mut Outcome<S::Output>,
+        out: &mut Outcome<Self::Output>,
         times: &mut dyn FnMut(&'static str, u64),
     ) -> Result<()>;
 }
 
 /// Streams of one device.
-pub struct StreamPool<S: Sequence, T> {
+pub struct StreamPool<T: DeviceStream> {
     machine: Machine,
     /// Each with memory that results of a slot are lent by.
-    streams: Vec<(T, Outcome<S::Output>)>,
+    streams: Vec<(T, Outcome<T::Output>)>,
     times: Times,
-    sequence: PhantomData<fn() -> S>,
 }
 
-impl<S: Sequence, T: DeviceStream<S>> StreamPool<S, T> {
+impl<T: DeviceStream> StreamPool<T> {
     /// Opens `streams` streams of a device by `open`.
     ///
     /// # Errors
@@ -80,29 +83,30 @@ impl<S: Sequence, T: DeviceStream<S>> StreamPool<S, T> {
             memory: DeviceMemory::default(),
         };
         let streams = all.into_iter().map(|stream| (stream, Outcome::default())).collect();
-        Ok(Self { machine, streams, times: Times::new(T::KERNELS), sequence: PhantomData })
+        Ok(Self { machine, streams, times: Times::new(T::KERNELS) })
     }
 
     /// Reconstructs all events; `results` is emptied and gets one entry per event, in order.
     ///
     /// # Errors
     /// As [`DeviceStream::run`].
-    pub fn try_run<'a>(&mut self, events: impl Into<S::Input<'a>>, results: &mut Sliced) -> Result<Counters> {
+    pub fn try_run<'a>(&mut self, events: impl Into<Events<'a>>, results: &mut Sliced) -> Result<Counters> {
         let (events, slice) = (events.into(), self.machine.slice);
-        let slots = results.prepare::<S::Output>(events.events().div_ceil(slice));
+        let slots = results.prepare(events.len().div_ceil(slice), &[T::PRODUCT]);
         share_out(&mut self.streams, slots, &mut self.times, |(stream, spare), number, slot, times| {
-            let range = number * slice..events.events().min((number + 1) * slice);
+            let range = number * slice..events.len().min((number + 1) * slice);
             let mut done = Ok(());
-            slot.lend(spare, |slot| done = stream.run(events, range, slot, times));
+            let is_lent = slot.lend(spare, |slot| done = stream.run(events, range, slot, times));
+            debug_assert!(is_lent, "a slot of this product");
             done
         })?;
         Ok(results.counters())
     }
 }
 
-impl<S: Sequence, T: DeviceStream<S>> Executor for StreamPool<S, T> {
+impl<T: DeviceStream> Executor for StreamPool<T> {
     fn run(&mut self, batch: &dyn Batch, results: &mut Sliced) -> Result<Counters> {
-        self.try_run(S::view(batch.of()?), results)
+        self.try_run(batch.events(), results)
     }
 
     fn machine(&self) -> Machine {

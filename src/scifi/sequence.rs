@@ -2,11 +2,11 @@
 
 use super::decode::{SciFiScratch, decode};
 use super::geometry::SciFiGeometry;
+use crate::Result;
 use crate::engine::{Algorithm, AlgorithmInfo, Events, Handle, Sequence, Slice, detector_stages};
 use crate::event::{BadBanks, BankKind, Outcome, RawEvent, SciFiBatch};
 use crate::lhcb::banks::{self, mark_partial};
 use crate::simd::Level;
-use crate::Result;
 use std::sync::Arc;
 
 /// Hits in the SciFi, as a product.

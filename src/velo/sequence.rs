@@ -6,9 +6,7 @@ use super::run::reconstruct;
 use super::scratch::VeloWorkspace;
 use super::sensors::{VeloSensors, boards};
 use crate::engine::{Algorithm, AlgorithmInfo, Batch, Events, Handle, Sequence, Slice, detector_stages};
-use crate::event::{
-    BadBanks, Counters, Outcome, RawBatch, RawEvent, RawEvents, VeloBatch, VeloTracks,
-};
+use crate::event::{BadBanks, Counters, Outcome, RawBatch, RawEvent, RawEvents, VeloBatch, VeloTracks};
 use crate::lhcb::banks::{self, mark_partial};
 use crate::simd::Level;
 use crate::{Error, Result};

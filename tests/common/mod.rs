@@ -114,11 +114,7 @@ pub fn hashes<'a>(engine: &Engine, events: impl Into<Events<'a>>) -> (Hashes, us
 }
 
 /// The same, shared out in this way.
-pub fn hashes_on<'a>(
-    sharing: Sharing,
-    engine: &Engine,
-    events: impl Into<Events<'a>>,
-) -> (Hashes, usize) {
+pub fn hashes_on<'a>(sharing: Sharing, engine: &Engine, events: impl Into<Events<'a>>) -> (Hashes, usize) {
     let events = events.into();
     let pool = Pool::new(engine.clone(), sharing.threads, sharing.slice_events).expect("threads");
     let mut results = Sliced::default();

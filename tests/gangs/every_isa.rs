@@ -9,8 +9,8 @@ use peloton::cylinder::{
 };
 use peloton::engine::Engine;
 use peloton::event::{
-    CylinderTracks, Hasher, Hashes, Outcome, Product, RawBatch, SciFiBatch, SciFiTracks,
-    VeloBatch, VeloEvents,
+    CylinderTracks, Hasher, Hashes, Outcome, Product, RawBatch, SciFiBatch, SciFiTracks, VeloBatch,
+    VeloEvents,
 };
 use peloton::long::LongPreset;
 use peloton::scifi::{SciFiPreset, SciFiWorkspace};

@@ -1,8 +1,7 @@
 //! The cylinder kernels on the device under test: the CPU's tracks, bit by bit, whatever the order of lanes, the slices
 //! and the room there is.
 use peloton::cylinder::{
-    Builder, Cylinder, CylinderConfig, CylinderInput, CylinderSample, CylinderWorkspace, SeedSource,
-    reconstruct,
+    Builder, CylinderConfig, CylinderInput, CylinderSample, CylinderWorkspace, SeedSource, reconstruct,
 };
 use peloton::engine::{Executor, Sliced};
 use peloton::event::{
@@ -81,7 +80,7 @@ fn on_device(
 }
 
 /// What the first pass leaves in memory must not matter to the second one.
-fn twice<T: DeviceStream<Cylinder>>(mut pool: StreamPool<Cylinder, T>, sample: &Sample) -> Found {
+fn twice<T: DeviceStream>(mut pool: StreamPool<T>, sample: &Sample) -> Found {
     let input = CylinderInput { hits: &sample.0, seeds: &sample.1.particles };
     let mut tracks = Sliced::default();
     let passes = [(); 2].map(|()| {
@@ -212,7 +211,7 @@ fn what_a_device_cannot_do_is_an_error() {
     let capacity = Capacity { events: 1, hits: 10, seeds: 1 };
     let open = |config: &CylinderConfig, streams, capacity| {
         let open = || CylinderStream::open(&device, config, capacity);
-        StreamPool::<Cylinder, _>::new(&device, streams, open).err()
+        StreamPool::new(&device, streams, open).err()
     };
     let best = CylinderConfig::best();
     for config in [
@@ -251,7 +250,7 @@ fn the_pool_is_an_executor() {
     let expected = on_cpu(&config, &(batch.hits.clone(), batch.truth.clone()));
     let device = crate::device(Order::Reverse);
     let open = || CylinderStream::open(&device, &config, Capacity { events: 2, hits: 1000, seeds: 100 });
-    let mut executor: Box<dyn Executor> = Box::new(StreamPool::<Cylinder, _>::new(&device, 3, open).unwrap());
+    let mut executor: Box<dyn Executor> = Box::new(StreamPool::new(&device, 3, open).unwrap());
     let mut tracks = Sliced::default();
     let counters = executor.run(&batch, &mut tracks).unwrap();
     assert_eq!(found(tracks.products(), &counters), expected);
@@ -279,7 +278,7 @@ fn lists_that_fall_are_refused() {
         let mut sample = simulated("sim:cylinder,events=3,tracks=20,seed=1");
         change(&mut sample);
         let open = || CylinderStream::open(&device, &config, capacity);
-        let mut pool = StreamPool::<Cylinder, _>::new(&device, 1, open).unwrap();
+        let mut pool = StreamPool::new(&device, 1, open).unwrap();
         let input = CylinderInput { hits: &sample.0, seeds: &sample.1.particles };
         pool.try_run(input, &mut Sliced::default())
     };

@@ -145,7 +145,7 @@ fn inside_every_call() {
         let mut stream = CylinderStream::open(&device, &CylinderConfig::best(), capacity)?;
         let mut out = Outcome::default();
         let input = CylinderInput { hits: &hits, seeds: &truth.particles };
-        stream.run(input, 0..2, &mut out, &mut |_, _| ())?;
+        stream.run(input.into(), 0..2, &mut out, &mut |_, _| ())?;
         Ok(out.results.chi2.to_vec())
     });
     assert!(calls > 100, "{calls} calls");

@@ -141,7 +141,7 @@ fn cylinder() {
     let calls = fail_everywhere(&switch, || {
         let mut out = Outcome::default();
         let input = CylinderInput { hits: &hits, seeds: &truth.particles };
-        stream.run(input, 0..2, &mut out, &mut |_, _| ())?;
+        stream.run(input.into(), 0..2, &mut out, &mut |_, _| ())?;
         let tracks = out.results;
         Ok((tracks.hits.to_vec(), tracks.chi2.to_vec(), tracks.status))
     });

@@ -1,13 +1,13 @@
 //! The Velo kernels on the device under test: the CPU's tracks, bit by bit, whatever the order of lanes, the slices and
 //! the room there is.
 use crate::common::{hostile, simulated};
-use peloton::engine::{Engine, Input, Sliced};
+use peloton::engine::{Engine, Events, Sliced};
 use peloton::event::{Counters, Hasher, Hashes, Product, RawBatch, VeloBatch, VeloTracks};
 use peloton::gpu::velo::{Capacity, VeloStream};
 use peloton::gpu::{Order, StreamPool};
 use peloton::simd::Level;
 use peloton::velo::reference::{self, Fault};
-use peloton::velo::{Preset, Velo, VeloBanks, VeloConfig, VeloInput};
+use peloton::velo::{Preset, Velo, VeloBanks, VeloConfig};
 use peloton::{Error, Status};
 use peloton_io::input::Geometry;
 use peloton_sim::{LhcbDetector, LhcbReader};
@@ -38,22 +38,16 @@ fn on_device(
     run_on_device(order, &velo(config), batch.view().into(), streams, capacity)
 }
 
-fn run_on_device(
-    order: Order,
-    velo: &Velo,
-    events: VeloInput<'_>,
-    streams: usize,
-    capacity: Capacity,
-) -> Found {
+fn run_on_device(order: Order, velo: &Velo, events: Events<'_>, streams: usize, capacity: Capacity) -> Found {
     let device = crate::device(order);
     let open = || VeloStream::open(&device, velo, capacity);
     let mut pool = StreamPool::new(&device, streams, open).expect("memory");
     let mut tracks = Sliced::default();
     let mut before = None;
     // Twice, where that takes no minutes: what the first pass leaves in memory must not matter to the second one.
-    for _ in 0..if events.events() < 100 { 2 } else { 1 } {
+    for _ in 0..if events.len() < 100 { 2 } else { 1 } {
         let counters = pool.try_run(events, &mut tracks).expect("kernels that run");
-        assert_eq!(counters.events(), events.events() as u64, "every event is accounted for");
+        assert_eq!(counters.events(), events.len() as u64, "every event is accounted for");
         let hashes = hash(tracks.products());
         assert_eq!(*before.get_or_insert(hashes), hashes, "the second pass is like the first one");
     }
@@ -166,7 +160,7 @@ fn only_the_best_preset_runs_on_a_device() {
     }
     let config = VeloConfig::default();
     let open = || VeloStream::open(&device, &velo(&config), Capacity::new(1, &config));
-    assert!(matches!(StreamPool::<Velo, _>::new(&device, 0, open).err(), Some(Error::Config(_))));
+    assert!(matches!(StreamPool::new(&device, 0, open).err(), Some(Error::Config(_))));
 }
 
 /// Raw banks are decoded on the way, by the thread of each stream.
@@ -196,7 +190,7 @@ fn raw_banks_give_the_bits_of_the_cpu() {
 fn raw_banks_need_sensors() {
     let (device, config) = (crate::device(Order::Forward), VeloConfig::default());
     let open = || VeloStream::open(&device, &velo(&config), Capacity::new(1, &config));
-    let mut pool = StreamPool::<Velo, _>::new(&device, 1, open).unwrap();
+    let mut pool = StreamPool::new(&device, 1, open).unwrap();
     let mut raw = RawBatch::default();
     raw.close_event(0, Status::Corrupt);
     let done = pool.try_run(raw.view(), &mut Sliced::default());

@@ -203,7 +203,8 @@ fn an_event_goes_on_without_its_damaged_bank() {
     check(
         &with_both(|policy| {
             let velo = velo.clone().with_bad_banks(policy);
-            Long::sequence(velo, scifi.clone().with_bad_banks(policy), long(), bending).expect("a configuration")
+            Long::sequence(velo, scifi.clone().with_bad_banks(policy), long(), bending)
+                .expect("a configuration")
         }),
         &events,
         &[of_velo[1], of_scifi[0]],

@@ -9,9 +9,7 @@ use peloton::event::{
     Hasher, LongTracks, Outcome, Product, RawBatch, Results, SciFiTracks, UtBatch, VeloTracks,
 };
 use peloton::long::reference::{Parts, UtPart, match_tracks};
-use peloton::long::{
-    Bending, LongConfig, LongPreset, LongUtInput, LongWorkspace,
-};
+use peloton::long::{Bending, LongConfig, LongPreset, LongUtInput, LongWorkspace};
 use peloton::simd::{Isa, Level};
 use peloton::ut::{UtLayout, UtScratch, decode};
 use peloton_truth::{CheckReport, Checker, HitsOf, Measured, Rules, decode_mc};
@@ -165,7 +163,11 @@ fn compare_everywhere(preset: LongPreset, raw: &RawBatch, sequence: impl Fn(Leve
     assert!(tracks > 30 * 15, "{preset}: {tracks}");
     for level in Level::supported() {
         let engine = Engine::new(sequence(level));
-        assert!(hashes(&engine, raw.view()).0 == expected, "{} {preset} on {level}", engine.sequence().name());
+        assert!(
+            hashes(&engine, raw.view()).0 == expected,
+            "{} {preset} on {level}",
+            engine.sequence().name()
+        );
     }
     let engine = Engine::new(sequence(best_level()));
     for slice_events in [1, 7, 64] {

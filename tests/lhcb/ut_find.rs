@@ -3,6 +3,7 @@
 
 use crate::common::geometry::Detector;
 use crate::common::{Sharing, best_level, data, hashes, hashes_on, read_raw};
+use peloton::Status;
 use peloton::event::{
     Column, Outcome, RawBatch, Results, States, UT_GROUPS, UtBatch, VeloTracks, VeloUtTracks, difference,
 };
@@ -10,7 +11,6 @@ use peloton::simd::Level;
 use peloton::ut::reference::{per_track, ranges, reference, reference_with};
 use peloton::ut::{UtConfig, UtFindInput, UtFindWorkspace, UtLayout, UtPreset, UtScratch, decode, find};
 use peloton::velo::Preset;
-use peloton::Status;
 use peloton_io::input::EventNote;
 use peloton_sim::LhcbReader;
 use peloton_truth::{CheckReport, Checker, HitsOf, Rules, decode_mc};

@@ -24,7 +24,8 @@ fn candidates() -> Vec<(u64, [f32; 4], bool)> {
     let mut all = Vec::new();
     for seed in (1..=12).chain(800..=807) {
         let mut reader = LhcbReader::new(format!("sim:lhcb,events=4,seed={seed}").parse().unwrap(), 0, None);
-        let (mut raw, mut notes, mut out) = (RawBatch::default(), Vec::new(), Outcome::<VeloTracks>::default());
+        let (mut raw, mut notes, mut out) =
+            (RawBatch::default(), Vec::new(), Outcome::<VeloTracks>::default());
         reader.read(4, &detector, &mut raw, &mut notes).unwrap();
         engine.try_run(raw.view(), &mut engine.workspace(), &mut out).unwrap();
         let tracks = &out.results;

@@ -2,6 +2,7 @@
 
 use crate::common::geometry::Detector;
 use crate::common::{best_level, simulated};
+use peloton::Result;
 use peloton::Status;
 use peloton::cylinder::{Cylinder, CylinderConfig};
 use peloton::engine::{
@@ -9,7 +10,6 @@ use peloton::engine::{
 };
 use peloton::event::{Counters, Layout, Outcome, PixelClusters, Product, RawBatch, Results, difference};
 use peloton::scifi::SciFiHits;
-use peloton::Result;
 use peloton::simd::Level;
 use peloton::timepix::{PixelBatch, Timepix, TimepixConfig};
 use peloton::ut::UtHits;

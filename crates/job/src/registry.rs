@@ -3,7 +3,8 @@
 use crate::sequence_name::with_all_sequences;
 use crate::system::System;
 use crate::systems::{
-    CylinderFitSystem, CylinderSystem, LONG, LONG_UT, SCIFI, SCIFI_HITS, TimepixSystem, UT, VELO_UT, VeloSystem,
+    CylinderFitSystem, CylinderSystem, LONG, LONG_UT, SCIFI, SCIFI_HITS, TimepixSystem, UT, VELO_UT,
+    VeloSystem,
 };
 use crate::{Preset, SequenceName};
 use peloton::engine::Stage;

@@ -39,9 +39,9 @@ impl CylinderFit {
 }
 
 const STAGES: &[Stage] = &[
-        Stage { name: "pack", input: "tracks by layer", output: "hit lists", parts: &[] },
-        Stage { name: "fit", input: "hit lists", output: "a smoothed state at each hit", parts: &[] },
-    ];
+    Stage { name: "pack", input: "tracks by layer", output: "hit lists", parts: &[] },
+    Stage { name: "fit", input: "hit lists", output: "a smoothed state at each hit", parts: &[] },
+];
 
 impl From<CylinderFit> for Sequence {
     fn from(algorithm: CylinderFit) -> Self {

@@ -2,8 +2,8 @@
 
 use super::{Capacity, CylinderStream, KERNELS, MAX_HITS, MAX_SEEDS, check_lists};
 use crate::Result;
-use crate::cylinder::{Cylinder, CylinderConfig, CylinderInput};
-use crate::engine::DeviceMemory;
+use crate::cylinder::{CYLINDER_TRACKS, CylinderConfig, CylinderInput};
+use crate::engine::{DeviceMemory, Events, Handle};
 use crate::event::{CYLINDER_LAYERS, CylinderTracks, Outcome};
 use crate::gpu::device::Device;
 use crate::gpu::pool::DeviceStream;
@@ -71,7 +71,9 @@ fn largest(CylinderInput { hits, seeds }: CylinderInput<'_>, range: Range<usize>
     })
 }
 
-impl DeviceStream<Cylinder> for GrowingStream {
+impl DeviceStream for GrowingStream {
+    type Output = CylinderTracks;
+    const PRODUCT: Handle = CYLINDER_TRACKS;
     const KERNELS: &'static [&'static str] = &KERNELS;
 
     fn slice_events(&self) -> usize {
@@ -89,12 +91,13 @@ impl DeviceStream<Cylinder> for GrowingStream {
 
     fn run(
         &mut self,
-        input: CylinderInput<'_>,
+        events: Events<'_>,
         range: Range<usize>,
         out: &mut Outcome<CylinderTracks>,
         times: &mut dyn FnMut(&'static str, u64),
     ) -> Result<()> {
+        let input = events.cylinder_hits()?;
         check_lists(input, range.clone())?;
-        self.with_room_for(input, range.clone())?.run(input, range, out, times)
+        self.with_room_for(input, range.clone())?.run(events, range, out, times)
     }
 }

@@ -13,8 +13,8 @@ use super::device::{Device, settled, staged};
 use super::driver::{COPY_IN, COPY_OUT, Queue};
 use super::pool::DeviceStream;
 use crate::cylinder::geometry::SEED_LAYERS;
-use crate::cylinder::{Builder, Cylinder, CylinderConfig, CylinderInput, FitForm, SeedSource};
-use crate::engine::DeviceMemory;
+use crate::cylinder::{Builder, CYLINDER_TRACKS, CylinderConfig, CylinderInput, FitForm, SeedSource};
+use crate::engine::{DeviceMemory, Events, Handle};
 use crate::event::{CYLINDER_LAYERS, CylinderTracks, Outcome, Truncation};
 use crate::{Error, Result, Status};
 use args::{CylinderArgs, cells_of_event};
@@ -193,7 +193,9 @@ impl CylinderStream {
 
 /// Events that do not fit together are cut into halves, again and again; one that does not fit alone passes through
 /// without tracks, with its status.
-impl DeviceStream<Cylinder> for CylinderStream {
+impl DeviceStream for CylinderStream {
+    type Output = CylinderTracks;
+    const PRODUCT: Handle = CYLINDER_TRACKS;
     const KERNELS: &'static [&'static str] = &KERNELS;
 
     fn slice_events(&self) -> usize {
@@ -210,18 +212,19 @@ impl DeviceStream<Cylinder> for CylinderStream {
 
     fn run(
         &mut self,
-        input: CylinderInput<'_>,
+        events: Events<'_>,
         range: Range<usize>,
         out: &mut Outcome<CylinderTracks>,
         times: &mut dyn FnMut(&'static str, u64),
     ) -> Result<()> {
+        let input = events.cylinder_hits()?;
         check_lists(input, range.clone())?;
         let slice = Slice::new(input, range.clone());
         if slice.size.events == 0 {
             return Ok(());
         }
-        let Capacity { events, hits, seeds } = slice.size;
-        if events <= self.capacity.events && hits <= self.capacity.hits && seeds <= self.capacity.seeds {
+        let Capacity { events: count, hits, seeds } = slice.size;
+        if count <= self.capacity.events && hits <= self.capacity.hits && seeds <= self.capacity.seeds {
             let done = self.run_at_once(&slice, out);
             settled(&mut self.queue, done)?;
             return self.queue.times(&mut |kernel, ns| {
@@ -231,15 +234,15 @@ impl DeviceStream<Cylinder> for CylinderStream {
                 times(kernel, ns);
             });
         }
-        if events == 1 {
+        if count == 1 {
             let own = input.hits.status[range.start];
             let status = if own == Status::Ok { Status::TooManyHits } else { own };
             out.push_failed(status);
             return Ok(());
         }
-        let middle = range.start + events / 2;
-        self.run(input, range.start..middle, out, times)?;
-        self.run(input, middle..range.end, out, times)
+        let middle = range.start + slice.size.events / 2;
+        self.run(events, range.start..middle, out, times)?;
+        self.run(events, middle..range.end, out, times)
     }
 }
 
@@ -369,7 +372,7 @@ mod tests {
             let mut stream = CylinderStream::with_plan(&device, &config, capacity, plan).unwrap();
             let mut out = Outcome::default();
             let input = CylinderInput { hits: &hits, seeds: &seeds };
-            stream.run(input, 0..2, &mut out, &mut |_, _| ()).unwrap();
+            stream.run(input.into(), 0..2, &mut out, &mut |_, _| ()).unwrap();
             assert_eq!(out.results.tracks(), 202);
             assert_eq!(stream.plan.trespass(stream.queue.memory(), GARBAGE), None, "{builder}");
         }

@@ -6,7 +6,7 @@
 //! cluster whose last hit is older than both together is complete. So it does not matter where slices end.
 
 use super::{KERNELS, PixelStream, stage_of};
-use crate::engine::{DeviceMemory, Machine, Stage, StreamSequence};
+use crate::engine::{DeviceMemory, Handle, Machine, Stage, StreamSequence};
 use crate::event::{Counters, Layout, PixelClusters, PixelHits, StageClock};
 use crate::gpu::device::{Device, WARP};
 use crate::gpu::pool::Times;
@@ -152,6 +152,8 @@ impl PixelDevice {
 impl StreamSequence for PixelDevice {
     const NAME: &'static str = Timepix::NAME;
     const STAGES: &'static [Stage] = Timepix::STAGES;
+
+    const PRODUCT: Handle = Timepix::PRODUCT;
 
     type Piece = PixelBatch;
     type Output = PixelClusters;

@@ -9,10 +9,10 @@ pub use plan::Capacity;
 use super::device::{Device, settled, staged};
 use super::driver::{COPY_IN, COPY_OUT, Queue};
 use super::pool::DeviceStream;
-use crate::engine::DeviceMemory;
+use crate::engine::{DeviceMemory, Events, Handle};
 use crate::event::{Outcome, StageCounter, Truncation, VeloBatch, VeloEvents, VeloTracks};
 use crate::lhcb::banks::mark_partial;
-use crate::velo::{DecodeScratch, Preset, Velo, VeloInput};
+use crate::velo::{DecodeScratch, Preset, VELO_TRACKS, Velo};
 use crate::{Error, Result, Status};
 use args::VeloArgs;
 use output::Layout;
@@ -217,7 +217,9 @@ impl VeloStream {
     }
 }
 
-impl DeviceStream<Velo> for VeloStream {
+impl DeviceStream for VeloStream {
+    type Output = VeloTracks;
+    const PRODUCT: Handle = VELO_TRACKS;
     const KERNELS: &'static [&'static str] = &KERNELS;
 
     fn slice_events(&self) -> usize {
@@ -234,15 +236,15 @@ impl DeviceStream<Velo> for VeloStream {
 
     fn run(
         &mut self,
-        events: VeloInput<'_>,
+        events: Events<'_>,
         range: Range<usize>,
         out: &mut Outcome<VeloTracks>,
         times: &mut dyn FnMut(&'static str, u64),
     ) -> Result<()> {
         match events {
-            VeloInput::Hits(events) => self.run_hits(events.range(range), out, times),
-            VeloInput::Banks(events) => {
-                let events = events.with_bad_banks(self.velo.bad_banks());
+            Events::VeloHits(events) => self.run_hits(events.range(range), out, times),
+            events => {
+                let events = events.banks()?.with_bad_banks(self.velo.bad_banks());
                 let mut hits = std::mem::take(&mut self.hits);
                 let decoded = self.velo.decode(events, range.clone(), &mut self.scratch, &mut hits);
                 out.counters.merge(&hits.counters);

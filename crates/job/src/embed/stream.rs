@@ -2,11 +2,11 @@
 
 use super::AnyOutcome;
 use crate::Config;
-use peloton::{Error, Result};
 use peloton::engine::{Products, StreamSequence};
 use peloton::event::append;
 use peloton::event::{Counters, Layout, PixelClusters};
 use peloton::timepix::{PixelBatch, Timepix};
+use peloton::{Error, Result};
 use peloton_io::input::timepix::{PixelColumns, PixelCounts, PixelDecoder, PixelFormat};
 
 /// Bytes that are decoded before their hits are worked on.

@@ -36,7 +36,8 @@ fn engine(config: &Config) -> Result<(CylinderFit, Config)> {
 
 /// Refuses hits alone, as a program has them in memory: events of files and simulations have tracks.
 fn has_tracks(events: Events<'_>) -> Result<()> {
-    let is_without = events.cylinder_hits().is_ok_and(|input| input.seeds.is_empty() && !input.hits.x.is_empty());
+    let is_without =
+        events.cylinder_hits().is_ok_and(|input| input.seeds.is_empty() && !input.hits.x.is_empty());
     let message = "the sequence cylinder-fit does not take hits of the cylinder detector without tracks";
     if is_without { Err(Error::Config(message.into())) } else { Ok(()) }
 }

@@ -12,7 +12,6 @@ pub(super) use opened::{cylinder, timepix, velo};
 mod opened {
     use super::*;
     use crate::{Device, Gpus, LaneOrder};
-    use peloton::cylinder::Cylinder;
     use peloton::engine::Streaming;
     use peloton::gpu::cylinder::{Capacity as CylinderCapacity, GrowingStream};
     use peloton::gpu::timepix::PixelDevice;
@@ -71,7 +70,7 @@ mod opened {
             CylinderCapacity { events, hits: events.saturating_mul(1000), seeds: events.saturating_mul(100) };
         let (devices, streams) = (open(request.device)?, streams(request.device, config));
         let open = |device: &Opened| GrowingStream::open(device.clone(), &config.cylinder, capacity);
-        Ok(Box::new(StreamPool::<Cylinder, _>::of_all(&devices, streams, open)?))
+        Ok(Box::new(StreamPool::of_all(&devices, streams, open)?))
     }
 
     /// A device for pixel hits.

@@ -33,7 +33,8 @@ pub static LONG_UT: OverBanks = OverBanks {
     rows: Some(rows),
     losses: Some(|parts, config| {
         let seeds = scifi_losses(parts, config)?;
-        let make = |parameters| Ok(Matching::LongUt(Box::new(parts.long_ut(config, parameters)?), Box::default()));
+        let make =
+            |parameters| Ok(Matching::LongUt(Box::new(parts.long_ut(config, parameters)?), Box::default()));
         Ok(Box::new(LongLosses::new(parts.velo(config)?, seeds, Some(parts.ut()?), &config.long, make)?))
     }),
 };

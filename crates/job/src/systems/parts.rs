@@ -104,7 +104,9 @@ impl Parts {
                 }
                 "scifi_hits" => adding.add(self.scifi_hits(config)?)?,
                 "scifi_tracks" => adding.add(self.scifi(config)?)?,
-                "long_tracks" if has_ut(algorithms) => adding.add(self.long_ut(config, config.long.clone())?)?,
+                "long_tracks" if has_ut(algorithms) => {
+                    adding.add(self.long_ut(config, config.long.clone())?)?
+                }
                 "long_tracks" => adding.add(self.long(config, config.long.clone())?)?,
                 name => return Err(Error::Internal(format!("no algorithm {name}"))),
             }
