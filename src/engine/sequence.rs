@@ -72,7 +72,17 @@ impl Sequence {
     /// # Errors
     /// [`Error::Config`] for an algorithm that reads a product which none before it makes, that makes one which is made already, or
     /// that runs on another level; and for more stages than [`MAX_STAGES`].
-    pub fn with(mut self, algorithm: impl Algorithm) -> Result<Self> {
+    pub fn with<A: Algorithm>(self, algorithm: A) -> Result<Self> {
+        let reads: Vec<_> = A::INFO.reads.iter().map(Handle::name).collect();
+        self.with_reads(algorithm, &reads)
+    }
+
+    /// As [`Sequence::with`] for an algorithm that reads products of these names in place of those that it asks for, each of the
+    /// same type. So an algorithm can be put between two others.
+    ///
+    /// # Errors
+    /// As [`Sequence::with`], and [`Error::Config`] for another number of names.
+    pub fn with_reads<A: Algorithm>(mut self, algorithm: A, reads: &[&str]) -> Result<Self> {
         let algorithm: Box<dyn AnyAlgorithm> = Box::new(algorithm);
         let (info, number) = (algorithm.info(), self.steps.len());
         let wrong = |what: String| Error::Config(format!("sequence {}: {what}", self.name));
@@ -85,15 +95,19 @@ impl Sequence {
             let (one, other) = (first.algorithm.level(), algorithm.level());
             return Err(wrong(format!("algorithms run on one level, not on {one} and {other}")));
         }
-        let step_of = |product: &Handle| {
-            let (name, reader) = (product.name(), info.name());
+        if reads.len() != info.reads.len() {
+            let (name, count) = (info.name(), info.reads.len());
+            return Err(wrong(format!("{name} reads {count} products, and {} are named", reads.len())));
+        }
+        let step_of = |(product, name): (&Handle, &&str)| {
+            let reader = info.name();
             let step = self.step_of(name).ok_or_else(|| {
                 wrong(format!("{reader} needs {name}: put the algorithm that makes it before {reader}"))
             })?;
             let is_same = self.steps[step].algorithm.info().makes.schema().is(product.schema());
             is_same.then_some(step).ok_or_else(|| wrong(format!("{reader} needs {name} of another type")))
         };
-        let reads: Vec<usize> = info.reads.iter().map(step_of).collect::<Result<_>>()?;
+        let reads: Vec<usize> = info.reads.iter().zip(reads).map(step_of).collect::<Result<_>>()?;
         let infos: Vec<_> = self.infos().chain([info]).collect();
         self.stages = stages(&infos);
         if self.stages.len() > MAX_STAGES {

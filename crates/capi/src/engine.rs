@@ -26,7 +26,7 @@ impl peloton_engine {
     pub(crate) fn new(kind: EngineKind) -> Self {
         let stages = match &kind {
             EngineKind::Events(engine) => engine.stages().to_vec(),
-            EngineKind::Stream(config) => config.sequence.stages(),
+            EngineKind::Stream(config) => config.stages(),
         };
         Self { stages: stages.iter().map(|stage| c_text(stage.name)).collect(), kind }
     }

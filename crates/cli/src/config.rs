@@ -25,6 +25,9 @@ impl ConfigArgs {
         })?;
         let named = self.sequence.or_else(|| Config::names_sequence(&text).then_some(config.sequence));
         config.sequence = named.or(found).unwrap_or_default();
+        if !self.write.is_empty() {
+            config.write = self.write.clone();
+        }
         config.isa = match self.isa {
             Some(isa) => isa.0,
             None => Isa::from_environment()?.or(config.isa),

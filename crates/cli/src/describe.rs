@@ -5,20 +5,24 @@ use clap::Args;
 use peloton::{Error, Result};
 use peloton_io::output::{ColumnRow, JobFiles};
 use peloton_job::text::table;
-use peloton_job::{SequenceName, describe_columns, describe_geometry, describe_simulation, sensors_as_csv};
+use peloton_job::{
+    AlgorithmRow, SequenceName, describe_algorithms, describe_columns, describe_geometry,
+    describe_simulation, sensors_as_csv,
+};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Print where the sensors of a detector are, or which columns a sequence writes
+/// Print where the sensors of a detector are, or the algorithms and columns of a sequence
 ///
-/// Sensors as CSV: the corners of Velo sensors, UT sectors and SciFi mats, the radii of cylinders, in mm. Both as JSON with
+/// Sensors as CSV: the corners of Velo sensors, UT sectors and SciFi mats, the radii of cylinders, in mm. All as JSON with
 /// --json.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   peloton describe sim:lhcb > sensors.csv
   peloton describe --geometry geometry/ --json sensors.json
-  peloton describe --sequence velo")]
+  peloton describe --sequence long
+  peloton describe --algorithms")]
 pub struct Describe {
     /// A simulated detector: sim:lhcb, sim:velo or sim:cylinder
     #[arg(value_name = "INPUT")]
@@ -26,9 +30,12 @@ pub struct Describe {
     /// Folder of geometry files, or `nominal`: the sensors of the detectors that it has files of
     #[arg(long, value_name = "DIR")]
     geometry: Option<PathBuf>,
-    /// The columns that this sequence writes, as docs/columns.md has them
+    /// The algorithms of this sequence, and the columns that it writes, as docs/columns.md has them
     #[arg(long, value_name = "S")]
     sequence: Option<SequenceName>,
+    /// The algorithms alone: those of --sequence, else all that `algorithms` of a configuration may list
+    #[arg(long)]
+    algorithms: bool,
     #[command(flatten)]
     report: ReportArgs,
 }
@@ -43,16 +50,22 @@ impl Describe {
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
         let sensors = match (&self.input, &self.geometry, self.sequence) {
+            (None, None, sequence) if self.algorithms => {
+                let rows = describe_algorithms(sequence);
+                self.report.report(&algorithms(&rows), &rows)?;
+                return Ok(ExitCode::SUCCESS);
+            }
             (None, None, Some(sequence)) => {
                 let rows = describe_columns(sequence);
-                self.report.report(&columns(&rows), &rows)?;
+                let chain = describe_algorithms(Some(sequence));
+                let first = if chain.is_empty() { String::new() } else { algorithms(&chain) + "\n" };
+                self.report.report(&format!("{first}{}", columns(&rows)), &rows)?;
                 return Ok(ExitCode::SUCCESS);
             }
             (Some(input), None, None) => describe_simulation(input)?,
             (None, Some(folder), None) => describe_geometry(folder)?,
             _ => {
-                let message =
-                    "give one of --sequence S, --geometry DIR or a simulated detector, such as sim:lhcb";
+                let message = "give one of --sequence S, --algorithms, --geometry DIR or a simulated detector, such as sim:lhcb";
                 return Err(Error::Config(format!("describe: {message}")));
             }
         };
@@ -62,12 +75,25 @@ impl Describe {
 }
 
 fn columns(rows: &[ColumnRow]) -> String {
-    let head = ["column", "type", "per", "unit", "meaning"].map(String::from);
     let row = |row: &ColumnRow| {
         [row.name.clone(), row.kind.clone(), row.per.into(), row.unit.clone(), row.meaning.clone()]
     };
-    let rows: Vec<_> = [head].into_iter().chain(rows.iter().map(row)).collect();
-    // Words are read from their left ends.
+    words(["column", "type", "per", "unit", "meaning"], rows.iter().map(row))
+}
+
+fn algorithms(rows: &[AlgorithmRow]) -> String {
+    let or = |list: String, none: &str| if list.is_empty() { none.into() } else { list };
+    let row = |row: &AlgorithmRow| {
+        let section = if row.parameters.is_empty() { "-".into() } else { format!("[{}]", row.parameters) };
+        let freed = row.freed_after.map_or("-".into(), String::from);
+        [row.name.into(), or(row.reads.join(", "), "input"), row.stages.join(", "), section, freed]
+    };
+    words(["algorithm", "reads", "stages", "parameters", "freed after"], rows.iter().map(row))
+}
+
+/// A table of words, which are read from their left ends.
+fn words(head: [&str; 5], rows: impl Iterator<Item = [String; 5]>) -> String {
+    let rows: Vec<_> = [head.map(String::from)].into_iter().chain(rows).collect();
     let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
     let widths: [usize; 4] = std::array::from_fn(width);
     let padded = |row: &[String; 5]| {

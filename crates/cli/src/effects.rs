@@ -4,7 +4,7 @@
 use peloton::{Error, Result};
 use peloton_job::SequenceName;
 use peloton_job::SequenceName::{
-    Cylinder, CylinderFit, Long, LongUt, SciFi, SciFiHits, Timepix, Ut, Velo, VeloUt,
+    Cylinder, CylinderFit, Long, LongUt, Own, SciFi, SciFiHits, Timepix, Ut, Velo, VeloUt,
 };
 
 /// Where a flag means something.
@@ -15,8 +15,11 @@ struct Effect {
 }
 
 const EVERY: &[SequenceName] = &SequenceName::ALL;
-const EVENTS: &[SequenceName] = &[Velo, VeloUt, Ut, SciFi, SciFiHits, Long, LongUt, Cylinder, CylinderFit];
-const RAW: &[SequenceName] = &[Velo, VeloUt, Ut, SciFi, SciFiHits, Long, LongUt];
+const EVENTS: &[SequenceName] =
+    &[Velo, VeloUt, Ut, SciFi, SciFiHits, Long, LongUt, Own, Cylinder, CylinderFit];
+const RAW: &[SequenceName] = &[Velo, VeloUt, Ut, SciFi, SciFiHits, Long, LongUt, Own];
+/// Those of several algorithms, which may write the products of any.
+const CHAINS: &[SequenceName] = &[VeloUt, SciFi, Long, LongUt, Own];
 const ON_DEVICES: &[SequenceName] = &[Velo, Timepix, Cylinder];
 const JOBS: &[&str] = &["run", "check", "throughput", "tune", "compare", "display"];
 const COUNTING: &[&str] = &["run", "check", "throughput", "compare"];
@@ -38,13 +41,14 @@ const EFFECTS: &[Effect] = &[
     effect("--strict", EVERY, COUNTING),
     effect("--max-bad", EVERY, COUNTING),
     effect("--geometry", RAW, JOBS),
-    effect("--velo-banks", &[Velo, VeloUt, Long, LongUt], JOBS),
+    effect("--velo-banks", &[Velo, VeloUt, Long, LongUt, Own], JOBS),
     effect("--bad-banks", RAW, JOBS),
-    effect("--preset", &[Velo, VeloUt, SciFi, Long, LongUt, Cylinder, CylinderFit], JOBS),
+    effect("--preset", &[Velo, VeloUt, SciFi, Long, LongUt, Own, Cylinder, CylinderFit], JOBS),
     effect("--gang", EVENTS, JOBS),
     effect("--slice", EVERY, JOBS),
     effect("--profile", EVERY, &["run", "check", "throughput", "compare", "display", "soak"]),
     effect("--device", ON_DEVICES, &["run", "check", "throughput", "compare", "display"]),
+    effect("--write", CHAINS, JOBS),
     effect("--named-fields", EVENTS, &["run"]),
     effect("--rules", EVENTS, CHECK),
     effect("--tables", EVENTS, CHECK),

@@ -75,10 +75,15 @@ pub struct InputArgs {
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Computation")]
 pub struct ConfigArgs {
-    /// What to reconstruct: velo, velo-ut, scifi, long, long-ut (tracks), ut, scifi-hits (hits of raw banks), timepix (clusters of
-    /// pixels), cylinder (tracks), cylinder-fit (states of given tracks) [default: what the input is for, else velo]
+    /// What to reconstruct: velo, velo-ut, scifi, long, long-ut (tracks), ut, scifi-hits (hits of raw banks), own (the
+    /// algorithms that the configuration lists), timepix (clusters of pixels), cylinder (tracks), cylinder-fit (states of given
+    /// tracks) [default: what the input is for, else velo]
     #[arg(long, value_name = "S")]
     pub sequence: Option<SequenceName>,
+    /// Products to write, as `peloton describe --sequence S` names them: all in one job, each to a file of its own
+    /// [default: the last]
+    #[arg(long, value_name = "P,...", value_delimiter = ',')]
+    pub write: Vec<String>,
     /// Set of parameters: best, fast, two-pass (velo, velo-ut, long, long-ut), paper (velo, velo-ut, cylinder), paper-literal,
     /// forwarding (velo), hlt1 (velo-ut, scifi, long, long-ut), hlt1-unrestricted (velo-ut) [default: best]
     #[arg(long, value_name = "NAME")]
@@ -193,6 +198,7 @@ impl ConfigArgs {
     /// Those of these flags that were given and do not mean the same everywhere.
     pub fn given(&self) -> Vec<&'static str> {
         given(&[
+            ("--write", !self.write.is_empty()),
             ("--preset", self.preset.is_some()),
             ("--gang", self.gang.is_some()),
             ("--slice", self.slice.is_some()),

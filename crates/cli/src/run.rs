@@ -25,6 +25,8 @@ Examples:
   peloton run events/ --events 0:100 --output - | head -1
   peloton run events/ --output tracks.ndjson.zst --named-fields
   zcat events.gz | peloton run - --threads 4 --json summary.json
+  peloton run --sequence long b.mdf --geometry geometry/ \
+    --write velo_tracks,long_tracks --output t.parquet   (two files)
   peloton run --plan plan.json --part 17 --output tracks/
 
 Of each sequence:

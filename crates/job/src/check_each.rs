@@ -50,7 +50,7 @@ fn check_sides(
         let runs = opened.detector.executor(&request, config)?;
         let checker = opened.detector.check(&request, options, &mut *opened.source)?;
         sides.push(Side {
-            hasher: Hasher::new(config.sequence.system().schema()),
+            hasher: Hasher::new(config.schema()),
             totals: Totals::default(),
             request,
             runs,

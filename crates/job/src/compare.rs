@@ -4,7 +4,7 @@ use crate::run::{all_ok, batch_items};
 use crate::source::warn_of_problems;
 use crate::stream::{Chunk, stream};
 use crate::summary::object;
-use crate::system::{self, EndlessStream, Runs, System, check_preset, explain, open, preset_name};
+use crate::system::{self, EndlessStream, Runs, check_preset, explain, open, preset_name};
 use crate::throughput::KernelTime;
 use crate::totals::Totals;
 use crate::{Config, Host, Opened, Request, SequenceName};
@@ -105,7 +105,7 @@ fn compare_sides(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<
     let machines = [runs[0].machine(), runs[1].machine()];
     let items = machines.each_ref().map(|machine| batch_items(&request.config, machine));
     let items = items[0].max(items[1]);
-    let (mut found, mut totals) = (Found::new(request.config.sequence.system()), <[Totals; 2]>::default());
+    let (mut found, mut totals) = (Found::new(&request.config), <[Totals; 2]>::default());
     let mut work = |chunk: &mut Chunk<[Sliced; 2]>| {
         for ((runs, results), totals) in runs.iter_mut().zip(&mut chunk.result).zip(&mut totals) {
             let start = Instant::now();
@@ -154,13 +154,8 @@ fn parts(runs: &mut Runs, config: &Config, counters: &Counters) -> Vec<(&'static
     if runs.machine().device.is_some() {
         return runs.take_kernel_times();
     }
-    config
-        .sequence
-        .stages()
-        .iter()
-        .zip(&counters.stages)
-        .map(|(stage, counter)| (stage.name, counter.ns))
-        .collect()
+    let stages = config.stages();
+    stages.iter().zip(&counters.stages).map(|(stage, counter)| (stage.name, counter.ns)).collect()
 }
 
 /// The request with `KEY=VALUE,...` in place of what it says.
@@ -208,11 +203,11 @@ struct Found {
 }
 
 impl Found {
-    fn new(system: &dyn System) -> Self {
-        let waiting = || system.empty();
+    fn new(config: &Config) -> Self {
+        let (waiting, hasher) = (|| config.products()[0].empty(), || Hasher::new(config.schema()));
         Self {
-            stream: system.stream(),
-            hashers: [Hasher::new(system.schema()), Hasher::new(system.schema())],
+            stream: config.sequence.system().stream(),
+            hashers: [hasher(), hasher()],
             waiting: [waiting(), waiting()],
             spare: waiting(),
             events: 0,
@@ -280,7 +275,7 @@ impl Found {
             facts: Map::new(),
             wall_seconds: 0.0,
             failure: None,
-            row: sides[0].config.sequence.system().schema().levels[0],
+            row: sides[0].config.schema().levels[0],
             is_interrupted: host.is_cancelled(),
         }
     }

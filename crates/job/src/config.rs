@@ -2,7 +2,8 @@
 
 use crate::{Preset, SequenceName};
 use peloton::cylinder::CylinderConfig;
-use peloton::event::BadBanks;
+use peloton::engine::{Handle, Stage};
+use peloton::event::{BadBanks, Schema};
 use peloton::long::LongConfig;
 use peloton::scifi::SciFiConfig;
 use peloton::simd::{Isa, Level, with_default_float_mode};
@@ -25,6 +26,12 @@ const MAX_THREADS: usize = 4096;
 pub struct Config {
     /// What is reconstructed.
     pub sequence: SequenceName,
+    /// Algorithms of the sequence `own`, by the names of their products, in the order in which they run; empty for all others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub algorithms: Vec<String>,
+    /// Products that come out; empty for the one that the sequence makes last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub write: Vec<String>,
     /// Set of parameters that the stages start from.
     pub preset: Preset,
     /// Instruction set level; `None` is `"auto"`: `PELOTON_ISA`, else the best of this CPU.
@@ -67,6 +74,8 @@ impl Config {
     pub fn preset(preset: Preset) -> Self {
         Self {
             sequence: SequenceName::default(),
+            algorithms: Vec::new(),
+            write: Vec::new(),
             preset,
             isa: None,
             gang: None,
@@ -95,7 +104,9 @@ impl Config {
     fn parse(text: &str, preset: Option<Preset>) -> Result<Self> {
         let file = File::read(text)?;
         let mut config = Self::preset(preset.or(file.preset).unwrap_or_default());
-        config.sequence = file.sequence.unwrap_or(config.sequence);
+        config.sequence = file.named_sequence().unwrap_or(config.sequence);
+        config.algorithms = file.algorithms;
+        config.write = file.write;
         config.isa = auto(file.isa, |isa| isa.parse())?;
         config.gang = auto(file.gang, number)?;
         config.threads = auto(file.threads, number)?;
@@ -114,7 +125,7 @@ impl Config {
 
     /// Whether a text that [`Config::from_toml`] reads says what is reconstructed.
     pub fn names_sequence(text: &str) -> bool {
-        File::read(text).is_ok_and(|file| file.sequence.is_some())
+        File::read(text).is_ok_and(|file| file.named_sequence().is_some())
     }
 
     /// The configuration as TOML that [`Config::from_toml`] reads back.
@@ -176,6 +187,30 @@ impl Config {
         Self { isa: None, gang: None, threads: None, slice_events: None, timepix, cylinder, ..self.clone() }
     }
 
+    /// The products that come out.
+    pub fn products(&self) -> Vec<Handle> {
+        self.sequence.system().products(self)
+    }
+
+    /// The columns of the product that comes out first.
+    pub fn schema(&self) -> &'static Schema {
+        self.products()[0].schema()
+    }
+
+    /// The stages in the order in which they run.
+    pub fn stages(&self) -> Vec<Stage> {
+        self.sequence.system().stages(self)
+    }
+
+    /// Refuses several products where one is wanted.
+    pub(crate) fn one_product(&self, user: &str) -> Result<()> {
+        if self.write.len() <= 1 {
+            return Ok(());
+        }
+        let message = format!("write = {:?}: {user} takes one product; `run` writes several", self.write);
+        Err(Error::Config(message))
+    }
+
     /// The number of threads that run.
     pub fn thread_count(&self) -> usize {
         self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()))
@@ -201,6 +236,10 @@ impl Config {
 #[serde(deny_unknown_fields)]
 struct File {
     sequence: Option<SequenceName>,
+    #[serde(default)]
+    algorithms: Vec<String>,
+    #[serde(default)]
+    write: Vec<String>,
     preset: Option<Preset>,
     isa: Option<toml::Value>,
     gang: Option<toml::Value>,
@@ -232,6 +271,11 @@ pub(crate) fn cylinder(preset: Preset) -> CylinderConfig {
 }
 
 impl File {
+    /// What is reconstructed: algorithms alone are the sequence `own`.
+    fn named_sequence(&self) -> Option<SequenceName> {
+        self.sequence.or((!self.algorithms.is_empty()).then_some(SequenceName::Own))
+    }
+
     fn read(text: &str) -> Result<Self> {
         toml::from_str(text).map_err(|e| {
             let line = e.span().map(|span| 1 + text[..span.start].matches('\n').count());

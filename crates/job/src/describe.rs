@@ -1,14 +1,56 @@
 //! What a sequence writes, and where the sensors of a detector are.
 
-use crate::{Sensor, SequenceName};
+use crate::{Config, Sensor, SequenceName};
+use peloton::engine::{AlgorithmInfo, Handle};
 use peloton::{Error, Result};
 use peloton_io::input::Geometry;
 use peloton_io::output::ColumnRow;
+use serde::Serialize;
 use std::path::Path;
 
 /// The columns of the results of a sequence, as its files have them.
 pub fn describe_columns(sequence: SequenceName) -> Vec<ColumnRow> {
-    sequence.system().columns()
+    sequence.system().columns(&Config { sequence, ..Config::default() })
+}
+
+/// An algorithm, as `peloton describe` shows it.
+#[derive(Debug, Serialize)]
+pub struct AlgorithmRow {
+    /// Its name: that of the product that it makes.
+    pub name: &'static str,
+    /// Products of other algorithms that it reads; raw banks or hits where there are none.
+    pub reads: Vec<&'static str>,
+    /// The stages that it is timed by.
+    pub stages: Vec<&'static str>,
+    /// The section of a configuration that its parameters stand in; empty where it has none.
+    pub parameters: &'static str,
+    /// The algorithm that reads its product last, after which the memory of the product is free; none for a product that comes out.
+    pub freed_after: Option<&'static str>,
+}
+
+/// The algorithms of a sequence in the order in which they run; all that a sequence of one's own may have without one.
+pub fn describe_algorithms(sequence: Option<SequenceName>) -> Vec<AlgorithmRow> {
+    let of = |sequence: SequenceName| {
+        let config = Config { sequence, ..Config::default() };
+        (sequence.system().algorithms(&config), sequence.system().products(&config))
+    };
+    let (algorithms, written) = match sequence {
+        Some(sequence) => of(sequence),
+        None => (crate::systems::ALGORITHMS.to_vec(), Vec::new()),
+    };
+    let is_written = |name: &str| written.iter().any(|product| product.name() == name);
+    let reader = |name: &str| {
+        let reads = |info: &&&AlgorithmInfo| info.reads.iter().any(|product| product.name() == name);
+        algorithms.iter().rev().find(reads).map(|info| info.name())
+    };
+    let row = |info: &&'static AlgorithmInfo| AlgorithmRow {
+        name: info.name(),
+        reads: info.reads.iter().map(Handle::name).collect(),
+        stages: info.stages.iter().map(|stage| stage.name).collect(),
+        parameters: crate::systems::section_of(info.name()),
+        freed_after: if sequence.is_none() || is_written(info.name()) { None } else { reader(info.name()) },
+    };
+    algorithms.iter().map(row).collect()
 }
 
 /// The sensors of LHCb by a folder of geometry files, or `nominal`: those of the detectors that the folder has files of.

@@ -57,7 +57,10 @@ pub use check::check;
 pub use check_each::check_each;
 pub use compare::{Compared, compare};
 pub use config::Config;
-pub use describe::{describe_columns, describe_geometry, describe_simulation, sensors_as_csv};
+pub use describe::{
+    AlgorithmRow, describe_algorithms, describe_columns, describe_geometry, describe_simulation,
+    sensors_as_csv,
+};
 pub use device::{Device, Gpus, LaneOrder, devices_found};
 pub use display::{DisplayOptions, Displayed, DrawnEvents, EventChoice, Frame, View, display};
 pub use host::{Cancel, Host, Progress, Silent, Work};

@@ -191,7 +191,7 @@ fn size(results: &dyn Results) -> [usize; 2] {
 
 /// The hashes of all results of the configuration's sequence.
 pub fn hash(config: &Config, results: &Sliced) -> Hashes {
-    let mut hasher = Hasher::new(config.sequence.system().schema());
+    let mut hasher = Hasher::new(config.schema());
     results.slices().for_each(|piece| hasher.update(&**piece));
     hasher.finish()
 }

@@ -3,11 +3,10 @@
 use crate::sequence_name::with_all_sequences;
 use crate::system::System;
 use crate::systems::{
-    CylinderFitSystem, CylinderSystem, LONG, LONG_UT, SCIFI, SCIFI_HITS, TimepixSystem, UT, VELO_UT,
+    CylinderFitSystem, CylinderSystem, LONG, LONG_UT, OWN, SCIFI, SCIFI_HITS, TimepixSystem, UT, VELO_UT,
     VeloSystem,
 };
 use crate::{Preset, SequenceName};
-use peloton::engine::Stage;
 
 macro_rules! systems_of_names {
     ($($(#[$doc:meta])* $variant:ident = $name:literal: $system:expr,)+) => {
@@ -27,10 +26,5 @@ impl SequenceName {
     /// The presets that the sequence has; none where it has one set of parameters.
     pub fn presets(self) -> &'static [Preset] {
         self.system().presets()
-    }
-
-    /// The stages in the order in which they run.
-    pub fn stages(self) -> Vec<Stage> {
-        self.system().stages()
     }
 }

@@ -1,19 +1,19 @@
 //! [`run`]: reconstructs events and writes the results.
 
-use crate::sink::{Done, Sink};
+use crate::sink::{Done, Sink, is_no_file};
 use crate::source::warn_of_problems;
 use crate::stream::{Chunk, Consume, stream};
 use crate::summary::InputKind;
 use crate::system::{self, Runs, explain, open};
 use crate::totals::Totals;
 use crate::{Config, Host, Opened, Request, Summary, text};
-use peloton::engine::{Batch, Machine, Sliced};
-use peloton::event::{Columns, Hasher};
+use peloton::engine::{Batch, Handle, Machine, Products, Sliced};
+use peloton::event::Hasher;
 use peloton::simd::with_default_float_mode;
 use peloton::{Error, Result, Status};
 use peloton_io::EventHasher;
 use peloton_io::input::EventId;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Time between notes on a live input.
@@ -33,17 +33,24 @@ fn run_and_write(request: &Request, output: Option<&Path>, host: Host<'_>) -> Re
     let runs = opened.detector.executor(request, &request.config)?;
     let Machine { isa, gang, .. } = runs.machine();
     let metadata = request.metadata(format!("{isa} x {gang}"));
-    let create = |path| opened.detector.sink(path, request, &metadata, host.cancel);
-    let mut sink = output.map(create).transpose()?;
+    let products = request.config.products();
+    if request.part.is_some() {
+        request.config.one_product("a part of a plan")?;
+    }
+    let mut sinks = Vec::new();
+    for (path, product) in
+        output.map_or(Ok(Vec::new()), |output| outputs(output, &products))?.iter().zip(&products)
+    {
+        sinks.push(opened.detector.sink(path, product.schema(), request, &metadata, host.cancel)?);
+    }
     let mut wrote = false;
     let made = reconstruct(request, &mut opened, runs, host, &mut |chunk| {
-        let Some(sink) = &mut sink else { return Ok(()) };
         wrote |= !chunk.batch.is_empty();
-        write(&mut **sink, chunk)
+        sinks.iter_mut().enumerate().try_for_each(|(product, sink)| write(&mut **sink, chunk, product))
     });
     let made = made.and_then(|summary| request.accept(summary));
     // Results from before an error are written, and the error is reported.
-    let hashes = made.as_ref().ok().map(|summary| summary.hashes);
+    let hashes = |product| made.as_ref().ok().map(|summary| summary.hashes_of(product));
     let done = match (&made, wrote) {
         (Ok(_), _) if request.part.is_some() => Done::Durable,
         (Ok(_), _) => Done::All,
@@ -51,7 +58,9 @@ fn run_and_write(request: &Request, output: Option<&Path>, host: Host<'_>) -> Re
         (Err(error), true) if request.part.is_none() && !error.is_usage() => Done::Part,
         (Err(_), _) => Done::Nothing,
     };
-    let written = sink.map_or(Ok(true), |sink| sink.finish(hashes, done));
+    let finish = |(product, sink): (usize, Box<dyn Sink>)| sink.finish(hashes(product), done);
+    let written =
+        sinks.into_iter().enumerate().map(finish).try_fold(true, |all, one| one.map(|one| all && one));
     if matches!(written, Ok(false))
         && let Some(path) = output
     {
@@ -64,19 +73,43 @@ fn run_and_write(request: &Request, output: Option<&Path>, host: Host<'_>) -> Re
     Ok(summary)
 }
 
-fn write(sink: &mut dyn Sink, chunk: &Chunk<Sliced>) -> Result<()> {
+fn write(sink: &mut dyn Sink, chunk: &Chunk<Sliced>, product: usize) -> Result<()> {
     if let Some(input) = &chunk.beside.input {
         sink.begin_input(input);
     }
-    pieces(chunk).try_for_each(|(ids, piece)| sink.write(ids, piece))
+    pieces(chunk).try_for_each(|(ids, piece)| sink.write(ids, &piece.columns()[product]))
+}
+
+/// The file of each product: the output itself for one, else with the product's name before the format.
+///
+/// # Errors
+/// [`Error::Config`] for several products to one pipe, and for a name without a known format.
+fn outputs(output: &Path, products: &[Handle]) -> Result<Vec<PathBuf>> {
+    if products.len() == 1 {
+        return Ok(vec![output.into()]);
+    }
+    let names = || products.iter().map(Handle::name).collect::<Vec<_>>().join(", ");
+    let name = output.file_name().unwrap_or_default().to_string_lossy();
+    let format = [".parquet", ".ndjson.zst", ".ndjson"].into_iter().find(|ending| name.ends_with(ending));
+    match (is_no_file(output), format) {
+        (false, Some(format)) => {
+            let stem = &name[..name.len() - format.len()];
+            let of = |product: &Handle| output.with_file_name(format!("{stem}.{}{format}", product.name()));
+            Ok(products.iter().map(of).collect())
+        }
+        _ => {
+            let words = "are several files: end its name in .parquet, .ndjson or .ndjson.zst";
+            Err(Error::Config(format!("--output {}: {} {words}", output.display(), names())))
+        }
+    }
 }
 
 /// The pieces of the results, and which events they are.
-fn pieces(chunk: &Chunk<Sliced>) -> impl Iterator<Item = (&[EventId], &Columns)> {
+fn pieces(chunk: &Chunk<Sliced>) -> impl Iterator<Item = (&[EventId], &Products)> {
     let mut ids = &chunk.beside.ids[..];
-    chunk.result.slices().map(move |piece| {
+    chunk.result.pieces().iter().map(move |piece| {
         // Endless streams have no events, hence no numbers.
-        let (these, rest) = ids.split_at(piece.items(0).min(ids.len()));
+        let (these, rest) = ids.split_at(piece.first().items(0).min(ids.len()));
         ids = rest;
         (these, piece)
     })
@@ -92,9 +125,10 @@ pub(crate) fn reconstruct(
 ) -> Result<Summary> {
     let machine = runs.machine();
     let (system, items) = (request.config.sequence.system(), batch_items(&request.config, &machine));
-    let (schema, stream_of) = (system.schema(), system.stream());
-    let (mut totals, mut hasher) = (Totals::default(), Hasher::new(schema));
-    let mut events = EventHasher::new(schema);
+    let (products, stream_of) = (request.config.products(), system.stream());
+    let mut totals = Totals::default();
+    let mut hashers: Vec<_> = products.iter().map(|product| Hasher::new(product.schema())).collect();
+    let mut events = EventHasher::new(products[0].schema());
     if let Some(part) = &request.part {
         events = events.starting_at_source(part.source);
     }
@@ -115,8 +149,8 @@ pub(crate) fn reconstruct(
     let last = stream_of.map(|stream| stream.last());
     let done = stream(source, items, last, host, &mut work, &mut |chunk| {
         for (ids, piece) in pieces(chunk) {
-            hasher.update(&**piece);
-            events.add(ids, &**piece);
+            hashers.iter_mut().zip(piece.columns()).for_each(|(hasher, columns)| hasher.update(&**columns));
+            events.add(ids, &**piece.first());
         }
         // What ends everything has no input of its own.
         if chunk.beside.input.is_some() && stream_of.is_some_and(|stream| stream.ends_source(&*chunk.batch)) {
@@ -130,7 +164,11 @@ pub(crate) fn reconstruct(
         // What counts is what was taken in, not how long the work on it took.
         totals.time = begin.elapsed();
     }
-    let mut summary = system::summary(&request.config, &machine, &totals, hasher.finish());
+    let mut summary = system::summary(&request.config, &machine, &totals, hashers[0].finish());
+    if products.len() > 1 {
+        let hash = |(product, hasher): (&Handle, &Hasher)| (product.name(), hasher.finish());
+        summary.products = products.iter().zip(&hashers).map(hash).collect();
+    }
     summary.hash_events = Some(events.finish());
     summary.add_source(source, request.strict)?;
     let (dropped, facts) = detector.outcome();

@@ -24,6 +24,8 @@ macro_rules! with_all_sequences {
             Long = "long": LONG,
             /// Velo, UT and SciFi banks to tracks through all of them.
             LongUt = "long-ut": LONG_UT,
+            /// Banks of LHCb to products of the algorithms that the configuration lists.
+            Own = "own": OWN,
             /// Pixel hits to clusters; an endless stream.
             Timepix = "timepix": TimepixSystem,
             /// Hits of the cylinder detector to tracks with states.

@@ -66,6 +66,9 @@ pub struct Summary {
     /// Hashes of the results.
     #[serde(flatten)]
     pub hashes: Hashes,
+    /// The hashes of each product, by its name, where several are written; those above are of the first.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "by_name")]
+    pub products: Vec<(&'static str, Hashes)>,
     /// The hashes of all events added up, each with its number, in any order: those of the parts of a job add up to that
     /// of the whole. Where events are reconstructed over and over there is none.
     #[serde(serialize_with = "hexadecimal", skip_serializing_if = "Option::is_none")]
@@ -144,7 +147,19 @@ fn hexadecimal<S: Serializer>(hash: &Option<u64>, to: S) -> std::result::Result<
     hash.map(|hash| format!("{hash:016x}")).serialize(to)
 }
 
+fn by_name<S: Serializer>(
+    products: &[(&'static str, Hashes)],
+    to: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    to.collect_map(products.iter().copied())
+}
+
 impl Summary {
+    /// The hashes of a product, by its number among those written.
+    pub(crate) fn hashes_of(&self, product: usize) -> Hashes {
+        self.products.get(product).map_or(self.hashes, |(_, hashes)| *hashes)
+    }
+
     /// The summary of equal passes over the same events.
     pub(crate) fn new(
         sequence: SequenceName,
@@ -178,6 +193,7 @@ impl Summary {
             gang: machine.gang,
             threads: machine.threads,
             hashes,
+            products: Vec::new(),
             hash_events: None,
             tracks,
             hits,

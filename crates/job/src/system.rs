@@ -8,8 +8,9 @@ use crate::summary::Described;
 use crate::systems::inputs;
 use crate::totals::{BankSource, Totals};
 use crate::{Cancel, Check, CheckOptions, Config, EventRange, Host, Preset, Request, Source, Summary};
-use peloton::engine::{Batch, Executor, Machine, Stage};
+use peloton::engine::{AlgorithmInfo, Batch, Executor, Handle, Machine, Stage, stages};
 use peloton::event::{Columns, Hashes, Schema};
+use peloton::velo::VELO_TRACKS;
 use peloton::{Error, Result, Status};
 use peloton_io::input::{EventId, Format};
 use peloton_io::output::{ColumnRow, Metadata, column_rows};
@@ -35,6 +36,7 @@ pub(crate) fn open(request: &Request, truth: bool, host: Host<'_>) -> Result<Ope
     let name = system.name();
     inputs::check(&request.inputs)?;
     check_preset(&request.config)?;
+    system.check_products(&request.config)?;
     if !system.reads(request.format) {
         let known: Vec<_> = Format::NAMES.iter().filter(|(_, format)| system.reads(*format)).collect();
         let known: Vec<_> = known.into_iter().map(|(name, _)| *name).collect();
@@ -62,15 +64,35 @@ pub trait System: Sync {
     /// The name on the command line and in results.
     fn name(&self) -> &'static str;
 
+    /// The algorithms in the order in which they run; none for an endless stream.
+    fn algorithms(&self, config: &Config) -> Vec<&'static AlgorithmInfo>;
+
     /// The stages in the order in which they run.
-    fn stages(&self) -> Vec<Stage>;
+    fn stages(&self, config: &Config) -> Vec<Stage> {
+        stages(&self.algorithms(config))
+    }
 
-    /// Results without rows.
-    fn empty(&self) -> Columns;
+    /// The products that come out: those that the configuration names, else the last.
+    fn products(&self, config: &Config) -> Vec<Handle> {
+        let all = self.algorithms(config);
+        let made = |name: &String| all.iter().map(|info| info.makes).find(|made| made.name() == name);
+        let written: Vec<_> = config.write.iter().filter_map(made).collect();
+        // What `check_products` refuses has a product, too: nothing is made of it.
+        let last = || vec![all.last().map_or(VELO_TRACKS, |info| info.makes)];
+        if written.is_empty() { last() } else { written }
+    }
 
-    /// The columns of the results.
-    fn schema(&self) -> &'static Schema {
-        self.empty().schema()
+    /// Checks what the configuration says of the sequence itself.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for algorithms and products that do not fit together.
+    fn check_products(&self, config: &Config) -> Result<()> {
+        let name = self.name();
+        if !config.algorithms.is_empty() {
+            let words = "has its own algorithms: leave out `algorithms`, or say sequence = \"own\"";
+            return Err(Error::Config(format!("the sequence {name} {words}")));
+        }
+        check_written(name, &self.algorithms(config), &config.write)
     }
 
     /// What is different about an endless stream, cut anywhere; none for events.
@@ -130,8 +152,8 @@ pub trait System: Sync {
     }
 
     /// The columns of files of results.
-    fn columns(&self) -> Vec<ColumnRow> {
-        column_rows(self.schema())
+    fn columns(&self, config: &Config) -> Vec<ColumnRow> {
+        column_rows(config.schema())
     }
 
     /// What every summary tells beyond the keys that all systems have.
@@ -141,6 +163,20 @@ pub trait System: Sync {
 
     /// Whether the sequence reads inputs of this format.
     fn reads(&self, format: Format) -> bool;
+}
+
+/// Refuses products that no algorithm of a sequence makes, and one that is named twice.
+pub(crate) fn check_written(sequence: &str, algorithms: &[&AlgorithmInfo], write: &[String]) -> Result<()> {
+    let made: Vec<_> = algorithms.iter().map(|info| info.name()).collect();
+    let is_wrong = |(at, name): &(usize, &String)| !made.contains(&&***name) || write[..*at].contains(name);
+    match write.iter().enumerate().find(is_wrong) {
+        Some((_, name)) => {
+            let made = made.join(", ");
+            let words = format!("the sequence {sequence} makes {made}, each to be named once at most");
+            Err(Error::Config(format!("write: {name}: {words}")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// What is different about an endless stream.
@@ -170,11 +206,11 @@ pub trait Detector: Send + Sync {
     fn sink(
         &self,
         path: &Path,
+        schema: &'static Schema,
         request: &Request,
         metadata: &Metadata,
         cancel: &Cancel,
     ) -> Result<Box<dyn Sink>> {
-        let schema = request.config.sequence.system().schema();
         let sink = FileSink::create(schema, path, request.fields, metadata, cancel);
         sink.map(|sink| Box::new(sink) as Box<_>)
     }
@@ -302,8 +338,8 @@ pub(crate) fn summary(config: &Config, machine: &Machine, totals: &Totals, hashe
     let system = config.sequence.system();
     let of = Described {
         preset: preset_name(config),
-        stages: system.stages(),
-        levels: system.schema().levels,
+        stages: system.stages(config),
+        levels: config.schema().levels,
         facts: system.facts(config, totals),
     };
     Summary::new(config.sequence, machine, totals, hashes, of)

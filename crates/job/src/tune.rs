@@ -70,7 +70,7 @@ fn tune_levels(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
             isa: level.isa().name().into(),
             gang: level.gang(),
             ns_per_event: measured.best_pass.as_nanos() as f64 / events,
-            stages: system.stages().iter().zip(&measured.best_counters.stages).map(of_stage).collect(),
+            stages: config.stages().iter().zip(&measured.best_counters.stages).map(of_stage).collect(),
         });
     }
     if scanned.is_empty()

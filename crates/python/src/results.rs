@@ -94,7 +94,7 @@ impl Results {
         // Partial events are reconstructed; their statuses say which they are.
         let lost = counters.dropped().filter(|(reason, _)| *reason != Status::Partial.name());
         let dropped: Map<_, _> = lost.map(|(reason, n)| (reason.into(), n.into())).collect();
-        let stages = self.request.config.sequence.stages();
+        let stages = self.request.config.stages();
         let stages = stages.iter().zip(&counters.stages);
         let stages = stages.map(|(stage, counter)| {
             json!({

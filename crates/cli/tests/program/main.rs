@@ -17,6 +17,7 @@ mod habits;
 mod hostile_displays;
 mod lost_and_paired;
 mod named_fields;
+mod own_sequences;
 mod nothing_lost;
 mod pictures;
 #[cfg(unix)]

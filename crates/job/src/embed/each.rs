@@ -49,8 +49,9 @@ fn pieces(
 ) -> Result<Summary> {
     let begin = Instant::now();
     let mut opened = open(request, false, host)?;
+    request.config.one_product("a job in memory")?;
     let runs = opened.detector.executor(request, &request.config)?;
-    let (mut results, mut ids) = (request.config.sequence.system().empty(), Vec::<EventId>::new());
+    let (mut results, mut ids) = (request.config.products()[0].empty(), Vec::<EventId>::new());
     let no_home = Spares::default();
     let mut summary = reconstruct(request, &mut opened, runs, host, &mut |chunk| {
         chunk.result.slices().try_for_each(|piece| append(&mut *results, &**piece))?;

@@ -16,8 +16,8 @@ use crate::{
     Summary, System, text,
 };
 use peloton::cylinder::{Cylinder, CylinderConfig, CylinderSample, SeedSource, fit_particles};
-use peloton::engine::{Algorithm, Batch, Sliced, Stage};
-use peloton::event::{Columns, CylinderTracks};
+use peloton::engine::{Algorithm, AlgorithmInfo, Batch, Sliced, Stage};
+use peloton::event::CylinderTracks;
 use peloton::kalman::FitStatus;
 use peloton::{Error, Result};
 use peloton_io::input::{CylinderReader, Format};
@@ -124,12 +124,8 @@ impl System for CylinderSystem {
         NAME
     }
 
-    fn stages(&self) -> Vec<Stage> {
-        Cylinder::INFO.stages.to_vec()
-    }
-
-    fn empty(&self) -> Columns {
-        Columns::of::<CylinderTracks>()
+    fn algorithms(&self, _config: &Config) -> Vec<&'static AlgorithmInfo> {
+        vec![Cylinder::INFO]
     }
 
     fn presets(&self) -> &'static [Preset] {

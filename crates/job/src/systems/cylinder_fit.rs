@@ -13,8 +13,8 @@ use crate::{
     Check, CheckOptions, Checked, Chunk, Config, Host, Opened, Preset, Request, Source, Summary, System, text,
 };
 use peloton::cylinder::{CylinderFit, CylinderSample};
-use peloton::engine::{Algorithm, Batch, Sliced, Stage};
-use peloton::event::{Columns, CylinderFits};
+use peloton::engine::{Algorithm, AlgorithmInfo, Batch, Sliced};
+use peloton::event::CylinderFits;
 use peloton::kalman::FitStatus;
 use peloton::{Error, Result};
 use peloton_io::input::Format;
@@ -47,12 +47,8 @@ impl System for CylinderFitSystem {
         NAME
     }
 
-    fn stages(&self) -> Vec<Stage> {
-        CylinderFit::INFO.stages.to_vec()
-    }
-
-    fn empty(&self) -> Columns {
-        Columns::of::<CylinderFits>()
+    fn algorithms(&self, _config: &Config) -> Vec<&'static AlgorithmInfo> {
+        vec![CylinderFit::INFO]
     }
 
     fn presets(&self) -> &'static [Preset] {

@@ -21,6 +21,8 @@ pub use cylinder::CylinderSystem;
 pub use cylinder_fit::CylinderFitSystem;
 pub use hits::{SCIFI_HITS, UT};
 pub use long::{LONG, LONG_UT};
+pub use over_banks::OWN;
+pub use parts::{ALGORITHMS, section_of};
 pub use raw::is_named_mdf;
 pub use scifi::SCIFI;
 pub use timepix::{PixelDetector, TimepixSystem};

@@ -1,18 +1,23 @@
 //! [`OverBanks`]: the systems that read raw banks of LHCb and nothing else, each a list of algorithms.
 
 use super::banks::{NaiveDecoder, blame, lacking};
+use super::long::LONG;
 use super::parts::{Parts, are_presets, infos};
 use super::raw::RawSource;
+use super::scifi::SCIFI;
 use super::track_check::{Rows, TrackCheck};
+use super::velo;
+use super::velo_ut::VELO_UT;
 use crate::display::{Gather, GatherTracks, Hit, HitsOf};
 use crate::embed::{self, AnyEngine};
 use crate::losses::FindLosses;
-use crate::system::{Detector, Runs};
+use crate::system::{Detector, Runs, check_written};
 use crate::totals::BankSource;
 use crate::truth_check::no_tracks;
 use crate::{Check, CheckOptions, CheckRules, Config, Host, Opened, Preset, Request, Source, System};
-use peloton::engine::{Batch, Engine, Pool, SLICE_EVENTS, Sequence, Stage, stages};
-use peloton::event::{Columns, RawBatch};
+use peloton::engine::{AlgorithmInfo, Batch, Engine, Pool, SLICE_EVENTS, Sequence};
+use peloton::event::RawBatch;
+use peloton::velo::VELO_TRACKS;
 use peloton::{Error, Result, Status};
 use peloton_io::input::{Format, Geometry};
 use peloton_truth::Rules;
@@ -21,7 +26,7 @@ use peloton_truth::Rules;
 pub struct OverBanks {
     /// The name on the command line and in results.
     pub name: &'static str,
-    /// Its algorithms, by the names of their products, in the order in which they run.
+    /// Its algorithms, by the names of their products, in the order in which they run; none for those of the configuration.
     pub algorithms: &'static [&'static str],
     /// The presets that the sequence has; none where it has one set of parameters.
     pub presets: &'static [Preset],
@@ -40,16 +45,61 @@ pub type MakeLosses = fn(&Parts, &Config) -> Result<Box<dyn FindLosses>>;
 struct BankDetector {
     of: &'static OverBanks,
     parts: Parts,
+    config: Config,
 }
 
+/// The sequence of the algorithms that the configuration lists.
+pub static OWN: OverBanks = OverBanks {
+    name: "own",
+    algorithms: &[],
+    presets: &[Preset::Best, Preset::Fast, Preset::TwoPass, Preset::Hlt1],
+    rules: Rules::Lhcb,
+    rows: None,
+    losses: None,
+};
+
 impl OverBanks {
+    fn names<'a>(&self, config: &'a Config) -> Vec<&'a str> {
+        if self.algorithms.is_empty() {
+            return config.algorithms.iter().map(String::as_str).collect();
+        }
+        self.algorithms.to_vec()
+    }
+
     fn parts(&self, request: &Request, geometry: &Geometry) -> Result<Parts> {
-        Parts::new(self.algorithms, request, geometry)
+        Parts::new(&self.names(&request.config), request, geometry)
     }
 
     fn sequence(&self, parts: &Parts, config: &Config) -> Result<Sequence> {
-        parts.sequence(self.name, self.algorithms, config)
+        let sequence = parts.sequence(self.name, &self.names(config), config)?;
+        if config.write.is_empty() {
+            return Ok(sequence);
+        }
+        sequence.writing(&config.write.iter().map(String::as_str).collect::<Vec<_>>())
     }
+
+    /// How the product that comes out first is checked.
+    fn rules(&self, config: &Config) -> Checked {
+        let first = self.products(config)[0].name();
+        let last = self.names(config).last().copied();
+        if last == Some(first) && !self.algorithms.is_empty() {
+            return Checked { rules: self.rules, rows: self.rows };
+        }
+        let of = [&VELO_UT, &SCIFI, &LONG].into_iter().find(|one| one.algorithms.last() == Some(&first));
+        let hits = Checked { rules: Rules::Lhcb, rows: None };
+        match of {
+            Some(one) => Checked { rules: one.rules, rows: one.rows },
+            None if first == VELO_TRACKS.name() => Checked { rules: Rules::Lhcb, rows: Some(velo::rows) },
+            None => hits,
+        }
+    }
+}
+
+/// How tracks are checked.
+struct Checked {
+    rules: Rules,
+    /// What appends the tracks of an event; none for hits.
+    rows: Option<Rows>,
 }
 
 impl System for OverBanks {
@@ -57,13 +107,21 @@ impl System for OverBanks {
         self.name
     }
 
-    fn stages(&self) -> Vec<Stage> {
-        stages(&infos(self.algorithms).expect("algorithms of a built-in sequence"))
+    fn algorithms(&self, config: &Config) -> Vec<&'static AlgorithmInfo> {
+        infos(&self.names(config)).unwrap_or_default()
     }
 
-    fn empty(&self) -> Columns {
-        let all = infos(self.algorithms).expect("algorithms of a built-in sequence");
-        all.last().expect("an algorithm").makes.empty()
+    fn check_products(&self, config: &Config) -> Result<()> {
+        let is_own = self.algorithms.is_empty();
+        let message = match (is_own, config.algorithms.is_empty()) {
+            (false, false) => "has its own algorithms: leave out `algorithms`, or say sequence = \"own\"",
+            (true, true) => {
+                "needs algorithms: list them in a configuration, as algorithms = [\"velo_tracks\", ...]; \
+                 `peloton describe --algorithms` names them all"
+            }
+            _ => return check_written(self.name, &infos(&self.names(config))?, &config.write),
+        };
+        Err(Error::Config(format!("the sequence {} {message}", self.name)))
     }
 
     fn presets(&self) -> &'static [Preset] {
@@ -72,7 +130,8 @@ impl System for OverBanks {
 
     fn open(&'static self, request: &Request, truth: bool, host: Host<'_>) -> Result<Opened> {
         let (source, geometry) = RawSource::open(request, self.name, truth, host)?;
-        let detector = BankDetector { of: self, parts: self.parts(request, &geometry)? };
+        let detector =
+            BankDetector { of: self, parts: self.parts(request, &geometry)?, config: request.config.clone() };
         Ok(Opened { source: Box::new(source), detector: Box::new(detector) })
     }
 
@@ -91,7 +150,7 @@ impl System for OverBanks {
     }
 
     fn is_preset(&self, config: &Config) -> bool {
-        are_presets(self.algorithms, config)
+        are_presets(&self.names(config), config)
     }
 }
 
@@ -101,8 +160,8 @@ impl Detector for BankDetector {
         pool(self.of.sequence(&self.parts, config)?, config)
     }
 
-    fn track_rules(&self, _request: &Request, options: &CheckOptions) -> Result<Rules> {
-        tracker_rules(options, self.of.rules)
+    fn track_rules(&self, request: &Request, options: &CheckOptions) -> Result<Rules> {
+        tracker_rules(options, self.of.rules(&request.config).rules)
     }
 
     fn check(
@@ -111,13 +170,14 @@ impl Detector for BankDetector {
         options: &CheckOptions,
         source: &mut dyn Source,
     ) -> Result<Box<dyn Check>> {
-        let OverBanks { name, rules: own, rows, losses, .. } = self.of;
+        let OverBanks { name, losses, .. } = self.of;
+        let Checked { rules: own, rows } = self.of.rules(&request.config);
         let rows = rows.ok_or_else(|| no_tracks(name))?;
         let rules = self.track_rules(request, options)?;
         source.check_by(rules);
         let mut check = TrackCheck::new(request, rules, options, rows)?;
         if options.losses {
-            if rules != *own {
+            if rules != own {
                 let message = format!("--losses goes by the rules {own}, not by {rules}: leave out --rules");
                 return Err(Error::Config(message));
             }
@@ -136,7 +196,7 @@ impl Detector for BankDetector {
         let hits: HitsOf = Box::new(move |batch, event| {
             batch.of().map_or_else(|_| Vec::new(), |banks| of_banks(banks, event))
         });
-        Ok(Box::new(GatherTracks { hits, rows: self.of.rows, rules, sensors }))
+        Ok(Box::new(GatherTracks { hits, rows: self.of.rules(&request.config).rows, rules, sensors }))
     }
 
     fn diagnose(&self, batch: &dyn Batch, event: usize, status: Status) -> Option<String> {
@@ -150,7 +210,7 @@ impl Detector for BankDetector {
     }
 
     fn bank_bytes(&self, batch: &dyn Batch) -> Option<u64> {
-        self.of.sequence(&self.parts, &Config::default()).ok()?.bank_bytes(batch.events())
+        self.of.sequence(&self.parts, &self.config).ok()?.bank_bytes(batch.events())
     }
 }
 

@@ -12,19 +12,33 @@ use peloton::{Error, Result};
 use peloton_io::input::Geometry;
 use std::sync::Arc;
 
+/// All algorithms over raw banks of LHCb.
+pub const ALGORITHMS: [&AlgorithmInfo; 6] =
+    [Velo::INFO, UtHits::INFO, VeloUt::INFO, SciFiHits::INFO, SciFi::INFO, Long::INFO];
+
+/// The section of a configuration that the parameters of an algorithm stand in; empty where it has none.
+pub fn section_of(algorithm: &str) -> &'static str {
+    match algorithm {
+        "velo_tracks" => "velo",
+        "velo_ut_tracks" => "ut",
+        "scifi_tracks" => "scifi",
+        "long_tracks" => "long",
+        "cylinder_tracks" | "cylinder_fits" => "cylinder",
+        _ => "",
+    }
+}
+
 /// What is known of the algorithms of these names, which run in this order. Long tracks are given hits in the UT where it is decoded.
 ///
 /// # Errors
 /// [`Error::UnknownName`] that lists all algorithms over raw banks of LHCb.
 pub fn infos(names: &[&str]) -> Result<Vec<&'static AlgorithmInfo>> {
-    const ALL: [&AlgorithmInfo; 6] =
-        [Velo::INFO, UtHits::INFO, VeloUt::INFO, SciFiHits::INFO, SciFi::INFO, Long::INFO];
     let info = |name: &&str| match *name {
         "long_tracks" if has_ut(names) => Ok(LongUt::INFO),
-        name => ALL.into_iter().find(|info| info.name() == name).ok_or_else(|| Error::UnknownName {
+        name => ALGORITHMS.into_iter().find(|info| info.name() == name).ok_or_else(|| Error::UnknownName {
             what: "algorithm",
             given: name.into(),
-            choices: ALL.map(AlgorithmInfo::name).to_vec(),
+            choices: ALGORITHMS.map(AlgorithmInfo::name).to_vec(),
         }),
     };
     names.iter().map(info).collect()

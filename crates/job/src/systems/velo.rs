@@ -17,7 +17,7 @@ use crate::{
     Beside, Check, CheckOptions, Checked, Chunk, Config, CountUnknown, Host, Opened, Preset, Request, Sensor,
     Source, Summary, System, text,
 };
-use peloton::engine::{Algorithm, Batch, Sliced, Stage};
+use peloton::engine::{Algorithm, AlgorithmInfo, Batch, Sliced};
 use peloton::event::{BadBanks, Columns, VELO_MODULES, VeloEvent, VeloTracks};
 use peloton::velo::{FitConfig, Velo, VeloBanks, VeloConfig, VeloInputBatch, VeloSensors};
 use peloton::{Error, Result, Status};
@@ -163,12 +163,8 @@ impl System for VeloSystem {
         NAME
     }
 
-    fn stages(&self) -> Vec<Stage> {
-        Velo::INFO.stages.to_vec()
-    }
-
-    fn empty(&self) -> Columns {
-        Columns::of::<VeloTracks>()
+    fn algorithms(&self, _config: &Config) -> Vec<&'static AlgorithmInfo> {
+        vec![Velo::INFO]
     }
 
     fn presets(&self) -> &'static [Preset] {
@@ -301,7 +297,7 @@ impl Detector for VeloDetector {
 }
 
 /// The tracks of an event, with their states.
-fn rows(results: &Columns, event: usize, rows: &mut TrackRows) {
+pub(super) fn rows(results: &Columns, event: usize, rows: &mut TrackRows) {
     let tracks: &VeloTracks = product(results);
     for track in tracks.of_event(event) {
         let [beam, end] = [(Place::Beam, &tracks.beam), (Place::VeloEnd, &tracks.end)]

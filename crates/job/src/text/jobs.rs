@@ -3,7 +3,7 @@
 use super::summary::summary;
 use super::words::{count, grouped, percent, plain, preset_words, rate, table};
 use crate::compare::{Compared, Side};
-use crate::{Measurement, Profile, Throughput, Tuned};
+use crate::{Config, Measurement, Profile, Throughput, Tuned};
 use peloton::event::Hashes;
 use peloton::simd::{GANGS, Isa};
 
@@ -17,7 +17,8 @@ pub fn tuned(tuned: &Tuned) -> String {
         count(*threads, "thread")
     );
     text.push_str(&section("all stages", profile, |one| Some(one.ns_per_event)));
-    for stage in sequence.stages() {
+    let config = Config { sequence: *sequence, ..Config::default() };
+    for stage in config.stages() {
         text.push_str(&section(stage.name, profile, |one| one.stages.get(stage.name).copied()));
     }
     let name = |(name, value): (&str, usize)| format!("{name} {value}");

@@ -2,6 +2,7 @@
 
 use super::words::{count, grouped, percent, plain, preset_words, rate, table};
 use crate::{InputKind, Summary};
+use peloton::event::Hashes;
 use serde_json::Value;
 
 /// A run in a few aligned lines.
@@ -47,7 +48,11 @@ pub fn summary(summary: &Summary) -> String {
     }
     text.push_str(&format!("the whole job took {:.2} s{}\n\n", summary.wall_seconds, most_of_it(summary)));
     text.push_str(&stages(summary));
-    text.push_str(&format!("\nhash_int {:016x}  output_hash {:016x}\n", hashes.int, hashes.output));
+    let line = |hashes: &Hashes| format!("hash_int {:016x}  output_hash {:016x}", hashes.int, hashes.output);
+    text.push_str(&format!("\n{}\n", line(hashes)));
+    for (name, hashes) in &summary.products {
+        text.push_str(&format!("{name}: {}\n", line(hashes)));
+    }
     if let Some(hash) = summary.hash_events {
         text.push_str(&format!("hash_events {hash:016x}\n"));
     }

@@ -14,8 +14,8 @@ use crate::{Cancel, Check, CheckOptions, Config, Host, Opened, Request, Source, 
 use check::PixelCheck;
 use pairing::{Paired, Pairing};
 use peloton::Result;
-use peloton::engine::{Batch, Stage, StreamSequence, Streaming};
-use peloton::event::{Columns, Layout, PixelClusters, Product};
+use peloton::engine::{AlgorithmInfo, Batch, Handle, Stage, StreamSequence, Streaming};
+use peloton::event::{Columns, Layout, PixelClusters, Product, Schema};
 use peloton::timepix::{PixelBatch, Timepix, TimepixConfig};
 use peloton_io::input::Format;
 use peloton_io::output::timepix::origin_fields;
@@ -79,12 +79,16 @@ impl System for TimepixSystem {
         Timepix::NAME
     }
 
-    fn stages(&self) -> Vec<Stage> {
+    fn algorithms(&self, _config: &Config) -> Vec<&'static AlgorithmInfo> {
+        Vec::new()
+    }
+
+    fn stages(&self, _config: &Config) -> Vec<Stage> {
         Timepix::STAGES.to_vec()
     }
 
-    fn empty(&self) -> Columns {
-        Columns::of::<PixelClusters>()
+    fn products(&self, _config: &Config) -> Vec<Handle> {
+        vec![Timepix::PRODUCT]
     }
 
     fn stream(&self) -> Option<&'static dyn EndlessStream> {
@@ -161,7 +165,7 @@ impl System for TimepixSystem {
         Ok(true)
     }
 
-    fn columns(&self) -> Vec<ColumnRow> {
+    fn columns(&self, _config: &Config) -> Vec<ColumnRow> {
         let schema = PixelClusters::SCHEMA;
         let mut rows = column_rows(schema);
         rows.extend(field_rows(schema, &origin_fields()));
@@ -203,6 +207,7 @@ impl Detector for PixelDetector {
     fn sink(
         &self,
         path: &Path,
+        _schema: &'static Schema,
         _request: &Request,
         metadata: &Metadata,
         cancel: &Cancel,
