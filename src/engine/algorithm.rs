@@ -59,6 +59,11 @@ impl AlgorithmInfo {
     pub fn name(&self) -> &'static str {
         self.makes.name
     }
+
+    /// Its stages, in a sequence over several detectors or in another one.
+    pub(super) fn stages_of(&self, is_chain: bool) -> &'static [Stage] {
+        if is_chain { self.stages_in_chain } else { self.stages }
+    }
 }
 
 /// Events that an algorithm works on, with the products that the algorithms before it made of them.

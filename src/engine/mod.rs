@@ -235,7 +235,7 @@ impl Engine {
         let is_alive = ends(&mut || sequence.run(events, range.clone(), scratch, slots));
         sequence.exchange(&mut workspace.slots, out);
         if is_alive {
-            sequence.hand_over(&workspace.slots, first, out)?;
+            sequence.hand_over(&workspace.slots, first, out).inspect_err(|_| out.truncate(first))?;
         } else {
             workspace.scratch = sequence.scratch();
             out.truncate(first);

@@ -108,6 +108,9 @@ impl Sequence {
             is_same.then_some(step).ok_or_else(|| wrong(format!("{reader} needs {name} of another type")))
         };
         let reads: Vec<usize> = info.reads.iter().zip(reads).map(step_of).collect::<Result<_>>()?;
+        if !info.makes.schema().has_events() {
+            return Err(wrong(format!("rows of {} are no events", info.name())));
+        }
         let infos: Vec<_> = self.infos().chain([info]).collect();
         self.stages = stages(&infos);
         if self.stages.len() > MAX_STAGES {
@@ -115,15 +118,10 @@ impl Sequence {
         }
         reads.iter().for_each(|&step| self.steps[step].last_reader = Some(number));
         self.steps.push(Step { algorithm, reads, last_reader: None, stages: Vec::new() });
-        let names = |info: &AlgorithmInfo| [info.stages, info.stages_in_chain];
+        let (stages, is_chain) = (&self.stages, is_chain(&infos));
         for step in &mut self.steps {
-            let of_step = names(step.algorithm.info());
-            let stages = &self.stages;
-            let number = |stage: usize| {
-                let is_it = |known: &Stage| of_step.iter().any(|own| own[stage].name == known.name);
-                stages.iter().position(is_it).expect("a stage of the sequence")
-            };
-            step.stages = (0..of_step[0].len()).map(number).collect();
+            let number = |own: &Stage| stages.iter().position(|stage| stage.name == own.name);
+            step.stages = step.algorithm.info().stages_of(is_chain).iter().filter_map(number).collect();
         }
         self.written = vec![number];
         self.products = vec![info.makes];
@@ -258,7 +256,10 @@ impl Sequence {
                 rest[0].results.clear();
             }
             let slice = Slice::new(events, range.clone(), &step.reads, made);
+            let before = if self.is_appended(number) { rest[0].results.events() } else { 0 };
             step.algorithm.run(slice, &mut **scratch, &mut rest[0]);
+            let (name, made) = (step.algorithm.info().name(), rest[0].results.events() - before);
+            assert_eq!(made, range.len(), "{name} must make one entry for each event");
         }
     }
 
@@ -304,14 +305,16 @@ impl Sequence {
 
 /// The stages of algorithms that run in this order. Their names contain the detector where there are several; stages of one name are one.
 pub fn stages(algorithms: &[&AlgorithmInfo]) -> Vec<Stage> {
-    let first = algorithms.first().map_or("", |info| info.detector);
-    let is_chain = algorithms.iter().any(|info| info.detector != first);
-    let mut all = Vec::<Stage>::new();
-    for stage in algorithms.iter().flat_map(|info| if is_chain { info.stages_in_chain } else { info.stages })
-    {
+    let (mut all, is_chain) = (Vec::<Stage>::new(), is_chain(algorithms));
+    for stage in algorithms.iter().flat_map(|info| info.stages_of(is_chain)) {
         if all.iter().all(|known| known.name != stage.name) {
             all.push(*stage);
         }
     }
     all
+}
+
+/// Whether algorithms are of several detectors.
+fn is_chain(algorithms: &[&AlgorithmInfo]) -> bool {
+    algorithms.windows(2).any(|pair| pair[0].detector != pair[1].detector)
 }

@@ -253,3 +253,40 @@ fn of_a_stream_costs_the_hits_under_way_alone() {
         assert!((597..600).contains(&found), "{threads} threads: {found}");
     }
 }
+
+/// Makes an entry fewer than there are events, when these are several.
+#[derive(Debug)]
+struct Short(Velo);
+
+impl Algorithm for Short {
+    const INFO: &'static AlgorithmInfo = Velo::INFO;
+
+    type Output = <Velo as Algorithm>::Output;
+    type Scratch = <Velo as Algorithm>::Scratch;
+
+    fn level(&self) -> Level {
+        self.0.level()
+    }
+
+    fn accept(&self, events: Events<'_>) -> Result<()> {
+        self.0.accept(events)
+    }
+
+    fn run(&self, slice: Slice<'_>, scratch: &mut Self::Scratch, out: &mut Outcome<Self::Output>) {
+        let range = slice.range();
+        let end = if range.contains(&3) { range.end - 1 } else { range.end };
+        self.0.run(Slice::of(slice.events(), range.start..end), scratch, out);
+    }
+}
+
+#[test]
+fn an_algorithm_that_loses_an_event_is_noticed() {
+    let (batch, velo) = (simulated(7, 5), Velo::new(best_level(), VeloConfig::default()).unwrap());
+    let engine = Engine::new(Sequence::new("short", Short(velo)).unwrap());
+    let mut products = engine.products();
+    engine.run(batch.view(), &mut engine.workspace(), &mut products).unwrap();
+    let expected: Vec<_> =
+        (0..7).map(|event| if event == 3 { Status::InternalFault } else { Status::Ok }).collect();
+    assert_eq!(products.first().statuses(), expected);
+    assert_eq!(products.counters.dropped().collect::<Vec<_>>(), [("internal_fault", 1)]);
+}

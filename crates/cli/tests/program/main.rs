@@ -17,8 +17,8 @@ mod habits;
 mod hostile_displays;
 mod lost_and_paired;
 mod named_fields;
-mod own_sequences;
 mod nothing_lost;
+mod own_sequences;
 mod pictures;
 #[cfg(unix)]
 mod plan;

@@ -77,11 +77,19 @@ fn what_does_not_fit_is_refused_by_name() {
     };
     refused("algorithms = ['scifi_tracks']", &[], "scifi_tracks needs scifi_hits");
     refused("algorithms = ['long_tracks', 'velo_tracks']", &[], "long_tracks needs velo_tracks");
-    refused("algorithms = ['muon_tracks']", &[], "unknown algorithm `muon_tracks`: choose one of velo_tracks");
+    refused(
+        "algorithms = ['muon_tracks']",
+        &[],
+        "unknown algorithm `muon_tracks`: choose one of velo_tracks",
+    );
     refused("algorithms = ['velo_tracks', 'velo_tracks']", &[], "two algorithms make velo_tracks");
     refused("sequence = 'own'", &[], "needs algorithms");
     refused("sequence = 'long'\nalgorithms = ['velo_tracks']", &[], "has its own algorithms");
-    refused("sequence = 'long'", &["--write", "ut_hits"], "makes velo_tracks, scifi_hits, scifi_tracks, long_tracks");
+    refused(
+        "sequence = 'long'",
+        &["--write", "ut_hits"],
+        "makes velo_tracks, scifi_hits, scifi_tracks, long_tracks",
+    );
     let two = ["--write", "velo_tracks,long_tracks"];
     refused("sequence = 'long'", &[&two[..], &["--output", "-"]].concat(), "are several files");
     let clog = path(&folder, "t.clog");
