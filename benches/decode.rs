@@ -112,10 +112,10 @@ fn levels<'a>(
 }
 
 /// A sequence that decodes and does nothing else.
-fn sequence<'a, S: Into<Sequence>>(
+fn sequence<S: Into<Sequence>>(
     make: impl Fn(Level) -> S,
-    batch: &'a RawBatch,
-) -> impl Fn(Level) -> Box<dyn FnMut() + 'a> {
+    batch: &RawBatch,
+) -> impl Fn(Level) -> Box<dyn FnMut() + '_> {
     move |level| {
         let engine = Engine::new(make(level));
         let (mut workspace, mut hits) = (engine.workspace(), engine.products());

@@ -47,7 +47,7 @@ struct Seat {
 
 /// Scratch memory, or threads with theirs.
 enum Runner {
-    One(AnyWorkspace),
+    One(Box<AnyWorkspace>),
     Many(AnyPool),
 }
 
@@ -61,7 +61,7 @@ impl Seat {
 
     fn new(engine: &AnyEngine, spares: &Spares) -> Result<Self> {
         let runner = match engine.config().thread_count() {
-            1 => Runner::One(engine.workspace()),
+            1 => Runner::One(Box::new(engine.workspace())),
             threads => Runner::Many(engine.pool(threads)?),
         };
         Ok(Self { runner, _user: spares.add_user() })
