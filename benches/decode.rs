@@ -112,17 +112,12 @@ fn levels<'a>(
 }
 
 /// A sequence that decodes and does nothing else.
-fn sequence<S: Into<Sequence>>(
-    make: impl Fn(Level) -> S,
-    batch: &RawBatch,
-) -> impl Fn(Level) -> Box<dyn FnMut() + '_> {
-    move |level| {
-        let engine = Engine::new(make(level));
-        let (mut workspace, mut hits) = (engine.workspace(), engine.products());
-        Box::new(move || {
-            engine.run(batch.view(), &mut workspace, &mut hits).expect("raw banks");
-        })
-    }
+fn decoding(sequence: impl Into<Sequence>, batch: &RawBatch) -> Box<dyn FnMut() + '_> {
+    let engine = Engine::new(sequence);
+    let (mut workspace, mut hits) = (engine.workspace(), engine.products());
+    Box::new(move || {
+        engine.run(batch.view(), &mut workspace, &mut hits).expect("raw banks");
+    })
 }
 
 fn main() {
@@ -148,13 +143,10 @@ fn main() {
         });
     }
     let ut = Arc::new(events.geometry.ut().expect("geometry"));
-    levels(&mut criterion, "UT", retina.len(), sequence(|level| UtHits::new(level, ut.clone()), &retina));
+    levels(&mut criterion, "UT", retina.len(), |level| decoding(UtHits::new(level, ut.clone()), &retina));
     let scifi = Arc::new(events.geometry.scifi().expect("geometry"));
-    levels(
-        &mut criterion,
-        "SciFi",
-        retina.len(),
-        sequence(|level| SciFiHits::new(level, scifi.clone()), &retina),
-    );
+    levels(&mut criterion, "SciFi", retina.len(), |level| {
+        decoding(SciFiHits::new(level, scifi.clone()), &retina)
+    });
     criterion.final_summary();
 }
