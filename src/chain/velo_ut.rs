@@ -1,12 +1,14 @@
 //! [`VeloUt`]: the sequence from raw banks to Velo tracks with hits in the UT.
 
 use crate::engine::{Sequence, Stage};
-use crate::event::{BankKind, Outcome, RawBatch, RawEvents, UtBatch, VeloTracks, VeloUtTracks};
+use crate::event::{
+    BankKind, Outcome, RawBatch, RawEvents, UtBatch, UtCellHits, VeloTracks, VeloUtTracks,
+};
 use crate::lhcb::banks::mark_partial;
 use crate::simd::Level;
 use crate::ut::{
-    UtConfig, UtFindInput, UtFindWorkspace, UtGeometry, UtLayout, UtScratch, UtTables, decode, find,
-    is_partial,
+    UtConfig, UtFindInput, UtFindWorkspace, UtGeometry, UtHitsIn, UtLayout, UtScratch, UtTables, decode,
+    decode_by_cell, find, is_partial,
 };
 use crate::velo::{STAGES_IN_CHAIN as VELO_STAGES, Velo, VeloInput, VeloSequenceWorkspace};
 use crate::{Error, Result};
@@ -53,6 +55,7 @@ pub struct VeloUtWorkspace {
     tracks: Outcome<VeloTracks>,
     decode: UtScratch,
     hits: Outcome<UtBatch>,
+    cells: Outcome<UtCellHits>,
     find: UtFindWorkspace,
 }
 
@@ -112,16 +115,24 @@ impl Sequence for VeloUt {
         workspace: &mut VeloUtWorkspace,
         out: &mut Outcome<VeloUtTracks>,
     ) {
-        let VeloUtWorkspace { velo, tracks, decode: scratch, hits, find: search } = workspace;
+        let VeloUtWorkspace { velo, tracks, decode: scratch, hits, cells, find: search } = workspace;
         let level = self.level();
         let events = events.with_bad_banks(self.velo.bad_banks());
         tracks.clear();
         self.velo.run_banks(events, range.clone(), velo, tracks);
-        hits.clear();
-        decode(level, &self.ut.geometry, events, range.clone(), scratch, hits);
         out.counters.add_part(&tracks.counters, 0);
-        out.counters.add_part(&hits.counters, VELO_STAGES.len());
-        let input = UtFindInput { velo: &tracks.results, hits: &hits.results };
+        let detector = &self.ut.geometry;
+        let (hits, counters) = if self.config.reads_cells() {
+            cells.clear();
+            decode_by_cell(level, (detector, &self.layout), events, range.clone(), scratch, cells);
+            (UtHitsIn::Cells(&cells.results), &cells.counters)
+        } else {
+            hits.clear();
+            decode(level, detector, events, range.clone(), scratch, hits);
+            (UtHitsIn::Groups(&hits.results), &hits.counters)
+        };
+        out.counters.add_part(counters, VELO_STAGES.len());
+        let input = UtFindInput { velo: &tracks.results, hits };
         find(level, &self.config, &self.layout, input, search, out);
         mark_partial(out, range, |number| {
             let event = events.event(number);

@@ -1,8 +1,8 @@
 //! The columns of the tracks that are kept.
 
 use super::errors::Errors;
-use super::{NONE, Search, UtFindWorkspace};
-use crate::event::{States, UtBatch, VeloTracks, VeloUtTracks};
+use super::Search;
+use crate::event::{Column, States, VeloUtTracks};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
@@ -13,6 +13,8 @@ const GEV: f32 = 1000.0;
 pub(super) struct Fitted<G: Gang> {
     /// Place of the first among the chosen ones.
     pub(super) at: usize,
+    /// Numbers of their Velo tracks in the event.
+    pub(super) number: U32<G>,
     /// Those that are kept.
     pub(super) good: Mask<G>,
     /// 1/MeV.
@@ -31,25 +33,23 @@ pub(super) struct Fitted<G: Gang> {
     pub(super) errors: Errors<G>,
 }
 
-/// Appends the tracks that are kept.
+/// Appends the tracks that are kept; `ids` appends the LHCbIDs of the hits of a chosen tracklet, given its place among these, and
+/// returns how many there are.
 #[inline(always)]
 pub(super) fn append<G: Gang>(
     g: G,
     search: &Search<'_>,
     event: usize,
-    workspace: &UtFindWorkspace,
     fitted: &Fitted<G>,
+    ids: impl FnMut(usize, &mut Column<u32>) -> u8,
     out: &mut VeloUtTracks,
 ) {
-    let UtFindWorkspace { tracks, doublets, chosen, .. } = workspace;
     let first = out.tracks();
     let end = first + fitted.good.count();
     let velo = search.velo.of_event(event).start;
-    let doublet = U32::load(g, &chosen.padded()[fitted.at..]);
-    let number = U32::gather(&tracks.number, U32::gather(doublets.row.padded(), doublet));
-    let track = number + U32::splat(g, velo as u32);
+    let track = fitted.number + U32::splat(g, velo as u32);
     out.velo_track.set_len(end);
-    number.store_packed(&mut out.velo_track.padded_mut()[first..], fitted.good);
+    fitted.number.store_packed(&mut out.velo_track.padded_mut()[first..], fitted.good);
 
     let States { cov_xx, cov_xt, cov_tt, .. } = &search.velo.end;
     let cov = [F32::gather(cov_xx, track), F32::gather(cov_xt, track), F32::gather(cov_tt, track)];
@@ -65,7 +65,7 @@ pub(super) fn append<G: Gang>(
         column.set_len(end);
         same_nan(value).store_packed(&mut column.padded_mut()[first..], fitted.good);
     }
-    append_hits(search, event, workspace, fitted.at, fitted.good.bits(), out);
+    append_hits(search, event, (fitted.at, fitted.good.bits()), ids, out);
 }
 
 /// The value, and one NaN for all NaNs: which one an operation gives is what gangs leave open.
@@ -79,28 +79,17 @@ fn same_nan<G: Gang>(value: F32<G>) -> F32<G> {
 fn append_hits(
     search: &Search<'_>,
     event: usize,
-    workspace: &UtFindWorkspace,
-    at: usize,
-    mut good: u64,
+    (at, mut good): (usize, u64),
+    mut ids: impl FnMut(usize, &mut Column<u32>) -> u8,
     out: &mut VeloUtTracks,
 ) {
-    let UtFindWorkspace { store, tracks, doublets, chosen, .. } = workspace;
-    let (UtBatch { id, .. }, first_hit) = (search.hits, search.hits.of_event(event).start);
-    let (velo, first_track): (&VeloTracks, _) = (search.velo, search.velo.of_event(event).start);
+    let first_track = search.velo.of_event(event).start;
     while good != 0 {
-        let doublet = chosen[at + good.trailing_zeros() as usize] as usize;
+        let count = ids(at + good.trailing_zeros() as usize, &mut out.hits);
         good &= good - 1;
-        let mut count = 0;
-        for role in &doublets.hits {
-            let hit = role.padded()[doublet];
-            if hit != NONE {
-                out.hits.push(id[first_hit + store.number[hit as usize] as usize]);
-                count += 1;
-            }
-        }
+        let number = out.velo_track[out.ut_hits.len()] as usize;
         out.ut_hits.push(count);
-        let number = tracks.number[doublets.row.padded()[doublet] as usize];
-        out.hits.extend_from_slice(velo.hits_of(first_track + number as usize));
+        out.hits.extend_from_slice(search.velo.hits_of(first_track + number));
         out.hit_start.push(out.hits.len() as u32);
     }
 }
