@@ -1,9 +1,7 @@
 //! [`VeloUt`]: the sequence from raw banks to Velo tracks with hits in the UT.
 
 use crate::engine::{Sequence, Stage};
-use crate::event::{
-    BankKind, Outcome, RawBatch, RawEvents, UtBatch, UtCellHits, VeloTracks, VeloUtTracks,
-};
+use crate::event::{BankKind, Outcome, RawBatch, RawEvents, UtBatch, UtCellHits, VeloTracks, VeloUtTracks};
 use crate::lhcb::banks::mark_partial;
 use crate::simd::Level;
 use crate::ut::{

@@ -127,6 +127,21 @@ impl UtCells {
         Touched { ends, beyond: highest.max(lowest) - lowest }
     }
 
+    /// A cell that a hit with this x at y = 0 and these ends in y may stand in, mm; none where no sector is.
+    #[cfg(feature = "reference")]
+    pub(super) fn at(&self, plane: usize, x: f32, [low, high]: [f32; 2]) -> Option<usize> {
+        let row = ((0.5 * (low + high) - LOWEST) / ROW_STEP).floor().clamp(0.0, (ROWS - 1) as f32);
+        let begin = row.mul_add(ROW_STEP, LOWEST);
+        let [below, above] = [begin - low, high - begin - ROW_STEP];
+        if below > self.below[plane] + ROUNDING || above > self.above[plane] + ROUNDING {
+            return None;
+        }
+        let bucket = ((x - LEFT) * (1.0 / BUCKET_WIDTH)).clamp(0.0, (BUCKETS - 1) as f32);
+        let touched = self.touched[(plane * ROWS + row as usize) * BUCKETS + bucket as usize];
+        let (first, end) = (touched & 0xffff, touched >> 16);
+        (first < end).then_some(first as usize)
+    }
+
     /// First hit and number of hits between a left end and a right one, given by places in the table; `starts` are the first hits of
     /// the event's cells. All rows between those of the two ends count.
     #[inline(always)]

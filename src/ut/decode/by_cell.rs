@@ -1,10 +1,10 @@
 //! Decode for the search by pairs: raw banks of an event to hits by cell, a quarter of a sector each.
 
-use super::{FLIPS, HitColumns, SECTOR_SHIFT, UtScratch, WITHIN_SECTOR, banks, decode_in_order, find_sectors};
-use crate::Status;
-use crate::event::{
-    BankKind, Outcome, RawEvent, RawEvents, Results, StageClock, UT_CELLS, UtCellHits,
+use super::{
+    FLIPS, HitColumns, SECTOR_SHIFT, UtScratch, WITHIN_SECTOR, banks, decode_in_order, find_sectors,
 };
+use crate::Status;
+use crate::event::{BankKind, Outcome, RawEvent, RawEvents, Results, StageClock, UT_CELLS, UtCellHits};
 use crate::lhcb::decode::decode_each;
 use crate::simd::varying::U32;
 use crate::simd::{Gang, Level};

@@ -7,7 +7,7 @@ use super::errors::{Before, Errors, Measure, Normal};
 use super::output::{Fitted, append};
 use super::tracklet::Tracklet;
 use super::{Beside, Line, MIDDLE, NONE, Search, UtFindWorkspace};
-use crate::event::{Column, UT_PLANES, UtBatch, VeloUtTracks};
+use crate::event::{UT_PLANES, UtBatch, VeloUtTracks};
 use crate::simd::math::ln;
 use crate::simd::varying::{F32, I32, Mask, U32};
 use crate::simd::{Gang, inlined};
@@ -54,12 +54,16 @@ pub(super) fn fit<G: Gang>(
     let Search { config, layout, .. } = search;
     let whole = inlined!(|value: u32| U32::splat(g, value));
     let first_hit = batch.of_event(event).start;
-    let mut ids = inlined!(|at: usize, out: &mut Column<u32>| {
-        let doublet = chosen[at] as usize;
-        let hits = doublets.hits.iter().map(|role| role.padded()[doublet]).filter(|hit| *hit != NONE);
-        let before = out.len();
-        hits.for_each(|hit| out.push(batch.id[first_hit + store.number[hit as usize] as usize]));
-        (out.len() - before) as u8
+    let mut ids = inlined!(|at: usize, out: &mut [u32]| {
+        let mut count = 0;
+        for role in &doublets.hits {
+            let hit = role.padded()[chosen[at] as usize];
+            if hit != NONE {
+                out[count] = batch.id[first_hit + store.number[hit as usize] as usize];
+                count += 1;
+            }
+        }
+        count
     });
     for at in (0..chosen.len()).step_by(G::LANES) {
         let lanes = Mask::first(g, chosen.len() - at);
@@ -249,7 +253,13 @@ impl<G: Gang> Track<G> {
 
     /// The fit with all that is known; `slope` is that of the line by itself.
     #[inline(always)]
-    pub(super) fn fit_line(&self, g: G, search: &Search<'_>, tracklet: &Tracklet<G>, slope: F32<G>) -> Fitted<G> {
+    pub(super) fn fit_line(
+        &self,
+        g: G,
+        search: &Search<'_>,
+        tracklet: &Tracklet<G>,
+        slope: F32<G>,
+    ) -> Fitted<G> {
         let real = inlined!(|value: f32| F32::splat(g, value));
         let Search { config, layout, .. } = search;
         let before = self.meeting(g, &config.line, (slope * self.per_kick).abs());

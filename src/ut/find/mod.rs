@@ -34,13 +34,13 @@ pub(crate) use attach::{Attached, Bent};
 use super::config::{UtChoice, UtConfig};
 use super::layout::{MIDDLE, UtLayout};
 use super::store::UtStore;
+use crate::Status;
 use crate::event::{
     Column, Outcome, StageClock, StageCounter, Truncation, UT_PLANES, UtBatch, UtCellHits, VeloTracks,
     VeloUtTracks,
 };
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, Level};
-use crate::Status;
 use bytemuck::{Pod, Zeroable};
 
 /// Hits of one plane that are tried for a track at most: more are counted as dropped.

@@ -1,8 +1,8 @@
 //! The columns of the tracks that are kept.
 
-use super::errors::Errors;
 use super::Search;
-use crate::event::{Column, States, VeloUtTracks};
+use super::errors::Errors;
+use crate::event::{States, UT_PLANES, VeloTracks, VeloUtTracks};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
@@ -33,7 +33,7 @@ pub(super) struct Fitted<G: Gang> {
     pub(super) errors: Errors<G>,
 }
 
-/// Appends the tracks that are kept; `ids` appends the LHCbIDs of the hits of a chosen tracklet, given its place among these, and
+/// Appends the tracks that are kept; `ids` writes the LHCbIDs of the hits of a chosen tracklet, given its place among these, and
 /// returns how many there are.
 #[inline(always)]
 pub(super) fn append<G: Gang>(
@@ -41,7 +41,7 @@ pub(super) fn append<G: Gang>(
     search: &Search<'_>,
     event: usize,
     fitted: &Fitted<G>,
-    ids: impl FnMut(usize, &mut Column<u32>) -> u8,
+    ids: impl FnMut(usize, &mut [u32]) -> usize,
     out: &mut VeloUtTracks,
 ) {
     let first = out.tracks();
@@ -52,7 +52,7 @@ pub(super) fn append<G: Gang>(
     fitted.number.store_packed(&mut out.velo_track.padded_mut()[first..], fitted.good);
 
     let States { cov_xx, cov_xt, cov_tt, .. } = &search.velo.end;
-    let cov = [F32::gather(cov_xx, track), F32::gather(cov_xt, track), F32::gather(cov_tt, track)];
+    let cov = F32::gather_columns([&cov_xx[..], &cov_xt[..], &cov_tt[..]], track);
     let gev = F32::splat(g, GEV / fitted.scale);
     let Fitted { qop, chi2, x, y, tx, ty, ref errors, .. } = *fitted;
     let qop = qop * gev;
@@ -65,7 +65,7 @@ pub(super) fn append<G: Gang>(
         column.set_len(end);
         same_nan(value).store_packed(&mut column.padded_mut()[first..], fitted.good);
     }
-    append_hits(search, event, (fitted.at, fitted.good.bits()), ids, out);
+    append_hits(g, search, event, (fitted.at, fitted.good.bits()), ids, out);
 }
 
 /// The value, and one NaN for all NaNs: which one an operation gives is what gangs leave open.
@@ -76,20 +76,30 @@ fn same_nan<G: Gang>(value: F32<G>) -> F32<G> {
 
 /// Appends the names of the hits.
 #[inline(always)]
-fn append_hits(
+fn append_hits<G: Gang>(
+    g: G,
     search: &Search<'_>,
     event: usize,
     (at, mut good): (usize, u64),
-    mut ids: impl FnMut(usize, &mut Column<u32>) -> u8,
+    mut ids: impl FnMut(usize, &mut [u32]) -> usize,
     out: &mut VeloUtTracks,
 ) {
+    let VeloTracks { hits, hit_start, .. } = search.velo;
     let first_track = search.velo.of_event(event).start;
     while good != 0 {
-        let count = ids(at + good.trailing_zeros() as usize, &mut out.hits);
+        let track = first_track + out.velo_track[out.ut_hits.len()] as usize;
+        let (begin, end) = (hit_start[track] as usize, hit_start[track + 1] as usize);
+        let before = out.hits.len();
+        out.hits.reserve_total(before + UT_PLANES + (end - begin));
+        let to = &mut out.hits.padded_mut()[before..];
+        let count = ids(at + good.trailing_zeros() as usize, to);
         good &= good - 1;
-        let number = out.velo_track[out.ut_hits.len()] as usize;
-        out.ut_hits.push(count);
-        out.hits.extend_from_slice(search.velo.hits_of(first_track + number));
+        // Whole registers: what is written beyond the end is padding.
+        for step in (0..end - begin).step_by(G::LANES) {
+            U32::load(g, &hits.padded()[begin + step..]).store(&mut to[count + step..]);
+        }
+        out.hits.set_len(before + count + end - begin);
+        out.ut_hits.push(count as u8);
         out.hit_start.push(out.hits.len() as u32);
     }
 }

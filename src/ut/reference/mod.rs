@@ -1,6 +1,7 @@
 //! The naive twin of store and search: linear scans over the hits of a plane, one track after another.
 
 mod attach;
+mod by_cell;
 mod errors;
 mod fit;
 mod fit_f64;
@@ -15,6 +16,7 @@ use super::layout::{BUCKET_WIDTH, BUCKETS, LEFT, LOWEST, ROW_STEP, ROWS, UtLayou
 use crate::Status;
 use crate::event::{UT_GROUPS, UT_PLANES, UtBatch, UtCellHits, VeloTracks, VeloUtTracks};
 pub(crate) use attach::attach;
+pub use by_cell::by_cell;
 use fit::Fitted;
 pub(crate) use fit::ln;
 pub use fit_f64::{UtFit64, UtHit64, VeloEnd64, fit_f64};
@@ -93,9 +95,14 @@ pub fn reference_with(
                 }
             };
             let starts = |number: usize| (hits.cells_of(number), hits.status[number]);
-            search((config, layout), (velo, hits.into()), out, starts, fill, |event, line, windows, tried| {
-                event.best_pairs(line, windows, tried)
-            });
+            search(
+                (config, layout),
+                (velo, hits.into()),
+                out,
+                starts,
+                fill,
+                |event, line, windows, tried| event.best_pairs(line, windows, tried),
+            );
         }
     }
 }

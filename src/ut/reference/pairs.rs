@@ -30,7 +30,8 @@ struct Cuts {
 impl Cuts {
     fn new(config: &UtConfig, line: &Line, per_kick: f32) -> Self {
         let of = &config.line;
-        let largest = min(angle(line) * (1.0 / config.final_pt), 1.0 / config.final_momentum) * of.pair_margin;
+        let largest =
+            min(angle(line) * (1.0 / config.final_pt), 1.0 / config.final_momentum) * of.pair_margin;
         let kick = if per_kick.abs() > 1e-12 { per_kick.abs() } else { 1e-12 };
         let [constant, part, square] = of.kink;
         Self {
@@ -47,7 +48,8 @@ impl Cuts {
     fn hold(&self, first: &Beside, third: &Beside, per_span: f32) -> bool {
         let slope = (third.d - first.d) * per_span;
         let apart = slope.mul_add(self.kink - first.z, first.d);
-        slope.abs() <= self.max_slope * 1.06 && apart.abs() <= slope.abs().mul_add(self.apart[1], self.apart[0])
+        slope.abs() <= self.max_slope * 1.06
+            && apart.abs() <= slope.abs().mul_add(self.apart[1], self.apart[0])
     }
 }
 
@@ -92,7 +94,8 @@ impl Event<'_> {
                     let slope = (third.d - first.d) / (third.z - first.z);
                     let second = nearest(&windows[b], first, slope, config.hit_tolerance);
                     let fourth = nearest(&windows[d], third, slope, config.hit_tolerance);
-                    let is_along = cuts.hold(first, third, 1.0 / (z[c] - z[a])) && slope.abs() <= cuts.max_slope;
+                    let is_along =
+                        cuts.hold(first, third, 1.0 / (z[c] - z[a])) && slope.abs() <= cuts.max_slope;
                     if !is_along || second.is_none() && fourth.is_none() {
                         continue;
                     }

@@ -129,7 +129,10 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
                 "sectors",
                 "groups of sectors in which hits are looked for: 1, 3 or 5, or 0 for as far as the window reaches, as the choice line has it",
             ),
-            ("candidates", "doublets of hits that are tried for a track; 0 with the choice line, which tries all"),
+            (
+                "candidates",
+                "doublets of hits that are tried for a track; 0 with the choice line, which tries all",
+            ),
             ("min_momentum", "windows are as wide as particles of this momentum bend, MeV/c"),
             ("min_pt", "windows are as wide as particles of this transverse momentum bend, MeV/c"),
             ("y_tolerance", "how far above or below its strip a track may pass, mm"),

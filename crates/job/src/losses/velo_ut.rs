@@ -161,7 +161,9 @@ impl FindLosses for VeloUtLosses {
         let Hits { groups, cells } = &mut self.own_hits;
         match self.hits.view(&self.search.config) {
             UtHitsIn::Cells(hits) => append_kept(&mut cells.results, hits, |hit| ids.contains(&hits.id[hit])),
-            UtHitsIn::Groups(hits) => append_kept(&mut groups.results, hits, |hit| ids.contains(&hits.id[hit])),
+            UtHitsIn::Groups(hits) => {
+                append_kept(&mut groups.results, hits, |hit| ids.contains(&hits.id[hit]))
+            }
         }
         if self.planes() < MIN_PLANES {
             return FEW_HITS;

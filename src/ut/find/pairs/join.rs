@@ -8,7 +8,7 @@ use super::super::{SLOT_BITS, SLOTS, Search};
 use super::spans::Spans;
 use super::windows::{Lists, Windows};
 use super::{MOST_TRACKLETS, Tracklets};
-use crate::event::StageCounter;
+use crate::event::{StageCounter, UT_PLANES};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, inlined};
 use crate::ut::layout::MIDDLE;
@@ -40,6 +40,20 @@ struct Cuts<G: Gang> {
     tolerance: F32<G>,
 }
 
+/// Where the tracklets of all tracks are written.
+struct Out<'a> {
+    row: &'a mut [u32],
+    places: [&'a mut [u32]; UT_PLANES],
+    len: usize,
+}
+
+/// The hits of the windows of a track, and of all.
+struct Near<'a> {
+    d: &'a [f32],
+    z: &'a [f32],
+    lists: &'a Lists,
+}
+
 /// Hits of a pair, a lane each.
 struct Pairs<G: Gang> {
     /// Numbers of the hits in their windows.
@@ -63,32 +77,36 @@ pub(super) fn join<G: Gang>(
     let per_span = [1.0 / (z[2] - z[0]), 1.0 / (z[1] - z[3])];
     let apart = line.pair_kink * line.kink_error[0];
     let per_slope = line.pair_kink * line.kink_error[1] * 1000.0;
-    out.start.reserve_total(windows.rows.len() + 1);
-    let (mut len, mut lanes, mut tried) = (0, [0; 2], 0);
+    let Tracklets { row, places, start, .. } = &mut *out;
+    start.reserve_total(windows.rows.len() + 1);
+    row.reserve_total(MOST_TRACKLETS);
+    places.iter_mut().for_each(|places| places.reserve_total(MOST_TRACKLETS));
+    let starts = start.padded_mut();
+    let mut to =
+        Out { row: row.padded_mut(), places: places.each_mut().map(|places| places.padded_mut()), len: 0 };
+    let (d, z) = (windows.d.padded(), windows.z.padded());
+    let (mut lanes, mut tried) = ([0; 2], 0);
     for (&track, lists) in windows.rows.iter().zip(windows.lists.iter()) {
-        out.start.padded_mut()[tried] = len as u32;
-        if len > MOST_TRACKLETS - MOST_PAIRS {
+        starts[tried] = to.len as u32;
+        if to.len > MOST_TRACKLETS - MOST_PAIRS {
             break;
         }
         tried += 1;
-        out.reserve(len + MOST_PAIRS);
-        let track = track as usize;
+        let at = track as usize;
         let cuts = Cuts {
-            max_slope: real(spans.max_slope[track]),
-            kink: real(MIDDLE - spans.kink[track]),
-            apart: [real(apart), real(per_slope * spans.per_kick[track].abs())],
+            max_slope: real(spans.max_slope[at]),
+            kink: real(MIDDLE - spans.kink[at]),
+            apart: [real(apart), real(per_slope * spans.per_kick[at].abs())],
             tolerance: real(search.config.hit_tolerance),
         };
-        let mut way = inlined!(|way: usize| {
-            let of = (WAYS[way], per_span[way]);
-            cuts.way(g, of, (windows, lists, track), (out, &mut len), &mut lanes)
-        });
-        if !way(0) {
-            way(1);
+        let near = Near { d, z, lists };
+        if !cuts.way(g, (WAYS[0], per_span[0]), (&near, track), &mut to, &mut lanes) {
+            cuts.way(g, (WAYS[1], per_span[1]), (&near, track), &mut to, &mut lanes);
         }
     }
-    out.start.padded_mut()[tried] = len as u32;
-    out.start.set_len(tried + 1);
+    let len = to.len;
+    starts[tried] = len as u32;
+    start.set_len(tried + 1);
     out.set_len(len);
     stage.lanes_active += lanes[0];
     stage.lanes_total += lanes[1];
@@ -96,12 +114,6 @@ pub(super) fn join<G: Gang>(
 }
 
 impl Tracklets {
-    #[inline(always)]
-    fn reserve(&mut self, len: usize) {
-        self.row.reserve_total(len);
-        self.places.iter_mut().for_each(|places| places.reserve_total(len));
-    }
-
     #[inline(always)]
     fn set_len(&mut self, len: usize) {
         self.row.set_len(len);
@@ -124,15 +136,16 @@ impl<G: Gang> Cuts<G> {
         &self,
         g: G,
         ([a, c, b, d], per_span): ([usize; 4], f32),
-        (windows, lists, track): (&Windows, &Lists, usize),
-        (out, len): (&mut Tracklets, &mut usize),
+        (near, track): (&Near<'_>, u32),
+        out: &mut Out<'_>,
         lanes: &mut [u64; 2],
     ) -> bool {
         let whole = inlined!(|value: u32| U32::splat(g, value));
-        let all = (lists.len[a] * lists.len[c]) as usize;
+        let Lists { first: firsts, len: lens } = near.lists;
+        let all = (lens[a] * lens[c]) as usize;
         let mut full = Mask::first(g, 0);
         for at in (0..all).step_by(G::LANES) {
-            let pairs = Pairs::new(g, windows, lists, [a, c], at);
+            let pairs = Pairs::new(g, near, [a, c], at);
             let on = Mask::first(g, all - at) & self.may_be(g, &pairs, per_span);
             lanes[0] += (all - at).min(G::LANES) as u64;
             lanes[1] += G::LANES as u64;
@@ -141,21 +154,21 @@ impl<G: Gang> Cuts<G> {
             }
             let Pairs { first, third, a: [ad, az], c: [cd, cz] } = pairs;
             let slope = (cd - ad) / (cz - az);
-            let near_a = nearest(g, windows, (lists, b), slope, [ad, az]);
-            let near_c = nearest(g, windows, (lists, d), slope, [cd, cz]);
+            let near_a = nearest(g, near, b, slope, [ad, az]);
+            let near_c = nearest(g, near, d, slope, [cd, cz]);
             let has = [near_a.as_f32().lt(self.tolerance), near_c.as_f32().lt(self.tolerance)];
             let good = on & slope.abs().le(self.max_slope) & (has[0] | has[1]);
             full = full | good & has[0] & has[1];
-            let place = inlined!(|plane: usize, number: U32<G>| number + whole(lists.first[plane]));
+            let place = inlined!(|plane: usize, number: U32<G>| number + whole(firsts[plane]));
             let other = inlined!(|plane: usize, key: U32<G>, has: Mask<G>| {
                 has.select_u(place(plane, key & whole(SLOTS as u32 - 1)), whole(0))
             });
-            let rows = &mut out.places;
-            place(a, first).store_packed(&mut rows[a].padded_mut()[*len..], good);
-            place(c, third).store_packed(&mut rows[c].padded_mut()[*len..], good);
-            other(b, near_a, has[0]).store_packed(&mut rows[b].padded_mut()[*len..], good);
-            let found = other(d, near_c, has[1]).store_packed(&mut rows[d].padded_mut()[*len..], good);
-            whole(track as u32).store(&mut out.row.padded_mut()[*len..]);
+            let Out { row, places, len } = out;
+            place(a, first).store_packed(&mut places[a][*len..], good);
+            place(c, third).store_packed(&mut places[c][*len..], good);
+            other(b, near_a, has[0]).store_packed(&mut places[b][*len..], good);
+            let found = other(d, near_c, has[1]).store_packed(&mut places[d][*len..], good);
+            whole(track).store(&mut row[*len..]);
             *len += found;
         }
         full.any()
@@ -175,7 +188,7 @@ impl<G: Gang> Cuts<G> {
 impl<G: Gang> Pairs<G> {
     /// So many pairs of two planes from number `at` on: the third hit changes fastest.
     #[inline(always)]
-    fn new(g: G, windows: &Windows, lists: &Lists, [a, c]: [usize; 2], at: usize) -> Self {
+    fn new(g: G, &Near { d, z, lists }: &Near<'_>, [a, c]: [usize; 2], at: usize) -> Self {
         let whole = inlined!(|value: u32| U32::splat(g, value));
         let thirds = lists.len[c];
         let number = U32::iota(g) + whole(at as u32);
@@ -184,7 +197,6 @@ impl<G: Gang> Pairs<G> {
         let from = inlined!(|column: &[f32], plane: usize, at: U32<G>| {
             pick(&column[lists.first[plane] as usize..], at)
         });
-        let (d, z) = (windows.d.padded(), windows.z.padded());
         Self {
             first,
             third,
@@ -196,20 +208,14 @@ impl<G: Gang> Pairs<G> {
 
 /// The hit of a plane that is nearest to lines through a hit: its distance, with its number in the lowest bits.
 #[inline(always)]
-fn nearest<G: Gang>(
-    g: G,
-    windows: &Windows,
-    (lists, plane): (&Lists, usize),
-    slope: F32<G>,
-    [d, z]: [F32<G>; 2],
-) -> U32<G> {
+fn nearest<G: Gang>(g: G, near: &Near<'_>, plane: usize, slope: F32<G>, [d, z]: [F32<G>; 2]) -> U32<G> {
     let whole = inlined!(|value: u32| U32::splat(g, value));
-    let (first, len) = (lists.first[plane] as usize, lists.len[plane] as usize);
+    let (first, len) = (near.lists.first[plane] as usize, near.lists.len[plane] as usize);
     // Not a number: no hit is that near.
     let mut key = whole(i32::MAX as u32);
     let distance_bits = whole(i32::MAX as u32 & !((1 << SLOT_BITS) - 1));
     let base = slope.neg_mul_add(z, d);
-    let hits = windows.d.padded()[first..first + len].iter().zip(&windows.z.padded()[first..first + len]);
+    let hits = near.d[first..first + len].iter().zip(&near.z[first..first + len]);
     for ((&d, &z), number) in hits.zip(0..) {
         let distance = slope.mul_add(F32::splat(g, z), base - F32::splat(g, d));
         key = key.min(distance.to_bits() & distance_bits | whole(number));

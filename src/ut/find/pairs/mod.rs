@@ -26,9 +26,7 @@ mod windows;
 
 use super::tracklet::Tracklet;
 use super::{Beside, Line, SLOPE, Search, TRACKLETS, WINDOWS, fit, output, select};
-use crate::event::{
-    Column, Outcome, StageClock, Truncation, UT_PLANES, UtCellHits, VeloUtTracks,
-};
+use crate::event::{Column, Outcome, StageClock, Truncation, UT_PLANES, UtCellHits, VeloUtTracks};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, array_of, inlined};
 use spans::Spans;
@@ -44,10 +42,17 @@ pub(super) struct Workspace {
     spans: Spans,
     windows: Windows,
     tracklets: Tracklets,
-    /// Tracklets that were chosen, in the order of their tracks.
-    chosen: Column<u32>,
-    /// Per hit of the event the cost of the cheapest track that has it.
+    chosen: Chosen,
+    /// Per hit of the event the cost of the cheapest track that has it; behind these one that stands for no hit.
     cheapest: Column<f32>,
+}
+
+/// Tracklets that were chosen, in the order of their tracks.
+#[derive(Debug, Default)]
+struct Chosen {
+    number: Column<u32>,
+    /// Their hits by plane, as numbers in the event; the number of hits stands for none.
+    hit: Column<[u32; UT_PLANES]>,
 }
 
 /// The tracks of an event that may have hits in the UT.
@@ -88,8 +93,7 @@ pub(super) fn run<G: Gang>(
         if status.is_reconstructed() {
             find_windows(g, search, (hits, event), workspace, out);
             clock.lap(&mut out.counters.stages[WINDOWS]);
-            find_tracklets(g, search, hits, workspace, out);
-            choose::choose(&search.config.line, hits.of_event(event), workspace);
+            find_tracklets(g, search, (hits, event), workspace, out);
             fit_tracklets(g, search, (hits, event), workspace, out);
         } else {
             out.results.track_start.push(out.results.tracks() as u32);
@@ -115,7 +119,8 @@ fn find_windows<G: Gang>(
             let counters = &mut out.counters;
             select::select(g, search.velo, event, number, line);
             spans::spans(g, search, hits.cells_of(event), line, spans);
-            let lost = windows::windows(g, search, (hits, line, spans), windows, &mut counters.stages[WINDOWS]);
+            let lost =
+                windows::windows(g, search, (hits, line, spans), windows, &mut counters.stages[WINDOWS]);
             counters.count_truncated(Truncation::CandidatesInWindow, lost);
             counters.stages[WINDOWS].items_in += number.len() as u64;
             counters.stages[WINDOWS].items_out += windows.rows.len() as u64;
@@ -127,7 +132,7 @@ fn find_windows<G: Gang>(
 fn find_tracklets<G: Gang>(
     g: G,
     search: &Search<'_>,
-    hits: &UtCellHits,
+    (hits, event): (&UtCellHits, usize),
     workspace: &mut Workspace,
     out: &mut Outcome<VeloUtTracks>,
 ) {
@@ -140,6 +145,7 @@ fn find_tracklets<G: Gang>(
             let lost = join::join(g, search, (spans, windows), tracklets, &mut counters.stages[TRACKLETS]);
             counters.count_truncated(Truncation::CandidatesInWindow, lost);
             costs::costs(g, search, (hits, selected, spans, windows), tracklets);
+            choose::choose(g, &search.config.line, hits.of_event(event), workspace);
         },
     );
 }
@@ -158,22 +164,25 @@ fn fit_tracklets<G: Gang>(
             let Workspace { selected, spans, windows, tracklets, chosen, .. } = workspace;
             let out_tracks = &mut out.results;
             let before = out_tracks.tracks();
-            let mut ids = inlined!(|at: usize, out: &mut Column<u32>| {
+            let (first, none) = (hits.of_event(event).start, hits.of_event(event).len());
+            let ids_of = &hits.id[first..];
+            let mut ids = inlined!(|at: usize, out: &mut [u32]| {
                 let mut count = 0;
-                for places in &tracklets.places {
-                    let place = places.padded()[chosen[at] as usize] as usize;
-                    if place > 0 {
-                        out.push(hits.id[windows.hit.padded()[place] as usize]);
-                        count += 1;
-                    }
+                for number in chosen.hit[at] {
+                    // What is no hit is overwritten by the next one.
+                    out[count] = ids_of.get(number as usize).copied().unwrap_or(0);
+                    count += usize::from((number as usize) < none);
                 }
                 count
             });
-            for at in (0..chosen.len()).step_by(G::LANES) {
-                let lanes = Mask::first(g, chosen.len() - at);
-                let number = lanes.select_u(U32::load(g, &chosen.padded()[at..]), U32::splat(g, 0));
-                let row = U32::gather(tracklets.row.padded(), number);
-                let places = array_of!(plane => U32::gather(tracklets.places[plane].padded(), number));
+            for at in (0..chosen.number.len()).step_by(G::LANES) {
+                let lanes = Mask::first(g, chosen.number.len() - at);
+                let number = lanes.select_u(U32::load(g, &chosen.number.padded()[at..]), U32::splat(g, 0));
+                let [first, second, third, fourth] =
+                    tracklets.places.each_ref().map(|places| places.padded());
+                let columns = [tracklets.row.padded(), first, second, third, fourth];
+                let [row, first, second, third, fourth] = U32::gather_columns(columns, number);
+                let places = [first, second, third, fourth];
                 let tracklet = windows.tracklet(g, hits, places);
                 let slope = F32::gather(tracklets.slope.padded(), number);
                 let track = spans.track(g, search, selected, row);
@@ -196,8 +205,9 @@ impl Windows {
         let zero = F32::splat(g, 0.0);
         let has: [_; UT_PLANES] = array_of!(plane => U32::splat(g, 0).lt(places[plane]));
         let found: [_; UT_PLANES] = array_of!(plane => {
-            let [d, z] = F32::gather_columns([self.d.padded(), self.z.padded()], places[plane]);
-            let weight = F32::gather(&hits.weight, U32::gather(self.hit.padded(), places[plane]));
+            let columns = [self.d.padded(), self.z.padded(), bytemuck::cast_slice(self.hit.padded())];
+            let [d, z, hit] = F32::gather_columns(columns, places[plane]);
+            let weight = F32::gather(&hits.weight, hit.to_bits());
             (Beside { d, z }, has[plane].select_f(weight, zero))
         });
         Tracklet {

@@ -14,6 +14,9 @@ use crate::ut::layout::FACTORS;
 /// A smaller change of slope per unit of 1/p is none.
 const MIN_KICK: f32 = 1e-12;
 
+/// Marks a number of hits: there are hits in further rows.
+pub(super) const MORE: u32 = 1 << 31;
+
 /// By track, in the order in which they were selected.
 #[derive(Debug, Default)]
 pub(super) struct Spans {
@@ -24,6 +27,8 @@ pub(super) struct Spans {
     pub(super) kink: Column<f32>,
     /// Largest slope of pairs against the track's.
     pub(super) max_slope: Column<f32>,
+    /// Planes with hits near.
+    filled: Column<u32>,
     /// Tracks with hits near in three planes.
     pub(super) live: Column<u32>,
 }
@@ -31,15 +36,11 @@ pub(super) struct Spans {
 /// The windows of one plane.
 #[derive(Debug, Default)]
 pub(super) struct Plane {
-    /// First hit and number of hits, in the lowest row that has some.
-    pub(super) first: Column<u32>,
-    pub(super) len: Column<u32>,
-    /// The same in further rows.
-    pub(super) more_first: Column<u32>,
-    pub(super) more_len: Column<u32>,
-    /// How far in x hits may be, mm, and how much further in y per mm of that.
-    pub(super) tolerance: Column<f32>,
-    pub(super) y_slope: Column<f32>,
+    /// First hit and number of hits in the lowest row that has some, with [`MORE`] where there are others in further rows, both as bits;
+    /// how far in x hits may be, mm, and how much further in y per mm of that.
+    pub(super) windows: Column<[f32; 4]>,
+    /// First hit and number of hits in further rows.
+    pub(super) more: [Column<u32>; 2],
     /// Windows that touch several rows: their tracks, and their ends in the upper ones.
     several: Column<u32>,
     ends: [Column<u32>; 2],
@@ -76,24 +77,25 @@ pub(super) fn spans<G: Gang>(
         let bin = line.ty.abs().mul_add(real(100.0), real(0.5)).to_i32();
         let bin = bin.max(I32::splat(g, 0)).min(I32::splat(g, LAST_BIN)).to_bits();
         let bent = Bent { line, bending: real(1.0) / (real(BENDING) * momentum), bin };
+        let mut filled = U32::splat(g, 0);
         for_each!(plane < UT_PLANES => {
-            let several = bent.touch(g, search, (starts, plane), &mut spans.planes[plane], (at, listed[plane]));
-            let rows = &mut spans.planes[plane].several.padded_mut()[listed[plane]..];
-            listed[plane] += row.store_packed(rows, several);
+            let out = &mut spans.planes[plane];
+            let (len, several) = bent.touch(g, search, (starts, plane), out, (at, listed[plane]));
+            let several = several & Mask::first(g, count - at);
+            listed[plane] += row.store_packed(&mut out.several.padded_mut()[listed[plane]..], several);
+            filled = filled.count(U32::splat(g, 0).lt(len));
         });
+        filled.store(&mut spans.filled.padded_mut()[at..]);
         track.per_kick.store(&mut spans.per_kick.padded_mut()[at..]);
         track.kink(g, config.line.kink).store(&mut spans.kink.padded_mut()[at..]);
         steepest(g, search, &track).store(&mut spans.max_slope.padded_mut()[at..]);
     }
     for (plane, listed) in spans.planes.iter_mut().zip(listed) {
-        plane.touch_upper(g, search, starts, listed);
+        plane.touch_upper(g, search, starts, (&mut spans.filled, listed));
     }
     let mut kept = 0;
     for at in (0..count).step_by(G::LANES) {
-        let mut filled = U32::splat(g, 0);
-        for plane in &spans.planes {
-            filled = filled.count(U32::splat(g, 0).lt(U32::load(g, &plane.len.padded()[at..])));
-        }
+        let filled = U32::load(g, &spans.filled.padded()[at..]);
         let enough = U32::splat(g, 2).lt(filled) & Mask::first(g, count - at);
         let row = U32::iota(g) + U32::splat(g, at as u32);
         kept += row.store_packed(&mut spans.live.padded_mut()[kept..], enough);
@@ -103,21 +105,19 @@ pub(super) fn spans<G: Gang>(
 
 impl Spans {
     fn set_len(&mut self, count: usize) {
-        for plane in &mut self.planes {
-            let Plane { first, len, more_first, more_len, tolerance, y_slope, several, ends } = plane;
-            let whole = [first, len, more_first, more_len, several].into_iter().chain(ends);
-            whole.for_each(|column| column.set_len(count));
-            [tolerance, y_slope].into_iter().for_each(|column| column.set_len(count));
+        for Plane { windows, more, several, ends } in &mut self.planes {
+            windows.set_len(count);
+            more.iter_mut().chain([several]).chain(ends).for_each(|column| column.set_len(count));
         }
-        let Self { per_kick, kink, max_slope, live, .. } = self;
+        let Self { per_kick, kink, max_slope, filled, live, .. } = self;
         [per_kick, kink, max_slope].into_iter().for_each(|column| column.set_len(count));
-        live.reserve_total(count);
+        [filled, live].into_iter().for_each(|column| column.set_len(count));
     }
 }
 
 impl<G: Gang> Bent<G> {
     /// What the windows of a plane touch in their lowest row, from track `at` on; their ends in upper rows from place `listed` on,
-    /// packed: which windows have these.
+    /// packed: how many hits the lowest row has, and which windows touch upper ones.
     #[inline(always)]
     fn touch(
         &self,
@@ -126,7 +126,7 @@ impl<G: Gang> Bent<G> {
         (starts, plane): (&[u32], usize),
         out: &mut Plane,
         (at, listed): (usize, usize),
-    ) -> Mask<G> {
+    ) -> (U32<G>, Mask<G>) {
         let Search { config, layout, .. } = search;
         let real = inlined!(|value: f32| F32::splat(g, value));
         let Self { line, bending, bin } = self;
@@ -145,35 +145,44 @@ impl<G: Gang> Bent<G> {
         let (across, up) = ([middle - reach, middle + reach], [y - y_reach, y + y_reach]);
         let touched = layout.cells.touched(g, plane, across, up);
         let [first, len] = layout.cells.hits(starts, touched.ends);
-        first.store(&mut out.first.padded_mut()[at..]);
-        len.store(&mut out.len.padded_mut()[at..]);
-        U32::splat(g, 0).store(&mut out.more_len.padded_mut()[at..]);
-        tolerance.store(&mut out.tolerance.padded_mut()[at..]);
-        y_slope.store(&mut out.y_slope.padded_mut()[at..]);
-        let several = U32::splat(g, 0).lt(touched.beyond) & Mask::first(g, out.len.len() - at);
+        let record = [first.as_f32(), len.as_f32(), tolerance, y_slope];
+        F32::store_records(record, &mut out.windows.padded_mut()[at..]);
+        let several = U32::splat(g, 0).lt(touched.beyond);
         for (ends, end) in out.ends.iter_mut().zip(touched.above(g)) {
             end.store_packed(&mut ends.padded_mut()[listed..], several);
         }
-        several
+        (len, several)
     }
 }
 
 impl Plane {
-    /// What the windows that are listed touch in upper rows.
+    /// What the windows that are listed touch in upper rows; `filled` counts planes with hits.
     #[inline(always)]
-    fn touch_upper<G: Gang>(&mut self, g: G, search: &Search<'_>, starts: &[u32], listed: usize) {
+    fn touch_upper<G: Gang>(
+        &mut self,
+        g: G,
+        search: &Search<'_>,
+        starts: &[u32],
+        (filled, listed): (&mut Column<u32>, usize),
+    ) {
+        let Self { windows, more, several, ends: [left, right] } = self;
+        let records: &mut [u32] = bytemuck::cast_slice_mut(&mut windows[..]);
+        let (zero, one) = (U32::splat(g, 0), U32::splat(g, 1));
         for at in (0..listed).step_by(G::LANES) {
-            let lanes = Mask::first(g, listed - at);
-            let row = U32::load(g, &self.several.padded()[at..]);
-            let [left, right] = &self.ends;
+            let row = U32::load(g, &several.padded()[at..]);
             let ends = [U32::load(g, &left.padded()[at..]), U32::load(g, &right.padded()[at..])];
             let [first, len] = search.layout.cells.hits(starts, ends);
+            let some = zero.lt(len) & Mask::first(g, listed - at);
+            let record = row.shl::<2>();
+            let lowest = U32::gather(records, record + one);
             // Where the lowest row has no hits these are the first.
-            let alone = U32::gather(&self.len, row).eq(U32::splat(g, 0)) & lanes;
-            first.scatter(&mut self.first, row, alone);
-            len.scatter(&mut self.len, row, alone);
-            first.scatter(&mut self.more_first, row, lanes.and_not(alone));
-            len.scatter(&mut self.more_len, row, lanes.and_not(alone));
+            let alone = lowest.eq(zero) & some;
+            let further = some.and_not(alone);
+            first.scatter(records, record, alone);
+            alone.select_u(len, lowest | U32::splat(g, MORE)).scatter(records, record + one, some);
+            first.scatter(&mut more[0], row, further);
+            len.scatter(&mut more[1], row, further);
+            (U32::gather(filled, row) + one).scatter(filled, row, alone);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Windows: the hits that a track may have left in each plane, those of all tracks one behind the other; a lane a hit.
 
 use super::super::{MIDDLE, SLOPE, SLOTS, Search};
-use super::spans::Spans;
-use crate::event::{Column, StageCounter, UT_PLANES, UtCellHits};
+use super::spans::{MORE, Spans};
+use crate::event::{Column, PAD, StageCounter, UT_PLANES, UtCellHits};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, for_each, inlined};
 
@@ -36,8 +36,15 @@ struct Window<G: Gang> {
     y_slope: F32<G>,
 }
 
-/// Columns of hits: x and z at y = 0, lower and upper end, all as long as the first.
-struct Hits<'a>([&'a [f32]; 4]);
+/// Columns of hits: x and z at y = 0, lower and upper end.
+type Hits<'a> = [&'a [f32]; 4];
+
+/// Where the hits of windows are written: distances, z, numbers.
+struct Places<'a> {
+    d: &'a mut [f32],
+    z: &'a mut [f32],
+    hit: &'a mut [u32],
+}
 
 /// Takes the hits of all windows; returns how many were left out.
 #[inline(always)]
@@ -48,10 +55,12 @@ pub(super) fn windows<G: Gang>(
     out: &mut Windows,
     stage: &mut StageCounter,
 ) -> u64 {
+    // All of one length, so that one check of a place serves for all columns; what lies behind is written by no one meanwhile.
     let columns = [&hits.x, &hits.z, &hits.y_begin, &hits.y_end];
     let most = columns.iter().fold(usize::MAX, |most, column| most.min(column.padded().len()));
-    let hits = Hits(columns.map(|column| &column.padded()[..most]));
-    out.clear(spans.live.len());
+    let hits: Hits<'_> = columns.map(|column| &column.padded()[..most]);
+    let records = spans.planes.each_ref().map(|plane| &plane.windows[..lines.len()]);
+    let (mut to, rows, lists) = out.places(spans.live.len());
     let real = inlined!(|value: f32| F32::splat(g, value));
     let (z, y_tolerance) = (real(search.layout.velo_z), real(search.config.y_tolerance));
     let (mut place, mut lost, mut kept) = (1, 0, 0);
@@ -60,35 +69,38 @@ pub(super) fn windows<G: Gang>(
         let at = track as usize;
         let line = lines[at];
         let line = [real(line[0]), real(line[1]), real(line[2]), real(line[3])];
-        let (mut lists, mut filled, begin) = (Lists { first: [0; 4], len: [0; 4] }, 0, place);
+        let (mut list, mut filled, begin) = (Lists { first: [0; 4], len: [0; 4] }, 0, place);
         for_each!(plane < UT_PLANES => {
-            let span = &spans.planes[plane];
-            let (tolerance, y_slope) = (real(span.tolerance[at]), real(span.y_slope[at]));
-            let window = Window { line, z, plane, tolerance, y_tolerance, y_slope };
-            let (first, len, more) = (span.first[at] as usize, span.len[at] as usize, span.more_len[at] as usize);
-            let mut count = window.scan(g, &hits, (first, len), out, place);
+            let [first, len, tolerance, y_slope] = records[plane][at];
+            let (first, len) = (first.to_bits() as usize, len.to_bits());
+            let window = Window { line, z, plane, tolerance: real(tolerance), y_tolerance, y_slope: real(y_slope) };
+            let in_row = (len & !MORE) as usize;
+            let mut count = window.scan(g, hits, (first, in_row), &mut to, place);
             steps += 1;
-            if len > G::LANES || more > 0 {
+            active += in_row;
+            if len as usize > G::LANES {
                 let mut rest = inlined!(|first: usize, len: usize, begin: usize| {
                     for step in (begin..len).step_by(G::LANES) {
-                        let to = place + count.min(SLOTS);
-                        count += window.scan(g, &hits, (first + step, len - step), out, to);
+                        let place = place + count.min(SLOTS);
+                        count += window.scan(g, hits, (first + step, len - step), &mut to, place);
                         steps += 1;
                     }
                 });
-                rest(first, len, G::LANES);
-                rest(span.more_first[at] as usize, more, 0);
+                rest(first, in_row, G::LANES);
+                if len & MORE != 0 {
+                    let [first, len] = spans.planes[plane].more.each_ref().map(|column| column[at] as usize);
+                    rest(first, len, 0);
+                    active += len;
+                }
             }
-            active += len + more;
             let few = count.min(SLOTS);
             lost += count - few;
-            (lists.first[plane], lists.len[plane]) = (place as u32, few as u32);
+            (list.first[plane], list.len[plane]) = (place as u32, few as u32);
             filled += usize::from(few > 0);
             place += few;
         });
+        (rows[kept], lists[kept]) = (track, list);
         let enough = filled > 2;
-        out.rows.padded_mut()[kept] = track;
-        out.lists.padded_mut()[kept] = lists;
         kept += usize::from(enough);
         place = if enough { place } else { begin };
     }
@@ -100,16 +112,21 @@ pub(super) fn windows<G: Gang>(
 }
 
 impl Windows {
-    /// Makes room for the hits of so many tracks, and for what gangs write beyond.
+    /// Places for the hits of so many tracks, and for what gangs write beyond; and the rows and lists of these tracks.
     #[inline(always)]
-    fn clear(&mut self, tracks: usize) {
-        let room = 1 + SLOTS * (UT_PLANES * tracks + 1);
-        self.d.reserve_total(room);
-        self.z.reserve_total(room);
-        self.hit.reserve_total(room);
-        (self.d.padded_mut()[0], self.z.padded_mut()[0], self.hit.padded_mut()[0]) = (0.0, MIDDLE, 0);
-        self.rows.reserve_total(tracks);
-        self.lists.reserve_total(tracks);
+    fn places(&mut self, tracks: usize) -> (Places<'_>, &mut [u32], &mut [Lists]) {
+        let room = 1 + SLOTS * UT_PLANES * tracks + 2 * PAD;
+        let Self { d, z, hit, rows, lists } = self;
+        d.reserve_total(room);
+        z.reserve_total(room);
+        hit.reserve_total(room);
+        rows.reserve_total(tracks);
+        lists.reserve_total(tracks);
+        let (d, z, hit) = (d.padded_mut(), z.padded_mut(), hit.padded_mut());
+        let most = d.len().min(z.len()).min(hit.len());
+        (d[0], z[0], hit[0]) = (0.0, MIDDLE, 0);
+        let places = Places { d: &mut d[..most], z: &mut z[..most], hit: &mut hit[..most] };
+        (places, rows.padded_mut(), lists.padded_mut())
     }
 }
 
@@ -120,9 +137,9 @@ impl<G: Gang> Window<G> {
     fn scan(
         &self,
         g: G,
-        Hits([xs, zs, lows, highs]): &Hits<'_>,
+        [xs, zs, lows, highs]: Hits<'_>,
         (first, len): (usize, usize),
-        out: &mut Windows,
+        to: &mut Places<'_>,
         place: usize,
     ) -> usize {
         let [x, y, tx, ty] = self.line;
@@ -134,9 +151,9 @@ impl<G: Gang> Window<G> {
         let outside = (F32::load(g, &lows[first..]) - y).max(y - F32::load(g, &highs[first..]));
         let good = Mask::first(g, len) & d.abs().le(self.tolerance) & outside.le(t);
         let hit = U32::iota(g) + U32::splat(g, first as u32);
-        d.store_packed(&mut out.d.padded_mut()[place..], good);
-        z.store_packed(&mut out.z.padded_mut()[place..], good);
-        hit.store_packed(&mut out.hit.padded_mut()[place..], good)
+        d.store_packed(&mut to.d[place..], good);
+        z.store_packed(&mut to.z[place..], good);
+        hit.store_packed(&mut to.hit[place..], good)
     }
 }
 
