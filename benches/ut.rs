@@ -1,4 +1,4 @@
-//! Speed of the search for hits of Velo tracks in the UT (store, windows, tracklets): the seven public LHCb events, or
+//! Speed of the search for hits of Velo tracks in the UT (store where there is one, windows, tracklets): the seven public LHCb events, or
 //! simulated ones. CPU time of one thread, and events/s.
 //!
 //! `cargo bench --bench ut` measures preset `hlt1` on each level (`levels/`); the presets on the level chosen by default
@@ -13,10 +13,13 @@ use common::{Apart, Work, criterion, data, in_turns, on_one_and_two, say_events,
 use criterion::Throughput;
 use peloton::chain::{UtDetector, VeloUt};
 use peloton::engine::Engine;
-use peloton::event::{Outcome, RawBatch, UtBatch, VeloTracks, VeloUtTracks, difference};
+use peloton::event::{Outcome, RawBatch, UtBatch, UtCellHits, VeloTracks, VeloUtTracks, difference};
 use peloton::simd::{Isa, Level};
 use peloton::ut::reference::per_track;
-use peloton::ut::{UtConfig, UtFindInput, UtFindWorkspace, UtLayout, UtPreset, UtScratch, decode, find};
+use peloton::ut::{
+    UtConfig, UtFindInput, UtFindWorkspace, UtHitsIn, UtLayout, UtPreset, UtScratch, decode, decode_by_cell,
+    find,
+};
 use peloton::velo::{Velo, VeloBanks, VeloConfig};
 use peloton_io::input::{Geometry, RawReader, ReadOptions, Source};
 use peloton_sim::{LhcbDetector, LhcbReader};
@@ -30,6 +33,7 @@ struct Sample {
     layout: UtLayout,
     velo: VeloTracks,
     hits: UtBatch,
+    cells: UtCellHits,
 }
 
 impl Sample {
@@ -65,18 +69,24 @@ impl Sample {
         let search = velo(level, &sensors);
         let velo_z = search.config().fit.end_z;
         let engine = Engine::new(search);
-        let (mut velo, mut hits) = (Outcome::default(), Outcome::default());
+        let (mut velo, mut hits, mut cells) = (Outcome::default(), Outcome::default(), Outcome::default());
         let (events, all) = (raw.view(), 0..raw.len());
         engine.try_run(events, &mut engine.workspace(), &mut velo).expect("raw banks");
-        decode(level, &detector.geometry, events, all, &mut UtScratch::default(), &mut hits);
+        let mut scratch = UtScratch::default();
+        decode(level, &detector.geometry, events, all.clone(), &mut scratch, &mut hits);
         let layout = UtLayout::new(&detector.geometry, detector.tables.clone(), detector.polarity, velo_z);
         let layout = layout.expect("states before the UT");
-        let (velo, hits) = (velo.results, hits.results);
-        Self { raw, sensors, detector, layout, velo, hits }
+        decode_by_cell(level, (&detector.geometry, &layout), events, all, &mut scratch, &mut cells);
+        let (velo, hits, cells) = (velo.results, hits.results, cells.results);
+        Self { raw, sensors, detector, layout, velo, hits, cells }
     }
 
-    fn input(&self) -> UtFindInput<'_> {
-        UtFindInput { velo: &self.velo, hits: &self.hits }
+    fn input(&self, config: &UtConfig) -> UtFindInput<'_> {
+        let hits = match config.reads_cells() {
+            true => UtHitsIn::Cells(&self.cells),
+            false => UtHitsIn::Groups(&self.hits),
+        };
+        UtFindInput { velo: &self.velo, hits }
     }
 
     /// The search of all events; fails unless the tracks are those expected.
@@ -85,7 +95,7 @@ impl Sample {
         let (mut workspace, mut out) = (UtFindWorkspace::default(), Outcome::default());
         let mut work = move |out: &mut Outcome<VeloUtTracks>| {
             out.clear();
-            find(level, &config, &self.layout, self.input(), &mut workspace, out);
+            find(level, &config, &self.layout, self.input(&config), &mut workspace, out);
         };
         work(&mut out);
         if let Some(expected) = expected {
@@ -110,7 +120,7 @@ fn assert_same(expected: &VeloUtTracks, found: &VeloUtTracks) {
 fn tracks(sample: &Sample, level: Level, preset: UtPreset) -> VeloUtTracks {
     let (config, mut out) = (UtConfig::preset(preset), Outcome::default());
     let mut workspace = UtFindWorkspace::default();
-    find(level, &config, &sample.layout, sample.input(), &mut workspace, &mut out);
+    find(level, &config, &sample.layout, sample.input(&config), &mut workspace, &mut out);
     out.results
 }
 
@@ -134,12 +144,12 @@ fn main() {
     let mut rows: Vec<_> =
         UtPreset::ALL.into_iter().map(|preset| sample.search(usual, preset, None)).collect();
     let (config, mut out) = (UtConfig::preset(UtPreset::Paper), VeloUtTracks::default());
-    per_track(&config, &sample.layout, sample.input(), &mut out);
+    per_track(&config, &sample.layout, &sample.velo, &sample.hits, &mut out);
     assert_same(&tracks(&sample, usual, UtPreset::Paper), &out);
     let (from, scalar) = (&sample, Level::choose(Some(Isa::Scalar), None).expect("a level"));
     let one_after_another = move || {
         out.clear();
-        peloton::dispatch_usual!(scalar, _g => per_track(&config, &from.layout, from.input(), &mut out));
+        peloton::dispatch_usual!(scalar, _g => per_track(&config, &from.layout, &from.velo, &from.hits, &mut out));
     };
     rows.push(("paper, one track after another".into(), Box::new(one_after_another)));
     in_turns(&mut group, &mut rows);

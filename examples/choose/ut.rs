@@ -2,10 +2,11 @@
 //! makes (docs/algorithms.md, "Velo-UT").
 
 use super::sample::{Criterion, EVENTS, Sample, THRESHOLD_SEEDS, WEIGHT_SEEDS};
-use peloton::event::{Outcome, UtBatch, VeloTracks, VeloUtTracks};
+use peloton::event::{Outcome, UtCellHits, VeloTracks, VeloUtTracks};
 use peloton::simd::Level;
 use peloton::ut::{
-    LineConfig, UtConfig, UtFindInput, UtFindWorkspace, UtLayout, UtPreset, UtScratch, decode, find,
+    LineConfig, UtConfig, UtFindInput, UtFindWorkspace, UtHitsIn, UtLayout, UtPreset, UtScratch,
+    decode_by_cell, find,
 };
 use peloton::velo::{Preset, VeloConfig};
 use peloton::{Error, Result};
@@ -42,7 +43,7 @@ const PARAMETERS: [Parameter; 3] = [
 struct Hits {
     sample: Sample,
     velo: VeloTracks,
-    hits: UtBatch,
+    hits: UtCellHits,
     layout: UtLayout,
 }
 
@@ -52,15 +53,15 @@ impl Hits {
         let (geometry, raw) = (sample.geometry.ut()?, &sample.raw);
         let end_z = VeloConfig::preset(Preset::Best).fit.end_z;
         let layout = UtLayout::new(&geometry, sample.geometry.ut_tables()?, sample.polarity, end_z)?;
-        let mut hits = Outcome::<UtBatch>::default();
-        decode(level, &geometry, raw.view(), 0..raw.len(), &mut UtScratch::default(), &mut hits);
+        let (mut hits, mut scratch) = (Outcome::<UtCellHits>::default(), UtScratch::default());
+        decode_by_cell(level, (&geometry, &layout), raw.view(), 0..raw.len(), &mut scratch, &mut hits);
         Ok(Self { velo: sample.velo_tracks(level)?, sample, hits: hits.results, layout })
     }
 
     fn check(&self, level: Level, line: &LineConfig) -> CheckReport {
         let config = UtConfig { line: line.clone(), ..UtConfig::preset(UtPreset::Best) };
         let (mut workspace, mut out) = (UtFindWorkspace::default(), Outcome::<VeloUtTracks>::default());
-        let input = UtFindInput { velo: &self.velo, hits: &self.hits };
+        let input = UtFindInput { velo: &self.velo, hits: UtHitsIn::Cells(&self.hits) };
         find(level, &config, &self.layout, input, &mut workspace, &mut out);
         let mut checker = Checker::new(Rules::LhcbUt);
         for (event, truth) in self.sample.truth.iter().enumerate() {

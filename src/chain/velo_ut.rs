@@ -5,7 +5,8 @@ use crate::engine::{Algorithm, AlgorithmInfo, Events, Handle, Sequence, Slice, S
 use crate::event::{BadBanks, Outcome, VeloUtTracks};
 use crate::simd::Level;
 use crate::ut::{
-    UT_HITS, UtConfig, UtFindInput, UtFindWorkspace, UtGeometry, UtHits, UtLayout, UtTables, find,
+    UT_CELLS, UT_HITS, UtCells, UtConfig, UtFindInput, UtFindWorkspace, UtGeometry, UtHits, UtHitsIn,
+    UtLayout, UtTables, find,
 };
 use crate::velo::{VELO_TRACKS, Velo};
 use std::sync::Arc;
@@ -29,6 +30,18 @@ impl UtDetector {
     pub fn hits(&self, level: Level, bad_banks: BadBanks) -> UtHits {
         UtHits::new(level, self.geometry.clone()).with_bad_banks(bad_banks)
     }
+
+    /// What decodes the hits in the order of cells, for Velo tracks that end at this z, mm.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) for a z behind the UT.
+    pub fn cells(&self, level: Level, bad_banks: BadBanks, end_z: f32) -> Result<UtCells> {
+        Ok(UtCells::new(level, self.geometry.clone(), self.layout(end_z)?).with_bad_banks(bad_banks))
+    }
+
+    fn layout(&self, end_z: f32) -> Result<UtLayout> {
+        UtLayout::new(&self.geometry, self.tables.clone(), self.polarity, end_z)
+    }
 }
 
 /// Velo tracks and hits in the UT to tracks with hits in both, and their momenta.
@@ -46,9 +59,12 @@ impl VeloUt {
     /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
     pub fn new(velo: &Velo, ut: &UtDetector, config: UtConfig) -> Result<Self> {
         config.validate()?;
-        let end_z = velo.config().fit.end_z;
-        let layout = UtLayout::new(&ut.geometry, ut.tables.clone(), ut.polarity, end_z)?;
-        Ok(Self { level: Algorithm::level(velo), layout, config })
+        Ok(Self { level: Algorithm::level(velo), layout: ut.layout(velo.config().fit.end_z)?, config })
+    }
+
+    /// The same for a configuration that searches hits in the order of cells ([`UtConfig::reads_cells`]).
+    pub fn by_cell(self) -> VeloUtByCell {
+        VeloUtByCell(self)
     }
 
     /// The sequence `velo-ut`, from raw banks of Velo and UT.
@@ -56,11 +72,24 @@ impl VeloUt {
     /// # Errors
     /// As [`VeloUt::new`].
     pub fn sequence(velo: Velo, ut: &UtDetector, config: UtConfig) -> Result<Sequence> {
-        let hits = ut.hits(Algorithm::level(&velo), velo.bad_banks());
-        let algorithm = Self::new(&velo, ut, config)?;
-        Sequence::new("velo-ut", velo)?.with(hits)?.with(algorithm)
+        let (level, bad_banks, end_z) = (Algorithm::level(&velo), velo.bad_banks(), velo.config().fit.end_z);
+        let (by_cell, algorithm) = (config.reads_cells(), Self::new(&velo, ut, config)?);
+        let sequence = Sequence::new("velo-ut", velo)?;
+        if by_cell {
+            sequence.with(ut.cells(level, bad_banks, end_z)?)?.with(algorithm.by_cell())
+        } else {
+            sequence.with(ut.hits(level, bad_banks))?.with(algorithm)
+        }
+    }
+
+    fn find(&self, input: UtFindInput<'_>, scratch: &mut UtFindWorkspace, out: &mut Outcome<VeloUtTracks>) {
+        find(self.level, &self.config, &self.layout, input, scratch, out);
     }
 }
+
+/// As [`VeloUt`], with hits in the order of cells.
+#[derive(Debug, Clone)]
+pub struct VeloUtByCell(VeloUt);
 
 const STAGES: &[Stage] = &[
     Stage { name: "ut decode", input: "raw banks", output: "hits by plane, row and x", parts: &[] },
@@ -99,7 +128,33 @@ impl Algorithm for VeloUt {
     }
 
     fn run(&self, slice: Slice<'_>, scratch: &mut UtFindWorkspace, out: &mut Outcome<VeloUtTracks>) {
-        let input = UtFindInput { velo: slice.product(0), hits: slice.product(1) };
-        find(self.level, &self.config, &self.layout, input, scratch, out);
+        let input = UtFindInput { velo: slice.product(0), hits: UtHitsIn::Groups(slice.product(1)) };
+        self.find(input, scratch, out);
+    }
+}
+
+impl Algorithm for VeloUtByCell {
+    const INFO: &'static AlgorithmInfo = &AlgorithmInfo {
+        detector: "ut",
+        reads: &[VELO_TRACKS, UT_CELLS],
+        makes: VELO_UT_TRACKS,
+        stages: STAGES,
+        stages_in_chain: STAGES,
+    };
+
+    type Output = VeloUtTracks;
+    type Scratch = UtFindWorkspace;
+
+    fn level(&self) -> Level {
+        self.0.level
+    }
+
+    fn accept(&self, _events: Events<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn run(&self, slice: Slice<'_>, scratch: &mut UtFindWorkspace, out: &mut Outcome<VeloUtTracks>) {
+        let input = UtFindInput { velo: slice.product(0), hits: UtHitsIn::Cells(slice.product(1)) };
+        self.0.find(input, scratch, out);
     }
 }

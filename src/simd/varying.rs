@@ -267,6 +267,14 @@ impl<G: Gang> U32<G> {
     pub fn gather(from: &[u32], index: U32<G>) -> Self {
         Self { g: index.g, v: index.g.u_gather(from, index.v) }
     }
+    /// `from[index]` of several columns, index clamped to the last element of the shortest.
+    #[inline(always)]
+    pub fn gather_columns<const K: usize>(from: [&[u32]; K], index: Self) -> [Self; K] {
+        // The bits are moved alone, whatever they stand for.
+        let from: [&[f32]; K] = array_of!(k => bytemuck::cast_slice(from[k]));
+        let columns = F32::gather_columns(from, index);
+        array_of!(k => columns[k].to_bits())
+    }
     /// `to[index] = self` for the lanes of `mask`; the last lane of equal indices stays.
     #[inline(always)]
     pub fn scatter(self, to: &mut [u32], index: U32<G>, mask: Mask<G>) {

@@ -10,6 +10,9 @@ pub enum UtPreset {
     #[default]
     #[serde(rename = "best")]
     Best,
+    /// The same search for particles above 0.25 GeV/c of transverse momentum: most of those above 5 GeV/c, in less time.
+    #[serde(rename = "fast")]
+    Fast,
     /// Compass by its paper: hits by groups of sectors around the track's own, a number of doublets tried.
     #[serde(rename = "paper")]
     Paper,
@@ -23,6 +26,7 @@ pub enum UtPreset {
 
 crate::names!(UtPreset, "preset of the UT", {
     Best => "best",
+    Fast => "fast",
     Paper => "paper",
     Hlt1 => "hlt1",
     Hlt1Unrestricted => "hlt1-unrestricted",
@@ -38,7 +42,8 @@ pub enum UtChoice {
     /// of three hits or more, not doublets, and the search backward begins where the one forward found none.
     Compass,
     /// By what a line through the hits says by itself: how well the Velo track meets it, how straight it is, how many
-    /// hits it has. Hits belong to the best track that has them.
+    /// hits it has. Hits belong to the best track that has them. All pairs of hits are tried that the cuts on momentum allow
+    /// (`find/pairs`), of hits by cell.
     Line,
 }
 
@@ -61,6 +66,10 @@ pub struct LineConfig {
     pub max_momentum: f32,
     /// Dearer tracklets are dropped (no unit).
     pub max_cost: f32,
+    /// Pairs of hits may be steeper against the Velo track than the cuts on momentum allow by this factor (no unit).
+    pub pair_margin: f32,
+    /// Lines through pairs meet the Velo track within so many errors of that meeting (no unit).
+    pub pair_kink: f32,
     /// Hits that no cheaper track has, at least, for a track to be no clone (no unit).
     pub own_hits: u32,
     /// True momentum times what the fit says of 1/p (no unit).
@@ -76,13 +85,16 @@ impl Default for LineConfig {
     fn default() -> Self {
         Self {
             kink: Self::KINK,
-            // These six: `cargo run --release --example choose -- ut`.
+            // These five: `cargo run --release --example choose -- ut`.
             kink_error: [0.175, 2.8],
             offset_error: [0.35, 4.9],
             fourth_hit: 30.0,
             momentum: 4.0,
             max_momentum: 20.0,
-            max_cost: 0.0,
+            // These three with the search by pairs, on `sim:lhcb`, seeds 4242 and 777, and with the seven public events in view.
+            max_cost: 2.0,
+            pair_margin: 1.15,
+            pair_kink: 5.0,
             own_hits: 2,
             scale: 1.05,
         }
@@ -96,9 +108,10 @@ pub struct UtConfig {
     /// The preset that the values are based on (no unit).
     pub preset: UtPreset,
     /// Groups of sectors in which hits are looked for: 1, 3 or 5 around the track's own, or 0 for wherever the window
-    /// reaches (no unit).
+    /// reaches (no unit); 0 with the choice `line`.
     pub sectors: u32,
-    /// Doublets of hits that are tried for a track; by the choice `compass`, those with a third hit alone (no unit).
+    /// Doublets of hits that are tried for a track; by the choice `compass`, those with a third hit alone (no unit); 0 with the
+    /// choice `line`, which tries all.
     pub candidates: u32,
     /// Windows are as wide as particles of this momentum bend, MeV.
     pub min_momentum: f32,
@@ -173,7 +186,7 @@ impl UtConfig {
             UtPreset::Hlt1 => hlt1,
             UtPreset::Hlt1Unrestricted => Self { min_pt: 200.0, final_pt: 250.0, ..hlt1 },
             UtPreset::Best => Self {
-                candidates: 64,
+                candidates: 0,
                 min_momentum: 2000.0,
                 min_pt: 100.0,
                 final_momentum: 2500.0,
@@ -181,7 +194,19 @@ impl UtConfig {
                 choice: UtChoice::Line,
                 ..hlt1
             },
+            UtPreset::Fast => Self {
+                preset,
+                min_pt: 250.0,
+                final_pt: 250.0,
+                line: LineConfig { max_cost: 4.0, ..LineConfig::default() },
+                ..Self::preset(UtPreset::Best)
+            },
         }
+    }
+
+    /// Whether the search reads hits by cell, and not by group of sectors.
+    pub fn reads_cells(&self) -> bool {
+        self.choice == UtChoice::Line
     }
 
     /// Checks all values.
@@ -190,11 +215,18 @@ impl UtConfig {
     /// [`Error::Config`] says which value cannot be used, and why.
     pub fn validate(&self) -> Result<()> {
         let wrong = |message: String| Err(Error::Config(message));
+        if self.reads_cells() {
+            for (name, value) in [("sectors", self.sectors), ("candidates", self.candidates)] {
+                if value != 0 {
+                    let why = "the choice `line` (presets best and fast) tries all pairs of hits in a window";
+                    return wrong(format!("ut.{name} = {value}: {why} and takes 0 alone"));
+                }
+            }
+        } else if !(1..=MAX_CANDIDATES).contains(&self.candidates) {
+            return wrong(format!("ut.candidates = {}: 1 to {MAX_CANDIDATES}", self.candidates));
+        }
         if ![0, 1, 3, 5].contains(&self.sectors) {
             return wrong(format!("ut.sectors = {}: 1, 3 or 5, or 0 for all", self.sectors));
-        }
-        if !(1..=MAX_CANDIDATES).contains(&self.candidates) {
-            return wrong(format!("ut.candidates = {}: 1 to {MAX_CANDIDATES}", self.candidates));
         }
         for (name, value) in [
             ("min_momentum", self.min_momentum),
@@ -206,6 +238,8 @@ impl UtConfig {
             ("line.offset_error[0]", self.line.offset_error[0]),
             ("line.max_momentum", self.line.max_momentum),
             ("line.scale", self.line.scale),
+            ("line.pair_margin", self.line.pair_margin),
+            ("line.pair_kink", self.line.pair_kink),
         ] {
             if !(value > 0.0 && value.is_finite()) {
                 return wrong(format!("ut.{name} = {value}: must be positive and finite"));
@@ -251,9 +285,11 @@ mod tests {
         }
         let base = UtConfig::default;
         for wrong in [
-            UtConfig { sectors: 2, ..base() },
-            UtConfig { candidates: 0, ..base() },
-            UtConfig { candidates: 513, ..base() },
+            UtConfig { sectors: 1, ..base() },
+            UtConfig { candidates: 64, ..base() },
+            UtConfig { sectors: 2, ..UtConfig::preset(UtPreset::Hlt1) },
+            UtConfig { candidates: 0, ..UtConfig::preset(UtPreset::Hlt1) },
+            UtConfig { candidates: 513, ..UtConfig::preset(UtPreset::Hlt1) },
             UtConfig { min_pt: 0.0, ..base() },
             UtConfig { min_momentum: f32::INFINITY, ..base() },
             UtConfig { y_tolerance: -1.0, ..base() },

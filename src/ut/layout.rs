@@ -3,9 +3,10 @@
 //! Strips are 97 mm long, or half of that, and stand in 14 rows above one another, whatever their plane; rows are
 //! not quite apart, because staves are tilted and sectors overlap.
 
-use super::geometry::{PLANE_START, STRIPS, UtGeometry};
+use super::cells::UtCells;
+use super::geometry::{PLANE_START, SECTORS, STRIPS, UtGeometry};
 use super::tables::UtTables;
-use crate::event::UT_PLANES;
+use crate::event::{UT_CELLS, UT_PLANES};
 use crate::lhcb::magnet::field;
 use crate::lhcb::material::Scattering;
 use crate::{Error, Result};
@@ -36,8 +37,12 @@ pub struct UtLayout {
     /// Left ends of the groups of sectors, mm, and the first group of each plane.
     pub(super) group_x: Vec<f32>,
     pub(super) plane_groups: [usize; UT_PLANES + 1],
+    /// The order of hits that the search by pairs reads.
+    pub(super) cells: UtCells,
     /// Bending in the magnet's field, see [`UtTables`].
     pub(super) tables: UtTables,
+    /// By plane and bin of |ty|: deflection over that in the middle of the UT.
+    pub(super) factors: [[f32; FACTORS]; UT_PLANES],
     /// -1 with the magnet down, 1 up.
     pub(super) polarity: f32,
     /// z of the Velo tracks' states, mm.
@@ -86,6 +91,8 @@ impl UtLayout {
             above,
             group_x: geometry.group_x.clone(),
             plane_groups: geometry.plane_groups,
+            cells: UtCells::new(geometry),
+            factors: factors(&tables),
             tables,
             polarity,
             velo_z,
@@ -94,6 +101,25 @@ impl UtLayout {
             field: field([0.0, 0.0, f64::from(MIDDLE)])[1] as f32,
         })
     }
+
+    /// First cell of each plane, and the number of all: see [`UtCellHits`](crate::event::UtCellHits).
+    pub fn plane_cells(&self) -> [usize; UT_PLANES + 1] {
+        PLANE_START.map(|sector| sector * UT_CELLS / SECTORS)
+    }
+}
+
+/// Bins of |ty| in the table of factors, and room for registers.
+pub(super) const FACTORS: usize = 32;
+
+/// One over the table of plane factors, by plane.
+fn factors(tables: &UtTables) -> [[f32; FACTORS]; UT_PLANES] {
+    let of_plane = |plane: usize| {
+        let factors = tables.plane_factor.iter().skip(plane).step_by(UT_PLANES);
+        let mut found = [0.0; FACTORS];
+        found.iter_mut().zip(factors).for_each(|(found, factor)| *found = 1.0 / factor);
+        found
+    };
+    std::array::from_fn(of_plane)
 }
 
 /// Where Velo tracks must end, mm: before the magnet bends them.

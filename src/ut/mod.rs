@@ -4,6 +4,7 @@
 //! holds its own naive twin, `store` (hits by plane, row and x) and `find`, from Velo tracks to tracks with momentum, both
 //! with their naive twin in `reference`.
 
+mod cells;
 mod config;
 mod decode;
 mod find;
@@ -17,15 +18,15 @@ mod store;
 pub mod tables;
 
 pub use config::{LineConfig, UtChoice, UtConfig, UtPreset};
-pub use decode::{UtScratch, decode};
+pub use decode::{UtScratch, decode, decode_by_cell};
 #[cfg(feature = "reference")]
 pub use decode::{
     position_f64 as decode_position_f64, reference as decode_reference,
-    reference_with as decode_reference_with,
+    reference_by_cell as decode_reference_by_cell, reference_with as decode_reference_with,
 };
 pub(crate) use find::{Attached, Bent};
-pub use find::{UtFindInput, UtFindWorkspace, find};
+pub use find::{UtFindInput, UtFindWorkspace, UtHitsIn, find};
 pub use geometry::{UtChannel, UtGeometry};
 pub use layout::UtLayout;
-pub use sequence::{UT_HITS, UtHits};
+pub use sequence::{UT_CELLS, UT_HITS, UtCells, UtHits};
 pub use tables::UtTables;

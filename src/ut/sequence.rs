@@ -1,12 +1,14 @@
-//! [`UtHits`]: the algorithm from raw banks to hits.
+//! [`UtHits`] and [`UtCells`]: the algorithms from raw banks to hits, in the order of groups and of cells.
 
-use super::decode::{UtScratch, decode};
+use super::decode::{UtScratch, decode, decode_by_cell};
 use super::geometry::UtGeometry;
+use super::layout::UtLayout;
 use crate::Result;
 use crate::engine::{Algorithm, AlgorithmInfo, Events, Handle, Sequence, Slice, detector_stages};
-use crate::event::{BadBanks, BankKind, Outcome, RawEvent, UtBatch};
+use crate::event::{BadBanks, BankKind, Outcome, Product, RawEvents, UtBatch, UtCellHits};
 use crate::lhcb::banks::{self, mark_partial};
 use crate::simd::Level;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Hits in the UT, as a product.
@@ -71,9 +73,75 @@ impl Algorithm for UtHits {
         let Events::Banks(events) = slice.events() else { unreachable!("only what was accepted") };
         let (range, events) = (slice.range(), events.with_bad_banks(self.bad_banks));
         decode(self.level, &self.geometry, events, range.clone(), scratch, out);
-        let is_partial = |event: RawEvent<'_>, number| {
-            banks::is_partial(&event, number, &scratch.salvage, (BankKind::Ut, self.geometry.boards()))
-        };
-        mark_partial(out, range, |number| is_partial(events.event(number), number));
+        mark(&self.geometry, events, range, scratch, out);
+    }
+}
+
+/// Marks the events that were decoded last with this memory and lack banks.
+fn mark<P: Product>(
+    geometry: &UtGeometry,
+    events: RawEvents<'_>,
+    range: Range<usize>,
+    scratch: &UtScratch,
+    out: &mut Outcome<P>,
+) {
+    mark_partial(out, range, |number| {
+        banks::is_partial(&events.event(number), number, &scratch.salvage, (BankKind::Ut, geometry.boards()))
+    });
+}
+
+/// Hits in the UT by cell, a quarter of a sector, as a product.
+pub const UT_CELLS: Handle = Handle::of::<UtCellHits>("ut_cells");
+
+/// Raw banks of the UT to hits in the order of cells, for the search by pairs.
+#[derive(Debug, Clone)]
+pub struct UtCells {
+    level: Level,
+    geometry: Arc<UtGeometry>,
+    layout: UtLayout,
+    bad_banks: BadBanks,
+}
+
+impl UtCells {
+    /// An algorithm for this detector, whose layout this is.
+    pub fn new(level: Level, geometry: Arc<UtGeometry>, layout: UtLayout) -> Self {
+        Self { level, geometry, layout, bad_banks: BadBanks::Event }
+    }
+
+    /// The same with another policy for events with damaged raw banks.
+    pub fn with_bad_banks(self, bad_banks: BadBanks) -> Self {
+        Self { bad_banks, ..self }
+    }
+}
+
+impl Algorithm for UtCells {
+    const INFO: &'static AlgorithmInfo = &AlgorithmInfo {
+        detector: "ut",
+        reads: &[],
+        makes: UT_CELLS,
+        stages: STAGES,
+        stages_in_chain: STAGES_IN_CHAIN,
+    };
+
+    type Output = UtCellHits;
+    type Scratch = UtScratch;
+
+    fn level(&self) -> Level {
+        self.level
+    }
+
+    fn accept(&self, events: Events<'_>) -> Result<()> {
+        events.banks().map(drop)
+    }
+
+    fn bank_bytes(&self, events: Events<'_>) -> Option<u64> {
+        Some(events.banks().ok()?.bank_bytes(|_| BankKind::Ut))
+    }
+
+    fn run(&self, slice: Slice<'_>, scratch: &mut UtScratch, out: &mut Outcome<UtCellHits>) {
+        let Events::Banks(events) = slice.events() else { unreachable!("only what was accepted") };
+        let (range, events) = (slice.range(), events.with_bad_banks(self.bad_banks));
+        decode_by_cell(self.level, (&self.geometry, &self.layout), events, range.clone(), scratch, out);
+        mark(&self.geometry, events, range, scratch, out);
     }
 }

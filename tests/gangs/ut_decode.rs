@@ -5,15 +5,46 @@ use crate::common::decoding::{self, assert_true_hits};
 use crate::common::geometry::Detector;
 use peloton::Status;
 use peloton::bytes::File;
-use peloton::event::{BankKind, Counters, Outcome, RawBatch, RawEvent, RawEvents, UT_GROUPS, UtBatch};
-use peloton::ut::{UtGeometry, UtScratch, decode, decode_reference, decode_reference_with};
+use peloton::event::{
+    BankKind, Counters, Outcome, RawBatch, RawEvent, RawEvents, UT_GROUPS, UtBatch, UtCellHits,
+};
+use peloton::ut::{
+    UtGeometry, UtLayout, UtScratch, UtTables, decode, decode_by_cell, decode_reference,
+    decode_reference_by_cell, decode_reference_with,
+};
 use peloton_truth::HitsOf;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-/// Decodes on every level and by the reference; fails when any bit differs.
+/// Decodes into both orders on every level and by the references; fails when any bit differs. Both have the same hits.
 fn every_level(geometry: &UtGeometry, events: RawEvents<'_>) -> (UtBatch, Counters) {
+    let (found, counters) = by_group(geometry, events);
+    let layout = UtLayout::new(geometry, UtTables::nominal(), -1.0, 770.0).unwrap();
+    let reference = |event: &RawEvent<'_>, out: &mut UtCellHits| {
+        decode_reference_by_cell(geometry, &layout, event, out);
+    };
+    let (by_cell, of_cells) = decoding::every_level(events, reference, |level| {
+        let mut scratch = UtScratch::default();
+        let detector = (geometry, &layout);
+        move |range, out: &mut Outcome<UtCellHits>| {
+            decode_by_cell(level, detector, events, range, &mut scratch, out);
+        }
+    });
+    assert_eq!(of_cells, counters);
+    for event in 0..events.len() {
+        let sorted = |ids: &[u32]| {
+            let mut ids = ids.to_vec();
+            ids.sort_unstable();
+            ids
+        };
+        let ids = [&found.id[found.of_event(event)], &by_cell.id[by_cell.of_event(event)]].map(sorted);
+        assert_eq!(ids[0], ids[1], "event {event}");
+    }
+    (found, counters)
+}
+
+fn by_group(geometry: &UtGeometry, events: RawEvents<'_>) -> (UtBatch, Counters) {
     let reference = |event: &RawEvent<'_>, out: &mut UtBatch| decode_reference(geometry, event, out);
     decoding::every_level(events, reference, |level| {
         let mut scratch = UtScratch::default();

@@ -14,8 +14,8 @@ use peloton::long::{Bending, Long, LongConfig, LongPreset, LongWorkspace};
 use peloton::scifi::reference::Fit;
 use peloton::scifi::{SciFi, SciFiConfig, SciFiWorkspace};
 use peloton::simd::Level;
-use peloton::ut::reference::{UtHit64, VeloEnd64, fit_f64};
-use peloton::ut::{UtConfig, UtFindInput, UtFindWorkspace, UtLayout, UtPreset, find};
+use peloton::ut::reference::{UtHit64, VeloEnd64, by_cell, fit_f64};
+use peloton::ut::{UtConfig, UtFindInput, UtFindWorkspace, UtHitsIn, UtLayout, UtPreset, find};
 
 const TRACKS: usize = 100_000;
 /// What one rounding can do, relative to the number.
@@ -174,16 +174,19 @@ fn fits_of_tracks_into_the_ut_are_those_of_f64() {
         UtLayout::new(&detector.ut, detector.tables.clone(), detector.polarity, VELO_Z as f32).unwrap();
     let (mut velo, mut hits) = (VeloTracks::default(), UtBatch::default());
     (0..TRACKS / 5).for_each(|_| ut_event(&mut random, &mut velo, &mut hits));
+    let cells = by_cell(&layout, &hits);
     for preset in [UtPreset::Best, UtPreset::Hlt1, UtPreset::Paper] {
         let mut config = UtConfig::preset(preset);
         // Whatever the hits say comes out.
         (config.min_momentum, config.min_pt) = (300.0, 20.0);
         (config.final_momentum, config.final_pt) = (0.0, 0.0);
         (config.discriminant, config.line.max_cost) = (f32::NEG_INFINITY, f32::INFINITY);
+        config.line.pair_kink = 1e6;
         // Windows alone: all hits of a plane are in one sector here.
         config.sectors = 0;
         let mut out = Outcome::<VeloUtTracks>::default();
-        let input = UtFindInput { velo: &velo, hits: &hits };
+        let hits_in = if config.reads_cells() { UtHitsIn::Cells(&cells) } else { UtHitsIn::Groups(&hits) };
+        let input = UtFindInput { velo: &velo, hits: hits_in };
         find(level(), &config, &layout, input, &mut UtFindWorkspace::default(), &mut out);
         let tracks = out.results;
         let mut worst = Worst::default();

@@ -13,7 +13,8 @@ pub enum Preset {
     /// The best physics at the best speed that we know.
     #[default]
     Best,
-    /// Nearly the same particles in half the time: of the Velo. All other stages have their best.
+    /// Nearly the same particles in half the time: of the Velo, and into the UT those above 0.25 GeV/c of transverse momentum. All other
+    /// stages have their best.
     Fast,
     /// The Velo's search in two passes, which devices run. All other stages have their best.
     TwoPass,
@@ -56,7 +57,8 @@ impl Preset {
     /// What it is for the way from Velo tracks into the UT.
     pub fn ut(self) -> UtPreset {
         match self {
-            Self::Best | Self::Fast | Self::TwoPass => UtPreset::Best,
+            Self::Best | Self::TwoPass => UtPreset::Best,
+            Self::Fast => UtPreset::Fast,
             Self::Paper | Self::PaperLiteral | Self::Forwarding => UtPreset::Paper,
             Self::Hlt1 => UtPreset::Hlt1,
             Self::Hlt1Unrestricted => UtPreset::Hlt1Unrestricted,

@@ -12,14 +12,20 @@
 //!       -> decode:  x, z, ends in y, weight, LHCbID in order        (in lanes)
 //! ```
 //! At the end the order is checked, and hits are sorted where banks or geometry made it otherwise.
+//!
+//! The search by pairs reads hits by plane, row of sectors and x: `by_cell` has the same steps with quarters of sectors in place of
+//! sectors, and needs no check, as hits of a quarter stay in the order of their bank.
 
 mod banks;
+mod by_cell;
 #[cfg(feature = "reference")]
 mod reference;
 mod settle;
 
 #[cfg(feature = "reference")]
-pub use reference::{position_f64, reference, reference_with};
+pub use reference::{position_f64, reference, reference_by_cell, reference_with};
+
+pub use by_cell::decode_by_cell;
 
 use super::geometry::{NO_SECTOR, SECTORS, STRIPS, UtGeometry};
 use crate::Status;
@@ -136,7 +142,9 @@ fn decode_room<G: Gang>(
             place(geometry, flips, scratch);
             let start = out.hits();
             out.set_items(1, start + scratch.placed.len());
-            if !decode_in_order(g, geometry, &scratch.placed, start, out) {
+            let UtBatch { x, z, y_begin, y_end, weight, id, .. } = &mut *out;
+            decode_in_order(g, geometry, &scratch.placed, start, ([x, z, y_begin, y_end, weight], id));
+            if !settle::is_settled(g, geometry, &scratch.placed, start, out) {
                 settle::settle(&mut scratch.order, out);
             }
             Status::Ok
@@ -205,15 +213,18 @@ fn place(geometry: &UtGeometry, flips: bool, scratch: &mut UtScratch) {
     }
 }
 
-/// Decodes the hits at their indices from `start` on; false when they are not in order.
+/// x, z, lower and upper end in y, weight, and LHCbID.
+type HitColumns<'a> = ([&'a mut Column<f32>; 5], &'a mut Column<u32>);
+
+/// Decodes the hits at their indices from `start` on.
 #[inline(always)]
 fn decode_in_order<G: Gang>(
     g: G,
     geometry: &UtGeometry,
     placed: &Column<u32>,
     start: usize,
-    out: &mut UtBatch,
-) -> bool {
+    ([out_x, out_z, y_begins, y_ends, weights], ids): HitColumns<'_>,
+) {
     let number = U32::splat(g, geometry.first_number);
     for at in (0..placed.len()).step_by(G::LANES) {
         let hit = U32::load(g, &placed.padded()[at..]);
@@ -227,13 +238,12 @@ fn decode_in_order<G: Gang>(
         let s = (flips & z.lt(F32::splat(g, 0.0))).select_f(from_end, s);
         let to = start + at;
         let y_begin = s.mul_add(y_step, y);
-        y_begin.store(&mut out.y_begin.padded_mut()[to..]);
-        (y_begin + length).store(&mut out.y_end.padded_mut()[to..]);
-        s.mul_add(x_step, x).store(&mut out.x.padded_mut()[to..]);
-        s.mul_add(z_step, z.abs()).store(&mut out.z.padded_mut()[to..]);
-        weight.store(&mut out.weight.padded_mut()[to..]);
+        y_begin.store(&mut y_begins.padded_mut()[to..]);
+        (y_begin + length).store(&mut y_ends.padded_mut()[to..]);
+        s.mul_add(x_step, x).store(&mut out_x.padded_mut()[to..]);
+        s.mul_add(z_step, z.abs()).store(&mut out_z.padded_mut()[to..]);
+        weight.store(&mut weights.padded_mut()[to..]);
         let id = U32::gather(&geometry.sector_channel, sector) + strip.shr::<2>();
-        flips.select_u(id, id + number).store(&mut out.id.padded_mut()[to..]);
+        flips.select_u(id, id + number).store(&mut ids.padded_mut()[to..]);
     }
-    settle::is_settled(g, geometry, placed, start, out)
 }

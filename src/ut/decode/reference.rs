@@ -1,11 +1,16 @@
 //! The naive twin of the decoder: one hit after another, then a sort.
 
 use crate::Status;
-use crate::event::{BankKind, RawBank, RawEvent, UT_GROUPS, UtBatch};
+use crate::event::{BankKind, RawBank, RawEvent, UT_CELLS, UT_GROUPS, UtBatch, UtCellHits};
 use crate::ut::geometry::UtGeometry;
+use crate::ut::layout::UtLayout;
 
 /// One hit.
 struct Hit {
+    /// In the order of hits, and which quarter of it.
+    sector: usize,
+    part: usize,
+    is_flipped: bool,
     group: usize,
     y_begin: f32,
     y_end: f32,
@@ -22,10 +27,15 @@ pub fn reference(geometry: &UtGeometry, event: &RawEvent<'_>, out: &mut UtBatch)
 
 /// The same, on demand with a fault: one comparison the wrong way round, which tests must see.
 pub fn reference_with(fault: bool, geometry: &UtGeometry, event: &RawEvent<'_>, out: &mut UtBatch) {
-    let (hits, status) = match hits(fault, geometry, event) {
+    let (mut hits, status) = match hits(geometry, event) {
         Ok(hits) => (hits, Status::Ok),
         Err(status) => (Vec::new(), status),
     };
+    hits.sort_by(|a, b| {
+        let key = |hit: &Hit| (hit.group, hit.y_begin, hit.x, hit.id);
+        let order = key(a).partial_cmp(&key(b)).expect("finite numbers");
+        if fault { order.reverse() } else { order }
+    });
     let first = out.id.len();
     for hit in &hits {
         out.y_begin.push(hit.y_begin);
@@ -41,7 +51,39 @@ pub fn reference_with(fault: bool, geometry: &UtGeometry, event: &RawEvent<'_>, 
     out.status.push(status);
 }
 
-fn hits(fault: bool, geometry: &UtGeometry, event: &RawEvent<'_>) -> Result<Vec<Hit>, Status> {
+/// Decodes one event into the order of cells and appends it to `out`: sectors by plane and row, each in quarters by x.
+pub fn reference_by_cell(
+    geometry: &UtGeometry,
+    layout: &UtLayout,
+    event: &RawEvent<'_>,
+    out: &mut UtCellHits,
+) {
+    let (mut hits, status) = match hits(geometry, event) {
+        Ok(hits) => (hits, Status::Ok),
+        Err(status) => (Vec::new(), status),
+    };
+    let cell = |hit: &Hit| {
+        let part = if hit.is_flipped { 3 - hit.part } else { hit.part };
+        layout.cells.rank()[4 * hit.sector + part] as usize
+    };
+    // Hits of a cell stay in the order of their bank.
+    hits.sort_by_key(cell);
+    let first = out.id.len();
+    for hit in &hits {
+        out.y_begin.push(hit.y_begin);
+        out.y_end.push(hit.y_end);
+        out.x.push(hit.x);
+        out.z.push(hit.z);
+        out.weight.push(hit.weight);
+        out.id.push(hit.id);
+    }
+    for number in 0..UT_CELLS {
+        out.cell_start.push((first + hits.partition_point(|hit| cell(hit) <= number)) as u32);
+    }
+    out.status.push(status);
+}
+
+fn hits(geometry: &UtGeometry, event: &RawEvent<'_>) -> Result<Vec<Hit>, Status> {
     if event.status != Status::Ok {
         return Err(event.status);
     }
@@ -61,11 +103,6 @@ fn hits(fault: bool, geometry: &UtGeometry, event: &RawEvent<'_>) -> Result<Vec<
     for strip in found {
         hits.push(strip.hit(geometry).ok_or(Status::BadBank)?);
     }
-    hits.sort_by(|a, b| {
-        let key = |hit: &Hit| (hit.group, hit.y_begin, hit.x, hit.id);
-        let order = key(a).partial_cmp(&key(b)).expect("finite numbers");
-        if fault { order.reverse() } else { order }
-    });
     Ok(hits)
 }
 
@@ -173,6 +210,9 @@ impl Strip {
         let y_begin = s.mul_add(y_step, y);
         let number = if self.version == 3 { geometry.first_number } else { 0 };
         Some(Hit {
+            sector,
+            part: self.strip as usize / 128,
+            is_flipped: self.version == 4 && z < 0.0,
             group: geometry.group[sector] as usize,
             y_begin,
             y_end: y_begin + length,

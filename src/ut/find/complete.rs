@@ -1,13 +1,12 @@
 //! Complete: the hits nearest to a doublet's line in the other two planes, and a first fit of what comes of it; a lane a
 //! doublet, whosever it is.
 
-use super::fit::Track;
 use super::tracklet::{PLANES, Tracklet};
 use super::{Beside, Doublets, KINK, Line, MIDDLE, NONE, SLOT_BITS, Search, Tally, Tracks};
 use crate::event::UT_PLANES;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, inlined};
-use crate::ut::config::{UtChoice, UtConfig};
+use crate::ut::config::UtConfig;
 use crate::ut::store::UtStore;
 
 /// Cosine of the angle of tilted strips.
@@ -106,16 +105,14 @@ pub(super) fn complete<G: Gang>(
         let [(b, second), (d, fourth)] = found;
         let has = [second.lt(whole(NONE)), fourth.lt(whole(NONE))];
         let weight = Tracklet::weights(g, store, [first, second, third, fourth], has);
-        let tracklet = Tracklet { hits: [a, b, c, d], slope, weight, has };
-        let [chi2, kick] = match config.choice {
-            UtChoice::Kick | UtChoice::Compass => fit_kick(g, config, &line, &tracklet),
-            UtChoice::Line => Track::new(g, layout, line).cost(g, config, &tracklet),
-        };
+        let tracklet = Tracklet { hits: [a, b, c, d], slope, weight, four: has[0] & has[1] };
+        let count = whole(2).count(has[0]).count(has[1]);
+        let [chi2, kick] = fit_kick(g, config, &line, &tracklet, count);
         second.store(&mut seconds.padded_mut()[at..]);
         fourth.store(&mut fourths.padded_mut()[at..]);
         chi2.store(&mut chi2s.padded_mut()[at..]);
         kick.store(&mut kicks.padded_mut()[at..]);
-        whole(2).count(has[0]).count(has[1]).store(&mut counts.padded_mut()[at..]);
+        count.store(&mut counts.padded_mut()[at..]);
     }
     tally
 }
@@ -126,8 +123,14 @@ pub(super) fn complete<G: Gang>(
 /// As in LHCb's program the cosine of tilted strips stands on one side of the equations only: it makes the chi2 of hits
 /// far from the beam larger, which costs no tracks and removes ghosts there.
 #[inline(always)]
-fn fit_kick<G: Gang>(g: G, config: &UtConfig, line: &Line<G>, tracklet: &Tracklet<G>) -> [F32<G>; 2] {
-    let Tracklet { hits, slope, weight, has } = tracklet;
+fn fit_kick<G: Gang>(
+    g: G,
+    config: &UtConfig,
+    line: &Line<G>,
+    tracklet: &Tracklet<G>,
+    count: U32<G>,
+) -> [F32<G>; 2] {
+    let Tracklet { hits, slope, weight, .. } = tracklet;
     let real = inlined!(|value: f32| F32::splat(g, value));
     let lever = real(0.001 * (KINK - MIDDLE));
     let per_mm = real(1.0) / (real(KINK) - line.z);
@@ -159,7 +162,7 @@ fn fit_kick<G: Gang>(g: G, config: &UtConfig, line: &Line<G>, tracklet: &Trackle
         let rest = t.mul_add(dz, x) - hits[role].d;
         chi2 = (weight[role] * rest).mul_add(rest, chi2);
     }
-    let freedom = U32::splat(g, 1).count(has[0]).count(has[1]).as_i32().to_f32();
+    let freedom = (count - U32::splat(g, 1)).as_i32().to_f32();
     let sine = inlined!(|t: F32<G>| t * t.mul_add(t, real(1.0)).sqrt());
     let (before, behind) = (line.tx + bend, t.mul_add(real(0.001), line.tx));
     [chi2 / freedom, sine(before) - sine(behind)]

@@ -7,11 +7,11 @@ use super::errors::{Before, Errors, Measure, Normal};
 use super::output::{Fitted, append};
 use super::tracklet::Tracklet;
 use super::{Beside, Line, MIDDLE, NONE, Search, UtFindWorkspace};
-use crate::event::{UT_PLANES, VeloUtTracks};
+use crate::event::{UT_PLANES, UtBatch, VeloUtTracks};
 use crate::simd::math::ln;
 use crate::simd::varying::{F32, I32, Mask, U32};
 use crate::simd::{Gang, inlined};
-use crate::ut::config::{LineConfig, UtChoice, UtConfig};
+use crate::ut::config::{LineConfig, UtConfig};
 use crate::ut::layout::{TWO_PLANES, UtLayout};
 
 /// Difference of sines times field integral, in T m, to 1/MeV; negative since the magnet is down.
@@ -41,18 +41,30 @@ const WIDE: [f32; 2] = [0.09, 0.0003];
 /// No real track has such a momentum, in MeV, or such a chi2.
 const ABSURD: f32 = 1e12;
 
-/// Fits the chosen tracklets of an event and appends those that are good.
+/// Fits the chosen tracklets of an event of the choices `kick` and `compass`, and appends those that are good.
 #[inline(always)]
 pub(super) fn fit<G: Gang>(
     g: G,
     search: &Search<'_>,
-    event: usize,
+    (batch, event): (&UtBatch, usize),
     workspace: &UtFindWorkspace,
     out: &mut VeloUtTracks,
 ) {
     let UtFindWorkspace { store, tracks, doublets, chosen, .. } = workspace;
     let Search { config, layout, .. } = search;
     let whole = inlined!(|value: u32| U32::splat(g, value));
+    let first_hit = batch.of_event(event).start;
+    let mut ids = inlined!(|at: usize, out: &mut [u32]| {
+        let mut count = 0;
+        for role in &doublets.hits {
+            let hit = role.padded()[chosen[at] as usize];
+            if hit != NONE {
+                out[count] = batch.id[first_hit + store.number[hit as usize] as usize];
+                count += 1;
+            }
+        }
+        count
+    });
     for at in (0..chosen.len()).step_by(G::LANES) {
         let lanes = Mask::first(g, chosen.len() - at);
         let doublet = lanes.select_u(U32::load(g, &chosen.padded()[at..]), whole(0));
@@ -68,20 +80,15 @@ pub(super) fn fit<G: Gang>(
             hits[role] = Beside::gather(store, hit[role], &line, slope[role]);
         }
         let has = [hit[1].lt(whole(NONE)), hit[3].lt(whole(NONE))];
-        let tracklet = Tracklet { hits, slope, weight: Tracklet::weights(g, store, hit, has), has };
+        let (weight, four) = (Tracklet::weights(g, store, hit, has), has[0] & has[1]);
+        let tracklet = Tracklet { hits, slope, weight, four };
         let kick = F32::gather(doublets.kick.padded(), doublet);
         let track = Track::new(g, layout, line);
-        let fitted = match config.choice {
-            UtChoice::Kick | UtChoice::Compass => track.fit_kick(g, layout, &tracklet, kick),
-            UtChoice::Line => track.fit_line(g, search, &tracklet, kick),
-        };
-        let good = match config.choice {
-            UtChoice::Kick | UtChoice::Compass => {
-                is_good(g, config, layout, &track, &fitted, has[0] & has[1])
-            }
-            UtChoice::Line => is_sane(g, &fitted),
-        };
-        append(g, search, event, workspace, &Fitted { at, good: good & lanes, ..fitted }, out);
+        let fitted = track.fit_kick(g, layout, &tracklet, kick);
+        let good = is_good(g, config, layout, &track, &fitted, four) & lanes;
+        let number = U32::gather(&tracks.number, row);
+        let fitted = Fitted { at, number, good, ..fitted };
+        append(g, search, event, &fitted, &mut ids, out);
     }
     out.track_start.push(out.tracks() as u32);
 }
@@ -93,7 +100,7 @@ pub(super) struct Track<G: Gang> {
     one: F32<G>,
     ty2: F32<G>,
     /// Difference of sines to q/p in 1/MeV.
-    per_kick: F32<G>,
+    pub(super) per_kick: F32<G>,
 }
 
 /// A line through hits, in distances from the Velo track: x in the middle of the UT in mm, slope per m, offset of the
@@ -136,9 +143,28 @@ impl<G: Gang> Track<G> {
         let real = inlined!(|value: f32| F32::splat(g, value));
         let field = field_integral(g, layout, &line);
         let none = field.abs().lt(real(MIN_FIELD));
+        Self::with(g, line, none.select_f(real(0.0), real(PER_FIELD) / field))
+    }
+
+    /// The same where `per_kick` is known.
+    #[inline(always)]
+    pub(super) fn with(g: G, line: Line<G>, per_kick: F32<G>) -> Self {
         let ty2 = line.ty * line.ty;
-        let per_kick = none.select_f(real(0.0), real(PER_FIELD) / field);
-        Self { line, one: ty2 + real(1.0), ty2, per_kick }
+        Self { line, one: ty2 + F32::splat(g, 1.0), ty2, per_kick }
+    }
+
+    /// How far before the middle of the UT the lines of hits meet the Velo track, mm.
+    #[inline(always)]
+    pub(super) fn kink(&self, g: G, [constant, part, square]: [f32; 3]) -> F32<G> {
+        let real = inlined!(|value: f32| F32::splat(g, value));
+        let part = self.line.ty.abs().mul_add(real(part), real(constant));
+        self.ty2.mul_add(real(square), part)
+    }
+
+    /// The angle to the beam.
+    #[inline(always)]
+    pub(super) fn angle(&self) -> F32<G> {
+        self.line.tx.mul_add(self.line.tx, self.ty2).sqrt()
     }
 
     /// Sine of the angle in x of a direction, and by how much it changes with the slope.
@@ -197,11 +223,8 @@ impl<G: Gang> Track<G> {
             let error = inverse_p * real(part);
             real(1.0) / error.mul_add(error, real(constant * constant))
         });
-        let [constant, part, square] = of.kink;
-        let part = self.line.ty.abs().mul_add(real(part), real(constant));
-        let distance = self.ty2.mul_add(real(square), part);
         Before {
-            lever: distance * real(-0.001),
+            lever: self.kink(g, of.kink) * real(-0.001),
             meeting: weight(of.kink_error),
             offset: weight(of.offset_error),
         }
@@ -221,18 +244,22 @@ impl<G: Gang> Track<G> {
         let first = (before.meeting * apart).mul_add(apart, before.offset * offset * offset);
         let chi2 = solution.chi2(g, tracklet, real(1.0), first);
         let straight = ln(inverse_p.max(real(1.0 / of.max_momentum)));
-        let four = tracklet.has[0] & tracklet.has[1];
-        let worth = four.select_f(real(of.fourth_hit), none);
+        let worth = tracklet.four.select_f(real(of.fourth_hit), none);
         let cost = straight.mul_add(real(of.momentum), chi2 - worth);
-        let angle = self.line.tx.mul_add(self.line.tx, self.ty2).sqrt();
         let (p, pt) = (real(config.final_momentum * 0.001), real(config.final_pt * 0.001));
-        let enough = (inverse_p * p).le(real(1.0)) & (inverse_p * pt).le(angle);
+        let enough = (inverse_p * p).le(real(1.0)) & (inverse_p * pt).le(self.angle());
         [enough.select_f(cost, real(ABSURD)), t]
     }
 
     /// The fit with all that is known; `slope` is that of the line by itself.
     #[inline(always)]
-    fn fit_line(&self, g: G, search: &Search<'_>, tracklet: &Tracklet<G>, slope: F32<G>) -> Fitted<G> {
+    pub(super) fn fit_line(
+        &self,
+        g: G,
+        search: &Search<'_>,
+        tracklet: &Tracklet<G>,
+        slope: F32<G>,
+    ) -> Fitted<G> {
         let real = inlined!(|value: f32| F32::splat(g, value));
         let Search { config, layout, .. } = search;
         let before = self.meeting(g, &config.line, (slope * self.per_kick).abs());
@@ -288,6 +315,7 @@ impl<G: Gang> Track<G> {
         let errors = Errors::new(g, normal, before, &Measure { bends, ..*measure }, behind);
         Fitted {
             at: 0,
+            number: U32::splat(g, 0),
             good: Mask::first(g, 0),
             qop: *qop,
             chi2: *chi2,
@@ -315,7 +343,7 @@ struct Fit<'a, G: Gang> {
 
 /// Whether fits came to an end; comparisons with NaN are false.
 #[inline(always)]
-fn is_sane<G: Gang>(g: G, fitted: &Fitted<G>) -> Mask<G> {
+pub(super) fn is_sane<G: Gang>(g: G, fitted: &Fitted<G>) -> Mask<G> {
     let limit = F32::splat(g, ABSURD);
     fitted.chi2.lt(limit) & (F32::splat(g, 1.0) / fitted.qop.abs()).lt(limit)
 }

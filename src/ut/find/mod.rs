@@ -5,7 +5,8 @@
 //!                    z = 770 mm       plane 0   1            2       3
 //!                                        o       o           o        o   hits: at distance d from it
 //! ```
-//! The structure is that of Compass UT (IEEE Access 7, 2019, 91612):
+//! Two searches: that of the choice `line` is in `pairs`. Of the choices `kick` and `compass` the structure is that of Compass UT
+//! (IEEE Access 7, 2019, 91612):
 //! - `select`: tracks that fly forward and into the UT;
 //! - `windows`: hits of each plane beside a track, as far as its momentum may bend it; a lane a track;
 //! - `doublets`: pairs of hits in planes 0 and 2, then in 3 and 1; a lane a track;
@@ -23,17 +24,20 @@ mod doublets;
 mod errors;
 mod fit;
 mod output;
+mod pairs;
 mod select;
 mod tracklet;
 mod windows;
 
 pub(crate) use attach::{Attached, Bent};
 
-use super::config::UtConfig;
+use super::config::{UtChoice, UtConfig};
 use super::layout::{MIDDLE, UtLayout};
 use super::store::UtStore;
+use crate::Status;
 use crate::event::{
-    Column, Outcome, StageClock, StageCounter, Truncation, UT_PLANES, UtBatch, VeloTracks, VeloUtTracks,
+    Column, Outcome, StageClock, StageCounter, Truncation, UT_PLANES, UtBatch, UtCellHits, VeloTracks,
+    VeloUtTracks,
 };
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, Level};
@@ -64,10 +68,9 @@ pub struct UtFindWorkspace {
     tracks: Tracks,
     doublets: Doublets,
     best: Column<Best>,
-    /// Per hit of the store the cost of the cheapest track that has it.
-    cheapest: Column<f32>,
     /// Doublets of the tracklets that were chosen, in the order of their tracks.
     chosen: Column<u32>,
+    pairs: pairs::Workspace,
 }
 
 /// The tracks of an event that may have hits in the UT.
@@ -94,14 +97,13 @@ struct Doublets {
     hits: [Column<u32>; UT_PLANES],
     /// How many hits there are.
     count: Column<u32>,
-    /// By the choices `kick` and `compass`: chi2 per degree of freedom, and the difference of the sines of the angles before
-    /// and behind the kick. By the choice `line`: the cost, and the slope of the line.
+    /// chi2 per degree of freedom, and the difference of the sines of the angles before and behind the kick.
     chi2: Column<f32>,
     kick: Column<f32>,
     len: usize,
 }
 
-/// The best tracklet of a track so far: its chi2, or its cost.
+/// The best tracklet of a track so far.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 struct Best {
@@ -116,7 +118,26 @@ pub struct UtFindInput<'a> {
     /// Velo tracks.
     pub velo: &'a VeloTracks,
     /// Hits of the same events.
-    pub hits: &'a UtBatch,
+    pub hits: UtHitsIn<'a>,
+}
+
+/// Hits in the order that a choice reads.
+#[derive(Debug, Clone, Copy)]
+pub enum UtHitsIn<'a> {
+    /// By group of sectors: of the choices `kick` and `compass`.
+    Groups(&'a UtBatch),
+    /// By cell: of the choice `line`.
+    Cells(&'a UtCellHits),
+}
+
+impl UtHitsIn<'_> {
+    /// What became of each event.
+    pub(super) fn status(&self) -> &[Status] {
+        match self {
+            Self::Groups(hits) => &hits.status,
+            Self::Cells(hits) => &hits.status,
+        }
+    }
 }
 
 /// What is searched, and how.
@@ -124,7 +145,6 @@ struct Search<'a> {
     config: &'a UtConfig,
     layout: &'a UtLayout,
     velo: &'a VeloTracks,
-    hits: &'a UtBatch,
 }
 
 /// What the lanes of a loop did.
@@ -199,13 +219,14 @@ impl<G: Gang> Beside<G> {
 }
 
 /// Finds the hits in the UT of the Velo tracks of all events, and appends the tracks that have some to `out`, event by
-/// event. An event that failed before gives no tracks and its status. The stages are `ut decode`, of which the store is a part,
-/// `ut windows` and `ut tracklets`.
+/// event. An event that failed before gives no tracks and its status. The stages are `ut decode`, of which the store is a part
+/// where there is one, `ut windows` and `ut tracklets`.
 ///
 /// Output bytes do not depend on `level`. Memory is allocated only while `workspace` and `out` still grow.
 ///
 /// # Panics
-/// When there are not as many events of hits as of Velo tracks.
+/// When there are not as many events of hits as of Velo tracks, or hits are in the order of another choice
+/// ([`UtConfig::reads_cells`]).
 pub fn find(
     level: Level,
     config: &UtConfig,
@@ -214,24 +235,39 @@ pub fn find(
     workspace: &mut UtFindWorkspace,
     out: &mut Outcome<VeloUtTracks>,
 ) {
-    assert_eq!(velo.events(), hits.status.len(), "events of Velo tracks and of hits");
-    let search = Search { config, layout, velo, hits };
-    crate::simd::kernels!(dispatch!(level, g => run(g, &search, workspace, out)));
+    assert_eq!(velo.events(), hits.status().len(), "events of Velo tracks and of hits");
+    let search = Search { config, layout, velo };
+    match (config.choice, hits) {
+        (UtChoice::Kick | UtChoice::Compass, UtHitsIn::Groups(hits)) => {
+            crate::simd::kernels!(dispatch!(level, g => run(g, &search, hits, workspace, out)));
+        }
+        (UtChoice::Line, UtHitsIn::Cells(hits)) => {
+            let workspace = &mut workspace.pairs;
+            crate::simd::kernels!(dispatch!(level, g => pairs::run(g, &search, hits, workspace, out)));
+        }
+        _ => panic!("hits of the UT in the order of another choice than `{:?}`", config.choice),
+    }
 }
 
 #[inline(always)]
-fn run<G: Gang>(g: G, search: &Search<'_>, workspace: &mut UtFindWorkspace, out: &mut Outcome<VeloUtTracks>) {
+fn run<G: Gang>(
+    g: G,
+    search: &Search<'_>,
+    hits: &UtBatch,
+    workspace: &mut UtFindWorkspace,
+    out: &mut Outcome<VeloUtTracks>,
+) {
     let mut clock = StageClock::start();
     for event in 0..search.velo.events() {
-        let status = search.velo.status[event].and(search.hits.status[event]);
+        let status = search.velo.status[event].and(hits.status[event]);
         if status.is_reconstructed() {
-            fill_store(g, search, event, workspace);
+            fill_store(g, search, (hits, event), workspace);
             clock.lap(&mut out.counters.stages[STORE]);
             find_windows(g, search, event, workspace, out);
             clock.lap(&mut out.counters.stages[WINDOWS]);
             find_tracklets(g, search, workspace, out);
             choose::choose(search.config, workspace);
-            fit_tracklets(g, search, event, workspace, out);
+            fit_tracklets(g, search, (hits, event), workspace, out);
         } else {
             out.results.track_start.push(out.results.tracks() as u32);
         }
@@ -242,10 +278,15 @@ fn run<G: Gang>(g: G, search: &Search<'_>, workspace: &mut UtFindWorkspace, out:
 }
 
 #[inline(never)]
-fn fill_store<G: Gang>(g: G, search: &Search<'_>, event: usize, workspace: &mut UtFindWorkspace) {
+fn fill_store<G: Gang>(
+    g: G,
+    search: &Search<'_>,
+    (hits, event): (&UtBatch, usize),
+    workspace: &mut UtFindWorkspace,
+) {
     g.vectorize(
         #[inline(always)]
-        || workspace.store.fill(g, search.layout, search.hits, event),
+        || workspace.store.fill(g, search.layout, hits, event),
     );
 }
 
@@ -262,7 +303,7 @@ fn find_windows<G: Gang>(
         || {
             let UtFindWorkspace { store, tracks, .. } = workspace;
             let counters = &mut out.counters;
-            select::select(g, search.velo, event, tracks);
+            select::select(g, search.velo, event, &mut tracks.number, &mut tracks.line);
             let lost = windows::windows(g, search, store, tracks, &mut counters.stages[WINDOWS]);
             counters.count_truncated(Truncation::CandidatesInWindow, lost);
             counters.stages[WINDOWS].items_in += tracks.number.len() as u64;
@@ -294,7 +335,7 @@ fn find_tracklets<G: Gang>(
 fn fit_tracklets<G: Gang>(
     g: G,
     search: &Search<'_>,
-    event: usize,
+    of: (&UtBatch, usize),
     workspace: &mut UtFindWorkspace,
     out: &mut Outcome<VeloUtTracks>,
 ) {
@@ -302,7 +343,7 @@ fn fit_tracklets<G: Gang>(
         #[inline(always)]
         || {
             let before = out.results.tracks();
-            fit::fit(g, search, event, workspace, &mut out.results);
+            fit::fit(g, search, of, workspace, &mut out.results);
             out.counters.stages[TRACKLETS].items_out += (out.results.tracks() - before) as u64;
         },
     );

@@ -1,8 +1,8 @@
 //! The columns of the tracks that are kept.
 
+use super::Search;
 use super::errors::Errors;
-use super::{NONE, Search, UtFindWorkspace};
-use crate::event::{States, UtBatch, VeloTracks, VeloUtTracks};
+use crate::event::{States, UT_PLANES, VeloTracks, VeloUtTracks};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
@@ -13,6 +13,8 @@ const GEV: f32 = 1000.0;
 pub(super) struct Fitted<G: Gang> {
     /// Place of the first among the chosen ones.
     pub(super) at: usize,
+    /// Numbers of their Velo tracks in the event.
+    pub(super) number: U32<G>,
     /// Those that are kept.
     pub(super) good: Mask<G>,
     /// 1/MeV.
@@ -31,28 +33,26 @@ pub(super) struct Fitted<G: Gang> {
     pub(super) errors: Errors<G>,
 }
 
-/// Appends the tracks that are kept.
+/// Appends the tracks that are kept; `ids` writes the LHCbIDs of the hits of a chosen tracklet, given its place among these, and
+/// returns how many there are.
 #[inline(always)]
 pub(super) fn append<G: Gang>(
     g: G,
     search: &Search<'_>,
     event: usize,
-    workspace: &UtFindWorkspace,
     fitted: &Fitted<G>,
+    ids: impl FnMut(usize, &mut [u32]) -> usize,
     out: &mut VeloUtTracks,
 ) {
-    let UtFindWorkspace { tracks, doublets, chosen, .. } = workspace;
     let first = out.tracks();
     let end = first + fitted.good.count();
     let velo = search.velo.of_event(event).start;
-    let doublet = U32::load(g, &chosen.padded()[fitted.at..]);
-    let number = U32::gather(&tracks.number, U32::gather(doublets.row.padded(), doublet));
-    let track = number + U32::splat(g, velo as u32);
+    let track = fitted.number + U32::splat(g, velo as u32);
     out.velo_track.set_len(end);
-    number.store_packed(&mut out.velo_track.padded_mut()[first..], fitted.good);
+    fitted.number.store_packed(&mut out.velo_track.padded_mut()[first..], fitted.good);
 
     let States { cov_xx, cov_xt, cov_tt, .. } = &search.velo.end;
-    let cov = [F32::gather(cov_xx, track), F32::gather(cov_xt, track), F32::gather(cov_tt, track)];
+    let cov = F32::gather_columns([&cov_xx[..], &cov_xt[..], &cov_tt[..]], track);
     let gev = F32::splat(g, GEV / fitted.scale);
     let Fitted { qop, chi2, x, y, tx, ty, ref errors, .. } = *fitted;
     let qop = qop * gev;
@@ -65,7 +65,7 @@ pub(super) fn append<G: Gang>(
         column.set_len(end);
         same_nan(value).store_packed(&mut column.padded_mut()[first..], fitted.good);
     }
-    append_hits(search, event, workspace, fitted.at, fitted.good.bits(), out);
+    append_hits(g, search, event, (fitted.at, fitted.good.bits()), ids, out);
 }
 
 /// The value, and one NaN for all NaNs: which one an operation gives is what gangs leave open.
@@ -76,31 +76,30 @@ fn same_nan<G: Gang>(value: F32<G>) -> F32<G> {
 
 /// Appends the names of the hits.
 #[inline(always)]
-fn append_hits(
+fn append_hits<G: Gang>(
+    g: G,
     search: &Search<'_>,
     event: usize,
-    workspace: &UtFindWorkspace,
-    at: usize,
-    mut good: u64,
+    (at, mut good): (usize, u64),
+    mut ids: impl FnMut(usize, &mut [u32]) -> usize,
     out: &mut VeloUtTracks,
 ) {
-    let UtFindWorkspace { store, tracks, doublets, chosen, .. } = workspace;
-    let (UtBatch { id, .. }, first_hit) = (search.hits, search.hits.of_event(event).start);
-    let (velo, first_track): (&VeloTracks, _) = (search.velo, search.velo.of_event(event).start);
+    let VeloTracks { hits, hit_start, .. } = search.velo;
+    let first_track = search.velo.of_event(event).start;
     while good != 0 {
-        let doublet = chosen[at + good.trailing_zeros() as usize] as usize;
+        let track = first_track + out.velo_track[out.ut_hits.len()] as usize;
+        let (begin, end) = (hit_start[track] as usize, hit_start[track + 1] as usize);
+        let before = out.hits.len();
+        out.hits.reserve_total(before + UT_PLANES + (end - begin));
+        let to = &mut out.hits.padded_mut()[before..];
+        let count = ids(at + good.trailing_zeros() as usize, to);
         good &= good - 1;
-        let mut count = 0;
-        for role in &doublets.hits {
-            let hit = role.padded()[doublet];
-            if hit != NONE {
-                out.hits.push(id[first_hit + store.number[hit as usize] as usize]);
-                count += 1;
-            }
+        // Whole registers: what is written beyond the end is padding.
+        for step in (0..end - begin).step_by(G::LANES) {
+            U32::load(g, &hits.padded()[begin + step..]).store(&mut to[count + step..]);
         }
-        out.ut_hits.push(count);
-        let number = tracks.number[doublets.row.padded()[doublet] as usize];
-        out.hits.extend_from_slice(velo.hits_of(first_track + number as usize));
+        out.hits.set_len(before + count + end - begin);
+        out.ut_hits.push(count as u8);
         out.hit_start.push(out.hits.len() as u32);
     }
 }

@@ -1,6 +1,6 @@
 //! Select: Velo tracks that fly forward and into the UT, outside of its hole for the beam.
 
-use super::{MIDDLE, Tracks};
+use super::MIDDLE;
 use crate::event::{Column, States, VeloTracks};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, inlined};
@@ -10,12 +10,18 @@ const HOLE: f32 = 33.0;
 const MAX_TX: f32 = 0.35;
 const MAX_TY: f32 = 0.30;
 
-/// Selects tracks by their states at the beam line; from then on those at the end of the Velo count.
+/// Selects tracks by their states at the beam line: their numbers in the event, and x, y, tx, ty at the end of the Velo, which count
+/// from then on.
 #[inline(always)]
-pub(super) fn select<G: Gang>(g: G, velo: &VeloTracks, event: usize, tracks: &mut Tracks) {
+pub(super) fn select<G: Gang>(
+    g: G,
+    velo: &VeloTracks,
+    event: usize,
+    number: &mut Column<u32>,
+    line: &mut Column<[f32; 4]>,
+) {
     let range = velo.of_event(event);
     let States { x, y, z, tx, ty, .. } = &velo.beam;
-    let Tracks { number, line, .. } = tracks;
     let real = inlined!(|value: f32| F32::splat(g, value));
     number.reserve_total(range.len());
     let mut kept = 0;

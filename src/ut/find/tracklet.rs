@@ -15,8 +15,8 @@ pub(super) struct Tracklet<G: Gang> {
     pub(super) slope: [F32<G>; UT_PLANES],
     /// One over the variance of x; 0 where there is no hit.
     pub(super) weight: [F32<G>; UT_PLANES],
-    /// Whether there are a second and a fourth hit.
-    pub(super) has: [Mask<G>; 2],
+    /// Whether there is a hit in every role.
+    pub(super) four: Mask<G>,
 }
 
 impl<G: Gang> Tracklet<G> {

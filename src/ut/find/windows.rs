@@ -14,13 +14,13 @@ use crate::ut::layout::UtLayout;
 use crate::ut::store::{Near, UtStore};
 
 /// More than rounding moves the edge of a window, mm.
-const ROUNDING: f32 = 0.05;
+pub(super) const ROUNDING: f32 = 0.05;
 /// 1/MeV: a momentum times this is one over the deflection in mm at the middle of the UT.
 pub(super) const BENDING: f32 = 4.0212e-5;
 /// What 1 over the angle to the beam counts at most.
-const MAX_INVERSE_ANGLE: f32 = 500.0;
+pub(super) const MAX_INVERSE_ANGLE: f32 = 500.0;
 /// The last bin of |ty| in the table of plane factors that is used.
-const LAST_BIN: i32 = 29;
+pub(super) const LAST_BIN: i32 = 29;
 
 /// How far from the line hits of one plane may be, lane by lane.
 struct Window<G: Gang> {

@@ -49,7 +49,7 @@ impl Solution {
 }
 
 /// 1 / MeV per difference of sines.
-fn per_kick(layout: &UtLayout, line: &Line) -> f32 {
+pub(super) fn per_kick(layout: &UtLayout, line: &Line) -> f32 {
     let field = integral(layout, line);
     if field.abs() < 1e-8 { 0.0 } else { -3.3356e-3 / field }
 }

@@ -1,19 +1,22 @@
 //! The naive twin of store and search: linear scans over the hits of a plane, one track after another.
 
 mod attach;
+mod by_cell;
 mod errors;
 mod fit;
 mod fit_f64;
 mod line;
+mod pairs;
 mod per_track;
 mod tracklets;
 
 use super::config::{UtChoice, UtConfig};
-use super::find::UtFindInput;
+use super::find::{UtFindInput, UtHitsIn};
 use super::layout::{BUCKET_WIDTH, BUCKETS, LEFT, LOWEST, ROW_STEP, ROWS, UtLayout};
 use crate::Status;
-use crate::event::{UT_GROUPS, UT_PLANES, UtBatch, VeloTracks, VeloUtTracks};
+use crate::event::{UT_GROUPS, UT_PLANES, UtBatch, UtCellHits, VeloTracks, VeloUtTracks};
 pub(crate) use attach::attach;
+pub use by_cell::by_cell;
 use fit::Fitted;
 pub(crate) use fit::ln;
 pub use fit_f64::{UtFit64, UtHit64, VeloEnd64, fit_f64};
@@ -29,9 +32,34 @@ const SLOTS: usize = 16;
 struct Event<'a> {
     config: &'a UtConfig,
     layout: &'a UtLayout,
-    hits: &'a UtBatch,
-    /// First hits of its groups, and the end.
+    hits: Hits<'a>,
+    /// First hits of its groups, or cells, and the end.
     starts: &'a [u32],
+}
+
+/// Columns of hits, in the order of groups or of cells.
+#[derive(Clone, Copy)]
+struct Hits<'a> {
+    x: &'a [f32],
+    z: &'a [f32],
+    y_begin: &'a [f32],
+    y_end: &'a [f32],
+    weight: &'a [f32],
+    id: &'a [u32],
+}
+
+impl<'a> From<&'a UtBatch> for Hits<'a> {
+    fn from(hits: &'a UtBatch) -> Self {
+        let UtBatch { x, z, y_begin, y_end, weight, id, .. } = hits;
+        Self { x, z, y_begin, y_end, weight, id }
+    }
+}
+
+impl<'a> From<&'a UtCellHits> for Hits<'a> {
+    fn from(hits: &'a UtCellHits) -> Self {
+        let UtCellHits { x, z, y_begin, y_end, weight, id, .. } = hits;
+        Self { x, z, y_begin, y_end, weight, id }
+    }
 }
 
 /// Reconstructs all events and appends their tracks to `out`.
@@ -47,40 +75,73 @@ pub fn reference_with(
     input: UtFindInput<'_>,
     out: &mut VeloUtTracks,
 ) {
-    search(config, layout, input, out, |event, line, windows| {
-        for (plane, window) in windows.iter_mut().enumerate() {
-            *window = event.window(fault, line, plane);
+    let UtFindInput { velo, hits } = input;
+    match hits {
+        UtHitsIn::Groups(hits) => {
+            let fill = |event: &Event<'_>, line: &Line, windows: &mut Windows| {
+                for (plane, window) in windows.iter_mut().enumerate() {
+                    *window = event.window(fault, line, plane);
+                }
+            };
+            let starts = |number: usize| starts_of(hits, number);
+            search((config, layout), (velo, hits.into()), out, starts, fill, |event, line, windows, _| {
+                event.best(line, windows)
+            });
         }
-    });
+        UtHitsIn::Cells(hits) => {
+            let fill = |event: &Event<'_>, line: &Line, windows: &mut Windows| {
+                for (plane, window) in windows.iter_mut().enumerate() {
+                    *window = event.cells_window(fault, line, plane);
+                }
+            };
+            let starts = |number: usize| (hits.cells_of(number), hits.status[number]);
+            search(
+                (config, layout),
+                (velo, hits.into()),
+                out,
+                starts,
+                fill,
+                |event, line, windows, tried| event.best_pairs(line, windows, tried),
+            );
+        }
+    }
+}
+
+/// First hits of the groups of an event, and what became of it.
+fn starts_of(hits: &UtBatch, number: usize) -> (&[u32], Status) {
+    (&hits.group_start[UT_GROUPS * number..=UT_GROUPS * (number + 1)], hits.status[number])
 }
 
 /// Hits of each plane that a track may have left.
 type Windows = [Vec<Beside>; UT_PLANES];
 
-/// Reconstructs all events, with windows from `fill`. This and what it calls for each track is always inlined, so that with
-/// the instructions of a level a fused multiply-add is no call.
+/// Reconstructs all events. Given are: first hits of the groups or cells of an event and its status; what fills the windows of a
+/// track; and what chooses the best tracklet, with how many pairs the event has had before. This and what it calls for each track is
+/// always inlined, so that with the instructions of a level a fused multiply-add is no call.
 #[inline(always)]
-fn search(
-    config: &UtConfig,
-    layout: &UtLayout,
-    UtFindInput { velo, hits }: UtFindInput<'_>,
+fn search<'a>(
+    (config, layout): (&'a UtConfig, &'a UtLayout),
+    (velo, hits): (&VeloTracks, Hits<'a>),
     out: &mut VeloUtTracks,
+    starts_of: impl Fn(usize) -> (&'a [u32], Status),
     fill: impl Fn(&Event<'_>, &Line, &mut Windows),
+    best: impl Fn(&Event<'_>, &Line, &Windows, &mut usize) -> Option<Tracklet>,
 ) {
     let (mut windows, mut found) = (Windows::default(), Vec::new());
     for number in 0..velo.events() {
-        let status =
-            if velo.status[number] == Status::Ok { hits.status[number] } else { velo.status[number] };
-        let starts = &hits.group_start[UT_GROUPS * number..=UT_GROUPS * (number + 1)];
+        let (starts, of_hits) = starts_of(number);
+        let status = if velo.status[number] == Status::Ok { of_hits } else { velo.status[number] };
         let event = Event { config, layout, hits, starts };
         let tracks = if status == Status::Ok { velo.of_event(number) } else { 0..0 };
-        let first = tracks.start;
+        let (first, mut tried) = (tracks.start, 0);
         for track in tracks {
             let is_forward = velo.backward[track] == 0;
             if is_forward && is_accepted(&Line::of(&velo.beam, track)) {
                 let line = Line::of(&velo.end, track);
                 fill(&event, &line, &mut windows);
-                found.extend(event.best(&line, &windows).map(|best| (track, line, best)));
+                if windows.iter().filter(|window| !window.is_empty()).count() > 2 {
+                    found.extend(best(&event, &line, &windows, &mut tried).map(|best| (track, line, best)));
+                }
             }
         }
         if config.choice == UtChoice::Line {
@@ -89,7 +150,7 @@ fn search(
         for (track, line, best) in found.drain(..) {
             let fitted = fit::fit(config, layout, &line, best);
             if fit::is_good(config, layout, &line, &fitted) {
-                push(layout, velo, hits, (track, track - first), &fitted, out);
+                push(layout, velo, hits.id, (track, track - first), &fitted, out);
             }
         }
         out.track_start.push(out.tracks() as u32);
@@ -118,10 +179,7 @@ impl Event<'_> {
     /// The best tracklet of a Velo track.
     #[inline(always)]
     fn best(&self, line: &Line, windows: &Windows) -> Option<Tracklet> {
-        if windows.iter().filter(|window| !window.is_empty()).count() < 3 {
-            return None;
-        }
-        tracklets::best(self.config, self.layout, line, windows)
+        tracklets::best(self.config, line, windows)
     }
 
     /// What a window is made of.
@@ -198,14 +256,14 @@ fn cell(distance: f32, width: f32, cells: usize) -> usize {
 fn push(
     layout: &UtLayout,
     velo: &VeloTracks,
-    hits: &UtBatch,
+    ids: &[u32],
     (track, number): (usize, usize),
     fitted: &Fitted,
     out: &mut VeloUtTracks,
 ) {
     out.velo_track.push(number as u32);
     out.ut_hits.push(fitted.hits.len() as u8);
-    fitted.hits.iter().for_each(|hit| out.hits.push(hits.id[hit.hit]));
+    fitted.hits.iter().for_each(|hit| out.hits.push(ids[hit.hit]));
     velo.hits_of(track).iter().for_each(|&hit| out.hits.push(hit));
     out.hit_start.push(out.hits.len() as u32);
     let Fitted { qop, chi2, x, y, tx, ty, ref errors, .. } = *fitted;

@@ -5,10 +5,9 @@
 //! too far away are left out. What is in between is looked at again when tracklets are made.
 
 use super::line::Beside;
-use super::{Event, Line, Tolerances, search};
-use crate::event::{UT_GROUPS, UT_PLANES, VeloUtTracks};
+use super::{Event, Line, Tolerances, search, starts_of};
+use crate::event::{UT_PLANES, UtBatch, VeloTracks, VeloUtTracks};
 use crate::ut::config::UtConfig;
-use crate::ut::find::UtFindInput;
 use crate::ut::layout::{ROW_STEP, UtLayout};
 
 /// Groups of sectors in which hits of a track are looked for at most.
@@ -31,19 +30,28 @@ pub struct Ranges {
 /// # Panics
 /// When the configuration has no number of `sectors`.
 #[inline(always)]
-pub fn per_track(config: &UtConfig, layout: &UtLayout, input: UtFindInput<'_>, out: &mut VeloUtTracks) {
+pub fn per_track(
+    config: &UtConfig,
+    layout: &UtLayout,
+    velo: &VeloTracks,
+    hits: &UtBatch,
+    out: &mut VeloUtTracks,
+) {
     assert!(config.sectors > 0, "ut.sectors = 0: windows of this form are those of groups of sectors");
     search(
-        config,
-        layout,
-        input,
+        (config, layout),
+        (velo, hits.into()),
         out,
+        #[inline(always)]
+        |number| starts_of(hits, number),
         #[inline(always)]
         |event, line, windows| {
             for (plane, window) in windows.iter_mut().enumerate() {
                 event.fill(line, plane, window);
             }
         },
+        #[inline(always)]
+        |event, line, windows, _| event.best(line, windows),
     );
 }
 
@@ -51,12 +59,12 @@ pub fn per_track(config: &UtConfig, layout: &UtLayout, input: UtFindInput<'_>, o
 pub fn ranges(
     config: &UtConfig,
     layout: &UtLayout,
-    UtFindInput { velo, hits }: UtFindInput<'_>,
+    (velo, hits): (&VeloTracks, &UtBatch),
     event: usize,
     track: usize,
 ) -> Ranges {
-    let starts = &hits.group_start[UT_GROUPS * event..=UT_GROUPS * (event + 1)];
-    let of = Event { config, layout, hits, starts };
+    let (starts, _) = starts_of(hits, event);
+    let of = Event { config, layout, hits: hits.into(), starts };
     let line = Line::of(&velo.end, velo.of_event(event).start + track);
     let mut ranges = Ranges::default();
     for plane in 0..UT_PLANES {

@@ -1,11 +1,9 @@
 //! Doublets, third and fourth hits, and the best of them.
 
 use super::Windows;
-use super::fit::cost;
 use super::line::{Beside, KINK, Line, MIDDLE};
 use crate::event::UT_PLANES;
 use crate::ut::config::{UtChoice, UtConfig};
-use crate::ut::layout::UtLayout;
 
 /// Hits in the order of their roles, what they cost, and the kick or slope.
 pub(super) struct Tracklet {
@@ -14,11 +12,11 @@ pub(super) struct Tracklet {
     pub(super) kick: f32,
 }
 
-/// The best tracklet of a track.
+/// The best tracklet of a track by the choices `kick` and `compass`.
 #[inline(always)]
-pub(super) fn best(config: &UtConfig, layout: &UtLayout, line: &Line, windows: &Windows) -> Option<Tracklet> {
-    let (by_kick, by_compass) = (config.choice != UtChoice::Line, config.choice == UtChoice::Compass);
-    let highest = if by_kick { 1280.0f32 } else { config.line.max_cost };
+pub(super) fn best(config: &UtConfig, line: &Line, windows: &Windows) -> Option<Tracklet> {
+    let by_compass = config.choice == UtChoice::Compass;
+    let highest = 1280.0f32;
     let mut limit = highest;
     let (mut most_hits, mut best) = (3, None);
     let mut seen = 0;
@@ -43,22 +41,14 @@ pub(super) fn best(config: &UtConfig, layout: &UtLayout, line: &Line, windows: &
                     continue;
                 }
                 seen += 1;
-                let (cost, kick) = if by_kick {
-                    fit_kick(config, line, &roles)
-                } else {
-                    cost(config, layout, line, &hits().collect::<Vec<_>>())
-                };
+                let (cost, kick) = fit_kick(config, line, &roles);
                 let is_better = if by_compass {
                     cost < if count > most_hits { highest } else { limit } && count >= most_hits
                 } else {
                     cost < limit && count >= most_hits
                 };
                 if is_better {
-                    (limit, most_hits) = match config.choice {
-                        UtChoice::Kick => (cost.trunc(), count),
-                        UtChoice::Compass => (cost, count),
-                        UtChoice::Line => (cost, 3),
-                    };
+                    (limit, most_hits) = (if by_compass { cost } else { cost.trunc() }, count);
                     best = Some(Tracklet { hits: hits().collect(), cost, kick });
                 }
             }

@@ -44,7 +44,7 @@ fn algorithms_of_a_configuration() {
     };
     let own = config(
         "own.toml",
-        "algorithms = ['velo_tracks', 'ut_hits', 'velo_ut_tracks', 'scifi_hits', 'scifi_tracks']\n\
+        "algorithms = ['velo_tracks', 'ut_cells', 'velo_ut_tracks', 'scifi_hits', 'scifi_tracks']\n\
          write = ['velo_ut_tracks', 'scifi_hits', 'scifi_tracks']\n",
     );
     let made = json(&["run", "--config", &own, INPUT]);
@@ -105,6 +105,7 @@ fn sequences_describe_themselves() {
     assert!(line("long_tracks").contains("velo_tracks, scifi_tracks"), "{text}");
     let all = json(&["describe", "--algorithms"]);
     let names: Vec<_> = all.as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
-    let expected = ["velo_tracks", "ut_hits", "velo_ut_tracks", "scifi_hits", "scifi_tracks", "long_tracks"];
+    let expected =
+        ["velo_tracks", "ut_hits", "ut_cells", "velo_ut_tracks", "scifi_hits", "scifi_tracks", "long_tracks"];
     assert_eq!(names, expected);
 }

@@ -119,17 +119,20 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
     (
         "ut",
         &[
-            ("preset", "where the other parameters come from: best, paper, hlt1, hlt1-unrestricted"),
+            ("preset", "where the other parameters come from: best, fast, paper, hlt1, hlt1-unrestricted"),
             (
                 "choice",
                 "how tracks are chosen: kick (by a fit with the magnet's kick at one z), compass (the same, as its paper \
-                 has it), line (by the line of hits)",
+                 has it), line (by the line of hits, of all pairs)",
             ),
             (
                 "sectors",
-                "groups of sectors in which hits are looked for: 1, 3 or 5, or 0 for as far as the window reaches",
+                "groups of sectors in which hits are looked for: 1, 3 or 5, or 0 for as far as the window reaches, as the choice line has it",
             ),
-            ("candidates", "doublets of hits that are tried for a track"),
+            (
+                "candidates",
+                "doublets of hits that are tried for a track; 0 with the choice line, which tries all",
+            ),
             ("min_momentum", "windows are as wide as particles of this momentum bend, MeV/c"),
             ("min_pt", "windows are as wide as particles of this transverse momentum bend, MeV/c"),
             ("y_tolerance", "how far above or below its strip a track may pass, mm"),
@@ -156,6 +159,8 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ("momentum", "what the logarithm of the momentum in GeV/c is worth"),
             ("max_momentum", "larger momenta are worth no more, GeV/c"),
             ("max_cost", "tracks that cost more are dropped"),
+            ("pair_margin", "pairs of hits may be steeper than the cuts on momentum allow by this factor"),
+            ("pair_kink", "lines through pairs meet the Velo track within so many errors of that meeting"),
             ("own_hits", "hits that no cheaper track has, at least, for a track to be no clone"),
             ("scale", "true momentum times what the fit says of 1/p"),
         ],

@@ -5,9 +5,13 @@ use super::{Alone, FindLosses, VeloPart, finds, step_alone};
 use peloton::Result;
 use peloton::chain::UtDetector;
 use peloton::engine::Algorithm;
-use peloton::event::{Outcome, RawEvents, TruthEvent, UT_PLANES, UtBatch, VeloTracks, VeloUtTracks};
+use peloton::event::{
+    Outcome, RawEvents, TruthEvent, UT_PLANES, UtBatch, UtCellHits, VeloTracks, VeloUtTracks,
+};
 use peloton::simd::Level;
-use peloton::ut::{UtConfig, UtFindInput, UtFindWorkspace, UtLayout, UtScratch, decode, find};
+use peloton::ut::{
+    UtConfig, UtFindInput, UtFindWorkspace, UtHitsIn, UtLayout, UtScratch, decode, decode_by_cell, find,
+};
 use peloton::velo::Velo;
 use peloton_truth::{Rules, TrackMatcher};
 
@@ -34,9 +38,32 @@ pub struct VeloUtLosses {
     velo: VeloPart,
     ut: UtDetector,
     scratch: UtScratch,
-    hits: Outcome<UtBatch>,
-    own_hits: UtBatch,
+    hits: Hits,
+    /// Of one particle alone.
+    own_hits: Hits,
     search: Search,
+}
+
+/// The hits of an event, in the order of groups or of cells, as the choice reads them.
+#[derive(Default)]
+struct Hits {
+    groups: Outcome<UtBatch>,
+    cells: Outcome<UtCellHits>,
+}
+
+impl Hits {
+    /// As the search takes them.
+    fn view(&self, config: &UtConfig) -> UtHitsIn<'_> {
+        match config.reads_cells() {
+            true => UtHitsIn::Cells(&self.cells.results),
+            false => UtHitsIn::Groups(&self.groups.results),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.groups.clear();
+        self.cells.clear();
+    }
 }
 
 /// The search in the UT for one Velo track.
@@ -78,18 +105,20 @@ impl VeloUtLosses {
 
     /// Planes in which the particle has hits.
     fn planes(&self) -> usize {
-        let groups = &self.ut.geometry.plane_groups;
-        let is_hit = |group: usize| !self.own_hits.of_group(0, group).is_empty();
-        (0..UT_PLANES).filter(|&plane| (groups[plane]..groups[plane + 1]).any(is_hit)).count()
+        let (starts, ends) = match self.own_hits.view(&self.search.config) {
+            UtHitsIn::Cells(hits) => (&hits.cell_start, self.search.layout.plane_cells()),
+            UtHitsIn::Groups(hits) => (&hits.group_start, self.ut.geometry.plane_groups),
+        };
+        (0..UT_PLANES).filter(|&plane| starts[ends[plane]] < starts[ends[plane + 1]]).count()
     }
 }
 
 impl Search {
     /// Whether the Velo track is given the particle's hits in the UT, among these.
-    fn finds(&mut self, truth: &TruthEvent, particle: usize, hits: &UtBatch, is_open: bool) -> bool {
+    fn finds(&mut self, truth: &TruthEvent, particle: usize, hits: &Hits, is_open: bool) -> bool {
         let config = if is_open { &self.open } else { &self.config };
         self.found.clear();
-        let input = UtFindInput { velo: &self.velo, hits };
+        let input = UtFindInput { velo: &self.velo, hits: hits.view(config) };
         find(self.level, config, &self.layout, input, &mut self.workspace, &mut self.found);
         finds(&mut self.matcher, truth, particle, self.found.results.hit_lists(0))
     }
@@ -108,18 +137,33 @@ impl FindLosses for VeloUtLosses {
         self.velo.take(banks, event, truth);
         self.hits.clear();
         let (level, range) = (self.search.level, event..event + 1);
-        decode(level, &self.ut.geometry, banks, range, &mut self.scratch, &mut self.hits);
+        let Hits { groups, cells } = &mut self.hits;
+        if self.search.config.reads_cells() {
+            let detector = (&*self.ut.geometry, &self.search.layout);
+            decode_by_cell(level, detector, banks, range, &mut self.scratch, cells);
+        } else {
+            decode(level, &self.ut.geometry, banks, range, &mut self.scratch, groups);
+        }
         self.search.matcher.index(truth);
     }
 
     fn lost_at(&mut self, truth: &TruthEvent, particle: usize) -> usize {
-        let hits = &self.hits.results;
-        if !hits.status[0].and(self.velo.tracks.results.status[0]).is_reconstructed() {
+        let of_hits = match self.hits.view(&self.search.config) {
+            UtHitsIn::Cells(hits) => hits.status[0],
+            UtHitsIn::Groups(hits) => hits.status[0],
+        };
+        if !of_hits.and(self.velo.tracks.results.status[0]).is_reconstructed() {
             return FAILED;
         }
         self.own_hits.clear();
         let ids = &truth.particles[particle].hits;
-        append_kept(&mut self.own_hits, hits, |hit| ids.contains(&hits.id[hit]));
+        let Hits { groups, cells } = &mut self.own_hits;
+        match self.hits.view(&self.search.config) {
+            UtHitsIn::Cells(hits) => append_kept(&mut cells.results, hits, |hit| ids.contains(&hits.id[hit])),
+            UtHitsIn::Groups(hits) => {
+                append_kept(&mut groups.results, hits, |hit| ids.contains(&hits.id[hit]))
+            }
+        }
         if self.planes() < MIN_PLANES {
             return FEW_HITS;
         }
@@ -132,7 +176,7 @@ impl FindLosses for VeloUtLosses {
             + step_alone(|alone| match alone {
                 Alone::Open => search.finds(truth, particle, own_hits, true),
                 Alone::OwnHits => search.finds(truth, particle, own_hits, false),
-                Alone::AllHits => search.finds(truth, particle, &hits.results, false),
+                Alone::AllHits => search.finds(truth, particle, hits, false),
             })
     }
 }

@@ -59,11 +59,16 @@ pub static OWN: OverBanks = OverBanks {
 };
 
 impl OverBanks {
+    /// The names of the algorithms; hits in the UT are in the order that its search reads.
     fn names<'a>(&self, config: &'a Config) -> Vec<&'a str> {
         if self.algorithms.is_empty() {
             return config.algorithms.iter().map(String::as_str).collect();
         }
-        self.algorithms.to_vec()
+        let order = |name: &&'static str| match *name {
+            "ut_cells" if !config.ut.reads_cells() => "ut_hits",
+            name => name,
+        };
+        self.algorithms.iter().map(order).collect()
     }
 
     fn parts(&self, request: &Request, geometry: &Geometry) -> Result<Parts> {

@@ -2,19 +2,19 @@
 
 use super::banks::NaiveDecoder;
 use crate::{Config, Request};
-use peloton::chain::{UtDetector, VeloUt};
+use peloton::chain::{UtDetector, VeloUt, VeloUtByCell};
 use peloton::engine::{Algorithm, AlgorithmInfo, Sequence};
 use peloton::long::{Bending, Long, LongConfig, LongUt};
 use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry, SciFiHits};
-use peloton::ut::{UtConfig, UtGeometry, UtHits, UtTables};
+use peloton::ut::{UtCells, UtConfig, UtGeometry, UtHits, UtTables};
 use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloSensors};
 use peloton::{Error, Result};
 use peloton_io::input::Geometry;
 use std::sync::Arc;
 
 /// All algorithms over raw banks of LHCb.
-pub const ALGORITHMS: [&AlgorithmInfo; 6] =
-    [Velo::INFO, UtHits::INFO, VeloUt::INFO, SciFiHits::INFO, SciFi::INFO, Long::INFO];
+pub const ALGORITHMS: [&AlgorithmInfo; 7] =
+    [Velo::INFO, UtHits::INFO, UtCells::INFO, VeloUtByCell::INFO, SciFiHits::INFO, SciFi::INFO, Long::INFO];
 
 /// The section of a configuration that the parameters of an algorithm stand in; empty where it has none.
 pub fn section_of(algorithm: &str) -> &'static str {
@@ -34,7 +34,8 @@ pub fn section_of(algorithm: &str) -> &'static str {
 /// [`Error::UnknownName`] that lists all algorithms over raw banks of LHCb.
 pub fn infos(names: &[&str]) -> Result<Vec<&'static AlgorithmInfo>> {
     let info = |name: &&str| match *name {
-        "long_tracks" if has_ut(names) => Ok(LongUt::INFO),
+        "long_tracks" if names.contains(&"ut_hits") => Ok(LongUt::INFO),
+        "velo_ut_tracks" if names.contains(&"ut_hits") && !names.contains(&"ut_cells") => Ok(VeloUt::INFO),
         name => ALGORITHMS.into_iter().find(|info| info.name() == name).ok_or_else(|| Error::UnknownName {
             what: "algorithm",
             given: name.into(),
@@ -91,12 +92,12 @@ impl Parts {
                     let (sensors, beam) = (Arc::new(geometry.velo()?), geometry.beam()?);
                     parts.velo = Some(VeloPart { sensors, banks: request.velo_banks, beam });
                 }
-                "ut_hits" => parts.ut = Some(Arc::new(geometry.ut()?)),
+                "ut_hits" | "ut_cells" => parts.ut = Some(Arc::new(geometry.ut()?)),
                 "scifi_hits" => parts.scifi = Some(Arc::new(geometry.scifi()?)),
                 "scifi_tracks" => parts.bending = Some(geometry.bending()?),
                 _ => {}
             }
-            if *name == "velo_ut_tracks" || *name == "long_tracks" && has_ut(names) {
+            if *name == "velo_ut_tracks" || *name == "ut_cells" || *name == "long_tracks" && has_ut(names) {
                 parts.magnet_tables = Some((geometry.ut_tables()?, geometry.polarity()?));
             }
         }
@@ -113,8 +114,17 @@ impl Parts {
             match *algorithm {
                 "velo_tracks" => adding.add(self.velo(config)?)?,
                 "ut_hits" => adding.add(self.ut_hits(config)?)?,
+                "ut_cells" => {
+                    let end_z = config.velo.fit.end_z;
+                    adding.add(self.ut()?.cells(config.level()?, config.bad_banks, end_z)?)?;
+                }
                 "velo_ut_tracks" => {
-                    adding.add(VeloUt::new(&self.velo(config)?, &self.ut()?, config.ut.clone())?)?;
+                    let search = VeloUt::new(&self.velo(config)?, &self.ut()?, config.ut.clone())?;
+                    if config.ut.reads_cells() {
+                        adding.add(search.by_cell())?;
+                    } else {
+                        adding.add(search)?;
+                    }
                 }
                 "scifi_hits" => adding.add(self.scifi_hits(config)?)?,
                 "scifi_tracks" => adding.add(self.scifi(config)?)?,

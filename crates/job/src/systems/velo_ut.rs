@@ -10,7 +10,8 @@ use peloton_truth::{FittedState, Measured, Rules};
 /// Velo and UT banks to tracks through both.
 pub static VELO_UT: OverBanks = OverBanks {
     name: "velo-ut",
-    algorithms: &["velo_tracks", "ut_hits", "velo_ut_tracks"],
+    // Hits in the order that the search reads: see `OverBanks::names`.
+    algorithms: &["velo_tracks", "ut_cells", "velo_ut_tracks"],
     presets: &[
         Preset::Best,
         Preset::Fast,

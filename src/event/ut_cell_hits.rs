@@ -1,0 +1,76 @@
+//! UT hits of a batch of events in the order of cells, as columns.
+
+use super::{Column, Results, Starts, results};
+use crate::Status;
+
+/// Cells of the UT: a quarter of each of its 1048 sectors.
+pub const UT_CELLS: usize = 4192;
+
+/// UT hits of many events, sorted by cell: plane, row of sectors, x; those of a cell are in the order of their bank.
+///
+/// Cell c of event e owns the hits `[cell_start[4192 e + c], cell_start[4192 e + c + 1])`; the table of all columns is
+/// [`Product::SCHEMA`](super::Product::SCHEMA). An event with a status other than `Ok` has no hits here.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct UtCellHits {
+    /// x at y = 0, mm.
+    pub x: Column<f32>,
+    /// z at y = 0, mm.
+    pub z: Column<f32>,
+    /// Lower end of the strip, mm.
+    pub y_begin: Column<f32>,
+    /// Upper end of the strip, mm.
+    pub y_end: Column<f32>,
+    /// Weight, 1/mm^2.
+    pub weight: Column<f32>,
+    /// LHCbID (no unit).
+    pub id: Column<u32>,
+    /// First hit of each cell (no unit); 4192 per event and one at the end.
+    pub cell_start: Starts,
+    /// What became of each event (no unit).
+    pub status: Vec<Status>,
+}
+
+results! {
+    UtCellHits: "event", "hit";
+    integers {
+        Status 0 [status] "status" "1" "what became of the event";
+        Starts 0 [cell_start] * UT_CELLS "cell_start" "1" "first hit of each of the event's 4192 cells, and the number of hits";
+        U32 1 [id] "id" "1" "LHCbID";
+    }
+    others {
+        F32 1 [x] "x" "mm" "x where the strip, or its extension, meets y = 0";
+        F32 1 [z] "z" "mm" "z where the strip, or its extension, meets y = 0";
+        F32 1 [y_begin] "y_begin" "mm" "y of the lower end of the strip";
+        F32 1 [y_end] "y_end" "mm" "y of the upper end of the strip";
+        F32 1 [weight] "weight" "1/mm^2" "12 / pitch^2: one over the variance of x";
+    }
+}
+
+impl UtCellHits {
+    /// Removes all events and keeps the memory.
+    pub fn clear(&mut self) {
+        Results::clear(self);
+    }
+
+    /// Number of hits of all events.
+    pub fn hits(&self) -> usize {
+        self.id.len()
+    }
+
+    /// First hits of the cells of one event, and the end of the last.
+    ///
+    /// # Panics
+    /// When there is no such event.
+    pub fn cells_of(&self, event: usize) -> &[u32] {
+        &self.cell_start[UT_CELLS * event..=UT_CELLS * (event + 1)]
+    }
+
+    /// The hits of one event.
+    ///
+    /// # Panics
+    /// When there is no such event.
+    pub fn of_event(&self, event: usize) -> std::ops::Range<usize> {
+        let cells = self.cells_of(event);
+        cells[0] as usize..cells[UT_CELLS] as usize
+    }
+}

@@ -1,0 +1,224 @@
+//! Join: pairs of hits of a track and the hits nearest to their lines; a lane a pair.
+//!
+//! Early cuts leave a fifth of the pairs: the slope against the Velo track's, and where the line meets that track. They take the distance
+//! of the planes for that of the hits, so that they need no division. Nearest hits are minima of whole numbers: the distance with the
+//! hit's number in its lowest bits.
+
+use super::super::{SLOT_BITS, SLOTS, Search};
+use super::spans::Spans;
+use super::windows::{Lists, Windows};
+use super::{MOST_TRACKLETS, Tracklets};
+use crate::event::{StageCounter, UT_PLANES};
+use crate::simd::varying::{F32, Mask, U32};
+use crate::simd::{Gang, inlined};
+use crate::ut::layout::MIDDLE;
+
+/// Planes of the pair's hits, and those in which the nearest hits are looked for: on the way forward, then backward.
+const WAYS: [[usize; 4]; 2] = [[0, 2, 1, 3], [3, 1, 2, 0]];
+/// By how much the distance of hits may differ from that of their planes.
+const SPAN_MARGIN: f32 = 1.06;
+/// Pairs of a track at most, both ways.
+const MOST_PAIRS: usize = 2 * SLOTS * SLOTS;
+/// `RECIPROCAL[n]` x p / 2^16 is p / n, for p below 256.
+const RECIPROCAL: [u32; SLOTS + 1] = {
+    let mut table = [0; SLOTS + 1];
+    let mut n = 1;
+    while n <= SLOTS {
+        table[n] = (1u32 << 16).div_ceil(n as u32);
+        n += 1;
+    }
+    table
+};
+
+/// A track, in all lanes.
+struct Cuts<G: Gang> {
+    max_slope: F32<G>,
+    /// z where lines of hits meet it, mm.
+    kink: F32<G>,
+    /// How far from it they may be there, mm: constant, and per unit of slope.
+    apart: [F32<G>; 2],
+    tolerance: F32<G>,
+}
+
+/// Where the tracklets of all tracks are written.
+struct Out<'a> {
+    row: &'a mut [u32],
+    places: [&'a mut [u32]; UT_PLANES],
+    len: usize,
+}
+
+/// The hits of the windows of a track, and of all.
+struct Near<'a> {
+    d: &'a [f32],
+    z: &'a [f32],
+    lists: &'a Lists,
+}
+
+/// Hits of a pair, a lane each.
+struct Pairs<G: Gang> {
+    /// Numbers of the hits in their windows.
+    first: U32<G>,
+    third: U32<G>,
+    a: [F32<G>; 2],
+    c: [F32<G>; 2],
+}
+
+/// Lists the tracklets of all tracks; returns how many tracks there was no room for.
+#[inline(always)]
+pub(super) fn join<G: Gang>(
+    g: G,
+    search: &Search<'_>,
+    (spans, windows): (&Spans, &Windows),
+    out: &mut Tracklets,
+    stage: &mut StageCounter,
+) -> u64 {
+    let real = inlined!(|value: f32| F32::splat(g, value));
+    let (line, z) = (&search.config.line, &search.layout.z);
+    let per_span = [1.0 / (z[2] - z[0]), 1.0 / (z[1] - z[3])];
+    let apart = line.pair_kink * line.kink_error[0];
+    let per_slope = line.pair_kink * line.kink_error[1] * 1000.0;
+    let Tracklets { row, places, start, .. } = &mut *out;
+    start.reserve_total(windows.rows.len() + 1);
+    row.reserve_total(MOST_TRACKLETS);
+    places.iter_mut().for_each(|places| places.reserve_total(MOST_TRACKLETS));
+    let starts = start.padded_mut();
+    let mut to =
+        Out { row: row.padded_mut(), places: places.each_mut().map(|places| places.padded_mut()), len: 0 };
+    let (d, z) = (windows.d.padded(), windows.z.padded());
+    let (mut lanes, mut tried) = ([0; 2], 0);
+    for (&track, lists) in windows.rows.iter().zip(windows.lists.iter()) {
+        starts[tried] = to.len as u32;
+        if to.len > MOST_TRACKLETS - MOST_PAIRS {
+            break;
+        }
+        tried += 1;
+        let at = track as usize;
+        let cuts = Cuts {
+            max_slope: real(spans.max_slope[at]),
+            kink: real(MIDDLE - spans.kink[at]),
+            apart: [real(apart), real(per_slope * spans.per_kick[at].abs())],
+            tolerance: real(search.config.hit_tolerance),
+        };
+        let near = Near { d, z, lists };
+        if !cuts.way(g, (WAYS[0], per_span[0]), (&near, track), &mut to, &mut lanes) {
+            cuts.way(g, (WAYS[1], per_span[1]), (&near, track), &mut to, &mut lanes);
+        }
+    }
+    let len = to.len;
+    starts[tried] = len as u32;
+    start.set_len(tried + 1);
+    out.set_len(len);
+    stage.lanes_active += lanes[0];
+    stage.lanes_total += lanes[1];
+    (windows.rows.len() - tried) as u64
+}
+
+impl Tracklets {
+    #[inline(always)]
+    fn set_len(&mut self, len: usize) {
+        self.row.set_len(len);
+        self.places.iter_mut().for_each(|places| places.set_len(len));
+        self.cost.set_len(len);
+        self.slope.set_len(len);
+    }
+}
+
+/// One of the first [`SLOTS`] values.
+#[inline(always)]
+fn pick<G: Gang>(from: &[f32], at: U32<G>) -> F32<G> {
+    if G::LANES * 2 >= SLOTS { F32::look_up(from, at) } else { F32::gather(from, at) }
+}
+
+impl<G: Gang> Cuts<G> {
+    /// Appends the tracklets of one way: whether one of them has four hits.
+    #[inline(always)]
+    fn way(
+        &self,
+        g: G,
+        ([a, c, b, d], per_span): ([usize; 4], f32),
+        (near, track): (&Near<'_>, u32),
+        out: &mut Out<'_>,
+        lanes: &mut [u64; 2],
+    ) -> bool {
+        let whole = inlined!(|value: u32| U32::splat(g, value));
+        let Lists { first: firsts, len: lens } = near.lists;
+        let all = (lens[a] * lens[c]) as usize;
+        let mut full = Mask::first(g, 0);
+        for at in (0..all).step_by(G::LANES) {
+            let pairs = Pairs::new(g, near, [a, c], at);
+            let on = Mask::first(g, all - at) & self.may_be(g, &pairs, per_span);
+            lanes[0] += (all - at).min(G::LANES) as u64;
+            lanes[1] += G::LANES as u64;
+            if !on.any() {
+                continue;
+            }
+            let Pairs { first, third, a: [ad, az], c: [cd, cz] } = pairs;
+            let slope = (cd - ad) / (cz - az);
+            let near_a = nearest(g, near, b, slope, [ad, az]);
+            let near_c = nearest(g, near, d, slope, [cd, cz]);
+            let has = [near_a.as_f32().lt(self.tolerance), near_c.as_f32().lt(self.tolerance)];
+            let good = on & slope.abs().le(self.max_slope) & (has[0] | has[1]);
+            full = full | good & has[0] & has[1];
+            let place = inlined!(|plane: usize, number: U32<G>| number + whole(firsts[plane]));
+            let other = inlined!(|plane: usize, key: U32<G>, has: Mask<G>| {
+                has.select_u(place(plane, key & whole(SLOTS as u32 - 1)), whole(0))
+            });
+            let Out { row, places, len } = out;
+            place(a, first).store_packed(&mut places[a][*len..], good);
+            place(c, third).store_packed(&mut places[c][*len..], good);
+            other(b, near_a, has[0]).store_packed(&mut places[b][*len..], good);
+            let found = other(d, near_c, has[1]).store_packed(&mut places[d][*len..], good);
+            whole(track).store(&mut row[*len..]);
+            *len += found;
+        }
+        full.any()
+    }
+
+    /// Whether pairs may be a particle's, by the nominal distance of their planes.
+    #[inline(always)]
+    fn may_be(&self, g: G, pairs: &Pairs<G>, per_span: f32) -> Mask<G> {
+        let Pairs { a: [ad, az], c: [cd, _], .. } = pairs;
+        let slope = (*cd - *ad) * F32::splat(g, per_span);
+        let apart = slope.mul_add(self.kink - *az, *ad);
+        slope.abs().le(self.max_slope * F32::splat(g, SPAN_MARGIN))
+            & apart.abs().le(slope.abs().mul_add(self.apart[1], self.apart[0]))
+    }
+}
+
+impl<G: Gang> Pairs<G> {
+    /// So many pairs of two planes from number `at` on: the third hit changes fastest.
+    #[inline(always)]
+    fn new(g: G, &Near { d, z, lists }: &Near<'_>, [a, c]: [usize; 2], at: usize) -> Self {
+        let whole = inlined!(|value: u32| U32::splat(g, value));
+        let thirds = lists.len[c];
+        let number = U32::iota(g) + whole(at as u32);
+        let first = (number * whole(RECIPROCAL[thirds as usize])).shr::<16>();
+        let third = number - first * whole(thirds);
+        let from = inlined!(|column: &[f32], plane: usize, at: U32<G>| {
+            pick(&column[lists.first[plane] as usize..], at)
+        });
+        Self {
+            first,
+            third,
+            a: [from(d, a, first), from(z, a, first)],
+            c: [from(d, c, third), from(z, c, third)],
+        }
+    }
+}
+
+/// The hit of a plane that is nearest to lines through a hit: its distance, with its number in the lowest bits.
+#[inline(always)]
+fn nearest<G: Gang>(g: G, near: &Near<'_>, plane: usize, slope: F32<G>, [d, z]: [F32<G>; 2]) -> U32<G> {
+    let whole = inlined!(|value: u32| U32::splat(g, value));
+    let (first, len) = (near.lists.first[plane] as usize, near.lists.len[plane] as usize);
+    // Not a number: no hit is that near.
+    let mut key = whole(i32::MAX as u32);
+    let distance_bits = whole(i32::MAX as u32 & !((1 << SLOT_BITS) - 1));
+    let base = slope.neg_mul_add(z, d);
+    let hits = near.d[first..first + len].iter().zip(&near.z[first..first + len]);
+    for ((&d, &z), number) in hits.zip(0..) {
+        let distance = slope.mul_add(F32::splat(g, z), base - F32::splat(g, d));
+        key = key.min(distance.to_bits() & distance_bits | whole(number));
+    }
+    key
+}

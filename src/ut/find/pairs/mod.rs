@@ -1,0 +1,229 @@
+//! Search by pairs: loops over all tracks, hits or pairs of an event at once (choice `line`).
+//!
+//! ```text
+//!   Velo track ------------- - - x - - - x - - - - - - x - - - x -     extended straight on
+//!                      z =  plane 0      1             2       3
+//!                                o-------o-------------o-------o       the nearest hits in planes 1 and 3 to the line of a
+//!                               A                      C               pair, A in plane 0 and C in plane 2
+//! ```
+//! 1. `spans`: which hits the windows of a track touch, in each plane a range; a lane a track.
+//! 2. `windows`: the hits of these ranges that are in the windows, packed one behind the other; a lane a hit.
+//! 3. `join`: pairs of hits in planes 0 and 2 in a direction that the cuts on momentum allow, on a line that the Velo track meets
+//!    where the magnet bends it, with the nearest hits in the other planes; a lane a pair. Planes 3 and 1 where no
+//!    tracklet has four hits.
+//! 4. `costs`: what tracklets cost by themselves; a lane a tracklet, whosever it is.
+//! 5. `choose`: the cheapest tracklet of each track; hits belong to the cheapest track that has them.
+//! 6. The fit of `find/fit.rs`; a lane a tracklet.
+//!
+//! Hits come by cell ([`UtCellHits`]), so that nothing is sorted here and ranges are read by whole registers. Places of hits are
+//! numbers in the list of all windows; 0 is no hit, of weight 0: tracklets need no flags.
+
+mod choose;
+mod costs;
+mod join;
+mod spans;
+mod windows;
+
+use super::tracklet::Tracklet;
+use super::{Beside, Line, SLOPE, Search, TRACKLETS, WINDOWS, fit, output, select};
+use crate::event::{Column, Outcome, StageClock, Truncation, UT_PLANES, UtCellHits, VeloUtTracks};
+use crate::simd::varying::{F32, Mask, U32};
+use crate::simd::{Gang, array_of, inlined};
+use spans::Spans;
+use windows::Windows;
+
+/// Tracklets of one event at most; tracks beyond have none, and are counted.
+const MOST_TRACKLETS: usize = 1 << 15;
+
+/// Reused memory of one thread.
+#[derive(Debug, Default)]
+pub(super) struct Workspace {
+    selected: Selected,
+    spans: Spans,
+    windows: Windows,
+    tracklets: Tracklets,
+    chosen: Chosen,
+    /// Per hit of the event the cost of the cheapest track that has it; behind these one that stands for no hit.
+    cheapest: Column<f32>,
+}
+
+/// Tracklets that were chosen, in the order of their tracks.
+#[derive(Debug, Default)]
+struct Chosen {
+    number: Column<u32>,
+    /// Their hits by plane, as numbers in the event; the number of hits stands for none.
+    hit: Column<[u32; UT_PLANES]>,
+}
+
+/// The tracks of an event that may have hits in the UT.
+#[derive(Debug, Default)]
+struct Selected {
+    /// Number of each in the event.
+    number: Column<u32>,
+    /// x, y, tx, ty at the end of the Velo.
+    line: Column<[f32; 4]>,
+}
+
+/// Hits of three or four planes that may be one particle's.
+#[derive(Debug, Default)]
+struct Tracklets {
+    /// The selected track.
+    row: Column<u32>,
+    /// Places of the hits among those of all windows, by plane; 0 is none.
+    places: [Column<u32>; UT_PLANES],
+    cost: Column<f32>,
+    /// Slope of the line by itself.
+    slope: Column<f32>,
+    /// First tracklet of each row of the windows, and the number of all.
+    start: Column<u32>,
+}
+
+/// Finds the hits in the UT of the Velo tracks of all events, see [`find`](super::find).
+#[inline(always)]
+pub(super) fn run<G: Gang>(
+    g: G,
+    search: &Search<'_>,
+    hits: &UtCellHits,
+    workspace: &mut Workspace,
+    out: &mut Outcome<VeloUtTracks>,
+) {
+    let mut clock = StageClock::start();
+    for event in 0..search.velo.events() {
+        let status = search.velo.status[event].and(hits.status[event]);
+        if status.is_reconstructed() {
+            find_windows(g, search, (hits, event), workspace, out);
+            clock.lap(&mut out.counters.stages[WINDOWS]);
+            find_tracklets(g, search, (hits, event), workspace, out);
+            fit_tracklets(g, search, (hits, event), workspace, out);
+        } else {
+            out.results.track_start.push(out.results.tracks() as u32);
+        }
+        out.results.status.push(status);
+        out.counters.count_event(status);
+        clock.lap(&mut out.counters.stages[TRACKLETS]);
+    }
+}
+
+#[inline(never)]
+fn find_windows<G: Gang>(
+    g: G,
+    search: &Search<'_>,
+    (hits, event): (&UtCellHits, usize),
+    workspace: &mut Workspace,
+    out: &mut Outcome<VeloUtTracks>,
+) {
+    g.vectorize(
+        #[inline(always)]
+        || {
+            let Workspace { selected: Selected { number, line }, spans, windows, .. } = workspace;
+            let counters = &mut out.counters;
+            select::select(g, search.velo, event, number, line);
+            spans::spans(g, search, hits.cells_of(event), line, spans);
+            let lost =
+                windows::windows(g, search, (hits, line, spans), windows, &mut counters.stages[WINDOWS]);
+            counters.count_truncated(Truncation::CandidatesInWindow, lost);
+            counters.stages[WINDOWS].items_in += number.len() as u64;
+            counters.stages[WINDOWS].items_out += windows.rows.len() as u64;
+        },
+    );
+}
+
+#[inline(never)]
+fn find_tracklets<G: Gang>(
+    g: G,
+    search: &Search<'_>,
+    (hits, event): (&UtCellHits, usize),
+    workspace: &mut Workspace,
+    out: &mut Outcome<VeloUtTracks>,
+) {
+    g.vectorize(
+        #[inline(always)]
+        || {
+            let Workspace { selected, spans, windows, tracklets, .. } = workspace;
+            let counters = &mut out.counters;
+            counters.stages[TRACKLETS].items_in += windows.rows.len() as u64;
+            let lost = join::join(g, search, (spans, windows), tracklets, &mut counters.stages[TRACKLETS]);
+            counters.count_truncated(Truncation::CandidatesInWindow, lost);
+            costs::costs(g, search, (hits, selected, spans, windows), tracklets);
+            choose::choose(g, &search.config.line, hits.of_event(event), workspace);
+        },
+    );
+}
+
+#[inline(never)]
+fn fit_tracklets<G: Gang>(
+    g: G,
+    search: &Search<'_>,
+    (hits, event): (&UtCellHits, usize),
+    workspace: &mut Workspace,
+    out: &mut Outcome<VeloUtTracks>,
+) {
+    g.vectorize(
+        #[inline(always)]
+        || {
+            let Workspace { selected, spans, windows, tracklets, chosen, .. } = workspace;
+            let out_tracks = &mut out.results;
+            let before = out_tracks.tracks();
+            let (first, none) = (hits.of_event(event).start, hits.of_event(event).len());
+            let ids_of = &hits.id[first..];
+            let mut ids = inlined!(|at: usize, out: &mut [u32]| {
+                let mut count = 0;
+                for number in chosen.hit[at] {
+                    // What is no hit is overwritten by the next one.
+                    out[count] = ids_of.get(number as usize).copied().unwrap_or(0);
+                    count += usize::from((number as usize) < none);
+                }
+                count
+            });
+            for at in (0..chosen.number.len()).step_by(G::LANES) {
+                let lanes = Mask::first(g, chosen.number.len() - at);
+                let number = lanes.select_u(U32::load(g, &chosen.number.padded()[at..]), U32::splat(g, 0));
+                let [first, second, third, fourth] =
+                    tracklets.places.each_ref().map(|places| places.padded());
+                let columns = [tracklets.row.padded(), first, second, third, fourth];
+                let [row, first, second, third, fourth] = U32::gather_columns(columns, number);
+                let places = [first, second, third, fourth];
+                let tracklet = windows.tracklet(g, hits, places);
+                let slope = F32::gather(tracklets.slope.padded(), number);
+                let track = spans.track(g, search, selected, row);
+                let fitted = track.fit_line(g, search, &tracklet, slope);
+                let good = lanes & fit::is_sane(g, &fitted);
+                let number = U32::gather(&selected.number, row);
+                let fitted = output::Fitted { at, number, good, ..fitted };
+                output::append(g, search, event, &fitted, &mut ids, out_tracks);
+            }
+            out_tracks.track_start.push(out_tracks.tracks() as u32);
+            out.counters.stages[TRACKLETS].items_out += (out.results.tracks() - before) as u64;
+        },
+    );
+}
+
+impl Windows {
+    /// Tracklets of the hits at these places, a lane each.
+    #[inline(always)]
+    fn tracklet<G: Gang>(&self, g: G, hits: &UtCellHits, places: [U32<G>; UT_PLANES]) -> Tracklet<G> {
+        let zero = F32::splat(g, 0.0);
+        let has: [_; UT_PLANES] = array_of!(plane => U32::splat(g, 0).lt(places[plane]));
+        let found: [_; UT_PLANES] = array_of!(plane => {
+            let columns = [self.d.padded(), self.z.padded(), bytemuck::cast_slice(self.hit.padded())];
+            let [d, z, hit] = F32::gather_columns(columns, places[plane]);
+            let weight = F32::gather(&hits.weight, hit.to_bits());
+            (Beside { d, z }, has[plane].select_f(weight, zero))
+        });
+        Tracklet {
+            hits: array_of!(plane => found[plane].0),
+            slope: array_of!(plane => F32::splat(g, SLOPE[plane])),
+            weight: array_of!(plane => found[plane].1),
+            four: has[0] & has[1] & has[2] & has[3],
+        }
+    }
+}
+
+impl Spans {
+    /// What the fit knows of tracks.
+    #[inline(always)]
+    fn track<G: Gang>(&self, g: G, search: &Search<'_>, selected: &Selected, row: U32<G>) -> fit::Track<G> {
+        let line = Line::gather(g, &selected.line, row, search.layout.velo_z);
+        fit::Track::with(g, line, F32::gather(&self.per_kick, row))
+    }
+}

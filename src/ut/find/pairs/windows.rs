@@ -1,0 +1,164 @@
+//! Windows: the hits that a track may have left in each plane, those of all tracks one behind the other; a lane a hit.
+
+use super::super::{MIDDLE, SLOPE, SLOTS, Search};
+use super::spans::{MORE, Spans};
+use crate::event::{Column, PAD, StageCounter, UT_PLANES, UtCellHits};
+use crate::simd::varying::{F32, Mask, U32};
+use crate::simd::{Gang, for_each, inlined};
+
+/// The hits of all windows.
+#[derive(Debug, Default)]
+pub(super) struct Windows {
+    /// Distance from the track in x, and z, mm; number in the batch. At place 0 is none.
+    pub(super) d: Column<f32>,
+    pub(super) z: Column<f32>,
+    pub(super) hit: Column<u32>,
+    /// Tracks with hits in three planes, and where the hits of each plane are.
+    pub(super) rows: Column<u32>,
+    pub(super) lists: Column<Lists>,
+}
+
+/// The hits of a track: by plane the place of the first and how many there are.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+pub(super) struct Lists {
+    pub(super) first: [u32; UT_PLANES],
+    pub(super) len: [u32; UT_PLANES],
+}
+
+/// A track, and how far from it hits of a plane may be, in all lanes.
+struct Window<G: Gang> {
+    line: [F32<G>; 4],
+    z: F32<G>,
+    plane: usize,
+    tolerance: F32<G>,
+    y_tolerance: F32<G>,
+    y_slope: F32<G>,
+}
+
+/// Columns of hits: x and z at y = 0, lower and upper end.
+type Hits<'a> = [&'a [f32]; 4];
+
+/// Where the hits of windows are written: distances, z, numbers.
+struct Places<'a> {
+    d: &'a mut [f32],
+    z: &'a mut [f32],
+    hit: &'a mut [u32],
+}
+
+/// Takes the hits of all windows; returns how many were left out.
+#[inline(always)]
+pub(super) fn windows<G: Gang>(
+    g: G,
+    search: &Search<'_>,
+    (hits, lines, spans): (&UtCellHits, &Column<[f32; 4]>, &Spans),
+    out: &mut Windows,
+    stage: &mut StageCounter,
+) -> u64 {
+    // All of one length, so that one check of a place serves for all columns; what lies behind is written by no one meanwhile.
+    let columns = [&hits.x, &hits.z, &hits.y_begin, &hits.y_end];
+    let most = columns.iter().fold(usize::MAX, |most, column| most.min(column.padded().len()));
+    let hits: Hits<'_> = columns.map(|column| &column.padded()[..most]);
+    let records = spans.planes.each_ref().map(|plane| &plane.windows[..lines.len()]);
+    let (mut to, rows, lists) = out.places(spans.live.len());
+    let real = inlined!(|value: f32| F32::splat(g, value));
+    let (z, y_tolerance) = (real(search.layout.velo_z), real(search.config.y_tolerance));
+    let (mut place, mut lost, mut kept) = (1, 0, 0);
+    let (mut active, mut steps) = (0, 0);
+    for &track in spans.live.iter() {
+        let at = track as usize;
+        let line = lines[at];
+        let line = [real(line[0]), real(line[1]), real(line[2]), real(line[3])];
+        let (mut list, mut filled, begin) = (Lists { first: [0; 4], len: [0; 4] }, 0, place);
+        for_each!(plane < UT_PLANES => {
+            let [first, len, tolerance, y_slope] = records[plane][at];
+            let (first, len) = (first.to_bits() as usize, len.to_bits());
+            let window = Window { line, z, plane, tolerance: real(tolerance), y_tolerance, y_slope: real(y_slope) };
+            let in_row = (len & !MORE) as usize;
+            let mut count = window.scan(g, hits, (first, in_row), &mut to, place);
+            steps += 1;
+            active += in_row;
+            if len as usize > G::LANES {
+                let mut rest = inlined!(|first: usize, len: usize, begin: usize| {
+                    for step in (begin..len).step_by(G::LANES) {
+                        let place = place + count.min(SLOTS);
+                        count += window.scan(g, hits, (first + step, len - step), &mut to, place);
+                        steps += 1;
+                    }
+                });
+                rest(first, in_row, G::LANES);
+                if len & MORE != 0 {
+                    let [first, len] = spans.planes[plane].more.each_ref().map(|column| column[at] as usize);
+                    rest(first, len, 0);
+                    active += len;
+                }
+            }
+            let few = count.min(SLOTS);
+            lost += count - few;
+            (list.first[plane], list.len[plane]) = (place as u32, few as u32);
+            filled += usize::from(few > 0);
+            place += few;
+        });
+        (rows[kept], lists[kept]) = (track, list);
+        let enough = filled > 2;
+        kept += usize::from(enough);
+        place = if enough { place } else { begin };
+    }
+    out.rows.set_len(kept);
+    out.lists.set_len(kept);
+    stage.lanes_active += active as u64;
+    stage.lanes_total += (steps * G::LANES) as u64;
+    lost as u64
+}
+
+impl Windows {
+    /// Places for the hits of so many tracks, and for what gangs write beyond; and the rows and lists of these tracks.
+    #[inline(always)]
+    fn places(&mut self, tracks: usize) -> (Places<'_>, &mut [u32], &mut [Lists]) {
+        let room = 1 + SLOTS * UT_PLANES * tracks + 2 * PAD;
+        let Self { d, z, hit, rows, lists } = self;
+        d.reserve_total(room);
+        z.reserve_total(room);
+        hit.reserve_total(room);
+        rows.reserve_total(tracks);
+        lists.reserve_total(tracks);
+        let (d, z, hit) = (d.padded_mut(), z.padded_mut(), hit.padded_mut());
+        let most = d.len().min(z.len()).min(hit.len());
+        (d[0], z[0], hit[0]) = (0.0, MIDDLE, 0);
+        let places = Places { d: &mut d[..most], z: &mut z[..most], hit: &mut hit[..most] };
+        (places, rows.padded_mut(), lists.padded_mut())
+    }
+}
+
+impl<G: Gang> Window<G> {
+    /// Writes the hits that are in the window to `place` and the following ones, of the first lanes of so many hits from one on:
+    /// how many there are.
+    #[inline(always)]
+    fn scan(
+        &self,
+        g: G,
+        [xs, zs, lows, highs]: Hits<'_>,
+        (first, len): (usize, usize),
+        to: &mut Places<'_>,
+        place: usize,
+    ) -> usize {
+        let [x, y, tx, ty] = self.line;
+        let z = F32::load(g, &zs[first..]);
+        let dz = z - self.z;
+        let (x, y) = (dz.mul_add(tx, x), dz.mul_add(ty, y));
+        let d = beside(g, self.plane, F32::load(g, &xs[first..]), y) - x;
+        let t = d.abs().mul_add(self.y_slope, self.y_tolerance);
+        let outside = (F32::load(g, &lows[first..]) - y).max(y - F32::load(g, &highs[first..]));
+        let good = Mask::first(g, len) & d.abs().le(self.tolerance) & outside.le(t);
+        let hit = U32::iota(g) + U32::splat(g, first as u32);
+        d.store_packed(&mut to.d[place..], good);
+        z.store_packed(&mut to.z[place..], good);
+        hit.store_packed(&mut to.hit[place..], good)
+    }
+}
+
+/// x of hits at some y.
+#[inline(always)]
+fn beside<G: Gang>(g: G, plane: usize, x: F32<G>, y: F32<G>) -> F32<G> {
+    if SLOPE[plane] == 0.0 { x } else { y.mul_add(F32::splat(g, SLOPE[plane]), x) }
+}
