@@ -55,7 +55,7 @@ impl Hits {
         }
         let bending = self.sample.geometry.bending()?;
         let of_event = |event: usize| {
-            let found = find(config, &bending, &self.hits, event);
+            let found = find(config, (&self.geometry, &bending), &self.hits, event);
             let owners = Owners::of(&self.sample.truth[event]);
             let label = |track: &ReferenceTrack| {
                 let of = owners.of_most(&track.hits);
