@@ -79,8 +79,8 @@ pub struct ConfigArgs {
     /// pixels), cylinder (tracks), cylinder-fit (states of given tracks) [default: what the input is for, else velo]
     #[arg(long, value_name = "S")]
     pub sequence: Option<SequenceName>,
-    /// Set of parameters: best, fast, two-pass (velo, velo-ut, long, long-ut), paper (velo, velo-ut, cylinder), paper-literal,
-    /// forwarding (velo), hlt1 (velo-ut, scifi, long, long-ut), hlt1-unrestricted (velo-ut) [default: best]
+    /// Set of parameters: best, fast (velo, velo-ut, scifi, long, long-ut), two-pass (velo, velo-ut, long, long-ut), paper (velo,
+    /// velo-ut, cylinder), paper-literal, forwarding (velo), hlt1 (velo-ut, scifi, long, long-ut), hlt1-unrestricted (velo-ut) [default: best]
     #[arg(long, value_name = "NAME")]
     pub preset: Option<Preset>,
     /// Instruction set level: auto, scalar, portable, avx2, avx512, neon [default: auto]

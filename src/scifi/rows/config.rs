@@ -1,6 +1,7 @@
 //! Parameters of the search by rows of bits.
 
-use crate::scifi::config::ChoiceConfig;
+use super::weights;
+use crate::scifi::config::{ChoiceConfig, FEATURES};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -48,20 +49,9 @@ pub struct RowPass {
     pub choice: ChoiceConfig,
 }
 
-/// Weights of the choices: of `fast`, and of both passes of `best`. Logistic regressions (ridge 1, rounded to 0.001) on what a pass
-/// finds in `sim:lhcb,events=200`, seeds 31 and 32; true is what is no ghost.
-mod weights {
-    use crate::scifi::config::FEATURES;
-
-    #[rustfmt::skip]
-    pub(super) const FAST: [f32; FEATURES] =
-        [17.082, 2.481, -3.559, -0.648, -1.483, -1.304, 0.707, 0.306, -0.014, 0.36, 0.341, -0.622, -0.02, 0.016, -1.423];
-    #[rustfmt::skip]
-    pub(super) const FIRST: [f32; FEATURES] =
-        [15.456, 2.306, -3.286, -0.728, -0.738, -2.072, 0.671, 0.242, -0.012, 0.48, -0.389, -0.676, -0.026, 0.027, -1.539];
-    #[rustfmt::skip]
-    pub(super) const SECOND: [f32; FEATURES] =
-        [13.441, 1.384, -2.547, -0.571, -1.17, -0.333, 0.419, 0.153, -0.035, 0.129, 0.207, -0.521, 0.011, 0.014, -1.131];
+/// The choice with these weights and this smallest sum.
+fn choice((weights, min_score): ([f32; FEATURES], f32)) -> ChoiceConfig {
+    ChoiceConfig { weights, min_score, shared_hits: 2 }
 }
 
 impl RowPass {
@@ -78,7 +68,7 @@ impl RowPass {
             min_uv_hits: 4,
             min_own_hits: 3,
             min_own_of_six: 2,
-            choice: ChoiceConfig { weights: weights::FAST, min_score: -1.5, shared_hits: 2 },
+            choice: choice(weights::FAST),
         }
     }
 
@@ -89,7 +79,7 @@ impl RowPass {
             width: 1.0,
             x_tolerance: 0.5,
             uv_tolerance: 1.0,
-            choice: ChoiceConfig { weights: weights::FIRST, min_score: -2.0, shared_hits: 2 },
+            choice: choice(weights::FIRST),
             ..Self::fast()
         }
     }
@@ -103,7 +93,7 @@ impl RowPass {
             x_tolerance: 0.8,
             uv_tolerance: 1.5,
             min_hits: 9,
-            choice: ChoiceConfig { weights: weights::SECOND, min_score: 0.1, shared_hits: 2 },
+            choice: choice(weights::SECOND),
             ..Self::fast()
         }
     }

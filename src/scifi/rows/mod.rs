@@ -11,6 +11,7 @@ mod scan;
 mod sensitivity;
 mod table;
 mod uv;
+mod weights;
 
 use super::config::SciFiConfig;
 use super::find::occupancy::Occupancy;

@@ -234,14 +234,25 @@ mod tests {
 
     #[test]
     fn a_track_needs_its_triplet_and_enough_hits() {
-        let pass = &SciFiConfig::default().passes[0];
+        let pass = &SciFiConfig::default().hlt1;
         assert_eq!((pass.min_x_hits, pass.min_uv_hits, pass.min_hits), (5, 4, 10));
         let all = (1 << LAYERS) - 1;
-        assert!(is_enough(pass, all));
+        let is_enough = |layers: u32| is_enough(pass, &x_layers(layers));
+        assert!(is_enough(all));
         // Without the x layers 0 and 1 by z neither kind has its first hit; without one of them the other does.
-        assert!(is_enough(pass, all & !1) && !is_enough(pass, all & !0b1001));
+        assert!(is_enough(all & !1) && !is_enough(all & !0b1001));
         // Without one layer of u and v, two, three.
-        assert!(is_enough(pass, all & !0b10) && is_enough(pass, all & !0b110));
-        assert!(!is_enough(pass, all & !0b10_0110));
+        assert!(is_enough(all & !0b10) && is_enough(all & !0b110));
+        assert!(!is_enough(all & !0b10_0110));
+    }
+
+    #[test]
+    fn rows_need_a_pivot_and_both_ends() {
+        let pass = &SciFiConfig::default().rows.passes[1];
+        assert_eq!((pass.min_x_hits, pass.min_uv_hits, pass.min_hits), (4, 4, 9));
+        let all = (1 << LAYERS) - 1;
+        let is_enough = |layers: u32| is_enough_for_rows(pass, &x_layers(layers));
+        assert!(is_enough(all) && is_enough(all & !(1 << 4)) && !is_enough(all & !(1 << 4 | 1 << 7)));
+        assert!(is_enough(all & !1) && !is_enough(all & !0b1001));
     }
 }
