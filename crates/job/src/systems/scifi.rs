@@ -13,7 +13,7 @@ use peloton_truth::{FittedState, Measured, Rules};
 pub static SCIFI: OverBanks = OverBanks {
     name: "scifi",
     algorithms: &["scifi_hits", "scifi_tracks"],
-    presets: &[Preset::Best, Preset::Hlt1],
+    presets: &[Preset::Best, Preset::Fast, Preset::Hlt1],
     rules: Rules::LhcbSeed,
     rows: Some(rows),
     losses: Some(|parts, config| Ok(Box::new(scifi_losses(parts, config)?))),
