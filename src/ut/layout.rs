@@ -43,6 +43,11 @@ pub struct UtLayout {
     pub(super) tables: UtTables,
     /// By plane and bin of |ty|: deflection over that in the middle of the UT.
     pub(super) factors: [[f32; FACTORS]; UT_PLANES],
+    /// By node of the table of the field's integral in the origin's z, then ty, for states at `velo_z`: its value, and those of the next nodes
+    /// in ty, in the origin's z and in the state's z, T m.
+    pub(super) field_nodes: Vec<[f32; 4]>,
+    /// How far the states are beyond their node, in steps of z; none outside of the table.
+    pub(super) field_part: Option<f32>,
     /// -1 with the magnet down, 1 up.
     pub(super) polarity: f32,
     /// z of the Velo tracks' states, mm.
@@ -93,6 +98,8 @@ impl UtLayout {
             plane_groups: geometry.plane_groups,
             cells: UtCells::new(geometry),
             factors: factors(&tables),
+            field_nodes: field_nodes(&tables, velo_z),
+            field_part: field_part(velo_z),
             tables,
             polarity,
             velo_z,
@@ -106,6 +113,33 @@ impl UtLayout {
     pub fn plane_cells(&self) -> [usize; UT_PLANES + 1] {
         PLANE_START.map(|sector| sector * UT_CELLS / SECTORS)
     }
+}
+
+/// Nodes of the table of the field's integral: in ty, in the origin's z, in the state's z, and one over the last one's step, 1/mm.
+pub(super) const FIELD_SLOPES: usize = 31;
+const FIELD_ORIGINS: usize = 11;
+const FIELD_STATES: usize = 11;
+const PER_STATE: f32 = 0.0125;
+
+/// The state's z in steps of the table, and its node.
+fn state_node(velo_z: f32) -> (f32, usize) {
+    let at = velo_z * PER_STATE;
+    (at, at.clamp(0.0, (FIELD_STATES - 1) as f32) as usize)
+}
+
+fn field_part(velo_z: f32) -> Option<f32> {
+    let (at, node) = state_node(velo_z);
+    (0.0..=(FIELD_STATES - 1) as f32).contains(&at).then_some(at - node as f32)
+}
+
+fn field_nodes(tables: &UtTables, velo_z: f32) -> Vec<[f32; 4]> {
+    let (_, k) = state_node(velo_z);
+    let value = |i: usize, j: usize, k: usize| {
+        let (i, j) = (i.min(FIELD_SLOPES - 1), j.min(FIELD_ORIGINS - 1));
+        tables.field_integral[(k.min(FIELD_STATES - 1) * FIELD_ORIGINS + j) * FIELD_SLOPES + i]
+    };
+    let nodes = (0..FIELD_ORIGINS).flat_map(|j| (0..FIELD_SLOPES).map(move |i| (i, j)));
+    nodes.map(|(i, j)| [value(i, j, k), value(i + 1, j, k), value(i, j + 1, k), value(i, j, k + 1)]).collect()
 }
 
 /// Bins of |ty| in the table of factors, and room for registers.

@@ -12,7 +12,7 @@ use crate::simd::math::ln;
 use crate::simd::varying::{F32, I32, Mask, U32};
 use crate::simd::{Gang, inlined};
 use crate::ut::config::{LineConfig, UtConfig};
-use crate::ut::layout::{TWO_PLANES, UtLayout};
+use crate::ut::layout::{FIELD_SLOPES, TWO_PLANES, UtLayout};
 
 /// Difference of sines times field integral, in T m, to 1/MeV; negative since the magnet is down.
 const PER_FIELD: f32 = -3.3356e-3;
@@ -381,31 +381,24 @@ fn is_good<G: Gang>(
 #[inline(always)]
 pub(super) fn field_integral<G: Gang>(g: G, layout: &UtLayout, line: &Line<G>) -> F32<G> {
     let real = inlined!(|value: f32| F32::splat(g, value));
-    const LAST: [i32; 3] = [30, 10, 10];
+    let [last_i, last_j] = [30.0, 10.0];
     let zero = real(0.0);
     let steep = real(0.001).lt(line.ty.abs());
     let (x, t) = (steep.select_f(line.y, line.x), steep.select_f(line.ty, line.tx));
     let origin = line.z - x / t;
-    let at = [(line.ty + real(0.3)) * real(50.0), (origin + real(250.0)) * real(0.02), line.z * real(0.0125)];
-    let mut node = [I32::splat(g, 0); 3];
-    for axis in 0..3 {
-        node[axis] = at[axis].max(zero).min(real(LAST[axis] as f32)).to_i32();
-    }
-    let base = table_value(g, layout, node);
+    let (at_i, at_j) = ((line.ty + real(0.3)) * real(50.0), (origin + real(250.0)) * real(0.02));
+    let i = at_i.max(zero).min(real(last_i)).to_i32();
+    let j = at_j.max(zero).min(real(last_j)).to_i32();
+    let node = (j * I32::splat(g, FIELD_SLOPES as i32) + i).to_bits();
+    let [base, next_i, next_j, next_k] = F32::gather_records(&layout.field_nodes, node);
     let mut sum = base;
-    for axis in 0..3 {
-        let mut next = node;
-        next[axis] = (next[axis] + I32::splat(g, 1)).min(I32::splat(g, LAST[axis]));
-        let part = at[axis] - node[axis].to_f32();
-        let inside = zero.le(at[axis]) & at[axis].le(real(LAST[axis] as f32));
-        sum = inside.select_f(part.mul_add(table_value(g, layout, next) - base, sum), sum);
+    for (at, node, last, next) in [(at_i, i, last_i, next_i), (at_j, j, last_j, next_j)] {
+        let inside = zero.le(at) & at.le(real(last));
+        sum = inside.select_f((at - node.to_f32()).mul_add(next - base, sum), sum);
     }
-    sum
-}
-
-/// The field integral at a node of the table.
-#[inline(always)]
-fn table_value<G: Gang>(g: G, layout: &UtLayout, [i, j, k]: [I32<G>; 3]) -> F32<G> {
-    let cell = (k * I32::splat(g, 11) + j) * I32::splat(g, 31) + i;
-    F32::gather(&layout.tables.field_integral, cell.to_bits())
+    // The third variable, z of the state, is the same for all tracks.
+    match layout.field_part {
+        Some(part) => real(part).mul_add(next_k - base, sum),
+        None => sum,
+    }
 }

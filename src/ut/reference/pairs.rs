@@ -68,8 +68,7 @@ impl Event<'_> {
         let beside = |hit: usize| {
             let z = hits.z[hit];
             let [x, y] = line.at(z);
-            let at = if SLOPE[plane] == 0.0 { hits.x[hit] } else { y.mul_add(SLOPE[plane], hits.x[hit]) };
-            let d = at - x;
+            let d = y.mul_add(SLOPE[plane], hits.x[hit]) - x;
             let t = d.abs().mul_add(y_slope, config.y_tolerance);
             let is_near = d.abs() <= tolerance && hits.y_begin[hit] - y <= t && y - hits.y_end[hit] <= t;
             is_near.then_some(Beside { d, z, weight: hits.weight[hit], plane, hit })

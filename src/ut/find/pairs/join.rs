@@ -10,7 +10,7 @@ use super::windows::{Lists, Windows};
 use super::{MOST_TRACKLETS, Tracklets};
 use crate::event::{StageCounter, UT_PLANES};
 use crate::simd::varying::{F32, Mask, U32};
-use crate::simd::{Gang, inlined};
+use crate::simd::{Gang, for_each, inlined};
 use crate::ut::layout::MIDDLE;
 
 /// Planes of the pair's hits, and those in which the nearest hits are looked for: on the way forward, then backward.
@@ -85,6 +85,9 @@ pub(super) fn join<G: Gang>(
     let mut to =
         Out { row: row.padded_mut(), places: places.each_mut().map(|places| places.padded_mut()), len: 0 };
     let (d, z) = (windows.d.padded(), windows.z.padded());
+    // Of one length, so that one check of a place serves for both.
+    let most = d.len().min(z.len());
+    let (d, z) = (&d[..most], &z[..most]);
     let (mut lanes, mut tried) = ([0; 2], 0);
     for (&track, lists) in windows.rows.iter().zip(windows.lists.iter()) {
         starts[tried] = to.len as u32;
@@ -100,8 +103,10 @@ pub(super) fn join<G: Gang>(
             tolerance: real(search.config.hit_tolerance),
         };
         let near = Near { d, z, lists };
-        if !cuts.way(g, (WAYS[0], per_span[0]), (&near, track), &mut to, &mut lanes) {
-            cuts.way(g, (WAYS[1], per_span[1]), (&near, track), &mut to, &mut lanes);
+        for (way, per_span) in WAYS.into_iter().zip(per_span) {
+            if cuts.way(g, (way, per_span), (&near, track), &mut to, &mut lanes) {
+                break;
+            }
         }
     }
     let len = to.len;
@@ -154,8 +159,7 @@ impl<G: Gang> Cuts<G> {
             }
             let Pairs { first, third, a: [ad, az], c: [cd, cz] } = pairs;
             let slope = (cd - ad) / (cz - az);
-            let near_a = nearest(g, near, b, slope, [ad, az]);
-            let near_c = nearest(g, near, d, slope, [cd, cz]);
+            let [near_a, near_c] = nearest(g, near, [b, d], slope, [[ad, az], [cd, cz]]);
             let has = [near_a.as_f32().lt(self.tolerance), near_c.as_f32().lt(self.tolerance)];
             let good = on & slope.abs().le(self.max_slope) & (has[0] | has[1]);
             full = full | good & has[0] & has[1];
@@ -206,19 +210,30 @@ impl<G: Gang> Pairs<G> {
     }
 }
 
-/// The hit of a plane that is nearest to lines through a hit: its distance, with its number in the lowest bits.
+/// The hits of two planes that are nearest to lines through a hit for each: distances, with their numbers in the lowest bits. One loop for
+/// both, whose end is foreseen more often than those of two; beyond the last hit of a plane that one is looked at again.
 #[inline(always)]
-fn nearest<G: Gang>(g: G, near: &Near<'_>, plane: usize, slope: F32<G>, [d, z]: [F32<G>; 2]) -> U32<G> {
+fn nearest<G: Gang>(
+    g: G,
+    Near { d, z, lists }: &Near<'_>,
+    planes: [usize; 2],
+    slope: F32<G>,
+    [a, c]: [[F32<G>; 2]; 2],
+) -> [U32<G>; 2] {
     let whole = inlined!(|value: u32| U32::splat(g, value));
-    let (first, len) = (near.lists.first[plane] as usize, near.lists.len[plane] as usize);
     // Not a number: no hit is that near.
-    let mut key = whole(i32::MAX as u32);
+    let mut keys = [whole(i32::MAX as u32); 2];
     let distance_bits = whole(i32::MAX as u32 & !((1 << SLOT_BITS) - 1));
-    let base = slope.neg_mul_add(z, d);
-    let hits = near.d[first..first + len].iter().zip(&near.z[first..first + len]);
-    for ((&d, &z), number) in hits.zip(0..) {
-        let distance = slope.mul_add(F32::splat(g, z), base - F32::splat(g, d));
-        key = key.min(distance.to_bits() & distance_bits | whole(number));
+    let bases = [slope.neg_mul_add(a[1], a[0]), slope.neg_mul_add(c[1], c[0])];
+    let firsts = planes.map(|plane| lists.first[plane]);
+    let lasts = planes.map(|plane| lists.len[plane].saturating_sub(1));
+    for number in 0..=lasts[0].max(lasts[1]) {
+        for_each!(side < 2 => {
+            let number = number.min(lasts[side]);
+            let place = (firsts[side] + number) as usize;
+            let distance = slope.mul_add(F32::splat(g, z[place]), bases[side] - F32::splat(g, d[place]));
+            keys[side] = keys[side].min(distance.to_bits() & distance_bits | whole(number));
+        });
     }
-    key
+    keys
 }

@@ -8,7 +8,7 @@ use super::super::windows::{BENDING, LAST_BIN, MAX_INVERSE_ANGLE, ROUNDING};
 use super::super::{Line, SLOPE, Search};
 use crate::event::{Column, UT_PLANES};
 use crate::simd::varying::{F32, I32, Mask, U32};
-use crate::simd::{Gang, for_each, inlined};
+use crate::simd::{Gang, inlined};
 use crate::ut::layout::FACTORS;
 
 /// A smaller change of slope per unit of 1/p is none.
@@ -40,7 +40,7 @@ pub(super) struct Plane {
     /// how far in x hits may be, mm, and how much further in y per mm of that.
     pub(super) windows: Column<[f32; 4]>,
     /// First hit and number of hits in further rows.
-    pub(super) more: [Column<u32>; 2],
+    more: [Column<u32>; 2],
     /// Windows that touch several rows: their tracks, and their ends in the upper ones.
     several: Column<u32>,
     ends: [Column<u32>; 2],
@@ -78,13 +78,14 @@ pub(super) fn spans<G: Gang>(
         let bin = bin.max(I32::splat(g, 0)).min(I32::splat(g, LAST_BIN)).to_bits();
         let bent = Bent { line, bending: real(1.0) / (real(BENDING) * momentum), bin };
         let mut filled = U32::splat(g, 0);
-        for_each!(plane < UT_PLANES => {
+        // No loop over the planes is written out: what runs a few times an event must not fill the cache of instructions.
+        for (plane, listed) in listed.iter_mut().enumerate() {
             let out = &mut spans.planes[plane];
-            let (len, several) = bent.touch(g, search, (starts, plane), out, (at, listed[plane]));
+            let (len, several) = bent.touch(g, search, (starts, plane), out, (at, *listed));
             let several = several & Mask::first(g, count - at);
-            listed[plane] += row.store_packed(&mut out.several.padded_mut()[listed[plane]..], several);
+            *listed += row.store_packed(&mut out.several.padded_mut()[*listed..], several);
             filled = filled.count(U32::splat(g, 0).lt(len));
-        });
+        }
         filled.store(&mut spans.filled.padded_mut()[at..]);
         track.per_kick.store(&mut spans.per_kick.padded_mut()[at..]);
         track.kink(g, config.line.kink).store(&mut spans.kink.padded_mut()[at..]);
@@ -156,6 +157,12 @@ impl<G: Gang> Bent<G> {
 }
 
 impl Plane {
+    /// First hit and number of hits of a window in further rows.
+    #[inline(always)]
+    pub(super) fn more_of(&self, track: usize) -> [usize; 2] {
+        [self.more[0][track] as usize, self.more[1][track] as usize]
+    }
+
     /// What the windows that are listed touch in upper rows; `filled` counts planes with hits.
     #[inline(always)]
     fn touch_upper<G: Gang>(

@@ -4,12 +4,16 @@ use super::super::{MIDDLE, SLOPE, SLOTS, Search};
 use super::spans::{MORE, Spans};
 use crate::event::{Column, PAD, StageCounter, UT_PLANES, UtCellHits};
 use crate::simd::varying::{F32, Mask, U32};
-use crate::simd::{Gang, for_each, inlined};
+use crate::simd::{Gang, inlined};
+
+/// Place of a hit that is near to no line, where windows without hits begin; and the first that is taken.
+const NO_HIT: usize = 1;
+const FIRST_PLACE: usize = 2;
 
 /// The hits of all windows.
 #[derive(Debug, Default)]
 pub(super) struct Windows {
-    /// Distance from the track in x, and z, mm; number in the batch. At place 0 is none.
+    /// Distance from the track in x, and z, mm; number in the batch. At place 0 is none, at [`NO_HIT`] one that is not a number.
     pub(super) d: Column<f32>,
     pub(super) z: Column<f32>,
     pub(super) hit: Column<u32>,
@@ -30,7 +34,7 @@ pub(super) struct Lists {
 struct Window<G: Gang> {
     line: [F32<G>; 4],
     z: F32<G>,
-    plane: usize,
+    slope: F32<G>,
     tolerance: F32<G>,
     y_tolerance: F32<G>,
     y_slope: F32<G>,
@@ -63,42 +67,40 @@ pub(super) fn windows<G: Gang>(
     let (mut to, rows, lists) = out.places(spans.live.len());
     let real = inlined!(|value: f32| F32::splat(g, value));
     let (z, y_tolerance) = (real(search.layout.velo_z), real(search.config.y_tolerance));
-    let (mut place, mut lost, mut kept) = (1, 0, 0);
+    let (mut place, mut lost, mut kept) = (FIRST_PLACE, 0, 0);
     let (mut active, mut steps) = (0, 0);
     for &track in spans.live.iter() {
         let at = track as usize;
         let line = lines[at];
         let line = [real(line[0]), real(line[1]), real(line[2]), real(line[3])];
         let (mut list, mut filled, begin) = (Lists { first: [0; 4], len: [0; 4] }, 0, place);
-        for_each!(plane < UT_PLANES => {
+        for plane in 0..UT_PLANES {
             let [first, len, tolerance, y_slope] = records[plane][at];
             let (first, len) = (first.to_bits() as usize, len.to_bits());
-            let window = Window { line, z, plane, tolerance: real(tolerance), y_tolerance, y_slope: real(y_slope) };
+            let (slope, tolerance, y_slope) = (real(SLOPE[plane]), real(tolerance), real(y_slope));
+            let window = Window { line, z, slope, tolerance, y_tolerance, y_slope };
             let in_row = (len & !MORE) as usize;
             let mut count = window.scan(g, hits, (first, in_row), &mut to, place);
             steps += 1;
             active += in_row;
             if len as usize > G::LANES {
-                let mut rest = inlined!(|first: usize, len: usize, begin: usize| {
-                    for step in (begin..len).step_by(G::LANES) {
+                let further = if len & MORE == 0 { [0; 2] } else { spans.planes[plane].more_of(at) };
+                let rest = (first + G::LANES, in_row.saturating_sub(G::LANES));
+                for (first, len) in [rest, (further[0], further[1])] {
+                    for step in (0..len).step_by(G::LANES) {
                         let place = place + count.min(SLOTS);
                         count += window.scan(g, hits, (first + step, len - step), &mut to, place);
                         steps += 1;
                     }
-                });
-                rest(first, in_row, G::LANES);
-                if len & MORE != 0 {
-                    let [first, len] = spans.planes[plane].more.each_ref().map(|column| column[at] as usize);
-                    rest(first, len, 0);
-                    active += len;
                 }
+                active += further[1];
             }
             let few = count.min(SLOTS);
             lost += count - few;
-            (list.first[plane], list.len[plane]) = (place as u32, few as u32);
+            (list.first[plane], list.len[plane]) = (if few > 0 { place } else { NO_HIT } as u32, few as u32);
             filled += usize::from(few > 0);
             place += few;
-        });
+        }
         (rows[kept], lists[kept]) = (track, list);
         let enough = filled > 2;
         kept += usize::from(enough);
@@ -115,7 +117,7 @@ impl Windows {
     /// Places for the hits of so many tracks, and for what gangs write beyond; and the rows and lists of these tracks.
     #[inline(always)]
     fn places(&mut self, tracks: usize) -> (Places<'_>, &mut [u32], &mut [Lists]) {
-        let room = 1 + SLOTS * UT_PLANES * tracks + 2 * PAD;
+        let room = FIRST_PLACE + SLOTS * UT_PLANES * tracks + 2 * PAD;
         let Self { d, z, hit, rows, lists } = self;
         d.reserve_total(room);
         z.reserve_total(room);
@@ -125,6 +127,7 @@ impl Windows {
         let (d, z, hit) = (d.padded_mut(), z.padded_mut(), hit.padded_mut());
         let most = d.len().min(z.len()).min(hit.len());
         (d[0], z[0], hit[0]) = (0.0, MIDDLE, 0);
+        (d[NO_HIT], z[NO_HIT]) = (f32::NAN, MIDDLE);
         let places = Places { d: &mut d[..most], z: &mut z[..most], hit: &mut hit[..most] };
         (places, rows.padded_mut(), lists.padded_mut())
     }
@@ -146,7 +149,7 @@ impl<G: Gang> Window<G> {
         let z = F32::load(g, &zs[first..]);
         let dz = z - self.z;
         let (x, y) = (dz.mul_add(tx, x), dz.mul_add(ty, y));
-        let d = beside(g, self.plane, F32::load(g, &xs[first..]), y) - x;
+        let d = y.mul_add(self.slope, F32::load(g, &xs[first..])) - x;
         let t = d.abs().mul_add(self.y_slope, self.y_tolerance);
         let outside = (F32::load(g, &lows[first..]) - y).max(y - F32::load(g, &highs[first..]));
         let good = Mask::first(g, len) & d.abs().le(self.tolerance) & outside.le(t);
@@ -155,10 +158,4 @@ impl<G: Gang> Window<G> {
         z.store_packed(&mut to.z[place..], good);
         hit.store_packed(&mut to.hit[place..], good)
     }
-}
-
-/// x of hits at some y.
-#[inline(always)]
-fn beside<G: Gang>(g: G, plane: usize, x: F32<G>, y: F32<G>) -> F32<G> {
-    if SLOPE[plane] == 0.0 { x } else { y.mul_add(F32::splat(g, SLOPE[plane]), x) }
 }
