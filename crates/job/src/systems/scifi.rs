@@ -54,7 +54,7 @@ impl BankSequence for SciFiSystem {
     type Sequence = SciFi;
     type Context = SciFiContext;
 
-    const PRESETS: &'static [Preset] = &[Preset::Best, Preset::Hlt1];
+    const PRESETS: &'static [Preset] = &[Preset::Best, Preset::Fast, Preset::Hlt1];
     const RULES: Rules = Rules::LhcbSeed;
     const ROWS: Option<Rows> = Some(rows);
 
