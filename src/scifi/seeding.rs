@@ -10,7 +10,7 @@ use super::index::Index;
 use super::layers::{BY_Z, HALF_LAYERS, HALVES};
 use super::rows::{self, RowsScratch};
 use super::sequence;
-use super::state::{Pattern, States};
+use super::state::{Pattern, Staged, States};
 use crate::engine::{Sequence, Stage, detector_stages};
 use crate::event::{
     BadBanks, BankKind, Outcome, RawBatch, RawEvent, RawEvents, SciFiBatch, SciFiTracks, StageClock,
@@ -66,6 +66,7 @@ struct SeedingScratch {
     find: FindScratch,
     rows: RowsScratch,
     tracks: Vec<Track>,
+    staged: Staged,
 }
 
 impl SciFi {
@@ -373,7 +374,7 @@ fn append_room<G: Gang>(
     of: &SciFi,
     hits: &SciFiBatch,
     event: usize,
-    scratch: &SeedingScratch,
+    scratch: &mut SeedingScratch,
     out: &mut SciFiTracks,
 ) {
     g.vectorize(
@@ -387,13 +388,8 @@ fn append_room<G: Gang>(
                     }
                 }
                 out.hit_start.push(out.hits.len() as u32);
-                let (state, var_qop) = of.states.of(track);
-                out.state.push(&state);
-                out.var_qop.push(var_qop);
-                out.searched.push(of.states.searched(track));
-                out.chi2_x.push(track.chi2_x);
-                out.chi2_y.push(track.chi2);
             }
+            of.states.append(g, &scratch.tracks, &mut scratch.staged, out);
             out.track_start.push(out.hit_start.len() as u32 - 1);
         },
     );
