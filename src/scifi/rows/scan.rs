@@ -128,8 +128,7 @@ impl ScanScratch {
         &mut self,
         g: G,
         (set, enough): (&Rows, Enough<'_>),
-        hits: &RowHits,
-        half: usize,
+        (hits, half): (&RowHits, usize),
         taken: Option<&[u32]>,
         runs: &mut Runs,
     ) {

@@ -2,13 +2,13 @@
 //! most layers, one lane a line.
 
 use super::bits::{Marks, draw, each, odd_of, two_of, window};
-use super::config::RowPass;
 use super::exact::{A, B, C, CHI2, Candidates};
 use super::hits::{Four, RowHits, UPPER};
 use super::plan::{BEFORE, Plan, REACH, SLOPES, UvRow};
 use super::step;
 use super::table::Table;
 use crate::event::Column;
+use crate::scifi::config::RowPass;
 use crate::scifi::layers::{HALF_LAYERS, HALVES, UV_LAYERS, X_LAYERS};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, array_of, for_each, inlined};
@@ -107,10 +107,9 @@ impl UvScratch {
     pub(super) fn confirm<G: Gang>(
         &mut self,
         g: G,
-        (plan, pass): (&Plan, &RowPass),
+        (plan, pass, most_lines): (&Plan, &RowPass, usize),
         hits: &RowHits,
         candidates: &Candidates,
-        most_lines: usize,
         out: &mut Confirmed,
     ) -> u64 {
         step!(g, self.mark(g, plan, hits));
