@@ -79,14 +79,18 @@ fn place<G: Gang>(x: F32<G>, [scale, first, most]: [f32; 3], offset: usize) -> U
 /// The bits from which the hits of a row set some.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
+    /// First bits; those of the outer part, where hits set one bit more to both sides, begin one earlier.
     first: Column<u32>,
-    /// Of the hits whose bits are in two words, in which order they stand.
+    /// Of the hits whose bits are in two words, with [`WIDE`] in the outer part.
     crossing: Column<u32>,
     /// How many bits a hit sets.
     number: usize,
-    /// Hits that are not in the outer part, where they set one bit more to both sides.
+    /// Hits that are not in the outer part.
     inner: Range<usize>,
 }
+
+/// What no place has.
+const WIDE: u32 = 1 << 31;
 
 impl Marks {
     /// Of hits at `x * scale + first`, as in [`places`].
@@ -103,32 +107,45 @@ impl Marks {
         self.first.set_len(len);
         self.crossing.reserve_total(len);
         let (first, crossing) = (self.first.padded_mut(), self.crossing.padded_mut());
-        let (last, within) = (U32::splat(g, u64::BITS - number as u32), U32::splat(g, u64::BITS - 1));
+        let value = inlined!(|value: u32| U32::splat(g, value));
+        let last = u64::BITS - number as u32;
         let mut crossings = 0;
         for at in (0..len).step_by(G::LANES) {
+            let hit = value(at as u32) + U32::iota(g);
+            let is_inner = hit.lt(value(inner.end as u32)).and_not(hit.lt(value(inner.start as u32)));
             let place = place(F32::load(g, &x[at..]), of, offset);
+            let place = is_inner.select_u(place, place - value(1));
             place.store(&mut first[at..]);
-            let is_crossing = last.lt(place & within) & Mask::first(g, len - at);
+            let last = is_inner.select_u(value(last), value(last - 2));
+            let is_crossing = last.lt(place & value(u64::BITS - 1)) & Mask::first(g, len - at);
+            let place = is_inner.select_u(place, place | value(WIDE));
             crossings += place.store_packed(&mut crossing[crossings..], is_crossing);
         }
         self.crossing.set_len(crossings);
         (self.number, self.inner) = (number, inner);
     }
 
-    /// The hits that are left over where others are fewer, the bits in second words, and those of the outer part.
+    /// The bits of hits, in the outer part or not.
+    #[inline(always)]
+    fn masks(&self) -> [u64; 2] {
+        [2, 0].map(|more| u64::MAX >> (u64::BITS as usize - self.number - more))
+    }
+
+    /// The hits that are left over where others are fewer, those of the outer part, and the bits in second words.
     #[inline(always)]
     fn rest(&self, rows: &mut [u64], done: usize) {
-        let mask = u64::MAX >> (u64::BITS as usize - self.number);
-        for &first in &self.first[done..] {
+        let [wide, mask] = self.masks();
+        for &first in &self.first[self.inner.start + done..self.inner.end] {
             begin(rows, mask, first);
         }
-        for &first in &self.crossing[..] {
-            end(rows, mask, first);
+        for &first in &self.first[..self.inner.start] {
+            begin(rows, wide, first);
         }
-        for &first in self.first[..self.inner.start].iter().chain(&self.first[self.inner.end..]) {
-            let wide = mask << 2 | 3;
-            begin(rows, wide, first - 1);
-            end(rows, wide, first - 1);
+        for &first in &self.first[self.inner.end..] {
+            begin(rows, wide, first);
+        }
+        for &first in &self.crossing[..] {
+            end(rows, if first & WIDE == 0 { mask } else { wide }, first & !WIDE);
         }
     }
 }
@@ -153,9 +170,9 @@ fn end(rows: &mut [u64], bits: u64, first: u32) {
 #[inline(always)]
 pub(super) fn draw<const N: usize>(rows: &mut [u64], marks: [&Marks; N]) {
     let mut shortest = usize::MAX;
-    for_each!(row < N => shortest = shortest.min(marks[row].first.len()));
-    let first: [&[u32]; N] = array_of!(row => &marks[row].first[..shortest]);
-    let masks: [u64; N] = array_of!(row => u64::MAX >> (u64::BITS as usize - marks[row].number));
+    for_each!(row < N => shortest = shortest.min(marks[row].inner.len()));
+    let first: [&[u32]; N] = array_of!(row => &marks[row].first[marks[row].inner.start..][..shortest]);
+    let masks: [u64; N] = array_of!(row => marks[row].masks()[1]);
     for at in 0..shortest {
         for_each!(row < N => begin(rows, masks[row], first[row][at]));
     }
