@@ -1,4 +1,4 @@
-//! `src/scifi/rows/weights.rs`: weights and thresholds of the passes of `fast` and `best`. Candidates come from the naive twin, which tells their
+//! `src/scifi/weights.rs`: weights and thresholds of the passes of `fast` and `best`. Candidates come from the naive twin, which tells their
 //! features.
 
 use super::linear::solve;
@@ -234,7 +234,7 @@ pub fn write(level: Level) -> Result<()> {
     );
     println!("//! `fast` {};", CRITERION.counts(&fast.chosen.report));
     println!("//! `best` {}.\n", CRITERION.counts(&best.chosen.report));
-    println!("use crate::scifi::config::FEATURES;\n");
+    println!("use super::config::FEATURES;\n");
     let passes = fast
         .weights
         .iter()

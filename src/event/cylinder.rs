@@ -128,9 +128,9 @@ impl CylinderBatch {
 /// Events of the cylinder detector: hits, and particles whose hits may be seeds.
 #[derive(Debug, Clone, Copy)]
 pub struct CylinderInput<'a> {
-    /// Hits.
+    /// Hits (no unit).
     pub hits: &'a CylinderBatch,
-    /// One entry for each event of `hits`.
+    /// One entry for each event of `hits` (no unit).
     pub seeds: &'a CylinderSeeds,
 }
 

@@ -32,11 +32,28 @@ impl Outcome<Columns> {
     /// # Panics
     /// When they are another product.
     pub fn lend<P: Product>(&mut self, spare: &mut Outcome<P>, work: impl FnOnce(&mut Outcome<P>)) {
-        let results = self.results.get_mut::<P>().expect("columns of this product");
-        std::mem::swap(results, &mut spare.results);
-        spare.counters = self.counters;
-        work(spare);
-        self.counters = spare.counters;
-        std::mem::swap(results, &mut spare.results);
+        let mut lent = Lent { from: self, to: spare };
+        lent.swap();
+        work(lent.to);
+    }
+}
+
+/// Columns that go back to their owner when what they were lent to has ended, if by a panic.
+struct Lent<'a, P: Product> {
+    from: &'a mut Outcome<Columns>,
+    to: &'a mut Outcome<P>,
+}
+
+impl<P: Product> Lent<'_, P> {
+    fn swap(&mut self) {
+        let results = self.from.results.get_mut::<P>().expect("columns of this product");
+        std::mem::swap(results, &mut self.to.results);
+        std::mem::swap(&mut self.from.counters, &mut self.to.counters);
+    }
+}
+
+impl<P: Product> Drop for Lent<'_, P> {
+    fn drop(&mut self) {
+        self.swap();
     }
 }

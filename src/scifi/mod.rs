@@ -19,6 +19,7 @@ mod rows;
 mod seeding;
 mod sequence;
 mod state;
+mod weights;
 
 pub use config::{ChoiceConfig, LimitConfig, RowPass, RowsConfig, SciFiConfig, SciFiPreset, SeedPass};
 

@@ -9,7 +9,7 @@ use super::index::Index;
 use super::layers::{BY_Z, HALF_LAYERS, HALVES};
 use super::rows::{self, RowsScratch};
 use super::sequence::{SCIFI_HITS, SciFiHits};
-use super::state::{Pattern, States};
+use super::state::{Pattern, Staged, States};
 use crate::engine::{Algorithm, AlgorithmInfo, Events, Handle, Sequence, Slice, detector_stages};
 use crate::event::{BadBanks, Outcome, SciFiBatch, SciFiTracks, StageClock, Truncation};
 use crate::lhcb::Bending;
@@ -56,6 +56,7 @@ pub struct SciFiWorkspace {
     find: FindScratch,
     rows: RowsScratch,
     tracks: Vec<Track>,
+    staged: Staged,
 }
 
 impl SciFi {
@@ -346,7 +347,7 @@ fn append_room<G: Gang>(
     of: &SciFi,
     hits: &SciFiBatch,
     event: usize,
-    scratch: &SciFiWorkspace,
+    scratch: &mut SciFiWorkspace,
     out: &mut SciFiTracks,
 ) {
     g.vectorize(
@@ -360,13 +361,8 @@ fn append_room<G: Gang>(
                     }
                 }
                 out.hit_start.push(out.hits.len() as u32);
-                let (state, var_qop) = of.states.of(track);
-                out.state.push(&state);
-                out.var_qop.push(var_qop);
-                out.searched.push(of.states.searched(track));
-                out.chi2_x.push(track.chi2_x);
-                out.chi2_y.push(track.chi2);
             }
+            of.states.append(g, &scratch.tracks, &mut scratch.staged, out);
             out.track_start.push(out.hit_start.len() as u32 - 1);
         },
     );

@@ -1,8 +1,8 @@
 //! Clones in x: of candidates that share hits the best live; of equal ones the first.
 
-use super::config::RowPass;
 use super::exact::{Candidates, VALUE, VALUES};
 use crate::event::Column;
+use crate::scifi::config::RowPass;
 use crate::scifi::layers::X_LAYERS;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, array_of, for_each};

@@ -1,10 +1,10 @@
 //! Exact: of runs of bits the hits of the other layers, and the fit; one lane a run.
 
-use super::config::RowPass;
 use super::hits::{Four, RowHits, UPPER};
 use super::plan::{Plan, Rows};
 use super::scan::Runs;
 use super::table::Table;
+use crate::scifi::config::RowPass;
 use crate::scifi::layers::{HALF_LAYERS, X_LAYERS};
 use crate::simd::varying::{F32, I32, Mask, U32};
 use crate::simd::{Gang, array_of, copies, for_each, inlined};

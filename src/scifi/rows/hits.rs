@@ -3,12 +3,13 @@
 
 use super::plan::REACH;
 use crate::Status;
-use crate::event::{Column, SciFiBatch};
+use crate::event::{Column, PAD, SciFiBatch};
 use crate::scifi::config::SciFiConfig;
 use crate::scifi::index::{check, has_too_many};
 use crate::scifi::layers::{HALF_LAYERS, HALVES, ZONE};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
+use std::ops::Range;
 
 /// Layers of both halves.
 pub(super) const SLOTS: usize = HALVES * HALF_LAYERS;
@@ -159,13 +160,13 @@ impl RowHits {
 
     /// Places of a layer's hits.
     #[inline(always)]
-    pub(super) fn layer(&self, slot: usize) -> std::ops::Range<usize> {
+    pub(super) fn layer(&self, slot: usize) -> Range<usize> {
         self.begin[slot] as usize..self.end[slot] as usize
     }
 
     /// Numbers of the layer's hits that are not in the outer part.
     #[inline(always)]
-    pub(super) fn inner(&self, slot: usize) -> std::ops::Range<usize> {
+    pub(super) fn inner(&self, slot: usize) -> Range<usize> {
         self.inner[slot][0]..self.inner[slot][1]
     }
 
@@ -173,6 +174,12 @@ impl RowHits {
     #[inline(always)]
     pub(super) fn x(&self) -> &[f32] {
         self.x.padded()
+    }
+
+    /// x of these places, and of some behind them.
+    #[inline(always)]
+    pub(super) fn x_of(&self, places: Range<usize>) -> &[f32] {
+        &self.x.padded()[places.start..places.end + PAD]
     }
 
     /// Number of a hit in the event.

@@ -3,7 +3,6 @@
 mod bits;
 mod choose;
 mod clones;
-mod config;
 mod exact;
 mod hits;
 mod plan;
@@ -11,9 +10,8 @@ mod scan;
 mod sensitivity;
 mod table;
 mod uv;
-mod weights;
 
-use super::config::SciFiConfig;
+use super::config::{RowsConfig, SciFiConfig};
 use super::find::occupancy::Occupancy;
 use super::find::track::Track;
 use super::geometry::SciFiGeometry;
@@ -23,7 +21,6 @@ use crate::event::{Column, SciFiBatch};
 use crate::simd::Gang;
 use choose::ChooseScratch;
 use clones::{CloneScratch, MOST};
-pub use config::{RowPass, RowsConfig};
 use exact::{Candidates, exact};
 use hits::RowHits;
 use plan::Plan;
@@ -149,7 +146,7 @@ impl RowsScratch {
         for half in 0..HALVES {
             step!(g, scan.mark(g, plan, hits, half));
             first.len = 0;
-            step!(g, scan.scan(g, (&plan.sets[0], enough), hits, half, None, first));
+            step!(g, scan.scan(g, (&plan.sets[0], enough), (hits, half), None, first));
             counts.dropped += first.cut(most_runs);
             counts.x.add_all(first.len, first.len.next_multiple_of(G::LANES));
             let before = candidates.len;
@@ -164,7 +161,7 @@ impl RowsScratch {
                 taken[place] |= u32::from(candidates.hits.column(X_LAYERS)[at] >= STANDS_FOR);
             }
             let before = second.len;
-            step!(g, scan.scan(g, (&plan.sets[1], enough), hits, half, Some(taken.padded()), second));
+            step!(g, scan.scan(g, (&plan.sets[1], enough), (hits, half), Some(taken.padded()), second));
             counts.dropped += second.cut(before + most_runs);
         }
         counts.x.add_all(second.len, second.len.next_multiple_of(G::LANES));
@@ -195,7 +192,7 @@ impl RowsScratch {
         confirmed.len = 0;
         if candidates.len > 0 {
             let most = config.limits.triplets as usize;
-            counts.dropped += uv.confirm(g, (plan, pass), present, candidates, most, confirmed);
+            counts.dropped += uv.confirm(g, (plan, pass, most), present, candidates, confirmed);
             counts.uv.add_all(uv.lines(), uv.lines().next_multiple_of(G::LANES));
         }
         step!(g, choose.choose(g, &pass.choice, present, confirmed, out));

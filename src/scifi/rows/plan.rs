@@ -1,7 +1,7 @@
 //! What a pass needs to know of its rows, worked out once.
 
-use super::config::{RowPass, RowsConfig};
 use super::sensitivity::{Crossings, Sensitivity};
+use crate::scifi::config::{RowPass, RowsConfig};
 use crate::scifi::layers::{SLOPE, UV_LAYERS, X_LAYERS, Z, Z_REFERENCE, bend};
 
 /// Values of the shift that a window of bits holds.
@@ -139,7 +139,7 @@ impl Plan {
             let sensitivity = Sensitivity::new(z, tracks, pivot);
             let others = (0..X_LAYERS).filter(|layer| !config.pivots[..=number].contains(layer));
             let rows = others.map(|layer| {
-                let row = x_row(config, pass, z, &sensitivity, (pivot, layer), step, end);
+                let row = x_row((config, pass), z, &sensitivity, (pivot, layer), step, end);
                 end = row.words[1];
                 row
             });
@@ -169,8 +169,7 @@ impl Plan {
 
 /// The row of a layer, given the pivot's, the step of the shift and its first word.
 fn x_row(
-    config: &RowsConfig,
-    pass: &RowPass,
+    (config, pass): (&RowsConfig, &RowPass),
     z: &Crossings,
     sensitivity: &Sensitivity,
     (pivot, layer): (usize, usize),

@@ -10,6 +10,8 @@ use crate::simd::{Gang, array_of};
 
 /// Longest run of bits that is one candidate.
 const LONGEST: u32 = 4;
+/// Most runs of a word.
+const MOST_RUNS: usize = u64::BITS as usize / 2;
 /// Rows of both pivots.
 const ROWS: usize = X_LAYERS - 1 + X_LAYERS - 2;
 
@@ -28,7 +30,9 @@ pub(super) struct Runs {
 #[derive(Debug, Default)]
 pub(super) struct ScanScratch {
     rows: Column<u64>,
-    places: [Column<u32>; ROWS],
+    marks: [Marks; ROWS],
+    /// First bits of the windows of pivots.
+    places: [Column<u32>; X_LAYERS - 1],
     /// Pivots that are scanned: their places and x.
     pivots: Column<u32>,
     x: Column<f32>,
@@ -37,7 +41,6 @@ pub(super) struct ScanScratch {
     most: Column<u64>,
     of: Column<u32>,
     words: Column<u64>,
-    best: Column<u64>,
     from: Column<u32>,
 }
 
@@ -104,21 +107,15 @@ impl ScanScratch {
         self.rows.set_len(plan.words);
         self.rows.fill(0);
         let of_both = plan.sets.iter().flat_map(|set| &set.rows);
-        for (places_of, row) in self.places.iter_mut().zip(of_both) {
+        for (number, (marks, row)) in self.marks.iter_mut().zip(of_both).enumerate() {
             let layer = hits.layer(half * HALF_LAYERS + row.layer);
-            let x = &hits.x()[layer.start..];
-            places(g, x, layer.len(), [row.hit[0], row.hit[1], row.most], 64 * row.words[0], places_of);
-        }
-        let Self { rows, places, .. } = self;
-        let marks = |set: usize, row: usize| {
-            let number = if set == 0 { row } else { X_LAYERS - 1 + row };
-            let of = &plan.sets[set].rows[row];
-            let bits = &places[number][..];
             // The middle station is near the pivot: nothing spreads there.
-            let is_near = set == 0 && row == 2;
-            let inner = if is_near { 0..bits.len() } else { hits.inner(half * HALF_LAYERS + of.layer) };
-            Marks { bits, number: of.bits, inner }
-        };
+            let inner = if number == 2 { 0..layer.len() } else { hits.inner(half * HALF_LAYERS + row.layer) };
+            let of = [row.hit[0], row.hit[1], row.most];
+            marks.open(g, hits.x_of(layer), inner, of, (row.bits, 64 * row.words[0]));
+        }
+        let Self { rows, marks, .. } = self;
+        let marks = |set: usize, row: usize| &marks[if set == 0 { row } else { X_LAYERS - 1 + row }];
         draw(rows, [marks(0, 0), marks(1, 0)]);
         draw(rows, [marks(0, 1), marks(1, 1)]);
         draw(rows, [marks(0, 3), marks(1, 2)]);
@@ -131,8 +128,7 @@ impl ScanScratch {
         &mut self,
         g: G,
         (set, enough): (&Rows, Enough<'_>),
-        hits: &RowHits,
-        half: usize,
+        (hits, half): (&RowHits, usize),
         taken: Option<&[u32]>,
         runs: &mut Runs,
     ) {
@@ -190,24 +186,17 @@ impl ScanScratch {
         kept
     }
 
-    /// Keeps the words that have bits; says how many. Without a branch, as no pattern tells which they are.
+    /// Keeps the words that have bits, with their numbers; says how many. Without a branch, as no pattern tells which they are.
     #[inline(always)]
     fn pack(&mut self, windows: usize) -> usize {
-        let Self { some, most, of, words, best, from, .. } = self;
+        let Self { some, words, from, .. } = self;
         words.reserve_total(WORDS * windows + 1);
-        best.reserve_total(WORDS * windows + 1);
         from.reserve_total(WORDS * windows + 1);
-        let (words, best, from) = (words.padded_mut(), best.padded_mut(), from.padded_mut());
+        let (words, from) = (words.padded_mut(), from.padded_mut());
         let mut kept = 0;
-        let (some, _) = some.padded().as_chunks::<WORDS>();
-        let (most, _) = most.padded().as_chunks::<WORDS>();
-        for ((some, most), &pivot) in some.iter().zip(most).zip(&of.padded()[..windows]) {
-            for word in 0..WORDS {
-                words[kept] = some[word];
-                best[kept] = most[word];
-                from[kept] = pivot | (word as u32) << PLACE_BITS;
-                kept += usize::from(some[word] != 0);
-            }
+        for (number, &word) in some.padded()[..WORDS * windows].iter().enumerate() {
+            (words[kept], from[kept]) = (word, number as u32);
+            kept += usize::from(word != 0);
         }
         kept
     }
@@ -215,11 +204,16 @@ impl ScanScratch {
     /// Lists the runs of bits of words that have some.
     #[inline(always)]
     fn list(&self, words: usize, x: &[f32], runs: &mut Runs) {
-        let each = self.words.padded()[..words].iter().zip(self.best.padded()).zip(self.from.padded());
-        for ((&word, &best), &from) in each {
-            let (mut left, pivot) = (word, from & PLACE);
-            let first = (from >> PLACE_BITS) * u64::BITS;
-            runs.reserve(u64::BITS as usize);
+        let (most, of) = (self.most.padded(), self.of.padded());
+        runs.reserve(MOST_RUNS * words);
+        let Runs { pivot: pivots, x: xs, twice, len } = runs;
+        let (pivots, xs, twice) = (pivots.padded_mut(), xs.padded_mut(), twice.padded_mut());
+        let mut to = *len;
+        for (&word, &from) in self.words.padded()[..words].iter().zip(self.from.padded()) {
+            let from = from as usize;
+            let (mut left, best, pivot) = (word, most[from], of[from / WORDS]);
+            let x = x[pivot as usize];
+            let first = (from % WORDS) as u32 * (2 * u64::BITS);
             while left != 0 {
                 let begin = left.trailing_zeros();
                 let len = (!(left >> begin)).trailing_zeros().min(LONGEST);
@@ -231,15 +225,13 @@ impl ScanScratch {
                 } else {
                     most.trailing_zeros() + u64::BITS - 1 - most.leading_zeros()
                 };
-                runs.push(pivot, x[pivot as usize], (2 * first + ends) as i32);
+                (pivots[to], xs[to], twice[to]) = (pivot, x, (first + ends) as i32);
+                to += 1;
             }
         }
+        *len = to;
     }
 }
-
-/// Bits of a pivot's place beside the number of a word.
-const PLACE_BITS: u32 = 28;
-const PLACE: u32 = (1 << PLACE_BITS) - 1;
 
 impl Runs {
     #[inline(always)]
@@ -247,14 +239,6 @@ impl Runs {
         self.pivot.reserve_total(self.len + more);
         self.x.reserve_total(self.len + more);
         self.twice.reserve_total(self.len + more);
-    }
-
-    #[inline(always)]
-    fn push(&mut self, pivot: u32, x: f32, twice: i32) {
-        self.pivot.padded_mut()[self.len] = pivot;
-        self.x.padded_mut()[self.len] = x;
-        self.twice.padded_mut()[self.len] = twice;
-        self.len += 1;
     }
 
     /// Cuts the list off behind so many; says how many it loses.

@@ -112,3 +112,37 @@ fn median(mut sizes: Vec<f64>) -> f64 {
     sizes.sort_by(f64::total_cmp);
     sizes.get(sizes.len() / 2).copied().unwrap_or(0.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scifi::layers::Z;
+
+    fn of(z: &Crossings, polarity: f64, pivot: usize) -> Sensitivity {
+        Sensitivity::new(z, &fixed_tracks(z, polarity), pivot)
+    }
+
+    #[test]
+    fn layers_answer_by_their_distance_from_the_pivot() {
+        let z: Crossings = std::array::from_fn(|layer| Z[layer]);
+        for pivot in [2, 3] {
+            let Sensitivity { k, spread } = of(&z, 1.0, pivot);
+            assert!((k[0] - k[5] - 1.0).abs() < 1e-9 && k[pivot].abs() < 1e-9, "{k:?}");
+            assert!(k.windows(2).all(|pair| pair[0] > pair[1] + 0.05), "{k:?}");
+            assert!(spread.iter().all(|spread| *spread < 2.0), "{spread:?}");
+        }
+    }
+
+    #[test]
+    fn polarities_are_alike_and_layers_that_are_moved_answer_a_little_otherwise() {
+        let z: Crossings = std::array::from_fn(|layer| Z[layer]);
+        let there = of(&z, -1.0, 2);
+        let near = |other: &Sensitivity, most: f64| {
+            let off = |layer: usize| (other.k[layer] - there.k[layer]).abs();
+            (0..X_LAYERS).all(|layer| off(layer) < most)
+        };
+        assert!(near(&of(&z, 1.0, 2), 1e-12));
+        let moved = of(&z.map(|z| z + 20.0), -1.0, 2);
+        assert!(near(&moved, 2e-3) && !near(&moved, 1e-6), "{moved:?} {there:?}");
+    }
+}

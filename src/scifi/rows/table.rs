@@ -66,3 +66,24 @@ impl<T: Pod, const K: usize> Table<T, K> {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growing_keeps_what_is_there_and_columns_apart() {
+        let mut table = Table::<u32, 3>::default();
+        for len in [1, 100, 1_000, 5_000] {
+            table.reserve(len, len / 2);
+            assert!(!table.stride.is_multiple_of(PAGE) && table.column(0).len() >= len + PAD);
+            for (number, column) in table.columns_mut().into_iter().enumerate() {
+                (len / 20..len).for_each(|at| column[at] = (10 * at + number) as u32);
+            }
+            table.reserve(3 * len, len);
+            for (number, column) in table.columns().iter().enumerate() {
+                assert!((len / 20..len).all(|at| column[at] == (10 * at + number) as u32), "{len}");
+            }
+        }
+    }
+}

@@ -1,14 +1,14 @@
 //! Confirm: tracks in x take in hits of the u and v layers. All slopes in y at once, again by rows of bits; then the lines of those with
 //! most layers, one lane a line.
 
-use super::bits::{Marks, draw, each, odd_of, places, two_of, window};
-use super::config::RowPass;
+use super::bits::{Marks, draw, each, odd_of, two_of, window};
 use super::exact::{A, B, C, CHI2, Candidates};
 use super::hits::{Four, RowHits, UPPER};
 use super::plan::{BEFORE, Plan, REACH, SLOPES, UvRow};
 use super::step;
 use super::table::Table;
 use crate::event::Column;
+use crate::scifi::config::RowPass;
 use crate::scifi::layers::{HALF_LAYERS, HALVES, UV_LAYERS, X_LAYERS};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, array_of, for_each, inlined};
@@ -53,7 +53,7 @@ struct Lines {
 #[derive(Debug, Default)]
 pub(super) struct UvScratch {
     rows: Column<u64>,
-    marks: [Column<u32>; UV_LAYERS / 2],
+    marks: [Marks; UV_LAYERS],
     /// Of candidates: first bits of their windows, fewest hits.
     windows: Table<u32, UV_LAYERS>,
     need: Column<u32>,
@@ -107,10 +107,9 @@ impl UvScratch {
     pub(super) fn confirm<G: Gang>(
         &mut self,
         g: G,
-        (plan, pass): (&Plan, &RowPass),
+        (plan, pass, most_lines): (&Plan, &RowPass, usize),
         hits: &RowHits,
         candidates: &Candidates,
-        most_lines: usize,
         out: &mut Confirmed,
     ) -> u64 {
         step!(g, self.mark(g, plan, hits));
@@ -139,21 +138,15 @@ impl UvScratch {
         let Self { rows, marks, .. } = self;
         for half in 0..HALVES {
             let sign = if half == 0 { -1.0 } else { 1.0 };
-            for (first, layers) in
-                [0, UV_LAYERS / 2].into_iter().zip(plan.uv.as_chunks::<{ UV_LAYERS / 2 }>().0)
-            {
-                for (number, (row, bits)) in layers.iter().zip(marks.iter_mut()).enumerate() {
-                    let layer = hits.layer(half * HALF_LAYERS + X_LAYERS + first + number);
-                    let offset = 64 * (half * plan.uv_words + row.words[0]);
-                    let of = [sign * row.scale, row.hit, row.most];
-                    places(g, &hits.x()[layer.start..], layer.len(), of, offset, bits);
-                }
-                let of = |number: usize| {
-                    let bits = &marks[number][..];
-                    Marks { bits, number: layers[number].bits, inner: 0..bits.len() }
-                };
-                draw(rows, [of(0), of(1), of(2)]);
+            for (layer, (row, marks)) in plan.uv.iter().zip(marks.iter_mut()).enumerate() {
+                let layer = hits.layer(half * HALF_LAYERS + X_LAYERS + layer);
+                let (inner, of) = (0..layer.len(), [sign * row.scale, row.hit, row.most]);
+                let offset = 64 * (half * plan.uv_words + row.words[0]);
+                marks.open(g, hits.x_of(layer), inner, of, (row.bits, offset));
             }
+            let [a, b, c, d, e, f] = &*marks;
+            draw(rows, [a, b, c]);
+            draw(rows, [d, e, f]);
         }
     }
 

@@ -1,7 +1,6 @@
 //! UT and SciFi: raw banks to hits.
 
 use super::over_banks::OverBanks;
-use peloton_truth::Rules;
 
 /// UT banks to UT hits.
 pub static UT: OverBanks = hits("ut", &["ut_hits"]);
@@ -10,5 +9,5 @@ pub static UT: OverBanks = hits("ut", &["ut_hits"]);
 pub static SCIFI_HITS: OverBanks = hits("scifi-hits", &["scifi_hits"]);
 
 const fn hits(name: &'static str, algorithms: &'static [&'static str]) -> OverBanks {
-    OverBanks { name, algorithms, presets: &[], rules: Rules::Lhcb, rows: None, losses: None }
+    OverBanks { name, algorithms, presets: &[], losses: None }
 }

@@ -11,6 +11,7 @@ mod long;
 mod over_banks;
 mod parts;
 mod raw;
+mod rows;
 mod scifi;
 mod timepix;
 mod track_check;

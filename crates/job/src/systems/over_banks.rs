@@ -1,13 +1,10 @@
 //! [`OverBanks`]: the systems that read raw banks of LHCb and nothing else, each a list of algorithms.
 
 use super::banks::{NaiveDecoder, blame, lacking};
-use super::long::LONG;
 use super::parts::{Parts, are_presets, infos};
 use super::raw::RawSource;
-use super::scifi::SCIFI;
+use super::rows::of_product;
 use super::track_check::{Rows, TrackCheck};
-use super::velo;
-use super::velo_ut::VELO_UT;
 use crate::display::{Gather, GatherTracks, Hit, HitsOf};
 use crate::embed::{self, AnyEngine};
 use crate::losses::FindLosses;
@@ -17,7 +14,6 @@ use crate::truth_check::no_tracks;
 use crate::{Check, CheckOptions, CheckRules, Config, Host, Opened, Preset, Request, Source, System};
 use peloton::engine::{AlgorithmInfo, Batch, Engine, Pool, SLICE_EVENTS, Sequence};
 use peloton::event::RawBatch;
-use peloton::velo::VELO_TRACKS;
 use peloton::{Error, Result, Status};
 use peloton_io::input::{Format, Geometry};
 use peloton_truth::Rules;
@@ -30,10 +26,6 @@ pub struct OverBanks {
     pub algorithms: &'static [&'static str],
     /// The presets that the sequence has; none where it has one set of parameters.
     pub presets: &'static [Preset],
-    /// The rules that tracks are checked by unless others are asked for.
-    pub rules: Rules,
-    /// What appends the tracks of an event, for a check; none where the sequence ends at hits.
-    pub rows: Option<Rows>,
     /// What finds out where the sequence lost particles; none where it ends at hits.
     pub losses: Option<MakeLosses>,
 }
@@ -53,8 +45,6 @@ pub static OWN: OverBanks = OverBanks {
     name: "own",
     algorithms: &[],
     presets: &[Preset::Best, Preset::Fast, Preset::TwoPass, Preset::Hlt1],
-    rules: Rules::Lhcb,
-    rows: None,
     losses: None,
 };
 
@@ -84,27 +74,9 @@ impl OverBanks {
     }
 
     /// How the product that comes out first is checked.
-    fn rules(&self, config: &Config) -> Checked {
-        let first = self.products(config)[0].name();
-        let last = self.names(config).last().copied();
-        if last == Some(first) && !self.algorithms.is_empty() {
-            return Checked { rules: self.rules, rows: self.rows };
-        }
-        let of = [&VELO_UT, &SCIFI, &LONG].into_iter().find(|one| one.algorithms.last() == Some(&first));
-        let hits = Checked { rules: Rules::Lhcb, rows: None };
-        match of {
-            Some(one) => Checked { rules: one.rules, rows: one.rows },
-            None if first == VELO_TRACKS.name() => Checked { rules: Rules::Lhcb, rows: Some(velo::rows) },
-            None => hits,
-        }
+    fn checked(&self, config: &Config) -> (Rules, Option<Rows>) {
+        of_product(self.products(config)[0].name())
     }
-}
-
-/// How tracks are checked.
-struct Checked {
-    rules: Rules,
-    /// What appends the tracks of an event; none for hits.
-    rows: Option<Rows>,
 }
 
 impl System for OverBanks {
@@ -166,7 +138,7 @@ impl Detector for BankDetector {
     }
 
     fn track_rules(&self, request: &Request, options: &CheckOptions) -> Result<Rules> {
-        tracker_rules(options, self.of.rules(&request.config).rules)
+        tracker_rules(options, self.of.checked(&request.config).0)
     }
 
     fn check(
@@ -176,7 +148,7 @@ impl Detector for BankDetector {
         source: &mut dyn Source,
     ) -> Result<Box<dyn Check>> {
         let OverBanks { name, losses, .. } = self.of;
-        let Checked { rules: own, rows } = self.of.rules(&request.config);
+        let (own, rows) = self.of.checked(&request.config);
         let rows = rows.ok_or_else(|| no_tracks(name))?;
         let rules = self.track_rules(request, options)?;
         source.check_by(rules);
@@ -185,6 +157,10 @@ impl Detector for BankDetector {
             if rules != own {
                 let message = format!("--losses goes by the rules {own}, not by {rules}: leave out --rules");
                 return Err(Error::Config(message));
+            }
+            if !request.config.write.is_empty() {
+                let message = "--losses is for the product that the sequence makes last: leave out --write";
+                return Err(Error::Config(message.into()));
             }
             let losses = losses.ok_or_else(|| no_tracks(name))?(&self.parts, &request.config)?;
             check = check.with_losses(losses, rules, request.config.bad_banks);
@@ -201,7 +177,7 @@ impl Detector for BankDetector {
         let hits: HitsOf = Box::new(move |batch, event| {
             batch.of().map_or_else(|_| Vec::new(), |banks| of_banks(banks, event))
         });
-        Ok(Box::new(GatherTracks { hits, rows: self.of.rules(&request.config).rows, rules, sensors }))
+        Ok(Box::new(GatherTracks { hits, rows: self.of.checked(&request.config).1, rules, sensors }))
     }
 
     fn diagnose(&self, batch: &dyn Batch, event: usize, status: Status) -> Option<String> {

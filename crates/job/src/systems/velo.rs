@@ -4,7 +4,7 @@ use super::banks::{NaiveDecoder, blame, lacking, velo_hits};
 use super::inputs;
 use super::over_banks::{hits_by, pool, tracker_rules};
 use super::raw::{Found, RawSource, warn_of_format};
-use super::track_check::{TrackRows, product};
+use super::rows;
 use crate::against::Against;
 use crate::display::{Gather, GatherTracks, HitsOf};
 use crate::embed::{self, AnyEngine};
@@ -18,12 +18,12 @@ use crate::{
     Source, Summary, System, text,
 };
 use peloton::engine::{Algorithm, AlgorithmInfo, Batch, Sliced};
-use peloton::event::{BadBanks, Columns, VELO_MODULES, VeloEvent, VeloTracks};
+use peloton::event::{BadBanks, VELO_MODULES, VeloEvent, VeloTracks};
 use peloton::velo::{FitConfig, Velo, VeloBanks, VeloConfig, VeloInputBatch, VeloSensors};
 use peloton::{Error, Result, Status};
 use peloton_io::input::{Format, Geometry, VeloReader};
 use peloton_sim::{SimDetector, SimReader, SimSpec};
-use peloton_truth::{Checker, EventRows, FittedState, Place, Rules, VeloHits, VeloLosses, VeloPulls};
+use peloton_truth::{Checker, EventRows, Rules, VeloHits, VeloLosses, VeloPulls};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -270,7 +270,7 @@ impl Detector for VeloDetector {
             Err(_) => Vec::new(),
         });
         let sensors = Sensor::of_velo(&sensors).collect();
-        Ok(Box::new(GatherTracks { hits, rows: Some(rows), rules, sensors }))
+        Ok(Box::new(GatherTracks { hits, rows: Some(rows::velo), rules, sensors }))
     }
 
     fn diagnose(&self, batch: &dyn Batch, event: usize, status: Status) -> Option<String> {
@@ -293,16 +293,6 @@ impl Detector for VeloDetector {
     fn bank_bytes(&self, batch: &dyn Batch) -> Option<u64> {
         let velo = self.sequence(&Config::default()).ok()?;
         velo.bank_bytes(batch.events())
-    }
-}
-
-/// The tracks of an event, with their states.
-pub(super) fn rows(results: &Columns, event: usize, rows: &mut TrackRows) {
-    let tracks: &VeloTracks = product(results);
-    for track in tracks.of_event(event) {
-        let [beam, end] = [(Place::Beam, &tracks.beam), (Place::VeloEnd, &tracks.end)]
-            .map(|(place, states)| FittedState::of_velo(place, states, track));
-        rows.push(tracks.hits_of(track).iter().copied(), None, &[beam, end]);
     }
 }
 

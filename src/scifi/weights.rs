@@ -1,6 +1,6 @@
 //! Weights and thresholds of the choices of `fast` and `best`, made from simulated events alone.
 
-use crate::scifi::config::FEATURES;
+use super::config::FEATURES;
 
 /// Of `fast`: weights, and the smallest sum.
 #[rustfmt::skip]

@@ -1,7 +1,7 @@
 //! Parameters of the search by rows of bits.
 
-use super::weights;
-use crate::scifi::config::{ChoiceConfig, FEATURES};
+use super::{ChoiceConfig, FEATURES};
+use crate::scifi::weights;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -112,17 +112,17 @@ impl RowsConfig {
     }
 
     /// Of the preset `fast`.
-    pub(in crate::scifi) fn fast() -> Self {
+    pub(super) fn fast() -> Self {
         Self::new(vec![RowPass::fast()])
     }
 
     /// Of the preset `best`.
-    pub(in crate::scifi) fn best() -> Self {
+    pub(super) fn best() -> Self {
         Self::new(vec![RowPass::first(), RowPass::second()])
     }
 
     /// Checks what serde cannot.
-    pub(in crate::scifi) fn validate(&self) -> Result<()> {
+    pub(super) fn validate(&self) -> Result<()> {
         let wrong = |what: String| Err(Error::Config(what));
         if ![[2, 3], [3, 2]].contains(&self.pivots) {
             return wrong(format!("rows.pivots = {:?}: 2 and 3, in any order", self.pivots));

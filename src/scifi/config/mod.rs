@@ -1,7 +1,9 @@
 //! All parameters of the search for tracks in the SciFi.
 
-pub use super::rows::{RowPass, RowsConfig};
+mod rows;
+
 use crate::{Error, Result};
+pub use rows::{RowPass, RowsConfig};
 use serde::{Deserialize, Serialize};
 
 /// A ready configuration.
@@ -101,7 +103,7 @@ pub struct SeedPass {
 const MOST_HITS: u32 = 65_000;
 
 /// Numbers of a track that the classifier weighs.
-pub(super) const FEATURES: usize = 15;
+pub(in crate::scifi) const FEATURES: usize = 15;
 
 /// How the tracks of a pass are chosen: by the weighted sum of what is known of them (`rows/choose.rs`), which is the
 /// logarithm of the odds that a track is none but a particle's; then those that share few hits with better ones.

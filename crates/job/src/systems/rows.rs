@@ -1,0 +1,74 @@
+//! How the tracks of each product are checked: by which rules, and what a check knows of them.
+
+use super::track_check::{Rows, TrackRows, product};
+use peloton::event::{Columns, LongTracks, SciFiTracks, VeloTracks, VeloUtTracks};
+use peloton_truth::{FittedState, Measured, Place, Rules};
+
+/// The rules that the tracks of a product are checked by, unless others are asked for, and what appends the tracks of an event; none for
+/// hits.
+pub fn of_product(name: &str) -> (Rules, Option<Rows>) {
+    match name {
+        "velo_tracks" => (Rules::Lhcb, Some(velo)),
+        "velo_ut_tracks" => (Rules::LhcbUt, Some(velo_ut)),
+        "scifi_tracks" => (Rules::LhcbSeed, Some(scifi)),
+        "long_tracks" => (Rules::LhcbLong, Some(long)),
+        _ => (Rules::Lhcb, None),
+    }
+}
+
+/// The tracks of an event, with their states.
+pub fn velo(results: &Columns, event: usize, rows: &mut TrackRows) {
+    let tracks: &VeloTracks = product(results);
+    for track in tracks.of_event(event) {
+        let [beam, end] = [(Place::Beam, &tracks.beam), (Place::VeloEnd, &tracks.end)]
+            .map(|(place, states)| FittedState::of_velo(place, states, track));
+        rows.push(tracks.hits_of(track).iter().copied(), None, &[beam, end]);
+    }
+}
+
+/// Where states are given, the middle of the UT, mm.
+const UT_STATE_Z: f32 = 2484.6;
+
+/// The tracks of an event, with momenta; the slope in x before the magnet is that of a line from the origin, because the
+/// state is given where the magnet has bent the track already.
+fn velo_ut(results: &Columns, event: usize, rows: &mut TrackRows) {
+    let tracks: &VeloUtTracks = product(results);
+    for (track, hits) in tracks.of_event(event).zip(tracks.hit_lists(event)) {
+        let slopes = [tracks.x[track] / UT_STATE_Z, tracks.ty[track]];
+        let measured = Measured::new(tracks.q_over_p[track], Some(tracks.var_q_over_p[track]), slopes);
+        rows.push(hits.iter().copied(), Some(measured), &[FittedState::of_ut(tracks, track)]);
+    }
+}
+
+/// Where the magnet bends, mm, and where states are.
+const MAGNET_Z: f32 = 5290.0;
+const SCIFI_STATE_Z: f32 = 9410.0;
+
+/// The tracks of an event, with momenta; slopes before the magnet are those of a line from the origin to where it bends.
+fn scifi(results: &Columns, event: usize, rows: &mut TrackRows) {
+    let tracks: &SciFiTracks = product(results);
+    let state = &tracks.state;
+    for track in tracks.of_event(event) {
+        let before = |at: f32, slope: f32| (at + slope * (MAGNET_Z - SCIFI_STATE_Z)) / MAGNET_Z;
+        let slopes = [before(state.x[track], state.tx[track]), before(state.y[track], state.ty[track])];
+        let variance = Some(tracks.var_qop[track]);
+        let measured = Measured::new(state.qop[track], variance, slopes);
+        let states = [FittedState::of_scifi(state, track, variance)];
+        rows.push(tracks.hits_of(track).iter().copied(), Some(measured), &states);
+    }
+}
+
+/// The tracks of an event, with momenta and states; slopes are those at the beam line.
+fn long(results: &Columns, event: usize, rows: &mut TrackRows) {
+    let tracks: &LongTracks = product(results);
+    for track in tracks.of_event(event) {
+        let slopes = [tracks.beam.tx[track], tracks.beam.ty[track]];
+        let measured = Measured::new(tracks.scifi.qop[track], Some(tracks.var_qop[track]), slopes);
+        let variance = tracks.var_qop[track];
+        let states = [
+            FittedState::of_velo(Place::Beam, &tracks.beam, track),
+            FittedState::of_scifi(&tracks.scifi, track, Some(variance)),
+        ];
+        rows.push(tracks.hits_of(track).iter().copied(), Some(measured), &states);
+    }
+}
