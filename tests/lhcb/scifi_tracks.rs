@@ -167,7 +167,8 @@ fn other_rows_are_those_of_the_reference() {
         (pass.min_x_hits, pass.min_hits, pass.min_own_hits) = (4, 8, 0);
         (pass.choice.min_score, pass.choice.shared_hits) = (-1e9, 12);
     };
-    let cases: [(&str, &dyn Fn(&mut RowsConfig)); 5] = [
+    type Change<'a> = &'a dyn Fn(&mut RowsConfig);
+    let cases: [(&str, Change<'_>); 5] = [
         ("wide", &|rows| rows.passes.iter_mut().for_each(wide)),
         ("narrow", &|rows| rows.passes.iter_mut().for_each(narrow)),
         ("weak", &|rows| rows.passes.iter_mut().for_each(weak)),
