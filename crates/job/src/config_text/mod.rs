@@ -1,5 +1,6 @@
 //! The configuration as a file to start from: every key once, each with what it means and its unit.
 
+mod scifi;
 mod velo;
 
 use crate::Config;
@@ -193,68 +194,10 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ),
         ],
     ),
-    (
-        "scifi.hlt1",
-        &[
-            (
-                "triplets",
-                "x layers, 0 to 5 by z, of a triplet's first, middle and last hit, for each kind of triplets",
-            ),
-            ("min_momentum", "smallest momentum that windows are made for, MeV/c"),
-            ("x_tolerance", "distance of a hit in another x layer from the parabola through a triplet, mm"),
-            ("min_x_hits", "fewest hits in x"),
-            ("uv_tolerance", "distance of a hit in a u or v layer from where it is expected, mm"),
-            ("min_hits", "fewest hits of a track"),
-            ("min_uv_hits", "fewest of them in u and v layers"),
-            ("min_own_hits", "of how many of its hits a track in x must be the best, lest it is a clone"),
-            ("min_own_of_six", "the same for tracks with six hits"),
-        ],
-    ),
-    (
-        "scifi.rows",
-        &[
-            (
-                "pivots",
-                "x layers of the middle station, 2 and 3 by z, in the order in which their hits are pivots",
-            ),
-            (
-                "reach",
-                "how far a hit marks its row to each side: a constant, mm, and what the spread of fixed tracks is multiplied with",
-            ),
-            ("outer", "beyond this |x| hits mark one bit more at both ends, mm"),
-        ],
-    ),
-    (
-        "scifi.rows.passes",
-        &[
-            (
-                "shift",
-                "largest shift of a track, mm: 307 is a particle of about 4 GeV/c, 540 one of 2.3 GeV/c",
-            ),
-            ("width", "what the reach is multiplied with"),
-            ("min_x_hits", "fewest hits in x, 5 or 4"),
-            ("four_hit_shift", "tracks with four hits in x have smaller shifts than this, mm"),
-            ("x_tolerance", "distance of a hit in x from the parabola through three others, mm"),
-            ("uv_tolerance", "distance of a hit in a u or v layer from where it is expected, mm"),
-            ("min_hits", "fewest hits of a track"),
-            ("min_uv_hits", "fewest of them in u and v layers"),
-            ("min_own_hits", "of how many of its hits a track in x must be the best, lest it is a clone"),
-            ("min_own_of_six", "the same for tracks with six hits"),
-        ],
-    ),
-    (
-        "scifi.rows.passes.choice",
-        &[
-            (
-                "weights",
-                "what a track's numbers are weighted with: a constant; missing hits in x, and in u and v; logarithms of \
-                 the chi2 in x and y; y at the origin; products of these, the bend and its products; the logarithm of how many \
-                 tracks there are to choose from",
-            ),
-            ("min_score", "smallest weighted sum, the logarithm of the odds that a track is a particle's"),
-            ("shared_hits", "hits that a track may share with better ones"),
-        ],
-    ),
+    ("scifi.hlt1", scifi::HLT1),
+    ("scifi.rows", scifi::ROWS),
+    ("scifi.rows.passes", scifi::PASSES),
+    ("scifi.rows.passes.choice", scifi::CHOICE),
     (
         "long",
         &[
