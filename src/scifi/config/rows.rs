@@ -131,7 +131,7 @@ impl RowsConfig {
         if !((0.05..=10.0).contains(&constant) && (0.0..=10.0).contains(&factor)) {
             return wrong(format!("rows.reach = {:?}: from 0.05 to 10 mm, and from 0 to 10", self.reach));
         }
-        if !(self.outer >= 0.0) {
+        if self.outer.is_nan() || self.outer < 0.0 {
             return wrong(format!("rows.outer = {}: at least 0 mm", self.outer));
         }
         if !(1..=4).contains(&self.passes.len()) {

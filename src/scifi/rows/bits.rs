@@ -173,8 +173,10 @@ pub(super) fn draw<const N: usize>(rows: &mut [u64], marks: [&Marks; N]) {
     for_each!(row < N => shortest = shortest.min(marks[row].inner.len()));
     let first: [&[u32]; N] = array_of!(row => &marks[row].first[marks[row].inner.start..][..shortest]);
     let masks: [u64; N] = array_of!(row => marks[row].masks()[1]);
-    for at in 0..shortest {
+    let mut at = 0;
+    while at < shortest {
         for_each!(row < N => begin(rows, masks[row], first[row][at]));
+        at += 1;
     }
     for_each!(row < N => marks[row].rest(rows, shortest));
 }
