@@ -38,14 +38,14 @@ struct Scratch {
 
 /// By which bits words are brought to buckets, and sorted.
 #[derive(Debug, Clone, Copy)]
-struct By {
+pub(super) struct By {
     /// Words count from here.
     base: u64,
     shift: u32,
     /// How many buckets there are.
     buckets: usize,
     /// The lowest bit that words are sorted by.
-    low: u32,
+    pub(super) low: u32,
 }
 
 /// Words, memory as large that they are moved to, and where they are wanted in order.
@@ -75,9 +75,14 @@ impl By {
     fn new(low: u32, [base, most]: [u64; 2], len: usize) -> Self {
         let bits = u64::BITS - ((most - base) >> low).leading_zeros();
         let shift = low + bits.saturating_sub((len / FILL).max(1).ilog2() + 1);
-        // Of less than 64 bits, all are those of the pixel or of the time in sorted words.
         let shift = shift.min(u64::BITS - 1);
         Self { base, shift, buckets: ((most - base) >> shift) as usize + 1, low }
+    }
+
+    /// What tells the words of a bucket apart where it spans [`KEY_BITS`] at most. From the base on: a bucket begins at any word.
+    #[inline(always)]
+    pub(super) fn key(&self, word: u64) -> u32 {
+        (word.wrapping_sub(self.base) >> self.low) as u32
     }
 
     #[inline(always)]
@@ -107,14 +112,14 @@ fn part<G: Gang>(g: G, words: Words<'_>, range: Range<usize>, by: By, scratch: &
         let end = scratch.counts[bucket][PARTS - 1] as usize;
         let len = end - start;
         if len > FEW && len <= MANY && has_keys {
-            scratch.pivots.sort(g, by.low, &other[start..end], &mut to[start..end]);
+            scratch.pivots.sort(g, by, &other[start..end], &mut to[start..end]);
         } else if len > FEW {
             let words = Words { from: &mut *other, other: &mut *from, to: &mut *to };
             part_again(g, words, start..end, by.low, scratch);
         } else if len > 0 {
             let words = other[start..].first_chunk::<FEW>().expect("padding follows the words");
             let to = to[start..].first_chunk_mut::<FEW>().expect("padding follows the words");
-            let key = crate::simd::inlined!(|i: usize| (words[i] >> by.low) as u32);
+            let key = crate::simd::inlined!(|i: usize| by.key(words[i]));
             let put = crate::simd::inlined!(|i: usize, place: usize| to[place % FEW] = words[i]);
             if !has_keys || !rank(g, len, key, put) {
                 to[..len].copy_from_slice(&words[..len]);
@@ -150,8 +155,8 @@ fn scatter(words: &[u64], start: usize, by: By, counts: &mut [[u32; PARTS]], to:
     );
     let rest = &words[PARTS * part..];
     for i in 0..part {
-        for k in 0..PARTS {
-            counts[by.bucket(parts[k][i])][k] += 1;
+        for (k, part) in parts.iter().enumerate() {
+            counts[by.bucket(part[i])][k] += 1;
         }
     }
     rest.iter().for_each(
@@ -163,8 +168,8 @@ fn scatter(words: &[u64], start: usize, by: By, counts: &mut [[u32; PARTS]], to:
         (*place, sum) = (sum, sum + *place);
     }
     for i in 0..part {
-        for k in 0..PARTS {
-            let word = parts[k][i];
+        for (k, part) in parts.iter().enumerate() {
+            let word = part[i];
             let place = &mut counts[by.bucket(word)][k];
             to[*place as usize] = word;
             *place += 1;
@@ -216,7 +221,7 @@ mod tests {
             check(keys.iter().map(|key| key & mask));
             check(keys.iter().zip(0u64..).map(|(key, i)| i * step + (key & mask & 0xfff)));
             // Bursts.
-            check(keys.iter().zip(0u64..).map(|(key, i)| (i / 700 << 30) + (key & mask & 0x3ff)));
+            check(keys.iter().zip(0u64..).map(|(key, i)| ((i / 700) << 30) + (key & mask & 0x3ff)));
         }
     }
 
@@ -228,9 +233,11 @@ mod tests {
             check((0..len).map(|_| 77));
             check((0..len).map(|i| i % 2));
             check((0..len).map(|i| u64::from(i % 100 == 0) << 47));
+            // A bucket that begins at any word and spans all bits of keys.
+            check((0..len).map(|i| (1 << 31) + ((i % 2) << 44) + (i * 7919 % 1009) * ((1 << 32) / 1009)));
             // As few in one bucket as pivots part, in no order; all bits of their keys are on in some.
             check((0..len).map(|i| u64::from(u32::MAX) - i * 7919 % 1009 % 500));
-            check((0..len).map(|i| i * 7919 % 1009 << 37));
+            check((0..len).map(|i| (i * 7919 % 1009) << 37));
         }
     }
 }

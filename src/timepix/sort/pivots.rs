@@ -1,5 +1,6 @@
 //! [`Pivots`]: sorts the words of a large bucket, which pivots part until they are few.
 
+use super::buckets::By;
 use super::ranks::{FEW, insert, rank};
 use crate::simd::varying::{Mask, U32};
 use crate::simd::{Gang, inlined};
@@ -14,7 +15,7 @@ const ROOM: usize = MANY + FEW;
 const DEPTH: usize = 24;
 
 /// Keys of 32 bits and the numbers of their words; what a pivot has sent to the left, and to the right.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Pivots {
     all: Keys,
     left: Keys,
@@ -33,19 +34,13 @@ impl Default for Keys {
     }
 }
 
-impl Default for Pivots {
-    fn default() -> Self {
-        Self { all: Keys::default(), left: Keys::default(), right: Keys::default() }
-    }
-}
-
 impl Pivots {
-    /// Sorts at most [`MANY`] words by the 32 bits from `low` on, equal ones in their order; they differ in no higher bit.
+    /// Sorts at most [`MANY`] words of a bucket by their keys, equal ones in their order.
     #[inline(always)]
-    pub fn sort<G: Gang>(&mut self, g: G, low: u32, words: &[u64], to: &mut [u64]) {
+    pub fn sort<G: Gang>(&mut self, g: G, by: By, words: &[u64], to: &mut [u64]) {
         let Keys { keys, numbers } = &mut self.all;
         for ((number, word), (key, to)) in (0..).zip(words).zip(keys.iter_mut().zip(numbers)) {
-            (*key, *to) = ((word >> low) as u32, number);
+            (*key, *to) = (by.key(*word), number);
         }
         // Parts wait for those to their left.
         let (mut start, mut ends, mut waiting) = (0, [words.len(); DEPTH], 1);
@@ -60,7 +55,7 @@ impl Pivots {
                 }
             }
             if end - start > RANKED || !self.rank(g, start, end, words, to) {
-                self.insert(low, start, end, words, to);
+                self.insert(by.low, start, end, words, to);
             }
             (start, waiting) = (end, waiting - 1);
         }
