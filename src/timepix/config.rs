@@ -99,10 +99,10 @@ pub struct TimepixConfig {
     pub capacity: usize,
     /// Hits that are worked on at once; changes nothing but speed.
     pub block_hits: usize,
-    /// Most bits of a digit of the sort by time, 6 to 13; without it, as suits the CPU. Changes nothing but speed.
+    /// Most bits of a digit where the sort by time goes digit by digit, 6 to 13; without it, as suits the CPU. Changes nothing but speed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sort_digit_bits: Option<u32>,
-    /// Hits that are sorted at once; without it, as suits the CPU. Changes nothing but speed.
+    /// Hits that are sorted digit by digit at once; without it, as suits the CPU. Changes nothing but speed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sort_part_hits: Option<usize>,
     /// Folder with the files a.txt, b.txt, c.txt, t.txt of an energy calibration of one chip, or with a folder chip0,

@@ -3,11 +3,16 @@
 use crate::event::{Column, PixelClusters, PixelHits};
 use crate::simd::{Gang, Level};
 
+/// Every second hit has a counter of its own: one that counts hit after hit of a large cluster waits for its own store.
+const PARTS: usize = 2;
+
 /// Brings the hits of each cluster together.
 #[derive(Debug)]
 pub(super) struct Grouper {
     level: Level,
-    /// Per cluster: how many hits, then where the next one goes.
+    /// Per cluster and part of the hits: how many hits.
+    counts: Column<[u32; PARTS]>,
+    /// Per cluster: where the next hit goes.
     indices: Column<u32>,
     /// Time, and x, y, time over threshold in one word: a hit is written at once and not in four places.
     records: Column<[u64; 2]>,
@@ -15,7 +20,7 @@ pub(super) struct Grouper {
 
 impl Grouper {
     pub fn new(level: Level) -> Self {
-        Self { level, indices: Column::default(), records: Column::default() }
+        Self { level, counts: Column::default(), indices: Column::default(), records: Column::default() }
     }
 
     /// Appends clusters that leave, without features, in the order of their numbers: those before the first of
@@ -29,19 +34,21 @@ impl Grouper {
         leaves: impl Fn(usize) -> bool,
         mut out: [&mut PixelClusters; N],
     ) {
-        let Self { indices, records, .. } = self;
+        let Self { counts, indices, records, .. } = self;
         let clusters = table_ends.last().copied().unwrap_or(0);
         indices.set_len(clusters);
-        indices.fill(0);
-        labels.iter().for_each(|label| indices[*label as usize] += 1);
+        counts.set_len(clusters);
+        counts.fill([0; PARTS]);
+        count(labels, counts);
         // Those that stay go behind the others, which saves a branch per hit.
         let (mut front, mut back) = (0, labels.len() as u32);
         let (mut first, mut ends) = (0, [0; N]);
         for ((table_end, out), end) in table_ends.into_iter().zip(&mut out).zip(&mut ends) {
             let before = *out.hit_start.last().expect("offsets begin with 0");
             let begin = front;
-            for (i, index) in indices[first..table_end].iter_mut().enumerate() {
-                let size = *index;
+            let counts = &counts[first..table_end];
+            for (i, (index, count)) in indices[first..table_end].iter_mut().zip(counts).enumerate() {
+                let size = count.iter().sum::<u32>();
                 if leaves(first + i) {
                     *index = front;
                     front += size;
@@ -62,6 +69,17 @@ impl Grouper {
             begin = end;
         }
     }
+}
+
+#[inline(never)]
+fn count(labels: &[u32], counts: &mut [[u32; PARTS]]) {
+    let (pairs, last) = labels.as_chunks::<PARTS>();
+    for pair in pairs {
+        for (part, label) in pair.iter().enumerate() {
+            counts[*label as usize][part] += 1;
+        }
+    }
+    last.iter().for_each(|label| counts[*label as usize][0] += 1);
 }
 
 #[inline(never)]

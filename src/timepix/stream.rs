@@ -85,8 +85,8 @@ impl Clusterer {
     pub fn run(&mut self, all: bool, out: &mut PixelClusters) {
         let clusters = self.finder.run(&self.hits, &mut self.labels);
         let mut open = if all { clusters } else { self.first_open(clusters) };
-        let kept = self.labels.iter().filter(|label| **label as usize >= open).count();
-        if kept > self.capacity {
+        let is_full = || self.labels.iter().filter(|label| **label as usize >= open).count() > self.capacity;
+        if self.labels.len() > self.capacity && is_full() {
             self.forced += 1;
             open = clusters;
         }

@@ -6,4 +6,5 @@ mod common;
 mod chain;
 mod clock;
 mod find;
+mod hostile;
 mod input;

@@ -13,7 +13,7 @@ use super::forest::Forest;
 use super::neighbours::{Pieces, pieces};
 use super::recent::{REACH, Recent, before};
 use crate::event::{Column, PixelHits};
-use crate::simd::Level;
+use crate::simd::{Level, prefetch};
 use std::hint::select_unpredictable;
 use std::ops::Range;
 
@@ -21,6 +21,8 @@ use std::ops::Range;
 const TURN: usize = 4096;
 /// The same where few hits are in the window.
 const SPARSE_TURN: usize = 1024;
+/// Hits ahead for which the pixels around are asked for: their rows lie in the second-level cache.
+const AHEAD: usize = 12;
 /// Capacity for the links of a block, three a hit at most.
 const LINKS: usize = 1 << 14;
 
@@ -38,6 +40,8 @@ pub(super) struct Fragments {
     last: Vec<Last>,
     pieces: Box<Pieces>,
     links: Box<[[u32; 2]; LINKS]>,
+    /// Of the hits of a block.
+    places: Box<[[u32; 2]; TURN + AHEAD]>,
     recent: Recent,
     height: usize,
     /// Whether the last block had too many hits in the window; whether the table lacks hits of it.
@@ -73,6 +77,7 @@ impl Fragments {
             last: vec![Last::default(); stride * (height + 2) + 2],
             pieces: pieces(stride),
             links: Box::new([[0; 2]; LINKS]),
+            places: Box::new([[0; 2]; TURN + AHEAD]),
             recent: Recent::new(level),
             height,
             is_dense: false,
@@ -118,9 +123,7 @@ impl Fragments {
                 start = range.end;
                 let links = self.block(window, hits, range, forest.len(), labels);
                 forest.grow(links.0);
-                for &[a, b] in &self.links[..links.1] {
-                    forest.join(a, b);
-                }
+                forest.join_all(&self.links[..links.1]);
             }
         }
         self.latest = Some(last);
@@ -227,19 +230,25 @@ impl Fragments {
     fn turn_of<const STRIDE: usize>(
         &mut self,
         window: u32,
-        Block { time, x, y }: Block<'_>,
+        block: Block<'_>,
         mut next: u32,
         labels: &mut [u32],
     ) -> (u32, usize) {
-        let Self { last, pieces, links, base, .. } = self;
+        let Self { last, pieces, links, base, places, .. } = self;
         let (last, pieces, links) = (&mut last[..], &**pieces, &mut **links);
-        let base = *base as u32;
+        let n = labels.len();
+        place_all::<STRIDE>(block, *base as u32, &mut places[..n + AHEAD]);
+        let places = &places[..n + AHEAD];
         let mut count = 0;
-        for (((&time, &x), &y), label) in time.iter().zip(x).zip(y).zip(labels) {
-            let now = (time as u32).wrapping_sub(base);
+        for i in 0..n {
+            let [now, corner] = places[i];
+            let ahead = places[i + AHEAD][1];
+            for row in 0..3 {
+                prefetch(last, ahead + row * STRIDE as u32);
+            }
             // Later than this is linked; no overflow, since times begin a window after the base.
             let limit = now.wrapping_sub(window + 1);
-            let corner = usize::from(y) * STRIDE + usize::from(x);
+            let corner = corner as usize;
             let near = &mut last[corner..corner + 2 * STRIDE + 3];
             // Added up so that the compiler has no use for vectors, see above.
             let mut pattern = 0;
@@ -267,9 +276,16 @@ impl Fragments {
                 }
             }
             near[STRIDE + 1] = Last { time: now, fragment };
-            *label = fragment;
+            labels[i] = fragment;
         }
         (next, count)
+    }
+}
+
+/// The time of each hit since the base, and where the corner of the pixels around it is.
+fn place_all<const STRIDE: usize>(Block { time, x, y }: Block<'_>, base: u32, to: &mut [[u32; 2]]) {
+    for (((&time, &x), &y), to) in time.iter().zip(x).zip(y).zip(to) {
+        *to = [(time as u32).wrapping_sub(base), u32::from(y) * STRIDE as u32 + u32::from(x)];
     }
 }
 

@@ -6,20 +6,27 @@
 //! (time, x, y, input). A hit that comes later than promised is counted and dropped; whether it does depends
 //! on the stream alone and not on how it is cut into blocks.
 
+mod buckets;
 mod ordered;
 mod packed;
+mod pivots;
 mod radix;
+mod ranks;
 mod shape;
 
 use crate::event::{Column, PixelHits};
 use crate::simd::{Gang, Level};
+use buckets::Buckets;
 pub(crate) use ordered::Reached;
 use ordered::{first_from_room, is_in_time_room, is_ordered_room};
 use packed::{Packing, TOT_BITS, pack_room, unpack_room};
-use radix::Radix;
+use radix::{Radix, insert_few};
 pub use shape::SortShape;
 pub(super) use shape::{DIGIT_BITS, PART_HITS};
 use std::ops::Range;
+
+/// Lanes that a gang must have so that ranks take less time than digits.
+const LANES: usize = 8;
 
 /// Sorts a stream of hits by time.
 #[derive(Debug)]
@@ -41,6 +48,7 @@ pub struct TimeSorter {
     /// Places in order.
     order: Column<u64>,
     radix: Radix,
+    buckets: Buckets,
     /// Memory for hits on their way out, lent while they are sorted.
     leaving: Option<PixelHits>,
     left: PixelHits,
@@ -61,6 +69,7 @@ impl TimeSorter {
             words: Column::default(),
             order: Column::default(),
             radix: Radix::new(SortShape::of_this_cpu()),
+            buckets: Buckets::default(),
             leaving: None,
             left: PixelHits::default(),
         }
@@ -237,7 +246,14 @@ impl TimeSorter {
     #[inline(always)]
     fn sort_packed<G: Gang>(&mut self, g: G, packing: Packing, hits: &PixelHits, out: &mut PixelHits) {
         pack_room(g, packing, hits, &mut self.words);
-        self.radix.sort(g, TOT_BITS, &mut self.words, |part| unpack_room(g, packing, part, out));
+        let Self { words, radix, buckets, .. } = self;
+        if insert_few(TOT_BITS, words) {
+            unpack_room(g, packing, words, out);
+        } else if G::LANES >= LANES {
+            unpack_room(g, packing, buckets.sort(g, TOT_BITS, packing.most(), words), out);
+        } else {
+            radix.sort(g, TOT_BITS, words, |part| unpack_room(g, packing, part, out));
+        }
     }
 
     /// The same through an index, for hits that span much time on a large sensor.
@@ -253,7 +269,11 @@ impl TimeSorter {
         if time_bits + place_bits <= u64::BITS {
             let word = |i: usize| (hits.time[i].abs_diff(first)) << place_bits | i as u64;
             (0..hits.len()).for_each(|i| words.push(word(i)));
-            radix.sort(g, place_bits, words, |part| order.extend_from_slice(part));
+            if insert_few(place_bits, words) {
+                order.extend_from_slice(words);
+            } else {
+                radix.sort(g, place_bits, words, |part| order.extend_from_slice(part));
+            }
             order.iter_mut().for_each(|word| *word &= (1 << place_bits) - 1);
             let ties = order.chunk_by_mut(|a, b| hits.time[*a as usize] == hits.time[*b as usize]);
             ties.filter(|ties| ties.len() > 1).for_each(|ties| ties.sort_unstable_by_key(|i| key(*i)));

@@ -16,6 +16,8 @@ pub(super) const TOT_BITS: u32 = u16::BITS;
 pub(super) struct Packing {
     /// Time that words count from.
     first: i64,
+    /// Most ticks from there on.
+    most_time: u64,
     x_bits: u32,
     y_bits: u32,
 }
@@ -35,8 +37,15 @@ impl Packing {
         let Extent { first, last, x, y } = extent_room(g, hits);
         let bits = |value: u64| u64::BITS - value.leading_zeros();
         let (x_bits, y_bits) = (bits(x.into()), bits(y.into()));
-        let time_bits = bits(last.abs_diff(first));
-        (time_bits + x_bits + y_bits + TOT_BITS <= u64::BITS).then_some(Self { first, x_bits, y_bits })
+        let most_time = last.abs_diff(first);
+        let fits = bits(most_time) + x_bits + y_bits + TOT_BITS <= u64::BITS;
+        fits.then_some(Self { first, most_time, x_bits, y_bits })
+    }
+
+    /// No word is larger.
+    pub fn most(&self) -> u64 {
+        let rest_bits = self.x_bits + self.y_bits + TOT_BITS;
+        (self.most_time << (rest_bits / 2) << (rest_bits - rest_bits / 2)) | ((1 << rest_bits) - 1)
     }
 }
 

@@ -36,9 +36,6 @@ impl Radix {
 
     /// Sorts words by their bits from `low` on, where equal ones keep their order, and hands them over part by part.
     pub fn sort<G: Gang>(&mut self, g: G, low: u32, words: &mut Column<u64>, mut visit: impl FnMut(&[u64])) {
-        if insert_few(low, words) {
-            return visit(words);
-        }
         self.other.set_len(words.len());
         let part = self.shape.part_hits;
         self.limits.clear();
@@ -116,7 +113,7 @@ impl Radix {
 
 /// Sorts words of which few are out of order, by moving these; gives up, with all words there and equal ones in their
 /// order, when many are.
-fn insert_few(low: u32, words: &mut [u64]) -> bool {
+pub(super) fn insert_few(low: u32, words: &mut [u64]) -> bool {
     let mut moves = 0;
     for i in 1..words.len() {
         let word = words[i];

@@ -218,9 +218,12 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ("block_hits", "hits that are worked on at once; changes nothing but speed"),
             (
                 "sort_digit_bits",
-                "bits of a digit of the sort by time, 6 to 13; left out: as suits the CPU (speed alone)",
+                "bits of a digit of the sort by time of scalar code, 6 to 13; left out: as suits the CPU (speed alone)",
             ),
-            ("sort_part_hits", "hits that are sorted at once; left out: as suits the CPU (speed alone)"),
+            (
+                "sort_part_hits",
+                "hits that scalar code sorts at once; left out: as suits the CPU (speed alone)",
+            ),
             (
                 "calibration",
                 "folder with a.txt, b.txt, c.txt, t.txt of an energy calibration of one chip, or with a folder chip0, chip1, ... of \

@@ -1,0 +1,243 @@
+//! [`Buckets`]: sorts words by buckets, and what is in a bucket by ranks.
+//!
+//! One counting pass brings words to buckets of some 16 words each, whatever their order. In a bucket the place of a word is
+//! the number of words that are less ([`rank`]): no branch depends on how words lie. A bucket of more words, as a large
+//! cluster makes it, is parted by pivots until its parts are few ([`Pivots`]), one of very many words into buckets of its own.
+
+use super::pivots::{MANY, Pivots};
+use super::ranks::{FEW, insert, rank};
+use crate::event::{Column, PAD};
+use crate::simd::Gang;
+use std::ops::Range;
+
+/// Words of a bucket on average, at most.
+const FILL: usize = 16;
+/// Parts of the words that have counters of their own: a counter that counts one word after the other waits for its own store.
+const PARTS: usize = 4;
+/// Bits that words of a bucket are told apart by, at most, where they are compared in lanes.
+pub(super) const KEY_BITS: u32 = u32::BITS;
+
+// Whatever a bucket holds, an array of words can be read from where it begins.
+const _: () = assert!(PAD >= FEW);
+
+/// Sorts words by some of their bits; holds what it needs for that.
+#[derive(Debug, Default)]
+pub(super) struct Buckets {
+    /// Words in their buckets.
+    other: Column<u64>,
+    sorted: Column<u64>,
+    scratch: Scratch,
+}
+
+#[derive(Debug, Default)]
+struct Scratch {
+    /// Per bucket and part: how many words, then where the next one goes. Buckets inside of a bucket stand behind all others.
+    counts: Column<[u32; PARTS]>,
+    pivots: Box<Pivots>,
+}
+
+/// By which bits words are brought to buckets, and sorted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct By {
+    /// Words count from here.
+    base: u64,
+    shift: u32,
+    /// How many buckets there are.
+    buckets: usize,
+    /// The lowest bit that words are sorted by.
+    pub(super) low: u32,
+}
+
+/// Words, memory as large that they are moved to, and where they are wanted in order.
+struct Words<'a> {
+    from: &'a mut [u64],
+    other: &'a mut [u64],
+    to: &'a mut [u64],
+}
+
+impl Buckets {
+    /// The words sorted by their bits from `low` on, where equal ones keep their order. No word is larger than `most`.
+    pub fn sort<G: Gang>(&mut self, g: G, low: u32, most: u64, words: &mut Column<u64>) -> &[u64] {
+        let Self { other, sorted, scratch } = self;
+        let len = words.len();
+        other.set_len(len);
+        sorted.set_len(len);
+        scratch.counts.clear();
+        let by = By::new(low, [0, most], len);
+        let words = Words { from: words.padded_mut(), other: other.padded_mut(), to: sorted.padded_mut() };
+        part_room(g, words, 0..len, by, scratch);
+        sorted
+    }
+}
+
+impl By {
+    /// For `len` words between two that are sorted by their bits from `low` on.
+    fn new(low: u32, [base, most]: [u64; 2], len: usize) -> Self {
+        let bits = u64::BITS - ((most - base) >> low).leading_zeros();
+        let shift = low + bits.saturating_sub((len / FILL).max(1).ilog2() + 1);
+        let shift = shift.min(u64::BITS - 1);
+        Self { base, shift, buckets: ((most - base) >> shift) as usize + 1, low }
+    }
+
+    /// What tells the words of a bucket apart where it spans [`KEY_BITS`] at most. From the base on: a bucket begins at any word.
+    #[inline(always)]
+    pub(super) fn key(&self, word: u64) -> u32 {
+        (word.wrapping_sub(self.base) >> self.low) as u32
+    }
+
+    #[inline(always)]
+    fn bucket(&self, word: u64) -> usize {
+        (word.wrapping_sub(self.base) >> self.shift) as usize
+    }
+}
+
+/// Sorts a range of words; a function of its own, which enters the feature context.
+#[inline(never)]
+fn part_room<G: Gang>(g: G, words: Words<'_>, range: Range<usize>, by: By, scratch: &mut Scratch) {
+    g.vectorize(
+        #[inline(always)]
+        || part(g, words, range, by, scratch),
+    );
+}
+
+#[inline(always)]
+fn part<G: Gang>(g: G, words: Words<'_>, range: Range<usize>, by: By, scratch: &mut Scratch) {
+    let Words { from, other, to } = words;
+    let first = scratch.counts.len();
+    scratch.counts.set_len(first + by.buckets);
+    scatter(&from[range.clone()], range.start, by, &mut scratch.counts[first..], other);
+    let has_keys = by.shift - by.low <= KEY_BITS;
+    let mut start = range.start;
+    for bucket in first..first + by.buckets {
+        let end = scratch.counts[bucket][PARTS - 1] as usize;
+        let len = end - start;
+        if len > FEW && len <= MANY && has_keys {
+            scratch.pivots.sort(g, by, &other[start..end], &mut to[start..end]);
+        } else if len > FEW {
+            let words = Words { from: &mut *other, other: &mut *from, to: &mut *to };
+            part_again(g, words, start..end, by.low, scratch);
+        } else if len > 0 {
+            let words = other[start..].first_chunk::<FEW>().expect("padding follows the words");
+            let to = to[start..].first_chunk_mut::<FEW>().expect("padding follows the words");
+            let key = crate::simd::inlined!(|i: usize| by.key(words[i]));
+            let put = crate::simd::inlined!(|i: usize, place: usize| to[place % FEW] = words[i]);
+            if !has_keys || !rank(g, len, key, put) {
+                to[..len].copy_from_slice(&words[..len]);
+                insert(by.low, &mut to[..len]);
+            }
+        }
+        start = end;
+    }
+    scratch.counts.set_len(first);
+}
+
+/// Sorts a bucket of many words.
+#[inline(never)]
+fn part_again<G: Gang>(g: G, words: Words<'_>, range: Range<usize>, low: u32, scratch: &mut Scratch) {
+    let of = &words.from[range.clone()];
+    let (least, most) = of.iter().fold((u64::MAX, 0), |(a, b), word| (a.min(*word), b.max(*word)));
+    if least >> low == most >> low {
+        words.to[range.clone()].copy_from_slice(of);
+        return;
+    }
+    let by = By::new(low, [least >> low << low, most], range.len());
+    part_room(g, words, range, by, scratch);
+}
+
+/// Brings words to their buckets, of which the first begins at `start`; those of a bucket keep their order.
+#[inline(always)]
+fn scatter(words: &[u64], start: usize, by: By, counts: &mut [[u32; PARTS]], to: &mut [u64]) {
+    counts.fill([0; PARTS]);
+    let part = words.len() / PARTS;
+    let parts: [&[u64]; PARTS] = std::array::from_fn(
+        #[inline(always)]
+        |k| &words[k * part..][..part],
+    );
+    let rest = &words[PARTS * part..];
+    for i in 0..part {
+        for (k, part) in parts.iter().enumerate() {
+            counts[by.bucket(part[i])][k] += 1;
+        }
+    }
+    rest.iter().for_each(
+        #[inline(always)]
+        |word| counts[by.bucket(*word)][PARTS - 1] += 1,
+    );
+    let mut sum = start as u32;
+    for place in counts.as_flattened_mut() {
+        (*place, sum) = (sum, sum + *place);
+    }
+    for i in 0..part {
+        for (k, part) in parts.iter().enumerate() {
+            let word = part[i];
+            let place = &mut counts[by.bucket(word)][k];
+            to[*place as usize] = word;
+            *place += 1;
+        }
+    }
+    for &word in rest {
+        let place = &mut counts[by.bucket(word)][PARTS - 1];
+        to[*place as usize] = word;
+        *place += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::Level;
+    use proptest::prelude::*;
+
+    const LOW: u32 = 16;
+
+    /// Words with these keys; the low bits number them, so that it shows whether equal ones keep their order.
+    fn check(keys: impl Iterator<Item = u64>) {
+        let words: Vec<u64> = keys.zip(0..).map(|(key, i)| key << LOW | i).collect();
+        let most = words.iter().copied().max().unwrap_or(0);
+        let mut expected = words.clone();
+        expected.sort_by_key(|word| word >> LOW);
+        for level in Level::supported() {
+            let mut buckets = Buckets::default();
+            // Twice: what is left of the first time must not be seen, nor a bound that is larger than it need be.
+            for most in [most, most.max(1 << 50)] {
+                let mut words: Column<u64> = words.iter().copied().collect();
+                let sorted =
+                    crate::dispatch_isa!(level, g => buckets.sort(g, LOW, most, &mut words).to_vec());
+                assert_eq!(sorted, expected, "{level}");
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn any_order_and_any_bits(
+            keys in prop::collection::vec(any::<u64>(), 0..3000),
+            bits in 0u32..=48,
+            step in 0u64..40,
+        ) {
+            let mask = (1u64 << bits) - 1;
+            check(keys.iter().map(|key| key & mask));
+            check(keys.iter().zip(0u64..).map(|(key, i)| i * step + (key & mask & 0xfff)));
+            // Bursts.
+            check(keys.iter().zip(0u64..).map(|(key, i)| ((i / 700) << 30) + (key & mask & 0x3ff)));
+        }
+    }
+
+    #[test]
+    fn in_order_reversed_equal_and_in_bursts() {
+        for len in [0u64, 1, 2, 16, 17, 48, 49, 63, 64, 65, 500, 1024, 1025, 20_000] {
+            check(0..len);
+            check((0..len).rev());
+            check((0..len).map(|_| 77));
+            check((0..len).map(|i| i % 2));
+            check((0..len).map(|i| u64::from(i % 100 == 0) << 47));
+            // A bucket that begins at any word and spans all bits of keys.
+            check((0..len).map(|i| (1 << 31) + ((i % 2) << 44) + (i * 7919 % 1009) * ((1 << 32) / 1009)));
+            // As few in one bucket as pivots part, in no order; all bits of their keys are on in some.
+            check((0..len).map(|i| u64::from(u32::MAX) - i * 7919 % 1009 % 500));
+            check((0..len).map(|i| (i * 7919 % 1009) << 37));
+        }
+    }
+}
