@@ -170,10 +170,8 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
     ),
     ("scifi", scifi::TOP),
     ("scifi.limits", scifi::LIMITS),
-    ("scifi.hlt1", scifi::HLT1),
-    ("scifi.rows", scifi::ROWS),
-    ("scifi.rows.passes", scifi::PASSES),
-    ("scifi.rows.passes.choice", scifi::CHOICE),
+    ("scifi.passes", scifi::PASSES),
+    ("scifi.passes.choice", scifi::CHOICE),
     (
         "long",
         &[
