@@ -25,8 +25,7 @@ Examples:
   peloton run events/ --events 0:100 --output - | head -1
   peloton run events/ --output tracks.ndjson.zst --named-fields
   zcat events.gz | peloton run - --threads 4 --json summary.json
-  peloton run --sequence long b.mdf --geometry geometry/ \
-    --write velo_tracks,long_tracks --output t.parquet   (two files)
+  peloton run --sequence long b.mdf --write velo_tracks,long_tracks -o t.parquet
   peloton run --plan plan.json --part 17 --output tracks/
 
 Of each sequence:
@@ -38,6 +37,7 @@ Of each sequence:
   peloton run --sequence ut b.mdf --geometry geometry/ --output hits.parquet
   peloton run --sequence scifi-hits sim:lhcb,events=9 --output - | head -1
   peloton run --sequence timepix hits.tpx3 --output clusters.parquet
+  peloton run --sequence own --config own.toml sim:lhcb,events=9
   peloton run --sequence cylinder toy.bin.zst --builder standard
   peloton run --sequence cylinder-fit toy.bin.zst --output fits.parquet")]
 pub struct Run {

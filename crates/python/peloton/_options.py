@@ -19,7 +19,7 @@ Config = Mapping[str, Any] | str | os.PathLike[str]
 class Options(TypedDict, total=False):
     """What every job takes beside its inputs; all keys may be left out.
 
-    sequence: velo, velo-ut, scifi, long, long-ut (tracks), ut, scifi-hits (hits), timepix (clusters), cylinder (tracks), cylinder-fit (states); without it
+    sequence: velo, velo-ut, scifi, long, long-ut (tracks), ut, scifi-hits (hits), own (algorithms of config), timepix (clusters), cylinder (tracks), cylinder-fit (states); without it
         what the input is for, else velo.
     preset: best, fast, two-pass (velo, velo-ut, long, long-ut), paper (velo, velo-ut, cylinder), paper-literal, forwarding (velo), hlt1 (velo-ut, scifi, long, long-ut),
         hlt1-unrestricted (velo-ut).

@@ -10,5 +10,5 @@ _OTHER = {
     "timepix": "sim:timepix,hits=20000,seed=4",
 }
 
-#: Sequence and input, of every sequence that there is.
-SMALL = {name: _OTHER.get(name, "sim:lhcb,events=4,seed=5") for name in _native.SEQUENCES}
+#: Sequence and input, of every sequence that has its own algorithms.
+SMALL = {name: _OTHER.get(name, "sim:lhcb,events=4,seed=5") for name in _native.SEQUENCES if name != "own"}

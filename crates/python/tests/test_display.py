@@ -8,10 +8,9 @@ import pytest
 from inputs import SMALL
 
 import peloton
-from peloton import _native
 
 
-@pytest.mark.parametrize("sequence", _native.SEQUENCES)
+@pytest.mark.parametrize("sequence", SMALL)
 def test_every_sequence_is_drawn(sequence, tmp_path):
     picture = peloton.display(SMALL[sequence], sequence=sequence)
     shown = picture._repr_html_()

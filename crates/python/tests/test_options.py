@@ -66,5 +66,5 @@ def test_sequences_are_listed():
     readme = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
     for text, begin, end in ((readme, "`sequence` (", ")"), (Options.__doc__, "sequence: ", ";")):
         (listed,) = re.findall(f"{re.escape(begin)}(.*?){re.escape(end)}", text, re.DOTALL)
-        named = re.sub(r"\([a-z]*\)", "", listed).replace(",", " ").split()
+        named = re.sub(r"\([a-z ]*\)", "", listed).replace(",", " ").split()
         assert sorted(named) == sorted(_native.SEQUENCES)

@@ -6,7 +6,7 @@ use super::*;
 type Row = (&'static [&'static str], &'static [&'static str], &'static [&'static str]);
 
 const COMMANDS: [&str; 6] = ["run", "check", "throughput", "tune", "compare", "display"];
-const SEQUENCES: [(&str, &str); 10] = [
+const SEQUENCES: [(&str, &str); 11] = [
     ("velo", VELO),
     ("velo-ut", RAW),
     ("ut", RAW),
@@ -14,6 +14,7 @@ const SEQUENCES: [(&str, &str); 10] = [
     ("scifi-hits", RAW),
     ("long", RAW),
     ("long-ut", RAW),
+    ("own", RAW),
     ("timepix", PIXELS),
     ("cylinder", CYLINDER),
     ("cylinder-fit", CYLINDER),
@@ -26,13 +27,14 @@ const EVERY: &[&str] = &[
     "scifi-hits",
     "long",
     "long-ut",
+    "own",
     "timepix",
     "cylinder",
     "cylinder-fit",
 ];
-const LHCB: &[&str] = &["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long", "long-ut"];
+const LHCB: &[&str] = &["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long", "long-ut", "own"];
 const EVENTS: &[&str] =
-    &["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long", "long-ut", "cylinder", "cylinder-fit"];
+    &["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long", "long-ut", "own", "cylinder", "cylinder-fit"];
 const COUNTING: &[&str] = &["run", "check", "throughput", "compare"];
 
 const FLAGS: &[Row] = &[
@@ -40,12 +42,13 @@ const FLAGS: &[Row] = &[
     (&["--strict"], EVERY, COUNTING),
     (&["--max-bad", "3"], EVERY, COUNTING),
     (&["--geometry", "nominal"], LHCB, &COMMANDS),
-    (&["--velo-banks", "retina"], &["velo", "velo-ut", "long", "long-ut"], &COMMANDS),
+    (&["--velo-banks", "retina"], &["velo", "velo-ut", "long", "long-ut", "own"], &COMMANDS),
     (
         &["--preset", "best"],
-        &["velo", "velo-ut", "scifi", "long", "long-ut", "cylinder", "cylinder-fit"],
+        &["velo", "velo-ut", "scifi", "long", "long-ut", "own", "cylinder", "cylinder-fit"],
         &COMMANDS,
     ),
+    (&["--write", "ut_hits"], &["velo-ut", "scifi", "long", "long-ut", "own"], &COMMANDS),
     (&["--gang", "auto"], EVENTS, &COMMANDS),
     (&["--slice", "2"], EVENTS, &COMMANDS),
     (
@@ -114,7 +117,7 @@ fn what_a_refusal_says() {
         (&["run", PIXELS, "--slice", "4"][..], "blocks of hits"),
         (
             &["run", PIXELS, "--preset", "paper"],
-            "--preset is for the sequences velo, velo-ut, scifi, long, long-ut, cylinder, cylinder-fit, and this is timepix",
+            "--preset is for the sequences velo, velo-ut, scifi, long, long-ut, own, cylinder, cylinder-fit, and this is timepix",
         ),
         (
             &["tune", VELO, "--max-bad", "2"],
