@@ -159,6 +159,7 @@ mod tests {
         for Effect { flag, .. } in EFFECTS {
             assert!(
                 check("run", Velo, &[flag]).is_ok()
+                    || check("run", Long, &[flag]).is_ok()
                     || check("run", Timepix, &[flag]).is_ok()
                     || check("run", Cylinder, &[flag]).is_ok()
                     || check("check", Velo, &[flag]).is_ok()
