@@ -85,21 +85,26 @@ impl Parts {
     /// # Errors
     /// For a geometry without one of the parts.
     pub fn new(names: &[&str], request: &Request, geometry: &Geometry) -> Result<Self> {
+        // Each part once, whichever algorithm needs it; that its input is made is seen when the sequence is put together.
+        let with_ut = has_ut(names);
+        let needs = |algorithms: &[&str]| names.iter().any(|name| algorithms.contains(name));
+        let long_ut = with_ut && needs(&["long_tracks"]);
         let mut parts = Self::default();
-        for name in names {
-            match *name {
-                "velo_tracks" => {
-                    let (sensors, beam) = (Arc::new(geometry.velo()?), geometry.beam()?);
-                    parts.velo = Some(VeloPart { sensors, banks: request.velo_banks, beam });
-                }
-                "ut_hits" | "ut_cells" => parts.ut = Some(Arc::new(geometry.ut()?)),
-                "scifi_hits" => parts.scifi = Some(Arc::new(geometry.scifi()?)),
-                "scifi_tracks" => parts.bending = Some(geometry.bending()?),
-                _ => {}
-            }
-            if *name == "velo_ut_tracks" || *name == "ut_cells" || *name == "long_tracks" && has_ut(names) {
-                parts.magnet_tables = Some((geometry.ut_tables()?, geometry.polarity()?));
-            }
+        if long_ut || needs(&["velo_tracks", "velo_ut_tracks"]) {
+            let (sensors, beam) = (Arc::new(geometry.velo()?), geometry.beam()?);
+            parts.velo = Some(VeloPart { sensors, banks: request.velo_banks, beam });
+        }
+        if with_ut || needs(&["ut_cells", "velo_ut_tracks"]) {
+            parts.ut = Some(Arc::new(geometry.ut()?));
+        }
+        if long_ut || needs(&["ut_cells", "velo_ut_tracks"]) {
+            parts.magnet_tables = Some((geometry.ut_tables()?, geometry.polarity()?));
+        }
+        if needs(&["scifi_hits", "scifi_tracks", "long_tracks"]) {
+            parts.scifi = Some(Arc::new(geometry.scifi()?));
+        }
+        if needs(&["scifi_tracks", "long_tracks"]) {
+            parts.bending = Some(geometry.bending()?);
         }
         Ok(parts)
     }
