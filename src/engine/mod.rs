@@ -48,13 +48,13 @@ pub const SLICE_EVENTS: usize = 4;
 ///
 /// ```
 /// use peloton::engine::Engine;
-/// use peloton::event::{Outcome, VeloBatch};
+/// use peloton::event::{Outcome, VeloBatch, VeloTracks};
 /// use peloton::simd::Level;
 /// use peloton::velo::{Velo, VeloConfig};
 ///
 /// # fn main() -> peloton::Result<()> {
 /// let engine = Engine::new(Velo::new(Level::choose(None, None)?, VeloConfig::default())?);
-/// let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
+/// let (mut workspace, mut outcome) = (engine.workspace(), Outcome::<VeloTracks>::default());
 /// let events = VeloBatch::default(); // columns of hits: see its fields
 /// engine.try_run(events.view(), &mut workspace, &mut outcome)?;
 /// assert_eq!((outcome.counters.events(), outcome.results.tracks()), (0, 0));
