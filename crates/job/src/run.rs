@@ -13,6 +13,7 @@ use peloton::simd::with_default_float_mode;
 use peloton::{Error, Result, Status};
 use peloton_io::EventHasher;
 use peloton_io::input::EventId;
+use peloton_io::output::JobFiles;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -29,18 +30,17 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
 
 fn run_and_write(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<Summary> {
     let begin = Instant::now();
+    let products = request.config.products();
+    let paths = output.map_or(Ok(Vec::new()), |output| outputs(output, &products, request))?;
     let mut opened = open(request, false, host)?;
     let runs = opened.detector.executor(request, &request.config)?;
     let Machine { isa, gang, .. } = runs.machine();
     let metadata = request.metadata(format!("{isa} x {gang}"));
-    let products = request.config.products();
     if request.part.is_some() {
         request.config.one_product("a part of a plan")?;
     }
     let mut sinks = Vec::new();
-    for (path, product) in
-        output.map_or(Ok(Vec::new()), |output| outputs(output, &products))?.iter().zip(&products)
-    {
+    for (path, product) in paths.iter().zip(&products) {
         sinks.push(opened.detector.sink(path, product.schema(), request, &metadata, host.cancel)?);
     }
     let mut wrote = false;
@@ -83,8 +83,8 @@ fn write(sink: &mut dyn Sink, chunk: &Chunk<Sliced>, product: usize) -> Result<(
 /// The file of each product: the output itself for one, else with the product's name before the format.
 ///
 /// # Errors
-/// [`Error::Config`] for several products to one pipe, and for a name without a known format.
-fn outputs(output: &Path, products: &[Handle]) -> Result<Vec<PathBuf>> {
+/// [`Error::Config`] for several products to one pipe, for a name without a known format, and for a file that is an input.
+fn outputs(output: &Path, products: &[Handle], request: &Request) -> Result<Vec<PathBuf>> {
     if products.len() == 1 {
         return Ok(vec![output.into()]);
     }
@@ -95,7 +95,11 @@ fn outputs(output: &Path, products: &[Handle]) -> Result<Vec<PathBuf>> {
         (false, Some(format)) => {
             let stem = &name[..name.len() - format.len()];
             let of = |product: &Handle| output.with_file_name(format!("{stem}.{}{format}", product.name()));
-            Ok(products.iter().map(of).collect())
+            let paths: Vec<_> = products.iter().map(of).collect();
+            let mut files = JobFiles::default();
+            files.read("input", &request.inputs);
+            files.written("--output", &paths);
+            files.check().map(|()| paths)
         }
         _ => {
             let words = "are several files: end its name in .parquet, .ndjson or .ndjson.zst";

@@ -92,6 +92,13 @@ fn what_does_not_fit_is_refused_by_name() {
     );
     let two = ["--write", "velo_tracks,long_tracks"];
     refused("sequence = 'long'", &[&two[..], &["--output", "-"]].concat(), "are several files");
+    // A file that a product would be written to is an input.
+    let (input, output) = (path(&folder, "in.velo_tracks.ndjson"), path(&folder, "in.ndjson"));
+    fs::write(&input, "x").unwrap();
+    let (code, _, error) =
+        said(&[&["run", "--sequence", "long", &input, "--output", &output], &two[..]].concat());
+    assert!(code == Some(2) && error.contains("in.velo_tracks.ndjson"), "{code:?} {error}");
+    assert_eq!(fs::read(&input).unwrap(), b"x");
     let clog = path(&folder, "t.clog");
     refused("sequence = 'long'", &[&two[..], &["--output", &clog]].concat(), "are several files");
 }
