@@ -128,10 +128,10 @@ impl Tracklets {
     }
 }
 
-/// One of the first [`SLOTS`] values.
+/// One of the first [`SLOTS`] values: from two registers where these hold so many, and no more than columns have behind their ends.
 #[inline(always)]
 fn pick<G: Gang>(from: &[f32], at: U32<G>) -> F32<G> {
-    if G::LANES * 2 >= SLOTS { F32::look_up(from, at) } else { F32::gather(from, at) }
+    if G::LANES * 2 >= SLOTS && G::LANES <= SLOTS { F32::look_up(from, at) } else { F32::gather(from, at) }
 }
 
 impl<G: Gang> Cuts<G> {

@@ -132,7 +132,7 @@ impl<G: Gang> Bent<G> {
         let real = inlined!(|value: f32| F32::splat(g, value));
         let Self { line, bending, bin } = self;
         let (slope, depth, rounding) = (real(SLOPE[plane]), real(layout.depth[plane]), real(ROUNDING));
-        let factor = if 2 * G::LANES >= FACTORS {
+        let factor = if 2 * G::LANES == FACTORS {
             F32::look_up(&layout.factors[plane], *bin)
         } else {
             F32::gather(&layout.factors[plane], *bin)
