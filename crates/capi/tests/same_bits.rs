@@ -169,7 +169,7 @@ fn hits_with_denormal_coordinates() {
     Program::with(&["-ffast-math"]).hits(&columns, &hashes);
 }
 
-/// The sequences of raw banks with their own algorithms: all but those of other detectors. A new one is tested, and is to be named in the README.
+/// The named sequences over raw banks. A new one is tested here and must be named in the README.
 fn raw_sequences() -> Vec<&'static str> {
     let others =
         [SequenceName::Timepix, SequenceName::Cylinder, SequenceName::CylinderFit, SequenceName::Own];

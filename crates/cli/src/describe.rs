@@ -33,7 +33,7 @@ pub struct Describe {
     /// The algorithms of this sequence, and the columns that it writes, as docs/columns.md has them
     #[arg(long, value_name = "S")]
     sequence: Option<SequenceName>,
-    /// The algorithms alone: those of --sequence, else all that `algorithms` of a configuration may list
+    /// List algorithms only: those of --sequence, or without it all that a configuration may list under `algorithms`
     #[arg(long)]
     algorithms: bool,
     #[command(flatten)]

@@ -16,19 +16,19 @@ pub fn describe_columns(sequence: SequenceName) -> Vec<ColumnRow> {
 /// An algorithm, as `peloton describe` shows it.
 #[derive(Debug, Serialize)]
 pub struct AlgorithmRow {
-    /// Its name: that of the product that it makes.
+    /// Name of the algorithm and of its product.
     pub name: &'static str,
-    /// Products of other algorithms that it reads; raw banks or hits where there are none.
+    /// Products that the algorithm reads; empty for one that reads raw banks or hits.
     pub reads: Vec<&'static str>,
-    /// The stages that it is timed by.
+    /// Stages that are timed separately.
     pub stages: Vec<&'static str>,
-    /// The section of a configuration that its parameters stand in; empty where it has none.
+    /// Section of the configuration with the parameters; empty for an algorithm without parameters.
     pub parameters: &'static str,
-    /// The algorithm that reads its product last, after which the memory of the product is free; none for a product that comes out.
+    /// Last algorithm that reads the product; the memory of the product is free afterwards. None for a product that is written.
     pub freed_after: Option<&'static str>,
 }
 
-/// The algorithms of a sequence in the order in which they run; all that a sequence of one's own may have without one.
+/// Lists the algorithms of a sequence in the order in which they run; without a sequence, all algorithms that a configuration may list.
 pub fn describe_algorithms(sequence: Option<SequenceName>) -> Vec<AlgorithmRow> {
     let of = |sequence: SequenceName| {
         let config = Config { sequence, ..Config::default() };

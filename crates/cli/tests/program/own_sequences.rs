@@ -10,7 +10,7 @@ fn hashes(of: &Value) -> [&Value; 2] {
     [&of["hash_int"], &of["output_hash"]]
 }
 
-/// Velo tracks and long tracks of one job are those of two jobs, and the Velo runs once.
+/// One job with two products gives the same tracks as two jobs and runs the Velo once.
 #[test]
 fn products_of_one_job_are_those_of_several() {
     let folder = empty_folder("own-sequences");

@@ -22,7 +22,7 @@ use peloton_truth::Rules;
 pub struct OverBanks {
     /// The name on the command line and in results.
     pub name: &'static str,
-    /// Its algorithms, by the names of their products, in the order in which they run; none for those of the configuration.
+    /// Algorithms in the order in which they run, named by their products; empty when the configuration lists them.
     pub algorithms: &'static [&'static str],
     /// The presets that the sequence has; none where it has one set of parameters.
     pub presets: &'static [Preset],

@@ -45,7 +45,7 @@ pub fn infos(names: &[&str]) -> Result<Vec<&'static AlgorithmInfo>> {
     names.iter().map(info).collect()
 }
 
-/// Whether all parameters of these algorithms are those of the preset; long tracks take none of the search in the UT.
+/// Whether the algorithms have the parameters of the preset. Long tracks use no parameter of the search in the UT.
 pub fn are_presets(names: &[&str], config: &Config) -> bool {
     let preset = config.preset;
     names.iter().all(|name| match *name {

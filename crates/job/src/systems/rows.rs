@@ -29,8 +29,8 @@ pub fn velo(results: &Columns, event: usize, rows: &mut TrackRows) {
 /// Where states are given, the middle of the UT, mm.
 const UT_STATE_Z: f32 = 2484.6;
 
-/// The tracks of an event, with momenta; the slope in x before the magnet is that of a line from the origin, because the
-/// state is given where the magnet has bent the track already.
+/// Tracks of an event with momenta. The magnet has already bent a track where its state is given, so the slope in x before
+/// the magnet is taken from a line to the origin.
 fn velo_ut(results: &Columns, event: usize, rows: &mut TrackRows) {
     let tracks: &VeloUtTracks = product(results);
     for (track, hits) in tracks.of_event(event).zip(tracks.hit_lists(event)) {
