@@ -89,8 +89,7 @@ pub trait System: Sync {
     fn check_products(&self, config: &Config) -> Result<()> {
         let name = self.name();
         if !config.algorithms.is_empty() {
-            let words = "has its own algorithms: leave out `algorithms`, or say sequence = \"own\"";
-            return Err(Error::Config(format!("the sequence {name} {words}")));
+            return Err(Error::Config(format!("the sequence {name} {OWN_ALGORITHMS}")));
         }
         check_written(name, &self.algorithms(config), &config.write)
     }
@@ -165,14 +164,23 @@ pub trait System: Sync {
     fn reads(&self, format: Format) -> bool;
 }
 
+/// Said of a sequence where a configuration lists algorithms for it.
+pub(crate) const OWN_ALGORITHMS: &str =
+    "has its own algorithms: leave out `algorithms`, or say sequence = \"own\"";
+
 /// Refuses products that no algorithm of a sequence makes, and one that is named twice.
 pub(crate) fn check_written(sequence: &str, algorithms: &[&AlgorithmInfo], write: &[String]) -> Result<()> {
     let made: Vec<_> = algorithms.iter().map(|info| info.name()).collect();
     let is_wrong = |(at, name): &(usize, &String)| !made.contains(&&***name) || write[..*at].contains(name);
     match write.iter().enumerate().find(is_wrong) {
         Some((_, name)) => {
-            let made = made.join(", ");
-            let words = format!("the sequence {sequence} makes {made}, each to be named once at most");
+            let words = match made.is_empty() {
+                true => format!("the sequence {sequence} has one product: leave out `write`"),
+                false => format!(
+                    "the sequence {sequence} makes {}, each to be named once at most",
+                    made.join(", ")
+                ),
+            };
             Err(Error::Config(format!("write: {name}: {words}")))
         }
         None => Ok(()),

@@ -8,7 +8,7 @@ use super::track_check::{Rows, TrackCheck};
 use crate::display::{Gather, GatherTracks, Hit, HitsOf};
 use crate::embed::{self, AnyEngine};
 use crate::losses::FindLosses;
-use crate::system::{Detector, Runs, check_written};
+use crate::system::{Detector, OWN_ALGORITHMS, Runs, check_written};
 use crate::totals::BankSource;
 use crate::truth_check::no_tracks;
 use crate::{Check, CheckOptions, CheckRules, Config, Host, Opened, Preset, Request, Source, System};
@@ -91,7 +91,7 @@ impl System for OverBanks {
     fn check_products(&self, config: &Config) -> Result<()> {
         let is_own = self.algorithms.is_empty();
         let message = match (is_own, config.algorithms.is_empty()) {
-            (false, false) => "has its own algorithms: leave out `algorithms`, or say sequence = \"own\"",
+            (false, false) => OWN_ALGORITHMS,
             (true, true) => {
                 "needs algorithms: list them in a configuration, as algorithms = [\"velo_tracks\", ...]; \
                  `peloton describe --algorithms` names them all"
