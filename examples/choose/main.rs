@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run --release --example choose -- ut                             what `LineConfig::default` has
-//! cargo run --release --example choose -- scifi > src/scifi/weights.rs   minutes
+//! cargo run --release --example choose -- scifi > src/scifi/weights.rs        minutes
 //! cargo run --release --example choose -- scifi-windows                  windows of the SciFi beside others
 //! cargo run --release --example choose -- scifi-second                   and of its second pass, each with weights of its own
 //! cargo run --release --example choose -- scifi-momentum                 what `src/scifi/momentum.rs` has

@@ -1,4 +1,4 @@
-//! `src/scifi/weights.rs`: weights and thresholds of both passes. Candidates come from the naive twin, which tells their
+//! `src/scifi/weights.rs`: weights and thresholds of the passes of `fast` and `best`. Candidates come from the naive twin, which tells their
 //! features.
 
 use super::linear::solve;
@@ -7,7 +7,7 @@ use peloton::engine::Engine;
 use peloton::event::{Outcome, SciFiBatch, SciFiTracks};
 use peloton::scifi::reference::{ReferenceTrack, find};
 use peloton::scifi::{
-    ChoiceConfig, SciFi, SciFiConfig, SciFiGeometry, SciFiPreset, SciFiScratch, SeedPass, decode,
+    ChoiceConfig, RowPass, SciFi, SciFiConfig, SciFiGeometry, SciFiPreset, SciFiScratch, decode,
 };
 use peloton::simd::Level;
 use peloton::{Error, Result};
@@ -19,11 +19,12 @@ use std::sync::Arc;
 const N: usize = 15;
 /// Where the logarithm of the chi2 in y is among them.
 const Y: usize = 4;
-/// Thresholds are multiples of this: from and to, for the first and the second pass.
+/// Thresholds are multiples of this: from and to.
 const STEP: f32 = 0.5;
-const STEPS: [RangeInclusive<i8>; 2] = [-3..=6, -3..=6];
+const STEPS: RangeInclusive<i8> = -6..=4;
+/// The limit on ghosts is what the search by triplets in two passes had, with which these presets are compared.
 const CRITERION: Criterion =
-    Criterion { max_ghosts: 0.048, categories: ["03_long_P>3GeV", "02_long_P>5GeV"] };
+    Criterion { max_ghosts: 0.025, categories: ["03_long_P>3GeV", "02_long_P>5GeV"] };
 
 /// A track of a pass without a choice: features, whether 70 % of the hits are of one particle, and how often it is learnt from.
 type Candidate = ([f32; N], bool, usize);
@@ -44,18 +45,18 @@ impl Hits {
         Ok(Self { sample, hits: hits.results, geometry })
     }
 
-    /// What the last pass finds. It has no choice; the passes before it have.
+    /// What the last pass finds, whose choice takes all; the passes before it have theirs.
     fn candidates(&self, level: Level, config: &SciFiConfig) -> Result<Vec<Candidate>> {
         let mut before = config.clone();
-        before.passes.pop();
+        before.rows.passes.pop();
         let mut skip = vec![0; self.sample.truth.len()];
-        if !before.passes.is_empty() {
+        if !before.rows.passes.is_empty() {
             let tracks = self.tracks(level, before)?;
             (0..skip.len()).for_each(|event| skip[event] = tracks.of_event(event).len());
         }
         let bending = self.sample.geometry.bending()?;
         let of_event = |event: usize| {
-            let found = find(config, &bending, &self.hits, event);
+            let found = find(config, (&self.geometry, &bending), &self.hits, event);
             let owners = Owners::of(&self.sample.truth[event]);
             let label = |track: &ReferenceTrack| {
                 let of = owners.of_most(&track.hits);
@@ -132,89 +133,90 @@ fn fit(candidates: &[Candidate]) -> [f32; N] {
     weights.map(|weight| (weight * 1000.0).round() as f32 / 1000.0)
 }
 
-fn with(config: &SciFiConfig, weights: [[f32; N]; 2], min_score: [f32; 2]) -> SciFiConfig {
+/// A pass whose choice takes all.
+fn open(pass: &mut RowPass) {
+    (pass.choice.min_score, pass.choice.shared_hits) = (f32::MIN, 12);
+}
+
+fn with(config: &SciFiConfig, weights: &[[f32; N]], min_score: &[f32]) -> SciFiConfig {
     let mut config = config.clone();
-    for (pass, (weights, min_score)) in config.passes.iter_mut().zip(weights.into_iter().zip(min_score)) {
-        pass.choice = Some(ChoiceConfig { weights, min_score, shared_hits: 2 });
+    for (pass, (&weights, &min_score)) in config.rows.passes.iter_mut().zip(weights.iter().zip(min_score)) {
+        pass.choice = ChoiceConfig { weights, min_score, shared_hits: 2 };
     }
     config
 }
 
-/// Thresholds of both passes, and what the events say of them.
+/// Thresholds of the passes, and what the events say of them.
 struct Thresholds {
     worth: i64,
-    min_score: [f32; 2],
+    min_score: Vec<f32>,
     report: CheckReport,
 }
 
-/// Thresholds: the pair that the criterion likes best; of equal ones the first.
-fn thresholds(
-    level: Level,
-    sample: &Hits,
-    config: &SciFiConfig,
-    weights: [[f32; N]; 2],
-) -> Result<Thresholds> {
+/// Thresholds: those that the criterion likes best; of equal ones the first.
+fn thresholds(level: Level, sample: &Hits, config: &SciFiConfig, weights: &[[f32; N]]) -> Result<Thresholds> {
+    let values = || STEPS.map(|steps| f32::from(steps) * STEP);
+    let all: Vec<Vec<f32>> = match weights.len() {
+        1 => values().map(|one| vec![one]).collect(),
+        _ => values().flat_map(|first| values().map(move |second| vec![first, second])).collect(),
+    };
     let mut best: Option<Thresholds> = None;
-    for first in STEPS[0].clone() {
-        for second in STEPS[1].clone() {
-            let min_score = [first, second].map(|steps| f32::from(steps) * STEP);
-            let report = sample.check(level, with(config, weights, min_score))?;
-            let Some(worth) = CRITERION.worth(&report) else { continue };
-            if best.as_ref().is_none_or(|best| worth > best.worth) {
-                best = Some(Thresholds { worth, min_score, report });
-            }
+    for min_score in all {
+        let report = sample.check(level, with(config, weights, &min_score))?;
+        let Some(worth) = CRITERION.worth(&report) else { continue };
+        if best.as_ref().is_none_or(|best| worth > best.worth) {
+            best = Some(Thresholds { worth, min_score, report });
         }
     }
     best.ok_or_else(|| Error::Config("no thresholds with so few ghosts".into()))
 }
 
-/// Weights of both passes, what those of the second are made from, and thresholds.
+/// Weights of passes, what they are made from, and thresholds.
 struct Trained {
-    weights: [[f32; N]; 2],
-    second: Vec<Candidate>,
+    weights: Vec<[f32; N]>,
+    candidates: Vec<Vec<Candidate>>,
     chosen: Thresholds,
 }
 
-/// Fits the second pass of a configuration to candidates, and chooses thresholds, with these weights of the first pass.
-fn train(
-    level: Level,
-    [to_fit, to_choose]: [&Hits; 2],
-    config: &SciFiConfig,
-    first: [f32; N],
-) -> Result<Trained> {
-    let mut weights = [first, [0.0; N]];
+/// Fits the passes of a configuration, one or two, to candidates, and chooses thresholds.
+fn train(level: Level, [to_fit, to_choose]: [&Hits; 2], config: &SciFiConfig) -> Result<Trained> {
+    let mut first = config.clone();
+    first.rows.passes.truncate(1);
+    open(&mut first.rows.passes[0]);
+    let first = to_fit.candidates(level, &first)?;
+    let mut weights = vec![fit(&first)];
+    if config.rows.passes.len() == 1 {
+        let chosen = thresholds(level, to_choose, config, &weights)?;
+        return Ok(Trained { weights, candidates: vec![first], chosen });
+    }
+    weights.push([0.0; N]);
     // What the second pass finds depends on the threshold of the first, hence twice.
-    let mut once = |min_score: [f32; 2]| {
-        let mut open = with(config, weights, min_score);
-        open.passes[1].choice = None;
-        let second = to_fit.candidates(level, &open)?;
+    let mut min_score = vec![-1.0, 0.0];
+    let mut second = Vec::new();
+    for _ in 0..2 {
+        let mut all = with(config, &weights, &min_score);
+        open(&mut all.rows.passes[1]);
+        second = to_fit.candidates(level, &all)?;
         weights[1] = fit(&second);
-        Ok(Trained { weights, second, chosen: thresholds(level, to_choose, config, weights)? })
-    };
-    let min_score = once([0.0; 2])?.chosen.min_score;
-    once(min_score)
-}
-
-/// Candidates of the first pass.
-fn first_candidates(level: Level, to_fit: &Hits, config: &SciFiConfig) -> Result<Vec<Candidate>> {
-    let mut config = config.clone();
-    config.passes.truncate(1);
-    config.passes[0].choice = None;
-    to_fit.candidates(level, &config)
+        min_score = thresholds(level, to_choose, config, &weights)?.min_score;
+    }
+    let report = to_choose.check(level, with(config, &weights, &min_score))?;
+    let chosen = Thresholds { worth: CRITERION.worth(&report).unwrap_or(i64::MIN), min_score, report };
+    Ok(Trained { weights, candidates: vec![first, second], chosen })
 }
 
 /// Writes the file.
 pub fn write(level: Level) -> Result<()> {
     let (to_fit, to_choose) = (Hits::new(level, WEIGHT_SEEDS)?, Hits::new(level, THRESHOLD_SEEDS)?);
-    let best = SciFiConfig::preset(SciFiPreset::Best);
-    let first = first_candidates(level, &to_fit, &best)?;
-    let Trained { weights, second, chosen } = train(level, [&to_fit, &to_choose], &best, fit(&first))?;
-    let Thresholds { min_score, report, .. } = chosen;
+    let train = |preset| train(level, [&to_fit, &to_choose], &SciFiConfig::preset(preset));
+    let (fast, best) = (train(SciFiPreset::Fast)?, train(SciFiPreset::Best)?);
     let counts = |candidates: &[Candidate]| {
         let is_true = candidates.iter().filter(|(_, label, _)| *label).count();
         format!("{is_true} true and {} false", candidates.len() - is_true)
     };
-    println!("//! Weights and thresholds of the two choices of `best`, made from simulated events alone.");
+    println!(
+        "//! Weights and thresholds of the choices of `fast` and `best`, made from simulated events alone."
+    );
     println!(
         "//!\n//! Written by `cargo run --release --example choose -- scifi`, not by hand. Logistic regressions"
     );
@@ -222,35 +224,49 @@ pub fn write(level: Level) -> Result<()> {
         "//! (ridge 1, rounded to 0.001) on what a pass finds without a choice in `sim:lhcb,events={EVENTS}`, seeds"
     );
     println!("//! {WEIGHT_SEEDS:?}; true is what has 70 % of its hits of one particle.");
-    println!("//! First pass: {}; second: {}.", counts(&first), counts(&second));
+    println!(
+        "//! `fast`: {}; first pass of `best`: {}; second: {}.",
+        counts(&fast.candidates[0]),
+        counts(&best.candidates[0]),
+        counts(&best.candidates[1])
+    );
     println!(
         "//! Thresholds: in steps of {STEP} on seeds {THRESHOLD_SEEDS:?}, by the criterion of docs/algorithms.md:"
     );
-    println!("//! {}.\n", CRITERION.counts(&report));
+    println!("//! `fast` {};", CRITERION.counts(&fast.chosen.report));
+    println!("//! `best` {}.\n", CRITERION.counts(&best.chosen.report));
     println!("use super::config::FEATURES;\n");
-    for (what, name, weights) in [("first", "FIRST", weights[0]), ("second", "SECOND", weights[1])] {
+    let passes = fast
+        .weights
+        .iter()
+        .chain(&best.weights)
+        .zip(fast.chosen.min_score.iter().chain(&best.chosen.min_score));
+    for ((what, name), (weights, min_score)) in
+        [("`fast`", "FAST"), ("the first pass of `best`", "FIRST"), ("the second pass", "SECOND")]
+            .into_iter()
+            .zip(passes)
+    {
+        println!("/// Of {what}: weights, and the smallest sum.\n#[rustfmt::skip]");
         println!(
-            "/// Of the {what} pass.\n#[rustfmt::skip]\npub(super) const {name}: [f32; FEATURES] =\n    {weights:?};"
+            "pub(super) const {name}: ([f32; FEATURES], f32) = (\n    {weights:?},\n    {min_score:?},\n);"
         );
     }
-    println!("/// The smallest sums of both.\npub(super) const MIN_SCORE: [f32; 2] = {min_score:?};");
     Ok(())
 }
 
-/// Momenta from which the second pass looks, MeV, and windows in x, mm, that are tried.
-const SECOND: [(f64, f32); 6] =
-    [(2_500.0, 0.8), (2_500.0, 1.0), (2_250.0, 0.8), (2_250.0, 1.0), (2_000.0, 0.8), (2_000.0, 1.0)];
+/// Shifts of the second pass, and windows in x, mm, that are tried.
+const SECOND: [(f32, f32); 6] =
+    [(480.0, 0.8), (480.0, 1.0), (540.0, 0.6), (540.0, 0.8), (540.0, 1.0), (600.0, 0.8)];
 
-/// Prints what the criterion says of momenta and windows of the second pass, with weights and thresholds of their own.
+/// Prints what the criterion says of shifts and windows of the second pass, with weights and thresholds of their own.
 pub fn compare_second(level: Level) -> Result<()> {
     let (to_fit, to_choose) = (Hits::new(level, WEIGHT_SEEDS)?, Hits::new(level, THRESHOLD_SEEDS)?);
     let mut config = SciFiConfig::preset(SciFiPreset::Best);
-    let first = fit(&first_candidates(level, &to_fit, &config)?);
-    for (min_momentum, x_tolerance) in SECOND {
-        (config.passes[1].min_momentum, config.passes[1].x_tolerance) = (min_momentum, x_tolerance);
-        let chosen = train(level, [&to_fit, &to_choose], &config, first)?.chosen;
+    for (shift, x_tolerance) in SECOND {
+        (config.rows.passes[1].shift, config.rows.passes[1].x_tolerance) = (shift, x_tolerance);
+        let chosen = train(level, [&to_fit, &to_choose], &config)?.chosen;
         let counts = CRITERION.counts(&chosen.report);
-        println!("from {min_momentum} MeV, x within {x_tolerance} mm: {}, {counts}", chosen.worth);
+        println!("shifts up to {shift} mm, x within {x_tolerance} mm: {}, {counts}", chosen.worth);
     }
     Ok(())
 }
@@ -259,38 +275,29 @@ pub fn compare_second(level: Level) -> Result<()> {
 type Change = fn(&mut SciFiConfig);
 
 /// What else the windows and the clone rule could be.
-const CHANGES: [(&str, Change); 21] = [
+const CHANGES: [(&str, Change); 19] = [
     ("as they are", |_| {}),
-    ("first pass: x within 0.75 mm", |config| config.passes[0].x_tolerance = 0.75),
-    ("first pass: x within 1 mm", |config| config.passes[0].x_tolerance = 1.0),
-    ("first pass: u, v within 0.75 mm", |config| config.passes[0].uv_tolerance = 0.75),
-    ("first pass: u, v within 1.5 mm", |config| config.passes[0].uv_tolerance = 1.5),
-    ("first pass: 9 hits", |config| config.passes[0].min_hits = 9),
-    ("first pass: from 3 GeV", |config| config.passes[0].min_momentum = 3_000.0),
-    ("first pass: from 5 GeV", |config| config.passes[0].min_momentum = 5_000.0),
-    ("first pass: 4 own hits", |config| own(&mut config.passes[0], 4, 4)),
-    ("second pass: 5 hits in x", |config| config.passes[1].min_x_hits = 5),
-    ("second pass: 3 own hits, 2 of six", |config| own(&mut config.passes[1], 3, 2)),
-    ("second pass: from 2 GeV", |config| config.passes[1].min_momentum = 2_000.0),
-    ("both passes: 1 shared hit", |config| share(config, 1)),
-    ("both passes: 3 shared hits", |config| share(config, 3)),
-    ("second pass: from 1.5 GeV", |config| config.passes[1].min_momentum = 1_500.0),
-    ("second pass: from 3 GeV", |config| config.passes[1].min_momentum = 3_000.0),
-    ("second pass: x within 1.5 mm", |config| config.passes[1].x_tolerance = 1.5),
-    ("second pass: u, v within 1.5 mm", |config| config.passes[1].uv_tolerance = 1.5),
-    ("second pass: u, v within 3 mm", |config| config.passes[1].uv_tolerance = 3.0),
-    ("second pass: 10 hits", |config| config.passes[1].min_hits = 10),
-    ("no second pass", |config| config.passes.truncate(1)),
+    ("reach: 0.3 mm", |config| config.rows.reach[0] = 0.3),
+    ("reach: 0.42 mm", |config| config.rows.reach[0] = 0.42),
+    ("reach: 1.3 spreads", |config| config.rows.reach[1] = 1.3),
+    ("reach: 2 spreads", |config| config.rows.reach[1] = 2.0),
+    ("outer: beyond 900 mm", |config| config.rows.outer = 900.0),
+    ("outer: beyond 1,500 mm", |config| config.rows.outer = 1_500.0),
+    ("pivots: layer 3 first", |config| config.rows.pivots = [3, 2]),
+    ("first pass: x within 0.7 mm", |config| config.rows.passes[0].x_tolerance = 0.7),
+    ("first pass: u, v within 1.2 mm", |config| config.rows.passes[0].uv_tolerance = 1.2),
+    ("first pass: 9 hits", |config| config.rows.passes[0].min_hits = 9),
+    ("first pass: shifts up to 250 mm", |config| config.rows.passes[0].shift = 250.0),
+    ("first pass: shifts up to 360 mm", |config| config.rows.passes[0].shift = 360.0),
+    ("second pass: 5 hits in x", |config| config.rows.passes[1].min_x_hits = 5),
+    ("second pass: 4 hits for any shift", |config| config.rows.passes[1].four_hit_shift = 1_000.0),
+    ("second pass: u, v within 2 mm", |config| config.rows.passes[1].uv_tolerance = 2.0),
+    ("second pass: 10 hits", |config| config.rows.passes[1].min_hits = 10),
+    ("both passes: 3 shared hits", |config| {
+        config.rows.passes.iter_mut().for_each(|pass| pass.choice.shared_hits = 3);
+    }),
+    ("no second pass", |config| config.rows.passes.truncate(1)),
 ];
-
-fn own(pass: &mut SeedPass, hits: u32, of_six: u32) {
-    (pass.min_own_hits, pass.min_own_of_six) = (hits, of_six);
-}
-
-fn share(config: &mut SciFiConfig, hits: u32) {
-    let choices = config.passes.iter_mut().filter_map(|pass| pass.choice.as_mut());
-    choices.for_each(|choice| choice.shared_hits = hits);
-}
 
 /// Prints what the criterion says of the preset, and of what differs in one thing (weights and thresholds stay).
 pub fn compare(level: Level) -> Result<()> {

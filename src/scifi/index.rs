@@ -117,9 +117,15 @@ fn places_x<'a>(is_copy: bool, copy: &'a Column<f32>, event: &'a [f32]) -> &'a [
     if is_copy { copy.padded() } else { event }
 }
 
+/// Whether an event, or one of its zones, has more hits than it may.
+pub(super) fn has_too_many(limits: &LimitConfig, hits: &SciFiBatch, event: usize) -> bool {
+    let most = (0..SCIFI_ZONES).map(|zone| hits.of_zone(event, zone).len()).max().unwrap_or(0);
+    hits.of_event(event).len() > limits.hits as usize || most > limits.hits_in_zone as usize
+}
+
 /// Says whether the x of a layer are finite, near the detector, and in order; copies them.
 #[inline(always)]
-fn check<G: Gang>(
+pub(super) fn check<G: Gang>(
     g: G,
     limits: &LimitConfig,
     from: &[f32],
@@ -145,7 +151,7 @@ fn check<G: Gang>(
 }
 
 impl Index {
-    /// Takes over the hits of an event, for a pass with the configuration's first tolerance in x; says why it cannot.
+    /// Takes over the hits of an event, for the configuration's tolerance in x; says why it cannot.
     #[inline(always)]
     pub(super) fn fill<G: Gang>(
         &mut self,
@@ -155,8 +161,7 @@ impl Index {
         event: usize,
     ) -> Status {
         let (limits, all) = (&config.limits, hits.of_event(event));
-        let most = (0..SCIFI_ZONES).map(|zone| hits.of_zone(event, zone).len()).max().unwrap_or(0);
-        if all.len() > limits.hits as usize || most > limits.hits_in_zone as usize {
+        if has_too_many(limits, hits, event) {
             return Status::TooManyHits;
         }
         self.begin_event(config.compact, all.len());
@@ -182,41 +187,8 @@ impl Index {
         }
         let x = &hits.x.padded()[all.start..];
         self.tabulate(g, x);
-        self.mark(g, x, config.passes[0].x_tolerance);
+        self.mark(g, x, config.hlt1.x_tolerance);
         Status::Ok
-    }
-
-    /// Takes over the hits of another index that are not used (places from 1 on), for a pass with this tolerance in x; it stands
-    /// beside the x of the event.
-    #[inline(always)]
-    pub(super) fn keep_free<G: Gang>(
-        &mut self,
-        g: G,
-        tolerance: f32,
-        (all, event_x): (&Self, &[f32]),
-        used: &[u32],
-    ) {
-        self.begin_event(true, all.len);
-        let (x, mut to) = (all.x(event_x), 0);
-        for slot in 0..SLOTS {
-            let (begin, end) = (all.begin[slot] as usize, all.end[slot] as usize);
-            let opened = to;
-            for at in (begin..end).step_by(G::LANES) {
-                let free = U32::load(g, &used[at + 1..]).eq(U32::splat(g, 0)) & Mask::first(g, end - at);
-                F32::load(g, &x[at..]).store_packed(&mut self.x.padded_mut()[to..], free);
-                let source = if all.is_copy {
-                    U32::load(g, &all.source.padded()[at..])
-                } else {
-                    U32::splat(g, at as u32) + U32::iota(g)
-                };
-                to += source.store_packed(&mut self.source.padded_mut()[to..], free);
-            }
-            let last = self.x.padded()[opened..to].last().copied();
-            self.close(slot, opened..to, last);
-        }
-        self.len = to;
-        self.tabulate(g, event_x);
-        self.mark(g, event_x, tolerance);
     }
 
     /// Begins an event of so many hits at most.

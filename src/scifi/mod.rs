@@ -1,7 +1,7 @@
 //! The scintillating-fibre tracker (SciFi): twelve layers behind the magnet, from raw banks to hits and tracks.
 //!
 //! Modules in data-flow order: [`geometry`] (also a nominal one), `decode`, which holds its own naive twin, `index` (sort),
-//! `find` (tracks in x, then u and v), `gains`, `momentum` and `state`, and `reference`, the naive twin of what follows decoding.
+//! `find` and `rows` (two searches for tracks in x, then u and v), `gains`, `momentum` and `state`, and `reference`, the naive twin of what follows decoding.
 //! [`SciFiHits`] ends at hits, [`SciFi`] at tracks.
 
 mod config;
@@ -15,12 +15,13 @@ mod momentum;
 mod nominal;
 #[cfg(feature = "reference")]
 pub mod reference;
+mod rows;
 mod seeding;
 mod sequence;
 mod state;
 mod weights;
 
-pub use config::{ChoiceConfig, LimitConfig, SciFiConfig, SciFiPreset, SeedPass};
+pub use config::{ChoiceConfig, LimitConfig, RowPass, RowsConfig, SciFiConfig, SciFiPreset, SeedPass};
 
 pub use decode::{SciFiScratch, decode};
 #[cfg(feature = "reference")]

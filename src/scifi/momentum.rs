@@ -2,6 +2,8 @@
 
 use super::config::SciFiConfig;
 use crate::lhcb::Bending;
+use crate::simd::varying::F32;
+use crate::simd::{Gang, inlined};
 
 /// p = C0 + (C1 + C2 tx^2 + C3 ty^2 + C4 x0^2) / |x0|, x0 being where the line of the track at the end of the SciFi meets z = 0: C0
 /// in MeV, the others in 1e6 MeV mm (C4 over mm^2). Form of Allen, 2023, with a constant for what particles lose on their way;
@@ -44,42 +46,50 @@ impl Momentum {
         Self { nominal, bending, per_mev, origin_z, error, state_z }
     }
 
-    /// Slope in x before the magnet of a particle from the origin, of a line at the states' z.
+    /// Slope in x before the magnet of a particle from the origin, of lines at the states' z.
     #[inline(always)]
-    fn before(&self, [x, _, tx, _]: [f32; 4]) -> f32 {
-        (MAGNET_Z - self.state_z).mul_add(tx, x) / MAGNET_Z
+    fn before<G: Gang>(&self, g: G, [x, _, tx, _]: [F32<G>; 4]) -> F32<G> {
+        F32::splat(g, MAGNET_Z - self.state_z).mul_add(tx, x) / F32::splat(g, MAGNET_Z)
     }
 
     /// How charge over momentum of a change of slope is another in the magnet that there is than in the nominal one: by the
     /// formulas for tracks whose slope before it is measured, too, which are known of both.
     #[inline(always)]
-    fn by_magnet(&self, line: [f32; 4]) -> f32 {
+    fn by_magnet<G: Gang>(&self, g: G, line: [F32<G>; 4]) -> F32<G> {
         let [_, _, tx, ty] = line;
-        let before = [self.before(line), ty];
-        let factor = self.bending.qop(before, tx) / self.nominal.qop(before, tx);
+        let before = [self.before(g, line), ty];
+        let factor = self.bending.qop_of_lanes(g, before, tx) / self.nominal.qop_of_lanes(g, before, tx);
         let [least, most] = OTHER_MAGNET;
-        let factor = if factor > least { factor } else { least };
-        if factor < most { factor } else { most }
+        factor.max(F32::splat(g, least)).min(F32::splat(g, most))
     }
 
-    /// Charge over momentum, c/GeV, of the line (x, y, tx, ty) at the states' z, and the same over x0, c/GeV/mm.
+    /// Charge over momentum, c/GeV, of lines (x, y, tx, ty) at the states' z, and the same over x0, c/GeV/mm.
     #[inline(always)]
-    pub(super) fn qop(&self, line: [f32; 4]) -> [f32; 2] {
+    pub(super) fn qop<G: Gang>(&self, g: G, line: [F32<G>; 4]) -> [F32<G>; 2] {
+        let value = inlined!(|value: f32| F32::splat(g, value));
         let ([x, _, tx, ty], [c0, c1, c2, c3, c4]) = (line, COEFFICIENTS);
-        let x0 = self.state_z.mul_add(-tx, x);
-        let field = c4.mul_add(x0 * x0, c3.mul_add(ty * ty, c2.mul_add(tx * tx, c1)));
-        let field = if field > LEAST { field } else { LEAST };
-        let per_x0 = self.per_mev / c0.mul_add(x0.abs(), SCALE * field) * self.by_magnet(line);
+        let x0 = tx.neg_mul_add(value(self.state_z), x);
+        let of_slopes = value(c3).mul_add(ty * ty, value(c2).mul_add(tx * tx, value(c1)));
+        let field = value(c4).mul_add(x0 * x0, of_slopes).max(value(LEAST));
+        let momentum = value(c0).mul_add(x0.abs(), value(SCALE) * field);
+        let per_x0 = value(self.per_mev) / momentum * self.by_magnet(g, line);
         [x0 * per_x0, per_x0]
     }
 
     /// Variance of charge over momentum, of variances of x0, mm^2: by hits, and by scattering at 1 GeV/c.
     #[inline(always)]
-    pub(super) fn variance(&self, line: [f32; 4], [qop, per_x0]: [f32; 2], x0: [f32; 2]) -> f32 {
+    pub(super) fn variance<G: Gang>(
+        &self,
+        g: G,
+        line: [F32<G>; 4],
+        [qop, per_x0]: [F32<G>; 2],
+        x0: [F32<G>; 2],
+    ) -> F32<G> {
+        let value = inlined!(|value: f32| F32::splat(g, value));
         // A particle that begins at another z with this slope begins so far from the line from the origin.
-        let origin = self.origin_z * self.before(line);
-        let of_x0 = origin.mul_add(origin, x0[1].mul_add(qop * qop, ALL_HITS * x0[0]));
-        let of_formula = self.error * qop;
+        let origin = value(self.origin_z) * self.before(g, line);
+        let of_x0 = origin.mul_add(origin, x0[1].mul_add(qop * qop, value(ALL_HITS) * x0[0]));
+        let of_formula = value(self.error) * qop;
         of_formula.mul_add(of_formula, per_x0 * per_x0 * of_x0)
     }
 }

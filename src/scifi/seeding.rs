@@ -1,14 +1,15 @@
 //! [`SciFi`]: the algorithm from hits to tracks in the SciFi.
 
-use super::config::{SciFiConfig, SeedPass};
+use super::config::{SciFiConfig, SciFiPreset};
 use super::find::plan::Kind;
 use super::find::track::{NO_HIT, Track};
-use super::find::{ChooseScratch, FindScratch, HalfHits, PassCounts, PassRules};
+use super::find::{FindScratch, HalfHits, PassCounts, PassRules};
 use super::geometry::SciFiGeometry;
 use super::index::Index;
 use super::layers::{BY_Z, HALF_LAYERS, HALVES};
+use super::rows::{self, RowsScratch};
 use super::sequence::{SCIFI_HITS, SciFiHits};
-use super::state::{Pattern, States};
+use super::state::{Pattern, Staged, States};
 use crate::engine::{Algorithm, AlgorithmInfo, Events, Handle, Sequence, Slice, detector_stages};
 use crate::event::{BadBanks, Outcome, SciFiBatch, SciFiTracks, StageClock, Truncation};
 use crate::lhcb::Bending;
@@ -34,22 +35,28 @@ pub struct SciFi {
     level: Level,
     geometry: Arc<SciFiGeometry>,
     config: SciFiConfig,
-    /// What the passes need to know of the layers.
-    kinds: Vec<Vec<Kind>>,
+    search: Search,
     states: States,
     bad_banks: BadBanks,
+}
+
+/// How tracks are found, and what that needs to know of the layers.
+#[derive(Debug, Clone)]
+enum Search {
+    /// By triplets of these kinds.
+    Triplets(Vec<Kind>),
+    /// By rows of bits.
+    Rows(rows::Plans),
 }
 
 /// Scratch memory of one thread.
 #[derive(Debug, Default)]
 pub struct SciFiWorkspace {
-    /// The hits of the event, or those that the passes before left: passes take turns.
-    index: [Index; 2],
+    index: Index,
     find: FindScratch,
-    /// Tracks of a pass, and of all passes.
+    rows: RowsScratch,
     tracks: Vec<Track>,
-    all: Vec<Track>,
-    choose: ChooseScratch,
+    staged: Staged,
 }
 
 impl SciFi {
@@ -65,10 +72,17 @@ impl SciFi {
         polarity: f32,
     ) -> Result<Self> {
         config.validate()?;
-        let kinds = |pass: &SeedPass| (0..pass.triplets.len()).map(|kind| Kind::new(pass, kind)).collect();
-        let kinds = config.passes.iter().map(kinds).collect();
+        let search = match config.preset {
+            SciFiPreset::Hlt1 => {
+                let pass = &config.hlt1;
+                Search::Triplets((0..pass.triplets.len()).map(|kind| Kind::new(pass, kind)).collect())
+            }
+            SciFiPreset::Best | SciFiPreset::Fast => {
+                Search::Rows(rows::Plans::new(&config.rows, &geometry, polarity))
+            }
+        };
         let states = States::new(&config, Bending::nominal(polarity));
-        Ok(Self { level, geometry, config, kinds, states, bad_banks: BadBanks::Event })
+        Ok(Self { level, geometry, config, search, states, bad_banks: BadBanks::Event })
     }
 
     /// The same with another policy for events with damaged raw banks.
@@ -195,10 +209,33 @@ fn run<G: Gang>(
         if status.is_reconstructed() {
             out.counters.stages[SORT].items_out += count;
             out.counters.stages[FIND].items_in += count;
-            let event_x = &hits.x.padded()[hits.of_event(event).start..];
-            find(g, Searched { of, event_x }, scratch, out, &mut clock);
+            match &of.search {
+                Search::Triplets(kinds) => {
+                    let event_x = &hits.x.padded()[hits.of_event(event).start..];
+                    find(g, Searched { of, kinds, event_x }, scratch, out, &mut clock);
+                }
+                Search::Rows(plans) => {
+                    scratch.tracks.clear();
+                    let SciFiWorkspace { rows, tracks, .. } = scratch;
+                    let rules = rows::Rules { config: &of.config, plans };
+                    for pass in 0..plans.passes() {
+                        let mut counts = rows::RowCounts::default();
+                        let candidates = rows.find_x(g, rules, pass, &mut counts) as u64;
+                        out.counters.stages[FIND].items_out += candidates;
+                        out.counters.stages[CONFIRM].items_in += candidates;
+                        clock.lap(&mut out.counters.stages[FIND]);
+                        rows.find_uv(g, rules, pass, &mut counts, tracks);
+                        counts.x.add_to(&mut out.counters.stages[FIND]);
+                        counts.uv.add_to(&mut out.counters.stages[CONFIRM]);
+                        if counts.dropped > 0 {
+                            out.counters.count_truncated(Truncation::CandidatesInWindow, counts.dropped);
+                        }
+                        clock.lap(&mut out.counters.stages[CONFIRM]);
+                    }
+                }
+            }
             append_room(g, of, hits, event, scratch, &mut out.results);
-            out.counters.stages[CONFIRM].items_out += scratch.all.len() as u64;
+            out.counters.stages[CONFIRM].items_out += scratch.tracks.len() as u64;
             out.results.status.push(status);
             out.counters.count_event(status);
         } else {
@@ -208,14 +245,15 @@ fn run<G: Gang>(
     }
 }
 
-/// What is searched: by which sequence, and the x of the event's hits.
+/// What is searched: by which sequence, by which triplets, and the x of the event's hits.
 #[derive(Clone, Copy)]
 struct Searched<'a> {
     of: &'a SciFi,
+    kinds: &'a [Kind],
     event_x: &'a [f32],
 }
 
-/// All passes over an event; each stage is a function of its own.
+/// The search by triplets; each stage is a function of its own.
 #[inline(always)]
 fn find<G: Gang>(
     g: G,
@@ -224,27 +262,30 @@ fn find<G: Gang>(
     out: &mut Outcome<SciFiTracks>,
     clock: &mut StageClock,
 ) {
-    scratch.all.clear();
     let counters = &mut out.counters;
-    for pass in 0..of.of.config.passes.len() {
-        let mut counts = PassCounts::default();
-        scratch.tracks.clear();
-        for half in 0..HALVES {
-            let candidates = find_room(g, of, pass, half, scratch, &mut counts);
-            counters.stages[FIND].items_out += candidates as u64;
-            counters.stages[CONFIRM].items_in += candidates as u64;
-            clock.lap(&mut counters.stages[FIND]);
-            confirm_room(g, of, pass, half, scratch, &mut counts);
-            clock.lap(&mut counters.stages[CONFIRM]);
-        }
-        counts.x.add_to(&mut counters.stages[FIND]);
-        counts.uv.add_to(&mut counters.stages[CONFIRM]);
-        if counts.dropped > 0 {
-            counters.count_truncated(Truncation::CandidatesInWindow, counts.dropped);
-        }
-        choose_room(g, of, pass, scratch);
+    let mut counts = PassCounts::default();
+    scratch.tracks.clear();
+    for half in 0..HALVES {
+        let candidates = find_room(g, of, half, scratch, &mut counts);
+        counters.stages[FIND].items_out += candidates as u64;
+        counters.stages[CONFIRM].items_in += candidates as u64;
+        clock.lap(&mut counters.stages[FIND]);
+        confirm_room(g, of, half, scratch, &mut counts);
         clock.lap(&mut counters.stages[CONFIRM]);
     }
+    counts.x.add_to(&mut counters.stages[FIND]);
+    counts.uv.add_to(&mut counters.stages[CONFIRM]);
+    if counts.dropped > 0 {
+        counters.count_truncated(Truncation::CandidatesInWindow, counts.dropped);
+    }
+    let SciFiWorkspace { index, tracks, .. } = scratch;
+    for track in tracks.iter_mut() {
+        track.chi2_x = of.of.states.chi2_x(track, index.x(of.event_x));
+        for hit in track.hits.iter_mut().filter(|hit| **hit != NO_HIT) {
+            *hit = index.source(*hit - 1) + 1;
+        }
+    }
+    clock.lap(&mut counters.stages[CONFIRM]);
 }
 
 #[inline(never)]
@@ -257,7 +298,10 @@ fn sort_room<G: Gang>(
 ) -> Status {
     g.vectorize(
         #[inline(always)]
-        || scratch.index[0].fill(g, &of.config, hits, event),
+        || match of.search {
+            Search::Triplets(_) => scratch.index.fill(g, &of.config, hits, event),
+            Search::Rows(_) => scratch.rows.fill(g, &of.config, hits, event),
+        },
     )
 }
 
@@ -265,8 +309,7 @@ fn sort_room<G: Gang>(
 #[inline(never)]
 fn find_room<G: Gang>(
     g: G,
-    Searched { of, event_x }: Searched<'_>,
-    pass: usize,
+    Searched { of, kinds, event_x }: Searched<'_>,
     half: usize,
     scratch: &mut SciFiWorkspace,
     counts: &mut PassCounts,
@@ -274,13 +317,8 @@ fn find_room<G: Gang>(
     g.vectorize(
         #[inline(always)]
         || {
-            let rules = PassRules {
-                pass: &of.config.passes[pass],
-                kinds: &of.kinds[pass],
-                limits: &of.config.limits,
-                event_x,
-            };
-            scratch.find.find_x(g, rules, &mut scratch.index[pass % 2], half, counts)
+            let rules = PassRules { pass: &of.config.hlt1, kinds, limits: &of.config.limits, event_x };
+            scratch.find.find_x(g, rules, &mut scratch.index, half, counts)
         },
     )
 }
@@ -288,8 +326,7 @@ fn find_room<G: Gang>(
 #[inline(never)]
 fn confirm_room<G: Gang>(
     g: G,
-    Searched { of, event_x }: Searched<'_>,
-    pass: usize,
+    Searched { of, event_x, .. }: Searched<'_>,
     half: usize,
     scratch: &mut SciFiWorkspace,
     counts: &mut PassCounts,
@@ -298,40 +335,7 @@ fn confirm_room<G: Gang>(
         #[inline(always)]
         || {
             let SciFiWorkspace { index, find, tracks, .. } = scratch;
-            let hits = HalfHits::new(&index[pass % 2], event_x, half);
-            find.find_uv(g, &of.config.passes[pass], hits, counts, tracks);
-        },
-    );
-}
-
-/// Chooses among the tracks of a pass, whose hits are numbers in the event, counted from 1, from then on, and leaves the
-/// other hits to the next pass.
-#[inline(never)]
-fn choose_room<G: Gang>(
-    g: G,
-    Searched { of, event_x }: Searched<'_>,
-    pass: usize,
-    scratch: &mut SciFiWorkspace,
-) {
-    g.vectorize(
-        #[inline(always)]
-        || {
-            let SciFiWorkspace { index: [first, second], tracks, all, choose, .. } = scratch;
-            let (present, next) = if pass.is_multiple_of(2) { (first, second) } else { (second, first) };
-            for track in tracks.iter_mut() {
-                track.chi2_x = of.states.chi2_x(track, present.x(event_x));
-            }
-            let choice = of.config.passes[pass].choice.as_ref();
-            choose.choose(choice, present, tracks);
-            for track in tracks.iter_mut() {
-                for hit in track.hits.iter_mut().filter(|hit| **hit != NO_HIT) {
-                    *hit = present.source(*hit - 1) + 1;
-                }
-            }
-            all.extend_from_slice(tracks);
-            if let Some(pass) = of.config.passes.get(pass + 1) {
-                next.keep_free(g, pass.x_tolerance, (present, event_x), choose.used.padded());
-            }
+            find.find_uv(g, &of.config.hlt1, HalfHits::new(index, event_x, half), counts, tracks);
         },
     );
 }
@@ -343,27 +347,22 @@ fn append_room<G: Gang>(
     of: &SciFi,
     hits: &SciFiBatch,
     event: usize,
-    scratch: &SciFiWorkspace,
+    scratch: &mut SciFiWorkspace,
     out: &mut SciFiTracks,
 ) {
     g.vectorize(
         #[inline(always)]
         || {
             let first = hits.of_event(event).start;
-            for track in &scratch.all {
+            for track in &scratch.tracks {
                 for hit in BY_Z.map(|layer| track.hits[layer]) {
                     if hit != NO_HIT {
                         out.hits.push(hits.id[first + hit as usize - 1]);
                     }
                 }
                 out.hit_start.push(out.hits.len() as u32);
-                let (state, var_qop) = of.states.of(track);
-                out.state.push(&state);
-                out.var_qop.push(var_qop);
-                out.searched.push(of.states.searched(track));
-                out.chi2_x.push(track.chi2_x);
-                out.chi2_y.push(track.chi2);
             }
+            of.states.append(g, &scratch.tracks, &mut scratch.staged, out);
             out.track_start.push(out.hit_start.len() as u32 - 1);
         },
     );

@@ -5,8 +5,10 @@ use super::find::track::{NO_HIT, Track};
 use super::gains::{Gains, InX, InY, PATTERNS, SHAPES, field_at_reference};
 use super::layers::{CUBIC, LEAN, SLOPE, TILT, UV_LAYERS, X_LAYERS, Z, Z_REFERENCE, Z_STATE, bend};
 use super::momentum::Momentum;
-use crate::event::SciFiState;
+use crate::event::{PAD, SciFiStates, SciFiTracks};
 use crate::lhcb::Bending;
+use crate::simd::varying::F32;
+use crate::simd::{Gang, array_of, inlined};
 
 /// Beyond these the field is that of the nearest place within, mm.
 const MAX_X: f32 = 3000.0;
@@ -46,11 +48,50 @@ impl Pattern {
     }
 }
 
-/// A covariance by hits, and what scattering adds to it at a momentum of 1 GeV/c.
-#[inline(always)]
-fn sum(hits: [f32; 3], scattering: [f32; 3], qop2: f32) -> [f32; 3] {
-    let part = |i: usize| scattering[i].mul_add(qop2, hits[i]);
-    [part(0), part(1), part(2)]
+/// What tracks are described by, lane by lane.
+#[derive(Debug)]
+pub(super) struct Staged([[f32; PAD]; STAGED]);
+
+impl Default for Staged {
+    fn default() -> Self {
+        Self([[0.0; PAD]; STAGED])
+    }
+}
+
+/// The parameters in x and in y, and what [`InX`] and [`InY`] have but for the turn.
+const STAGED: usize = X + 17 + 8;
+const X: usize = 5;
+const Y: usize = X + 17;
+
+impl Staged {
+    /// Takes over a track as a lane.
+    #[inline(always)]
+    fn put(&mut self, lane: usize, track: &Track, in_x: &InX, in_y: &InY) {
+        let mut column = 0;
+        let mut put = inlined!(|values: &[f32]| {
+            for &value in values {
+                self.0[column][lane & (PAD - 1)] = value;
+                column += 1;
+            }
+        });
+        put(&track.x);
+        put(&track.y);
+        put(&in_x.hits);
+        put(&in_x.scattering);
+        put(&in_x.bend);
+        put(&in_x.value);
+        put(&in_x.slope);
+        put(&in_x.origin);
+        put(&in_y.hits);
+        put(&in_y.scattering);
+        put(&in_y.left);
+    }
+
+    /// Values of the lanes, from a column on.
+    #[inline(always)]
+    fn get<G: Gang, const N: usize>(&self, g: G, column: usize) -> [F32<G>; N] {
+        array_of!(at => F32::load(g, &self.0[column + at]))
+    }
 }
 
 impl States {
@@ -81,63 +122,126 @@ impl States {
         self.gains.x[pattern.x].turn
     }
 
-    /// What the search says of a track at the state's z: x, y, and their slopes.
+    /// Appends the states of tracks, variances of their charge over momentum, and what the search says of them. The search has upright
+    /// layers, fibres that are tilted a little less than they are, and one shape of the field for all; what this leaves out is put in here.
     #[inline(always)]
-    pub(super) fn searched(&self, track: &Track) -> [f32; 4] {
-        let ([a, b, c], [y, ty]) = (track.x, track.y);
-        let x = c.mul_add(self.bend, b.mul_add(self.distance, a));
-        [x, ty.mul_add(self.distance, y), c.mul_add(self.turn, b), ty]
-    }
-
-    /// The state of a track, and the variance of its charge over momentum. The search has upright layers, fibres that are tilted a little less than they are, and one shape
-    /// of the field for all; what this leaves out is put in here.
-    #[inline(always)]
-    pub(super) fn of(&self, track: &Track) -> (SciFiState, f32) {
-        let line = self.searched(track);
-        let pattern = Pattern::new(|layer| track.hits[layer] != NO_HIT);
-        let in_x = &self.gains.x[pattern.x];
-        let [qop, per_x0] = self.momentum.qop(line);
-        let variance = self.momentum.variance(line, [qop, per_x0], in_x.origin);
-        let [x, y, tx, ty] = line;
-        let in_y = &self.gains.y[pattern.x * PATTERNS + pattern.uv];
-        let tilt = (SLOPE[0] / TILT) as f32;
-        let (y, ty) = (y * tilt, ty * tilt);
-        let [dx, dtx, dy, dty] = self.by_field(track, tilt, in_x, in_y);
-        let (x, tx, y, ty) = (x + dx, tx + dtx, y + dy, ty + dty);
-        // All layers lean alike: a fit in their own depth is one in z, off by what y makes of it.
-        let off = LEAN as f32 * y;
-        let shrink = (-(LEAN as f32)).mul_add(ty, 1.0);
-        let state = SciFiState {
-            position: [(-off).mul_add(tx, x), (-off).mul_add(ty, y)],
-            slope: [tx * shrink, ty * shrink],
+    pub(super) fn append<G: Gang>(&self, g: G, tracks: &[Track], staged: &mut Staged, out: &mut SciFiTracks) {
+        let first = out.var_qop.len();
+        let SciFiStates { x, y, tx, ty, qop, cov_xx, cov_xt, cov_tt, cov_yy, cov_yu, cov_uu } =
+            &mut out.state;
+        let lines = &mut out.searched;
+        let mut columns = [
+            x,
+            y,
+            tx,
+            ty,
             qop,
-            cov_x: sum(in_x.hits, in_x.scattering, qop * qop),
-            cov_y: sum(in_y.hits, in_y.scattering, qop * qop),
-        };
-        (state, variance)
+            cov_xx,
+            cov_xt,
+            cov_tt,
+            cov_yy,
+            cov_yu,
+            cov_uu,
+            &mut out.var_qop,
+            &mut lines.x,
+            &mut lines.y,
+            &mut lines.tx,
+            &mut lines.ty,
+        ];
+        columns.iter_mut().for_each(|column| column.set_len(first + tracks.len()));
+        for (number, chunk) in tracks.chunks(G::LANES).enumerate() {
+            for (lane, track) in chunk.iter().enumerate() {
+                let pattern = Pattern::new(|layer| track.hits[layer] != NO_HIT);
+                let in_y = &self.gains.y[pattern.x * PATTERNS + pattern.uv];
+                staged.put(lane, track, &self.gains.x[pattern.x], in_y);
+            }
+            let values = self.of(g, staged);
+            for (column, value) in columns.iter_mut().zip(values) {
+                value.store(&mut column.padded_mut()[first + number * G::LANES..]);
+            }
+        }
+        for track in tracks {
+            out.chi2_x.push(track.chi2_x);
+            out.chi2_y.push(track.chi2);
+        }
     }
 
-    /// What the field where the track is, in place of the search's, changes: x and its slope, y and its slope.
+    /// The columns of [`append`](Self::append), of the tracks in the lanes.
     #[inline(always)]
-    fn by_field(&self, track: &Track, tilt: f32, in_x: &InX, in_y: &InY) -> [f32; 4] {
+    fn of<G: Gang>(&self, g: G, staged: &Staged) -> [F32<G>; 16] {
+        let value = inlined!(|value: f32| F32::splat(g, value));
+        let [a, b, c, y, ty] = staged.get(g, 0);
+        let line = [
+            c.mul_add(value(self.bend), b.mul_add(value(self.distance), a)),
+            ty.mul_add(value(self.distance), y),
+            c.mul_add(value(self.turn), b),
+            ty,
+        ];
+        let [qop, per_x0] = self.momentum.qop(g, line);
+        let variance = self.momentum.variance(g, line, [qop, per_x0], staged.get(g, X + 15));
+        let tilt = value((SLOPE[0] / TILT) as f32);
+        let [dx, dtx, dy, dty] = self.by_field(g, staged, [a, b, c, y * tilt, ty * tilt]);
+        let [x, y, tx, ty] = [line[0] + dx, line[1] * tilt + dy, line[2] + dtx, line[3] * tilt + dty];
+        // All layers lean alike: a fit in their own depth is one in z, off by what y makes of it.
+        let off = value(LEAN as f32) * y;
+        let shrink = value(-(LEAN as f32)).mul_add(ty, value(1.0));
+        // By hits, and what scattering adds at this momentum.
+        let qop2 = qop * qop;
+        let covariance = inlined!(|column: usize| -> [F32<G>; 3] {
+            let [hits, scattering] = [staged.get::<G, 3>(g, column), staged.get::<G, 3>(g, column + 3)];
+            array_of!(i => scattering[i].mul_add(qop2, hits[i]))
+        });
+        let ([xx, xt, tt], [yy, yu, uu]) = (covariance(X), covariance(Y));
+        let [position_x, position_y] = [off.neg_mul_add(tx, x), off.neg_mul_add(ty, y)];
+        let [line_x, line_y, line_tx, line_ty] = line;
+        [
+            position_x,
+            position_y,
+            tx * shrink,
+            ty * shrink,
+            qop,
+            xx,
+            xt,
+            tt,
+            yy,
+            yu,
+            uu,
+            variance,
+            line_x,
+            line_y,
+            line_tx,
+            line_ty,
+        ]
+    }
+
+    /// What the field where the tracks are, in place of the search's, changes: x and its slope, y and its slope.
+    #[inline(always)]
+    fn by_field<G: Gang>(&self, g: G, staged: &Staged, [x, tx, c, y, ty]: [F32<G>; 5]) -> [F32<G>; 4] {
+        let value = inlined!(|value: f32| F32::splat(g, value));
         let [b0, b1, slope0, second0, slope1] = self.field;
-        let ([x, tx, c], [y, ty]) = (track.x, track.y.map(|value| value * tilt));
-        let (x, y) = (x.clamp(-MAX_X, MAX_X), y.clamp(-MAX_Y, MAX_Y));
+        let x = x.max(value(-MAX_X)).min(value(MAX_X));
+        let y = y.max(value(-MAX_Y)).min(value(MAX_Y));
         let (x2, y2) = (x * x, y * y);
         // b0 + b1 x^2 - y^2 / 2 (2 b1 + b0'')
-        let [w1, w2] = [x2 - y2, -0.5 * y2];
-        let of = |shapes: &[f32; SHAPES]| w2.mul_add(shapes[2], w1.mul_add(shapes[1], shapes[0]));
-        let weakest = WEAKEST * in_x.bend[0];
-        let bend = of(&in_x.bend);
-        let bend = if bend > weakest { bend } else { weakest };
-        let unit = if bend > 0.0 { c / bend } else { 0.0 };
+        let [w1, w2] = [x2 - y2, value(-0.5) * y2];
+        let of = inlined!(|[s0, s1, s2]: [F32<G>; SHAPES]| w2.mul_add(s2, w1.mul_add(s1, s0)));
+        let shapes: [F32<G>; SHAPES] = staged.get(g, X + 6);
+        let bend = of(shapes).max(value(WEAKEST) * shapes[0]);
+        let zero = value(0.0);
+        let unit = zero.lt(bend).select_f(c / bend, zero);
         // What bends in y: tx (ty By + Bz) - (1 + ty^2) Bx.
-        let along_x = 2.0 * b1 * x * y;
-        let along_y = w2.mul_add(second0, w1.mul_add(b1, b0));
-        let along_z = y * slope1.mul_add(x2, slope0);
-        let force = tx.mul_add(ty.mul_add(along_y, along_z), -(ty.mul_add(ty, 1.0) * along_x));
-        let unit_y = unit * force / b0;
-        [unit * of(&in_x.value), unit * of(&in_x.slope), unit_y * in_y.left[0], unit_y * in_y.left[1]]
+        let along_x = value(2.0 * b1) * x * y;
+        let along_y = w2.mul_add(value(second0), w1.mul_add(value(b1), value(b0)));
+        let along_z = y * value(slope1).mul_add(x2, value(slope0));
+        let force = tx.mul_add(ty.mul_add(along_y, along_z), -(ty.mul_add(ty, value(1.0)) * along_x));
+        let unit_y = unit * force / value(b0);
+        let left: [F32<G>; 2] = staged.get(g, Y + 6);
+        [
+            unit * of(staged.get(g, X + 9)),
+            unit * of(staged.get(g, X + 12)),
+            unit_y * left[0],
+            unit_y * left[1],
+        ]
     }
 
     /// Sum of the squared distances of the x hits to a track; `x` has that of all places.

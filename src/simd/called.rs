@@ -46,6 +46,7 @@ impl<G: Gang> Gang for Called<G> {
         f_store_packed(value: Self::F, to: &mut [f32], mask: Self::M) -> usize;
         f_gather(from: &[f32], index: Self::U) -> Self::F;
         f_gather_records(from: &[[f32; 4]], index: Self::U) -> [Self::F; 4];
+        f_gather_four(from: &[f32], index: Self::U) -> [Self::F; 4];
         f_load_records(from: &[[f32; 4]], index: &[u32]) -> [Self::F; 4];
         f_store_records(columns: [Self::F; 4], to: &mut [[f32; 4]]);
         f_add(a: Self::F, b: Self::F) -> Self::F;

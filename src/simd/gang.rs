@@ -86,6 +86,14 @@ pub trait Gang: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// [`Gang::f_gather_records`] with the index in memory, the first `LANES` values of `index`: addresses are
     /// read from there faster than they are taken out of a register.
     fn f_load_records(self, from: &[[f32; 4]], index: &[u32]) -> [Self::F; 4];
+    /// `from[index]` per lane and the three values behind it: four values that may begin anywhere, by one memory access a lane where
+    /// the CPU can. The index is clamped to the last place that has three behind it; of fewer than four values all lanes are 0.
+    #[inline(always)]
+    fn f_gather_four(self, from: &[f32], index: Self::U) -> [Self::F; 4] {
+        let places = from.len().saturating_sub(3);
+        let from: [_; 4] = array_of!(k => if places == 0 { &from[..0] } else { &from[k..k + places] });
+        self.f_gather_columns(from, index)
+    }
     /// Into the first `LANES` records of `to`: what [`Gang::f_gather_records`] reads.
     fn f_store_records(self, columns: [Self::F; 4], to: &mut [[f32; 4]]);
     /// a + b

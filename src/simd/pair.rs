@@ -128,6 +128,12 @@ impl<G: Gang> Gang for Pair<G> {
         [(a, e), (b, f), (c, g), (d, h)]
     }
     #[inline(always)]
+    fn f_gather_four(self, from: &[f32], index: Self::U) -> [Self::F; 4] {
+        let [a, b, c, d] = self.0.f_gather_four(from, index.0);
+        let [e, f, g, h] = self.0.f_gather_four(from, index.1);
+        [(a, e), (b, f), (c, g), (d, h)]
+    }
+    #[inline(always)]
     fn f_load_records(self, from: &[[f32; 4]], index: &[u32]) -> [Self::F; 4] {
         let (low, high) = index.split_at(Self::HALF);
         let [a, b, c, d] = self.0.f_load_records(from, low);

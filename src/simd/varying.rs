@@ -196,6 +196,13 @@ impl<G: Gang> F32<G> {
         let [a, b, c, d] = g.f_load_records(from, index);
         [Self { g, v: a }, Self { g, v: b }, Self { g, v: c }, Self { g, v: d }]
     }
+    /// `from[index]` and the three values behind it, see [`Gang::f_gather_four`].
+    #[inline(always)]
+    pub fn gather_four(from: &[f32], index: U32<G>) -> [Self; 4] {
+        let [a, b, c, d] = index.g.f_gather_four(from, index.v);
+        let g = index.g;
+        [Self { g, v: a }, Self { g, v: b }, Self { g, v: c }, Self { g, v: d }]
+    }
     /// Four values of each lane into the first `LANES` records of `to`; panics when it is shorter.
     #[inline(always)]
     pub fn store_records([a, b, c, d]: [Self; 4], to: &mut [[f32; 4]]) {

@@ -292,11 +292,7 @@ fn fits_of_tracks_in_the_scifi_are_those_of_f64() {
     let mut hits = SciFiBatch::default();
     (0..TRACKS / 2).for_each(|_| scifi_event(&mut random, &mut hits));
     let mut config = SciFiConfig::default();
-    config
-        .passes
-        .iter_mut()
-        .filter_map(|pass| pass.choice.as_mut())
-        .for_each(|choice| choice.min_score = -1e9);
+    config.rows.passes.iter_mut().for_each(|pass| pass.choice.min_score = -1e9);
     let resolution = f64::from(config.resolution);
     let scifi = SciFi::new(level(), config, detector.scifi.clone(), detector.polarity).unwrap();
     let mut out = Outcome::<SciFiTracks>::default();

@@ -84,8 +84,8 @@ pub struct ConfigArgs {
     /// [default: the last]
     #[arg(long, value_name = "P,...", value_delimiter = ',')]
     pub write: Vec<String>,
-    /// Set of parameters: best, fast, two-pass (velo, velo-ut, long, long-ut), paper (velo, velo-ut, cylinder), paper-literal,
-    /// forwarding (velo), hlt1 (velo-ut, scifi, long, long-ut), hlt1-unrestricted (velo-ut) [default: best]
+    /// Set of parameters: best, fast (velo, velo-ut, scifi, long, long-ut), two-pass (velo, velo-ut, long, long-ut), paper (velo,
+    /// velo-ut, cylinder), paper-literal, forwarding (velo), hlt1 (velo-ut, scifi, long, long-ut), hlt1-unrestricted (velo-ut) [default: best]
     #[arg(long, value_name = "NAME")]
     pub preset: Option<Preset>,
     /// Instruction set level: auto, scalar, portable, avx2, avx512, neon [default: auto]

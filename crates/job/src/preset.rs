@@ -13,8 +13,8 @@ pub enum Preset {
     /// The best physics at the best speed that we know.
     #[default]
     Best,
-    /// Nearly the same particles in half the time: of the Velo, and into the UT those above 0.25 GeV/c of transverse momentum. All other
-    /// stages have their best.
+    /// Nearly the same particles in half the time: what a farm's first level would run; into the UT tracks above 0.25 GeV/c of transverse
+    /// momentum. Stages that have no such preset have their best.
     Fast,
     /// The Velo's search in two passes, which devices run. All other stages have their best.
     TwoPass,
@@ -68,7 +68,8 @@ impl Preset {
     /// What it is for tracks in the SciFi.
     pub fn scifi(self) -> SciFiPreset {
         match self {
-            Self::Best | Self::Fast | Self::TwoPass => SciFiPreset::Best,
+            Self::Best | Self::TwoPass => SciFiPreset::Best,
+            Self::Fast => SciFiPreset::Fast,
             _ => SciFiPreset::Hlt1,
         }
     }

@@ -21,7 +21,8 @@ class Options(TypedDict, total=False):
 
     sequence: velo, velo-ut, scifi, long, long-ut (tracks), ut, scifi-hits (hits), own (algorithms of config), timepix (clusters), cylinder (tracks), cylinder-fit (states); without it
         what the input is for, else velo.
-    preset: best, fast, two-pass (velo, velo-ut, long, long-ut), paper (velo, velo-ut, cylinder), paper-literal, forwarding (velo), hlt1 (velo-ut, scifi, long, long-ut),
+    preset: best, fast (velo, velo-ut, scifi, long, long-ut), two-pass (velo, velo-ut, long, long-ut), paper (velo, velo-ut, cylinder),
+        paper-literal, forwarding (velo), hlt1 (velo-ut, scifi, long, long-ut),
         hlt1-unrestricted (velo-ut).
     isa, gang, threads, slice_events: how it is computed; results never depend on them. Without them, or with "auto",
         the best of this CPU, and a thread for each core.

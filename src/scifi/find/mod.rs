@@ -9,7 +9,6 @@
 //!   clones     of candidates that share hits the best live                 in order
 //!   confirm    each first u (or v) hit of a track is a trial: y / z says   one lane a trial of one track
 //!              where the next hits must be
-//!   choose     a classifier; of tracks that share hits the better live    in order
 //! ```
 //!
 //! Nothing is cut off at a number: lists grow to what they must hold. Work that no detector gives, such as all hits in one
@@ -18,12 +17,11 @@
 //! Results do not depend on the gang: every list is in the order of its input, or its members are ordered when they are
 //! chosen.
 
-mod choose;
 mod clones;
 mod confirm;
 mod cut;
 mod half;
-mod occupancy;
+pub(super) mod occupancy;
 mod pairs;
 pub(super) mod plan;
 pub(super) mod track;
@@ -34,7 +32,6 @@ use super::index::Index;
 use super::layers::X_LAYERS;
 use crate::event::Column;
 use crate::simd::Gang;
-pub(super) use choose::ChooseScratch;
 use clones::CloneScratch;
 use confirm::{ConfirmScratch, Half, NONE};
 use cut::Cut;

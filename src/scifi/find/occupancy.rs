@@ -20,7 +20,7 @@ impl Occupancy {
 
     /// Adds lanes of several steps.
     #[inline(always)]
-    pub(super) fn add_all(&mut self, active: usize, total: usize) {
+    pub(in crate::scifi) fn add_all(&mut self, active: usize, total: usize) {
         self.active += active as u64;
         self.total += total as u64;
     }

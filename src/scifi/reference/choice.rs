@@ -8,11 +8,11 @@ fn logarithm(x: f32) -> f32 {
     (x.to_bits() as i32 as f32).mul_add(1.0 / 8_388_608.0, -127.0)
 }
 
-/// What the classifier weighs; `x_of` knows the x of a hit.
-pub(super) fn features(found: &Found, x_of: impl Fn(usize) -> f32) -> [f32; FEATURES] {
+/// What the classifier weighs.
+pub(super) fn features(found: &Found) -> [f32; FEATURES] {
     let missing = |hits: &[Option<usize>; 6]| hits.iter().filter(|hit| hit.is_none()).count() as f32;
     let (nx, nuv) = (missing(&found.x_hits), missing(&found.uv_hits));
-    let (x, y) = (logarithm(found.chi2_x(x_of) + 0.004), logarithm(found.chi2 + 1.0));
+    let (x, y) = (logarithm(found.chi2_x + 0.004), logarithm(found.chi2 + 1.0));
     let origin = (-found.y[1]).mul_add(8520.0, found.y[0]).abs();
     let origin = if origin < 400.0 { origin * 0.01 } else { 400.0f32 * 0.01 };
     let bend = (found.x[2].abs() * 1e6).min(10.0);
@@ -25,18 +25,14 @@ pub(super) fn features(found: &Found, x_of: impl Fn(usize) -> f32) -> [f32; FEAT
 }
 
 /// How much a track looks like one.
-fn score(weights: &[f32], found: &Found, x_of: impl Fn(usize) -> f32) -> f32 {
-    let features = features(found, x_of).into_iter();
+fn score(weights: &[f32], found: &Found) -> f32 {
+    let features = features(found).into_iter();
     features.zip(weights).fold(0.0, |sum: f32, (feature, weight)| feature.mul_add(*weight, sum))
 }
 
 /// Those with a good score that share few hits with better ones, in their order.
-pub(super) fn choose(
-    choice: &ChoiceConfig,
-    tracks: Vec<Found>,
-    x_of: impl Fn(usize) -> f32 + Copy,
-) -> Vec<Found> {
-    let scores: Vec<f32> = tracks.iter().map(|track| score(&choice.weights, track, x_of)).collect();
+pub(super) fn choose(choice: &ChoiceConfig, tracks: Vec<Found>) -> Vec<Found> {
+    let scores: Vec<f32> = tracks.iter().map(|track| score(&choice.weights, track)).collect();
     let hits = |number: usize| {
         let Found { x_hits, uv_hits, .. } = &tracks[number];
         x_hits.iter().chain(uv_hits).flatten()

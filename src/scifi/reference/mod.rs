@@ -7,12 +7,15 @@ mod choice;
 mod fit_f64;
 mod layers;
 mod passes;
+mod rows;
+mod rows_uv;
 mod states;
 mod track;
 mod uv;
 mod x;
 
-use super::config::SciFiConfig;
+use super::config::{SciFiConfig, SciFiPreset};
+use super::geometry::SciFiGeometry;
 use crate::event::{SCIFI_ZONES, SciFiBatch};
 use crate::lhcb::Bending;
 pub use fit_f64::{Fit, FittedTrack};
@@ -21,15 +24,26 @@ use states::state;
 use track::Hits;
 pub use track::ReferenceTrack;
 
-/// The tracks of one event, of which all hits are finite and in order.
-pub fn find(config: &SciFiConfig, bending: &Bending, hits: &SciFiBatch, event: usize) -> Vec<ReferenceTrack> {
+/// The tracks of one event, of which all hits are finite and in order, given the detector and its magnet.
+pub fn find(
+    config: &SciFiConfig,
+    (geometry, bending): (&SciFiGeometry, &Bending),
+    hits: &SciFiBatch,
+    event: usize,
+) -> Vec<ReferenceTrack> {
     let all = hits.of_event(event);
     let mut zones: Vec<Hits> = (0..SCIFI_ZONES)
         .map(|zone| hits.of_zone(event, zone).map(|hit| (hits.x[hit], hit - all.start)).collect())
         .collect();
     let mut tracks = Vec::new();
     let x_of = |hit: usize| hits.x[all.start + hit];
-    for found in passes::all(config, &mut zones, x_of) {
+    let found = match config.preset {
+        SciFiPreset::Hlt1 => passes::triplets(&config.hlt1, &zones, x_of),
+        SciFiPreset::Best | SciFiPreset::Fast => {
+            passes::by_rows(&config.rows, (geometry, bending.polarity), &mut zones)
+        }
+    };
+    for found in found {
         let mut ids: Vec<(f64, u32)> = Vec::new();
         for (layers, z) in [(&found.x_hits, X_Z), (&found.uv_hits, UV_Z)] {
             let of = layers.iter().zip(z).filter_map(|(hit, z)| Some((z, hits.id[all.start + (*hit)?])));
@@ -38,7 +52,7 @@ pub fn find(config: &SciFiConfig, bending: &Bending, hits: &SciFiBatch, event: u
         ids.sort_by(|a, b| a.0.total_cmp(&b.0));
         tracks.push(ReferenceTrack {
             hits: ids.into_iter().map(|(_, id)| id).collect(),
-            ..state(&found, config, bending, x_of)
+            ..state(&found, config, bending)
         });
     }
     tracks

@@ -20,13 +20,8 @@ fn searched(found: &Found) -> [f32; 4] {
     [x, ty.mul_add(d as f32, y), c.mul_add(turn as f32, b), ty]
 }
 
-/// The state of a track; `x_of` knows the x of a hit.
-pub(super) fn state(
-    found: &Found,
-    config: &SciFiConfig,
-    bending: &Bending,
-    x_of: impl Fn(usize) -> f32,
-) -> ReferenceTrack {
+/// The state of a track.
+pub(super) fn state(found: &Found, config: &SciFiConfig, bending: &Bending) -> ReferenceTrack {
     let [x, y, tx, ty] = searched(found);
     let x0 = (-tx).mul_add(STATE_Z as f32, x);
     let before = [(5290.0 - STATE_Z as f32).mul_add(tx, x) / 5290.0, ty];
@@ -55,8 +50,8 @@ pub(super) fn state(
         searched: searched(found),
         qop,
         var_qop,
-        chi2: [found.chi2_x(&x_of), found.chi2],
-        features: features(found, x_of),
+        chi2: [found.chi2_x, found.chi2],
+        features: features(found),
         covariance: fit.covariance(config.resolution.into(), f64::from(qop)),
     }
 }

@@ -39,6 +39,8 @@ pub(super) struct Found {
     pub(super) uv_hits: [Option<usize>; 6],
     pub(super) x: [f32; 3],
     pub(super) y: [f32; 2],
+    /// Sum of the squared distances of the x hits, and of those in y, mm^2.
+    pub(super) chi2_x: f32,
     pub(super) chi2: f32,
     /// How many tracks its pass finds before it chooses.
     pub(super) crowd: usize,
@@ -51,7 +53,7 @@ impl Found {
     }
 
     /// Sum of the squared distances of the x hits to it; `x_of` knows the x of a hit.
-    pub(super) fn chi2_x(&self, x_of: impl Fn(usize) -> f32) -> f32 {
+    pub(super) fn distances(&self, x_of: impl Fn(usize) -> f32) -> f32 {
         let [a, b, c] = self.x;
         let mut chi2 = 0.0f32;
         for (z, hit) in X_Z.into_iter().zip(self.x_hits) {

@@ -1,8 +1,8 @@
 //! [`Ymm`]: eight lanes in a 256-bit register, AVX2 with FMA. A mask is a register of all-ones and all-zeros.
 
 use super::{
-    Avx2Context, Avx512Context, Context, array_of, gather_record_source, gathers_by_columns, index_too_short,
-    lanewise, memory_through_u32, scatter_lanes,
+    Avx2Context, Avx512Context, Context, array_of, gather_four_source, gather_record_source,
+    gathers_by_columns, index_too_short, lanewise, memory_through_u32, scatter_lanes,
 };
 use crate::simd::{Gang, Isa};
 use std::arch::x86_64::*;
@@ -242,6 +242,14 @@ impl<C: HasAvx2> Gang for Ymm<C> {
         // SAFETY: every offset is that of a record of a slice that is not empty (`gather_record_source` keeps
         // indices below 2^28).
         unsafe { self.records(|lane| at.add(offsets[lane] as usize).cast()) }
+    }
+    #[inline(always)]
+    fn f_gather_four(self, from: &[f32], index: Self::U) -> [Self::F; 4] {
+        let (from, last) = gather_four_source(from);
+        let mut places = [0; N];
+        self.u_store(self.u_min(index, self.u_splat(last)), &mut places);
+        // SAFETY: three values lie behind every index.
+        unsafe { self.records(|lane| from.as_ptr().add(places[lane] as usize)) }
     }
     #[inline(always)]
     fn f_load_records(self, from: &[[f32; 4]], index: &[u32]) -> [Self::F; 4] {

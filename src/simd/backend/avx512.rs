@@ -2,8 +2,8 @@
 
 use super::avx2::{four, four_places};
 use super::{
-    Avx512Context, Context, array_of, gather_record_source, gathers_by_columns, index_too_short, lanewise,
-    memory_through_u32,
+    Avx512Context, Context, array_of, gather_four_source, gather_record_source, gathers_by_columns,
+    index_too_short, lanewise, memory_through_u32,
 };
 use crate::simd::{Gang, Isa};
 use std::arch::asm;
@@ -186,6 +186,14 @@ impl Gang for Zmm {
         // SAFETY: every offset is that of a record of a slice that is not empty (`gather_record_source` keeps
         // indices below 2^28).
         unsafe { self.records(|lane| at.add(offsets[lane] as usize).cast()) }
+    }
+    #[inline(always)]
+    fn f_gather_four(self, from: &[f32], index: Self::U) -> [Self::F; 4] {
+        let (from, last) = gather_four_source(from);
+        let mut places = [0; N];
+        self.u_store(self.u_min(index, self.u_splat(last)), &mut places);
+        // SAFETY: three values lie behind every index.
+        unsafe { self.records(|lane| from.as_ptr().add(places[lane] as usize)) }
     }
     #[inline(always)]
     fn f_load_records(self, from: &[[f32; 4]], index: &[u32]) -> [Self::F; 4] {

@@ -64,6 +64,15 @@ fn gather_record_source(from: &[[f32; 4]]) -> (&[[f32; 4]], u32) {
     (from, (from.len() - 1).min((1 << 28) - 1) as u32)
 }
 
+/// What a gather of four neighbours reads: at least four values (zeros where there are fewer), with the last index that has three
+/// behind it.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[inline(always)]
+fn gather_four_source(from: &[f32]) -> (&[f32], u32) {
+    let from = if from.len() < 4 { &[0.0; 4] } else { from };
+    (from, (from.len() - 4).min(i32::MAX as usize) as u32)
+}
+
 /// A slice of indices is shorter than the gang.
 #[cfg(target_arch = "x86_64")]
 #[cold]

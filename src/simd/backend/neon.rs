@@ -1,8 +1,8 @@
 //! [`Quad`]: four lanes in a 128-bit NEON register. A mask is a register of all-ones and all-zeros.
 
 use super::{
-    Context, NeonContext, array_of, gather_record_source, gather_source, lanewise, load_short,
-    memory_through_u32, scatter_lanes, store_short,
+    Context, NeonContext, array_of, gather_four_source, gather_record_source, gather_source, lanewise,
+    load_short, memory_through_u32, scatter_lanes, store_short,
 };
 use crate::simd::{Gang, Isa};
 use std::arch::aarch64::*;
@@ -49,6 +49,19 @@ static PACK: [[u8; 16]; 16] = {
 fn lanes(values: [u32; N]) -> uint32x4_t {
     // SAFETY: the array has four values.
     unsafe { vld1q_u32(values.as_ptr()) }
+}
+
+/// The first values of four records, then the second ones, and so on.
+#[inline]
+#[target_feature(enable = "neon")]
+fn transposed([a, b, c, d]: [float32x4_t; N]) -> [float32x4_t; N] {
+    let (ab, cd) = (vtrnq_f32(a, b), vtrnq_f32(c, d));
+    [
+        vcombine_f32(vget_low_f32(ab.0), vget_low_f32(cd.0)),
+        vcombine_f32(vget_low_f32(ab.1), vget_low_f32(cd.1)),
+        vcombine_f32(vget_high_f32(ab.0), vget_high_f32(cd.0)),
+        vcombine_f32(vget_high_f32(ab.1), vget_high_f32(cd.1)),
+    ]
 }
 
 impl Gang for Quad {
@@ -133,18 +146,17 @@ impl Gang for Quad {
         let (from, last) = gather_record_source(from);
         let mut places = [0; N];
         self.u_store(self.u_min(index, self.u_splat(last)), &mut places);
+        let at: *const f32 = from.as_ptr().cast();
         // SAFETY: every index is at most the last of a slice that is not empty; the token proves NEON.
-        unsafe {
-            let at: *const f32 = from.as_ptr().cast();
-            let [a, b, c, d]: [_; N] = array_of!(lane => vld1q_f32(at.add(4 * places[lane] as usize)));
-            let (ab, cd) = (vtrnq_f32(a, b), vtrnq_f32(c, d));
-            [
-                vcombine_f32(vget_low_f32(ab.0), vget_low_f32(cd.0)),
-                vcombine_f32(vget_low_f32(ab.1), vget_low_f32(cd.1)),
-                vcombine_f32(vget_high_f32(ab.0), vget_high_f32(cd.0)),
-                vcombine_f32(vget_high_f32(ab.1), vget_high_f32(cd.1)),
-            ]
-        }
+        unsafe { transposed(array_of!(lane => vld1q_f32(at.add(4 * places[lane] as usize)))) }
+    }
+    #[inline(always)]
+    fn f_gather_four(self, from: &[f32], index: Self::U) -> [Self::F; 4] {
+        let (from, last) = gather_four_source(from);
+        let mut places = [0; N];
+        self.u_store(self.u_min(index, self.u_splat(last)), &mut places);
+        // SAFETY: three values lie behind every index; the token proves NEON.
+        unsafe { transposed(array_of!(lane => vld1q_f32(from.as_ptr().add(places[lane] as usize)))) }
     }
     #[inline(always)]
     fn f_load_records(self, from: &[[f32; 4]], index: &[u32]) -> [Self::F; 4] {

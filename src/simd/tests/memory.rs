@@ -23,6 +23,8 @@ struct Seen {
     looked_up: Vec<u32>,
     /// Records by an index in registers and by one in memory, column after column.
     records: [Vec<u32>; 2],
+    /// Four neighbours, column after column.
+    fours: Vec<u32>,
     /// Records of the value with each of [`SALT`].
     stored_records: Vec<u32>,
     stored: [Vec<u32>; 2],
@@ -74,6 +76,13 @@ impl Memory {
                 if records == 0 { 0 } else { memory[4 * record + column] }
             })
             .collect();
+        let fours = (0..4).flat_map(|column| (0..lanes).map(move |lane| (column, lane)));
+        let fours = fours
+            .map(|(column, lane)| match memory.len().checked_sub(4) {
+                None => 0,
+                Some(last) => memory[(self.index[lane] as usize).min(last) + column],
+            })
+            .collect();
         let stored_records = (0..4 * lanes).map(|at| self.value[at / 4] ^ SALT[at % 4]).collect();
         let mut stored = memory.clone();
         for i in (0..lanes.min(memory.len())).filter(|&i| on(i)) {
@@ -92,6 +101,7 @@ impl Memory {
             gathered_columns,
             looked_up: (0..lanes).map(|i| self.pile(lanes)[self.index[i] as usize % (2 * lanes)]).collect(),
             records: [records.clone(), records],
+            fours,
             stored_records,
             stored: [stored.clone(), stored],
             packed: [(packed.len(), packed.clone()), (packed.len(), packed)],
@@ -155,6 +165,7 @@ impl OnGang for Memory {
                 columns(g, || g.f_gather_records(records, index)),
                 columns(g, || g.f_load_records(records, &self.index)),
             ],
+            fours: columns(g, || g.f_gather_four(&memory_f, index)),
             stored_records: bits(stored_records.as_flattened()),
             stored: [stored, bits(&stored_f)],
             packed: [(count, packed), (count_f, bits(&packed_f))],

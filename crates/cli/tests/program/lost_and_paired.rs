@@ -102,7 +102,7 @@ fn a_cut_loses_particles_at_its_own_step() {
     // A seed that the SciFi loses is lost to the long tracks at the same step.
     let seeds = lost_by("scifi", fast, "");
     assert_eq!(before[2..7], seeds[1..], "{before:?} {seeds:?}");
-    let seeds = |pass: &str| lost_by("scifi", fast, &format!("[[scifi.passes]]; {pass}"));
+    let seeds = |pass: &str| lost_by("scifi", fast, &format!("preset = 'hlt1'; [scifi.hlt1]; {pass}"));
     let hlt1 = seeds("min_momentum = 3000.0");
     // Steps: failed, few hits, windows, classifier, hits of others, other tracks.
     let slow = seeds("min_momentum = 40000.0");

@@ -215,7 +215,7 @@ fn presets_are_those_of_the_sequence() {
             "forwarding",
             "velo-ut has best, fast, two-pass, hlt1, hlt1-unrestricted, paper",
         ),
-        ("scifi", "sim:lhcb,events=1", "paper", "scifi has best, hlt1"),
+        ("scifi", "sim:lhcb,events=1", "paper", "scifi has best, fast, hlt1"),
         ("long", "sim:lhcb,events=1", "hlt1-unrestricted", "long has best, fast, two-pass, hlt1"),
         ("cylinder", "sim:cylinder,events=1,tracks=10", "hlt1", "cylinder has best, paper"),
     ] {

@@ -170,8 +170,10 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
     ),
     ("scifi", scifi::TOP),
     ("scifi.limits", scifi::LIMITS),
-    ("scifi.passes", scifi::PASSES),
-    ("scifi.passes.choice", scifi::CHOICE),
+    ("scifi.hlt1", scifi::HLT1),
+    ("scifi.rows", scifi::ROWS),
+    ("scifi.rows.passes", scifi::PASSES),
+    ("scifi.rows.passes.choice", scifi::CHOICE),
     (
         "long",
         &[

@@ -5,7 +5,9 @@ use super::{Alone, FindLosses, append_own, finds, step_alone};
 use peloton::Result;
 use peloton::engine::Algorithm;
 use peloton::event::{Outcome, RawEvents, SciFiBatch, SciFiTracks, TruthEvent};
-use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry, SciFiScratch, SciFiWorkspace, SeedPass, decode};
+use peloton::scifi::{
+    RowPass, SciFi, SciFiConfig, SciFiGeometry, SciFiPreset, SciFiScratch, SciFiWorkspace, SeedPass, decode,
+};
 use peloton_truth::{Rules, TrackMatcher};
 use std::sync::Arc;
 
@@ -62,7 +64,7 @@ impl SciFiLosses {
         make: impl Fn(SciFiConfig) -> Result<SciFi>,
     ) -> Result<Self> {
         let mut open = config.clone();
-        for choice in open.passes.iter_mut().filter_map(|pass| pass.choice.as_mut()) {
+        for choice in open.rows.passes.iter_mut().map(|pass| &mut pass.choice) {
             (choice.min_score, choice.shared_hits) = (f32::MIN, ALL_HITS);
         }
         let (scifi, open) = (make(config.clone())?, make(open)?);
@@ -84,17 +86,32 @@ impl SciFiLosses {
     }
 }
 
-/// Whether a pass could make a track of hits in these layers of a half, one bit each.
-fn is_enough(pass: &SeedPass, layers: u32) -> bool {
+/// Which x layers of a half have hits, given a bit for each layer, and how many there are in all.
+fn x_layers(layers: u32) -> (Vec<bool>, u32) {
     let is_x = |layer: &usize| matches!(layer % 4, 0 | 3);
     let has = |layer: usize| layers >> layer & 1 == 1;
-    let x: Vec<_> = (0..LAYERS).filter(is_x).map(has).collect();
-    let (all, in_x) = (layers.count_ones(), x.iter().filter(|has| **has).count() as u32);
+    ((0..LAYERS).filter(is_x).map(has).collect(), layers.count_ones())
+}
+
+/// Whether the search by triplets could make a track of hits in these layers of a half.
+fn is_enough(pass: &SeedPass, (x, all): &(Vec<bool>, u32)) -> bool {
+    let in_x = x.iter().filter(|has| **has).count() as u32;
     let is_triplet = |kind: &[usize; 3]| kind.iter().all(|&layer| x[layer]);
     in_x >= pass.min_x_hits
         && all - in_x >= pass.min_uv_hits
-        && all >= pass.min_hits
+        && *all >= pass.min_hits
         && pass.triplets.iter().any(is_triplet)
+}
+
+/// Whether a pass over rows of bits could: a pivot, and layers of the first station and of the last.
+fn is_enough_for_rows(pass: &RowPass, (x, all): &(Vec<bool>, u32)) -> bool {
+    let in_x = x.iter().filter(|has| **has).count() as u32;
+    in_x >= pass.min_x_hits
+        && all - in_x >= pass.min_uv_hits
+        && *all >= pass.min_hits
+        && (x[2] || x[3])
+        && (x[0] || x[1])
+        && (x[4] || x[5])
 }
 
 impl Search {
@@ -156,8 +173,15 @@ impl FindLosses for SciFiLosses {
             let is_hit = |layer: &usize| !own_hits.of_zone(0, 2 * layer + half).is_empty();
             (0..LAYERS).filter(is_hit).fold(0, |layers, layer| layers | 1 << layer)
         };
-        let passes = &search.scifi.config().passes;
-        if ![0, 1].map(layers).iter().any(|&layers| passes.iter().any(|pass| is_enough(pass, layers))) {
+        let config = search.scifi.config();
+        let is_enough = |layers: u32| {
+            let layers = x_layers(layers);
+            match config.preset {
+                SciFiPreset::Hlt1 => is_enough(&config.hlt1, &layers),
+                _ => config.rows.passes.iter().any(|pass| is_enough_for_rows(pass, &layers)),
+            }
+        };
+        if ![0, 1].map(layers).into_iter().any(is_enough) {
             return FEW_HITS;
         }
         ALONE
@@ -210,14 +234,25 @@ mod tests {
 
     #[test]
     fn a_track_needs_its_triplet_and_enough_hits() {
-        let pass = &SciFiConfig::default().passes[0];
+        let pass = &SciFiConfig::default().hlt1;
         assert_eq!((pass.min_x_hits, pass.min_uv_hits, pass.min_hits), (5, 4, 10));
         let all = (1 << LAYERS) - 1;
-        assert!(is_enough(pass, all));
+        let is_enough = |layers: u32| is_enough(pass, &x_layers(layers));
+        assert!(is_enough(all));
         // Without the x layers 0 and 1 by z neither kind has its first hit; without one of them the other does.
-        assert!(is_enough(pass, all & !1) && !is_enough(pass, all & !0b1001));
+        assert!(is_enough(all & !1) && !is_enough(all & !0b1001));
         // Without one layer of u and v, two, three.
-        assert!(is_enough(pass, all & !0b10) && is_enough(pass, all & !0b110));
-        assert!(!is_enough(pass, all & !0b10_0110));
+        assert!(is_enough(all & !0b10) && is_enough(all & !0b110));
+        assert!(!is_enough(all & !0b10_0110));
+    }
+
+    #[test]
+    fn rows_need_a_pivot_and_both_ends() {
+        let pass = &SciFiConfig::default().rows.passes[1];
+        assert_eq!((pass.min_x_hits, pass.min_uv_hits, pass.min_hits), (4, 4, 9));
+        let all = (1 << LAYERS) - 1;
+        let is_enough = |layers: u32| is_enough_for_rows(pass, &x_layers(layers));
+        assert!(is_enough(all) && is_enough(all & !(1 << 4)) && !is_enough(all & !(1 << 4 | 1 << 7)));
+        assert!(is_enough(all & !1) && !is_enough(all & !0b1001));
     }
 }

@@ -10,7 +10,7 @@ use peloton::Result;
 pub static SCIFI: OverBanks = OverBanks {
     name: "scifi",
     algorithms: &["scifi_hits", "scifi_tracks"],
-    presets: &[Preset::Best, Preset::Hlt1],
+    presets: &[Preset::Best, Preset::Fast, Preset::Hlt1],
     losses: Some(|parts, config| Ok(Box::new(scifi_losses(parts, config)?))),
 };
 

@@ -1,7 +1,9 @@
 //! All parameters of the search for tracks in the SciFi.
 
-use super::weights;
+mod rows;
+
 use crate::{Error, Result};
+pub use rows::{RowPass, RowsConfig};
 use serde::{Deserialize, Serialize};
 
 /// A ready configuration.
@@ -11,11 +13,13 @@ pub enum SciFiPreset {
     /// The best physics at the best speed that we know.
     #[default]
     Best,
+    /// What a farm's first level would run: the same search in one pass.
+    Fast,
     /// The hybrid seeding of LHCb's first trigger stage of 2023, without its limits on the numbers of candidates.
     Hlt1,
 }
 
-crate::names!(SciFiPreset, "preset of the SciFi", { Best => "best", Hlt1 => "hlt1" });
+crate::names!(SciFiPreset, "preset of the SciFi", { Best => "best", Fast => "fast", Hlt1 => "hlt1" });
 
 /// Everything that can be set about tracks in the SciFi.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,25 +37,29 @@ pub struct SciFiConfig {
     /// Relative error of the formula that makes a momentum of a track in the SciFi alone.
     pub momentum_error: f32,
     /// Whether the x of an event's hits are copied to one block, half by half, for the search; otherwise it reads the event's
-    /// columns. Both find the same.
+    /// columns. Both find the same. Of the preset `hlt1`.
     pub compact: bool,
-    /// The search, pass by pass: each looks at the hits that the ones before it left.
-    pub passes: Vec<SeedPass>,
+    /// The search of the preset `hlt1`.
+    pub hlt1: SeedPass,
+    /// The search of the presets `best` and `fast`.
+    pub rows: RowsConfig,
 }
 
 /// Sizes beyond which an event is refused, and lists are cut short and counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitConfig {
-    /// Hits in one event; busy real events have 10,000.
+    /// Hits in one event; busy real events have 10,000. With rows of bits at most 65,000.
     pub hits: u32,
     /// Hits in one zone, a half of a layer; 350 have been seen in minimum bias.
     pub hits_in_zone: u32,
     /// |x| of a hit, mm.
     pub coordinate: f32,
-    /// Triplets of one kind in a half; what lies beyond is counted as dropped.
+    /// Triplets of one kind in a half, or runs of bits of a pivot in a half, or lines in y of a pass; what lies beyond is counted as
+    /// dropped.
     pub triplets: u32,
-    /// Candidates of a half in x; what lies beyond is counted as dropped.
+    /// Candidates in x, of a half or, with rows of bits, of both, of which there are 65,536 at most; what lies beyond is counted as
+    /// dropped.
     pub candidates: u32,
 }
 
@@ -67,7 +75,7 @@ impl Default for LimitConfig {
     }
 }
 
-/// One pass of the search.
+/// The published search by triplets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SeedPass {
@@ -89,14 +97,15 @@ pub struct SeedPass {
     pub min_own_hits: u32,
     /// The same for tracks with six hits.
     pub min_own_of_six: u32,
-    /// How tracks are chosen in the end; without it, as only the last pass may be, all are kept.
-    pub choice: Option<ChoiceConfig>,
 }
 
-/// Numbers of a track that the classifier weighs.
-pub(super) const FEATURES: usize = 15;
+/// Hits of an event that places of 16 bits name, with the far places around layers.
+const MOST_HITS: u32 = 65_000;
 
-/// How the tracks of a pass are chosen: by the weighted sum of what is known of them (`find/choose.rs`), which is the
+/// Numbers of a track that the classifier weighs.
+pub(in crate::scifi) const FEATURES: usize = 15;
+
+/// How the tracks of a pass are chosen: by the weighted sum of what is known of them (`rows/choose.rs`), which is the
 /// logarithm of the odds that a track is none but a particle's; then those that share few hits with better ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -129,42 +138,6 @@ impl SeedPass {
             min_uv_hits: 4,
             min_own_hits: 4,
             min_own_of_six: 4,
-            choice: None,
-        }
-    }
-}
-
-impl SeedPass {
-    /// First pass of `best`: the published search for particles from 4 GeV/c on, with half the windows in u and v and with a
-    /// milder clone rule, since the choice follows. What it misses is left to the second pass.
-    fn first() -> Self {
-        Self {
-            min_momentum: 4_000.0,
-            uv_tolerance: 1.0,
-            min_own_hits: 3,
-            min_own_of_six: 2,
-            choice: Some(ChoiceConfig {
-                weights: weights::FIRST,
-                min_score: weights::MIN_SCORE[0],
-                shared_hits: 2,
-            }),
-            ..Self::hlt1()
-        }
-    }
-
-    /// Second pass: slower particles and those that scatter or lack hits, among the hits that are left.
-    fn second() -> Self {
-        Self {
-            min_momentum: 2_500.0,
-            x_tolerance: 1.0,
-            min_x_hits: 4,
-            min_hits: 9,
-            choice: Some(ChoiceConfig {
-                weights: weights::SECOND,
-                min_score: weights::MIN_SCORE[1],
-                shared_hits: 2,
-            }),
-            ..Self::hlt1()
         }
     }
 }
@@ -178,9 +151,9 @@ impl Default for SciFiConfig {
 impl SciFiConfig {
     /// The configuration of a preset.
     pub fn preset(preset: SciFiPreset) -> Self {
-        let passes = match preset {
-            SciFiPreset::Best => vec![SeedPass::first(), SeedPass::second()],
-            SciFiPreset::Hlt1 => vec![SeedPass::hlt1()],
+        let rows = match preset {
+            SciFiPreset::Best | SciFiPreset::Hlt1 => RowsConfig::best(),
+            SciFiPreset::Fast => RowsConfig::fast(),
         };
         Self {
             preset,
@@ -189,7 +162,8 @@ impl SciFiConfig {
             origin_z: 63.0,
             momentum_error: 0.0025,
             compact: true,
-            passes,
+            hlt1: SeedPass::hlt1(),
+            rows,
         }
     }
 
@@ -199,51 +173,8 @@ impl SciFiConfig {
     /// [`Error::Config`] naming the value and its limits.
     pub fn validate(&self) -> Result<()> {
         let wrong = |what: String| Err(Error::Config(what));
-        if !(1..=4).contains(&self.passes.len()) {
-            return wrong(format!("passes: {} of them, there are one to four", self.passes.len()));
-        }
-        for (number, pass) in self.passes.iter().enumerate() {
-            let name = |key: &str| format!("passes[{number}].{key}");
-            if !(1..=8).contains(&pass.triplets.len()) {
-                return wrong(format!("{}: one to eight kinds of triplets", name("triplets")));
-            }
-            for layers in &pass.triplets {
-                if !(layers[0] < layers[1] && layers[1] < layers[2] && layers[2] < 6) {
-                    let message = "three layers of 0 to 5, rising";
-                    return wrong(format!("{} = {layers:?}: {message}", name("triplets")));
-                }
-            }
-            if !(1_000.0..=1e6).contains(&pass.min_momentum) {
-                let message = "from 1,000 to 1,000,000 MeV";
-                return wrong(format!("{} = {}: {message}", name("min_momentum"), pass.min_momentum));
-            }
-            for (key, value) in [("x_tolerance", pass.x_tolerance), ("uv_tolerance", pass.uv_tolerance)] {
-                if !(value > 0.0 && value <= 100.0) {
-                    return wrong(format!("{} = {value}: above 0 and at most 100 mm", name(key)));
-                }
-            }
-            if pass.choice.is_none() && number + 1 < self.passes.len() {
-                let message = "only the last pass may do without, since the others leave hits to the next";
-                return wrong(format!("{}: {message}", name("choice")));
-            }
-            if let Some(choice) = &pass.choice
-                && !choice.weights.iter().chain([&choice.min_score]).all(|value| value.is_finite())
-            {
-                return wrong(format!("{}: weights and min_score must be finite", name("choice")));
-            }
-            for (key, value, range) in [
-                ("min_x_hits", pass.min_x_hits, 4..=6),
-                ("min_hits", pass.min_hits, 7..=12),
-                ("min_uv_hits", pass.min_uv_hits, 3..=6),
-                ("min_own_hits", pass.min_own_hits, 0..=6),
-                ("min_own_of_six", pass.min_own_of_six, 0..=6),
-            ] {
-                if !range.contains(&value) {
-                    let (from, to) = (range.start(), range.end());
-                    return wrong(format!("{} = {value}: from {from} to {to}", name(key)));
-                }
-            }
-        }
+        self.hlt1.validate()?;
+        self.rows.validate()?;
         if !(self.resolution > 0.0 && self.resolution <= 10.0) {
             return wrong(format!("resolution = {}: above 0 and at most 10 mm", self.resolution));
         }
@@ -268,6 +199,44 @@ impl SciFiConfig {
         ] {
             if value == 0 || value > most {
                 return wrong(format!("limits.{key} = {value}: from 1 to {most}"));
+            }
+        }
+        if self.preset != SciFiPreset::Hlt1 && limits.hits > MOST_HITS {
+            let message = "of the presets best and fast";
+            return wrong(format!("limits.hits = {}: at most {MOST_HITS}, {message}", limits.hits));
+        }
+        Ok(())
+    }
+}
+
+impl SeedPass {
+    fn validate(&self) -> Result<()> {
+        let wrong = |key: &str, what: String| Err(Error::Config(format!("hlt1.{key}{what}")));
+        if !(1..=8).contains(&self.triplets.len()) {
+            return wrong("triplets", ": one to eight kinds of triplets".into());
+        }
+        for layers in &self.triplets {
+            if !(layers[0] < layers[1] && layers[1] < layers[2] && layers[2] < 6) {
+                return wrong("triplets", format!(" = {layers:?}: three layers of 0 to 5, rising"));
+            }
+        }
+        if !(1_000.0..=1e6).contains(&self.min_momentum) {
+            return wrong("min_momentum", format!(" = {}: from 1,000 to 1,000,000 MeV", self.min_momentum));
+        }
+        for (key, value) in [("x_tolerance", self.x_tolerance), ("uv_tolerance", self.uv_tolerance)] {
+            if !(value > 0.0 && value <= 100.0) {
+                return wrong(key, format!(" = {value}: above 0 and at most 100 mm"));
+            }
+        }
+        for (key, value, range) in [
+            ("min_x_hits", self.min_x_hits, 4..=6),
+            ("min_hits", self.min_hits, 7..=12),
+            ("min_uv_hits", self.min_uv_hits, 3..=6),
+            ("min_own_hits", self.min_own_hits, 0..=6),
+            ("min_own_of_six", self.min_own_of_six, 0..=6),
+        ] {
+            if !range.contains(&value) {
+                return wrong(key, format!(" = {value}: from {} to {}", range.start(), range.end()));
             }
         }
         Ok(())

@@ -1,0 +1,177 @@
+//! Parameters of the search by rows of bits.
+
+use super::{ChoiceConfig, FEATURES};
+use crate::scifi::weights;
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// The search of the presets `best` and `fast`: for each hit of a pivot's layer all tracks at once, as shifts of rows of bits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RowsConfig {
+    /// The x layers of the middle station, 2 and 3, in the order in which their hits are pivots (no unit).
+    pub pivots: [usize; 2],
+    /// How far a hit marks its row to each side: a constant, mm, and what the median distance of fixed tracks from a line of one
+    /// parameter is multiplied by.
+    pub reach: [f32; 2],
+    /// Beyond this |x| hits mark one bit more at both ends: tracks spread more there, and hits are few, mm.
+    pub outer: f32,
+    /// The passes: each looks at the hits that the ones before it left.
+    pub passes: Vec<RowPass>,
+}
+
+/// One pass over the rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RowPass {
+    /// Largest size of a track's shift, x in the first less x in the last layer, each less that of the line from the origin through
+    /// the pivot, mm: 307 is a particle of about 4 GeV/c, 540 one of 2.3 GeV/c.
+    pub shift: f32,
+    /// What the reach of marks is multiplied by (no unit).
+    pub width: f32,
+    /// Fewest hits in x, 5 or 4 (no unit).
+    pub min_x_hits: u32,
+    /// Tracks with four hits in x have smaller shifts than this, mm.
+    pub four_hit_shift: f32,
+    /// Distance of a hit in x to a parabola through three others, mm.
+    pub x_tolerance: f32,
+    /// Distance of a hit in a u or v layer to where it is expected, mm.
+    pub uv_tolerance: f32,
+    /// Fewest hits of a track (no unit).
+    pub min_hits: u32,
+    /// Fewest of them in u and v layers (no unit).
+    pub min_uv_hits: u32,
+    /// Of how many of its hits a track in x must be the best, lest it is a clone; fewer where it has all six (no unit).
+    pub min_own_hits: u32,
+    /// The same for tracks with six hits (no unit).
+    pub min_own_of_six: u32,
+    /// How tracks are chosen in the end (no unit).
+    pub choice: ChoiceConfig,
+}
+
+/// The choice with these weights and this smallest sum.
+fn choice((weights, min_score): ([f32; FEATURES], f32)) -> ChoiceConfig {
+    ChoiceConfig { weights, min_score, shared_hits: 2 }
+}
+
+impl RowPass {
+    /// The one pass of `fast`: particles from about 3 GeV/c on.
+    fn fast() -> Self {
+        Self {
+            shift: 450.0,
+            width: 1.2,
+            min_x_hits: 5,
+            four_hit_shift: 400.0,
+            x_tolerance: 0.7,
+            uv_tolerance: 1.2,
+            min_hits: 10,
+            min_uv_hits: 4,
+            min_own_hits: 3,
+            min_own_of_six: 2,
+            choice: choice(weights::FAST),
+        }
+    }
+
+    /// First pass of `best`: particles from about 4 GeV/c on, in narrow windows.
+    fn first() -> Self {
+        Self {
+            shift: 307.0,
+            width: 1.0,
+            x_tolerance: 0.5,
+            uv_tolerance: 1.0,
+            choice: choice(weights::FIRST),
+            ..Self::fast()
+        }
+    }
+
+    /// Second pass of `best`: slower particles, and those that scatter or lack hits, among the hits that are left.
+    fn second() -> Self {
+        Self {
+            shift: 540.0,
+            width: 1.0,
+            min_x_hits: 4,
+            x_tolerance: 0.8,
+            uv_tolerance: 1.5,
+            min_hits: 9,
+            choice: choice(weights::SECOND),
+            ..Self::fast()
+        }
+    }
+}
+
+impl Default for RowsConfig {
+    fn default() -> Self {
+        Self::best()
+    }
+}
+
+impl RowsConfig {
+    /// With these passes.
+    fn new(passes: Vec<RowPass>) -> Self {
+        Self { pivots: [2, 3], reach: [0.35, 1.6], outer: 1_200.0, passes }
+    }
+
+    /// Of the preset `fast`.
+    pub(super) fn fast() -> Self {
+        Self::new(vec![RowPass::fast()])
+    }
+
+    /// Of the preset `best`.
+    pub(super) fn best() -> Self {
+        Self::new(vec![RowPass::first(), RowPass::second()])
+    }
+
+    /// Checks what serde cannot.
+    pub(super) fn validate(&self) -> Result<()> {
+        let wrong = |what: String| Err(Error::Config(what));
+        if ![[2, 3], [3, 2]].contains(&self.pivots) {
+            return wrong(format!("rows.pivots = {:?}: 2 and 3, in any order", self.pivots));
+        }
+        let [constant, factor] = self.reach;
+        if !((0.05..=10.0).contains(&constant) && (0.0..=10.0).contains(&factor)) {
+            return wrong(format!("rows.reach = {:?}: from 0.05 to 10 mm, and from 0 to 10", self.reach));
+        }
+        if self.outer.is_nan() || self.outer < 0.0 {
+            return wrong(format!("rows.outer = {}: at least 0 mm", self.outer));
+        }
+        if !(1..=4).contains(&self.passes.len()) {
+            return wrong(format!("rows.passes: {} of them, there are one to four", self.passes.len()));
+        }
+        self.passes.iter().enumerate().try_for_each(|(number, pass)| pass.validate(number))
+    }
+}
+
+impl RowPass {
+    fn validate(&self, number: usize) -> Result<()> {
+        let wrong = |key: &str, value: String, limits: &str| {
+            Err(Error::Config(format!("rows.passes[{number}].{key} = {value}: {limits}")))
+        };
+        for (key, value, least, most) in [
+            ("shift", self.shift, 50.0, 1_000.0),
+            ("width", self.width, 0.1, 10.0),
+            ("four_hit_shift", self.four_hit_shift, 0.0, 1_000.0),
+            ("x_tolerance", self.x_tolerance, 0.01, 100.0),
+            ("uv_tolerance", self.uv_tolerance, 0.01, 10.0),
+        ] {
+            if !(least..=most).contains(&value) {
+                return wrong(key, value.to_string(), &format!("from {least} to {most}"));
+            }
+        }
+        for (key, value, range) in [
+            ("min_x_hits", self.min_x_hits, 4..=5),
+            ("min_hits", self.min_hits, 8..=12),
+            ("min_uv_hits", self.min_uv_hits, 4..=6),
+            ("min_own_hits", self.min_own_hits, 0..=6),
+            ("min_own_of_six", self.min_own_of_six, 0..=6),
+        ] {
+            if !range.contains(&value) {
+                return wrong(key, value.to_string(), &format!("from {} to {}", range.start(), range.end()));
+            }
+        }
+        let choice = &self.choice;
+        if !choice.weights.iter().chain([&choice.min_score]).all(|value| value.is_finite()) {
+            return wrong("choice", "...".into(), "weights and min_score must be finite");
+        }
+        Ok(())
+    }
+}

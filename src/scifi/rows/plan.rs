@@ -1,0 +1,254 @@
+//! What a pass needs to know of its rows, worked out once.
+
+use super::sensitivity::{Crossings, Sensitivity};
+use crate::scifi::config::{RowPass, RowsConfig};
+use crate::scifi::layers::{SLOPE, UV_LAYERS, X_LAYERS, Z, Z_REFERENCE, bend};
+
+/// Values of the shift that a window of bits holds.
+pub(super) const SHIFTS: usize = 256;
+/// Values of the slope in y that one of u and v holds, and the bits before the slope 0: tracks cross y = 0 by a few millimetres.
+pub(super) const SLOPES: usize = 512;
+pub(super) const BEFORE: usize = 8;
+/// Rows end here to both sides, mm: the fibres end at 3.2 m. Those of u and v end where a track there may have hits.
+pub(super) const REACH: f64 = 3_300.0;
+const UV_REACH: f64 = REACH + 400.0;
+/// y of the end of the fibres, and z where the slope is that of, mm: the largest slope in y.
+const MAX_Y: f64 = 2_750.0;
+/// A row has so many bits before and behind what hits mark: windows begin there.
+const X_MARGIN: f64 = 512.0;
+const UV_MARGIN: f64 = 1_024.0;
+/// A hit marks this much more than its reach to both sides, bits: it lies anywhere in its bit.
+const BIT_PARTS: f64 = 0.2;
+/// How far a hit of u and v marks its row to each side, in tolerances, and bits more.
+const UV_MARKS: [f64; 2] = [0.8, 0.5];
+
+/// A row of one x layer.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Row {
+    pub(super) layer: usize,
+    /// Bits that a hit sets.
+    pub(super) bits: usize,
+    /// Its first word, and the one behind its last.
+    pub(super) words: [usize; 2],
+    /// A hit at x sets bits from `x * hit[0] + hit[1]` on.
+    pub(super) hit: [f32; 2],
+    /// The window of a pivot at x begins at bit `x * window[0] + window[1]`.
+    pub(super) window: [f32; 2],
+    /// No bit from which anything begins is beyond this one.
+    pub(super) most: f32,
+    /// A track is at `ratio` times x of the pivot, plus `k` times its shift.
+    pub(super) ratio: f32,
+    pub(super) k: f32,
+    /// How far from there its hit may be, mm, and in the outer part.
+    pub(super) tolerance: [f32; 2],
+    /// The layer in units of a metre from the reference, and its bend: what the fit multiplies with.
+    pub(super) u: f32,
+    pub(super) v: f32,
+}
+
+/// The rows of one pivot's layer, of T1 first and of T3 last.
+#[derive(Debug, Clone)]
+pub(super) struct Rows {
+    pub(super) pivot: usize,
+    pub(super) rows: Vec<Row>,
+    /// For the combinations of the rows of T1 and of T3, (first, last), (second, last but one), (first, last but one), (second,
+    /// last): what the distances there are multiplied with for a parabola through the pivot to pass another row.
+    pub(super) parabolas: [[[f32; 2]; X_LAYERS - 1]; 4],
+    /// The pivot's layer as in [`Row`].
+    pub(super) u: f32,
+    pub(super) v: f32,
+    /// x of the pivot to x at the reference, and to the slope of the line from the origin.
+    pub(super) to_reference: f32,
+    pub(super) to_slope: f32,
+}
+
+/// A row of a u or v layer.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct UvRow {
+    pub(super) bits: usize,
+    pub(super) words: [usize; 2],
+    /// A hit at x sets bits from `x * scale + hit` on, and a track that is at x has its window at `x * scale + window`, in the upper
+    /// half; in the lower one, where y is negative, the scale has the other sign.
+    pub(super) scale: f32,
+    pub(super) hit: f32,
+    pub(super) window: f32,
+    /// No bit from which anything begins is beyond this one.
+    pub(super) most: f32,
+    /// z from the reference, and what the third parameter of a track is multiplied with.
+    pub(super) d: f32,
+    pub(super) bend: f32,
+    /// dx/dy, dx per slope in y, and dy/dx.
+    pub(super) slope: f32,
+    pub(super) per_slope: f32,
+    pub(super) to_y: f32,
+}
+
+/// Everything about a pass.
+#[derive(Debug, Clone)]
+pub(in crate::scifi) struct Plan {
+    pub(super) sets: [Rows; 2],
+    /// Words of all rows of a half.
+    pub(super) words: usize,
+    /// Shift of the first bit, and from bit to bit, mm.
+    pub(super) first_shift: f32,
+    pub(super) step: f32,
+    /// Bits of shifts that four hits are enough for.
+    pub(super) inner: [u64; SHIFTS / 64],
+    pub(super) uv: [UvRow; UV_LAYERS],
+    pub(super) uv_words: usize,
+    /// Slope in y from bit to bit.
+    pub(super) slope_step: f32,
+    pub(super) outer: f32,
+}
+
+/// Words behind the last bit that something begins from: a window and a part of one more word.
+const WORDS_BEHIND: usize = SLOPES / 64 + 1;
+
+/// First and last words of a row of so many bits.
+fn words(from: usize, bits: f64) -> [usize; 2] {
+    [from, from + (bits / 64.0) as usize + 1 + WORDS_BEHIND]
+}
+
+fn most([from, to]: [usize; 2]) -> f32 {
+    (64 * (to - from - WORDS_BEHIND)) as f32
+}
+
+fn metres(layer: usize) -> [f64; 2] {
+    let d = Z[layer] - Z_REFERENCE;
+    [1e-3 * d, 1e-6 * bend(d)]
+}
+
+impl Plan {
+    /// For one pass, given z of the x layers, mm, and fixed tracks through them.
+    pub(in crate::scifi) fn new(
+        config: &RowsConfig,
+        pass: &RowPass,
+        z: &Crossings,
+        tracks: &[Crossings],
+    ) -> Self {
+        let step = 2.0 * f64::from(pass.shift) / SHIFTS as f64;
+        let first_shift = -0.5 * (SHIFTS - 1) as f64 * step;
+        let shift = |bit: usize| first_shift + bit as f64 * step;
+        let mut inner = [0; SHIFTS / 64];
+        for bit in (0..SHIFTS).filter(|bit| shift(*bit).abs() < f64::from(pass.four_hit_shift)) {
+            inner[bit / 64] |= 1 << (bit % 64);
+        }
+        let mut end = 0;
+        let mut set = |number: usize| {
+            let pivot = config.pivots[number];
+            let sensitivity = Sensitivity::new(z, tracks, pivot);
+            let others = (0..X_LAYERS).filter(|layer| !config.pivots[..=number].contains(layer));
+            let rows = others.map(|layer| {
+                let row = x_row((config, pass), z, &sensitivity, (pivot, layer), step, end);
+                end = row.words[1];
+                row
+            });
+            Rows::new(pivot, z, rows.collect())
+        };
+        let sets = [set(0), set(1)];
+        let slope_step = MAX_Y / Z_REFERENCE / SLOPES as f64;
+        let mut uv_end = 0;
+        let uv = std::array::from_fn(|layer| {
+            let row = uv_row(pass, layer, slope_step, uv_end);
+            uv_end = row.words[1];
+            row
+        });
+        Self {
+            sets,
+            words: end,
+            first_shift: first_shift as f32,
+            step: step as f32,
+            inner,
+            uv,
+            uv_words: uv_end,
+            slope_step: slope_step as f32,
+            outer: config.outer,
+        }
+    }
+}
+
+/// The row of a layer, given the pivot's, the step of the shift and its first word.
+fn x_row(
+    (config, pass): (&RowsConfig, &RowPass),
+    z: &Crossings,
+    sensitivity: &Sensitivity,
+    (pivot, layer): (usize, usize),
+    step: f64,
+    from: usize,
+) -> Row {
+    let k = sensitivity.k[layer];
+    // Millimetres of a bit; rows of layers where x falls as the shift grows are mirrored.
+    let (width, sign) = ((k.abs() * step).max(0.02), k.signum());
+    let [constant, factor] = config.reach.map(f64::from);
+    let reach = f64::from(pass.width) * (constant + factor * sensitivity.spread[layer]);
+    let bits = (2.0 * reach / width + BIT_PARTS).ceil().min(32.0);
+    let middle = REACH / width + X_MARGIN;
+    let ratio = z[layer] / z[pivot];
+    let tolerance = reach + width;
+    let [u, v] = metres(layer);
+    let words = words(from, 2.0 * middle);
+    Row {
+        layer,
+        bits: bits as usize,
+        words,
+        most: most(words),
+        hit: [(sign / width) as f32, (middle - 0.5 * (bits - 1.0)) as f32],
+        window: [(ratio * sign / width) as f32, (middle - 0.5 * (SHIFTS - 1) as f64) as f32],
+        ratio: ratio as f32,
+        k: k as f32,
+        tolerance: [tolerance as f32, (tolerance + width) as f32],
+        u: u as f32,
+        v: v as f32,
+    }
+}
+
+impl Rows {
+    fn new(pivot: usize, z: &Crossings, rows: Vec<Row>) -> Self {
+        let [u, v] = metres(pivot);
+        let from_pivot = |row: usize| {
+            let [u_there, v_there] = metres(rows[row].layer);
+            [u_there - u, v_there - v]
+        };
+        let last = rows.len() - 1;
+        let mut parabolas = [[[0.0; 2]; X_LAYERS - 1]; 4];
+        for (parabola, (a, b)) in
+            parabolas.iter_mut().zip([(0, last), (1, last - 1), (0, last - 1), (1, last)])
+        {
+            let ([ua, va], [ub, vb]) = (from_pivot(a), from_pivot(b));
+            let determinant = ua * vb - ub * va;
+            for (row, factors) in parabola.iter_mut().enumerate().take(rows.len()) {
+                let [u, v] = from_pivot(row);
+                *factors =
+                    [((u * vb - v * ub) / determinant) as f32, ((v * ua - u * va) / determinant) as f32];
+            }
+        }
+        let (to_reference, to_slope) = ((Z_REFERENCE / z[pivot]) as f32, (1.0 / z[pivot]) as f32);
+        Self { pivot, rows, parabolas, u: u as f32, v: v as f32, to_reference, to_slope }
+    }
+}
+
+/// The row of a u or v layer.
+fn uv_row(pass: &RowPass, layer: usize, slope_step: f64, from: usize) -> UvRow {
+    let (z, slope) = (Z[X_LAYERS + layer], SLOPE[layer]);
+    let width = slope.abs() * z * slope_step;
+    let [tolerances, more] = UV_MARKS;
+    let bits = (2.0 * tolerances * f64::from(pass.uv_tolerance) / width + more).ceil().min(60.0);
+    let middle = UV_REACH / width + UV_MARGIN;
+    // x falls as y grows where the slope is positive, and y as its slope in the upper half.
+    let per_mm = -slope.signum() / width;
+    let d = z - Z_REFERENCE;
+    let words = words(from, 2.0 * middle);
+    UvRow {
+        bits: bits as usize,
+        words,
+        scale: per_mm as f32,
+        hit: (middle - 0.5 * (bits - 1.0)) as f32,
+        window: (middle + 0.5 - BEFORE as f64) as f32,
+        most: most(words),
+        d: d as f32,
+        bend: bend(d) as f32,
+        slope: slope as f32,
+        per_slope: (slope * z) as f32,
+        to_y: (1.0 / slope) as f32,
+    }
+}
