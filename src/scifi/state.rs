@@ -26,6 +26,8 @@ pub(super) struct States {
     d: [f32; X_LAYERS],
     bends: [f32; X_LAYERS],
     gains: Gains,
+    /// What the variance of scattering is multiplied by in covariances.
+    scattering: f32,
     /// The magnet's field at the reference.
     field: [f32; 5],
     momentum: Momentum,
@@ -106,6 +108,7 @@ impl States {
             d: std::array::from_fn(|layer| (Z[layer] - Z_REFERENCE) as f32),
             bends: std::array::from_fn(|layer| bend(Z[layer] - Z_REFERENCE) as f32),
             gains: Gains::new(config.resolution.into()),
+            scattering: config.scattering,
             field: field_at_reference(),
             momentum: Momentum::new(bending, config, Z_STATE as f32),
         }
@@ -186,7 +189,7 @@ impl States {
         let off = value(LEAN as f32) * y;
         let shrink = value(-(LEAN as f32)).mul_add(ty, value(1.0));
         // By hits, and what scattering adds at this momentum.
-        let qop2 = qop * qop;
+        let qop2 = value(self.scattering) * (qop * qop);
         let covariance = inlined!(|column: usize| -> [F32<G>; 3] {
             let [hits, scattering] = [staged.get::<G, 3>(g, column), staged.get::<G, 3>(g, column + 3)];
             array_of!(i => scattering[i].mul_add(qop2, hits[i]))

@@ -1,6 +1,6 @@
 //! Fits of tracks in UT and SciFi and the momenta of long tracks against references in f64, on random tracks: steep ones, with
 //! gaps, and with hits on top of one another. Every state is within a hundredth of its standard deviation, every chi2
-//! within a thousandth of itself or of 1, or what rounding x of hits beside lines once can do, every variance within one in
+//! within a thousandth of itself or of 1, or what rounding x of hits beside lines once can do, in the SciFi twice, every variance within one in
 //! two hundred. Each test plants a fault and must notice it.
 use crate::common::geometry::Detector;
 use crate::common::random::Random;
@@ -293,7 +293,7 @@ fn fits_of_tracks_in_the_scifi_are_those_of_f64() {
     (0..TRACKS / 2).for_each(|_| scifi_event(&mut random, &mut hits));
     let mut config = SciFiConfig::default();
     config.rows.passes.iter_mut().for_each(|pass| pass.choice.min_score = -1e9);
-    let resolution = f64::from(config.resolution);
+    let errors = [config.resolution, config.scattering].map(f64::from);
     let scifi = SciFi::new(level(), config, detector.scifi.clone(), detector.polarity).unwrap();
     let mut out = Outcome::<SciFiTracks>::default();
     scifi.find(&hits, 0..hits.status.len(), &mut SciFiWorkspace::default(), &mut out);
@@ -309,7 +309,7 @@ fn fits_of_tracks_in_the_scifi_are_those_of_f64() {
                 if sign == 0.0 { upright.push((z, x)) } else { tilted.push((z, sign, x)) }
             }
             let state = tracks.state.get(track);
-            let numbers = |upright: &[(f64, f64)]| numbers_of(upright, &tilted, resolution, &state);
+            let numbers = |upright: &[(f64, f64)]| numbers_of(upright, &tilted, errors, &state);
             let exact = numbers(&upright);
             upright[0].1 += 0.02;
             let faulty = numbers(&upright);
@@ -332,7 +332,7 @@ fn fits_of_tracks_in_the_scifi_are_those_of_f64() {
 fn numbers_of(
     upright: &[(f64, f64)],
     tilted: &[(f64, f64, f64)],
-    resolution: f64,
+    [resolution, scattering]: [f64; 2],
     state: &SciFiState,
 ) -> Numbers {
     let zs: Vec<f64> = upright.iter().map(|hit| hit.0).collect();
@@ -343,13 +343,14 @@ fn numbers_of(
         Fit::new(&zs, &tilted)
     };
     let real = fit(TILT);
-    let [cov_x, cov_y] = real.covariance(resolution, state.qop.into());
+    let [cov_x, cov_y] = real.covariance(resolution, f64::from(state.qop) * scattering.sqrt());
     let [x_state, y_state, tx, ty] = real.state(&real.track(&x, &uv));
     let variances = vec![cov_x[0], cov_x[2], cov_y[0], cov_y[2]];
     let states = [[x_state, cov_x[0]], [y_state, cov_y[0]], [tx, cov_x[2]], [ty, cov_y[2]]].to_vec();
     let chi2 = fit(SEARCHED_TILT).track(&x, &uv).chi2.to_vec();
     let covariances = [cov_x, cov_y].map(covariance).to_vec();
-    Numbers { states, chi2, rounding: 2000.0 * U / SEARCHED_TILT, variances, covariances }
+    // x is rounded twice: that of a hit beside the line from the origin, whose slope is itself rounded, and that of the track in the layer.
+    Numbers { states, chi2, rounding: 2.0 * 2000.0 * U / SEARCHED_TILT, variances, covariances }
 }
 
 #[test]

@@ -301,7 +301,9 @@ impl Pivot<'_> {
         let score = if n < 5.5 { chi2 * 10.0 } else { chi2 };
         let score = if n < 4.5 { score + 2.0 } else { score };
         let (bend, z) = (fc * 1e-6, self.z[self.layer]);
-        let parameters = [x.mul_add((8520.0 / z) as f32, fa), x.mul_add((1.0 / z) as f32, fb * 1e-3), bend];
+        // Tracks are described at the layers' nominal z.
+        let to_reference = (1.0 + (8520.0 - X_Z[self.layer]) / z) as f32;
+        let parameters = [x.mul_add(to_reference, fa), x.mul_add((1.0 / z) as f32, fb * 1e-3), bend];
         let mut hits = [None; 6];
         hits[self.layer] = Some(pivot);
         self.rows.iter().zip(best).for_each(|(row, hit)| hits[row.layer] = hit.map(|(place, _)| place));

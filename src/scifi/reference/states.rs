@@ -52,7 +52,8 @@ pub(super) fn state(found: &Found, config: &SciFiConfig, bending: &Bending) -> R
         var_qop,
         chi2: [found.chi2_x, found.chi2],
         features: features(found),
-        covariance: fit.covariance(config.resolution.into(), f64::from(qop)),
+        covariance: fit
+            .covariance(config.resolution.into(), f64::from(qop) * f64::from(config.scattering).sqrt()),
     }
 }
 

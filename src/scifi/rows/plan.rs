@@ -57,7 +57,8 @@ pub(super) struct Rows {
     /// The pivot's layer as in [`Row`].
     pub(super) u: f32,
     pub(super) v: f32,
-    /// x of the pivot to x at the reference, and to the slope of the line from the origin.
+    /// x of the pivot to the line from the origin: x at the reference, and the slope. Tracks are described as if the layers stood where
+    /// the nominal ones do: when all are moved along z, the line passes the pivot's hit at the nominal z of its layer.
     pub(super) to_reference: f32,
     pub(super) to_slope: f32,
 }
@@ -222,7 +223,8 @@ impl Rows {
                     [((u * vb - v * ub) / determinant) as f32, ((v * ua - u * va) / determinant) as f32];
             }
         }
-        let (to_reference, to_slope) = ((Z_REFERENCE / z[pivot]) as f32, (1.0 / z[pivot]) as f32);
+        let to_reference = (1.0 + (Z_REFERENCE - Z[pivot]) / z[pivot]) as f32;
+        let to_slope = (1.0 / z[pivot]) as f32;
         Self { pivot, rows, parabolas, u: u as f32, v: v as f32, to_reference, to_slope }
     }
 }
@@ -250,5 +252,30 @@ fn uv_row(pass: &RowPass, layer: usize, slope_step: f64, from: usize) -> UvRow {
         slope: slope as f32,
         per_slope: (slope * z) as f32,
         to_y: (1.0 / slope) as f32,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scifi::rows::fixed_tracks;
+
+    /// Before, lines were off by a few millimetres in the u and v layers of a SciFi that was moved, so that y was off by tens.
+    #[test]
+    fn lines_through_moved_layers_pass_where_hits_are() {
+        for by in [0.0, -20.0, 20.0] {
+            let z: Crossings = std::array::from_fn(|layer| Z[layer] + by);
+            let config = RowsConfig::default();
+            let plan = Plan::new(&config, &config.passes[0], &z, &fixed_tracks(&z, 1.0));
+            for set in &plan.sets {
+                let slope = 0.2;
+                let at_pivot = slope * z[set.pivot];
+                for layer in Z {
+                    let line = at_pivot * f64::from(set.to_reference);
+                    let line = line + at_pivot * f64::from(set.to_slope) * (layer - Z_REFERENCE);
+                    assert!((line - slope * (layer + by)).abs() < 1e-3, "{by} mm: {line} at {layer}");
+                }
+            }
+        }
     }
 }

@@ -5,6 +5,10 @@ pub(super) const TOP: &[(&str, &str)] = &[
     ("preset", "where the other parameters come from"),
     ("resolution", "resolution of a hit across its fibre, which covariances go by, mm"),
     ("origin_z", "standard deviation of z where particles begin, mm: errors of momenta go by it"),
+    (
+        "scattering",
+        "what the variance of scattering in the SciFi is multiplied by in the covariances of states: some particles bounce off nuclei, too",
+    ),
     ("momentum_error", "relative error of the formula that makes a momentum of a track in the SciFi alone"),
     (
         "compact",
