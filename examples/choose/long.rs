@@ -63,13 +63,22 @@ struct Tracks {
 
 impl Tracks {
     fn new(level: Level, sample: Sample, with_ut: bool) -> Result<Self> {
-        let (geometry, config) = (Arc::new(sample.geometry.scifi()?), SciFiConfig::preset(SciFiPreset::Best));
+        Self::of_presets(level, sample, with_ut, (Preset::Best, SciFiPreset::Best))
+    }
+
+    fn of_presets(
+        level: Level,
+        sample: Sample,
+        with_ut: bool,
+        (velo, scifi): (Preset, SciFiPreset),
+    ) -> Result<Self> {
+        let (geometry, config) = (Arc::new(sample.geometry.scifi()?), SciFiConfig::preset(scifi));
         let engine = Engine::new(SciFi::new(level, config, geometry, sample.polarity)?);
         let mut out = Outcome::default();
         engine.try_run(sample.raw.view(), &mut engine.workspace(), &mut out)?;
         let ut = with_ut.then(|| hits_in_ut(level, &sample)).transpose()?;
         let bending = sample.geometry.bending()?;
-        Ok(Self { velo: sample.velo_tracks(level)?, sample, scifi: out.results, ut, bending })
+        Ok(Self { velo: sample.velo_tracks(level, velo)?, sample, scifi: out.results, ut, bending })
     }
 
     fn pairs(&self, config: &LongConfig) -> Vec<Vec<Pair>> {
@@ -106,13 +115,14 @@ impl Tracks {
         Ok(())
     }
 
-    /// What a checker says of the tracks that `long` finds.
-    fn check_long(&self) -> CheckReport {
-        let config = LongConfig::preset(LongPreset::Best);
-        let parts = Parts { velo: &self.velo, scifi: &self.scifi, ut: None };
+    /// What a checker says of the tracks that `long` finds, or `long-ut`.
+    fn check_long(&self, config: &LongConfig, with_ut: bool) -> CheckReport {
+        let ut = self.ut.as_ref().filter(|_| with_ut);
+        let ut = ut.map(|(layout, hits)| UtPart { layout, hits, bending: &self.bending });
+        let parts = Parts { velo: &self.velo, scifi: &self.scifi, ut };
         let mut checker = Checker::new(Rules::LhcbLong);
         for (event, truth) in self.sample.truth.iter().enumerate() {
-            let tracks = match_tracks(&config, &parts, event);
+            let tracks = match_tracks(config, &parts, event);
             let tracks: Vec<_> = tracks.iter().map(|pair| self.hits_of(pair)).collect();
             checker.event(truth, tracks.iter().map(Vec::as_slice));
         }
@@ -168,6 +178,42 @@ struct Chosen {
     report: CheckReport,
 }
 
+/// What the criterion says of tracks without hits in the UT, or of tracks with them, of which no fewer are to be right.
+fn worth(report: &CheckReport, least: Option<u64>) -> Option<i64> {
+    match least {
+        None => CRITERION.worth(report),
+        Some(least) => (CRITERION.particles(report) >= least).then_some(-(report.ghosts as i64)),
+    }
+}
+
+/// Prints the smallest responses of `fast`, whose networks are those of `best`.
+pub fn write_fast(level: Level) -> Result<()> {
+    let sample = Sample::new(THRESHOLD_SEEDS)?;
+    let tracks = Tracks::of_presets(level, sample, true, (Preset::Fast, SciFiPreset::Fast))?;
+    let mut least = None;
+    for with_ut in [false, true] {
+        let mut best: Option<(i64, f32, CheckReport)> = None;
+        for step in 10..90 {
+            let response = step as f32 * STEP;
+            let (min_response, min_response_ut) = (response, response);
+            let preset = LongConfig::preset(LongPreset::Best);
+            let config = LongConfig { min_response, min_response_ut, ..preset };
+            let report = tracks.check_long(&config, with_ut);
+            let Some(worth) = worth(&report, least) else { continue };
+            if best.as_ref().is_none_or(|best| worth > best.0) {
+                best = Some((worth, response, report));
+            }
+        }
+        let Some((_, response, report)) = best else {
+            return Err(Error::Config("no response with so few ghosts".into()));
+        };
+        let name = if with_ut { "long-ut" } else { "long" };
+        println!("{name}: {response:.2}: {}", CRITERION.counts(&report));
+        least = Some(CRITERION.particles(&report));
+    }
+    Ok(())
+}
+
 /// The best network and threshold for some windows.
 fn choose(to_fit: &Tracks, to_choose: &Tracks, windows: [f32; 3]) -> Result<Option<Chosen>> {
     let [max_distance_x, max_change_ty, max_chi2] = windows;
@@ -183,11 +229,9 @@ fn choose(to_fit: &Tracks, to_choose: &Tracks, windows: [f32; 3]) -> Result<Opti
     let with_ut = to_fit.ut.is_some();
     let names = if with_ut { &NAMES[..] } else { &NAMES[..INPUTS] };
     // Hits in the UT are there to find fewer ghosts: as few as can be, while no fewer particles are found than by `long`.
-    let least = with_ut.then(|| CRITERION.particles(&to_choose.check_long()));
-    let worth = |report: &CheckReport| match least {
-        None => CRITERION.worth(report),
-        Some(least) => (CRITERION.particles(report) >= least).then_some(-(report.ghosts as i64)),
-    };
+    let best = LongConfig::preset(LongPreset::Best);
+    let least = with_ut.then(|| CRITERION.particles(&to_choose.check_long(&best, false)));
+    let worth = |report: &CheckReport| worth(report, least);
     let (mut table, pairs) = (Table::new(names), to_choose.pairs(&config));
     to_fit.fill(&to_fit.pairs(&config), &mut table, Some(Widening::new()))?;
     to_choose.fill(&pairs, &mut table, None)?;

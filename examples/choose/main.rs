@@ -8,6 +8,7 @@
 //! cargo run --release --example choose -- scifi-momentum                 what `src/scifi/momentum.rs` has
 //! cargo run --release --example choose -- long > src/long/pair_network.rs
 //! cargo run --release --example choose -- long-ut > src/long/pair_ut_network.rs
+//! cargo run --release --example choose -- long-fast              smallest responses of `fast`, which `LongConfig` has
 //! ```
 //! In this order after a change of the simulation: long tracks are made of those of the SciFi, and `long-ut` takes the windows that
 //! `LongConfig` has, to which those of `long` are copied by hand before. What is tried and why one is
@@ -33,8 +34,9 @@ fn main() -> Result<()> {
         Some("scifi-momentum") => momentum::write(level),
         Some("long") => long::write(level, false),
         Some("long-ut") => long::write(level, true),
+        Some("long-fast") => long::write_fast(level),
         _ => Err(Error::Config(
-            "usage: choose ut|scifi|scifi-windows|scifi-second|scifi-momentum|long|long-ut".into(),
+            "usage: choose ut|scifi|scifi-windows|scifi-second|scifi-momentum|long|long-ut|long-fast".into(),
         )),
     }
 }

@@ -62,14 +62,14 @@ impl Sample {
         Ok(Self { raw, truth, seeds: of, geometry, polarity })
     }
 
-    /// The Velo's sequence, preset `best`.
-    pub fn velo(&self, level: Level) -> Result<Velo> {
-        let velo = Velo::new(level, VeloConfig::preset(Preset::Best))?;
+    /// The Velo's sequence.
+    pub fn velo(&self, level: Level, preset: Preset) -> Result<Velo> {
+        let velo = Velo::new(level, VeloConfig::preset(preset))?;
         Ok(velo.with_sensors(Arc::new(self.geometry.velo()?), VeloBanks::Auto))
     }
 
-    pub fn velo_tracks(&self, level: Level) -> Result<VeloTracks> {
-        let (engine, mut out) = (Engine::new(self.velo(level)?), Outcome::default());
+    pub fn velo_tracks(&self, level: Level, preset: Preset) -> Result<VeloTracks> {
+        let (engine, mut out) = (Engine::new(self.velo(level, preset)?), Outcome::default());
         engine.try_run(self.raw.view(), &mut engine.workspace(), &mut out)?;
         Ok(out.results)
     }

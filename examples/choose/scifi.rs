@@ -20,8 +20,8 @@ const N: usize = 15;
 /// Where the logarithm of the chi2 in y is among them.
 const Y: usize = 4;
 /// Thresholds are multiples of this: from and to.
-const STEP: f32 = 0.5;
-const STEPS: RangeInclusive<i8> = -6..=4;
+const STEP: f32 = 0.25;
+const STEPS: RangeInclusive<i8> = -4..=8;
 /// The limit on ghosts is what the search by triplets in two passes had, with which these presets are compared.
 const CRITERION: Criterion =
     Criterion { max_ghosts: 0.025, categories: ["03_long_P>3GeV", "02_long_P>5GeV"] };

@@ -55,7 +55,7 @@ impl Hits {
         let layout = UtLayout::new(&geometry, sample.geometry.ut_tables()?, sample.polarity, end_z)?;
         let (mut hits, mut scratch) = (Outcome::<UtCellHits>::default(), UtScratch::default());
         decode_by_cell(level, (&geometry, &layout), raw.view(), 0..raw.len(), &mut scratch, &mut hits);
-        Ok(Self { velo: sample.velo_tracks(level)?, sample, hits: hits.results, layout })
+        Ok(Self { velo: sample.velo_tracks(level, Preset::Best)?, sample, hits: hits.results, layout })
     }
 
     fn check(&self, level: Level, line: &LineConfig) -> CheckReport {

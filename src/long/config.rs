@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 /// A response of the network without the UT below which a pair is hardly ever taken with it.
 const LIKELY: f32 = 0.1;
+/// Smallest responses of `fast`, without hits in the UT and with them: `cargo run --release --example choose -- long-fast`.
+const FAST: [f32; 2] = [0.38, 0.38];
 
 /// A ready configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -15,11 +17,13 @@ pub enum LongPreset {
     /// What simulated events say is best: all pairs compete, and a network trained on these events judges them.
     #[default]
     Best,
+    /// The same for tracks of the presets `fast` of Velo and SciFi, with smallest responses of its own.
+    Fast,
     /// The matching of LHCb's first trigger stage of 2023.
     Hlt1,
 }
 
-crate::names!(LongPreset, "preset of long tracks", { Best => "best", Hlt1 => "hlt1" });
+crate::names!(LongPreset, "preset of long tracks", { Best => "best", Fast => "fast", Hlt1 => "hlt1" });
 
 /// Everything that can be set about long tracks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -91,6 +95,10 @@ impl LongConfig {
         match preset {
             LongPreset::Hlt1 => hlt1,
             // Windows and response: `cargo run --release --example choose -- long`.
+            LongPreset::Fast => {
+                let [min_response, min_response_ut] = FAST;
+                Self { preset, min_response, min_response_ut, ..Self::preset(LongPreset::Best) }
+            }
             LongPreset::Best => Self {
                 max_change_ty: 0.03,
                 max_distance_x: 40.0,

@@ -120,11 +120,12 @@ impl Detector {
 
     /// What finds the tracks that are matched.
     pub fn parts_of_long(&self, level: Level, preset: LongPreset) -> (Velo, SciFi) {
-        let velo = Velo::new(level, VeloConfig::preset(Preset::Best)).expect("a configuration");
-        let scifi = match preset {
-            LongPreset::Best => SciFiPreset::Best,
-            LongPreset::Hlt1 => SciFiPreset::Hlt1,
+        let (velo, scifi) = match preset {
+            LongPreset::Best => (Preset::Best, SciFiPreset::Best),
+            LongPreset::Fast => (Preset::Fast, SciFiPreset::Fast),
+            LongPreset::Hlt1 => (Preset::Best, SciFiPreset::Hlt1),
         };
+        let velo = Velo::new(level, VeloConfig::preset(velo)).expect("a configuration");
         (velo.with_sensors(self.velo.clone(), VeloBanks::Auto), self.scifi(level, scifi))
     }
 

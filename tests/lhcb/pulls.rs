@@ -78,7 +78,8 @@ struct Limits {
     others: Range<f64>,
     mean_qop: f64,
     far: f64,
-    /// The share of slopes at 3 to 5 GeV/c, of which some bounce off a nucleus within the SciFi: that is in no covariance.
+    /// The share of x and its slope at 3 to 5 GeV/c: some particles bounce off a nucleus within the SciFi, by more than covariances know
+    /// of. The search by rows finds more of them than that by triplets (of what it alone finds there, slopes of 43 % are so far off).
     far_soft: f64,
 }
 
@@ -90,7 +91,7 @@ impl Limits {
             println!("{name}: {pull:?}");
             let is_qop = pull.parameter == "q/p";
             let (widths, mean) = if is_qop { (&self.qop, self.mean_qop) } else { (&self.others, 0.1) };
-            let is_soft = pull.parameter == "tx" && pull.p_to == Some(5.0);
+            let is_soft = ["x", "tx"].contains(&pull.parameter) && pull.p_to == Some(5.0);
             let far = if is_soft { self.far_soft } else { self.far };
             assert!(pull.tracks > 200 && widths.contains(&pull.width), "{name}: {pull:?}");
             assert!(pull.mean.abs() < mean && pull.far < far, "{name}: {pull:?}");

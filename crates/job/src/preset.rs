@@ -77,7 +77,8 @@ impl Preset {
     /// What it is for long tracks.
     pub fn long(self) -> LongPreset {
         match self {
-            Self::Best | Self::Fast | Self::TwoPass => LongPreset::Best,
+            Self::Best | Self::TwoPass => LongPreset::Best,
+            Self::Fast => LongPreset::Fast,
             _ => LongPreset::Hlt1,
         }
     }
