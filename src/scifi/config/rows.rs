@@ -37,6 +37,8 @@ pub struct RowPass {
     pub x_tolerance: f32,
     /// Distance of a hit in a u or v layer to where it is expected, mm.
     pub uv_tolerance: f32,
+    /// And to the line in y through such hits, which decides what hits the track has, mm.
+    pub line_tolerance: f32,
     /// Fewest hits of a track (no unit).
     pub min_hits: u32,
     /// Fewest of them in u and v layers (no unit).
@@ -64,6 +66,7 @@ impl RowPass {
             four_hit_shift: 400.0,
             x_tolerance: 0.7,
             uv_tolerance: 1.2,
+            line_tolerance: 0.7,
             min_hits: 10,
             min_uv_hits: 4,
             min_own_hits: 3,
@@ -79,6 +82,7 @@ impl RowPass {
             width: 1.0,
             x_tolerance: 0.5,
             uv_tolerance: 1.0,
+            line_tolerance: 0.6,
             choice: choice(weights::FIRST),
             ..Self::fast()
         }
@@ -92,6 +96,7 @@ impl RowPass {
             min_x_hits: 4,
             x_tolerance: 0.8,
             uv_tolerance: 1.5,
+            line_tolerance: 0.9,
             min_hits: 9,
             choice: choice(weights::SECOND),
             ..Self::fast()
@@ -152,6 +157,7 @@ impl RowPass {
             ("four_hit_shift", self.four_hit_shift, 0.0, 1_000.0),
             ("x_tolerance", self.x_tolerance, 0.01, 100.0),
             ("uv_tolerance", self.uv_tolerance, 0.01, 10.0),
+            ("line_tolerance", self.line_tolerance, 0.01, 10.0),
         ] {
             if !(least..=most).contains(&value) {
                 return wrong(key, value.to_string(), &format!("from {least} to {most}"));

@@ -28,16 +28,16 @@ fn slopes(pass: &RowPass, layer: usize, hits: Layer<'_>, x: f32, sign: f32) -> [
     has
 }
 
-/// The line through the y of the hits that are nearest to places this far from where a line is expected.
+/// The line through the y of the hits that are nearest to places this far from where a line is expected, within a tolerance.
 fn line(
-    pass: &RowPass,
+    tolerance: f32,
     x: [f32; 6],
     middle: [f32; 6],
     four: &[Four; 6],
     off: [f32; 6],
 ) -> (Confirmed, usize) {
     let near: [Option<f32>; 6] = std::array::from_fn(|layer| {
-        Some(four[layer].nearest(off[layer])).filter(|nearest| *nearest < pass.uv_tolerance)
+        Some(four[layer].nearest(off[layer])).filter(|nearest| *nearest < tolerance)
     });
     let y = |layer: usize, near: f32| {
         (x[layer] - (four[layer].away(near) + middle[layer])) * (1.0 / UV_SLOPE[layer]) as f32
@@ -78,13 +78,13 @@ pub(super) fn confirm(pass: &RowPass, layers: &[Layer<'_>; 6], track: &Candidate
         let four: [Four; 6] = std::array::from_fn(|layer| {
             Four::new(layers[layer], [middle[layer] - reach, middle[layer], middle[layer] + reach])
         });
-        let (first, _) = line(pass, x, middle, &four, [0.0; 6]);
+        let (first, _) = line(pass.uv_tolerance, x, middle, &four, [0.0; 6]);
         let [at, slope] = first.y;
         let off = std::array::from_fn(|layer| {
             let y = slope.mul_add(distance(UV_Z[layer]) as f32, at);
             (-y).mul_add(UV_SLOPE[layer] as f32, x[layer]) - middle[layer]
         });
-        let found = line(pass, x, middle, &four, off);
+        let found = line(pass.line_tolerance, x, middle, &four, off);
         let is_better =
             |best: &(Confirmed, usize)| found.1 > best.1 || found.1 == best.1 && found.0.chi2 < best.0.chi2;
         if best.as_ref().is_none_or(is_better) {

@@ -273,14 +273,14 @@ impl UvScratch {
                 hits.four(g, X_LAYERS + layer, upper, [low, middle[layer], high])
             });
             let zero = value(0.0);
-            let layers = Layers { plan: &plan.uv, x, middle, four, tolerance: value(pass.uv_tolerance) };
-            let first = layers.line(g, crate::simd::copies(zero));
+            let layers = Layers { plan: &plan.uv, x, middle, four };
+            let first = layers.line(g, crate::simd::copies(zero), value(pass.uv_tolerance));
             let off = array_of!(layer => {
                 let row = &plan.uv[layer];
                 let y = first.slope.mul_add(value(row.d), first.y);
                 y.neg_mul_add(value(row.slope), x[layer]) - middle[layer]
             });
-            let line = layers.line(g, off);
+            let line = layers.line(g, off, value(pass.line_tolerance));
             let mut chi2 = zero;
             for_each!(layer < UV_LAYERS => {
                 let row = &plan.uv[layer];
@@ -336,7 +336,6 @@ struct Layers<'a, G: Gang> {
     x: [F32<G>; UV_LAYERS],
     middle: [F32<G>; UV_LAYERS],
     four: [Four<G>; UV_LAYERS],
-    tolerance: F32<G>,
 }
 
 /// A line in y through hits.
@@ -350,12 +349,12 @@ struct Line<G: Gang> {
 }
 
 impl<G: Gang> Layers<'_, G> {
-    /// The line through the hits that are nearest to places this far from the middles.
+    /// The line through the hits that are nearest to places this far from the middles, within a tolerance.
     #[inline(always)]
-    fn line(&self, g: G, off: [F32<G>; UV_LAYERS]) -> Line<G> {
+    fn line(&self, g: G, off: [F32<G>; UV_LAYERS], tolerance: F32<G>) -> Line<G> {
         let value = inlined!(|value: f32| F32::splat(g, value));
         let nearest: [F32<G>; UV_LAYERS] = array_of!(layer => self.four[layer].nearest(g, off[layer]));
-        let has: [Mask<G>; UV_LAYERS] = array_of!(layer => nearest[layer].lt(self.tolerance));
+        let has: [Mask<G>; UV_LAYERS] = array_of!(layer => nearest[layer].lt(tolerance));
         let named: [(U32<G>, F32<G>); UV_LAYERS] =
             array_of!(layer => self.four[layer].named(g, nearest[layer]));
         let y_of: [F32<G>; UV_LAYERS] = array_of!(layer => {

@@ -63,6 +63,7 @@ pub(super) const PASSES: &[(&str, &str)] = &[
     ("four_hit_shift", "tracks with four hits in x have smaller shifts than this, mm"),
     ("x_tolerance", "distance of a hit in x from the parabola through three others, mm"),
     ("uv_tolerance", "distance of a hit in a u or v layer from where it is expected, mm"),
+    ("line_tolerance", "and from the line in y through such hits, which decides what hits the track has, mm"),
     ("min_hits", "fewest hits of a track"),
     ("min_uv_hits", "fewest of them in u and v layers"),
     ("min_own_hits", "of how many of its hits a track in x must be the best, lest it is a clone"),
