@@ -100,9 +100,9 @@ impl LongConfig {
                 Self { preset, min_response, min_response_ut, ..Self::preset(LongPreset::Best) }
             }
             LongPreset::Best => Self {
-                max_change_ty: 0.03,
-                max_distance_x: 40.0,
-                max_chi2: 8.0,
+                max_change_ty: 0.035,
+                max_distance_x: 50.0,
+                max_chi2: 12.0,
                 min_response: PAIRS.threshold,
                 min_response_ut: PAIRS_UT.threshold,
                 min_response_before_ut: LIKELY,

@@ -161,7 +161,9 @@ fn narrow_and_wide_windows_are_those_of_the_reference() {
 fn other_rows_are_those_of_the_reference() {
     let detector = Detector::nominal();
     let hits = decoded(&detector, &detector.simulated(1, 34).0);
-    let wide = |pass: &mut RowPass| (pass.width, pass.x_tolerance, pass.uv_tolerance) = (4.0, 5.0, 8.0);
+    let wide = |pass: &mut RowPass| {
+        (pass.width, pass.x_tolerance, pass.uv_tolerance, pass.line_tolerance) = (4.0, 5.0, 8.0, 8.0);
+    };
     let narrow = |pass: &mut RowPass| (pass.width, pass.shift, pass.uv_tolerance) = (0.3, 900.0, 0.3);
     let weak = |pass: &mut RowPass| {
         (pass.min_x_hits, pass.min_hits, pass.min_own_hits) = (4, 8, 0);
@@ -388,6 +390,7 @@ fn configurations_that_cannot_be_are_refused() {
         (pass(&|pass| pass.min_x_hits = 6), "rows.passes[0].min_x_hits"),
         (pass(&|pass| pass.min_uv_hits = 3), "rows.passes[0].min_uv_hits"),
         (pass(&|pass| pass.uv_tolerance = 11.0), "rows.passes[0].uv_tolerance"),
+        (pass(&|pass| pass.line_tolerance = 0.0), "rows.passes[0].line_tolerance"),
         (pass(&|pass| pass.choice.min_score = f32::NAN), "rows.passes[0].choice"),
     ] {
         assert!(message.contains(words), "{message}");
