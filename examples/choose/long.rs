@@ -3,7 +3,7 @@
 //! that the criterion likes as well as any, and `LongConfig` has them. The second network takes those of the first.
 
 use super::sample::{
-    BEAUTY_SEEDS, Criterion, EVENTS, Owners, PAIR_SEEDS, Sample, THRESHOLD_SEEDS, Widening, copies,
+    BEAUTY_SEEDS, Criterion, EVENTS, Owners, PAIR_SEEDS, PAIR_THRESHOLD_SEEDS, Sample, Widening, copies,
 };
 use peloton::engine::Engine;
 use peloton::event::{Outcome, SciFiTracks, UtBatch, VeloTracks};
@@ -188,7 +188,7 @@ fn worth(report: &CheckReport, least: Option<u64>) -> Option<i64> {
 
 /// Prints the smallest responses of `fast`, whose networks are those of `best`.
 pub fn write_fast(level: Level) -> Result<()> {
-    let sample = Sample::new(THRESHOLD_SEEDS)?;
+    let sample = Sample::new(PAIR_THRESHOLD_SEEDS)?;
     let tracks = Tracks::of_presets(level, sample, true, (Preset::Fast, SciFiPreset::Fast))?;
     let mut least = None;
     for with_ut in [false, true] {
@@ -262,7 +262,7 @@ fn choose(to_fit: &Tracks, to_choose: &Tracks, windows: [f32; 3]) -> Result<Opti
 /// Writes the file of one of the networks.
 pub fn write(level: Level, with_ut: bool) -> Result<()> {
     let to_fit = Tracks::new(level, Sample::with_beauty(PAIR_SEEDS)?, with_ut)?;
-    let to_choose = Tracks::new(level, Sample::new(THRESHOLD_SEEDS)?, with_ut)?;
+    let to_choose = Tracks::new(level, Sample::new(PAIR_THRESHOLD_SEEDS)?, with_ut)?;
     let taken = LongConfig::preset(LongPreset::Best);
     let taken = [[taken.max_distance_x, taken.max_change_ty, taken.max_chi2]];
     let windows = if with_ut { &taken[..] } else { &WINDOWS };
@@ -278,7 +278,7 @@ pub fn write(level: Level, with_ut: bool) -> Result<()> {
     let made = format!(
         "`cargo run --release --example choose -- {command}`. Candidates are\n//! pairs of tracks of `velo` and `scifi`, presets \
          `best`, in `sim:lhcb,events={EVENTS}`, seeds {PAIR_SEEDS:?} and,\n//! with `signal=b`, {BEAUTY_SEEDS:?}; \
-         {THRESHOLD_SEEDS:?}; with distances in x up to {x} mm, changes of the slope in y up to {ty} and\n//! chi2 up to {chi2}; \
+         {PAIR_THRESHOLD_SEEDS:?}; with distances in x up to {x} mm, changes of the slope in y up to {ty} and\n//! chi2 up to {chi2}; \
          true is where one particle has 70 % of the hits of both. Threshold: a multiple of {STEP}, by the\n//! criterion of \
          docs/algorithms.md: {}.",
         CRITERION.counts(&best.report)

@@ -18,6 +18,9 @@ use std::sync::Arc;
 pub const EVENTS: u64 = 10;
 pub const WEIGHT_SEEDS: RangeInclusive<u64> = 101..=140;
 pub const THRESHOLD_SEEDS: RangeInclusive<u64> = 801..=840;
+/// Seeds of events that thresholds of pairs are chosen on: all that thresholds may have, so that a standard deviation of the ghosts is
+/// little.
+pub const PAIR_THRESHOLD_SEEDS: RangeInclusive<u64> = 801..=999;
 /// Seeds of events whose tracks in the SciFi the formula of their momentum is fitted to.
 pub const MOMENTUM_SEEDS: RangeInclusive<u64> = 401..=600;
 /// Seeds of events whose pairs weights are fitted to, and those of events with b hadrons, which have more stiff particles.
