@@ -19,7 +19,7 @@ const FULL_BATCH: usize = 1 << 27;
 
 /// A batch with so many words is long enough, as soon as it has [the least events](ReadOptions::least): what is cut is still in a cache
 /// when it is looked at.
-const LONG_BATCH: usize = 3 << 19;
+const LONG_BATCH: usize = 1 << 20;
 
 /// Words of a long event: memory for one is there behind a batch that is long enough.
 const LONG_EVENT: usize = 1 << 17;

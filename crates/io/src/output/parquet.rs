@@ -25,8 +25,11 @@ const ROW_GROUP_BYTES: usize = 32 << 20;
 /// counted.
 const ROW_GROUP_EVENTS: usize = 4096;
 
+/// Bytes of a page before compression: each column has one in memory, which fits into a cache.
+const PAGE_BYTES: usize = 256 << 10;
+
 /// Rows that are encoded at once: events, and rows that are smaller.
-const BLOCK_ROWS: [usize; 2] = [256, 8192];
+const BLOCK_ROWS: [usize; 2] = [256, 2048];
 
 /// How results came to be: written into the file, so that it can be told later. What is empty is left out.
 #[derive(Debug, Clone, Default)]
@@ -124,7 +127,7 @@ impl ParquetWriter {
         });
         let schema: SchemaRef = Schema::new(fields.collect::<Vec<_>>()).into();
         let missing = (0..schema.fields().len()).filter(|place| is_missing(schema.field(*place))).collect();
-        let properties = properties(&schema, metadata, options);
+        let properties = properties(&schema, metadata, options, of.has_events());
         let block = BLOCK_ROWS[usize::from(!of.has_events())];
         let writer = RowGroups::new(to, schema.clone(), properties, block, options.threads.clone());
         let extra = extra.iter().map(|field| schema.field_with_name(field.name()).is_ok()).collect();
@@ -170,7 +173,7 @@ impl ParquetWriter {
             let is_full = self.group >= ROW_GROUP_BYTES || has_events;
             if is_full || row + 1 == rows {
                 let part = batch.slice(from, row + 1 - from);
-                self.writer.write(&part).map_err(|e| failed(&self.path, e))?;
+                self.writer.write(part).map_err(|e| failed(&self.path, e))?;
                 from = row + 1;
             }
             if is_full {
@@ -199,7 +202,8 @@ impl ParquetWriter {
     pub fn finish(mut self, hashes: Option<Hashes>) -> Result<OutputFile> {
         if let Some(Hashes { int, output }) = hashes {
             for (key, hash) in [("hash_int", int), ("output_hash", output)] {
-                self.writer.append_metadata(entry((key, &format!("{hash:016x}"))));
+                let done = self.writer.append_metadata(entry((key, &format!("{hash:016x}"))));
+                done.map_err(|e| failed(&self.path, e))?;
             }
         }
         let buffer = self.writer.finish().map_err(|e| failed(&self.path, e))?;
@@ -223,9 +227,15 @@ fn item_bytes(columns: &[ColumnInfo]) -> [usize; 3] {
 }
 
 /// How the columns are written. What fits give hardly ever comes twice: a dictionary of it is as long as it is itself,
-/// while the first bytes of such numbers are alike and compress well when they stand together. Ids and times rise
-/// slowly, so that their differences are short. Values of clusters come again and again, and have dictionaries.
-fn properties(schema: &Schema, metadata: &Metadata, options: &WriteOptions) -> WriterProperties {
+/// while the first bytes of such numbers are alike and compress well when they stand together. Ids of events and hits rise
+/// slowly, so that their differences are short. Numbers of clusters are many and small: their bytes, each kind together, are about
+/// as short as a dictionary makes them, and written in half the time.
+fn properties(
+    schema: &Schema,
+    metadata: &Metadata,
+    options: &WriteOptions,
+    has_events: bool,
+) -> WriterProperties {
     let mut properties = common_properties(metadata, options).set_max_row_group_row_count(None);
     for field in schema.fields() {
         let (mut path, mut kind) = (vec![field.name().clone()], field.data_type());
@@ -234,7 +244,10 @@ fn properties(schema: &Schema, metadata: &Metadata, options: &WriteOptions) -> W
             kind = element.data_type();
         }
         let encoding = match kind {
-            DataType::Float32 | DataType::Float64 if path.len() > 1 || is_time(field) => {
+            DataType::Float32 | DataType::Float64 if path.len() > 1 || !has_events => {
+                Encoding::BYTE_STREAM_SPLIT
+            }
+            DataType::UInt8 | DataType::UInt16 | DataType::UInt32 if !has_events => {
                 Encoding::BYTE_STREAM_SPLIT
             }
             DataType::UInt32 | DataType::Int64 => Encoding::DELTA_BINARY_PACKED,
@@ -247,15 +260,11 @@ fn properties(schema: &Schema, metadata: &Metadata, options: &WriteOptions) -> W
     properties.build()
 }
 
-/// Whether a column holds times, which rise and hardly ever come again.
-fn is_time(field: &Field) -> bool {
-    field.metadata().get("unit").is_some_and(|unit| unit == "ns")
-}
-
 /// What all files say and how they are packed.
 fn common_properties(metadata: &Metadata, options: &WriteOptions) -> WriterPropertiesBuilder {
     WriterProperties::builder()
         .set_compression(options.compression.codec())
+        .set_data_page_size_limit(PAGE_BYTES)
         .set_key_value_metadata(Some(metadata.entries()))
         .set_created_by(concat!("peloton ", env!("CARGO_PKG_VERSION")).into())
 }

@@ -5,26 +5,119 @@
 //! blocks, always alike  |      256 rows      |      256 rows      | ...      rest of the group |
 //!                         a thread a column: levels, encoding, compression
 //! ```
-//! Pages end with blocks, so bytes depend neither on how the rows come nor on the number of threads.
+//! Pages end with blocks, so bytes depend neither on how the rows come nor on the number of threads. The file has a thread of
+//! its own, which waits for the others: the next rows are made meanwhile.
 
 use super::OutputFile;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, SchemaRef};
 use arrow_select::concat::concat;
+use crossbeam_channel::{Receiver, Sender, bounded};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{
     ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
 };
-use parquet::errors::Result;
+use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use peloton::engine::Spread;
 use std::io::BufWriter;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
 
 /// A Parquet file to which row groups are written.
 pub(super) struct RowGroups {
+    tasks: Option<Sender<Task>>,
+    thread: Option<JoinHandle<Result<BufWriter<OutputFile>>>>,
+}
+
+/// What is to be done with the file.
+enum Task {
+    /// Adds rows to the open group.
+    Rows(RecordBatch),
+    /// Ends the open group.
+    EndGroup,
+    /// Adds to the metadata of the file.
+    Metadata(KeyValue),
+}
+
+/// Tasks that wait at most.
+const TASKS: usize = 1;
+
+impl RowGroups {
+    /// Begins the file. So many rows are encoded at once.
+    ///
+    /// # Errors
+    /// Those of the file, and when the system gives no thread.
+    pub fn new(
+        to: OutputFile,
+        schema: SchemaRef,
+        properties: WriterProperties,
+        block: usize,
+        threads: Arc<dyn Spread>,
+    ) -> Result<Self> {
+        let file = File::new(to, schema, properties, block, threads)?;
+        let (tasks, waiting) = bounded(TASKS);
+        let thread = thread::Builder::new().name("peloton-parquet".into()).spawn(|| file.work(waiting));
+        Ok(Self { tasks: Some(tasks), thread: Some(thread.map_err(|e| ParquetError::External(e.into()))?) })
+    }
+
+    /// Adds rows to the open group.
+    ///
+    /// # Errors
+    /// Those of the file, also of what was written before.
+    pub fn write(&mut self, batch: RecordBatch) -> Result<()> {
+        self.send(Task::Rows(batch))
+    }
+
+    /// Ends the open group, if it has rows.
+    ///
+    /// # Errors
+    /// As [`RowGroups::write`].
+    pub fn end_group(&mut self) -> Result<()> {
+        self.send(Task::EndGroup)
+    }
+
+    /// Adds to the metadata of the file.
+    ///
+    /// # Errors
+    /// As [`RowGroups::write`].
+    pub fn append_metadata(&mut self, entry: KeyValue) -> Result<()> {
+        self.send(Task::Metadata(entry))
+    }
+
+    /// Ends the open group and the file.
+    ///
+    /// # Errors
+    /// As [`RowGroups::write`].
+    pub fn finish(mut self) -> Result<BufWriter<OutputFile>> {
+        self.join()
+    }
+
+    fn send(&mut self, task: Task) -> Result<()> {
+        let is_taken = self.tasks.as_ref().is_some_and(|tasks| tasks.send(task).is_ok());
+        // A thread that takes nothing has failed.
+        if is_taken { Ok(()) } else { self.join().map(drop) }
+    }
+
+    fn join(&mut self) -> Result<BufWriter<OutputFile>> {
+        self.tasks = None;
+        let gone = || ParquetError::General("the file has failed before".into());
+        let panicked = |_| Err(ParquetError::General("a thread that writes panicked".into()));
+        self.thread.take().ok_or_else(gone)?.join().unwrap_or_else(panicked)
+    }
+}
+
+impl Drop for RowGroups {
+    fn drop(&mut self) {
+        // The file of a job that failed is removed with its thread, whose error is one of these that came after.
+        let _ = self.join();
+    }
+}
+
+/// The file, on its thread.
+struct File {
     file: SerializedFileWriter<BufWriter<OutputFile>>,
     factory: ArrowRowGroupWriterFactory,
     schema: SchemaRef,
@@ -45,12 +138,8 @@ struct Column {
     done: Result<Option<ArrowColumnChunk>>,
 }
 
-impl RowGroups {
-    /// Begins the file. So many rows are encoded at once.
-    ///
-    /// # Errors
-    /// Those of the file.
-    pub fn new(
+impl File {
+    fn new(
         to: OutputFile,
         schema: SchemaRef,
         properties: WriterProperties,
@@ -64,11 +153,20 @@ impl RowGroups {
         Ok(Self { file, factory, schema, threads, columns, rows: 0, block })
     }
 
-    /// Adds rows to the open group.
-    ///
-    /// # Errors
-    /// Those of the file.
-    pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+    /// Does what comes, up to the end; gives the whole file.
+    fn work(mut self, tasks: Receiver<Task>) -> Result<BufWriter<OutputFile>> {
+        for task in tasks {
+            match task {
+                Task::Rows(batch) => self.add(&batch)?,
+                Task::EndGroup => self.end_group()?,
+                Task::Metadata(entry) => self.file.append_key_value_metadata(entry),
+            }
+        }
+        self.end_group()?;
+        self.file.into_inner()
+    }
+
+    fn add(&mut self, batch: &RecordBatch) -> Result<()> {
         if batch.num_rows() == 0 {
             return Ok(());
         }
@@ -79,11 +177,7 @@ impl RowGroups {
         if self.rows < self.block { Ok(()) } else { self.encode(self.rows / self.block * self.block, false) }
     }
 
-    /// Ends the open group, if it has rows.
-    ///
-    /// # Errors
-    /// Those of the file.
-    pub fn end_group(&mut self) -> Result<()> {
+    fn end_group(&mut self) -> Result<()> {
         self.encode(self.rows, true)?;
         let chunks = self.columns.iter_mut().map(|column| {
             let column = column.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -98,20 +192,6 @@ impl RowGroups {
             chunk.append_to_row_group(&mut group)?;
         }
         group.close().map(drop)
-    }
-
-    /// Adds to the metadata of the file.
-    pub fn append_metadata(&mut self, entry: KeyValue) {
-        self.file.append_key_value_metadata(entry);
-    }
-
-    /// Ends the open group and the file.
-    ///
-    /// # Errors
-    /// Those of the file.
-    pub fn finish(mut self) -> Result<BufWriter<OutputFile>> {
-        self.end_group()?;
-        self.file.into_inner()
     }
 
     /// Encodes the first `rows` rows that wait, and then ends the columns if these are the `last` of the group.
