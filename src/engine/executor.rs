@@ -1,8 +1,9 @@
 //! [`Executor`]: whatever turns batches of events into results.
 
-use super::{Batch, Sliced};
+use super::{Batch, CommonThreads, Sliced, Spread};
 use crate::Result;
 use crate::event::{Counters, Results};
+use std::sync::Arc;
 
 /// What an executor runs on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +68,11 @@ pub trait Executor: Send {
 
     /// What it runs on.
     fn machine(&self) -> Machine;
+
+    /// Threads for work beside that on batches: those of the executor itself, where it has any.
+    fn threads(&self) -> Arc<dyn Spread> {
+        Arc::new(CommonThreads)
+    }
 
     /// Whether a device takes the time of each kernel and copy from now on, which costs some time itself; not so at first. Does nothing on
     /// the CPU.

@@ -16,6 +16,7 @@ mod pool;
 mod products;
 mod sequence;
 mod slices;
+mod spread;
 mod stage;
 mod stream;
 
@@ -26,6 +27,7 @@ pub use pool::Pool;
 pub use products::Products;
 pub use sequence::{Sequence, stages};
 pub use slices::Sliced;
+pub use spread::{CommonThreads, Spread, ThisThread};
 pub use stage::Stage;
 pub(crate) use stage::detector_stages;
 pub use stream::{StreamSequence, Streaming};

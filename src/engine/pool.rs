@@ -10,20 +10,20 @@
 //! have grown, nothing is allocated for events (the queue of rayon takes a block of memory once in some 60 calls from
 //! outside).
 
-use super::{Batch, DeviceMemory, Engine, Events, Executor, Machine, Products, Sliced, Workspace};
+use super::{Batch, DeviceMemory, Engine, Events, Executor, Machine, Products, Sliced, Spread, Workspace};
 use crate::event::{Counters, Results};
 use crate::simd::set_default_float_mode;
 use crate::{Error, Result};
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Threads with a workspace each.
 #[derive(Debug)]
 pub struct Pool {
     engine: Engine,
     slice_events: usize,
-    threads: Threads,
+    threads: Arc<Threads>,
     // Entry i is locked by thread i alone and so never waited for: the mutex only proves it.
     seats: Vec<Mutex<Seat>>,
 }
@@ -46,6 +46,12 @@ impl Threads {
     fn repeat(&self, passes: usize, slices: usize, work: &(dyn Fn(usize) + Sync)) {
         let pass = |_| (0..slices).into_par_iter().with_max_len(1).for_each(work);
         self.0.install(|| (0..passes).into_par_iter().with_max_len(1).for_each(pass));
+    }
+}
+
+impl Spread for Threads {
+    fn spread(&self, pieces: usize, work: &(dyn Fn(usize) + Sync)) {
+        self.repeat(1, pieces, work);
     }
 }
 
@@ -73,7 +79,7 @@ impl Pool {
             Mutex::new(Seat { workspace: engine.workspace(), products, failed: Ok(()) })
         };
         let seats = (0..threads).map(seat).collect();
-        Ok(Self { engine, slice_events, threads: Threads::new(threads)?, seats })
+        Ok(Self { engine, slice_events, threads: Threads::new(threads)?.into(), seats })
     }
 
     /// The engine that the threads share.
@@ -164,6 +170,10 @@ impl Executor for Pool {
         visit: &(dyn Fn(usize, &dyn Results) + Sync),
     ) -> Result<Counters> {
         self.try_repeat(batch.events(), passes, visit)
+    }
+
+    fn threads(&self) -> Arc<dyn Spread> {
+        self.threads.clone()
     }
 
     fn machine(&self) -> Machine {

@@ -65,7 +65,7 @@ impl RawBatch {
         sorted.sort_unstable_by_key(|of| of.key);
         let words = |of: &Sorted| blocks[of.index].sizes.iter().map(|size| words_of(*size)).sum::<usize>();
         let end = self.words.len() + sorted.iter().map(words).sum::<usize>();
-        let fits = !sorted.is_empty() && u32::try_from(end).is_ok() && self.open.is_empty();
+        let fits = !sorted.is_empty() && u32::try_from(end).is_ok() && self.is_between_events();
         let fits = fits && sorted.windows(2).all(|pair| pair[0].key < pair[1].key);
         if fits {
             self.words.reserve_total(end);

@@ -13,6 +13,7 @@ mod cylinder;
 mod cylinder_fits;
 mod cylinder_tracks;
 mod difference;
+mod event_banks;
 mod hash;
 mod layout;
 mod long_tracks;
@@ -46,6 +47,7 @@ pub use cylinder::{
 pub use cylinder_fits::CylinderFits;
 pub use cylinder_tracks::{CYLINDER_STATE, CylinderTracks};
 pub use difference::difference;
+pub use event_banks::EventBanks;
 pub use hash::{Hasher, Hashes};
 pub use layout::{Layout, MAX_SIDE};
 pub use long_tracks::LongTracks;

@@ -1,7 +1,7 @@
 //! Raw banks of a batch of events: what the readout boards sent, sorted by detector and source.
 
 use super::bank_blocks::Sorted;
-use super::{BadBanks, BankKind, Column, RawEvents};
+use super::{BadBanks, BankKind, Column, EventBanks, RawEvents};
 use crate::Status;
 
 /// One raw bank: where its payload lies, and who sent it.
@@ -37,20 +37,19 @@ pub struct RawBatch {
     pub(super) status: Vec<Status>,
     pub(super) is_kept: Vec<bool>,
     pub(super) is_nominal: Vec<bool>,
-    /// Banks of the event being put in, with their keys.
-    pub(super) open: Vec<(u32, RawBank)>,
-    /// Whether the keys rise from bank to bank: the usual order, in which nothing needs to be sorted.
-    rises: bool,
-    /// The first damage of the event being put in that concerns some of its banks alone.
-    damage: Option<Status>,
-    /// Whether the event being put in says that it is of the nominal detector.
-    of_nominal: bool,
+    /// The event being put in.
+    open: EventBanks,
+    /// The first word of its banks.
+    open_words: usize,
     /// Blocks of an event builder, as they are put in.
     pub(super) blocks: Vec<Sorted>,
 }
 
 /// Bytes that are copied at once: a length that the compiler knows costs no call and no branch on it.
 const CHUNK: usize = 64;
+
+/// Words to a multiple of which rooms begin: what the sums of records are taken by.
+const ROOM_WORDS: usize = 4;
 
 /// Copies the first `bytes` of `from` to the word `first`, and fills the last word up with zeros. What lies behind them in `from`
 /// may be read, and words before `limit` written.
@@ -66,9 +65,14 @@ pub(super) fn copy_payload(words: &mut [u32], first: usize, limit: usize, from: 
         to[..bytes].copy_from_slice(&from[..bytes]);
     }
     if !bytes.is_multiple_of(4) {
-        let last = &mut words[first + bytes / 4];
-        *last = u32::from_le(last.to_le() & ((1 << (8 * (bytes % 4))) - 1));
+        zero_rest(&mut words[first + bytes / 4], bytes);
     }
+}
+
+/// Keeps the first `bytes % 4` bytes of a word.
+#[inline(always)]
+fn zero_rest(word: &mut u32, bytes: usize) {
+    *word = u32::from_le(word.to_le() & ((1 << (8 * (bytes % 4))) - 1));
 }
 
 impl Default for RawBatch {
@@ -81,10 +85,8 @@ impl Default for RawBatch {
             status: Vec::new(),
             is_kept: Vec::new(),
             is_nominal: Vec::new(),
-            open: Vec::new(),
-            rises: true,
-            damage: None,
-            of_nominal: false,
+            open: EventBanks::default(),
+            open_words: 0,
             blocks: Vec::new(),
         }
     }
@@ -100,14 +102,7 @@ impl RawBatch {
         self.status.clear();
         self.is_kept.clear();
         self.is_nominal.clear();
-        self.drop_open();
-    }
-
-    fn drop_open(&mut self) {
         self.open.clear();
-        self.rises = true;
-        self.damage = None;
-        self.of_nominal = false;
     }
 
     /// Number of events.
@@ -138,7 +133,7 @@ impl RawBatch {
     /// Notes that the event being put in lacks a bank, which is damaged: the others are kept for [`BadBanks::Bank`]. The first
     /// damage gives the event its status.
     pub fn damage(&mut self, status: Status) {
-        self.damage.get_or_insert(status);
+        self.open.damage(status);
     }
 
     /// Notes that an event says that it is of the nominal detector.
@@ -151,7 +146,7 @@ impl RawBatch {
 
     /// Notes that the event being put in says that it is of the nominal detector.
     pub fn mark_nominal(&mut self) {
-        self.of_nominal = true;
+        self.open.mark_nominal();
     }
 
     /// Adds a bank to the event that [`close_event`](Self::close_event) will end. A payload longer than
@@ -180,72 +175,83 @@ impl RawBatch {
         from: &[u8],
         bytes: u16,
     ) -> std::result::Result<(), Status> {
-        let first = self.words.len();
-        let first_word = u32::try_from(first).map_err(|_| Status::OversizedBank)?;
-        self.words.set_len(first + usize::from(bytes).div_ceil(4));
+        let at = self.words.len();
+        let first = u32::try_from(at).map_err(|_| Status::OversizedBank)?;
+        if self.is_between_events() {
+            self.open_words = at;
+        }
+        self.words.set_len(at + usize::from(bytes).div_ceil(4));
         // The padding behind the words takes what is copied too much.
         let words = self.words.padded_mut();
-        copy_payload(words, first, words.len(), from, bytes.into());
-        let key = kind.key(version, source);
-        self.rises &= self.open.last().is_none_or(|(last, _)| *last < key);
-        self.open.push((key, RawBank { first: first_word, bytes, source, version }));
+        copy_payload(words, at, words.len(), from, bytes.into());
+        self.open.push(kind, RawBank { first, bytes, source, version });
         Ok(())
+    }
+
+    /// Whether no bank of an event is there that did not end.
+    pub(super) fn is_between_events(&self) -> bool {
+        self.open.is_empty()
     }
 
     /// Ends the event: sorts its banks, and drops them all when `status` says that it is lost. Of banks that came twice none is
     /// kept. Returns what became of the event.
-    pub fn close_event(&mut self, event_id: u64, mut status: Status) -> Status {
-        let lacks_some = status == Status::Partial;
-        if lacks_some {
-            status = Status::Ok;
+    pub fn close_event(&mut self, event_id: u64, status: Status) -> Status {
+        let begin = if self.is_between_events() { self.words.len() } else { self.open_words };
+        let mut event = std::mem::take(&mut self.open);
+        let status = event.close(status);
+        if status != Status::Ok && !event.is_kept {
+            self.words.set_len(begin);
         }
-        if !self.rises {
-            self.open.sort_unstable_by_key(|(key, bank)| (*key, bank.first));
-            if self.open.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-                self.damage(Status::DuplicateBank);
-                self.drop_twins();
-            }
-        }
-        // Damage is worse than absence: what is damaged stays the status.
-        if lacks_some {
-            self.damage(Status::Partial);
-        }
-        let is_kept = status == Status::Ok && self.damage.is_some();
-        let of_nominal = self.of_nominal;
-        if status != Status::Ok {
-            let first = self.open.iter().map(|(_, bank)| bank.first as usize).min();
-            self.words.set_len(first.unwrap_or(self.words.len()));
-            self.open.clear();
-        }
-        let status = if is_kept { self.damage.unwrap_or(status) } else { status };
-        let before = self.banks.len();
-        self.banks.extend(self.open.iter().map(|(_, bank)| bank));
-        for kind in BankKind::ALL {
-            let end = self.open.partition_point(|(key, _)| *key >> 16 <= kind as u32);
-            self.bank_start.push((before + end) as u32);
-        }
-        self.drop_open();
-        self.event_id.push(event_id);
-        self.status.push(status);
-        self.is_kept.push(is_kept);
-        self.is_nominal.push(of_nominal);
+        self.append(event_id, &event);
+        event.clear();
+        self.open = event;
         status
     }
 
-    /// Removes all banks that came more than once: which of them is right is not known.
-    fn drop_twins(&mut self) {
-        let mut kept = 0;
-        let mut from = 0;
-        while from < self.open.len() {
-            let key = self.open[from].0;
-            let end = from + self.open[from..].partition_point(|(other, _)| *other == key);
-            if end == from + 1 {
-                self.open[kept] = self.open[from];
-                kept += 1;
-            }
-            from = end;
+    /// Appends an event that is [closed](EventBanks::close), whose payloads lie in the words of this batch.
+    pub fn append(&mut self, event_id: u64, event: &EventBanks) {
+        for banks in event.by_kind() {
+            self.banks.extend_from_slice(banks);
+            self.bank_start.push(self.banks.len() as u32);
         }
-        self.open.truncate(kept);
+        self.event_id.push(event_id);
+        self.status.push(event.status);
+        self.is_kept.push(event.is_kept);
+        self.is_nominal.push(event.is_nominal);
+    }
+
+    /// Appends room for so many bytes to the words, at a multiple of 16 bytes: payloads can be read in there, and
+    /// [`EventBanks`] say afterwards where they lie. The room is the last one's neighbour, and holds whatever was in the memory.
+    /// Gives the number of the first word and the bytes; none where 32 bits cannot count the words.
+    pub fn room(&mut self, bytes: usize) -> Option<(u32, &mut [u8])> {
+        let first = self.words.len().next_multiple_of(ROOM_WORDS);
+        let end = first + bytes.div_ceil(4);
+        u32::try_from(end).ok()?;
+        self.words.set_len(end);
+        Some((first as u32, &mut bytemuck::cast_slice_mut(&mut self.words[first..end])[..bytes]))
+    }
+
+    /// Reserves memory for so many words in all.
+    pub fn reserve_words(&mut self, words: usize) {
+        self.words.reserve_total(words);
+    }
+
+    /// Gives the words from this one on back: those of a room that could not be filled.
+    pub fn leave_room(&mut self, first: u32) {
+        self.words.set_len(self.words.len().min(first as usize));
+    }
+
+    /// The words of all rooms and payloads.
+    pub fn all_words(&self) -> &[u32] {
+        &self.words
+    }
+
+    /// Fills the last word of a payload up with zeros, as decoders want it.
+    pub fn fill_up(&mut self, bank: &RawBank) {
+        let (first, bytes) = (bank.first as usize, usize::from(bank.bytes));
+        if !bytes.is_multiple_of(4) {
+            zero_rest(&mut self.words[first + bytes / 4], bytes);
+        }
     }
 
     /// Takes the last event out again.

@@ -1,6 +1,7 @@
 //! What the detectors of LHCb share.
 
 pub(crate) mod banks;
+pub mod checksum;
 pub(crate) mod decode;
 pub mod magnet;
 pub(crate) mod material;

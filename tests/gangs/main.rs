@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod checksum;
 mod cylinder_reference;
 mod determinism;
 mod every_isa;

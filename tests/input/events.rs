@@ -1,7 +1,7 @@
 //! Reading and writing Velo JSON.
 use peloton::event::{Particle, TrueStates, TruthEvent, VELO_MODULES, VeloBatch};
 use peloton::{Error, Status};
-use peloton_io::input::{Format, ReadOptions, Source, Start, VeloReader, write_velo_json};
+use peloton_io::input::{ChecksumPolicy, Format, ReadOptions, Source, Start, VeloReader, write_velo_json};
 use proptest::prelude::*;
 use std::io::{Cursor, Read};
 
@@ -59,6 +59,8 @@ const WITH_TRUTH: ReadOptions = ReadOptions {
     only_nominal: false,
     truth: true,
     start: Start { byte: 0, event: 0 },
+    checksum: ChecksumPolicy::Verify,
+    least: 4,
 };
 
 #[test]

@@ -43,6 +43,7 @@ const EFFECTS: &[Effect] = &[
     effect("--geometry", RAW, JOBS),
     effect("--velo-banks", &[Velo, VeloUt, Long, LongUt, Own], JOBS),
     effect("--bad-banks", RAW, JOBS),
+    effect("--checksum", RAW, JOBS),
     effect("--preset", &[Velo, VeloUt, SciFi, Long, LongUt, Own, Cylinder, CylinderFit], JOBS),
     effect("--gang", EVENTS, JOBS),
     effect("--slice", EVERY, JOBS),

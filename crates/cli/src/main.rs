@@ -32,10 +32,16 @@ mod version;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use mimalloc::MiMalloc;
 use peloton::simd::with_default_float_mode;
 use peloton::{Error, Result};
 use peloton_io::output::JobFiles;
 use std::process::ExitCode;
+
+/// Blocks of columns are made by one thread and given back by another, megabytes at a time: the allocator of the C library hands such
+/// memory back to the system and asks for it again, page by page.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Reconstructs particle tracks and pixel clusters in real time on CPUs: the same bits on every instruction set, gang size
 /// and number of threads.

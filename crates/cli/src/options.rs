@@ -9,9 +9,11 @@ use peloton::event::BadBanks;
 use peloton::simd::Isa;
 use peloton::velo::VeloBanks;
 use peloton::{Error, Result};
-use peloton_io::input::Format;
-use peloton_io::output::{Fields, JobFiles, is_standard_output};
-use peloton_job::{Config, Device, EventRange, Host, MaxBad, Preset, Request, SequenceName, check_inputs};
+use peloton_io::input::{ChecksumPolicy, Format};
+use peloton_io::output::{JobFiles, is_standard_output};
+use peloton_job::{
+    Config, Device, EventRange, Host, MaxBad, OutputOptions, Preset, Request, SequenceName, check_inputs,
+};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -69,6 +71,9 @@ pub struct InputArgs {
     /// the status partial) [default: event]
     #[arg(long, value_name = "POLICY")]
     pub bad_banks: Option<BadBanks>,
+    /// What becomes of the checksums of MDF records: verify (an event with a wrong one is lost), skip (they are not looked at)
+    #[arg(long, value_name = "POLICY", default_value_t)]
+    pub checksum: ChecksumPolicy,
 }
 
 /// How it is computed.
@@ -154,6 +159,7 @@ impl InputArgs {
             ("--geometry", self.geometry.is_some()),
             ("--velo-banks", self.velo_banks != VeloBanks::Auto),
             ("--bad-banks", self.bad_banks.is_some()),
+            ("--checksum", self.checksum != ChecksumPolicy::Verify),
         ])
     }
 
@@ -163,6 +169,7 @@ impl InputArgs {
             inputs: self.inputs.clone(),
             format: self.format,
             events: self.events,
+            checksum: self.checksum,
             strict: self.strict,
             max_bad: self.max_bad,
             geometry: self.geometry.clone(),
@@ -170,7 +177,7 @@ impl InputArgs {
             pixels: sequence.pixels.options()?,
             config,
             device: flags.device,
-            fields: Fields::default(),
+            output: OutputOptions::default(),
             part: None,
             command: command_line(),
         })

@@ -6,9 +6,9 @@ use crate::options::{JobArgs, given, host, outcome};
 use clap::Args;
 use peloton::{Error, Result};
 use peloton_io::input::Format;
-use peloton_io::output::{Fields, JobFiles};
+use peloton_io::output::{Fields, JobFiles, TableCompression};
 use peloton_job::plan::{Plan, Ran, run_part};
-use peloton_job::{EventRange, Request, Summary, is_no_file, text};
+use peloton_job::{EventRange, OutputOptions, Request, Summary, is_no_file, text};
 use serde_json::json;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -52,6 +52,12 @@ pub struct Run {
     /// `peloton describe --sequence S` lists, instead of a list of hit ids
     #[arg(long, requires = "output", conflicts_with = "plan")]
     named_fields: bool,
+    /// In .parquet, write these columns alone, by the names that `peloton describe --sequence S` lists [default: all]
+    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',', requires = "output")]
+    columns: Vec<String>,
+    /// In .parquet, pack the columns: zstd[:N] (N from 1 to 22), lz4, none
+    #[arg(long, value_name = "METHOD", default_value_t, requires = "output")]
+    compression: TableCompression,
     /// Run parts of this plan, which `peloton plan` made, instead of the inputs named here
     #[arg(long, value_name = "FILE", requires_all = ["part", "output"])]
     plan: Option<PathBuf>,
@@ -92,10 +98,7 @@ impl Run {
         }
         let own = given(&[("--named-fields", self.named_fields)]);
         let Some(mut request) = self.job.request("run", &own)? else { return Ok(ExitCode::SUCCESS) };
-        if self.named_fields {
-            self.is_ndjson()?;
-            request.fields = Fields::Named;
-        }
+        request.output = self.output_options()?;
         let report = self.job.report.beside(self.output.as_ref());
         let summary = peloton_job::run(&request, self.output.as_deref(), host(&report.terminal()))?;
         if summary.is_interrupted {
@@ -115,15 +118,18 @@ impl Run {
         }
     }
 
-    /// Refuses a format that has all columns anyway.
-    fn is_ndjson(&self) -> Result<()> {
-        match &self.output {
-            Some(path) if path.extension().is_some_and(|end| end == "parquet") => {
-                let message = "--named-fields is for NDJSON: Parquet has all columns by their names";
-                Err(Error::Config(message.into()))
-            }
-            _ => Ok(()),
+    /// What of the results is written, and how.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for fields with names in a format that has all columns by their names anyway.
+    fn output_options(&self) -> Result<OutputOptions> {
+        let is_parquet = |path: &PathBuf| path.extension().is_some_and(|end| end == "parquet");
+        if self.named_fields && self.output.as_ref().is_some_and(is_parquet) {
+            let message = "--named-fields is for NDJSON: Parquet has all columns by their names";
+            return Err(Error::Config(message.into()));
         }
+        let fields = if self.named_fields { Fields::Named } else { Fields::Lists };
+        Ok(OutputOptions { fields, columns: self.columns.clone(), compression: self.compression })
     }
 
     /// Runs these parts one after the other; one that fails does not keep the others from running.
@@ -176,7 +182,8 @@ impl Run {
             job.input.inputs = vec![first.path.clone()];
             job.input.format = first.format.parse()?;
         }
-        job.request("run", &[])
+        let request = job.request("run", &[])?;
+        request.map(|request| Ok(Request { output: self.output_options()?, ..request })).transpose()
     }
 }
 

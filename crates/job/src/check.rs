@@ -11,6 +11,7 @@ use crate::truth_check::{KnownHits, report};
 use crate::truth_output::TruthOutput;
 use crate::{Check, CheckOptions, Checked, Host, Opened, Request, Source, Summary, text};
 use peloton::Result;
+use peloton::engine::CommonThreads;
 use peloton::simd::with_default_float_mode;
 use peloton_truth::{CheckReport, Checker, EventRows, Rules};
 use serde_json::json;
@@ -82,7 +83,7 @@ fn check_tracks(
     let count_unknown = source.count_unknown(rules);
     let mut file = TrackFile::open(path)?;
     let (mut repeated, mut unknown) = (0u64, 0u64);
-    let compared = stream::<()>(source, 256, None, host, &mut |_| Ok(()), &mut |chunk| {
+    let compared = stream::<()>(source, 256, None, &CommonThreads, host, &mut |_| Ok(()), &mut |chunk| {
         for (event, (truth, id)) in chunk.beside.truth.iter().zip(&chunk.beside.ids).enumerate() {
             let tracks = file.tracks_of(id)?;
             for (track, _) in &tracks {

@@ -106,6 +106,7 @@ fn compare_sides(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<
     let items = machines.each_ref().map(|machine| batch_items(&request.config, machine));
     let items = items[0].max(items[1]);
     let (mut found, mut totals) = (Found::new(&request.config), <[Totals; 2]>::default());
+    let threads = runs[0].threads();
     let mut work = |chunk: &mut Chunk<[Sliced; 2]>| {
         for ((runs, results), totals) in runs.iter_mut().zip(&mut chunk.result).zip(&mut totals) {
             let start = Instant::now();
@@ -118,11 +119,11 @@ fn compare_sides(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<
         }
         Ok(())
     };
-    let done =
-        stream(source, items, found.stream.map(|stream| stream.last()), host, &mut work, &mut |chunk| {
-            found.add(&chunk.result, chunk.batch.event_ids());
-            Ok(())
-        });
+    let last = found.stream.map(|stream| stream.last());
+    let done = stream(source, items, last, &*threads, host, &mut work, &mut |chunk| {
+        found.add(&chunk.result, chunk.batch.event_ids());
+        Ok(())
+    });
     warn_of_problems(source, host);
     done?;
     let mut compared = found.report(&sides, &machines, host);

@@ -1,13 +1,13 @@
 //! [`Request`]: what a job works on and how.
 
 use crate::totals::UNUSABLE_INPUTS;
-use crate::{Config, Device, MaxBad, Summary};
+use crate::{Config, Device, MaxBad, OutputOptions, Summary};
 use peloton::event::{Edge, Layout};
 use peloton::velo::VeloBanks;
 use peloton::{Error, Result};
 use peloton_io::input::timepix::{KatherineOptions, TimeUnit, WhenFull};
-use peloton_io::input::{Format, Start};
-use peloton_io::output::{Fields, Metadata};
+use peloton_io::input::{ChecksumPolicy, Format, Start};
+use peloton_io::output::Metadata;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -70,6 +70,8 @@ pub struct Request {
     pub format: Format,
     /// Which events.
     pub events: EventRange,
+    /// What becomes of the checksums of MDF records.
+    pub checksum: ChecksumPolicy,
     /// Whether the first event that cannot be read or reconstructed ends the job.
     pub strict: bool,
     /// How many events, or pixel hits, may be lost without the job counting as failed; all but the last one without it.
@@ -84,8 +86,8 @@ pub struct Request {
     pub config: Config,
     /// Where it runs.
     pub device: Device,
-    /// How much lines of NDJSON say of tracks and hits.
-    pub fields: Fields,
+    /// What of the results is written, and how.
+    pub output: OutputOptions,
     /// Which part of a plan it is, if it is one.
     pub part: Option<PartOfPlan>,
     /// The command that asks, for the metadata of files.

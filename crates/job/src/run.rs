@@ -1,10 +1,11 @@
 //! [`run`]: reconstructs events and writes the results.
 
-use crate::sink::{Done, Sink, is_no_file};
+use crate::sink::{Destination, Done, Sink, is_no_file};
 use crate::source::warn_of_problems;
 use crate::stream::{Chunk, Consume, stream};
 use crate::summary::InputKind;
 use crate::system::{self, Runs, explain, open};
+use crate::threads::threads;
 use crate::totals::Totals;
 use crate::{Config, Host, Opened, Request, Summary, text};
 use peloton::engine::{Batch, Handle, Machine, Products, Sliced};
@@ -39,9 +40,11 @@ fn run_and_write(request: &Request, output: Option<&Path>, host: Host<'_>) -> Re
     if request.part.is_some() {
         request.config.one_product("a part of a plan")?;
     }
-    let mut sinks = Vec::new();
+    let (mut sinks, threads) = (Vec::new(), threads(request, &runs)?);
     for (path, product) in paths.iter().zip(&products) {
-        sinks.push(opened.detector.sink(path, product.schema(), request, &metadata, host.cancel)?);
+        let (options, cancel) = (&request.output, host.cancel);
+        let to = Destination { path, options, metadata: &metadata, cancel, threads: threads.clone() };
+        sinks.push(opened.detector.sink(product.schema(), &to)?);
     }
     let mut wrote = false;
     let made = reconstruct(request, &mut opened, runs, host, &mut |chunk| {
@@ -77,7 +80,8 @@ fn write(sink: &mut dyn Sink, chunk: &Chunk<Sliced>, product: usize) -> Result<(
     if let Some(input) = &chunk.beside.input {
         sink.begin_input(input);
     }
-    pieces(chunk).try_for_each(|(ids, piece)| sink.write(ids, &piece.columns()[product]))
+    let pieces: Vec<_> = pieces(chunk).map(|(ids, piece)| (ids, &piece.columns()[product])).collect();
+    sink.write(&pieces)
 }
 
 /// The file of each product: the output itself for one, else with the product's name before the format.
@@ -139,7 +143,7 @@ pub(crate) fn reconstruct(
     let Opened { source, detector } = opened;
     let (source, detector) = (&mut **source, &**detector);
     let mut live = detector.is_live().then(Live::new);
-    let begin = Instant::now();
+    let (begin, threads) = (Instant::now(), runs.threads());
     let mut work = |chunk: &mut Chunk<Sliced>| {
         let start = Instant::now();
         let counters = runs.run(&*chunk.batch, &mut chunk.result)?;
@@ -151,7 +155,7 @@ pub(crate) fn reconstruct(
         if request.strict { all_ok(&*chunk.batch, &chunk.result) } else { Ok(()) }
     };
     let last = stream_of.map(|stream| stream.last());
-    let done = stream(source, items, last, host, &mut work, &mut |chunk| {
+    let done = stream(source, items, last, &*threads, host, &mut work, &mut |chunk| {
         for (ids, piece) in pieces(chunk) {
             hashers.iter_mut().zip(piece.columns()).for_each(|(hasher, columns)| hasher.update(&**columns));
             events.add(ids, &**piece.first());

@@ -1,12 +1,17 @@
 //! Where results go: the file of an output, whose name says the format.
 
 use crate::Cancel;
+use peloton::engine::Spread;
 use peloton::event::{Columns, Hashes, Schema};
 use peloton::{Error, Result};
 use peloton_io::input::{EventId, is_pipe};
-use peloton_io::output::{Fields, Metadata, NdjsonWriter, OutputFile, ParquetWriter, is_standard_output};
+use peloton_io::output::{
+    Fields, Metadata, NdjsonWriter, OutputFile, ParquetWriter, TableCompression, WriteOptions,
+    is_standard_output,
+};
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// How much of its work a job did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,16 +26,69 @@ pub enum Done {
     Nothing,
 }
 
+/// Results, and which events they are of; of an endless stream no ids.
+pub type Piece<'a> = (&'a [EventId], &'a Columns);
+
+/// What of results is written, and how.
+#[derive(Debug, Clone, Default)]
+pub struct OutputOptions {
+    /// How much lines of NDJSON say of tracks and hits.
+    pub fields: Fields,
+    /// The columns of a Parquet file, by their names; all without any.
+    pub columns: Vec<String>,
+    /// How the columns of a Parquet file are packed.
+    pub compression: TableCompression,
+}
+
+/// Where results go.
+pub struct Destination<'a> {
+    /// The file, whose name says the format.
+    pub path: &'a Path,
+    /// What of the results is written.
+    pub options: &'a OutputOptions,
+    /// How they came to be.
+    pub metadata: &'a Metadata,
+    /// Asked to end the job when whoever reads standard output is gone.
+    pub cancel: &'a Cancel,
+    /// Threads that format and encode.
+    pub threads: Arc<dyn Spread>,
+}
+
+impl Destination<'_> {
+    /// How tables are written.
+    pub fn table_options(&self) -> WriteOptions {
+        let OutputOptions { columns, compression, .. } = self.options;
+        WriteOptions { columns: columns.clone(), compression: *compression, threads: self.threads.clone() }
+    }
+
+    /// The format by the name of the file, if it has one.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for options that this format does not have.
+    pub fn format(&self) -> Result<Option<FileFormat>> {
+        let format = FileFormat::of(self.path);
+        let OutputOptions { columns, compression, .. } = self.options;
+        let flag = match () {
+            () if format == Some(FileFormat::Parquet) => return Ok(format),
+            () if !columns.is_empty() => "--columns",
+            () if *compression != TableCompression::default() => "--compression",
+            () => return Ok(format),
+        };
+        let path = self.path.display();
+        Err(Error::Config(format!("{flag} is for files that end in .parquet, and --output is {path}")))
+    }
+}
+
 /// Takes results piece by piece.
 pub trait Sink: Send {
     /// Says which input the results come from that are written from now on; where these are not events.
     fn begin_input(&mut self, _name: &str) {}
 
-    /// Writes the events of one piece; `ids` says of each which it is.
+    /// Writes the events of some pieces, in order.
     ///
     /// # Errors
     /// When the file cannot be written.
-    fn write(&mut self, ids: &[EventId], piece: &Columns) -> Result<()>;
+    fn write(&mut self, pieces: &[Piece<'_>]) -> Result<()>;
 
     /// Writes what is still to be written and puts the file in its place: after an error what there is, unless that
     /// would cost a file that was there before. Then the answer is `false`.
@@ -92,20 +150,16 @@ impl FileSink {
     /// # Errors
     /// [`Error::Config`] for a name whose format is unknown, and then no file is touched; [`Error::Io`] when it cannot
     /// be written.
-    pub fn create(
-        schema: &'static Schema,
-        path: &Path,
-        fields: Fields,
-        metadata: &Metadata,
-        cancel: &Cancel,
-    ) -> Result<Self> {
-        let writer = match FileFormat::of(path) {
+    pub fn create(schema: &'static Schema, to: &Destination<'_>) -> Result<Self> {
+        let path = to.path;
+        let writer = match to.format()? {
             Some(FileFormat::Parquet) => {
-                let file = OutputFile::create(path)?;
-                Writer::Parquet(Box::new(ParquetWriter::new(file, path, metadata, schema, &[])?))
+                let (file, options) = (OutputFile::create(path)?, to.table_options());
+                Writer::Parquet(Box::new(ParquetWriter::new(file, path, to.metadata, schema, &[], &options)?))
             }
             Some(FileFormat::Ndjson) => {
-                Writer::Ndjson(NdjsonWriter::new(ByteSink::create(path, cancel)?, fields))
+                let bytes = ByteSink::create(path, to.cancel)?;
+                Writer::Ndjson(NdjsonWriter::new(bytes, to.options.fields, to.threads.clone()))
             }
             Some(FileFormat::Clog) | None => {
                 return Err(unknown_format(path, ".parquet, .ndjson or .ndjson.zst"));
@@ -116,10 +170,15 @@ impl FileSink {
 }
 
 impl Sink for FileSink {
-    fn write(&mut self, ids: &[EventId], piece: &Columns) -> Result<()> {
+    fn write(&mut self, pieces: &[Piece<'_>]) -> Result<()> {
         match &mut self.writer {
-            Writer::Ndjson(writer) => writer.write(ids, &piece.table()).map_err(|e| Error::io(&self.path, e)),
-            Writer::Parquet(writer) => writer.write(ids, &piece.table(), Vec::new()),
+            Writer::Ndjson(writer) => {
+                let tables: Vec<_> = pieces.iter().map(|(ids, piece)| (*ids, piece.table())).collect();
+                writer.write(&tables).map_err(|e| Error::io(&self.path, e))
+            }
+            Writer::Parquet(writer) => {
+                pieces.iter().try_for_each(|(ids, piece)| writer.write(ids, &piece.table(), Vec::new()))
+            }
         }
     }
 

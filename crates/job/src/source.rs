@@ -2,15 +2,16 @@
 
 use crate::Host;
 use peloton::Result;
-use peloton::engine::Batch;
+use peloton::engine::{Batch, CommonThreads, Spread};
 use peloton::event::TruthEvent;
 use peloton_io::input::EventId;
 use peloton_truth::Rules;
 use serde_json::{Map, Value};
+use std::any::Any;
 use std::sync::Arc;
 
 /// What is known of the events of a batch beside the batch itself: input that no reconstruction sees.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Beside {
     /// The truth of each event, when it was asked for.
     pub truth: Vec<TruthEvent>,
@@ -18,9 +19,51 @@ pub struct Beside {
     pub input: Option<Arc<str>>,
     /// Which event each one is; sources whose events have no numbers of their own leave it to [`Beside::complete`].
     pub ids: Vec<EventId>,
+    /// What of the events was cut from the input and is still to be looked at.
+    unparsed: Option<Box<dyn Unparsed>>,
+}
+
+/// Events that were cut from their input, with what is still to be found out of them: any number of threads do that side by side,
+/// while the next events are cut.
+pub trait Unparsed: Any + Send + Sync {
+    /// Whether there is neither an event nor anything to tell.
+    fn is_empty(&self) -> bool;
+
+    /// Finds out what is in the events and appends them to the batch that they were cut for, and to what is known beside it.
+    ///
+    /// # Errors
+    /// Those that end the job at an event; what comes before is appended.
+    fn parse(&mut self, threads: &dyn Spread, batch: &mut dyn Batch, beside: &mut Beside) -> Result<()>;
 }
 
 impl Beside {
+    /// The memory for what is cut: that of the last time, if it is of the same type.
+    pub fn unparsed<T: Unparsed>(&mut self, make: impl FnOnce() -> T) -> &mut T {
+        let is_same = |any: &dyn Any| any.is::<T>();
+        if !self.unparsed.as_deref().is_some_and(|unparsed| is_same(unparsed)) {
+            self.unparsed = Some(Box::new(make()));
+        }
+        let any: &mut dyn Any = &mut **self.unparsed.as_mut().expect("it was put there");
+        any.downcast_mut().expect("of this type")
+    }
+
+    /// Whether something is still to be looked at or told.
+    pub fn has_unparsed(&self) -> bool {
+        self.unparsed.as_ref().is_some_and(|unparsed| !unparsed.is_empty())
+    }
+
+    /// Finds out what is in the events that were cut, if they are not looked at yet.
+    ///
+    /// # Errors
+    /// Those that end the job at an event; what comes before is there.
+    pub fn parse(&mut self, threads: &dyn Spread, batch: &mut dyn Batch) -> Result<()> {
+        let mut unparsed = self.unparsed.take();
+        let parsed = unparsed.as_mut().map_or(Ok(()), |unparsed| unparsed.parse(threads, batch, self));
+        self.unparsed = unparsed;
+        self.complete(batch.event_ids());
+        parsed
+    }
+
     /// Forgets all events.
     pub fn clear(&mut self) {
         self.truth.clear();
@@ -29,7 +72,7 @@ impl Beside {
     }
 
     /// Events that nobody has told of have their number in the inputs and no other.
-    pub fn complete(&mut self, numbers: &[u64]) {
+    fn complete(&mut self, numbers: &[u64]) {
         let rest = numbers.get(self.ids.len()..).unwrap_or_default();
         self.ids.extend(rest.iter().map(|&number| EventId { number, run: None, event: None }));
     }
@@ -40,15 +83,16 @@ pub type CountUnknown = Box<dyn Fn(&dyn Batch, usize, &mut dyn Iterator<Item = &
 
 /// Where batches come from.
 pub trait Source: Send {
-    /// A batch without events, of the kind that [`read`](Self::read) fills.
+    /// A batch without events, of the kind that [`cut`](Self::cut) fills.
     fn empty(&self) -> Box<dyn Batch>;
 
-    /// Appends up to `items` events, or hits of an endless stream, and beside them the truth of each event that has one, and
-    /// which event it is, where its source says more than its number; says how many. At the end it says 0.
+    /// Cuts up to `items` events from the input, or takes hits of an endless stream; says how many. At the end it says 0.
+    /// The events are in the batch as soon as they are [parsed](Beside::parse), and beside them the truth of each event that has one, and
+    /// which event it is, where its source says more than its number.
     ///
     /// # Errors
     /// When the input cannot be read on, and for a batch of another kind.
-    fn read(&mut self, items: usize, batch: &mut dyn Batch, beside: &mut Beside) -> Result<usize>;
+    fn cut(&mut self, items: usize, batch: &mut dyn Batch, beside: &mut Beside) -> Result<usize>;
 
     /// How many there will be, where that is known.
     fn known_items(&self) -> Option<u64> {
@@ -56,8 +100,8 @@ pub trait Source: Send {
     }
 
     /// What was wrong with the input without ending the job, and how often in all.
-    fn problems(&self) -> (&[String], u64) {
-        (&[], 0)
+    fn problems(&self) -> (Vec<String>, u64) {
+        (Vec::new(), 0)
     }
 
     /// Has true particles list the hits that these rules ask for.
@@ -82,6 +126,19 @@ pub trait Source: Send {
     /// What else is told of the input, as keys and values of the summary.
     fn facts(&self) -> Map<String, Value> {
         Map::new()
+    }
+}
+
+impl dyn Source + '_ {
+    /// Cuts up to `items` events and looks at what is in them; says how many there are now. At the end it says 0.
+    ///
+    /// # Errors
+    /// When the input cannot be read on, and for a batch of another kind. What comes before is there.
+    pub fn read(&mut self, items: usize, batch: &mut dyn Batch, beside: &mut Beside) -> Result<usize> {
+        let before = batch.len();
+        let cut = self.cut(items, batch, beside);
+        let parsed = beside.parse(&CommonThreads, batch);
+        parsed.and(cut).map(|_| batch.len() - before)
     }
 }
 

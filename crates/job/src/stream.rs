@@ -1,20 +1,23 @@
 //! Streams batches through reading, work and writing, which run beside each other.
 //!
 //! ```text
-//! reader thread --full--> work (this thread and its pool) --done--> writer thread
-//!      ^------------------------------- empty ------------------------------'
+//! reader thread --cut--> parsing (a thread, the pool) --parsed--> work (this thread, the pool) --done--> writer thread
+//!      ^---------------------------------------------- empty -----------------------------------------------'
 //! ```
+//! The reader cuts events from the input, a jump an event; threads of the pool look at what is in them, and reconstruct those of the
+//! chunk before at the same time.
 //! The same few chunks go round: whoever is too slow makes the others wait, memory stays bounded, and the
 //! order of the events is kept.
 
 use crate::{Beside, Host, Source};
 use crossbeam_channel::{Receiver, Sender, bounded};
-use peloton::engine::Batch;
+use peloton::engine::{Batch, Spread};
+use peloton::simd::with_default_float_mode;
 use peloton::{Error, Result};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Chunks that go round: one read, one worked on, one written, one spare.
+/// Chunks that go round: one cut, one parsed, one worked on, one written.
 const CHUNKS: usize = 4;
 
 /// A batch of events with what was made of them.
@@ -25,12 +28,14 @@ pub struct Chunk<T> {
     pub beside: Beside,
     /// What the work makes.
     pub result: T,
+    /// Why the job ends behind these events.
+    failed: Result<()>,
 }
 
 impl<T: Default> Chunk<T> {
     /// These events, of which nothing is known beside them.
     pub fn new(batch: Box<dyn Batch>) -> Self {
-        Self { batch, beside: Beside::default(), result: T::default() }
+        Self { batch, beside: Beside::default(), result: T::default(), failed: Ok(()) }
     }
 }
 
@@ -38,12 +43,13 @@ impl<T: Default> Chunk<T> {
 pub type Consume<'a, T> = &'a mut (dyn FnMut(&Chunk<T>) -> Result<()> + Send);
 
 /// Reads everything from `source`, `items` at a time, and has `work` and then `consume` called with each chunk in
-/// order; `last` is worked on after everything else. Ends early, without an error, when the host asks for it. Says how
+/// order; `last` is worked on after everything else, and `threads` look at what is in the events. Ends early, without an error, when the host asks for it. Says how
 /// long reading took.
 pub fn stream<T: Default + Send>(
     source: &mut dyn Source,
     items: usize,
     last: Option<Box<dyn Batch>>,
+    threads: &dyn Spread,
     host: Host<'_>,
     work: &mut dyn FnMut(&mut Chunk<T>) -> Result<()>,
     consume: Consume<'_, T>,
@@ -51,20 +57,27 @@ pub fn stream<T: Default + Send>(
     let of = if last.is_some() { "hits" } else { "events" };
     host.begin("reconstructing", of, source.known_items());
     let (empty_in, empty) = bounded(CHUNKS + 1);
-    let (full_in, full) = bounded(CHUNKS);
+    let (cut_in, cut) = bounded(CHUNKS);
+    let (parsed_in, parsed) = bounded(CHUNKS);
     let (done_in, done) = bounded(CHUNKS);
     for _ in 0..CHUNKS {
         empty_in.send(Chunk::new(source.empty())).expect("the receiver is in this function");
     }
     let result = thread::scope(|scope| {
-        let reader = scope.spawn(|| read(source, items, host, &empty, full_in));
+        let reader = scope.spawn(|| read(source, items, host, &empty, cut_in));
+        scope.spawn(|| parse(threads, cut, parsed_in));
         let writer = scope.spawn(|| write(done, empty_in, consume));
         let mut worked = Ok(());
-        for mut chunk in full {
+        for mut chunk in parsed {
             worked = work(&mut chunk);
             host.progress.advance(chunk.batch.len() as u64);
+            if worked.is_err() {
+                break;
+            }
+            // What comes before the event at which the job ends is written.
+            worked = std::mem::replace(&mut chunk.failed, Ok(()));
             // A writer that is gone has failed: its own error says why.
-            if worked.is_err() || done_in.send(chunk).is_err() {
+            if done_in.send(chunk).is_err() || worked.is_err() {
                 break;
             }
         }
@@ -93,7 +106,7 @@ fn read<T>(
     items: usize,
     host: Host<'_>,
     empty: &Receiver<Chunk<T>>,
-    full: Sender<Chunk<T>>,
+    cut: Sender<Chunk<T>>,
 ) -> Result<Duration> {
     let mut time = Duration::ZERO;
     for mut chunk in empty {
@@ -103,17 +116,30 @@ fn read<T>(
             return Ok(time);
         }
         let begin = Instant::now();
-        let read = source.read(items, &mut *chunk.batch, &mut chunk.beside);
-        chunk.beside.complete(chunk.batch.event_ids());
+        let read = source.cut(items, &mut *chunk.batch, &mut chunk.beside);
         time += begin.elapsed();
         // What was read before an error is still worked on.
-        let is_over = !matches!(read, Ok(1..)) && chunk.batch.is_empty();
-        if is_over || full.send(chunk).is_err() {
+        let is_empty = chunk.batch.is_empty() && !chunk.beside.has_unparsed();
+        let is_over = !matches!(read, Ok(1..)) && is_empty;
+        if is_over || cut.send(chunk).is_err() {
             return read.map(|_| time);
         }
         read?;
     }
     Ok(time)
+}
+
+/// Has the threads look at what is in the events of each chunk.
+fn parse<T>(threads: &dyn Spread, cut: Receiver<Chunk<T>>, parsed: Sender<Chunk<T>>) {
+    with_default_float_mode(|| {
+        for mut chunk in cut {
+            chunk.failed = chunk.beside.parse(threads, &mut *chunk.batch);
+            let is_last = chunk.failed.is_err();
+            if parsed.send(chunk).is_err() || is_last {
+                break;
+            }
+        }
+    });
 }
 
 /// Consumes chunks and hands them back to be filled again.

@@ -3,21 +3,20 @@
 use crate::display::Gather;
 use crate::embed::AnyEngine;
 use crate::measured::Measured;
-use crate::sink::{FileSink, Sink};
+use crate::sink::{Destination, FileSink, Sink};
 use crate::summary::Described;
 use crate::systems::inputs;
 use crate::totals::{BankSource, Totals};
-use crate::{Cancel, Check, CheckOptions, Config, EventRange, Host, Preset, Request, Source, Summary};
+use crate::{Check, CheckOptions, Config, EventRange, Host, Preset, Request, Source, Summary};
 use peloton::engine::{AlgorithmInfo, Batch, Executor, Handle, Machine, Stage, stages};
 use peloton::event::{Columns, Hashes, Schema};
 use peloton::velo::VELO_TRACKS;
 use peloton::{Error, Result, Status};
 use peloton_io::input::{EventId, Format};
-use peloton_io::output::{ColumnRow, Metadata, column_rows};
+use peloton_io::output::{ColumnRow, column_rows};
 use peloton_truth::Rules;
 use serde_json::{Map, Value};
 use std::ops::Range;
-use std::path::Path;
 
 /// Inputs that are open, and what running their events needs.
 pub struct Opened {
@@ -210,17 +209,10 @@ pub trait Detector: Send + Sync {
     /// Creates the file for results.
     ///
     /// # Errors
-    /// [`Error::Config`](peloton::Error::Config) for a name whose format is unknown, and then no file is touched.
-    fn sink(
-        &self,
-        path: &Path,
-        schema: &'static Schema,
-        request: &Request,
-        metadata: &Metadata,
-        cancel: &Cancel,
-    ) -> Result<Box<dyn Sink>> {
-        let sink = FileSink::create(schema, path, request.fields, metadata, cancel);
-        sink.map(|sink| Box::new(sink) as Box<_>)
+    /// [`Error::Config`](peloton::Error::Config) for a name whose format is unknown, and for options that the format does not have;
+    /// then no file is touched.
+    fn sink(&self, schema: &'static Schema, to: &Destination<'_>) -> Result<Box<dyn Sink>> {
+        FileSink::create(schema, to).map(|sink| Box::new(sink) as Box<_>)
     }
 
     /// The rules by which tracks made elsewhere are checked against the truth of these inputs.

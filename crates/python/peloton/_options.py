@@ -31,7 +31,10 @@ class Options(TypedDict, total=False):
     velo_banks: auto, retina, superpixel.
     bad_banks: what becomes of an event with a damaged raw bank: event (it is lost), bank (it is reconstructed without that bank,
         with the status partial).
+    checksum: what becomes of the checksums of MDF records: verify (an event with a wrong one is lost), skip (they are not looked at).
     config: a dictionary, TOML text, or the path of a TOML file (`peloton run --print-config`).
+    columns: with `output`, the columns that a Parquet file gets, by their names; all without it.
+    compression: with `output`, how the columns of a Parquet file are packed: zstd, zstd:N with N from 1 to 22, lz4, none.
     format: format of the inputs; without it, by their content.
     events: which ones: slice(first, end), or a pair of first and count.
     strict: whether the first event that fails ends the job.
@@ -51,7 +54,10 @@ class Options(TypedDict, total=False):
     geometry: Path_ | None
     velo_banks: str | None
     bad_banks: str | None
+    checksum: str | None
     config: Config | None
+    columns: Iterable[str] | None
+    compression: str | None
     format: str | None
     events: slice | tuple[int, int] | None
     strict: bool
@@ -81,6 +87,7 @@ def request(inputs: Path_ | Iterable[Path_], **options: Unpack[Options]) -> dict
         "geometry": None if geometry is None else os.fspath(geometry),
         "velo_banks": options.get("velo_banks"),
         "bad_banks": options.get("bad_banks"),
+        "checksum": options.get("checksum"),
         "sequence": options.get("sequence"),
         "preset": options.get("preset"),
         "isa": options.get("isa"),
@@ -88,6 +95,8 @@ def request(inputs: Path_ | Iterable[Path_], **options: Unpack[Options]) -> dict
         "threads": _number("threads", options.get("threads")),
         "slice_events": _number("slice_events", options.get("slice_events")),
         "config": toml(options.get("config")),
+        "columns": list(options.get("columns") or ()),
+        "compression": options.get("compression"),
         "mask_hot": options.get("mask_hot"),
         "trigger": options.get("trigger"),
         "time_unit": options.get("time_unit"),

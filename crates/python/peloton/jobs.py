@@ -8,7 +8,7 @@ from typing import Unpack, overload
 from peloton import _native
 from peloton._options import Options, Path_, request
 from peloton._progress import reporter
-from peloton.errors import FormatError
+from peloton.errors import ConfigError, FormatError
 from peloton.reports import CheckReport, Comparison, Profile, Summary, Throughput
 from peloton.results import Results, wrap
 
@@ -50,6 +50,8 @@ def run(
     could.
     """
     asked = request(inputs, **options)
+    if output is None and (asked["columns"] or asked["compression"]):
+        raise ConfigError("columns and compression are for files: name one with output")
     with reporter(progress) as report:
         if output is not None:
             summary, failure = _native.run(asked, os.fspath(output), report)

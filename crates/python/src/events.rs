@@ -196,10 +196,7 @@ impl Reader {
     /// What was wrong with the input so far, and how often in all.
     fn problems(&self) -> (Vec<String>, u64) {
         let reader = lock(&self.reader);
-        reader.as_ref().map_or((Vec::new(), 0), |reader| {
-            let (problems, count) = reader.problems();
-            (problems.to_vec(), count)
-        })
+        reader.as_ref().map_or((Vec::new(), 0), |reader| reader.problems())
     }
 
     /// Reasons and counts of what was lost before it could become an event.

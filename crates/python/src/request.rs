@@ -5,7 +5,9 @@ use peloton::simd::Isa;
 use peloton::{Error, Result};
 use peloton_io::input::Format;
 use peloton_job::plan::Plan;
-use peloton_job::{Config, Device, EventRange, MaxBad, PixelOptions, Preset, Request, SequenceName};
+use peloton_job::{
+    Config, Device, EventRange, MaxBad, OutputOptions, PixelOptions, Preset, Request, SequenceName,
+};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -23,6 +25,7 @@ pub struct Asked {
     geometry: Option<PathBuf>,
     velo_banks: Option<String>,
     bad_banks: Option<String>,
+    checksum: Option<String>,
     sequence: Option<String>,
     preset: Option<String>,
     isa: Option<String>,
@@ -30,6 +33,8 @@ pub struct Asked {
     threads: Option<usize>,
     slice_events: Option<usize>,
     config: String,
+    columns: Vec<String>,
+    compression: Option<String>,
     mask_hot: Option<u64>,
     trigger: Option<String>,
     time_unit: Option<String>,
@@ -77,6 +82,7 @@ impl Asked {
             inputs: self.inputs,
             format,
             events: EventRange { first: self.first, count: self.count },
+            checksum: parsed(self.checksum)?,
             strict: self.strict,
             max_bad: max_bad(self.max_bad)?,
             geometry: self.geometry,
@@ -84,6 +90,11 @@ impl Asked {
             pixels: PixelOptions { mask_hot: self.mask_hot, trigger, time_unit, ..PixelOptions::default() },
             config,
             device: Device::Cpu,
+            output: OutputOptions {
+                columns: self.columns,
+                compression: parsed(self.compression)?,
+                ..OutputOptions::default()
+            },
             command: self.command,
             ..Request::default()
         })

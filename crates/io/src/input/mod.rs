@@ -9,6 +9,8 @@
 
 mod ahead;
 mod containers;
+mod cut_events;
+mod cut_texts;
 mod cylinder;
 mod event_batch;
 mod foreign;
@@ -31,11 +33,13 @@ use std::{fmt, path::PathBuf, str::FromStr};
 
 pub use ahead::{look_ahead, standard_input};
 pub use containers::{assumed_version, read_container, write_container};
+pub use cut_events::CutEvents;
+pub use cut_texts::CutTexts;
 pub use cylinder::{CylinderReader, write_cylinder};
 pub use event_batch::{EventBatch, known_status};
 pub use geometry::{Geometry, NOMINAL, NOMINAL_FORCED};
 pub use kind::{Kind, format_of_pixels, kind_of, kind_of_standard_input};
-pub use problems::MAX_PROBLEMS;
+pub use problems::{MAX_PROBLEMS, Problems};
 pub use raw_reader::{EventNote, McBanks, McFormat, RawReader, TruthJudge, find_raw, is_pipe, is_raw_stream};
 pub use reader::VeloReader;
 pub use source::files;
@@ -157,7 +161,7 @@ pub struct Start {
 }
 
 /// What to read, and how.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct ReadOptions {
     /// Format of every source.
     pub format: Format,
@@ -173,7 +177,40 @@ pub struct ReadOptions {
     pub truth: bool,
     /// Where reading begins.
     pub start: Start,
+    /// What becomes of the checksums of MDF records.
+    pub checksum: ChecksumPolicy,
+    /// How many events are cut at once however long they are, if there are so many: enough for every thread that looks at them. Beyond
+    /// these a batch ends with a few megabytes.
+    pub least: usize,
 }
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self {
+            format: Format::default(),
+            first: 0,
+            count: None,
+            strict: false,
+            only_nominal: false,
+            truth: false,
+            start: Start::default(),
+            checksum: ChecksumPolicy::default(),
+            least: 32,
+        }
+    }
+}
+
+/// What becomes of the checksums of MDF records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ChecksumPolicy {
+    /// They are compared: an event with a wrong one is dropped, with a status.
+    #[default]
+    Verify,
+    /// They are not looked at.
+    Skip,
+}
+
+peloton::names!(ChecksumPolicy, "way to treat checksums", { Verify => "verify", Skip => "skip" });
 
 /// The same options for passing over all events.
 fn passing(options: ReadOptions) -> ReadOptions {

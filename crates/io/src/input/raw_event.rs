@@ -1,10 +1,9 @@
 //! [`OpenEvent`]: one event being put together from its banks, and its truth.
 
-use super::mdf::{Banks, bank_type, is_nominal, odin_numbers};
+use super::mdf::{BANK_HEADER, Banks, bank_type, is_nominal, odin_numbers};
 use super::raw_reader::{EventNote, McBanks, McFormat, TruthJudge};
-use peloton::event::{BankKind, RawBatch};
+use peloton::event::{BankKind, EventBanks, RawBank};
 use peloton::{Error, Result, Status};
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -21,41 +20,58 @@ pub(super) fn read_file(path: &Path) -> Result<Option<Vec<u8>>> {
     read.map(|_| Some(bytes)).map_err(|e| Error::io(path, e))
 }
 
-/// The event being put together.
+/// The event being put together. Its payloads lie in the words of a batch, whose other events are put together at the same time.
+#[derive(Debug)]
 pub(super) struct OpenEvent {
     pub status: Status,
     /// The first damage of single banks.
     damaged: Option<Status>,
     /// Why it failed.
-    pub words: String,
-    /// Whether it says that it is of the nominal detector.
-    pub is_nominal: bool,
+    words: String,
+    pub banks: EventBanks,
+    /// Banks behind whose payloads other bytes than zeros lie in their last words.
+    pub ragged: Vec<RawBank>,
     pub note: EventNote,
-    pub truth: bool,
-    /// Banks so far, and the first that came twice.
-    seen: HashSet<(u8, u16)>,
-    twice: Option<(u8, u16)>,
+    /// Whether the truth is wanted.
+    truth: bool,
+    /// All banks as they came: type and source.
+    came: Vec<(u8, u16)>,
     /// Pieces of the true particles by source, and their version.
     tracks: Vec<(u16, u8, Vec<u8>)>,
     /// Pieces of the true vertices by source, and their version.
     vertices: Vec<(u16, u8, Vec<u8>)>,
 }
 
-impl OpenEvent {
-    /// An event without banks, whose truth is kept or passed over.
-    pub fn new(truth: bool) -> Self {
+impl Default for OpenEvent {
+    fn default() -> Self {
         Self {
             status: Status::Ok,
             damaged: None,
             words: String::new(),
-            is_nominal: false,
+            banks: EventBanks::default(),
+            ragged: Vec::new(),
             note: EventNote::default(),
-            truth,
-            seen: HashSet::new(),
-            twice: None,
+            truth: false,
+            came: Vec::new(),
             tracks: Vec::new(),
             vertices: Vec::new(),
         }
+    }
+}
+
+impl OpenEvent {
+    /// Forgets the last event and begins one without banks, whose truth is kept or passed over.
+    pub fn begin(&mut self, truth: bool) {
+        self.status = Status::Ok;
+        self.damaged = None;
+        self.words.clear();
+        self.banks.clear();
+        self.ragged.clear();
+        self.note = EventNote::default();
+        self.truth = truth;
+        self.came.clear();
+        self.tracks.clear();
+        self.vertices.clear();
     }
 
     /// The first failure is the one that is told.
@@ -66,40 +82,66 @@ impl OpenEvent {
         }
     }
 
-    /// A damage that concerns some of the banks alone: the others are kept in the batch.
-    fn damage(&mut self, status: Status, words: &str, batch: &mut RawBatch) {
+    /// A damage that concerns some of the banks alone: the others are kept.
+    fn damage(&mut self, status: Status, words: &str) {
         self.damaged.get_or_insert(status);
         self.note_words(words);
-        batch.damage(status);
+        self.banks.damage(status);
     }
 
     fn note_words(&mut self, words: &str) {
         if self.words.is_empty() {
-            self.words = words.into();
+            self.words.push_str(words);
         }
     }
 
-    pub fn push(&mut self, kind: BankKind, source: u16, version: u8, payload: &[u8], batch: &mut RawBatch) {
-        if !self.seen.insert((kind.code(), source)) {
-            self.twice.get_or_insert((kind.code(), source));
-        }
-        if let Err(status) = batch.push_bank(kind, source, version, payload) {
-            self.damage(status, &format!("a bank of {} bytes from source {source}", payload.len()), batch);
+    /// Adds a bank whose payload begins at a word of the batch; `is_filled` says that zeros follow it up to the next word.
+    pub fn push(
+        &mut self,
+        kind: BankKind,
+        source: u16,
+        version: u8,
+        first: u32,
+        bytes: usize,
+        is_filled: bool,
+    ) {
+        self.came.push((kind.code(), source));
+        let Ok(bytes) = u16::try_from(bytes) else {
+            return self
+                .damage(Status::OversizedBank, &format!("a bank of {bytes} bytes from source {source}"));
+        };
+        let bank = RawBank { first, bytes, source, version };
+        self.banks.push(kind, bank);
+        if !is_filled {
+            self.ragged.push(bank);
         }
     }
 
-    /// Why the event cannot be used, once its banks are in the batch and gave it this status.
-    pub fn why(&self, status: Status) -> String {
-        match self.twice {
+    /// Says that the payloads lie so many words further on.
+    pub fn move_by(&mut self, words: u32) {
+        self.banks.move_by(words);
+        self.ragged.iter_mut().for_each(|bank| bank.first += words);
+    }
+
+    /// Ends the event; says what became of it.
+    pub fn close(&mut self) -> Status {
+        self.banks.close(self.status)
+    }
+
+    /// Why the event cannot be used, once it is closed.
+    pub fn why(&self) -> String {
+        let twice = || self.came.iter().enumerate().find(|(at, bank)| self.came[..*at].contains(bank));
+        match self.banks.status() {
             _ if !self.words.is_empty() => self.words.clone(),
-            Some((kind, source)) if status == Status::DuplicateBank => {
+            Status::DuplicateBank if let Some((_, (kind, source))) = twice() => {
                 format!("two raw banks of type {kind} come from source {source}")
             }
-            _ => status.meaning().into(),
+            status => status.meaning().into(),
         }
     }
 
-    pub fn take_banks(&mut self, body: &[u8], batch: &mut RawBatch) {
+    /// Takes the banks of a body that begins at a word of the batch.
+    pub fn take_banks(&mut self, body: &[u8], first_word: u32) {
         let (mut banks, mut number) = (Banks::new(body), 0);
         while let Some(bank) = banks.next() {
             let bank = match bank {
@@ -108,7 +150,7 @@ impl OpenEvent {
                     let at = banks.at();
                     let words =
                         format!("no whole raw bank begins at byte {at} of the event, behind {number} banks");
-                    self.damage(status, &words, batch);
+                    self.damage(status, &words);
                     continue;
                 }
             };
@@ -128,26 +170,33 @@ impl OpenEvent {
                 code if bank_type::is_error(code) => {
                     let by = if bank_type::is_detector_error(code) { "a detector" } else { "the readout" };
                     let words = format!("{by} reports fault {code} of source {}", bank.source);
-                    self.damage(Status::DaqError, &words, batch);
+                    self.damage(Status::DaqError, &words);
                 }
-                code if is_nominal(code, bank.version, bank.payload) => self.is_nominal = true,
+                code if is_nominal(code, bank.version, bank.payload) => self.banks.mark_nominal(),
                 code => {
                     if let Some(kind) = BankKind::from_code(code) {
-                        self.push(kind, bank.source, bank.version, bank.payload, batch);
+                        let (from, bytes) = (banks.at() + BANK_HEADER, bank.payload.len());
+                        let behind = body.get(from + bytes..(from + bytes).next_multiple_of(4));
+                        let is_filled = behind.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0));
+                        let first = first_word + (from / 4) as u32;
+                        self.push(kind, bank.source, bank.version, first, bytes, is_filled);
                     }
                 }
             }
         }
     }
 
-    /// Truth from banks, or from files in the first of `folders` that has them. Without any the event is
-    /// dropped, and with some that cannot be decoded it is corrupt.
+    /// Truth, where it is wanted and nothing is wrong so far: from banks, or from files in the first of `folders` that has them.
+    /// Without any the event is dropped, and with some that cannot be decoded it is corrupt.
     pub fn find_truth(
         &mut self,
-        place: &str,
+        place: impl Fn() -> String,
         folders: impl Iterator<Item = PathBuf>,
         judge: TruthJudge,
     ) -> Result<()> {
+        if !self.truth || self.status != Status::Ok {
+            return Ok(());
+        }
         let found = match self.tracks.first() {
             Some(&(_, version, _)) => {
                 let (Some(tracks), Some(vertices)) = (join(&mut self.tracks), join(&mut self.vertices))
@@ -155,7 +204,7 @@ impl OpenEvent {
                     self.fail(Status::Corrupt, "the truth: a piece of it came twice or is missing");
                     return Ok(());
                 };
-                let (format, place) = (McFormat::Bank(version), place.into());
+                let (format, place) = (McFormat::Bank(version), place());
                 Some(McBanks { tracks, format, vertices, states: Vec::new(), place })
             }
             None => self.truth_of_files(folders)?,

@@ -1,19 +1,28 @@
 //! [`RawReader`]: raw banks from MDF files and streams and from folders of bank containers.
 
 use super::containers::{FOLDERS, assumed_version, read_container};
-use super::mdf::{Record, Records, decompress, looks_like_record};
+use super::cut_events::{CutEvents, Origin, Rules};
+use super::mdf::{Cut, Records, looks_like_record};
 use super::problems::Problems;
-use super::raw_event::{OpenEvent, read_file};
-use super::source::{Entry, STDIN, Stream, entries, natural_order};
-use super::{Format, ReadOptions, Source, passing};
+use super::raw_event::read_file;
+use super::source::{Entry, SMALL_BUFFER, STDIN, Stream, entries, natural_order};
+use super::{ChecksumPolicy, Format, ReadOptions, Source, passing};
+use peloton::engine::ThisThread;
 use peloton::event::{RawBatch, TrueStates};
 use peloton::{Error, Result, Status};
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// A batch with so many words of raw banks is full: memory is bounded.
+/// A batch with so many words of events is full: memory is bounded.
 const FULL_BATCH: usize = 1 << 27;
+
+/// A batch with so many words is long enough, as soon as it has [the least events](ReadOptions::least): what is cut is still in a cache
+/// when it is looked at.
+const LONG_BATCH: usize = 1 << 20;
+
+/// Words of a long event: memory for one is there behind a batch that is long enough.
+const LONG_EVENT: usize = 1 << 17;
 
 /// How the truth of an event is written down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,9 +78,13 @@ pub struct RawReader {
     options: ReadOptions,
     /// Number of the event that comes next.
     event: usize,
-    body: Vec<u8>,
+    /// What was wrong with inputs since the last events were cut.
     problems: Problems,
     inputs: usize,
+    /// Memory for [`RawReader::read`].
+    cut: CutEvents,
+    /// What is known to be wrong from there.
+    told: Problems,
 }
 
 /// Something to read: a stream of records, or containers by the names of their events.
@@ -87,8 +100,7 @@ enum Current {
 
 /// A stream of records being read.
 struct MdfFile {
-    name: String,
-    folder: Option<PathBuf>,
+    origin: Origin,
     compressed: bool,
     records: Records,
     /// How many were taken from it.
@@ -203,9 +215,10 @@ impl RawReader {
             current: None,
             event: options.start.event,
             options,
-            body: Vec::new(),
             problems: Problems::default(),
             inputs: 1,
+            cut: CutEvents::default(),
+            told: Problems::default(),
         }
     }
 
@@ -226,11 +239,44 @@ impl RawReader {
         batch: &mut RawBatch,
         notes: &mut Vec<EventNote>,
     ) -> Result<usize> {
-        let mut appended = 0;
-        while appended < max_events
+        let before = batch.len();
+        while batch.len() - before < max_events && (batch.len() == before || batch.words() < FULL_BATCH) {
+            let (mut cut, length) = (std::mem::take(&mut self.cut), batch.len());
+            let done = self.cut(max_events - (length - before), batch, &mut cut);
+            let parsed = cut.parse(&ThisThread, batch, notes, &mut self.told);
+            self.cut = cut;
+            parsed.and(done)?;
+            if batch.len() == length {
+                break;
+            }
+        }
+        Ok(batch.len() - before)
+    }
+
+    /// Cuts up to `max_events` events from the inputs: their bytes come into the words of `batch`, and
+    /// [`CutEvents::parse`] says afterwards what is in them. `cut` is emptied before. Says how many events there are; there is nothing left when
+    /// it says 0.
+    ///
+    /// # Errors
+    /// As [`RawReader::read`], as far as they concern inputs and not what is in the events. `cut` then holds the events before it.
+    pub fn cut(&mut self, max_events: usize, batch: &mut RawBatch, cut: &mut CutEvents) -> Result<usize> {
+        let ReadOptions { truth, strict, only_nominal, checksum, .. } = self.options;
+        let verify = checksum == ChecksumPolicy::Verify;
+        cut.begin(Rules { truth, strict, only_nominal, verify, judge: self.judge });
+        let done = self.cut_events(max_events, batch, cut);
+        cut.note_problems(std::mem::take(&mut self.problems));
+        done.map(|()| cut.len())
+    }
+
+    fn cut_events(&mut self, max_events: usize, batch: &mut RawBatch, cut: &mut CutEvents) -> Result<()> {
+        let before = batch.words();
+        batch.reserve_words(before + LONG_BATCH + LONG_EVENT);
+        while cut.len() < max_events
             && self.options.reaches(self.event)
-            && (appended == 0 || batch.words() < FULL_BATCH)
+            && (cut.len() == 0 || batch.words() - before < FULL_BATCH)
+            && (cut.len() < self.options.least || batch.words() - before < LONG_BATCH)
         {
+            self.problems.come_to(self.event);
             let mut current = match self.current.take() {
                 Some(current) => current,
                 None => match self.open_next()? {
@@ -240,25 +286,24 @@ impl RawReader {
             };
             let read = match &mut current {
                 Current::Mdf(file) => {
-                    let read = self.read_record(file, batch, notes)?;
+                    let read = self.cut_record(file, batch, cut)?;
                     file.events += usize::from(read);
                     if !read && file.events == 0 && !file.is_told {
-                        self.problems.add_empty(&file.name, self.options.strict)?;
+                        self.problems.add_empty(&file.origin.input, self.options.strict)?;
                     }
                     read
                 }
                 Current::Containers { folder, names } => match names.pop_front() {
-                    Some(name) => self.read_containers(folder, &name, batch, notes).map(|()| true)?,
+                    Some(name) => self.cut_containers(folder, &name, batch, cut).map(|()| true)?,
                     None => false,
                 },
             };
             if read {
-                appended += usize::from(self.event >= self.options.first);
                 self.event += 1;
                 self.current = Some(current);
             }
         }
-        Ok(appended)
+        Ok(())
     }
 
     /// Passes over all events and says how many there are.
@@ -273,17 +318,17 @@ impl RawReader {
 
     /// What went wrong without ending the job: the first [`MAX_PROBLEMS`](super::MAX_PROBLEMS), in words.
     pub fn problems(&self) -> &[String] {
-        self.problems.kept()
+        self.told.kept()
     }
 
     /// How many problems there were in all.
     pub fn problem_count(&self) -> u64 {
-        self.problems.count()
+        self.told.count()
     }
 
     /// How many inputs could not be used at all, beside others that could.
     pub fn unusable_inputs(&self) -> u64 {
-        self.problems.unusable()
+        self.told.unusable()
     }
 
     /// Opens the next input; none when there is none. A file that was merely found in a folder is passed over
@@ -303,7 +348,7 @@ impl RawReader {
             };
             // Where reading begins is said of the first source alone.
             let byte = std::mem::take(&mut self.options.start.byte);
-            let opened = if byte > 0 { entry.open_at(byte) } else { entry.open() };
+            let opened = if byte > 0 { entry.open_at(byte) } else { entry.open_with(SMALL_BUFFER) };
             let (stream, compressed) = match opened {
                 Ok(opened) => opened,
                 Err(error) => {
@@ -316,141 +361,83 @@ impl RawReader {
                 self.problems.add(format!("{name}: skipped, not an MDF file"));
                 continue;
             }
-            let file = MdfFile { name, folder, compressed, records, events: 0, is_told: false };
+            let beside = folder.map(|folder| folder.join("truth").into());
+            let origin = Origin { input: name.into(), truth: [beside, None] };
+            let file = MdfFile { origin, compressed, records, events: 0, is_told: false };
             return Ok(Some(Current::Mdf(file)));
         }
         Ok(None)
     }
 
     /// Takes one record; false at the end of the stream.
-    fn read_record(
-        &mut self,
-        file: &mut MdfFile,
-        batch: &mut RawBatch,
-        notes: &mut Vec<EventNote>,
-    ) -> Result<bool> {
-        let MdfFile { name, folder, compressed, records, is_told, .. } = file;
-        let record = match records.next() {
+    fn cut_record(&mut self, file: &mut MdfFile, batch: &mut RawBatch, cut: &mut CutEvents) -> Result<bool> {
+        let MdfFile { origin, compressed, records, is_told, .. } = file;
+        let record = match records.next(batch) {
             Ok(None) => return Ok(false),
-            Ok(Some(Record::NotMdf)) => {
-                let error = Error::format(name.as_str(), "not an MDF file, or none of its events is whole");
+            Ok(Some(Cut::NotMdf)) => {
+                let error = Error::format(&*origin.input, "not an MDF file, or none of its events is whole");
                 self.problems.set_aside(error, self.inputs, self.options.strict)?;
                 *is_told = true;
                 return Ok(false);
             }
-            Err(e) if !*compressed => return Err(Error::io(name.as_str(), e)),
+            Err(e) if !*compressed => return Err(Error::io(&*origin.input, e)),
             record => record,
         };
         if self.event < self.options.first {
+            if let Ok(Some(Cut::Record { first, .. })) = record {
+                batch.leave_room(first);
+            }
             return Ok(true);
         }
-        let mut event = OpenEvent::new(self.options.truth);
+        let mut fail = |words: &str| cut.add(self.event, origin).fail(Status::Corrupt, words);
         match record {
-            Ok(None | Some(Record::Truncated | Record::NotMdf)) => {
-                event.fail(Status::Corrupt, "the file ends inside the event");
+            Ok(Some(Cut::Record { first, bytes })) => cut.add_record(self.event, origin, (first, bytes)),
+            Ok(Some(Cut::Garbage(skipped))) => {
+                fail(&format!("{skipped} bytes that belong to no event were skipped"));
             }
-            Err(e) => event.fail(Status::Corrupt, &format!("cannot be decompressed further: {e}")),
-            Ok(Some(Record::Garbage(skipped))) => {
-                event.fail(Status::Corrupt, &format!("{skipped} bytes that belong to no event were skipped"));
-            }
-            Ok(Some(Record::Event { intact: false, .. })) => {
-                event.fail(Status::BadChecksum, "wrong checksum")
-            }
-            Ok(Some(Record::Event { header, body, compressed: false, .. })) => {
-                event.note.run = Some(header.run).filter(|run| *run != 0);
-                event.take_banks(body, batch);
-            }
-            Ok(Some(Record::Event { header, body, .. })) => {
-                event.note.run = Some(header.run).filter(|run| *run != 0);
-                self.body.clear();
-                match decompress(body, &mut self.body) {
-                    Ok(()) => event.take_banks(&self.body, batch),
-                    Err(e) => event.fail(Status::Corrupt, &format!("cannot be decompressed: {e}")),
-                }
-            }
+            Ok(None | Some(Cut::Truncated | Cut::NotMdf)) => fail("the file ends inside the event"),
+            Err(e) => fail(&format!("cannot be decompressed further: {e}")),
         }
-        let place = format!("{name} (event {})", self.event);
-        if event.truth && event.status == Status::Ok {
-            let beside = folder.as_ref().map(|folder| folder.join("truth"));
-            let found = event.find_truth(&place, beside.into_iter(), self.judge);
-            self.or_discard(found, batch)?;
-        }
-        self.close(event, &place, batch, notes)?;
         Ok(true)
     }
 
     /// Takes the containers of one event.
-    fn read_containers(
+    fn cut_containers(
         &mut self,
         folder: &Path,
         name: &str,
         batch: &mut RawBatch,
-        notes: &mut Vec<EventNote>,
+        cut: &mut CutEvents,
     ) -> Result<()> {
         if self.event < self.options.first {
             return Ok(());
         }
-        let mut event = OpenEvent::new(self.options.truth);
+        let mut files = Vec::new();
+        for (sub, kind) in FOLDERS {
+            let path = folder.join(sub).join(name).with_extension("bin");
+            files.extend(read_file(&path)?.map(|bytes| (path, kind, bytes)));
+        }
+        let beside = Some(folder.join("truth").into());
+        let truth = [beside, folder.parent().map(|above| above.join("truth").into())];
+        let origin = Origin { input: folder.join(name).display().to_string().into(), truth };
+        let event = cut.add(self.event, &origin);
         if let Some((run, number)) = name.split_once('_') {
             (event.note.run, event.note.number) = (run.parse().ok(), number.parse().ok());
         }
-        for (sub, kind) in FOLDERS {
-            let path = folder.join(sub).join(name).with_extension("bin");
-            let Some(bytes) = self.or_discard(read_file(&path), batch)? else { continue };
+        for (path, kind, bytes) in files {
             match read_container(&path.display().to_string(), &bytes) {
                 Ok(banks) => {
                     for (source, payload) in banks {
-                        event.push(kind, source, assumed_version(kind), payload, batch);
+                        let Some((first, room)) = batch.room(payload.len()) else {
+                            return Err(Error::Internal("too many words of raw banks at once".into()));
+                        };
+                        room.copy_from_slice(payload);
+                        event.push(kind, source, assumed_version(kind), first, payload.len(), false);
                     }
                 }
                 Err(error) => event.fail(Status::TruncatedBank, &error.to_string()),
             }
         }
-        let place = format!("{} (event {})", folder.join(name).display(), self.event);
-        if event.truth && event.status == Status::Ok {
-            let places = [Some(folder.join("truth")), folder.parent().map(|above| above.join("truth"))];
-            let found = event.find_truth(&place, places.into_iter().flatten(), self.judge);
-            self.or_discard(found, batch)?;
-        }
-        self.close(event, &place, batch, notes)
-    }
-
-    /// Takes the banks of the event being put together out of the batch when the job is to end inside it.
-    fn or_discard<T>(&self, result: Result<T>, batch: &mut RawBatch) -> Result<T> {
-        result.inspect_err(|_| {
-            batch.close_event(self.event as u64, Status::Corrupt);
-            batch.drop_last();
-        })
-    }
-
-    fn close(
-        &mut self,
-        event: OpenEvent,
-        place: &str,
-        batch: &mut RawBatch,
-        notes: &mut Vec<EventNote>,
-    ) -> Result<()> {
-        if event.is_nominal {
-            batch.mark_nominal();
-        }
-        let status = batch.close_event(self.event as u64, event.status);
-        let last = batch.len() - 1;
-        if self.options.only_nominal && batch.view().lacks_nominal(last) {
-            batch.drop_last();
-            let message = "its raw banks do not say that they are of the nominal detector: name the folder of their \
-                           detector's geometry files with --geometry, or decode them by the nominal geometry all the \
-                           same with --geometry nominal-forced";
-            return Err(Error::Config(format!("--geometry nominal: {place}: {message}")));
-        }
-        if status != Status::Ok {
-            let words = event.why(status);
-            if self.options.strict {
-                batch.drop_last();
-                return Err(Error::format(place, words));
-            }
-            self.problems.add(format!("{place}: {words}"));
-        }
-        notes.push(event.note);
         Ok(())
     }
 }

@@ -1,19 +1,29 @@
 //! [`VeloReader`]: events from files, directories and streams, a batch at a time.
 
+use super::cut_texts::CutTexts;
 use super::foreign::known_but_not_read;
 use super::problems::Problems;
 use super::records::{Cut, Records};
 use super::source::{Entry, STDIN, Stream, entries};
-use super::velo_json::{Trouble, decode, looks_like_event};
+use super::velo_json::looks_like_event;
 use super::{MAX_EVENT_BYTES, ReadOptions, Source, passing};
+use peloton::engine::ThisThread;
 use peloton::event::{TruthEvent, VeloBatch};
 use peloton::simd::with_default_float_mode;
-use peloton::{Error, Result, Status};
+use peloton::{Error, Result};
 use std::collections::VecDeque;
 use std::io::{BufReader, Read};
+use std::sync::Arc;
 
 /// A batch with so many hits is full: offsets are 32 bits wide, and memory is bounded.
 const FULL_BATCH: usize = 1 << 26;
+
+/// So many bytes of text are enough, as soon as there are [the least events](ReadOptions::least): what is cut is still in a cache when
+/// it is parsed.
+const LONG_TEXT: usize = 4 << 20;
+
+/// So many bytes of text are enough in any case.
+const FULL_TEXT: usize = MAX_EVENT_BYTES;
 
 /// How much of a file is looked at to see whether it holds events.
 const HEAD: usize = 256;
@@ -22,15 +32,19 @@ const HEAD: usize = 256;
 pub struct VeloReader {
     waiting: VecDeque<Entry>,
     /// The stream being read and its name.
-    current: Option<(String, Records)>,
+    current: Option<(Arc<str>, Records)>,
     /// Source by source: how many streams are left of it, its name, and whether it gave an event.
     groups: VecDeque<Group>,
     options: ReadOptions,
     limit: usize,
     /// Number of the event that comes next.
     event: usize,
-    text: Vec<u8>,
+    /// What was wrong with inputs since the last texts were cut.
     problems: Problems,
+    /// Memory for [`VeloReader::read`].
+    texts: CutTexts,
+    /// What is known to be wrong from there.
+    told: Problems,
     /// Sources, and all of their streams.
     inputs: [usize; 2],
 }
@@ -92,8 +106,9 @@ impl VeloReader {
             limit: MAX_EVENT_BYTES,
             event: options.start.event,
             options,
-            text: Vec::new(),
             problems: Problems::default(),
+            texts: CutTexts::default(),
+            told: Problems::default(),
             inputs: [1, 1],
         }
     }
@@ -117,37 +132,62 @@ impl VeloReader {
         batch: &mut VeloBatch,
         truth: &mut Vec<TruthEvent>,
     ) -> Result<usize> {
-        // Numbers are read by arithmetic.
-        with_default_float_mode(|| self.read_events(max_events, batch, truth))
+        let mut appended = 0;
+        while appended < max_events && (appended == 0 || batch.x.len() < FULL_BATCH) {
+            let (mut texts, before) = (std::mem::take(&mut self.texts), batch.len());
+            let done = self.cut(max_events - appended, &mut texts);
+            // Numbers are read by arithmetic.
+            let parse = || texts.parse(&ThisThread, batch, truth, &mut self.told);
+            let parsed = with_default_float_mode(parse);
+            self.texts = texts;
+            parsed.and(done)?;
+            if batch.len() == before {
+                break;
+            }
+            appended += batch.len() - before;
+        }
+        Ok(appended)
     }
 
-    fn read_events(
-        &mut self,
-        max_events: usize,
-        batch: &mut VeloBatch,
-        truth: &mut Vec<TruthEvent>,
-    ) -> Result<usize> {
-        let mut appended = 0;
-        while appended < max_events
+    /// Cuts the texts of up to `max_events` events from the inputs: [`CutTexts::parse`] says afterwards what is in them. `texts` is emptied
+    /// before. Says how many events there are; there is nothing left when it says 0.
+    ///
+    /// # Errors
+    /// As [`VeloReader::read`], as far as they concern inputs and not what is in the events. `texts` then holds the events before it.
+    pub fn cut(&mut self, max_events: usize, texts: &mut CutTexts) -> Result<usize> {
+        texts.begin(self.options.truth, self.options.strict, self.limit);
+        let done = self.cut_texts(max_events, texts);
+        texts.note_problems(std::mem::take(&mut self.problems));
+        done.map(|()| texts.len())
+    }
+
+    fn cut_texts(&mut self, max_events: usize, texts: &mut CutTexts) -> Result<()> {
+        while texts.len() < max_events
             && self.options.reaches(self.event)
-            && (appended == 0 || batch.x.len() < FULL_BATCH)
+            && (texts.len() < self.options.least || texts.bytes() < LONG_TEXT)
+            && (texts.len() == 0 || texts.bytes() < FULL_TEXT)
         {
-            let Some(cut) = self.next_cut()? else { break };
+            self.problems.come_to(self.event);
+            let Some((begin, cut)) = self.next_cut(texts)? else { break };
             let number = self.event;
             self.event += 1;
             if let Some(group) = self.groups.front_mut() {
                 group.events += 1;
             }
+            let is_broken = matches!(cut, Cut::Broken { .. });
             if number >= self.options.first {
-                self.append(number, &cut, batch, truth)?;
-                appended += 1;
+                let name = self.current.as_ref().map_or_else(|| STDIN.into(), |(name, _)| name.clone());
+                texts.add(number, &name, begin, cut);
+            } else {
+                texts.text.truncate(begin);
             }
-            if matches!(cut, Cut::Broken { .. }) {
+            if is_broken {
                 self.current = None;
+                self.problems.come_to(self.event);
                 self.finish_stream()?;
             }
         }
-        Ok(appended)
+        Ok(())
     }
 
     /// Passes over all events and says how many there are.
@@ -162,32 +202,33 @@ impl VeloReader {
 
     /// What went wrong without ending the job: the first [`MAX_PROBLEMS`](super::MAX_PROBLEMS) problems, in words.
     pub fn problems(&self) -> &[String] {
-        self.problems.kept()
+        self.told.kept()
     }
 
     /// How many problems there were in all.
     pub fn problem_count(&self) -> u64 {
-        self.problems.count()
+        self.told.count()
     }
 
     /// How many inputs could not be used at all, beside others that could.
     pub fn unusable_inputs(&self) -> u64 {
-        self.problems.unusable()
+        self.told.unusable()
     }
 
-    /// The next text, from whichever stream has one; none when all are at their end.
-    fn next_cut(&mut self) -> Result<Option<Cut>> {
+    /// The next text, from whichever stream has one, and where it begins; none when all are at their end.
+    fn next_cut(&mut self, texts: &mut CutTexts) -> Result<Option<(usize, Cut)>> {
         loop {
             if self.current.is_none() && !self.open_next()? {
                 return Ok(None);
             }
             let Some((name, records)) = &mut self.current else { continue };
-            match records.next(&mut self.text).map_err(|e| Error::io(name.as_str(), e))? {
+            let begin = texts.text.len();
+            match records.next(&mut texts.text).map_err(|e| Error::io(&**name, e))? {
                 Cut::End => {
                     self.current = None;
                     self.finish_stream()?;
                 }
-                cut => return Ok(Some(cut)),
+                cut => return Ok(Some((begin, cut))),
             }
         }
     }
@@ -219,7 +260,7 @@ impl VeloReader {
             return self.finish_stream();
         }
         self.check_kind(&name, &head)?;
-        self.current = Some((name, records));
+        self.current = Some((name.into(), records));
         Ok(())
     }
 
@@ -261,59 +302,5 @@ impl VeloReader {
             }
             _ => Ok(()),
         }
-    }
-
-    fn append(
-        &mut self,
-        number: usize,
-        cut: &Cut,
-        batch: &mut VeloBatch,
-        truth: &mut Vec<TruthEvent>,
-    ) -> Result<()> {
-        let (line, decoded) = match cut {
-            Cut::Record { line } => (*line, decode(self.text.trim_ascii_end(), self.options.truth)),
-            Cut::Broken { line, message } => {
-                (*line, Err(Trouble::corrupt(format!("cannot be decompressed further: {message}"))))
-            }
-            Cut::TooLong { line } => {
-                let message = format!("the event is longer than {} bytes", self.limit);
-                (*line, Err(Trouble { status: Status::TooManyHits, message, place: None }))
-            }
-            Cut::End => return Ok(()),
-        };
-        let mut truth_event = TruthEvent::default();
-        match decoded {
-            Ok(decoded) => {
-                for note in &decoded.notes {
-                    self.problem(number, line, note)?;
-                }
-                let (x, y, z) = (&decoded.x, &decoded.y, &decoded.z);
-                batch.push_event(number as u64, x, y, z, &decoded.module_start);
-                truth_event = decoded.truth;
-            }
-            Err(Trouble { status, message, place }) => {
-                let (line, message) = match place {
-                    Some((down, column)) => (line + down as u64 - 1, format!("{message} (column {column})")),
-                    None => (line, message),
-                };
-                self.problem(number, line, &message)?;
-                batch.push_failed(number as u64, status);
-            }
-        }
-        if self.options.truth {
-            truth.push(truth_event);
-        }
-        Ok(())
-    }
-
-    /// Counts a problem and keeps its words, or ends the job in strict mode.
-    fn problem(&mut self, number: usize, line: u64, message: &str) -> Result<()> {
-        let name = self.current.as_ref().map_or(STDIN, |(name, _)| name.as_str());
-        let place = format!("{name} line {line} (event {number})");
-        if self.options.strict {
-            return Err(Error::format(place, message));
-        }
-        self.problems.add(format!("{place}: {message}"));
-        Ok(())
     }
 }

@@ -112,13 +112,16 @@ impl Records {
         }
     }
 
-    /// Puts the next text into `text`, which is cleared. Blank lines are passed over.
+    /// Appends the next text to `text`. Blank lines are passed over. What is no whole text leaves nothing.
     pub fn next(&mut self, text: &mut Vec<u8>) -> std::io::Result<Cut> {
-        text.clear();
+        let begin = text.len();
         let found = match self.framing {
             Framing::Lines => self.next_line(text),
             Framing::Objects => self.next_object(text),
         };
+        if !matches!(found, Ok(Cut::Record { .. })) {
+            text.truncate(begin);
+        }
         // What was read of the text is lost with the rest of the stream: one event, one message.
         let message = match (&found, &self.broken) {
             (Err(e), _) if self.compressed => e.to_string(),
@@ -129,8 +132,9 @@ impl Records {
     }
 
     fn next_line(&mut self, text: &mut Vec<u8>) -> std::io::Result<Cut> {
+        let begin = text.len();
         loop {
-            text.clear();
+            text.truncate(begin);
             let line = self.line;
             let mut kept = true;
             let mut ended = false;
@@ -141,7 +145,7 @@ impl Records {
                 }
                 let newline = chunk.iter().position(|&c| c == b'\n');
                 let used = newline.map_or(chunk.len(), |at| at + 1);
-                kept &= text.len() + used <= self.limit;
+                kept &= text.len() - begin + used <= self.limit;
                 if kept {
                     text.extend_from_slice(&chunk[..used]);
                 }
@@ -152,7 +156,7 @@ impl Records {
             if !kept {
                 return Ok(Cut::TooLong { line });
             }
-            if !text.trim_ascii().is_empty() {
+            if !text[begin..].trim_ascii().is_empty() {
                 return Ok(Cut::Record { line });
             }
             if !ended {
@@ -162,7 +166,7 @@ impl Records {
     }
 
     fn next_object(&mut self, text: &mut Vec<u8>) -> std::io::Result<Cut> {
-        let mut braces = Braces::default();
+        let (mut braces, begin) = (Braces::default(), text.len());
         let mut kept = true;
         let mut first_line = None;
         loop {
@@ -190,7 +194,7 @@ impl Records {
                 }
             }
             if first_line.is_some() {
-                kept &= text.len() + used - from <= self.limit;
+                kept &= text.len() - begin + used - from <= self.limit;
                 if kept {
                     text.extend_from_slice(&chunk[from..used]);
                 }
@@ -270,6 +274,7 @@ mod tests {
         let mut buffer = Vec::new();
         let mut found = Vec::new();
         loop {
+            buffer.clear();
             match records.next(&mut buffer).unwrap() {
                 Cut::End => return found,
                 Cut::Record { line } => {

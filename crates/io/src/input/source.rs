@@ -15,6 +15,9 @@ pub(super) type Stream = Box<dyn BufRead + Send>;
 
 const BUFFER: usize = 256 << 10;
 
+/// The same for records of events, which are read whole: what is longer passes by the buffer.
+pub(super) const SMALL_BUFFER: usize = 16 << 10;
+
 /// A stream that takes bytes back, to read them again.
 pub(super) struct PutBack {
     pending: Vec<u8>,
@@ -48,6 +51,10 @@ impl PutBack {
 
 impl Read for PutBack {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        // Large reads pass by the buffers of the stream.
+        if self.at == self.pending.len() && self.broken.is_none() {
+            return self.stream.read(to);
+        }
         let read = self.fill_buf()?.read(to)?;
         self.consume(read);
         Ok(read)
@@ -114,18 +121,23 @@ impl Entry {
         };
         let mut file = File::open(&path).map_err(|e| Error::io(&path, e))?;
         file.seek(SeekFrom::Start(byte)).map_err(|e| Error::io(&path, e))?;
-        Ok((Box::new(BufReader::with_capacity(BUFFER, file)), false))
+        Ok((Box::new(BufReader::with_capacity(SMALL_BUFFER, file)), false))
     }
 
     /// Opens the stream; the flag says whether it is compressed.
     pub fn open(self) -> Result<(Stream, bool)> {
+        self.open_with(BUFFER)
+    }
+
+    /// As [`Entry::open`], with a buffer of so many bytes.
+    pub fn open_with(self, buffer: usize) -> Result<(Stream, bool)> {
         let name = self.name();
         let raw: Stream = match self {
             Entry::File { path, .. } => {
                 let file = File::open(&path).map_err(|e| Error::io(&path, e))?;
-                Box::new(BufReader::with_capacity(BUFFER, file))
+                Box::new(BufReader::with_capacity(buffer, file))
             }
-            Entry::Stdin => Box::new(BufReader::with_capacity(BUFFER, standard_input())),
+            Entry::Stdin => Box::new(BufReader::with_capacity(buffer, standard_input())),
             Entry::Stream { stream, .. } => stream,
         };
         decompress(raw).map_err(|e| Error::io(name, e))

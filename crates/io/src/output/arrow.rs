@@ -31,7 +31,7 @@ pub fn arrow_schema(of: &'static ResultSchema, extra: &[Field]) -> SchemaRef {
     Arc::new(Schema::new(ids.chain(columns).chain(extra.iter().cloned()).collect::<Vec<_>>()))
 }
 
-/// Results as a batch of [`arrow_schema()`]. `ids` says of each event which it is (none where rows are no events), `extra` the columns of the extra fields.
+/// Results as a batch of [`arrow_schema()`], or of some of its fields in their order. `ids` says of each event which it is (none where rows are no events), `extra` the columns of the extra fields.
 ///
 /// # Errors
 /// [`Error::Columns`] when lengths do not belong together, or lists are too long for Arrow's 32-bit offsets.
@@ -41,7 +41,8 @@ pub fn arrow_batch(
     table: &Table<'_>,
     extra: Vec<ArrayRef>,
 ) -> Result<RecordBatch> {
-    let mut arrays = columns(ids, table, &Memory::Copied)?;
+    let is_wanted = |name: &str| schema.field_with_name(name).is_ok();
+    let mut arrays = columns(ids, table, &Memory::Copied, &is_wanted)?;
     arrays.extend(extra);
     RecordBatch::try_new(schema.clone(), arrays).map_err(|e| Error::Columns(e.to_string()))
 }
@@ -53,13 +54,19 @@ pub fn arrow_batch(
 /// # Errors
 /// As [`arrow_batch`].
 pub fn arrow_shared<T: Owner>(ids: &[EventId], results: &Arc<T>) -> Result<RecordBatch> {
-    let arrays = columns(ids, &results.table(), &Memory::Shared(&|index| kept(results, index)))?;
+    let memory = Memory::Shared(&|index| kept(results, index));
+    let arrays = columns(ids, &results.table(), &memory, &|_| true)?;
     RecordBatch::try_new(arrow_schema(results.schema(), &[]), arrays)
         .map_err(|e| Error::Columns(e.to_string()))
 }
 
-/// The columns of [`arrow_schema()`].
-fn columns(ids: &[EventId], table: &Table<'_>, memory: &Memory<'_>) -> Result<Vec<ArrayRef>> {
+/// The columns of [`arrow_schema()`] that are wanted.
+fn columns(
+    ids: &[EventId],
+    table: &Table<'_>,
+    memory: &Memory<'_>,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Result<Vec<ArrayRef>> {
     let columns = table.columns();
     let starts = |depth| {
         columns.iter().enumerate().find_map(|(index, (info, values))| match values {
@@ -69,11 +76,15 @@ fn columns(ids: &[EventId], table: &Table<'_>, memory: &Memory<'_>) -> Result<Ve
     };
     let mut arrays: Vec<ArrayRef> = Vec::with_capacity(columns.len() + ID_FIELDS.len());
     if table.schema().has_events() {
-        arrays.push(Arc::new(UInt64Array::from_iter_values(ids.iter().map(|id| id.number))));
-        arrays.push(Arc::new(ids.iter().map(|id| id.run).collect::<UInt32Array>()));
-        arrays.push(Arc::new(ids.iter().map(|id| id.event).collect::<UInt64Array>()));
+        let [number, run, event] = ID_FIELDS.map(|field| is_wanted(field.name));
+        let mut add = |is_wanted: bool, array: ArrayRef| arrays.extend(is_wanted.then_some(array));
+        add(number, Arc::new(UInt64Array::from_iter_values(ids.iter().map(|id| id.number))));
+        add(run, Arc::new(ids.iter().map(|id| id.run).collect::<UInt32Array>()));
+        add(event, Arc::new(ids.iter().map(|id| id.event).collect::<UInt64Array>()));
     }
-    for (index, (info, values)) in columns.iter().enumerate().filter(|(_, (info, _))| is_written(info)) {
+    let written =
+        |(_, (info, _)): &(usize, &(&ColumnInfo, Values<'_>))| is_written(info) && is_wanted(info.name);
+    for (index, (info, values)) in columns.iter().enumerate().filter(written) {
         let converted = Form::of(info).convert(*values);
         let mut array = converted.unwrap_or_else(|| match values {
             Values::Starts(starts) => Arc::new(counted_starts(starts, info.lists)),

@@ -9,9 +9,12 @@ mod job_files;
 mod ndjson;
 mod parquet;
 pub mod phoenix;
+mod row_groups;
+mod side_by_side;
 mod table;
 pub mod timepix;
 mod units;
+mod write_options;
 
 pub use arrow::{arrow_batch, arrow_schema, arrow_shared};
 pub use arrow_array::RecordBatch;
@@ -20,4 +23,6 @@ pub use file::{OutputFile, is_standard_output, remove_unfinished, write_durably,
 pub use job_files::JobFiles;
 pub use ndjson::{Fields, NdjsonWriter};
 pub use parquet::{Metadata, ParquetWriter};
+pub use side_by_side::SideBySide;
 pub use table::{Cell, CellKind, ID_FIELDS, TableField, TableWriter, id_cells};
+pub use write_options::{TableCompression, WriteOptions};

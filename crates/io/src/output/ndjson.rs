@@ -1,12 +1,15 @@
 //! [`NdjsonWriter`]: one line per event: which it is, what became of it, and its tracks as lists of hits or as objects, or
 //! its hits.
 
+use super::SideBySide;
 use crate::input::EventId;
 use peloton::Status;
+use peloton::engine::Spread;
 use peloton::event::{ColumnInfo, Table, Values};
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A column and what it is.
 type Column<'a> = (&'static ColumnInfo, Values<'a>);
@@ -22,7 +25,8 @@ type Column<'a> = (&'static ColumnInfo, Values<'a>);
 #[derive(Debug)]
 pub struct NdjsonWriter<W: Write> {
     to: W,
-    line: Line,
+    fields: Fields,
+    texts: SideBySide,
 }
 
 /// How much a line says of a track or hit.
@@ -36,20 +40,25 @@ pub enum Fields {
 }
 
 impl<W: Write> NdjsonWriter<W> {
-    /// Writes to `to`, line by line: give it a buffer.
-    pub fn new(to: W, fields: Fields) -> Self {
-        Self { to, line: Line { fields, text: String::new() } }
+    /// Writes to `to`; `threads` format lines side by side, and the bytes do not depend on them.
+    pub fn new(to: W, fields: Fields, threads: Arc<dyn Spread>) -> Self {
+        Self { to, fields, texts: SideBySide::new(threads) }
     }
 
-    /// Writes the events of one piece; `ids` says of each which it is.
+    /// Writes the events of some pieces; their ids say of each event which it is.
     ///
     /// # Errors
     /// Those of the sink.
-    pub fn write(&mut self, ids: &[EventId], table: &Table<'_>) -> io::Result<()> {
-        for (event, id) in ids.iter().enumerate().take(table.statuses().len()) {
-            self.to.write_all(self.line.of(id, event, table))?;
-        }
-        Ok(())
+    pub fn write(&mut self, pieces: &[(&[EventId], Table<'_>)]) -> io::Result<()> {
+        let fields = self.fields;
+        self.texts.write(pieces.len(), &mut self.to, &|number, text| {
+            let (ids, table) = &pieces[number];
+            let mut line = Line { fields, text: String::new() };
+            for (event, id) in ids.iter().enumerate().take(table.statuses().len()) {
+                text.extend_from_slice(line.of(id, event, table));
+            }
+            Ok(())
+        })
     }
 
     /// Flushes and gives the sink back.
@@ -215,6 +224,7 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use peloton::engine::ThisThread;
     use peloton::event::{Product, Results, VeloTracks};
 
     #[test]
@@ -232,8 +242,8 @@ mod tests {
             }
             hits.status.push(Status::Ok);
         }
-        let mut writer = NdjsonWriter::new(Vec::new(), Fields::Lists);
-        writer.write(&[EventId::default(); 2], &hits.table()).unwrap();
+        let mut writer = NdjsonWriter::new(Vec::new(), Fields::Lists, Arc::new(ThisThread));
+        writer.write(&[(&[EventId::default(); 2], hits.table())]).unwrap();
         let text = String::from_utf8(writer.finish().unwrap()).unwrap();
         let lines: Vec<serde_json::Value> =
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -249,12 +259,12 @@ mod tests {
         tracks.hit_start.extend_from_slice(&[3, 5]);
         tracks.track_start.extend_from_slice(&[2, 2]);
         tracks.status.extend([Status::Ok, Status::Corrupt]);
-        let mut writer = NdjsonWriter::new(Vec::new(), Fields::Lists);
+        let mut writer = NdjsonWriter::new(Vec::new(), Fields::Lists, Arc::new(ThisThread));
         let ids = [
             EventId { number: 7, run: Some(6_718_861), event: Some(6001) },
             EventId { number: 8, run: None, event: None },
         ];
-        writer.write(&ids, &tracks.table()).unwrap();
+        writer.write(&[(&ids, tracks.table())]).unwrap();
         let expected = "{\"event_id\":7,\"run_number\":6718861,\"event_number\":6001,\"status\":\"ok\",\"tracks\":[[3,17,40],\
             [8,21]]}\n{\"event_id\":8,\"run_number\":null,\"event_number\":null,\"status\":\"corrupt\",\"tracks\":[]}\n";
         assert_eq!(String::from_utf8(writer.finish().unwrap()).unwrap(), expected);
@@ -270,8 +280,8 @@ mod tests {
         tracks.hit_start.extend_from_slice(&[3, 5]);
         tracks.track_start.extend_from_slice(&[2, 2]);
         tracks.status.extend([Status::Ok, Status::Corrupt]);
-        let mut writer = NdjsonWriter::new(Vec::new(), Fields::Named);
-        writer.write(&[EventId::default(); 2], &tracks.table()).unwrap();
+        let mut writer = NdjsonWriter::new(Vec::new(), Fields::Named, Arc::new(ThisThread));
+        writer.write(&[(&[EventId::default(); 2], tracks.table())]).unwrap();
         let text = String::from_utf8(writer.finish().unwrap()).unwrap();
         let lines: Vec<serde_json::Value> =
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -2,7 +2,7 @@
 
 use arrow_array::{ArrayRef, Float64Array};
 use arrow_schema::DataType;
-use peloton::event::{ColumnInfo, Kind, Values};
+use peloton::event::{ColumnInfo, Kind, NS_PER_TICK, Values};
 use std::sync::Arc;
 
 /// eV in a keV.
@@ -59,24 +59,26 @@ impl Form {
     /// The values in the unit of files; none for a form that changes nothing.
     pub fn convert(self, values: Values<'_>) -> Option<ArrayRef> {
         match (self, values) {
-            (Self::Nanoseconds, Values::I64(ticks)) => Some(floats(ticks.iter().map(|&tick| Some(ns(tick))))),
-            (Self::Nanoseconds, Values::U32(ticks)) => {
-                Some(floats(ticks.iter().map(|&tick| Some(ns(tick.into())))))
-            }
+            (Self::Nanoseconds, Values::I64(ticks)) => Some(times(ticks.iter().copied())),
+            (Self::Nanoseconds, Values::U32(ticks)) => Some(times(ticks.iter().map(|&tick| tick.into()))),
             (Self::KiloElectronVolts, Values::U64(energies)) => {
-                Some(floats(energies.iter().copied().map(kev)))
+                Some(Arc::new(energies.iter().copied().map(kev).collect::<Float64Array>()))
             }
             _ => None,
         }
     }
 }
 
-fn floats(values: impl Iterator<Item = Option<f64>>) -> ArrayRef {
-    Arc::new(values.collect::<Float64Array>())
+fn times(ticks: impl Iterator<Item = i64>) -> ArrayRef {
+    Arc::new(Float64Array::from_iter_values(ticks.map(ns)))
 }
 
 /// Ticks as ns, exactly below six days: a tick is 25/16 ns.
 pub(super) fn ns(ticks: i64) -> f64 {
+    // 25 times as many fit in the digits of a float, so that the product is exact.
+    if ticks.unsigned_abs() < 1 << 48 {
+        return ticks as f64 * NS_PER_TICK;
+    }
     let sixteenths = i128::from(ticks) * 25;
     sixteenths.div_euclid(16) as f64 + sixteenths.rem_euclid(16) as f64 / 16.0
 }
@@ -94,6 +96,13 @@ mod tests {
     #[test]
     fn times_and_energies_have_the_units_of_people() {
         assert_eq!([ns(16), ns(1), ns(-1), ns(1 << 50)], [25.0, 1.5625, -1.5625, 1759218604441600.0]);
+        let by_integers = |ticks: i64| {
+            let sixteenths = i128::from(ticks) * 25;
+            sixteenths.div_euclid(16) as f64 + sixteenths.rem_euclid(16) as f64 / 16.0
+        };
+        for ticks in [1 << 48, 1 << 47, 1 << 20, 1 << 55].into_iter().flat_map(|at: i64| at - 40..at + 40) {
+            assert_eq!([ns(ticks), ns(-ticks)], [by_integers(ticks), by_integers(-ticks)]);
+        }
         assert_eq!([kev(0), kev(12_345)], [None, Some(12.345)]);
     }
 

@@ -47,7 +47,6 @@ impl Reader {
                 break;
             }
         }
-        beside.complete(batch.event_ids());
         if !self.truth {
             beside.truth.clear();
         }
@@ -55,7 +54,7 @@ impl Reader {
     }
 
     /// What was wrong with the input so far without ending it, and how often in all.
-    pub fn problems(&self) -> (&[String], u64) {
+    pub fn problems(&self) -> (Vec<String>, u64) {
         self.source.problems()
     }
 

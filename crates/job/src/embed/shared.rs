@@ -1,12 +1,13 @@
 //! [`SharedResults`]: results that nobody changes any more, in memory that whoever reads them keeps.
 
 use super::spares::Spares;
-use crate::sink::{Done, FileFormat, FileSink, Sink};
+use crate::sink::{Destination, Done, FileFormat, FileSink, Sink};
 use crate::{Cancel, Request};
+use peloton::engine::CommonThreads;
 use peloton::event::{Columns, Counters, Hasher, Hashes, Results, Schema};
 use peloton::{Error, Result};
 use peloton_io::input::EventId;
-use peloton_io::output::{Fields, RecordBatch, arrow_shared};
+use peloton_io::output::{RecordBatch, arrow_shared};
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
@@ -100,9 +101,12 @@ impl SharedResults {
             return Err(Error::Config(format!("{}: {words}", path.display())));
         }
         let metadata = request.metadata(request.config.level()?.to_string());
-        let created = FileSink::create(schema, path, Fields::default(), &metadata, &Cancel::default());
+        let (cancel, threads) = (Cancel::default(), Arc::new(CommonThreads));
+        let to =
+            Destination { path, options: &request.output, metadata: &metadata, cancel: &cancel, threads };
+        let created = FileSink::create(schema, &to);
         let mut sink = Box::new(created?);
-        sink.write(&self.ids, self.results.columns())?;
+        sink.write(&[(&self.ids, self.results.columns())])?;
         sink.finish(Some(self.hashes()), Done::All).map(drop)
     }
 }

@@ -4,7 +4,7 @@ use super::input::hexadecimal;
 use crate::Request;
 use peloton::timepix::calibration_files;
 use peloton::{Error, Result};
-use peloton_io::input::Geometry;
+use peloton_io::input::{ChecksumPolicy, Geometry};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
@@ -35,8 +35,15 @@ impl Made {
 
     /// The hash of the configuration without what changes the speed alone, and of how inputs are read.
     pub fn config_hash(request: &Request) -> String {
-        let Request { strict, velo_banks, pixels, config, .. } = request;
-        let text = format!("{}\n{strict} {velo_banks} {pixels:?}", config.of_results().to_toml());
+        let Request { strict, velo_banks, pixels, config, checksum, output, .. } = request;
+        let mut text = format!("{}\n{strict} {velo_banks} {pixels:?}", config.of_results().to_toml());
+        // What is as usual has no words: folders of before stay the same job's.
+        if *checksum != ChecksumPolicy::default() {
+            text.push_str(&format!(" checksum {checksum}"));
+        }
+        if !output.columns.is_empty() {
+            text.push_str(&format!(" columns {}", output.columns.join(",")));
+        }
         hexadecimal(xxh3_64(text.as_bytes()))
     }
 }

@@ -50,7 +50,7 @@ impl Source for Numbered {
         Box::new(CylinderSample::default())
     }
 
-    fn read(&mut self, events: usize, batch: &mut dyn Batch, _: &mut Beside) -> Result<usize> {
+    fn cut(&mut self, events: usize, batch: &mut dyn Batch, _: &mut Beside) -> Result<usize> {
         let CylinderSample { hits, truth, event_id } = batch.of_mut()?;
         let read = match &mut self.0 {
             CylinderSource::Files(reader) => reader.read(events, hits, truth)?,
@@ -68,10 +68,13 @@ impl Source for Numbered {
         }
     }
 
-    fn problems(&self) -> (&[String], u64) {
+    fn problems(&self) -> (Vec<String>, u64) {
         match &self.0 {
-            CylinderSource::Files(reader) => reader.problems(),
-            CylinderSource::Simulation(..) => (&[], 0),
+            CylinderSource::Files(reader) => {
+                let (problems, count) = reader.problems();
+                (problems.to_vec(), count)
+            }
+            CylinderSource::Simulation(..) => (Vec::new(), 0),
         }
     }
 

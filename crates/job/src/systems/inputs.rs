@@ -50,6 +50,9 @@ pub fn sources(inputs: &[String]) -> Vec<InputSource> {
     inputs.iter().map(source).collect()
 }
 
+/// Events that are cut at once for each thread, however long they are: two of the usual slices.
+const EVENTS_PER_THREAD: usize = 8;
+
 /// What readers of events are told.
 pub fn options(request: &Request, truth: bool) -> ReadOptions {
     ReadOptions {
@@ -60,6 +63,8 @@ pub fn options(request: &Request, truth: bool) -> ReadOptions {
         only_nominal: request.geometry.as_deref() == Some(Path::new(NOMINAL)),
         truth,
         start: request.part.map_or(Start::default(), |part| part.start),
+        checksum: request.checksum,
+        least: EVENTS_PER_THREAD * request.config.thread_count(),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Sources of raw banks: files and streams, and the simulation.
 
-use super::banks::{HitNames, KnownChannels};
+use super::banks::HitNames;
 use super::inputs;
+use super::raw_found::{BanksOf, RawCut, RawFound, Wanted};
 use crate::totals::{HITS_NOT_IN_GEOMETRY, UNUSABLE_INPUTS};
 use crate::{Beside, CountUnknown, Host, Request, Source};
 use peloton::engine::Batch;
@@ -10,7 +11,7 @@ use peloton::velo::VeloBanks;
 use peloton::{Error, Result};
 use peloton_io::input::mdf::{HitsOf, decode_mc};
 use peloton_io::input::{
-    EventId, EventNote, Format, Geometry, RawReader, ReadOptions, Source as InputSource, find_raw, is_pipe,
+    ChecksumPolicy, Format, Geometry, RawReader, ReadOptions, Source as InputSource, find_raw, is_pipe,
     is_raw_stream, look_ahead,
 };
 use peloton_sim::{LhcbDetector, LhcbReader, SimDetector, SimSpec};
@@ -39,17 +40,14 @@ struct Simulated {
 /// Events of raw banks.
 pub struct RawSource {
     origin: Origin,
-    notes: Vec<EventNote>,
     /// The hits that true particles list, when the truth is asked for.
     truth: Option<HitsOf>,
     /// Where the detectors are, and which banks of the Velo are read.
     geometry: Geometry,
     banks: VeloBanks,
-    /// The channels that hits of true particles can have, once one is asked about, and how many are of none.
-    channels: Option<Box<KnownChannels>>,
-    unknown_hits: u64,
-    /// Events that are decoded by the nominal geometry and do not say that they are of it.
-    not_nominal: u64,
+    /// What was found out of the events so far.
+    found: RawFound,
+    checksum: ChecksumPolicy,
 }
 
 /// Says how many of these hits an event of raw banks does not have.
@@ -107,8 +105,8 @@ impl RawSource {
 
     fn new(request: &Request, origin: Origin, geometry: Geometry, truth: bool) -> Self {
         let truth = truth.then_some(HitsOf::Velo);
-        let (notes, banks) = (Vec::new(), request.velo_banks);
-        Self { origin, notes, truth, geometry, banks, channels: None, unknown_hits: 0, not_nominal: 0 }
+        let found = RawFound::new(geometry.clone());
+        Self { origin, truth, geometry, banks: request.velo_banks, found, checksum: request.checksum }
     }
 
     /// Looks into the inputs.
@@ -190,41 +188,33 @@ pub fn is_named_mdf(path: &Path) -> bool {
 }
 
 impl RawSource {
-    /// As [`Source::read`], for a batch of raw banks.
+    /// As [`Source::cut`], for batches in which `banks_of` finds the raw banks.
     ///
     /// # Errors
     /// Those of the reader.
-    pub fn read_banks(&mut self, events: usize, batch: &mut RawBatch, beside: &mut Beside) -> Result<usize> {
-        self.notes.clear();
-        let before = batch.event_ids().len();
-        let read = match &mut self.origin {
-            Origin::Files(reader) => reader.read(events, batch, &mut self.notes),
+    pub fn cut_banks(
+        &mut self,
+        events: usize,
+        batch: &mut dyn Batch,
+        beside: &mut Beside,
+        banks_of: BanksOf,
+    ) -> Result<usize> {
+        let looks_up_hits = matches!(self.origin, Origin::Files(_));
+        let wanted = Wanted { truth: self.truth, looks_up_hits };
+        match &mut self.origin {
+            Origin::Files(reader) => {
+                let cut = beside.unparsed(|| RawCut::new(self.found.clone(), wanted, banks_of));
+                reader.cut(events, banks_of(batch)?, &mut cut.events)
+            }
             Origin::Simulation(simulated) => {
                 let Simulated { reader, ut, scifi, polarity } = &mut **simulated;
-                let detector = LhcbDetector { ut, scifi, polarity: *polarity };
-                reader.read(events, &detector, batch, &mut self.notes)
-            }
-        };
-        if self.geometry == Geometry::NominalForced {
-            let events = batch.view();
-            self.not_nominal +=
-                (before..events.len()).filter(|&event| events.lacks_nominal(event)).count() as u64;
-        }
-        // What was read before an error has its truth and its numbers, too.
-        for (note, &number) in self.notes.iter().zip(&batch.event_ids()[before..]) {
-            beside.ids.push(EventId { number, run: note.run, event: note.number });
-            if let Some(hits_of) = self.truth {
-                let decode = |mc| decode_mc(mc, hits_of);
-                let truth = note.truth.as_ref().map(decode).transpose()?.unwrap_or_default();
-                if matches!(self.origin, Origin::Files(_)) {
-                    let channels =
-                        self.channels.get_or_insert_with(|| Box::new(KnownChannels::new(&self.geometry)));
-                    self.unknown_hits += channels.unknown(truth.particles.iter().flat_map(|one| &one.hits));
-                }
-                beside.truth.push(truth);
+                let (detector, batch) = (LhcbDetector { ut, scifi, polarity: *polarity }, banks_of(batch)?);
+                let (first, mut notes) = (batch.len(), Vec::new());
+                let read = reader.read(events, &detector, batch, &mut notes);
+                self.found.note((batch, first), &notes, wanted, beside)?;
+                read
             }
         }
-        read
     }
 }
 
@@ -241,8 +231,8 @@ impl Source for RawSource {
         Box::new(RawBatch::default())
     }
 
-    fn read(&mut self, events: usize, batch: &mut dyn Batch, beside: &mut Beside) -> Result<usize> {
-        self.read_banks(events, batch.of_mut()?, beside)
+    fn cut(&mut self, events: usize, batch: &mut dyn Batch, beside: &mut Beside) -> Result<usize> {
+        self.cut_banks(events, batch, beside, |batch| batch.of_mut())
     }
 
     fn known_items(&self) -> Option<u64> {
@@ -252,26 +242,27 @@ impl Source for RawSource {
         }
     }
 
-    fn problems(&self) -> (&[String], u64) {
-        match &self.origin {
-            Origin::Files(reader) => (reader.problems(), reader.problem_count()),
-            Origin::Simulation(_) => (&[], 0),
-        }
+    fn problems(&self) -> (Vec<String>, u64) {
+        self.found.problems()
     }
 
     fn dropped(&self) -> Vec<(&'static str, u64)> {
         match &self.origin {
-            Origin::Files(reader) => {
-                vec![(UNUSABLE_INPUTS, reader.unusable_inputs()), (HITS_NOT_IN_GEOMETRY, self.unknown_hits)]
+            Origin::Files(_) => {
+                let unknown = (HITS_NOT_IN_GEOMETRY, self.found.unknown_hits());
+                vec![(UNUSABLE_INPUTS, self.found.unusable_inputs()), unknown]
             }
             Origin::Simulation(_) => Vec::new(),
         }
     }
 
     fn facts(&self) -> Map<String, Value> {
-        let facts =
-            (self.not_nominal > 0).then(|| ("events_not_nominal".to_string(), self.not_nominal.into()));
-        facts.into_iter().collect()
+        let not_nominal = self.found.not_nominal();
+        let facts = [
+            (not_nominal > 0).then(|| ("events_not_nominal", not_nominal.into())),
+            (self.checksum == ChecksumPolicy::Skip).then(|| ("checksum", self.checksum.name().into())),
+        ];
+        facts.into_iter().flatten().map(|(name, value)| (name.to_string(), value)).collect()
     }
 
     fn count_unknown(&self, rules: Rules) -> CountUnknown {

@@ -5,6 +5,7 @@ use super::inputs;
 use super::over_banks::{hits_by, pool, tracker_rules};
 use super::raw::{Found, RawSource, warn_of_format};
 use super::rows;
+use super::text_source::TextSource;
 use crate::against::Against;
 use crate::display::{Gather, GatherTracks, HitsOf};
 use crate::embed::{self, AnyEngine};
@@ -18,7 +19,7 @@ use crate::{
     Source, Summary, System, text,
 };
 use peloton::engine::{Algorithm, AlgorithmInfo, Batch, Sliced};
-use peloton::event::{BadBanks, VELO_MODULES, VeloEvent, VeloTracks};
+use peloton::event::{BadBanks, RawBatch, VELO_MODULES, VeloEvent, VeloTracks};
 use peloton::velo::{FitConfig, Velo, VeloBanks, VeloConfig, VeloInputBatch, VeloSensors};
 use peloton::{Error, Result, Status};
 use peloton_io::input::{Format, Geometry, VeloReader};
@@ -62,9 +63,14 @@ impl VeloDetector {
 
 /// Events of hits, or of raw banks.
 enum VeloSource {
-    Files(Box<VeloReader>),
+    Files(TextSource),
     Raw(Box<RawSource>),
     Simulation(SimReader, u64),
+}
+
+/// The raw banks of a batch.
+fn banks_of(batch: &mut dyn Batch) -> Result<&mut RawBatch> {
+    batch.of_mut::<VeloInputBatch>().map(VeloInputBatch::banks_mut)
 }
 
 impl Source for VeloSource {
@@ -72,12 +78,14 @@ impl Source for VeloSource {
         Box::new(VeloInputBatch::default())
     }
 
-    fn read(&mut self, events: usize, batch: &mut dyn Batch, beside: &mut Beside) -> Result<usize> {
-        let batch: &mut VeloInputBatch = batch.of_mut()?;
+    fn cut(&mut self, events: usize, batch: &mut dyn Batch, beside: &mut Beside) -> Result<usize> {
         match self {
-            Self::Files(reader) => reader.read(events, batch.hits_mut(), &mut beside.truth),
-            Self::Raw(source) => source.read_banks(events, batch.banks_mut(), beside),
-            Self::Simulation(reader, _) => reader.read(events, batch.hits_mut(), &mut beside.truth),
+            Self::Files(source) => source.cut(events, beside),
+            Self::Raw(source) => source.cut_banks(events, batch, beside, banks_of),
+            Self::Simulation(reader, _) => {
+                let batch: &mut VeloInputBatch = batch.of_mut()?;
+                reader.read(events, batch.hits_mut(), &mut beside.truth)
+            }
         }
     }
 
@@ -89,17 +97,17 @@ impl Source for VeloSource {
         }
     }
 
-    fn problems(&self) -> (&[String], u64) {
+    fn problems(&self) -> (Vec<String>, u64) {
         match self {
-            Self::Files(reader) => (reader.problems(), reader.problem_count()),
+            Self::Files(source) => source.problems(),
             Self::Raw(source) => source.problems(),
-            Self::Simulation(..) => (&[], 0),
+            Self::Simulation(..) => (Vec::new(), 0),
         }
     }
 
     fn dropped(&self) -> Vec<(&'static str, u64)> {
         match self {
-            Self::Files(reader) => vec![(UNUSABLE_INPUTS, reader.unusable_inputs())],
+            Self::Files(source) => vec![(UNUSABLE_INPUTS, source.unusable_inputs())],
             Self::Raw(source) => source.dropped(),
             Self::Simulation(..) => Vec::new(),
         }
@@ -193,7 +201,7 @@ impl System for VeloSystem {
             Found::OtherPipe(name, stream) => VeloReader::from_stream(&name, stream, options),
             Found::OtherFiles(sources) => VeloReader::open(&sources, options)?,
         };
-        Ok(hits(request, VeloSource::Files(Box::new(reader)), Rules::Json, host))
+        Ok(hits(request, VeloSource::Files(TextSource::new(reader)), Rules::Json, host))
     }
 
     fn embed(&self, request: &Request) -> Result<AnyEngine> {
@@ -334,7 +342,7 @@ struct VeloCheck {
 
 impl Check for VeloCheck {
     fn add(&mut self, chunk: &Chunk<Sliced>) -> Result<()> {
-        let Chunk { batch, beside, result } = chunk;
+        let Chunk { batch, beside, result, .. } = chunk;
         let batch: &VeloInputBatch = batch.of()?;
         let events = result.events_of::<VeloTracks>().zip(&beside.truth).zip(&beside.ids);
         for (number, (((tracks, event), truth), id)) in events.enumerate() {

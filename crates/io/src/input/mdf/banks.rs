@@ -5,7 +5,7 @@ use peloton::Status;
 /// The first two bytes of every bank.
 const MAGIC: u16 = 0xCBCB;
 /// Bytes of a bank's header.
-const HEADER: usize = 8;
+pub(in crate::input) const HEADER: usize = 8;
 
 /// One raw bank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

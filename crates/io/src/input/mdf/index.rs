@@ -1,7 +1,8 @@
 //! Where the events of a file begin, from header to header.
 
-use super::record::{HEAD, Record, Records, size_of};
+use super::record::{Cut, HEAD, Records, size_of};
 use crate::input::source::{Stream, is_zstd};
+use peloton::event::RawBatch;
 use peloton::{Error, Result};
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
@@ -55,11 +56,11 @@ fn damaged(path: &Path, at: u64, is_inside: bool) -> Result<Option<u64>> {
     file.seek(SeekFrom::Start(at)).map_err(failed)?;
     let stream: Stream = Box::new(BufReader::new(file));
     let mut records = if is_inside { Records::inside(stream) } else { Records::new(stream) };
-    match records.next().map_err(failed)? {
-        Some(Record::NotMdf) => {
+    match records.next(&mut RawBatch::default()).map_err(failed)? {
+        Some(Cut::NotMdf) => {
             Err(Error::format(path.display().to_string(), "not an MDF file, or none of its events is whole"))
         }
-        Some(Record::Garbage(skipped)) => Ok(Some(skipped)),
+        Some(Cut::Garbage(skipped)) => Ok(Some(skipped)),
         _ => Ok(None),
     }
 }
@@ -69,7 +70,6 @@ mod tests {
     use super::*;
     use crate::input::mdf::{RecordHeader, write_record};
     use crate::input::{RawReader, ReadOptions, Source, Start};
-    use peloton::event::RawBatch;
 
     /// Records of bodies without banks, of growing lengths.
     fn file(events: u32) -> Vec<u8> {

@@ -18,12 +18,14 @@ mod record;
 mod truth;
 mod write;
 
+pub(super) use banks::HEADER as BANK_HEADER;
 pub use banks::{Bank, Banks, odin_numbers};
 pub use compression::{Compression, MAX_BODY, compress, decompress};
 pub use index::event_starts;
 pub use nominal::{is_nominal, nominal_bank, put_nominal};
-pub use record::{Record, RecordHeader, checksum, whole_records};
-pub(super) use record::{Records, looks_like_record};
+pub use peloton::lhcb::checksum::checksum;
+pub(super) use record::{BEFORE_BODY, Cut, Record, Records, checked, looks_like_record};
+pub use record::{RecordHeader, whole_records};
 pub use truth::{HitsOf, Vertex, decode_mc, decode_vertices};
 pub use write::{put_bank, write_record};
 

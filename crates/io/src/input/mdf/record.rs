@@ -1,7 +1,9 @@
 //! Records: cuts a stream into events, and finds the next one after a damaged header.
 
 use crate::input::source::{PutBack, Stream};
-use std::io::{BufRead, Read};
+use peloton::event::RawBatch;
+use peloton::lhcb::checksum::Span;
+use std::io::{self, BufRead, ErrorKind, Read};
 
 /// Bytes of a record's header without the sub-header.
 pub(super) const HEAD: usize = 20;
@@ -48,20 +50,6 @@ impl RecordHeader {
     }
 }
 
-/// Jenkins' one-at-a-time hash of the bytes behind the checksum, bytes taken as signed. A record whose
-/// checksum is 0 has none.
-pub fn checksum(bytes: &[u8]) -> u32 {
-    let mut hash = 0u32;
-    for &byte in bytes {
-        hash = hash.wrapping_add(byte as i8 as u32);
-        hash = hash.wrapping_add(hash << 10);
-        hash ^= hash >> 6;
-    }
-    hash = hash.wrapping_add(hash << 3);
-    hash ^= hash >> 11;
-    hash.wrapping_add(hash << 15)
-}
-
 /// The header and body of a record of banks, plain.
 pub(super) fn head(size: u32, checksum: u32, compression: u8) -> [u8; HEAD] {
     let mut head = [0; HEAD];
@@ -73,7 +61,7 @@ pub(super) fn head(size: u32, checksum: u32, compression: u8) -> [u8; HEAD] {
 }
 
 /// Bytes of a record before its body.
-pub(super) const BEFORE_BODY: usize = HEAD + SUB_HEADER;
+pub(in crate::input) const BEFORE_BODY: usize = HEAD + SUB_HEADER;
 /// Where the bytes begin that the checksum covers.
 pub(super) const CHECKED: usize = 16;
 
@@ -105,19 +93,15 @@ pub fn whole_records(bytes: &[u8]) -> usize {
     at
 }
 
-/// One record, as it was cut from the stream.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Record<'a> {
-    /// A whole record.
-    Event {
-        /// What it says about its event.
-        header: RecordHeader,
-        /// The body, packed when `compressed` says so.
-        body: &'a [u8],
-        /// Whether the body is packed.
-        compressed: bool,
-        /// Whether the checksum, if there is one, is right.
-        intact: bool,
+/// What comes next in a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// A whole record, whose bytes are in the words of a batch.
+    Record {
+        /// The first word.
+        first: u32,
+        /// How many bytes.
+        bytes: u32,
     },
     /// The stream ends inside a record.
     Truncated,
@@ -127,10 +111,41 @@ pub enum Record<'a> {
     NotMdf,
 }
 
+/// A whole record.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::input) struct Record<'a>(pub &'a [u8]);
+
+impl<'a> Record<'a> {
+    pub fn header(self) -> RecordHeader {
+        RecordHeader::from_bytes(self.0[HEAD..].first_chunk().expect("a whole header"))
+    }
+
+    /// The checksum that the record says it has; 0 for none.
+    pub fn sum(self) -> u32 {
+        u32::from_le_bytes(*self.0[12..].first_chunk().expect("a whole header"))
+    }
+
+    pub fn is_compressed(self) -> bool {
+        self.0[16] != 0
+    }
+
+    pub fn body(self) -> &'a [u8] {
+        &self.0[BEFORE_BODY..]
+    }
+}
+
+/// The bytes of a record that its checksum covers.
+pub(in crate::input) fn checked(first: u32, bytes: u32) -> Span {
+    Span { first: first + CHECKED as u32 / 4, bytes: bytes - CHECKED as u32 }
+}
+
 /// A stream of records.
 pub(in crate::input) struct Records {
     stream: PutBack,
-    record: Vec<u8>,
+    /// What was read of the next header.
+    head: [u8; HEAD],
+    /// How many bytes of it.
+    read: usize,
     /// Whether the beginning of any record was found.
     found: bool,
     ended: bool,
@@ -138,7 +153,7 @@ pub(in crate::input) struct Records {
 
 impl Records {
     pub fn new(stream: Stream) -> Self {
-        Self { stream: PutBack::new(stream), record: Vec::new(), found: false, ended: false }
+        Self { stream: PutBack::new(stream), head: [0; HEAD], read: 0, found: false, ended: false }
     }
 
     /// The rest of a stream that had records before.
@@ -151,58 +166,56 @@ impl Records {
         looks_like_record(&self.stream.peek(HEAD))
     }
 
-    /// The next record; none at the end, or after an error.
-    pub fn next(&mut self) -> std::io::Result<Option<Record<'_>>> {
+    /// What comes next; none at the end, or after an error. The bytes of a record come into the words of `batch`, and with them as much of
+    /// the next header as there is at once: a record costs one read.
+    pub fn next(&mut self, batch: &mut RawBatch) -> io::Result<Option<Cut>> {
         if self.ended {
             return Ok(None);
         }
-        self.record.clear();
-        self.fill(HEAD)?;
-        let Some(head) = self.record.first_chunk::<HEAD>() else {
-            self.ended = true;
-            let rest = if self.found { Record::Truncated } else { Record::NotMdf };
-            return Ok((!self.record.is_empty()).then_some(rest));
-        };
-        let Some(size) = size_of(head) else {
-            let skipped = self.find_record()?;
-            return Ok(Some(if self.found { Record::Garbage(skipped) } else { Record::NotMdf }));
-        };
-        self.found = true;
-        self.fill(size)?;
-        if self.record.len() < size {
-            self.ended = true;
-            return Ok(Some(Record::Truncated));
-        }
-        let sum = u32::from_le_bytes(*self.record[12..].first_chunk().expect("a whole header"));
-        let sub_header = self.record[HEAD..].first_chunk().expect("a whole header");
-        Ok(Some(Record::Event {
-            header: RecordHeader::from_bytes(sub_header),
-            compressed: self.record[16] != 0,
-            intact: sum == 0 || sum == checksum(&self.record[CHECKED..]),
-            body: &self.record[BEFORE_BODY..],
-        }))
+        let read = self.cut(batch);
+        self.ended |= read.is_err();
+        read
     }
 
-    /// Reads on until the record is `len` bytes long, or the stream ends.
-    fn fill(&mut self, len: usize) -> std::io::Result<()> {
-        let want = len.saturating_sub(self.record.len());
-        let read = self.stream.by_ref().take(want as u64).read_to_end(&mut self.record);
-        self.ended |= read.is_err();
-        read.map(drop)
+    fn cut(&mut self, batch: &mut RawBatch) -> io::Result<Option<Cut>> {
+        self.read += fill(&mut self.stream, &mut self.head[self.read..], HEAD - self.read)?;
+        if self.read < HEAD {
+            self.ended = true;
+            let rest = if self.found { Cut::Truncated } else { Cut::NotMdf };
+            return Ok((self.read > 0).then_some(rest));
+        }
+        self.read = 0;
+        let Some(size) = size_of(&self.head) else {
+            let skipped = self.find_record()?;
+            return Ok(Some(if self.found { Cut::Garbage(skipped) } else { Cut::NotMdf }));
+        };
+        self.found = true;
+        let too_many = || io::Error::new(ErrorKind::OutOfMemory, "too many bytes of events at once");
+        let (first, room) = batch.room(size + HEAD).ok_or_else(too_many)?;
+        let (head, rest) = room.split_at_mut(HEAD);
+        head.copy_from_slice(&self.head);
+        let read = fill(&mut self.stream, rest, size - HEAD)?;
+        let behind = read.saturating_sub(size - HEAD);
+        self.head[..behind].copy_from_slice(&rest[size - HEAD..][..behind]);
+        self.read = behind;
+        if read < size - HEAD {
+            batch.leave_room(first);
+            self.ended = true;
+            return Ok(Some(Cut::Truncated));
+        }
+        batch.leave_room(first + size.div_ceil(4) as u32);
+        Ok(Some(Cut::Record { first, bytes: size as u32 }))
     }
 
     /// Passes over bytes until a header begins, which is put back; says how many.
-    fn find_record(&mut self) -> std::io::Result<u64> {
-        let mut window: [u8; HEAD] = self.record[..].try_into().expect("a header was read");
+    fn find_record(&mut self) -> io::Result<u64> {
+        let mut window = self.head;
         let mut skipped = 0;
         loop {
             let chunk = match self.stream.fill_buf() {
                 Ok(chunk) => chunk,
-                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(e) => {
-                    self.ended = true;
-                    return Err(e);
-                }
+                Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+                Err(e) => return Err(e),
             };
             if chunk.is_empty() {
                 self.ended = true;
@@ -227,10 +240,25 @@ impl Records {
     }
 }
 
+/// Reads at least `least` bytes to the beginning of `to`, and more if they come along, until the stream ends; says how many.
+fn fill(stream: &mut PutBack, to: &mut [u8], least: usize) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < least {
+        match stream.read(&mut to[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(filled)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::input::mdf::write_record;
+    use peloton::lhcb::checksum::checksum;
 
     fn file(bodies: &[&[u8]]) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -243,15 +271,35 @@ mod tests {
 
     /// What comes out, in words.
     fn read(bytes: &[u8]) -> Vec<String> {
-        let mut records = Records::new(Box::new(std::io::Cursor::new(bytes.to_vec())));
-        let mut found = Vec::new();
-        while let Some(record) = records.next().unwrap() {
-            found.push(match record {
-                Record::Event { header, body, intact, .. } => {
-                    format!("{} {} {intact}", header.run, body.len())
-                }
-                other => format!("{other:?}"),
-            });
+        let whole: Stream = Box::new(io::Cursor::new(bytes.to_vec()));
+        // A small buffer, so that records and headers cross its end.
+        let in_pieces: Stream = Box::new(io::BufReader::with_capacity(7, Pieces(bytes.to_vec().into())));
+        let [found, again] = [whole, in_pieces].map(|stream| read_from(Records::new(stream)));
+        assert_eq!(found, again);
+        found
+    }
+
+    /// Gives three bytes at once.
+    struct Pieces(std::collections::VecDeque<u8>);
+
+    impl Read for Pieces {
+        fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+            let length = to.len().min(3);
+            self.0.read(&mut to[..length])
+        }
+    }
+
+    fn read_from(mut records: Records) -> Vec<String> {
+        let (mut batch, mut found) = (RawBatch::default(), Vec::new());
+        while let Some(cut) = records.next(&mut batch).unwrap() {
+            let Cut::Record { first, bytes } = cut else {
+                found.push(format!("{cut:?}"));
+                continue;
+            };
+            let all: &[u8] = bytemuck::cast_slice(batch.all_words());
+            let record = Record(&all[4 * first as usize..][..bytes as usize]);
+            let is_intact = record.sum() == checksum(&record.0[CHECKED..]);
+            found.push(format!("{} {} {is_intact}", record.header().run, record.body().len()));
         }
         found
     }
@@ -292,20 +340,5 @@ mod tests {
         assert_eq!(read(&[7; 100]), ["NotMdf"]);
         assert_eq!(read(&[7; 9]), ["NotMdf"]);
         assert_eq!(read(&[&[7; 9][..], &file(&[&[1; 8]])].concat()), ["Garbage(9)", "0 8 true"]);
-    }
-
-    #[test]
-    fn the_checksum_takes_bytes_as_signed() {
-        // Worked out by hand from the definition.
-        assert_eq!(checksum(&[]), 0);
-        let one = |byte: u32| {
-            let hash = byte.wrapping_add(byte << 10);
-            let hash = hash ^ hash >> 6;
-            let hash = hash.wrapping_add(hash << 3);
-            let hash = hash ^ hash >> 11;
-            hash.wrapping_add(hash << 15)
-        };
-        assert_eq!(checksum(&[1]), one(1));
-        assert_eq!(checksum(&[0xFF]), one(0xFFFF_FFFF));
     }
 }

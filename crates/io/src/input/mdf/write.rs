@@ -1,8 +1,9 @@
 //! Writes records and banks.
 
 use super::banks::Bank;
+use super::checksum;
 use super::compression::{Compression, compress};
-use super::record::{BEFORE_BODY, CHECKED, RecordHeader, checksum, head};
+use super::record::{BEFORE_BODY, CHECKED, RecordHeader, head};
 use std::io::{Error, ErrorKind, Result, Write};
 
 /// Appends a bank to a body, filled up with zeros to a multiple of four bytes.

@@ -1,6 +1,7 @@
 //! [`ClogWriter`]: clusters in the clog format of the Pixet programs.
 
-use super::text::ns;
+use super::text::{ns, parts, put};
+use crate::output::SideBySide;
 use peloton::event::{NS_PER_TICK, PixelClusters};
 use std::io::{self, Write};
 use std::ops::Range;
@@ -9,6 +10,7 @@ use std::ops::Range;
 /// `[x, y, tot, ns after the start] [...] ...`, then an empty line. Frames are counted from 1, as readers of the format expect.
 #[derive(Debug)]
 pub struct ClogWriter {
+    texts: SideBySide,
     is_of_frames: bool,
     /// The frame that is open: the number written, or that of the input.
     last: Option<i64>,
@@ -17,9 +19,9 @@ pub struct ClogWriter {
 }
 
 impl ClogWriter {
-    /// For clusters of a stream, whose pieces become frames, or of frames, which keep their numbers.
-    pub fn new(is_of_frames: bool) -> Self {
-        Self { is_of_frames, last: None, is_empty: true }
+    /// For clusters of a stream, whose pieces become frames, or of frames, which keep their numbers. `texts` formats them.
+    pub fn new(is_of_frames: bool, texts: SideBySide) -> Self {
+        Self { texts, is_of_frames, last: None, is_empty: true }
     }
 
     /// Another input begins: its frames are others, even if they have the same numbers.
@@ -43,7 +45,7 @@ impl ClogWriter {
         let number = self.last.map_or(1, |last| last + 1);
         self.last = Some(number);
         self.header(number, [first, last - first], to)?;
-        write_clusters(clusters, 0..clusters.len(), Some(first), to)
+        self.write_clusters(clusters, 0..clusters.len(), Some(first), to)
     }
 
     fn write_frames(&mut self, clusters: &PixelClusters, to: &mut dyn Write) -> io::Result<()> {
@@ -56,10 +58,24 @@ impl ClogWriter {
                 self.last = Some(frame);
                 self.header(frame.saturating_add(1), [0, 0], to)?;
             }
-            write_clusters(clusters, from..end, None, to)?;
+            self.write_clusters(clusters, from..end, None, to)?;
             from = end;
         }
         Ok(())
+    }
+
+    fn write_clusters(
+        &mut self,
+        clusters: &PixelClusters,
+        range: Range<usize>,
+        start: Option<i64>,
+        to: &mut dyn Write,
+    ) -> io::Result<()> {
+        let parts = parts(range);
+        self.texts.write(parts.len(), to, &|part, text| {
+            lines(clusters, parts.clone().nth(part).unwrap_or_default(), start, text);
+            Ok(())
+        })
     }
 
     fn header(&mut self, number: i64, ticks: [i64; 2], to: &mut dyn Write) -> io::Result<()> {
@@ -80,31 +96,31 @@ impl ClogWriter {
 }
 
 /// A line for each cluster; times are counted from `start`, and left out without it.
-fn write_clusters(
-    clusters: &PixelClusters,
-    range: Range<usize>,
-    start: Option<i64>,
-    to: &mut dyn Write,
-) -> io::Result<()> {
-    let mut text = Vec::new();
+fn lines(clusters: &PixelClusters, range: Range<usize>, start: Option<i64>, text: &mut Vec<u8>) {
     for cluster in range {
         for i in clusters.of_cluster(cluster) {
             let (time, x, y, tot) = clusters.hits.get(i);
-            match start {
-                Some(start) => write!(text, "[{x}, {y}, {tot}, {}] ", ns(time - start))?,
-                None => write!(text, "[{x}, {y}, {tot}] ")?,
+            text.push(b'[');
+            put(x, text);
+            text.extend_from_slice(b", ");
+            put(y, text);
+            text.extend_from_slice(b", ");
+            put(tot, text);
+            if let Some(start) = start {
+                text.extend_from_slice(b", ");
+                ns(time - start, text);
             }
+            text.extend_from_slice(b"] ");
         }
         text.push(b'\n');
-        to.write_all(&text)?;
-        text.clear();
     }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use peloton::engine::CommonThreads;
+    use std::sync::Arc;
 
     /// One cluster for each of these: its hits, as time, x, y, ToT.
     fn clusters(all: &[&[(i64, u16, u16, u16)]]) -> PixelClusters {
@@ -117,6 +133,10 @@ mod tests {
             clusters.features.time[cluster] = hits[0].0;
         }
         clusters
+    }
+
+    fn writer(is_of_frames: bool) -> ClogWriter {
+        ClogWriter::new(is_of_frames, SideBySide::new(Arc::new(CommonThreads)))
     }
 
     fn written(mut writer: ClogWriter, pieces: &[PixelClusters], begins: &[usize]) -> String {
@@ -136,11 +156,11 @@ mod tests {
         let first = clusters(&[&[(160, 3, 4, 9), (161, 3, 5, 2)], &[(320, 0, 0, 1)]]);
         let mut alone = PixelClusters::default();
         alone.hits.push(160, 3, 4, 9);
-        let text = written(ClogWriter::new(false), &[first, PixelClusters::default(), alone], &[0, 2]);
+        let text = written(writer(false), &[first, PixelClusters::default(), alone], &[0, 2]);
         let expected = "Frame 1 (0.000000250, 0.000000250 s)\n[3, 4, 9, 0] [3, 5, 2, 1.5625] \n[0, 0, 1, 250] \n\n\
             Frame 2 (0.000000250, 0.000000000 s)\n\n";
         assert_eq!(text, expected, "and hits of which none is in a cluster");
-        assert_eq!(written(ClogWriter::new(false), &[], &[]), "");
+        assert_eq!(written(writer(false), &[], &[]), "");
     }
 
     #[test]
@@ -151,9 +171,9 @@ mod tests {
             Frame 2 (0.000000000, 0.000000000 s)\n[100, 100, 7] \n\nFrame 4 (0.000000000, 0.000000000 s)\n[5, 5, 9] \n\n";
         for cut in 0..=4 {
             let pieces = [clusters(&all[..cut]), clusters(&all[cut..])];
-            assert_eq!(written(ClogWriter::new(true), &pieces, &[0]), expected, "{cut}");
+            assert_eq!(written(writer(true), &pieces, &[0]), expected, "{cut}");
         }
-        let twice = written(ClogWriter::new(true), &[clusters(&all[2..3]), clusters(&all[2..3])], &[1]);
+        let twice = written(writer(true), &[clusters(&all[2..3]), clusters(&all[2..3])], &[1]);
         assert_eq!(twice.matches("Frame 2 ").count(), 2, "the same number in another input is another frame");
     }
 }

@@ -2,11 +2,12 @@
 
 use crate::output::arrow::described;
 use crate::output::units::kev;
-use arrow_array::builder::{Float64Builder, ListBuilder, UInt8Builder};
-use arrow_array::{ArrayRef, StringArray};
+use arrow_array::{ArrayRef, Float64Array, ListArray, StringArray, UInt8Array, new_null_array};
+use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field};
 use peloton::event::{Layout, PixelClusters};
 use peloton::timepix::Calibration;
+use peloton::{Error, Result};
 use std::sync::Arc;
 
 /// What tells where hits came from.
@@ -48,16 +49,48 @@ pub fn origin_fields() -> Vec<Field> {
     ]
 }
 
-/// Where the hits of clusters came from.
-pub fn origin_columns(clusters: &PixelClusters, origin: &Origin) -> Vec<ArrayRef> {
-    let inputs = StringArray::from_iter_values((0..clusters.len()).map(|_| &origin.input));
-    let mut chips = ListBuilder::new(UInt8Builder::new()).with_field(chip_element());
-    let mut energies = ListBuilder::new(Float64Builder::new()).with_field(energy_element());
-    for cluster in 0..clusters.len() {
-        chips.append_value(clusters.of_cluster(cluster).map(|hit| origin.chip(clusters, hit)));
-        energies.append_value(clusters.of_cluster(cluster).map(|hit| origin.energy_kev(clusters, hit)));
+/// Where the hits of clusters came from; columns that are not wanted, by their names, are null.
+///
+/// # Errors
+/// [`Error::Columns`] when lists are too long for Arrow's 32-bit offsets.
+pub fn origin_columns(
+    clusters: &PixelClusters,
+    origin: &Origin,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Result<Vec<ArrayRef>> {
+    let (rows, hits) = (clusters.len(), clusters.hit_start[clusters.len()] as usize);
+    let fields = origin_fields();
+    let make = |field: &Field| match (is_wanted(field.name()), field.name().as_str()) {
+        (false, _) => Ok(new_null_array(field.data_type(), rows)),
+        (true, "input") => {
+            let inputs = StringArray::from_iter_values(std::iter::repeat_n(&origin.input, rows));
+            Ok(Arc::new(inputs) as ArrayRef)
+        }
+        (true, "hit_chip") => {
+            let chips: UInt8Array = (0..hits).map(|hit| origin.chip(clusters, hit)).collect();
+            of_hits(clusters, chip_element(), Arc::new(chips))
+        }
+        (true, _) => {
+            let energies = match origin.calibration {
+                Some(_) => (0..hits).map(|hit| origin.energy_kev(clusters, hit)).collect(),
+                None => Float64Array::new_null(hits),
+            };
+            of_hits(clusters, energy_element(), Arc::new(energies))
+        }
+    };
+    fields.iter().map(make).collect()
+}
+
+/// Values of hits as lists, one a cluster.
+fn of_hits(clusters: &PixelClusters, element: Arc<Field>, values: ArrayRef) -> Result<ArrayRef> {
+    let wrong = |what: String| Error::Columns(what);
+    let starts: &[u32] = &clusters.hit_start;
+    if i32::try_from(values.len()).is_err() {
+        return Err(wrong(format!("{} hits in too long lists", values.len())));
     }
-    vec![Arc::new(inputs), Arc::new(chips.finish()), Arc::new(energies.finish())]
+    let offsets = OffsetBuffer::new(starts.iter().map(|start| *start as i32).collect());
+    let lists = ListArray::try_new(element, offsets, values, None);
+    Ok(Arc::new(lists.map_err(|e| wrong(e.to_string()))?))
 }
 
 fn chip_element() -> Arc<Field> {

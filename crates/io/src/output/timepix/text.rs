@@ -1,6 +1,7 @@
 //! Clusters as text: one JSON object a line.
 
 use super::origin::Origin;
+use crate::output::SideBySide;
 use crate::output::units::kev;
 use peloton::event::{PixelClusters, Results, TriggerPairs, Values};
 use std::fmt::Display;
@@ -12,36 +13,64 @@ use std::ops::Range;
 /// each hit the ns since the latest trigger before it, null without one. Clusters of frames begin with the number of their `frame`, and have null
 /// for all times.
 ///
+/// `texts` formats them side by side.
+///
 /// # Errors
 /// Those of the sink.
 pub fn write_cluster_ndjson(
     clusters: &PixelClusters,
     origin: &Origin,
     pairs: Option<&TriggerPairs>,
+    texts: &mut SideBySide,
     to: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut line = Vec::new();
+    let parts = parts(0..clusters.len());
+    texts.write(parts.len(), to, &|part, text| {
+        lines(clusters, parts.clone().nth(part).unwrap_or_default(), origin, pairs, text)
+    })
+}
+
+/// Clusters that are formatted at once.
+const PART: usize = 1024;
+
+/// A range of clusters in parts.
+pub(super) fn parts(range: Range<usize>) -> impl ExactSizeIterator<Item = Range<usize>> + Clone + Sync {
+    let end = range.end;
+    range.step_by(PART).map(move |from| from..end.min(from + PART))
+}
+
+fn lines(
+    clusters: &PixelClusters,
+    range: Range<usize>,
+    origin: &Origin,
+    pairs: Option<&TriggerPairs>,
+    line: &mut Vec<u8>,
+) -> io::Result<()> {
     let input = serde_json::to_string(&origin.input)?;
     let table = clusters.table();
     let floats = table.columns().iter().filter_map(|(info, values)| match values {
         Values::F32(values) if info.depth == 0 => Some((info.name, *values)),
         _ => None,
     });
-    for cluster in 0..clusters.len() {
-        line.clear();
+    let time = |ticks, line: &mut Vec<u8>| match origin.is_of_frames {
+        true => line.extend_from_slice(b"null"),
+        false => ns(ticks, line),
+    };
+    for cluster in range {
         let range = clusters.of_cluster(cluster);
         let features = &clusters.features;
         let bounds = features.bounds.each_ref().map(|column| column[cluster]);
-        let ns = |ticks| if origin.is_of_frames { "null".into() } else { ns(ticks) };
         line.push(b'{');
         if origin.is_of_frames {
             write!(line, "\"frame\":{},", features.time[cluster])?;
         }
+        line.extend_from_slice(b"\"time_ns\":");
+        time(features.time[cluster], line);
+        line.extend_from_slice(b",\"duration_ns\":");
+        time(i64::from(features.duration[cluster]), line);
         write!(
             line,
-            "\"time_ns\":{},\"duration_ns\":{},\"size\":{},\"tot\":{},\"height\":{},\"energy_keV\":{},\"bounds\":{:?}",
-            ns(features.time[cluster]),
-            ns(i64::from(features.duration[cluster])),
+            ",\"size\":{},\"tot\":{},\"height\":{},\"energy_keV\":{},\"bounds\":{:?}",
             range.len(),
             features.tot[cluster],
             features.height[cluster],
@@ -53,20 +82,24 @@ pub fn write_cluster_ndjson(
         }
         line.write_all(b",\"hits\":[")?;
         for i in range.clone() {
-            let (time, x, y, tot) = clusters.hits.get(i);
-            let comma = if i == clusters.hit_start[cluster] as usize { "" } else { "," };
-            write!(line, "{comma}[{x},{y},{tot},{}]", ns(time - features.time[cluster]))?;
+            let (at, x, y, tot) = clusters.hits.get(i);
+            line.extend_from_slice(if i == range.start { b"[" } else { b",[" });
+            for value in [x, y, tot] {
+                put(value, line);
+                line.push(b',');
+            }
+            time(at - features.time[cluster], line);
+            line.push(b']');
         }
         line.write_all(b"],\"hit_chip\":[")?;
-        write_list(range.clone().map(|hit| origin.chip(clusters, hit)), &mut line)?;
+        write_list(range.clone().map(|hit| origin.chip(clusters, hit)), line)?;
         line.write_all(b"],\"hit_energy_keV\":[")?;
-        write_list(range.clone().map(|hit| origin.energy_kev(clusters, hit)), &mut line)?;
+        write_list(range.clone().map(|hit| origin.energy_kev(clusters, hit)), line)?;
         write!(line, "],\"input\":{input}")?;
         if let Some(pairs) = pairs {
-            write_pairs(pairs, cluster, range, &mut line)?;
+            write_pairs(pairs, cluster, range, line)?;
         }
         line.write_all(b"}\n")?;
-        to.write_all(&line)?;
     }
     Ok(())
 }
@@ -93,15 +126,40 @@ fn write_pairs(pairs: &TriggerPairs, cluster: usize, hits: Range<usize>, to: &mu
     to.write_all(b"]")
 }
 
+/// A whole number.
+pub(super) fn put(value: impl itoa::Integer, to: &mut Vec<u8>) {
+    to.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+}
+
+/// Sixteenths behind a whole number.
+const SIXTEENTHS: [&str; 16] = [
+    "", ".0625", ".125", ".1875", ".25", ".3125", ".375", ".4375", ".5", ".5625", ".625", ".6875", ".75",
+    ".8125", ".875", ".9375",
+];
+
+/// Whole numbers below this one have no shorter form with their sixteenths than all of their digits: 15 at most.
+const ALL_DIGITS: i64 = 100_000_000_000;
+
 /// Ticks as ns, exactly: a tick is 25/16 ns.
-pub(super) fn ns(ticks: i64) -> String {
+pub(super) fn ns(ticks: i64, to: &mut Vec<u8>) {
     let (whole, part) = ((ticks * 25).div_euclid(16), (ticks * 25).rem_euclid(16));
-    if part == 0 { whole.to_string() } else { format!("{}", whole as f64 + part as f64 / 16.0) }
+    if part == 0 || (0..ALL_DIGITS).contains(&whole) {
+        put(whole, to);
+        to.extend_from_slice(SIXTEENTHS[part as usize].as_bytes());
+    } else {
+        to.extend_from_slice((whole as f64 + part as f64 / 16.0).to_string().as_bytes());
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use peloton::engine::ThisThread;
+    use std::sync::Arc;
+
+    fn texts() -> SideBySide {
+        SideBySide::new(Arc::new(ThisThread))
+    }
 
     fn clusters() -> PixelClusters {
         let mut clusters = PixelClusters::default();
@@ -128,7 +186,7 @@ mod tests {
             counter: [0, 9].into_iter().collect(),
             since: [TriggerPairs::NONE, 6, 12].into_iter().collect(),
         };
-        write_cluster_ndjson(&clusters(), &origin(), Some(&pairs), &mut text).unwrap();
+        write_cluster_ndjson(&clusters(), &origin(), Some(&pairs), &mut texts(), &mut text).unwrap();
         let lines: Vec<serde_json::Value> = std::str::from_utf8(&text)
             .unwrap()
             .lines()
@@ -148,7 +206,7 @@ mod tests {
     #[test]
     fn clusters_of_frames_have_the_number_of_their_frame_and_no_time() {
         let (origin, mut text) = (Origin { is_of_frames: true, ..origin() }, Vec::new());
-        write_cluster_ndjson(&clusters(), &origin, None, &mut text).unwrap();
+        write_cluster_ndjson(&clusters(), &origin, None, &mut texts(), &mut text).unwrap();
         let line: serde_json::Value =
             serde_json::from_slice(text.split(|byte| *byte == b'\n').next().unwrap()).unwrap();
         assert_eq!(
@@ -159,10 +217,23 @@ mod tests {
     }
 
     #[test]
-    fn times_are_exact() {
+    fn times_are_exact_and_written_as_numbers_are() {
+        let written = |ticks| {
+            let mut text = Vec::new();
+            ns(ticks, &mut text);
+            String::from_utf8(text).unwrap()
+        };
         assert_eq!(
-            (ns(16), ns(1), ns(-1), ns(1 << 50).as_str()),
-            ("25".into(), "1.5625".into(), "-1.5625".into(), "1759218604441600")
+            [16, 1, -1, 1 << 50].map(written),
+            ["25", "1.5625", "-1.5625", "1759218604441600"].map(String::from)
         );
+        let around = |at: i64| (at - 40..at + 40).chain([at * 3 + 1, at * 7 + 3]);
+        for ticks in [0, 16_000, ALL_DIGITS / 25 * 16, 1 << 41].into_iter().flat_map(around) {
+            let whole = (ticks * 25).div_euclid(16);
+            assert_eq!(
+                written(ticks),
+                (whole as f64 + (ticks * 25).rem_euclid(16) as f64 / 16.0).to_string()
+            );
+        }
     }
 }

@@ -6,11 +6,11 @@ mod sink;
 mod source;
 
 use super::track_check::product;
-use crate::sink::Sink;
+use crate::sink::{Destination, Sink};
 use crate::summary::object;
 use crate::system::{Detector, EndlessStream, Runs, Sizes};
 use crate::totals::Totals;
-use crate::{Cancel, Check, CheckOptions, Config, Host, Opened, Request, Source, System};
+use crate::{Check, CheckOptions, Config, Host, Opened, Request, Source, System};
 use check::PixelCheck;
 use pairing::{Paired, Pairing};
 use peloton::Result;
@@ -19,10 +19,10 @@ use peloton::event::{Columns, Layout, PixelClusters, Product, Schema};
 use peloton::timepix::{PixelBatch, Timepix, TimepixConfig};
 use peloton_io::input::Format;
 use peloton_io::output::timepix::origin_fields;
-use peloton_io::output::{ColumnRow, Metadata, column_rows, field_rows};
+use peloton_io::output::{ColumnRow, column_rows, field_rows};
 use serde_json::{Map, Value, json};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Pixel hits to clusters; an endless stream.
@@ -204,15 +204,8 @@ impl Detector for PixelDetector {
         })
     }
 
-    fn sink(
-        &self,
-        path: &Path,
-        _schema: &'static Schema,
-        _request: &Request,
-        metadata: &Metadata,
-        cancel: &Cancel,
-    ) -> Result<Box<dyn Sink>> {
-        sink::create(path, self, metadata, cancel)
+    fn sink(&self, _schema: &'static Schema, to: &Destination<'_>) -> Result<Box<dyn Sink>> {
+        sink::create(self, to)
     }
 
     fn check(

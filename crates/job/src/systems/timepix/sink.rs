@@ -2,20 +2,20 @@
 
 use super::PixelDetector;
 use super::pairing::Pairing;
-use crate::Cancel;
-use crate::sink::{ByteSink, Done, FileFormat, Sink, is_no_file, put_in_place, unknown_format};
+use crate::sink::{
+    ByteSink, Destination, Done, FileFormat, Piece, Sink, is_no_file, put_in_place, unknown_format,
+};
 use crate::systems::product;
 use peloton::event::{Columns, Hashes, PixelClusters, Product, Results, TriggerPairs};
 use peloton::timepix::Calibration;
 use peloton::{Error, Result};
-use peloton_io::input::EventId;
 use peloton_io::output::timepix::{
     ClogWriter, Origin, WITHOUT_TIMES, frame_columns, frame_fields, origin_columns, origin_fields,
     trigger_columns, trigger_fields, write_cluster_ndjson,
 };
-use peloton_io::output::{Metadata, OutputFile, ParquetWriter};
+use peloton_io::output::{OutputFile, ParquetWriter, SideBySide};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Writes clusters in the format of the file name, with their triggers where hits are paired.
@@ -27,7 +27,7 @@ struct ClusterSink {
 }
 
 enum Writer {
-    Ndjson(ByteSink),
+    Ndjson(ByteSink, SideBySide),
     Clog(ByteSink, ClogWriter),
     Parquet(Box<ParquetWriter>),
 }
@@ -37,31 +37,28 @@ enum Writer {
 /// # Errors
 /// [`Error::Config`] for a name whose format is unknown, and then no file is touched; [`Error::Io`] when it cannot be
 /// written.
-pub fn create(
-    path: &Path,
-    detector: &PixelDetector,
-    metadata: &Metadata,
-    cancel: &Cancel,
-) -> Result<Box<dyn Sink>> {
+pub fn create(detector: &PixelDetector, to: &Destination<'_>) -> Result<Box<dyn Sink>> {
+    let (path, texts) = (to.path, SideBySide::new(to.threads.clone()));
     let pairing = detector.pairing.clone();
     let folder = detector.calibration.as_deref();
     let calibration = folder.map(|folder| Calibration::from_folder(&detector.layout, folder)).transpose()?;
     let is_of_frames = detector.is_of_frames;
     let origin = Origin { input: String::new(), layout: detector.layout.clone(), calibration, is_of_frames };
-    let writer = match FileFormat::of(path) {
+    let writer = match to.format()? {
         Some(FileFormat::Parquet) => {
             let triggers = pairing.as_ref().map(|_| trigger_fields()).unwrap_or_default();
             let frames = if is_of_frames { frame_fields() } else { Vec::new() };
             let missing: &[&str] = if is_of_frames { &WITHOUT_TIMES } else { &[] };
             let (fields, schema) = ([origin_fields(), triggers, frames].concat(), PixelClusters::SCHEMA);
             let file = OutputFile::create(path)?;
-            let writer = ParquetWriter::without(missing, file, path, metadata, schema, &fields)?;
+            let options = to.table_options();
+            let writer = ParquetWriter::without(missing, file, path, to.metadata, schema, &fields, &options)?;
             Writer::Parquet(Box::new(writer))
         }
         Some(FileFormat::Clog) => {
-            Writer::Clog(ByteSink::create(path, cancel)?, ClogWriter::new(is_of_frames))
+            Writer::Clog(ByteSink::create(path, to.cancel)?, ClogWriter::new(is_of_frames, texts))
         }
-        Some(FileFormat::Ndjson) => Writer::Ndjson(ByteSink::create(path, cancel)?),
+        Some(FileFormat::Ndjson) => Writer::Ndjson(ByteSink::create(path, to.cancel)?, texts),
         None => return Err(unknown_format(path, ".parquet, .ndjson, .clog or .zst")),
     };
     if let Some(pairing) = &pairing {
@@ -77,8 +74,8 @@ impl ClusterSink {
         }
         let failed = |e| Error::io(&self.path, e);
         match &mut self.writer {
-            Writer::Ndjson(to) => {
-                write_cluster_ndjson(clusters, &self.origin, pairs, to).map_err(failed)?;
+            Writer::Ndjson(to, texts) => {
+                write_cluster_ndjson(clusters, &self.origin, pairs, texts, to).map_err(failed)?;
                 // Whoever reads a live stream behind a pipe wants to see what there is.
                 if is_no_file(&self.path) { to.flush().map_err(failed) } else { Ok(()) }
             }
@@ -86,7 +83,8 @@ impl ClusterSink {
             Writer::Parquet(writer) => {
                 let triggers = pairs.map(|pairs| trigger_columns(clusters, pairs)).unwrap_or_default();
                 let frames = if self.origin.is_of_frames { frame_columns(clusters) } else { Vec::new() };
-                let beside = [origin_columns(clusters, &self.origin), triggers, frames].concat();
+                let origins = origin_columns(clusters, &self.origin, &|name| writer.writes(name))?;
+                let beside = [origins, triggers, frames].concat();
                 writer.write(&[], &clusters.table(), beside)
             }
         }
@@ -103,7 +101,24 @@ impl Sink for ClusterSink {
         }
     }
 
-    fn write(&mut self, _ids: &[EventId], piece: &Columns) -> Result<()> {
+    fn write(&mut self, pieces: &[Piece<'_>]) -> Result<()> {
+        pieces.iter().try_for_each(|(_, piece)| self.write_piece(piece))
+    }
+
+    fn finish(self: Box<Self>, hashes: Option<Hashes>, done: Done) -> Result<bool> {
+        match self.writer {
+            Writer::Ndjson(to, _) => to.finish(done),
+            Writer::Clog(mut to, writer) => {
+                writer.finish(&mut to).map_err(|e| Error::io(&self.path, e))?;
+                to.finish(done)
+            }
+            Writer::Parquet(writer) => put_in_place(writer.finish(hashes)?, done),
+        }
+    }
+}
+
+impl ClusterSink {
+    fn write_piece(&mut self, piece: &Columns) -> Result<()> {
         let piece = product(piece);
         let Some(pairing) = self.pairing.clone() else { return self.write_paired(piece, None) };
         let pairs =
@@ -111,16 +126,5 @@ impl Sink for ClusterSink {
         self.write_paired(piece, Some(&pairs))?;
         pairing.give_back(pairs);
         Ok(())
-    }
-
-    fn finish(self: Box<Self>, hashes: Option<Hashes>, done: Done) -> Result<bool> {
-        match self.writer {
-            Writer::Ndjson(to) => to.finish(done),
-            Writer::Clog(mut to, writer) => {
-                writer.finish(&mut to).map_err(|e| Error::io(&self.path, e))?;
-                to.finish(done)
-            }
-            Writer::Parquet(writer) => put_in_place(writer.finish(hashes)?, done),
-        }
     }
 }

@@ -102,7 +102,7 @@ impl Source for PixelSource {
 
     /// Blocks are as large as the configuration says: a stream that is measured is appended block by block until its
     /// first source ends, as sources have clocks of their own.
-    fn read(&mut self, _items: usize, batch: &mut dyn Batch, beside: &mut Beside) -> Result<usize> {
+    fn cut(&mut self, _items: usize, batch: &mut dyn Batch, beside: &mut Beside) -> Result<usize> {
         let batch: &mut PixelBatch = batch.of_mut()?;
         if batch.end {
             return Ok(0);
@@ -154,9 +154,9 @@ impl Source for PixelSource {
         Some(message.into())
     }
 
-    fn problems(&self) -> (&[String], u64) {
+    fn problems(&self) -> (Vec<String>, u64) {
         let troubles = self.feed.troubles();
-        (&troubles.problems, troubles.count)
+        (troubles.problems.clone(), troubles.count)
     }
 
     fn facts(&self) -> Map<String, Value> {

@@ -1,0 +1,275 @@
+//! [`CutEvents`]: events of raw banks as they were cut from their inputs, and what is in them, which any number of threads find
+//! out side by side.
+//!
+//! ```text
+//! words of a batch | record 0 | record 1 | record 2 | ...      cut: a jump an event, in the order of the input
+//!                       |          |          |
+//! pieces           | events 0, 1, ... | events 32, ... |       parse: checksums in lanes, lists of banks, truth
+//! ```
+
+use super::mdf::{BEFORE_BODY, Record, checked, decompress};
+use super::problems::Problems;
+use super::raw_event::OpenEvent;
+use super::raw_reader::{EventNote, TruthJudge};
+use peloton::engine::Spread;
+use peloton::event::RawBatch;
+use peloton::lhcb::checksum::{Checksums, Span};
+use peloton::simd::Level;
+use peloton::{Error, Result, Status};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Events of a piece: what the lanes of the widest level take side by side.
+const PIECE: usize = 32;
+
+/// How events are read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rules {
+    pub truth: bool,
+    pub strict: bool,
+    pub only_nominal: bool,
+    /// Whether checksums are compared.
+    pub verify: bool,
+    pub judge: TruthJudge,
+}
+
+/// Events that were cut from their inputs and are not looked at yet; their bytes are in the words of a [`RawBatch`].
+#[derive(Debug, Default)]
+pub struct CutEvents {
+    // Entry i is locked by the thread that has piece i and so never waited for: the mutex only proves it.
+    pieces: Vec<Mutex<Piece>>,
+    events: usize,
+    rules: Option<Rules>,
+    /// What was wrong with the inputs between the events.
+    problems: Problems,
+}
+
+#[derive(Debug, Default)]
+struct Piece {
+    events: Vec<CutEvent>,
+    /// Records whose checksums are to be compared, and their events.
+    spans: Vec<Span>,
+    of: Vec<usize>,
+    sums: Checksums,
+}
+
+/// An event and where it comes from.
+#[derive(Debug, Default)]
+struct CutEvent {
+    number: usize,
+    /// What messages call its input.
+    input: Arc<str>,
+    /// Folders in which its truth may be.
+    truth: [Option<Arc<Path>>; 2],
+    /// The first word and the bytes of its record; none for an event that is put together already.
+    record: Option<(u32, u32)>,
+    event: OpenEvent,
+    /// A body that was compressed; its banks are places in it.
+    body: Vec<u8>,
+    /// Why the job ends here.
+    error: Option<Error>,
+}
+
+/// Where an event comes from.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Origin {
+    /// What messages call the input.
+    pub input: Arc<str>,
+    /// Folders in which truth may be.
+    pub truth: [Option<Arc<Path>>; 2],
+}
+
+impl CutEvents {
+    /// Whether there is neither an event nor anything to tell.
+    pub fn is_empty(&self) -> bool {
+        self.events == 0 && self.problems.count() == 0
+    }
+
+    /// Number of events.
+    pub fn len(&self) -> usize {
+        self.events
+    }
+
+    /// Begins anew, and keeps the memory.
+    pub(super) fn begin(&mut self, rules: Rules) {
+        self.events = 0;
+        self.rules = Some(rules);
+        self.problems = Problems::default();
+    }
+
+    /// Notes what was wrong with the inputs.
+    pub(super) fn note_problems(&mut self, problems: Problems) {
+        self.problems = problems;
+    }
+
+    /// Adds an event without banks, to be filled.
+    pub(super) fn add(&mut self, number: usize, origin: &Origin) -> &mut OpenEvent {
+        &mut self.push(number, origin, None).event
+    }
+
+    /// Adds an event whose record is in the words of the batch.
+    pub(super) fn add_record(&mut self, number: usize, origin: &Origin, record: (u32, u32)) {
+        self.push(number, origin, Some(record));
+    }
+
+    fn push(&mut self, number: usize, origin: &Origin, record: Option<(u32, u32)>) -> &mut CutEvent {
+        let (piece, at) = (self.events / PIECE, self.events % PIECE);
+        if self.pieces.len() == piece {
+            self.pieces.push(Mutex::default());
+        }
+        self.events += 1;
+        let piece = self.pieces[piece].get_mut().unwrap_or_else(PoisonError::into_inner);
+        if piece.events.len() == at {
+            piece.events.push(CutEvent::default());
+        }
+        let event = &mut piece.events[at];
+        event.number = number;
+        event.input.clone_from(&origin.input);
+        event.truth.clone_from(&origin.truth);
+        event.record = record;
+        event.event.begin(self.rules.is_some_and(|rules| rules.truth));
+        event.error = None;
+        event
+    }
+
+    /// How many events a piece has.
+    fn piece_len(&self, piece: usize) -> usize {
+        PIECE.min(self.events - piece * PIECE)
+    }
+
+    /// Finds out what is in the events, shared out to `threads`, and appends them in their order to `batch`, in whose words they are,
+    /// to `notes`, and what is wrong with them to `problems`.
+    ///
+    /// # Errors
+    /// Those that end the job at an event: as [`RawReader::read`](super::RawReader::read). What comes before is appended.
+    pub fn parse(
+        &mut self,
+        threads: &dyn Spread,
+        batch: &mut RawBatch,
+        notes: &mut Vec<EventNote>,
+        problems: &mut Problems,
+    ) -> Result<()> {
+        let Some(rules) = self.rules.take() else { return Ok(()) };
+        let pieces = self.events.div_ceil(PIECE);
+        threads.spread(pieces, &|number| {
+            let mut piece = self.pieces[number].lock().unwrap_or_else(PoisonError::into_inner);
+            piece.parse(self.piece_len(number), batch.all_words(), rules);
+        });
+        let mut told = std::mem::take(&mut self.problems);
+        for number in 0..pieces {
+            let length = self.piece_len(number);
+            let piece = self.pieces[number].get_mut().unwrap_or_else(PoisonError::into_inner);
+            for event in &mut piece.events[..length] {
+                told.move_before(event.number, problems);
+                event.finish(rules, batch, notes, problems)?;
+            }
+        }
+        told.move_before(usize::MAX, problems);
+        Ok(())
+    }
+}
+
+impl Piece {
+    fn parse(&mut self, events: usize, words: &[u32], rules: Rules) {
+        let Self { events: all, spans, of, sums } = self;
+        let (events, bytes): (_, &[u8]) = (&mut all[..events], bytemuck::cast_slice(words));
+        spans.clear();
+        of.clear();
+        for (at, event) in events.iter().enumerate().filter(|_| rules.verify) {
+            if let Some((first, length)) = event.record
+                && record(bytes, first, length).sum() != 0
+            {
+                spans.push(checked(first, length));
+                of.push(at);
+            }
+        }
+        // Any level gives the same sums.
+        let sums = match Level::choose(None, None) {
+            Ok(level) => sums.of(level, words, spans),
+            Err(error) => return events[0].error = Some(error),
+        };
+        for (at, sum) in of.iter().zip(sums) {
+            let event = &mut events[*at];
+            let is_intact =
+                event.record.is_some_and(|(first, length)| record(bytes, first, length).sum() == *sum);
+            if !is_intact {
+                event.event.fail(Status::BadChecksum, "wrong checksum");
+            }
+        }
+        events.iter_mut().for_each(|event| event.parse(bytes, rules));
+    }
+}
+
+/// The record that lies there.
+fn record(bytes: &[u8], first: u32, length: u32) -> Record<'_> {
+    Record(&bytes[4 * first as usize..][..length as usize])
+}
+
+impl CutEvent {
+    fn parse(&mut self, bytes: &[u8], rules: Rules) {
+        self.body.clear();
+        let event = &mut self.event;
+        if let Some((first, length)) = self.record
+            && event.status == Status::Ok
+        {
+            let record = record(bytes, first, length);
+            event.note.run = Some(record.header().run).filter(|run| *run != 0);
+            if !record.is_compressed() {
+                event.take_banks(record.body(), first + BEFORE_BODY as u32 / 4);
+            } else {
+                match decompress(record.body(), &mut self.body) {
+                    Ok(()) => event.take_banks(&self.body, 0),
+                    Err(e) => event.fail(Status::Corrupt, &format!("cannot be decompressed: {e}")),
+                }
+            }
+        }
+        let (input, number) = (&self.input, self.number);
+        let folders = self.truth.iter().flatten().map(|folder| PathBuf::from(&**folder));
+        self.error = event.find_truth(|| place(input, number), folders, rules.judge).err();
+        event.close();
+    }
+
+    /// Appends the event.
+    fn finish(
+        &mut self,
+        rules: Rules,
+        batch: &mut RawBatch,
+        notes: &mut Vec<EventNote>,
+        problems: &mut Problems,
+    ) -> Result<()> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        let event = &mut self.event;
+        if !self.body.is_empty() {
+            let too_many = || Error::Internal("too many words of raw banks at once".into());
+            let (first, room) = batch.room(self.body.len()).ok_or_else(too_many)?;
+            room.copy_from_slice(&self.body);
+            event.move_by(first);
+        }
+        let status = event.banks.status();
+        if rules.only_nominal && event.banks.lacks_nominal() {
+            let message = "its raw banks do not say that they are of the nominal detector: name the folder of their \
+                           detector's geometry files with --geometry, or decode them by the nominal geometry all the \
+                           same with --geometry nominal-forced";
+            let place = place(&self.input, self.number);
+            return Err(Error::Config(format!("--geometry nominal: {place}: {message}")));
+        }
+        if status != Status::Ok {
+            let place = place(&self.input, self.number);
+            if rules.strict {
+                return Err(Error::format(place, event.why()));
+            }
+            problems.add(format!("{place}: {}", event.why()));
+        }
+        event.ragged.iter().for_each(|bank| batch.fill_up(bank));
+        batch.append(self.number as u64, &event.banks);
+        notes.push(std::mem::take(&mut event.note));
+        Ok(())
+    }
+}
+
+/// What messages call an event.
+fn place(input: &str, number: usize) -> String {
+    format!("{input} (event {number})")
+}

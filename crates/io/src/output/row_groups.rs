@@ -1,0 +1,248 @@
+//! [`RowGroups`]: writes row groups of Parquet, whose columns any number of threads encode side by side.
+//!
+//! ```text
+//! batches, as they come | 4 rows | 4 rows | 3 rows | ...
+//! blocks, always alike  |      256 rows      |      256 rows      | ...      rest of the group |
+//!                         a thread a column: levels, encoding, compression
+//! ```
+//! Pages end with blocks, so bytes depend neither on how the rows come nor on the number of threads. The file has a thread of
+//! its own, which waits for the others: the next rows are made meanwhile.
+
+use super::OutputFile;
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{Field, SchemaRef};
+use arrow_select::concat::concat;
+use crossbeam_channel::{Receiver, Sender, bounded};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::{
+    ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
+};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use peloton::engine::Spread;
+use std::io::BufWriter;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+/// A Parquet file to which row groups are written.
+pub(super) struct RowGroups {
+    tasks: Option<Sender<Task>>,
+    thread: Option<JoinHandle<Result<BufWriter<OutputFile>>>>,
+}
+
+/// What is to be done with the file.
+enum Task {
+    /// Adds rows to the open group.
+    Rows(RecordBatch),
+    /// Ends the open group.
+    EndGroup,
+    /// Adds to the metadata of the file.
+    Metadata(KeyValue),
+}
+
+/// Tasks that wait at most.
+const TASKS: usize = 1;
+
+impl RowGroups {
+    /// Begins the file. So many rows are encoded at once.
+    ///
+    /// # Errors
+    /// Those of the file, and when the system gives no thread.
+    pub fn new(
+        to: OutputFile,
+        schema: SchemaRef,
+        properties: WriterProperties,
+        block: usize,
+        threads: Arc<dyn Spread>,
+    ) -> Result<Self> {
+        let file = File::new(to, schema, properties, block, threads)?;
+        let (tasks, waiting) = bounded(TASKS);
+        let thread = thread::Builder::new().name("peloton-parquet".into()).spawn(|| file.work(waiting));
+        Ok(Self { tasks: Some(tasks), thread: Some(thread.map_err(|e| ParquetError::External(e.into()))?) })
+    }
+
+    /// Adds rows to the open group.
+    ///
+    /// # Errors
+    /// Those of the file, also of what was written before.
+    pub fn write(&mut self, batch: RecordBatch) -> Result<()> {
+        self.send(Task::Rows(batch))
+    }
+
+    /// Ends the open group, if it has rows.
+    ///
+    /// # Errors
+    /// As [`RowGroups::write`].
+    pub fn end_group(&mut self) -> Result<()> {
+        self.send(Task::EndGroup)
+    }
+
+    /// Adds to the metadata of the file.
+    ///
+    /// # Errors
+    /// As [`RowGroups::write`].
+    pub fn append_metadata(&mut self, entry: KeyValue) -> Result<()> {
+        self.send(Task::Metadata(entry))
+    }
+
+    /// Ends the open group and the file.
+    ///
+    /// # Errors
+    /// As [`RowGroups::write`].
+    pub fn finish(mut self) -> Result<BufWriter<OutputFile>> {
+        self.join()
+    }
+
+    fn send(&mut self, task: Task) -> Result<()> {
+        let is_taken = self.tasks.as_ref().is_some_and(|tasks| tasks.send(task).is_ok());
+        // A thread that takes nothing has failed.
+        if is_taken { Ok(()) } else { self.join().map(drop) }
+    }
+
+    fn join(&mut self) -> Result<BufWriter<OutputFile>> {
+        self.tasks = None;
+        let gone = || ParquetError::General("the file has failed before".into());
+        let panicked = |_| Err(ParquetError::General("a thread that writes panicked".into()));
+        self.thread.take().ok_or_else(gone)?.join().unwrap_or_else(panicked)
+    }
+}
+
+impl Drop for RowGroups {
+    fn drop(&mut self) {
+        // The file of a job that failed is removed with its thread, whose error is one of these that came after.
+        let _ = self.join();
+    }
+}
+
+/// The file, on its thread.
+struct File {
+    file: SerializedFileWriter<BufWriter<OutputFile>>,
+    factory: ArrowRowGroupWriterFactory,
+    schema: SchemaRef,
+    threads: Arc<dyn Spread>,
+    // Entry i is locked by the thread that has column i and so never waited for: the mutex only proves it.
+    columns: Vec<Mutex<Column>>,
+    /// Rows of the open group that wait to be encoded.
+    rows: usize,
+    /// Rows of a block.
+    block: usize,
+}
+
+/// A column of the open group.
+struct Column {
+    writer: Option<ArrowColumnWriter>,
+    /// What waits to be encoded.
+    waiting: Vec<ArrayRef>,
+    done: Result<Option<ArrowColumnChunk>>,
+}
+
+impl File {
+    fn new(
+        to: OutputFile,
+        schema: SchemaRef,
+        properties: WriterProperties,
+        block: usize,
+        threads: Arc<dyn Spread>,
+    ) -> Result<Self> {
+        let writer = ArrowWriter::try_new(BufWriter::new(to), schema.clone(), Some(properties))?;
+        let (file, factory) = writer.into_serialized_writer()?;
+        let column = |_| Mutex::new(Column { writer: None, waiting: Vec::new(), done: Ok(None) });
+        let columns = schema.fields().iter().map(column).collect();
+        Ok(Self { file, factory, schema, threads, columns, rows: 0, block })
+    }
+
+    /// Does what comes, up to the end; gives the whole file.
+    fn work(mut self, tasks: Receiver<Task>) -> Result<BufWriter<OutputFile>> {
+        for task in tasks {
+            match task {
+                Task::Rows(batch) => self.add(&batch)?,
+                Task::EndGroup => self.end_group()?,
+                Task::Metadata(entry) => self.file.append_key_value_metadata(entry),
+            }
+        }
+        self.end_group()?;
+        self.file.into_inner()
+    }
+
+    fn add(&mut self, batch: &RecordBatch) -> Result<()> {
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
+        for (column, array) in self.columns.iter_mut().zip(batch.columns()) {
+            column.get_mut().unwrap_or_else(PoisonError::into_inner).waiting.push(array.clone());
+        }
+        self.rows += batch.num_rows();
+        if self.rows < self.block { Ok(()) } else { self.encode(self.rows / self.block * self.block, false) }
+    }
+
+    fn end_group(&mut self) -> Result<()> {
+        self.encode(self.rows, true)?;
+        let chunks = self.columns.iter_mut().map(|column| {
+            let column = column.get_mut().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut column.done, Ok(None))
+        });
+        let chunks = chunks.collect::<Result<Vec<_>>>()?;
+        if chunks.iter().all(Option::is_none) {
+            return Ok(());
+        }
+        let mut group = self.file.next_row_group()?;
+        for chunk in chunks.into_iter().flatten() {
+            chunk.append_to_row_group(&mut group)?;
+        }
+        group.close().map(drop)
+    }
+
+    /// Encodes the first `rows` rows that wait, and then ends the columns if these are the `last` of the group.
+    fn encode(&mut self, rows: usize, last: bool) -> Result<()> {
+        let group = self.file.flushed_row_groups().len();
+        if rows > 0
+            && self.columns.iter_mut().any(|column| column.get_mut().is_ok_and(|of| of.writer.is_none()))
+        {
+            let writers = self.factory.create_column_writers(group)?;
+            for (column, writer) in self.columns.iter_mut().zip(writers) {
+                column.get_mut().unwrap_or_else(PoisonError::into_inner).writer = Some(writer);
+            }
+        }
+        let block = self.block;
+        self.threads.spread(self.columns.len(), &|number| {
+            let mut column = self.columns[number].lock().unwrap_or_else(PoisonError::into_inner);
+            column.done = column.encode(self.schema.field(number), rows, block, last);
+        });
+        self.rows -= rows;
+        let failed = |column: &mut Mutex<Column>| {
+            let column = column.get_mut().unwrap_or_else(PoisonError::into_inner);
+            let is_failed = column.done.is_err();
+            is_failed.then(|| std::mem::replace(&mut column.done, Ok(None)).map(drop))
+        };
+        self.columns.iter_mut().find_map(failed).unwrap_or(Ok(()))
+    }
+}
+
+impl Column {
+    fn encode(
+        &mut self,
+        field: &Field,
+        rows: usize,
+        block: usize,
+        last: bool,
+    ) -> Result<Option<ArrowColumnChunk>> {
+        let Some(writer) = &mut self.writer else { return Ok(None) };
+        if rows > 0 {
+            let arrays: Vec<_> = self.waiting.iter().map(AsRef::as_ref).collect();
+            let all = concat(&arrays)?;
+            self.waiting.clear();
+            for from in (0..rows).step_by(block) {
+                let part = all.slice(from, block.min(rows - from));
+                for leaf in compute_leaves(field, &part)? {
+                    writer.write(&leaf)?;
+                }
+            }
+            if rows < all.len() {
+                self.waiting.push(all.slice(rows, all.len() - rows));
+            }
+        }
+        if last { self.writer.take().map(ArrowColumnWriter::close).transpose() } else { Ok(None) }
+    }
+}

@@ -1,0 +1,144 @@
+//! [`RawFound`]: what is found out of events of raw banks beside their banks, and [`RawCut`], events that are not looked at yet.
+
+use super::banks::KnownChannels;
+use crate::{Beside, Unparsed};
+use peloton::Result;
+use peloton::engine::{Batch, Spread};
+use peloton::event::RawBatch;
+use peloton_io::input::mdf::{HitsOf, decode_mc};
+use peloton_io::input::{CutEvents, EventId, EventNote, Geometry, Problems};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What was found out of the events so far; a source and what it cut have it together.
+#[derive(Clone)]
+pub struct RawFound(Arc<Mutex<Inside>>);
+
+struct Inside {
+    problems: Problems,
+    /// The channels that hits of true particles can have, once one is asked about.
+    channels: Option<KnownChannels>,
+    /// How many hits of true particles are of no such channel.
+    unknown_hits: u64,
+    /// Where the detectors are.
+    geometry: Geometry,
+    /// Events that are decoded by the nominal geometry and do not say that they are of it.
+    not_nominal: u64,
+}
+
+/// What is wanted of events beside their banks.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted {
+    /// The hits that true particles list, when the truth is asked for.
+    pub truth: Option<HitsOf>,
+    /// Whether the hits of true particles are looked up in the geometry.
+    pub looks_up_hits: bool,
+}
+
+impl RawFound {
+    /// Nothing yet.
+    pub fn new(geometry: Geometry) -> Self {
+        let problems = Problems::default();
+        Self(Arc::new(Mutex::new(Inside {
+            problems,
+            channels: None,
+            unknown_hits: 0,
+            geometry,
+            not_nominal: 0,
+        })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inside> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was wrong with the input.
+    pub fn problems(&self) -> (Vec<String>, u64) {
+        let inside = self.lock();
+        (inside.problems.kept().to_vec(), inside.problems.count())
+    }
+
+    /// How many inputs could not be used at all.
+    pub fn unusable_inputs(&self) -> u64 {
+        self.lock().problems.unusable()
+    }
+
+    /// How many hits of true particles are of no channel of the geometry.
+    pub fn unknown_hits(&self) -> u64 {
+        self.lock().unknown_hits
+    }
+
+    /// How many events do not say that they are of the nominal detector and are decoded by its geometry all the same.
+    pub fn not_nominal(&self) -> u64 {
+        self.lock().not_nominal
+    }
+
+    /// Takes in the events of a batch from this one on, which these notes are of.
+    ///
+    /// # Errors
+    /// For truth that cannot be decoded.
+    pub fn note(
+        &self,
+        (batch, first): (&RawBatch, usize),
+        notes: &[EventNote],
+        wanted: Wanted,
+        beside: &mut Beside,
+    ) -> Result<()> {
+        let inside = &mut *self.lock();
+        if inside.geometry == Geometry::NominalForced {
+            let events = batch.view();
+            let lacking = (first..events.len()).filter(|&event| events.lacks_nominal(event));
+            inside.not_nominal += lacking.count() as u64;
+        }
+        for (note, &number) in notes.iter().zip(&batch.event_ids()[first..]) {
+            beside.ids.push(EventId { number, run: note.run, event: note.number });
+            if let Some(hits_of) = wanted.truth {
+                let decode = |mc| decode_mc(mc, hits_of);
+                let truth = note.truth.as_ref().map(decode).transpose()?.unwrap_or_default();
+                if wanted.looks_up_hits {
+                    let geometry = &inside.geometry;
+                    let channels = inside.channels.get_or_insert_with(|| KnownChannels::new(geometry));
+                    inside.unknown_hits += channels.unknown(truth.particles.iter().flat_map(|one| &one.hits));
+                }
+                beside.truth.push(truth);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Finds the raw banks in a batch.
+pub type BanksOf = fn(&mut dyn Batch) -> Result<&mut RawBatch>;
+
+/// Events of raw banks that are not looked at yet.
+pub struct RawCut {
+    pub events: CutEvents,
+    notes: Vec<EventNote>,
+    found: RawFound,
+    wanted: Wanted,
+    banks_of: BanksOf,
+}
+
+impl RawCut {
+    /// Memory for events.
+    pub fn new(found: RawFound, wanted: Wanted, banks_of: BanksOf) -> Self {
+        Self { events: CutEvents::default(), notes: Vec::new(), found, wanted, banks_of }
+    }
+}
+
+impl Unparsed for RawCut {
+    fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    fn parse(&mut self, threads: &dyn Spread, batch: &mut dyn Batch, beside: &mut Beside) -> Result<()> {
+        let batch = (self.banks_of)(batch)?;
+        let first = batch.len();
+        self.notes.clear();
+        let mut problems = std::mem::take(&mut self.found.lock().problems);
+        let parsed = self.events.parse(threads, batch, &mut self.notes, &mut problems);
+        self.found.lock().problems = problems;
+        // What comes before an error has its truth and its numbers, too.
+        self.found.note((batch, first), &self.notes, self.wanted, beside)?;
+        parsed
+    }
+}

@@ -1,0 +1,62 @@
+//! [`TextSource`]: events of hits of the Velo, written as JSON.
+
+use crate::{Beside, Unparsed};
+use peloton::Result;
+use peloton::engine::{Batch, Spread};
+use peloton::velo::VeloInputBatch;
+use peloton_io::input::{CutTexts, Problems, VeloReader};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Events of Velo JSON.
+pub struct TextSource {
+    reader: VeloReader,
+    problems: Arc<Mutex<Problems>>,
+}
+
+/// Texts of events that are not parsed yet.
+struct Texts {
+    cut: CutTexts,
+    problems: Arc<Mutex<Problems>>,
+}
+
+fn lock(problems: &Mutex<Problems>) -> MutexGuard<'_, Problems> {
+    problems.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl TextSource {
+    /// What a reader reads.
+    pub fn new(reader: VeloReader) -> Self {
+        Self { reader, problems: Arc::default() }
+    }
+
+    /// As [`Source::cut`](crate::Source::cut).
+    ///
+    /// # Errors
+    /// Those of the reader.
+    pub fn cut(&mut self, events: usize, beside: &mut Beside) -> Result<usize> {
+        let make = || Texts { cut: CutTexts::default(), problems: self.problems.clone() };
+        self.reader.cut(events, &mut beside.unparsed(make).cut)
+    }
+
+    /// As [`Source::problems`](crate::Source::problems).
+    pub fn problems(&self) -> (Vec<String>, u64) {
+        let problems = lock(&self.problems);
+        (problems.kept().to_vec(), problems.count())
+    }
+
+    /// How many inputs could not be used at all, beside others that could.
+    pub fn unusable_inputs(&self) -> u64 {
+        lock(&self.problems).unusable()
+    }
+}
+
+impl Unparsed for Texts {
+    fn is_empty(&self) -> bool {
+        self.cut.is_empty()
+    }
+
+    fn parse(&mut self, threads: &dyn Spread, batch: &mut dyn Batch, beside: &mut Beside) -> Result<()> {
+        let batch: &mut VeloInputBatch = batch.of_mut()?;
+        self.cut.parse(threads, batch.hits_mut(), &mut beside.truth, &mut lock(&self.problems))
+    }
+}

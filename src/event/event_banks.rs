@@ -1,0 +1,156 @@
+//! [`EventBanks`]: the raw banks of one event, as they are put together.
+
+use super::{BankKind, RawBank};
+use crate::Status;
+
+/// Raw banks of one event that is being put together, by the places of their payloads in the words of a
+/// [`RawBatch`](super::RawBatch). [`close`](Self::close) ends the event; [`RawBatch::append`](super::RawBatch::append) takes
+/// it into the batch. Events of one batch can be put together side by side, on any thread.
+#[derive(Debug, Clone)]
+pub struct EventBanks {
+    /// The banks of each kind, in the order of [`BankKind::ALL`].
+    kinds: [Kind; BankKind::ALL.len()],
+    /// The first damage that concerns some of the banks alone.
+    damage: Option<Status>,
+    /// Whether the event says that it is of the nominal detector.
+    pub(super) is_nominal: bool,
+    /// Whether banks are kept although the event failed.
+    pub(super) is_kept: bool,
+    /// What became of the event.
+    pub(super) status: Status,
+}
+
+/// Banks of one kind.
+#[derive(Debug, Clone)]
+struct Kind {
+    banks: Vec<RawBank>,
+    /// The number of the board behind the last one.
+    last: Option<u16>,
+    /// Whether these numbers rise from bank to bank: the usual order, in which nothing needs to be sorted.
+    rises: bool,
+}
+
+impl Default for Kind {
+    fn default() -> Self {
+        Self { banks: Vec::new(), last: None, rises: true }
+    }
+}
+
+impl Default for EventBanks {
+    fn default() -> Self {
+        Self {
+            kinds: Default::default(),
+            damage: None,
+            is_nominal: false,
+            is_kept: false,
+            status: Status::Ok,
+        }
+    }
+}
+
+impl EventBanks {
+    /// Removes all banks and keeps the memory.
+    pub fn clear(&mut self) {
+        self.kinds.iter_mut().for_each(Kind::clear);
+        (self.damage, self.is_nominal, self.is_kept, self.status) = (None, false, false, Status::Ok);
+    }
+
+    /// Whether there is no bank.
+    pub fn is_empty(&self) -> bool {
+        self.kinds.iter().all(|kind| kind.banks.is_empty())
+    }
+
+    /// The banks of each kind.
+    pub(super) fn by_kind(&self) -> impl Iterator<Item = &[RawBank]> {
+        self.kinds.iter().map(|kind| &kind.banks[..])
+    }
+
+    /// Adds a bank.
+    #[inline]
+    pub fn push(&mut self, kind: BankKind, bank: RawBank) {
+        let board = kind.board(bank.version, bank.source);
+        let of = &mut self.kinds[kind as usize];
+        of.rises &= of.last < Some(board);
+        of.last = Some(board);
+        of.banks.push(bank);
+    }
+
+    /// Says that the payloads lie so many words further on.
+    pub fn move_by(&mut self, words: u32) {
+        let banks = self.kinds.iter_mut().flat_map(|kind| &mut kind.banks);
+        banks.for_each(|bank| bank.first += words);
+    }
+
+    /// Notes that the event lacks a bank, which is damaged: the others are kept for
+    /// [`BadBanks::Bank`](super::BadBanks::Bank). The first damage gives the event its status.
+    pub fn damage(&mut self, status: Status) {
+        self.damage.get_or_insert(status);
+    }
+
+    /// Notes that the event says that it is of the nominal detector.
+    pub fn mark_nominal(&mut self) {
+        self.is_nominal = true;
+    }
+
+    /// What became of the event, once it is [closed](Self::close).
+    pub fn status(&self) -> Status {
+        self.status
+    }
+
+    /// Whether the event, once it is [closed](Self::close), has banks and does not say that it is of the nominal detector.
+    pub fn lacks_nominal(&self) -> bool {
+        !self.is_nominal && !self.is_empty()
+    }
+
+    /// Ends the event: sorts its banks, and drops them all when `status` says that it is lost. Of banks that came twice none is
+    /// kept. Returns what became of the event.
+    pub fn close(&mut self, mut status: Status) -> Status {
+        let lacks_some = status == Status::Partial;
+        if lacks_some {
+            status = Status::Ok;
+        }
+        for kind in BankKind::ALL {
+            let of = &mut self.kinds[kind as usize];
+            if !of.rises && of.sort(kind) {
+                self.damage.get_or_insert(Status::DuplicateBank);
+            }
+        }
+        // Damage is worse than absence: what is damaged stays the status.
+        if lacks_some {
+            self.damage(Status::Partial);
+        }
+        self.is_kept = status == Status::Ok && self.damage.is_some();
+        if status != Status::Ok {
+            self.kinds.iter_mut().for_each(Kind::clear);
+        }
+        self.status = if self.is_kept { self.damage.unwrap_or(status) } else { status };
+        self.status
+    }
+}
+
+impl Kind {
+    fn clear(&mut self) {
+        self.banks.clear();
+        (self.last, self.rises) = (None, true);
+    }
+
+    /// Sorts the banks and removes all that came more than once: which of them is right is not known. Says whether there were any.
+    fn sort(&mut self, kind: BankKind) -> bool {
+        let board = |bank: &RawBank| kind.board(bank.version, bank.source);
+        self.banks.sort_unstable_by_key(|bank| (board(bank), bank.first));
+        let before = self.banks.len();
+        let mut kept = 0;
+        let mut from = 0;
+        while from < self.banks.len() {
+            let key = board(&self.banks[from]);
+            let end = from + self.banks[from..].partition_point(|other| board(other) == key);
+            if end == from + 1 {
+                self.banks[kept] = self.banks[from];
+                kept += 1;
+            }
+            from = end;
+        }
+        self.banks.truncate(kept);
+        kept < before
+    }
+}
