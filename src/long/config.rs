@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// A response of the network without the UT below which a pair is hardly ever taken with it.
 const LIKELY: f32 = 0.1;
 /// Smallest responses of `fast`, without hits in the UT and with them: `cargo run --release --example choose -- long-fast`.
-const FAST: [f32; 2] = [0.38, 0.38];
+const FAST: [f32; 2] = [0.51, 0.58];
 
 /// A ready configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
