@@ -163,11 +163,7 @@ fn read<T>(
 }
 
 /// Has the threads look at what is in the events of each chunk; says how long that took.
-fn parse<T>(
-    threads: &dyn Spread,
-    cut: Receiver<Chunk<T>>,
-    parsed: Sender<Chunk<T>>,
-) -> Result<Duration> {
+fn parse<T>(threads: &dyn Spread, cut: Receiver<Chunk<T>>, parsed: Sender<Chunk<T>>) -> Result<Duration> {
     with_default_float_mode(|| {
         let mut time = Duration::ZERO;
         for mut chunk in cut {

@@ -1,8 +1,8 @@
 //! [`Summary`]: what a run did, with the keys that scripts depend on.
 
 use crate::lost_hits::Verdict;
-use crate::totals::{HITS_NOT_IN_GEOMETRY, Totals, UNUSABLE_INPUTS};
 use crate::stream::Busy;
+use crate::totals::{HITS_NOT_IN_GEOMETRY, Totals, UNUSABLE_INPUTS};
 use crate::{EventRange, Host, Request, SequenceName, Source};
 use peloton::engine::{Machine, Stage};
 use peloton::event::Hashes;

@@ -195,7 +195,8 @@ fn usual_line(bytes: &[u8]) -> Option<([u64; NUMBERS], usize, usize)> {
     let (mut numbers, mut at) = ([0u64; NUMBERS], 0);
     for count in 1..=NUMBERS {
         let (start, mut value) = (at, 0u64);
-        while let Some(digit) = bytes.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
+        while let Some(digit) = bytes.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10)
+        {
             value = value.wrapping_mul(10).wrapping_add(digit.into());
             at += 1;
         }
