@@ -141,6 +141,8 @@ mod tests {
         "--transport",
         "--share",
         "--warm-up",
+        "--columns",
+        "--compression",
     ];
 
     #[test]

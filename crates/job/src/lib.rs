@@ -77,6 +77,7 @@ pub use sequence_name::SequenceName;
 pub use simulate::{Simulated, Simulation, simulate};
 pub use sink::{ByteSink, OutputOptions, is_no_file};
 pub(crate) use source::{Beside, CountUnknown, Source, Unparsed};
+pub use stream::Busy;
 pub(crate) use stream::Chunk;
 pub use summary::{InputKind, PartTime, StageTime, Summary};
 pub(crate) use system::{Opened, System};

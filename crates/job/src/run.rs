@@ -62,6 +62,7 @@ fn run_and_write(request: &Request, output: Option<&Path>, host: Host<'_>) -> Re
         (Err(_), _) => Done::Nothing,
     };
     let finish = |(product, sink): (usize, Box<dyn Sink>)| sink.finish(hashes(product), done);
+    let finishing = Instant::now();
     let written =
         sinks.into_iter().enumerate().map(finish).try_fold(true, |all, one| one.map(|one| all && one));
     if matches!(written, Ok(false))
@@ -73,6 +74,9 @@ fn run_and_write(request: &Request, output: Option<&Path>, host: Host<'_>) -> Re
     let mut summary = made?;
     written?;
     summary.wall_seconds = begin.elapsed().as_secs_f64();
+    if let Some(busy) = &mut summary.busy {
+        busy.writing += finishing.elapsed().as_secs_f64();
+    }
     Ok(summary)
 }
 
@@ -167,7 +171,10 @@ pub(crate) fn reconstruct(
         consume(chunk)
     });
     warn_of_problems(source, host);
-    let input_time = done?;
+    let mut busy = done?;
+    if let Some(time) = source.reading_time() {
+        busy.reading = time.as_secs_f64();
+    }
     if detector.is_live() {
         // What counts is what was taken in, not how long the work on it took.
         totals.time = begin.elapsed();
@@ -183,7 +190,7 @@ pub(crate) fn reconstruct(
     summary.dropped.extend(dropped.into_iter().filter(|(_, count)| *count > 0));
     summary.facts.extend(facts);
     summary.input = if detector.is_live() { InputKind::Live } else { InputKind::of(request) };
-    summary.input_seconds = input_time.as_secs_f64();
+    (summary.input_seconds, summary.busy) = (busy.reading, Some(busy));
     summary.judge(&totals, request, host);
     if let Some(words) = detector.not_found() {
         host.warn(&words);

@@ -9,6 +9,7 @@ use peloton_truth::Rules;
 use serde_json::{Map, Value};
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What is known of the events of a batch beside the batch itself: input that no reconstruction sees.
 #[derive(Default)]
@@ -93,6 +94,11 @@ pub trait Source: Send {
     /// # Errors
     /// When the input cannot be read on, and for a batch of another kind.
     fn cut(&mut self, items: usize, batch: &mut dyn Batch, beside: &mut Beside) -> Result<usize>;
+
+    /// How long the input was read so far, where a thread of the source's own does it; else the time of [`cut`](Self::cut) counts.
+    fn reading_time(&self) -> Option<Duration> {
+        None
+    }
 
     /// How many there will be, where that is known.
     fn known_items(&self) -> Option<u64> {

@@ -14,8 +14,36 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use peloton::engine::{Batch, Spread};
 use peloton::simd::with_default_float_mode;
 use peloton::{Error, Result};
+use serde::Serialize;
 use std::thread;
 use std::time::{Duration, Instant};
+
+/// How long each part of a job was at work or kept waiting by the threads that work for it, s. They run beside each other.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Busy {
+    /// Reading and cutting the input, or simulating it.
+    pub reading: f64,
+    /// Looking at what is in the events: checksums, lists of banks, text.
+    pub parsing: f64,
+    /// Reconstructing them.
+    pub reconstructing: f64,
+    /// Hashing, formatting and writing the results.
+    pub writing: f64,
+}
+
+impl Busy {
+    /// The part that was at work the longest, and for how long.
+    pub fn longest(&self) -> (&'static str, f64) {
+        let Self { reading, parsing, reconstructing, writing } = *self;
+        let parts = [
+            ("reading", reading),
+            ("parsing", parsing),
+            ("reconstructing", reconstructing),
+            ("writing", writing),
+        ];
+        parts.into_iter().fold(parts[0], |most, part| if part.1 > most.1 { part } else { most })
+    }
+}
 
 /// Chunks that go round: one cut, one parsed, one worked on, one written.
 const CHUNKS: usize = 4;
@@ -44,7 +72,7 @@ pub type Consume<'a, T> = &'a mut (dyn FnMut(&Chunk<T>) -> Result<()> + Send);
 
 /// Reads everything from `source`, `items` at a time, and has `work` and then `consume` called with each chunk in
 /// order; `last` is worked on after everything else, and `threads` look at what is in the events. Ends early, without an error, when the host asks for it. Says how
-/// long reading took.
+/// long each part of it took.
 pub fn stream<T: Default + Send>(
     source: &mut dyn Source,
     items: usize,
@@ -53,7 +81,7 @@ pub fn stream<T: Default + Send>(
     host: Host<'_>,
     work: &mut dyn FnMut(&mut Chunk<T>) -> Result<()>,
     consume: Consume<'_, T>,
-) -> Result<Duration> {
+) -> Result<Busy> {
     let of = if last.is_some() { "hits" } else { "events" };
     host.begin("reconstructing", of, source.known_items());
     let (empty_in, empty) = bounded(CHUNKS + 1);
@@ -63,13 +91,16 @@ pub fn stream<T: Default + Send>(
     for _ in 0..CHUNKS {
         empty_in.send(Chunk::new(source.empty())).expect("the receiver is in this function");
     }
+    let mut busy = Busy::default();
     let result = thread::scope(|scope| {
         let reader = scope.spawn(|| read(source, items, host, &empty, cut_in));
-        scope.spawn(|| parse(threads, cut, parsed_in));
+        let parser = scope.spawn(|| parse(threads, cut, parsed_in));
         let writer = scope.spawn(|| write(done, empty_in, consume));
         let mut worked = Ok(());
         for mut chunk in parsed {
+            let begin = Instant::now();
             worked = work(&mut chunk);
+            busy.reconstructing += begin.elapsed().as_secs_f64();
             host.progress.advance(chunk.batch.len() as u64);
             if worked.is_err() {
                 break;
@@ -88,11 +119,13 @@ pub fn stream<T: Default + Send>(
             let _ = done_in.send(chunk);
         }
         drop(done_in);
-        let written = join(writer);
-        worked.and(written).and(join(reader))
+        let (written, parsed, read) = (join(writer), join(parser), join(reader));
+        let done = worked.and(written.map(|time| busy.writing = time.as_secs_f64()));
+        let done = done.and(parsed.map(|time| busy.parsing = time.as_secs_f64()));
+        done.and(read.map(|time| busy.reading = time.as_secs_f64()))
     });
     host.progress.end();
-    result
+    result.map(|()| busy)
 }
 
 fn join<T>(thread: thread::ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
@@ -129,25 +162,32 @@ fn read<T>(
     Ok(time)
 }
 
-/// Has the threads look at what is in the events of each chunk.
-fn parse<T>(threads: &dyn Spread, cut: Receiver<Chunk<T>>, parsed: Sender<Chunk<T>>) {
+/// Has the threads look at what is in the events of each chunk; says how long that took.
+fn parse<T>(threads: &dyn Spread, cut: Receiver<Chunk<T>>, parsed: Sender<Chunk<T>>) -> Result<Duration> {
     with_default_float_mode(|| {
+        let mut time = Duration::ZERO;
         for mut chunk in cut {
+            let begin = Instant::now();
             chunk.failed = chunk.beside.parse(threads, &mut *chunk.batch);
+            time += begin.elapsed();
             let is_last = chunk.failed.is_err();
             if parsed.send(chunk).is_err() || is_last {
                 break;
             }
         }
-    });
+        Ok(time)
+    })
 }
 
-/// Consumes chunks and hands them back to be filled again.
-fn write<T>(done: Receiver<Chunk<T>>, empty: Sender<Chunk<T>>, consume: Consume<'_, T>) -> Result<()> {
+/// Consumes chunks and hands them back to be filled again; says how long consuming took.
+fn write<T>(done: Receiver<Chunk<T>>, empty: Sender<Chunk<T>>, consume: Consume<'_, T>) -> Result<Duration> {
+    let mut time = Duration::ZERO;
     for chunk in done {
+        let begin = Instant::now();
         consume(&chunk)?;
+        time += begin.elapsed();
         // A reader that is gone has read everything.
         let _ = empty.send(chunk);
     }
-    Ok(())
+    Ok(time)
 }

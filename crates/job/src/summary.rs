@@ -1,6 +1,7 @@
 //! [`Summary`]: what a run did, with the keys that scripts depend on.
 
 use crate::lost_hits::Verdict;
+use crate::stream::Busy;
 use crate::totals::{HITS_NOT_IN_GEOMETRY, Totals, UNUSABLE_INPUTS};
 use crate::{EventRange, Host, Request, SequenceName, Source};
 use peloton::engine::{Machine, Stage};
@@ -89,6 +90,9 @@ pub struct Summary {
     pub wall_seconds: f64,
     /// How long of it input was read or simulated, in part while the reconstruction ran, s.
     pub input_seconds: f64,
+    /// How long each part of the job was at work; none where events are reconstructed over and over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub busy: Option<Busy>,
     /// Time of each stage.
     pub stages: Vec<StageTime>,
     /// Keys that only some sequences or inputs have.
@@ -202,6 +206,7 @@ impl Summary {
             hits_per_second: per_second(hits),
             wall_seconds: 0.0,
             input_seconds: 0.0,
+            busy: None,
             stages: stages.collect(),
             facts,
             bad_events: totals.bad,

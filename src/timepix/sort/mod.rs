@@ -13,17 +13,19 @@ mod pivots;
 mod radix;
 mod ranks;
 mod shape;
+mod waiting;
 
 use crate::event::{Column, PixelHits};
 use crate::simd::{Gang, Level};
 use buckets::Buckets;
 pub(crate) use ordered::Reached;
-use ordered::{first_from_room, is_in_time_room, is_ordered_room};
+use ordered::{is_in_time_room, is_ordered_room};
 use packed::{Packing, TOT_BITS, pack_room, unpack_room};
 use radix::{Radix, insert_few};
 pub use shape::SortShape;
 pub(super) use shape::{DIGIT_BITS, PART_HITS};
 use std::ops::Range;
+use waiting::Waiting;
 
 /// Lanes that a gang must have so that ranks take less time than digits.
 const LANES: usize = 8;
@@ -35,7 +37,7 @@ pub struct TimeSorter {
     disorder: i64,
     /// Hits that wait at most.
     capacity: usize,
-    waiting: PixelHits,
+    waiting: Waiting,
     /// Latest time so far.
     latest: Reached,
     /// Hits before this time have left.
@@ -60,7 +62,7 @@ impl TimeSorter {
         Self {
             disorder: disorder.max(0),
             capacity: capacity.max(1),
-            waiting: PixelHits::default(),
+            waiting: Waiting::default(),
             latest: Reached::NOTHING,
             floor: i64::MIN,
             late: 0,
@@ -88,39 +90,24 @@ impl TimeSorter {
 
     /// The same for some of the hits.
     pub(super) fn push_part(&mut self, hits: &PixelHits, part: Range<usize>) {
-        let first = self.waiting.len();
-        self.waiting.extend_from(hits, part.clone(), 0);
-        let time = &hits.time[part];
+        let time = &hits.time[part.clone()];
         let mut latest = self.latest;
         let (level, disorder, floor) = (self.level, self.disorder, self.floor);
-        let is_late =
-            !crate::dispatch_isa!(level, g => is_in_time_room(g, time, &mut latest, [disorder, floor]));
-        if is_late {
-            self.drop_late(first);
+        let is_in_time =
+            crate::dispatch_isa!(level, g => is_in_time_room(g, time, &mut latest, [disorder, floor]));
+        if is_in_time {
+            self.waiting.push(level, hits, part, None);
+        } else {
+            let (mut reached, late) = (self.latest, &mut self.late);
+            let mut is_late = |time: i64| {
+                let is_late = time < reached.time.saturating_sub(disorder).max(floor);
+                reached.take(time);
+                *late += u64::from(is_late);
+                is_late
+            };
+            self.waiting.push(level, hits, part, Some(&mut is_late));
         }
         self.latest = latest;
-    }
-
-    /// Removes the late hits from number `first` on.
-    #[cold]
-    fn drop_late(&mut self, first: usize) {
-        let mut kept = first;
-        let mut latest = self.latest;
-        for i in first..self.waiting.len() {
-            let (time, x, y, tot) = self.waiting.get(i);
-            let is_late = time < latest.time.saturating_sub(self.disorder).max(self.floor);
-            latest.take(time);
-            if is_late {
-                self.late += 1;
-                continue;
-            }
-            self.waiting.time[kept] = time;
-            self.waiting.x[kept] = x;
-            self.waiting.y[kept] = y;
-            self.waiting.tot[kept] = tot;
-            kept += 1;
-        }
-        self.waiting.set_len(kept);
     }
 
     /// Appends to `out`, in order, all hits that nothing can come before any more.
@@ -149,7 +136,7 @@ impl TimeSorter {
         let from = self.floor;
         out.clear();
         if end {
-            std::mem::swap(&mut self.waiting, out);
+            self.waiting.take_all(out);
             (self.latest, self.floor) = (Reached::NOTHING, i64::MIN);
             return [from, i64::MAX];
         }
@@ -170,28 +157,7 @@ impl TimeSorter {
     /// Moves what is older than `time` to `out`, which is empty, in the order in which it came.
     fn split(&mut self, time: i64, out: &mut PixelHits) {
         self.floor = self.floor.max(time);
-        std::mem::swap(&mut self.waiting, out);
-        self.waiting.clear();
-        // Only hits between the first that stays and the last that leaves are in question.
-        let level = self.level;
-        let first = crate::dispatch_isa!(level, g => first_from_room(g, &out.time, time));
-        let end = out.time.iter().rposition(|hit| *hit < time).map_or(first, |last| first.max(last + 1));
-        let stay = &mut self.waiting;
-        stay.set_len(end - first + 1);
-        let (mut kept, mut staying) = (first, 0);
-        let (time_out, x, y, tot) = (&mut out.time[..], &mut out.x[..], &mut out.y[..], &mut out.tot[..]);
-        let to = (&mut stay.time[..], &mut stay.x[..], &mut stay.y[..], &mut stay.tot[..]);
-        for i in first..end {
-            let hit = (time_out[i], x[i], y[i], tot[i]);
-            // Written to both sides: which one it belongs to is hard to foresee.
-            (time_out[kept], x[kept], y[kept], tot[kept]) = hit;
-            (to.0[staying], to.1[staying], to.2[staying], to.3[staying]) = hit;
-            kept += usize::from(hit.0 < time);
-            staying += usize::from(hit.0 >= time);
-        }
-        stay.set_len(staying);
-        stay.extend_from(out, end..out.len(), 0);
-        out.set_len(kept);
+        self.waiting.split(self.level, time, out);
     }
 
     /// Where too many hits wait, the time before which the older half of them has to go, at the risk of hits that
@@ -202,7 +168,7 @@ impl TimeSorter {
         }
         self.forced += 1;
         self.left.time.clear();
-        self.left.time.extend_from_slice(&self.waiting.time);
+        self.waiting.times().for_each(|times| self.left.time.extend_from_slice(times));
         let middle = self.left.time.len() / 2;
         Some(self.left.time.select_nth_unstable(middle).1.saturating_add(1))
     }

@@ -96,6 +96,15 @@ impl Reached {
     }
 }
 
+/// The first and the last of some times.
+#[inline(never)]
+pub(super) fn span_room<G: Gang>(g: G, time: &[i64]) -> [i64; 2] {
+    g.vectorize(
+        #[inline(always)]
+        || time.iter().fold([i64::MAX, i64::MIN], |[first, last], &time| [first.min(time), last.max(time)]),
+    )
+}
+
 /// The number of the first hit that is not before `limit`.
 #[inline(never)]
 pub(super) fn first_from_room<G: Gang>(g: G, time: &[i64], limit: i64) -> usize {

@@ -2,6 +2,7 @@
 
 use super::Format;
 use super::source::{PutBack, Stream};
+use memchr::memchr;
 use std::io::{BufRead, Read};
 
 /// How one text ends.
@@ -143,7 +144,7 @@ impl Records {
                 if chunk.is_empty() {
                     break;
                 }
-                let newline = chunk.iter().position(|&c| c == b'\n');
+                let newline = memchr(b'\n', chunk);
                 let used = newline.map_or(chunk.len(), |at| at + 1);
                 kept &= text.len() - begin + used <= self.limit;
                 if kept {

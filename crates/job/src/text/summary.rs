@@ -62,14 +62,16 @@ pub fn summary(summary: &Summary) -> String {
     text
 }
 
-/// What most of the time of a job went to, where that is the input.
-fn most_of_it(summary: &Summary) -> &'static str {
-    match summary.input {
-        _ if summary.input_seconds <= 0.5 * summary.wall_seconds => "",
-        InputKind::Read => ", most of it reading",
-        InputKind::Simulated => ", most of it simulation",
-        InputKind::Live => ", most of it waiting for input",
-    }
+/// Which part of a job the others waited for: the one that was at work most of the time.
+fn most_of_it(summary: &Summary) -> String {
+    let Some((part, seconds)) = summary.busy.map(|busy| busy.longest()) else { return String::new() };
+    let words = match (part, summary.input) {
+        ("reading", InputKind::Simulated) => "simulating",
+        ("reading", InputKind::Live) => "waiting for input",
+        (part, _) => part,
+    };
+    let share = percent((summary.wall_seconds > 0.0).then_some((seconds / summary.wall_seconds).min(1.0)));
+    format!(", {words} for {share} of it")
 }
 
 /// One line per stage: time, share of the time, lane occupancy.

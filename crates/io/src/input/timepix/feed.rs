@@ -10,7 +10,7 @@ use peloton::simd::set_default_float_mode;
 use peloton::{Error, Result};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Blocks that wait at most.
 const DEPTH: usize = 8;
@@ -108,6 +108,8 @@ pub struct Fed {
     pub dropped: u64,
     /// When it was read.
     pub read_at: Instant,
+    /// How long reading took up to here.
+    pub reading: Duration,
 }
 
 /// Blocks of hits, read on another thread.
@@ -174,10 +176,12 @@ fn read_all(
     to_work: &Sender<Result<Fed>>,
     from_work: &Receiver<PixelBlock>,
 ) -> PixelTroubles {
-    let mut dropped = 0;
+    let (mut dropped, mut reading) = (0, Duration::ZERO);
     loop {
         let mut block = from_work.try_recv().unwrap_or_default();
+        let begin = Instant::now();
         let read = stream.read(hits, &mut block);
+        reading += begin.elapsed();
         let end = match &read {
             Ok(ReadEnd::End) => return stream.troubles(),
             Ok(end) => *end,
@@ -186,7 +190,7 @@ fn read_all(
         };
         let length = block.hits.len() as u64;
         let (source, counts) = (stream.source(), stream.counts());
-        let fed = Ok(Fed { block, end, source, counts, dropped, read_at: Instant::now() });
+        let fed = Ok(Fed { block, end, source, counts, dropped, read_at: Instant::now(), reading });
         if let Err(error) = read {
             if to_work.send(fed).is_ok() {
                 let _ = to_work.send(Err(error));

@@ -2,6 +2,7 @@
 
 use super::t3pa::{Columns, Meaning, Row, is_header};
 use super::{Decode, Output};
+use memchr::memchr;
 use peloton::event::TICKS_PER_CLOCK;
 
 /// Longest line; what is longer holds no hit.
@@ -45,7 +46,16 @@ impl Text {
 impl Decode for Text {
     fn decode(&mut self, bytes: &[u8], to: &mut Output<'_>) -> usize {
         let mut used = 0;
-        while let Some(length) = bytes[used..].iter().position(|byte| *byte == b'\n') {
+        loop {
+            if !self.skips
+                && let Some((numbers, count, length)) = usual_line(&bytes[used..])
+            {
+                self.number += 1;
+                self.values(&numbers[..count], &bytes[used..used + length], to);
+                used += length;
+                continue;
+            }
+            let Some(length) = memchr(b'\n', &bytes[used..]) else { break };
             let line = &bytes[used..used + length];
             used += length + 1;
             if std::mem::take(&mut self.skips) { continue } else { self.line(line, to) }
@@ -79,17 +89,22 @@ impl Text {
             None => {}
             Some(_) if self.kind == Kind::T3pa && is_header(line) => self.header(line, to),
             Some(b'#' | b'I') => to.counts.control += 1,
-            Some(_) => {
-                let numbers = numbers(line);
-                let understood = numbers.and_then(|(numbers, count)| match self.kind {
-                    Kind::T3pa => self.columns.row(&numbers[..count]).and_then(|row| self.t3pa(&row, to)),
-                    Kind::Burda => burda(&numbers[..count], to),
-                    Kind::Frames => frames(&numbers[..count], to),
-                });
-                if understood.is_none() {
-                    self.fault(line, to);
-                }
-            }
+            Some(_) => match numbers(line) {
+                Some((numbers, count)) => self.values(&numbers[..count], line, to),
+                None => self.fault(line, to),
+            },
+        }
+    }
+
+    /// Takes the numbers of a line.
+    fn values(&mut self, numbers: &[u64], line: &[u8], to: &mut Output<'_>) {
+        let understood = match self.kind {
+            Kind::T3pa => self.columns.row(numbers).and_then(|row| self.t3pa(&row, to)),
+            Kind::Burda => burda(numbers, to),
+            Kind::Frames => frames(numbers, to),
+        };
+        if understood.is_none() {
+            self.fault(line.trim_ascii(), to);
         }
     }
 
@@ -170,6 +185,35 @@ fn saturate(tot: u64) -> u16 {
     tot.min(u64::from(u16::MAX)) as u16
 }
 
+/// Digits of a number that cannot be too large.
+const SAFE_DIGITS: usize = 19;
+
+/// The numbers of a line as nearly all are, how many, and the length of the line with its end: digits, with one tab or blank between
+/// numbers. None for all other lines, and while the end is not there.
+#[inline]
+fn usual_line(bytes: &[u8]) -> Option<([u64; NUMBERS], usize, usize)> {
+    let (mut numbers, mut at) = ([0u64; NUMBERS], 0);
+    for count in 1..=NUMBERS {
+        let (start, mut value) = (at, 0u64);
+        while let Some(digit) = bytes.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10)
+        {
+            value = value.wrapping_mul(10).wrapping_add(digit.into());
+            at += 1;
+        }
+        if at == start || at - start > SAFE_DIGITS {
+            return None;
+        }
+        numbers[count - 1] = value;
+        match (bytes.get(at)?, bytes.get(at + 1)) {
+            (b'\n', _) => return Some((numbers, count, at + 1)),
+            (b'\r', Some(b'\n')) => return Some((numbers, count, at + 2)),
+            (b'\t' | b' ', _) => at += 1,
+            _ => return None,
+        }
+    }
+    None
+}
+
 /// The whole numbers of a line; none when there is anything else in it.
 fn numbers(line: &[u8]) -> Option<([u64; NUMBERS], usize)> {
     let (mut numbers, mut count) = ([0u64; NUMBERS], 0);
@@ -214,6 +258,23 @@ mod tests {
             assert_eq!(hits.get(1), (16, 0, 0, 2000));
             assert_eq!(hits.get(2), (144, 5, 0, 1));
             assert_eq!((hits.len(), counts.hits, counts.malformed, counts.outside), (3, 3, 2, 1));
+        }
+    }
+
+    #[test]
+    fn usual_lines_are_read_as_all_lines_are() {
+        for line in ["1 2 3 4\n", "1\t2\r\n", "0012\n", "18446744073709551615 1\n", "9999999999999999999\n"] {
+            let all = numbers(line.as_bytes().trim_ascii());
+            let usual = usual_line(line.as_bytes()).map(|(numbers, count, length)| {
+                assert_eq!(length, line.len());
+                (numbers, count)
+            });
+            assert!(usual == all || usual.is_none() && line.starts_with("184"), "{line:?}");
+        }
+        for other in
+            ["", "\n", " 1\n", "1  2\n", "1 \n", "1,2\n", "1", "1\r", "-1\n", "1 2 3 4 5 6 7 8 9\n", "#\n"]
+        {
+            assert!(usual_line(other.as_bytes()).is_none(), "{other:?}");
         }
     }
 

@@ -71,6 +71,8 @@ struct PixelSource {
     /// Hits that were looked at before: they come first.
     looked_at: Option<LookedAt>,
     counts: PixelCounts,
+    /// How long the feed has read.
+    reading: Duration,
     /// Hits that there will be, of a simulation.
     known: Option<u64>,
     /// Hits dropped because they came too fast.
@@ -84,7 +86,7 @@ impl PixelSource {
     fn next(&mut self) -> Result<Option<Fed>> {
         while !self.cancel.is_requested() {
             let Some(fed) = self.feed.next()? else { return Ok(None) };
-            (self.counts, self.not_taken) = (fed.counts, fed.dropped);
+            (self.counts, self.not_taken, self.reading) = (fed.counts, fed.dropped, fed.reading);
             let is_empty = fed.block.hits.is_empty() && fed.block.triggers.is_empty();
             if !is_empty || fed.end == ReadEnd::EndOfSource {
                 return Ok(Some(fed));
@@ -127,6 +129,10 @@ impl Source for PixelSource {
 
     fn known_items(&self) -> Option<u64> {
         self.known
+    }
+
+    fn reading_time(&self) -> Option<Duration> {
+        Some(self.reading)
     }
 
     fn dropped(&self) -> Vec<(&'static str, u64)> {
@@ -246,6 +252,7 @@ pub fn open(request: &Request, host: Host<'_>) -> Result<Opened> {
         feed,
         looked_at: Some(looked_at).filter(|looked_at| !looked_at.block.hits.is_empty()),
         counts,
+        reading: Duration::ZERO,
         known,
         not_taken: 0,
         socket,
