@@ -1,21 +1,8 @@
 //! Raw banks of a batch of events: what the readout boards sent, sorted by detector and source.
 
 use super::bank_blocks::Sorted;
-use super::{BadBanks, BankKind, Column, EventBanks, RawEvents};
+use super::{BadBanks, BankKind, Column, EventBanks, RawBank, RawEvents};
 use crate::Status;
-
-/// One raw bank: where its payload lies, and who sent it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RawBank {
-    /// First word of the payload in the batch's words (no unit).
-    pub first: u32,
-    /// Length of the payload in bytes; the last word is filled up with zeros (no unit).
-    pub bytes: u16,
-    /// Number of the readout board (no unit).
-    pub source: u16,
-    /// Version of the encoding (no unit).
-    pub version: u8,
-}
 
 /// Raw banks of many events, owned.
 ///

@@ -83,7 +83,7 @@ fn check_tracks(
     let count_unknown = source.count_unknown(rules);
     let mut file = TrackFile::open(path)?;
     let (mut repeated, mut unknown) = (0u64, 0u64);
-    let compared = stream::<()>(source, 256, None, &CommonThreads, host, &mut |_| Ok(()), &mut |chunk| {
+    let compared = stream::<()>((source, 256), None, &CommonThreads, host, &mut |_| Ok(()), &mut |chunk| {
         for (event, (truth, id)) in chunk.beside.truth.iter().zip(&chunk.beside.ids).enumerate() {
             let tracks = file.tracks_of(id)?;
             for (track, _) in &tracks {

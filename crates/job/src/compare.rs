@@ -120,7 +120,7 @@ fn compare_sides(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<
         Ok(())
     };
     let last = found.stream.map(|stream| stream.last());
-    let done = stream(source, items, last, &*threads, host, &mut work, &mut |chunk| {
+    let done = stream((source, items), last, &*threads, host, &mut work, &mut |chunk| {
         found.add(&chunk.result, chunk.batch.event_ids());
         Ok(())
     });

@@ -159,7 +159,7 @@ pub(crate) fn reconstruct(
         if request.strict { all_ok(&*chunk.batch, &chunk.result) } else { Ok(()) }
     };
     let last = stream_of.map(|stream| stream.last());
-    let done = stream(source, items, last, &*threads, host, &mut work, &mut |chunk| {
+    let done = stream((source, items), last, &*threads, host, &mut work, &mut |chunk| {
         for (ids, piece) in pieces(chunk) {
             hashers.iter_mut().zip(piece.columns()).for_each(|(hasher, columns)| hasher.update(&**columns));
             events.add(ids, &**piece.first());

@@ -58,7 +58,8 @@ impl Destination<'_> {
     /// How tables are written.
     pub fn table_options(&self) -> WriteOptions {
         let OutputOptions { columns, compression, .. } = self.options;
-        WriteOptions { columns: columns.clone(), compression: *compression, threads: self.threads.clone() }
+        let threads = self.threads.clone();
+        WriteOptions { columns: columns.clone(), missing: &[], compression: *compression, threads }
     }
 
     /// The format by the name of the file, if it has one.

@@ -74,8 +74,7 @@ pub type Consume<'a, T> = &'a mut (dyn FnMut(&Chunk<T>) -> Result<()> + Send);
 /// order; `last` is worked on after everything else, and `threads` look at what is in the events. Ends early, without an error, when the host asks for it. Says how
 /// long each part of it took.
 pub fn stream<T: Default + Send>(
-    source: &mut dyn Source,
-    items: usize,
+    (source, items): (&mut dyn Source, usize),
     last: Option<Box<dyn Batch>>,
     threads: &dyn Spread,
     host: Host<'_>,

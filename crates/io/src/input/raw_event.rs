@@ -99,8 +99,7 @@ impl OpenEvent {
     pub fn push(
         &mut self,
         kind: BankKind,
-        source: u16,
-        version: u8,
+        (source, version): (u16, u8),
         first: u32,
         bytes: usize,
         is_filled: bool,
@@ -179,7 +178,7 @@ impl OpenEvent {
                         let behind = body.get(from + bytes..(from + bytes).next_multiple_of(4));
                         let is_filled = behind.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0));
                         let first = first_word + (from / 4) as u32;
-                        self.push(kind, bank.source, bank.version, first, bytes, is_filled);
+                        self.push(kind, (bank.source, bank.version), first, bytes, is_filled);
                     }
                 }
             }

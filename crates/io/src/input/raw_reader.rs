@@ -273,7 +273,7 @@ impl RawReader {
         batch.reserve_words(before + LONG_BATCH + LONG_EVENT);
         while cut.len() < max_events
             && self.options.reaches(self.event)
-            && (cut.len() == 0 || batch.words() - before < FULL_BATCH)
+            && (cut.is_empty() || batch.words() - before < FULL_BATCH)
             && (cut.len() < self.options.least || batch.words() - before < LONG_BATCH)
         {
             self.problems.come_to(self.event);
@@ -432,7 +432,7 @@ impl RawReader {
                             return Err(Error::Internal("too many words of raw banks at once".into()));
                         };
                         room.copy_from_slice(payload);
-                        event.push(kind, source, assumed_version(kind), first, payload.len(), false);
+                        event.push(kind, (source, assumed_version(kind)), first, payload.len(), false);
                     }
                 }
                 Err(error) => event.fail(Status::TruncatedBank, &error.to_string()),

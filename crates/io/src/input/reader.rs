@@ -165,7 +165,7 @@ impl VeloReader {
         while texts.len() < max_events
             && self.options.reaches(self.event)
             && (texts.len() < self.options.least || texts.bytes() < LONG_TEXT)
-            && (texts.len() == 0 || texts.bytes() < FULL_TEXT)
+            && (texts.is_empty() || texts.bytes() < FULL_TEXT)
         {
             self.problems.come_to(self.event);
             let Some((begin, cut)) = self.next_cut(texts)? else { break };

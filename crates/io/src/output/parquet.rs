@@ -103,24 +103,8 @@ impl ParquetWriter {
         extra: &[Field],
         options: &WriteOptions,
     ) -> Result<Self> {
-        Self::without(&[], to, path, metadata, of, extra, options)
-    }
-
-    /// The same for results that have no values of the columns `missing`, which are null.
-    ///
-    /// # Errors
-    /// As [`ParquetWriter::new`].
-    pub fn without(
-        missing: &[&str],
-        to: OutputFile,
-        path: &Path,
-        metadata: &Metadata,
-        of: &'static ResultSchema,
-        extra: &[Field],
-        options: &WriteOptions,
-    ) -> Result<Self> {
         let schema = options.chosen(&arrow_schema(of, extra))?;
-        let is_missing = |field: &Field| missing.contains(&field.name().as_str());
+        let is_missing = |field: &Field| options.missing.contains(&field.name().as_str());
         let fields = schema.fields().iter().map(|field| match is_missing(field) {
             true => field.as_ref().clone().with_nullable(true),
             false => field.as_ref().clone(),

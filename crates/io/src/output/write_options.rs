@@ -13,6 +13,8 @@ use std::sync::Arc;
 pub struct WriteOptions {
     /// The columns that are written, by their names; all without any.
     pub columns: Vec<String>,
+    /// Columns that the results have no values of: they are null.
+    pub missing: &'static [&'static str],
     /// How they are packed.
     pub compression: TableCompression,
     /// Threads that encode columns side by side. The bytes do not depend on them.
@@ -21,7 +23,8 @@ pub struct WriteOptions {
 
 impl Default for WriteOptions {
     fn default() -> Self {
-        Self { columns: Vec::new(), compression: TableCompression::default(), threads: Arc::new(ThisThread) }
+        let (columns, compression) = (Vec::new(), TableCompression::default());
+        Self { columns, missing: &[], compression, threads: Arc::new(ThisThread) }
     }
 }
 

@@ -63,7 +63,7 @@ impl VeloDetector {
 
 /// Events of hits, or of raw banks.
 enum VeloSource {
-    Files(TextSource),
+    Files(Box<TextSource>),
     Raw(Box<RawSource>),
     Simulation(SimReader, u64),
 }
@@ -201,7 +201,7 @@ impl System for VeloSystem {
             Found::OtherPipe(name, stream) => VeloReader::from_stream(&name, stream, options),
             Found::OtherFiles(sources) => VeloReader::open(&sources, options)?,
         };
-        Ok(hits(request, VeloSource::Files(TextSource::new(reader)), Rules::Json, host))
+        Ok(hits(request, VeloSource::Files(Box::new(TextSource::new(reader))), Rules::Json, host))
     }
 
     fn embed(&self, request: &Request) -> Result<AnyEngine> {

@@ -13,7 +13,7 @@ use peloton_io::output::timepix::{
     ClogWriter, Origin, WITHOUT_TIMES, frame_columns, frame_fields, origin_columns, origin_fields,
     trigger_columns, trigger_fields, write_cluster_ndjson,
 };
-use peloton_io::output::{OutputFile, ParquetWriter, SideBySide};
+use peloton_io::output::{OutputFile, ParquetWriter, SideBySide, WriteOptions};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -51,8 +51,8 @@ pub fn create(detector: &PixelDetector, to: &Destination<'_>) -> Result<Box<dyn 
             let missing: &[&str] = if is_of_frames { &WITHOUT_TIMES } else { &[] };
             let (fields, schema) = ([origin_fields(), triggers, frames].concat(), PixelClusters::SCHEMA);
             let file = OutputFile::create(path)?;
-            let options = to.table_options();
-            let writer = ParquetWriter::without(missing, file, path, to.metadata, schema, &fields, &options)?;
+            let options = WriteOptions { missing, ..to.table_options() };
+            let writer = ParquetWriter::new(file, path, to.metadata, schema, &fields, &options)?;
             Writer::Parquet(Box::new(writer))
         }
         Some(FileFormat::Clog) => {

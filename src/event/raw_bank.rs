@@ -1,0 +1,14 @@
+//! [`RawBank`]: one raw bank of a batch.
+
+/// One raw bank: where its payload lies, and who sent it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RawBank {
+    /// First word of the payload in the batch's words (no unit).
+    pub first: u32,
+    /// Length of the payload in bytes; the last word is filled up with zeros (no unit).
+    pub bytes: u16,
+    /// Number of the readout board (no unit).
+    pub source: u16,
+    /// Version of the encoding (no unit).
+    pub version: u8,
+}
