@@ -94,14 +94,14 @@ impl Waiting {
                 }
             }
         }
-        let spare = &mut self.spare;
-        self.blocks.retain_mut(|block| {
+        let mut at = 0;
+        while let Some(block) = self.blocks.get(at) {
             if block.hits.is_empty() {
-                spare.push(std::mem::take(&mut block.hits));
-                return false;
+                self.spare.extend(self.blocks.remove(at).map(|block| block.hits));
+            } else {
+                at += 1;
             }
-            true
-        });
+        }
         self.len = self.blocks.iter().map(|block| block.hits.len()).sum();
     }
 
