@@ -18,7 +18,11 @@ const PRODUCTS: [&str; 3] = ["peloton-capi", "peloton-cli", "peloton-python"];
 
 /// Libraries in C that crates bring along, and where their licences are. Of zstd's two (BSD, GPL) and xz's several only the
 /// named one is needed.
-const IN_C: [(&str, &str); 2] = [("zstd-sys", "zstd/LICENSE"), ("liblzma-sys", "xz/COPYING.0BSD")];
+const IN_C: [(&str, &str); 3] = [
+    ("zstd-sys", "zstd/LICENSE"),
+    ("liblzma-sys", "xz/COPYING.0BSD"),
+    ("libmimalloc-sys", "c_src/mimalloc/v2/LICENSE"),
+];
 
 /// Crates that name a library to link with and bring none along: pyo3 is linked with the Python that loads the module, and
 /// rayon-core only keeps a second rayon out.
