@@ -106,18 +106,26 @@ impl Front {
         self.mask.insert(x, y);
     }
 
-    /// Takes hits in and appends to `sorted` what nothing can come before any more; with `end`, everything.
+    /// Takes hits in and appends to `sorted` what nothing can come before any more. With `end` the stream is at its end: while hits
+    /// [wait](Front::waiting), others are [still to be taken](Front::finish).
     pub fn push(&mut self, hits: &PixelHits, end: bool, sorted: &mut PixelHits, counters: &mut Counters) {
         let mut clock = self.take_in(hits, 0..hits.len(), counters);
         if end {
-            self.sorter.finish(sorted);
+            self.sorter.finish_some(sorted);
         } else {
             self.sorter.take(sorted);
         }
         clock.lap(&mut counters.stages[1]);
     }
 
-    /// The same for several threads, which sort for themselves, and for some of the hits: `slice`, which is empty, gets
+    /// Appends more of the hits that wait at the end of the stream to `sorted`.
+    pub fn finish(&mut self, sorted: &mut PixelHits, counters: &mut Counters) {
+        let mut clock = StageClock::start();
+        self.sorter.finish_some(sorted);
+        clock.lap(&mut counters.stages[1]);
+    }
+
+    /// As [`Front::push`] for several threads, which sort for themselves, and for some of the hits: `slice` gets
     /// hits in the order in which they came. Says between which times they are: earlier slices are before the first, later ones not
     /// before the second.
     pub fn push_unsorted(
@@ -130,6 +138,14 @@ impl Front {
     ) -> [i64; 2] {
         let mut clock = self.take_in(hits, part, counters);
         let between = self.sorter.take_unsorted(end, slice);
+        clock.lap(&mut counters.stages[1]);
+        between
+    }
+
+    /// As [`Front::finish`], for several threads.
+    pub fn finish_unsorted(&mut self, slice: &mut PixelHits, counters: &mut Counters) -> [i64; 2] {
+        let mut clock = StageClock::start();
+        let between = self.sorter.take_unsorted(true, slice);
         clock.lap(&mut counters.stages[1]);
         between
     }
@@ -242,10 +258,14 @@ impl Chain {
         self.clusters.clear();
         self.front.push(hits, end, self.clusterer.input(), &mut self.counters);
         let mut clock = StageClock::start();
-        let [_, _, find, features, ..] = &mut self.counters.stages;
-        if end || self.clusterer.is_ready() {
-            self.clusterer.run(end, &mut self.clusters);
+        while end && self.front.waiting() > 0 {
+            self.find(false);
+            clock.lap(&mut self.counters.stages[2]);
+            self.front.finish(self.clusterer.input(), &mut self.counters);
+            clock = StageClock::start();
         }
+        self.find(end);
+        let [_, _, find, features, ..] = &mut self.counters.stages;
         find.items_out += self.clusters.len() as u64;
         features.items_in = find.items_out;
         clock.lap(find);
@@ -254,5 +274,11 @@ impl Chain {
         self.counts.count(&self.filter, &mut self.clusters);
         features.items_out = self.counts.clusters;
         clock.lap(features);
+    }
+
+    fn find(&mut self, all: bool) {
+        if all || self.clusterer.is_ready() {
+            self.clusterer.run(all, &mut self.clusters);
+        }
     }
 }

@@ -22,7 +22,6 @@ use crate::simd::{Level, set_default_float_mode, with_default_float_mode};
 use crate::{Error, Result};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::thread::JoinHandle;
 
 /// Windows under way in each worker at most; few hits make many.
@@ -202,7 +201,15 @@ impl ManyWorkers {
         for start in (0..hits.len().max(1)).step_by(WINDOW) {
             let part = start..hits.len().min(start + WINDOW);
             let is_last = part.end == hits.len();
-            self.send(hits, part, end && is_last);
+            self.make_room();
+            let front = &mut self.front;
+            let between = front.push_unsorted(hits, part, end && is_last, &mut self.part, &mut self.counters);
+            self.send(between);
+        }
+        while end && self.front.waiting() > 0 {
+            self.make_room();
+            let between = self.front.finish_unsorted(&mut self.part, &mut self.counters);
+            self.send(between);
         }
         while self.collect(end) {}
         let mut clock = StageClock::start();
@@ -214,10 +221,13 @@ impl ManyWorkers {
         self.counters.stages[3].items_out = self.merger.counts().clusters;
     }
 
-    /// Takes some hits in, and gives what nothing can come before any more to a worker.
-    fn send(&mut self, hits: &PixelHits, part: Range<usize>, end: bool) {
+    /// Takes windows that are done, and waits for some where many are under way.
+    fn make_room(&mut self) {
         while self.collect(self.under_way.len() >= WAITING * (self.workers.len() + 1)) {}
-        let between = self.front.push_unsorted(hits, part, end, &mut self.part, &mut self.counters);
+    }
+
+    /// Gives the hits that have left, between two times, to a worker.
+    fn send(&mut self, between: [i64; 2]) {
         let hits = self.part.len();
         if hits == 0 {
             return;

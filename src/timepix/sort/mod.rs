@@ -30,6 +30,9 @@ use waiting::Waiting;
 /// Lanes that a gang must have so that ranks take less time than digits.
 const LANES: usize = 8;
 
+/// Hits that leave at once at the end of a stream, where it is nearly in order.
+const LEAVING: usize = 1 << 14;
+
 /// Sorts a stream of hits by time.
 #[derive(Debug)]
 pub struct TimeSorter {
@@ -54,6 +57,8 @@ pub struct TimeSorter {
     /// Memory for hits on their way out, lent while they are sorted.
     leaving: Option<PixelHits>,
     left: PixelHits,
+    /// Some of the times of a block.
+    times: Vec<i64>,
 }
 
 impl TimeSorter {
@@ -74,6 +79,7 @@ impl TimeSorter {
             buckets: Buckets::default(),
             leaving: None,
             left: PixelHits::default(),
+            times: Vec::new(),
         }
     }
 
@@ -112,16 +118,22 @@ impl TimeSorter {
 
     /// Appends to `out`, in order, all hits that nothing can come before any more.
     pub fn take(&mut self, out: &mut PixelHits) {
-        self.take_all_of(false, out);
+        self.take_those(false, out);
     }
 
     /// Appends everything to `out`, in order, and is ready for another stream.
     pub fn finish(&mut self, out: &mut PixelHits) {
-        self.take_all_of(true, out);
+        while self.finish_some(out) {}
+    }
+
+    /// The same for some of the hits that are still there; says whether others are.
+    pub(super) fn finish_some(&mut self, out: &mut PixelHits) -> bool {
+        self.take_those(true, out);
+        self.waiting.len() > 0
     }
 
     /// What leaves is told from what stays before anything is sorted: what stays is sorted with what comes before it.
-    fn take_all_of(&mut self, end: bool, out: &mut PixelHits) {
+    fn take_those(&mut self, end: bool, out: &mut PixelHits) {
         let mut leaving = self.leaving.take().unwrap_or_default();
         leaving.clear();
         self.take_unsorted(end, &mut leaving);
@@ -129,14 +141,23 @@ impl TimeSorter {
         self.leaving = Some(leaving);
     }
 
-    /// As [`TimeSorter::take`], or with `end` as [`TimeSorter::finish`], but `out`, whatever it held, gets the hits in
+    /// As [`TimeSorter::take`], but `out`, whatever it held, gets the hits in
     /// the order in which they came: to be sorted by whoever works on them. Says between which times they are: what
     /// left earlier is before the first, what is to come not before the second.
+    ///
+    /// With `end` the stream is at its end, and while hits wait they are to be taken again: many leave in several parts, so that
+    /// the memory for one is used for the next.
     pub(super) fn take_unsorted(&mut self, end: bool, out: &mut PixelHits) -> [i64; 2] {
         let from = self.floor;
         out.clear();
         if end {
-            self.waiting.take_all(out);
+            match self.waiting.limit_of_some(LEAVING, &mut self.times) {
+                Some(limit) => self.split(limit, out),
+                None => self.waiting.take_all(out),
+            }
+            if self.waiting.len() > 0 {
+                return [from, self.floor];
+            }
             (self.latest, self.floor) = (Reached::NOTHING, i64::MIN);
             return [from, i64::MAX];
         }

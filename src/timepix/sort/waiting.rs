@@ -13,6 +13,8 @@ use std::ops::Range;
 
 /// A block with fewer hits takes those that come next.
 const BLOCK_HITS: usize = 1 << 15;
+/// Of so many hits one is looked at to find a time between hits.
+const SAMPLED: usize = 16;
 
 /// Hits in the order in which they came.
 #[derive(Debug, Default)]
@@ -48,7 +50,12 @@ impl Waiting {
             return;
         }
         if self.blocks.back().is_none_or(|last| last.hits.len() >= BLOCK_HITS) {
-            let hits = self.spare.pop().unwrap_or_default();
+            let mut hits = self.spare.pop().unwrap_or_default();
+            if !self.blocks.is_empty() {
+                // Many hits wait: the block will be full, too.
+                hits.set_len(BLOCK_HITS + part.len());
+                hits.clear();
+            }
             self.blocks.push_back(Block { hits, times: [i64::MAX, i64::MIN] });
         }
         let Some(Block { hits: block, times }) = self.blocks.back_mut() else { return };
@@ -103,6 +110,20 @@ impl Waiting {
             }
         }
         self.len = self.blocks.iter().map(|block| block.hits.len()).sum();
+    }
+
+    /// A time before which are about `some` hits of each block that is in question, and one at least; none where all hits are few.
+    pub fn limit_of_some(&self, some: usize, times: &mut Vec<i64>) -> Option<i64> {
+        if self.len <= 2 * some {
+            return None;
+        }
+        let Block { hits, times: [_, last] } = self.blocks.iter().min_by_key(|block| block.times[0])?;
+        if hits.len() <= 2 * some {
+            return last.checked_add(1);
+        }
+        times.clear();
+        times.extend(hits.time.iter().step_by(SAMPLED));
+        times.select_nth_unstable(some / SAMPLED).1.checked_add(1)
     }
 
     /// The times of all hits.

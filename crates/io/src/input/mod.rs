@@ -26,6 +26,7 @@ mod source;
 pub mod timepix;
 mod velo_json;
 mod velo_json_truth;
+mod velo_json_usual;
 mod write;
 
 use peloton::Error;
