@@ -23,7 +23,7 @@ mod stream;
 pub use algorithm::{Algorithm, AlgorithmInfo, Handle, Slice};
 pub use events::{Batch, Events};
 pub use executor::{DeviceMemory, Executor, Machine};
-pub use pool::Pool;
+pub use pool::{Pool, Threads};
 pub use products::Products;
 pub use sequence::{Sequence, stages};
 pub use slices::Sliced;

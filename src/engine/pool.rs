@@ -28,12 +28,16 @@ pub struct Pool {
     seats: Vec<Mutex<Seat>>,
 }
 
-/// Threads alone.
+/// Threads without workspaces.
 #[derive(Debug)]
-struct Threads(rayon::ThreadPool);
+pub struct Threads(rayon::ThreadPool);
 
 impl Threads {
-    fn new(threads: usize) -> Result<Self> {
+    /// Starts so many threads, which compute in the usual float mode.
+    ///
+    /// # Errors
+    /// [`Error::System`] when the system gives no more threads.
+    pub fn new(threads: usize) -> Result<Self> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .thread_name(|i| format!("peloton-{i}"))

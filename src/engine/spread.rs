@@ -1,7 +1,9 @@
 //! [`Spread`]: threads that share out work beside an executor's own, such as reading what the next events hold.
 
-use rayon::prelude::*;
+use super::Threads;
 use std::fmt::Debug;
+use std::num::NonZero;
+use std::sync::{Arc, Mutex};
 
 /// Threads that share out work.
 pub trait Spread: Debug + Send + Sync {
@@ -19,13 +21,37 @@ impl Spread for ThisThread {
     }
 }
 
-/// As many threads as the CPU has cores, which all parts of a program share.
+/// As many threads as the CPU has cores, which all parts of a program share. A forked process, in which the threads of its parent do
+/// not exist, starts its own.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CommonThreads;
 
 impl Spread for CommonThreads {
     fn spread(&self, pieces: usize, work: &(dyn Fn(usize) + Sync)) {
-        (0..pieces).into_par_iter().with_max_len(1).for_each(work);
+        match common_threads() {
+            Some(threads) if pieces > 1 => threads.spread(pieces, work),
+            _ => ThisThread.spread(pieces, work),
+        }
+    }
+}
+
+/// The threads of [`CommonThreads`], and the process that they belong to.
+static COMMON: Mutex<Option<(u32, Arc<Threads>)>> = Mutex::new(None);
+
+/// None where the system gives no threads, and while another thread asks for them.
+fn common_threads() -> Option<Arc<Threads>> {
+    // Not waited for: in a forked process, a thread that held it may not exist.
+    let mut common = COMMON.try_lock().ok()?;
+    match &*common {
+        Some((process, threads)) if *process == std::process::id() => Some(threads.clone()),
+        _ => {
+            let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+            let threads = Arc::new(Threads::new(cores).ok()?);
+            let parents = common.replace((std::process::id(), threads.clone()));
+            // Their end would be waited for by whoever drops them.
+            std::mem::forget(parents);
+            Some(threads)
+        }
     }
 }
 

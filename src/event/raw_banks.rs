@@ -8,7 +8,7 @@ use crate::Status;
 ///
 /// | column | type | length | meaning |
 /// |---|---|---|---|
-/// | `words` | u32 | words | payloads, each beginning at a word of its own |
+/// | `words` | u32 | words | payloads, each beginning at a word of its own, or whole records in which they lie |
 /// | `banks` | [`RawBank`] | banks | by event, kind, source |
 /// | `bank_start` | u32 | 4 * events + 1 | kind k of event e owns the banks `[bank_start[4 e + k], bank_start[4 e + k + 1])` |
 /// | `event_id` | u64 | events | number of the event in its source |
@@ -102,7 +102,7 @@ impl RawBatch {
         self.status.is_empty()
     }
 
-    /// Words of all payloads.
+    /// Words of all payloads, or of the records in which they lie.
     pub fn words(&self) -> usize {
         self.words.len()
     }
@@ -241,22 +241,6 @@ impl RawBatch {
         }
     }
 
-    /// Takes the last event out again.
-    ///
-    /// # Panics
-    /// When there is no event.
-    pub fn drop_last(&mut self) {
-        self.status.pop().expect("an event");
-        self.event_id.pop();
-        self.is_kept.pop();
-        self.is_nominal.pop();
-        self.bank_start.truncate(self.bank_start.len() - BankKind::ALL.len());
-        let banks = self.bank_start.last().map_or(0, |&end| end as usize);
-        let first = self.banks[banks..].iter().map(|bank| bank.first as usize).min();
-        self.words.set_len(first.unwrap_or(self.words.len()));
-        self.banks.truncate(banks);
-    }
-
     /// The borrowed banks of all events, which is what the decoders take.
     pub fn view(&self) -> RawEvents<'_> {
         RawEvents {
@@ -301,7 +285,7 @@ mod tests {
             // What lay in the memory before must not shine through.
             batch.push_bank(BankKind::Ut, 0, 3, &[0xFF; 20_000]).unwrap();
             assert_eq!(batch.close_event(0, Status::DaqError), Status::DaqError);
-            batch.drop_last();
+            batch.clear();
             for number in numbers {
                 let bytes = lengths[usize::from(*number)];
                 let kind = if number % 2 == 0 { BankKind::Ut } else { BankKind::VeloRetina };
@@ -347,7 +331,7 @@ mod tests {
             let rest = batch.view().with_bad_banks(BadBanks::Bank).event(0);
             assert_eq!((rest.status, rest.is_rest, rest.banks(BankKind::Ut).len()), (Status::Ok, true, 1));
             assert_eq!(rest.bytes(&rest.banks(BankKind::Ut)[0]), [3; 8]);
-            batch.drop_last();
+            batch.clear();
         }
         assert!(batch.is_empty() && batch.view().is_empty());
         assert_eq!(batch.close_event(0, Status::DuplicateBank), Status::DuplicateBank);
@@ -355,14 +339,12 @@ mod tests {
         batch.push_bank(BankKind::Ut, 1, 3, &[]).unwrap();
         assert_eq!(batch.close_event(1, Status::DaqError), Status::DaqError);
         assert_eq!(batch.statuses(), [Status::DuplicateBank, Status::DaqError]);
-        batch.drop_last();
-        assert_eq!(batch.statuses(), [Status::DuplicateBank]);
         batch.damage(Status::DaqError);
         batch.push_bank(BankKind::Ut, 1, 3, &[5; 4]).unwrap();
         batch.mark_nominal();
         assert_eq!(batch.close_event(2, Status::Ok), Status::DaqError);
         let rest = batch.view().with_bad_banks(BadBanks::Bank);
-        assert_eq!(rest.event(1).banks(BankKind::Ut).len(), 1);
-        assert_eq!((rest.is_nominal(0), rest.is_nominal(1), rest.lacks_nominal(1)), (false, true, false));
+        assert_eq!(rest.event(2).banks(BankKind::Ut).len(), 1);
+        assert_eq!((rest.is_nominal(0), rest.is_nominal(2), rest.lacks_nominal(2)), (false, true, false));
     }
 }

@@ -13,6 +13,8 @@ use crate::simd::{Gang, Level, array_of, for_each, kernels};
 
 /// Bytes that a lane takes at once.
 const BLOCK: usize = 16;
+/// Words that the records of a gather reach.
+const MOST_WORDS: usize = 1 << 30;
 /// Lanes of all gangs at most.
 const MOST_LANES: usize = 16;
 
@@ -55,13 +57,16 @@ impl Checksums {
     /// [`checksum`] of each span of some words, in lanes. The bits do not depend on `level`.
     ///
     /// # Panics
-    /// When a span does not begin at a multiple of 4 words, or does not lie in the words.
+    /// When a span does not begin at a multiple of 4 words, does not lie in the words, or ends behind the first 2^30 of them.
     pub fn of(&mut self, level: Level, words: &[u32], spans: &[Span]) -> &[u32] {
         let fits = |span: &Span| {
             let end = span.first as usize + (span.bytes as usize).div_ceil(4);
-            span.first.is_multiple_of(4) && end <= words.len()
+            span.first.is_multiple_of(4) && end <= words.len().min(MOST_WORDS)
         };
-        assert!(spans.iter().all(fits), "spans lie in the words and begin at multiples of 4");
+        assert!(
+            spans.iter().all(fits),
+            "spans lie in the words, not too far on, and begin at multiples of 4"
+        );
         let Self { sums, order } = self;
         sums.clear();
         sums.resize(spans.len(), 0);

@@ -6,12 +6,12 @@ use crate::source::warn_of_problems;
 use crate::stream::stream;
 use crate::summary::object;
 use crate::system::open;
+use crate::threads::common_threads;
 use crate::track_file::TrackFile;
 use crate::truth_check::{KnownHits, report};
 use crate::truth_output::TruthOutput;
 use crate::{Check, CheckOptions, Checked, Host, Opened, Request, Source, Summary, text};
 use peloton::Result;
-use peloton::engine::CommonThreads;
 use peloton::simd::with_default_float_mode;
 use peloton_truth::{CheckReport, Checker, EventRows, Rules};
 use serde_json::json;
@@ -83,26 +83,33 @@ fn check_tracks(
     let count_unknown = source.count_unknown(rules);
     let mut file = TrackFile::open(path)?;
     let (mut repeated, mut unknown) = (0u64, 0u64);
-    let compared = stream::<()>((source, 256), None, &CommonThreads, host, &mut |_| Ok(()), &mut |chunk| {
-        for (event, (truth, id)) in chunk.beside.truth.iter().zip(&chunk.beside.ids).enumerate() {
-            let tracks = file.tracks_of(id)?;
-            for (track, _) in &tracks {
-                let is_repeated = |(at, hit): &(usize, &u32)| track[..*at].contains(hit);
-                repeated += track.iter().enumerate().filter(is_repeated).count() as u64;
+    let compared = stream::<()>(
+        (source, 256),
+        None,
+        common_threads(&request.config),
+        host,
+        &mut |_| Ok(()),
+        &mut |chunk| {
+            for (event, (truth, id)) in chunk.beside.truth.iter().zip(&chunk.beside.ids).enumerate() {
+                let tracks = file.tracks_of(id)?;
+                for (track, _) in &tracks {
+                    let is_repeated = |(at, hit): &(usize, &u32)| track[..*at].contains(hit);
+                    repeated += track.iter().enumerate().filter(is_repeated).count() as u64;
+                }
+                let hits = || tracks.iter().map(|(hits, _)| hits.as_slice());
+                unknown += count_unknown(&*chunk.batch, event, &mut hits().flatten());
+                known.event(truth, hits());
+                checker.measured_event(truth, tracks.iter().map(|(hits, told)| (hits.as_slice(), *told)));
+                if let Some(against) = against {
+                    against.event(id, truth, checker.found())?;
+                }
+                if let Some(tables) = tables {
+                    tables.add(EventRows::of_event(id, truth, &checker.last_event(truth)))?;
+                }
             }
-            let hits = || tracks.iter().map(|(hits, _)| hits.as_slice());
-            unknown += count_unknown(&*chunk.batch, event, &mut hits().flatten());
-            known.event(truth, hits());
-            checker.measured_event(truth, tracks.iter().map(|(hits, told)| (hits.as_slice(), *told)));
-            if let Some(against) = against {
-                against.event(id, truth, checker.found())?;
-            }
-            if let Some(tables) = tables {
-                tables.add(EventRows::of_event(id, truth, &checker.last_event(truth)))?;
-            }
-        }
-        Ok(())
-    });
+            Ok(())
+        },
+    );
     warn_of_problems(source, host);
     compared?;
     let name = path.display();

@@ -6,10 +6,11 @@ use crate::run::batch_items;
 use crate::source::warn_of_problems;
 use crate::stream::Chunk;
 use crate::system::{self, Detector, Runs, explain, open};
+use crate::threads::common_threads;
 use crate::totals::Totals;
 use crate::{Check, CheckOptions, Checked, Config, Host, Request, Source};
 use peloton::Result;
-use peloton::engine::Sliced;
+use peloton::engine::{Sliced, Spread, ThisThread};
 use peloton::event::Hasher;
 use peloton::simd::with_default_float_mode;
 use std::time::{Duration, Instant};
@@ -85,13 +86,15 @@ fn run_all(
     host: Host<'_>,
 ) -> Result<Duration> {
     let mut chunk = Chunk::<Sliced>::new(source.empty());
+    let threads =
+        sides.first().map_or(&ThisThread as &dyn Spread, |side| common_threads(&side.request.config));
     let items = sides.iter().map(|side| batch_items(&side.request.config, &side.runs.machine()));
     let (items, mut reading) = (items.max().unwrap_or(1), Duration::ZERO);
     while !host.is_cancelled() {
         chunk.batch.clear();
         chunk.beside.clear();
         let begin = Instant::now();
-        let read = source.read(items, &mut *chunk.batch, &mut chunk.beside)?;
+        let read = source.read(items, threads, &mut *chunk.batch, &mut chunk.beside)?;
         reading += begin.elapsed();
         let is_over = read == 0;
         let stream = sides.first().and_then(|side| side.request.config.sequence.system().stream());

@@ -3,6 +3,7 @@
 use crate::measured::Measured;
 use crate::source::warn_of_problems;
 use crate::system::{Detector, Runs, explain};
+use crate::threads::common_threads;
 use crate::totals::{Totals, hits_of};
 use crate::{Beside, Config, Host, Opened};
 use peloton::engine::{Batch, Sliced};
@@ -36,7 +37,7 @@ pub fn load(opened: &mut Opened, config: &Config, host: Host<'_>) -> Result<Box<
     host.begin("reading", of, source.known_items());
     let mut read = || {
         while !host.is_cancelled() {
-            let items = source.read(256, &mut *batch, &mut beside)?;
+            let items = source.read(256, common_threads(config), &mut *batch, &mut beside)?;
             if items == 0 {
                 break;
             }

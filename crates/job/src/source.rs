@@ -2,8 +2,9 @@
 
 use crate::Host;
 use peloton::Result;
-use peloton::engine::{Batch, CommonThreads, Spread};
+use peloton::engine::{Batch, Spread};
 use peloton::event::TruthEvent;
+use peloton::simd::with_default_float_mode;
 use peloton_io::input::EventId;
 use peloton_truth::Rules;
 use serde_json::{Map, Value};
@@ -65,6 +66,11 @@ impl Beside {
         parsed
     }
 
+    /// Gives back the memory for events that are cut.
+    pub fn forget_unparsed(&mut self) {
+        self.unparsed = None;
+    }
+
     /// Forgets all events.
     pub fn clear(&mut self) {
         self.truth.clear();
@@ -94,6 +100,12 @@ pub trait Source: Send {
     /// # Errors
     /// When the input cannot be read on, and for a batch of another kind.
     fn cut(&mut self, items: usize, batch: &mut dyn Batch, beside: &mut Beside) -> Result<usize>;
+
+    /// Whether the job ends at the first fault in an event, and the input is a pipe, whose other end may wait for that: then each event is
+    /// looked at before the next one is read.
+    fn waits_for_faults(&self) -> bool {
+        false
+    }
 
     /// How long the input was read so far, where a thread of the source's own does it; else the time of [`cut`](Self::cut) counts.
     fn reading_time(&self) -> Option<Duration> {
@@ -136,14 +148,21 @@ pub trait Source: Send {
 }
 
 impl dyn Source + '_ {
-    /// Cuts up to `items` events and looks at what is in them; says how many there are now. At the end it says 0.
+    /// Cuts up to `items` events and has `threads` look at what is in them; says how many there are now. At the end it says 0.
     ///
     /// # Errors
     /// When the input cannot be read on, and for a batch of another kind. What comes before is there.
-    pub fn read(&mut self, items: usize, batch: &mut dyn Batch, beside: &mut Beside) -> Result<usize> {
+    pub fn read(
+        &mut self,
+        items: usize,
+        threads: &dyn Spread,
+        batch: &mut dyn Batch,
+        beside: &mut Beside,
+    ) -> Result<usize> {
         let before = batch.len();
         let cut = self.cut(items, batch, beside);
-        let parsed = beside.parse(&CommonThreads, batch);
+        // Numbers are read by arithmetic.
+        let parsed = with_default_float_mode(|| beside.parse(threads, batch));
         parsed.and(cut).map(|_| batch.len() - before)
     }
 }

@@ -11,14 +11,14 @@
 
 use crate::{Beside, Host, Source};
 use crossbeam_channel::{Receiver, Sender, bounded};
-use peloton::engine::{Batch, Spread};
+use peloton::engine::{Batch, Spread, ThisThread};
 use peloton::simd::with_default_float_mode;
 use peloton::{Error, Result};
 use serde::Serialize;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long each part of a job was at work or kept waiting by the threads that work for it, s. They run beside each other.
+/// For how long each part of a job had events in hand, s. Parts run beside each other and share threads, so that these times overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Busy {
     /// Reading and cutting the input, or simulating it.
@@ -141,6 +141,8 @@ fn read<T>(
     cut: Sender<Chunk<T>>,
 ) -> Result<Duration> {
     let mut time = Duration::ZERO;
+    let waits = source.waits_for_faults();
+    let items = if waits { 1 } else { items };
     for mut chunk in empty {
         chunk.batch.clear();
         chunk.beside.clear();
@@ -150,10 +152,14 @@ fn read<T>(
         let begin = Instant::now();
         let read = source.cut(items, &mut *chunk.batch, &mut chunk.beside);
         time += begin.elapsed();
+        if waits {
+            chunk.failed = chunk.beside.parse(&ThisThread, &mut *chunk.batch);
+        }
+        let is_fault = chunk.failed.is_err();
         // What was read before an error is still worked on.
         let is_empty = chunk.batch.is_empty() && !chunk.beside.has_unparsed();
         let is_over = !matches!(read, Ok(1..)) && is_empty;
-        if is_over || cut.send(chunk).is_err() {
+        if is_over && !is_fault || cut.send(chunk).is_err() || is_fault {
             return read.map(|_| time);
         }
         read?;
@@ -167,7 +173,9 @@ fn parse<T>(threads: &dyn Spread, cut: Receiver<Chunk<T>>, parsed: Sender<Chunk<
         let mut time = Duration::ZERO;
         for mut chunk in cut {
             let begin = Instant::now();
-            chunk.failed = chunk.beside.parse(threads, &mut *chunk.batch);
+            if chunk.failed.is_ok() {
+                chunk.failed = chunk.beside.parse(threads, &mut *chunk.batch);
+            }
             time += begin.elapsed();
             let is_last = chunk.failed.is_err();
             if parsed.send(chunk).is_err() || is_last {

@@ -1,11 +1,14 @@
 """Ctrl-C ends what runs, and the next call works; processes may be forked or spawned."""
 
+import json
 import multiprocessing
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 from inputs import SMALL
@@ -98,12 +101,22 @@ def test_other_handlers_are_left_alone():
 ENGINE = peloton.Engine(threads=2)
 
 
+#: Text of an event without hits.
+NO_HITS = json.dumps({"module_prefix_sum": [0] * 53, "x": [], "y": [], "z": []})
+
+
 def work(seed: int) -> str:
-    """What a process does: an engine from before it began, one of its own, a job."""
+    """What a process does: an engine from before it began, one of its own, a job, texts, a file of results."""
     source = f"sim:velo,events=40,seed={seed}"
     (events,) = peloton.read(source)
     own = peloton.Engine(threads=2).run(events).hash
     assert ENGINE.run(events).hash == own == peloton.run(source, threads=2).hash
+    with tempfile.TemporaryDirectory() as folder:
+        texts = Path(folder) / "texts.ndjson"
+        texts.write_text(f"{NO_HITS}\n" * 9)
+        (events,) = peloton.read(texts)
+        assert len(events) == 9
+        ENGINE.run(events).write(Path(folder) / "tracks.parquet")
     return own.output_hash
 
 

@@ -103,11 +103,23 @@ impl Waiting {
         }
         let mut at = 0;
         while let Some(block) = self.blocks.get(at) {
-            if block.hits.is_empty() {
-                self.spare.extend(self.blocks.remove(at).map(|block| block.hits));
-            } else {
+            // Hits that stay longest would each keep the memory of a block, but for the last one, which grows.
+            let is_last = at + 1 == self.blocks.len();
+            let before = at.checked_sub(1).filter(|_| !is_last).and_then(|before| self.blocks.get(before));
+            let joins = before.is_some_and(|before| before.hits.len() + block.hits.len() <= BLOCK_HITS);
+            if !block.hits.is_empty() && !joins {
                 at += 1;
+                continue;
             }
+            let Some(mut block) = self.blocks.remove(at) else { break };
+            if let Some(before) = at.checked_sub(1).and_then(|before| self.blocks.get_mut(before))
+                && joins
+            {
+                before.hits.extend_from(&block.hits, 0..block.hits.len(), 0);
+                before.times = [before.times[0].min(block.times[0]), before.times[1].max(block.times[1])];
+                block.hits.clear();
+            }
+            self.spare.push(block.hits);
         }
         self.len = self.blocks.iter().map(|block| block.hits.len()).sum();
     }

@@ -7,17 +7,20 @@
 //! pieces           | events 0, 1, ... | events 32, ... |       parse: checksums in lanes, lists of banks, truth
 //! ```
 
-use super::mdf::{BEFORE_BODY, Record, checked, decompress};
+use super::mdf::{BEFORE_BODY, Record, checked, decompress, unpacked_size};
 use super::problems::Problems;
 use super::raw_event::OpenEvent;
 use super::raw_reader::{EventNote, TruthJudge};
 use peloton::engine::Spread;
 use peloton::event::RawBatch;
 use peloton::lhcb::checksum::{Checksums, Span};
-use peloton::simd::Level;
+use peloton::simd::{Isa, Level};
 use peloton::{Error, Result, Status};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// A body that was unpacked is kept as memory for the next one up to so many bytes: as a large event has.
+const KEPT_BODY: usize = 1 << 20;
 
 /// Events of a piece: what the lanes of the widest level take side by side.
 const PIECE: usize = 32;
@@ -39,6 +42,8 @@ pub struct CutEvents {
     // Entry i is locked by the thread that has piece i and so never waited for: the mutex only proves it.
     pieces: Vec<Mutex<Piece>>,
     events: usize,
+    /// Bytes that the bodies have once they are unpacked.
+    packed: usize,
     rules: Option<Rules>,
     /// What was wrong with the inputs between the events.
     problems: Problems,
@@ -92,7 +97,7 @@ impl CutEvents {
 
     /// Begins anew, and keeps the memory.
     pub(super) fn begin(&mut self, rules: Rules) {
-        self.events = 0;
+        (self.events, self.packed) = (0, 0);
         self.rules = Some(rules);
         self.problems = Problems::default();
     }
@@ -108,8 +113,17 @@ impl CutEvents {
     }
 
     /// Adds an event whose record is in the words of the batch.
-    pub(super) fn add_record(&mut self, number: usize, origin: &Origin, record: (u32, u32)) {
-        self.push(number, origin, Some(record));
+    pub(super) fn add_record(&mut self, number: usize, origin: &Origin, at: (u32, u32), words: &[u32]) {
+        let record = record(bytemuck::cast_slice(words), at.0, at.1);
+        if record.is_compressed() {
+            self.packed += unpacked_size(record.body());
+        }
+        self.push(number, origin, Some(at));
+    }
+
+    /// Words that the unpacked bodies of all events need at most.
+    pub(super) fn packed_words(&self) -> usize {
+        self.packed / 4
     }
 
     fn push(&mut self, number: usize, origin: &Origin, record: Option<(u32, u32)>) -> &mut CutEvent {
@@ -175,20 +189,23 @@ impl Piece {
         let (events, bytes): (_, &[u8]) = (&mut all[..events], bytemuck::cast_slice(words));
         spans.clear();
         of.clear();
+        // Spans count from the first record: sums are taken of words that are not far on.
+        let base = events.iter().filter_map(|event| event.record).map(|(first, _)| first).min();
+        let base = base.unwrap_or(0);
         for (at, event) in events.iter().enumerate().filter(|_| rules.verify) {
             if let Some((first, length)) = event.record
                 && record(bytes, first, length).sum() != 0
             {
-                spans.push(checked(first, length));
+                spans.push(checked(first - base, length));
                 of.push(at);
             }
         }
-        // Any level gives the same sums.
-        let sums = match Level::choose(None, None) {
-            Ok(level) => sums.of(level, words, spans),
+        // All levels give the same sums: the best one, whatever is chosen for the events.
+        let level = match Level::choose(Some(Isa::best()), None) {
+            Ok(level) => level,
             Err(error) => return events[0].error = Some(error),
         };
-        for (at, sum) in of.iter().zip(sums) {
+        for (at, sum) in of.iter().zip(sums.of(level, &words[base as usize..], spans)) {
             let event = &mut events[*at];
             let is_intact =
                 event.record.is_some_and(|(first, length)| record(bytes, first, length).sum() == *sum);
@@ -208,6 +225,7 @@ fn record(bytes: &[u8], first: u32, length: u32) -> Record<'_> {
 impl CutEvent {
     fn parse(&mut self, bytes: &[u8], rules: Rules) {
         self.body.clear();
+        self.body.shrink_to(KEPT_BODY);
         let event = &mut self.event;
         if let Some((first, length)) = self.record
             && event.status == Status::Ok
@@ -219,7 +237,10 @@ impl CutEvent {
             } else {
                 match decompress(record.body(), &mut self.body) {
                     Ok(()) => event.take_banks(&self.body, 0),
-                    Err(e) => event.fail(Status::Corrupt, &format!("cannot be decompressed: {e}")),
+                    Err(e) => {
+                        self.body.clear();
+                        event.fail(Status::Corrupt, &format!("cannot be decompressed: {e}"));
+                    }
                 }
             }
         }

@@ -4,8 +4,9 @@
 //! Input is hostile until proven otherwise. What concerns one event (a corrupt line, wrong offsets, an
 //! absurd size) gives that event a [`Status`](peloton::Status) and a line in [`VeloReader::problems`], and
 //! reading goes on; with [`ReadOptions::strict`] the first such problem ends the job with an
-//! [`Error::Format`]. Memory is bounded: at most [`MAX_EVENT_BYTES`] of an event's text are held,
-//! and of the first one of a stream, which is looked at before it is read, as much again.
+//! [`Error::Format`]. Memory is bounded: texts of events that are cut at once have [`MAX_EVENT_BYTES`] and one event more at most, banks
+//! with what their bodies unpack to four times as many, and of the first text of a stream, which is looked at before it is read, as much
+//! again is held. A job has four such chunks under way.
 
 mod ahead;
 mod containers;

@@ -4,6 +4,7 @@ use super::mdf::{BANK_HEADER, Banks, bank_type, is_nominal, odin_numbers};
 use super::raw_reader::{EventNote, McBanks, McFormat, TruthJudge};
 use peloton::event::{BankKind, EventBanks, RawBank};
 use peloton::{Error, Result, Status};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -129,10 +130,11 @@ impl OpenEvent {
 
     /// Why the event cannot be used, once it is closed.
     pub fn why(&self) -> String {
-        let twice = || self.came.iter().enumerate().find(|(at, bank)| self.came[..*at].contains(bank));
+        let mut earlier = HashSet::new();
+        let mut twice = || self.came.iter().find(|bank| !earlier.insert(**bank));
         match self.banks.status() {
             _ if !self.words.is_empty() => self.words.clone(),
-            Status::DuplicateBank if let Some((_, (kind, source))) = twice() => {
+            Status::DuplicateBank if let Some((kind, source)) = twice() => {
                 format!("two raw banks of type {kind} come from source {source}")
             }
             status => status.meaning().into(),

@@ -85,6 +85,8 @@ pub struct RawReader {
     cut: CutEvents,
     /// What is known to be wrong from there.
     told: Problems,
+    /// Whether an error ended [`RawReader::read`].
+    is_over: bool,
 }
 
 /// Something to read: a stream of records, or containers by the names of their events.
@@ -219,6 +221,7 @@ impl RawReader {
             inputs: 1,
             cut: CutEvents::default(),
             told: Problems::default(),
+            is_over: false,
         }
     }
 
@@ -232,7 +235,7 @@ impl RawReader {
     ///
     /// # Errors
     /// [`Error::Io`] when a file cannot be read, [`Error::Format`] when a file holds no event at all or, in
-    /// strict mode, at the first problem. `batch` then holds the events before it.
+    /// strict mode, at the first problem. `batch` then holds the events before it, and nothing is left.
     pub fn read(
         &mut self,
         max_events: usize,
@@ -240,12 +243,17 @@ impl RawReader {
         notes: &mut Vec<EventNote>,
     ) -> Result<usize> {
         let before = batch.len();
-        while batch.len() - before < max_events && (batch.len() == before || batch.words() < FULL_BATCH) {
+        while !self.is_over
+            && batch.len() - before < max_events
+            && (batch.len() == before || batch.words() < FULL_BATCH)
+        {
             let (mut cut, length) = (std::mem::take(&mut self.cut), batch.len());
             let done = self.cut(max_events - (length - before), batch, &mut cut);
             let parsed = cut.parse(&ThisThread, batch, notes, &mut self.told);
             self.cut = cut;
-            parsed.and(done)?;
+            let read = parsed.and(done);
+            self.is_over = read.is_err();
+            read?;
             if batch.len() == length {
                 break;
             }
@@ -270,11 +278,12 @@ impl RawReader {
 
     fn cut_events(&mut self, max_events: usize, batch: &mut RawBatch, cut: &mut CutEvents) -> Result<()> {
         let before = batch.words();
-        batch.reserve_words(before + LONG_BATCH + LONG_EVENT);
+        batch.reserve_words(before + LONG_BATCH.min(LONG_EVENT.saturating_mul(max_events)) + LONG_EVENT);
+        let words = |batch: &RawBatch, cut: &CutEvents| batch.words() - before + cut.packed_words();
         while cut.len() < max_events
             && self.options.reaches(self.event)
-            && (cut.is_empty() || batch.words() - before < FULL_BATCH)
-            && (cut.len() < self.options.least || batch.words() - before < LONG_BATCH)
+            && (cut.is_empty() || words(batch, cut) < FULL_BATCH)
+            && (cut.len() < self.options.least || words(batch, cut) < LONG_BATCH)
         {
             self.problems.come_to(self.event);
             let mut current = match self.current.take() {
@@ -391,7 +400,9 @@ impl RawReader {
         }
         let mut fail = |words: &str| cut.add(self.event, origin).fail(Status::Corrupt, words);
         match record {
-            Ok(Some(Cut::Record { first, bytes })) => cut.add_record(self.event, origin, (first, bytes)),
+            Ok(Some(Cut::Record { first, bytes })) => {
+                cut.add_record(self.event, origin, (first, bytes), batch.all_words());
+            }
             Ok(Some(Cut::Garbage(skipped))) => {
                 fail(&format!("{skipped} bytes that belong to no event were skipped"));
             }

@@ -45,6 +45,8 @@ pub struct VeloReader {
     texts: CutTexts,
     /// What is known to be wrong from there.
     told: Problems,
+    /// Whether an error ended [`VeloReader::read`].
+    is_over: bool,
     /// Sources, and all of their streams.
     inputs: [usize; 2],
 }
@@ -109,6 +111,7 @@ impl VeloReader {
             problems: Problems::default(),
             texts: CutTexts::default(),
             told: Problems::default(),
+            is_over: false,
             inputs: [1, 1],
         }
     }
@@ -125,7 +128,7 @@ impl VeloReader {
     ///
     /// # Errors
     /// [`Error::Io`] when a file cannot be read, [`Error::Format`] when a source holds no event at all or,
-    /// in strict mode, at the first problem. `batch` then holds the events before it.
+    /// in strict mode, at the first problem. `batch` then holds the events before it, and nothing is left.
     pub fn read(
         &mut self,
         max_events: usize,
@@ -133,14 +136,16 @@ impl VeloReader {
         truth: &mut Vec<TruthEvent>,
     ) -> Result<usize> {
         let mut appended = 0;
-        while appended < max_events && (appended == 0 || batch.x.len() < FULL_BATCH) {
+        while !self.is_over && appended < max_events && (appended == 0 || batch.x.len() < FULL_BATCH) {
             let (mut texts, before) = (std::mem::take(&mut self.texts), batch.len());
             let done = self.cut(max_events - appended, &mut texts);
             // Numbers are read by arithmetic.
             let parse = || texts.parse(&ThisThread, batch, truth, &mut self.told);
             let parsed = with_default_float_mode(parse);
             self.texts = texts;
-            parsed.and(done)?;
+            let read = parsed.and(done);
+            self.is_over = read.is_err();
+            read?;
             if batch.len() == before {
                 break;
             }

@@ -8,7 +8,7 @@ use crate::source::warn_of_problems;
 use crate::system::open;
 use crate::text::{count, grouped, rate};
 use crate::{Beside, Host, Request};
-use peloton::engine::{Batch, Sliced};
+use peloton::engine::{Batch, Sliced, ThisThread};
 use peloton::event::{NS_PER_TICK, PixelClusters};
 use peloton::timepix::PixelBatch;
 use peloton::{Error, Result};
@@ -50,8 +50,12 @@ pub fn display(
     host.begin("reconstructing", "hits", opened.source.known_items());
     loop {
         batch.clear();
-        let read =
-            opened.source.read(request.config.timepix.block_hits, &mut batch, &mut Beside::default())?;
+        let read = opened.source.read(
+            request.config.timepix.block_hits,
+            &ThisThread,
+            &mut batch,
+            &mut Beside::default(),
+        )?;
         let is_over = read == 0 && batch.is_empty() || host.is_cancelled();
         batch.end |= is_over;
         counters.merge(&runs.run(&batch, &mut results)?);

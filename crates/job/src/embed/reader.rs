@@ -1,9 +1,10 @@
 //! [`Reader`]: the events of any input, batch by batch, for programs that reconstruct them themselves.
 
 use crate::system::open;
+use crate::threads::common_threads;
 use crate::{Beside, Host, Opened, Request, Source};
 use peloton::Result;
-use peloton::engine::{Batch, Events};
+use peloton::engine::{Batch, Events, Spread};
 use peloton::event::TruthEvent;
 use peloton::simd::with_default_float_mode;
 use peloton_io::input::EventId;
@@ -11,8 +12,11 @@ use peloton_io::input::EventId;
 /// Reads the inputs of a request, as jobs on its sequence do.
 pub struct Reader {
     source: Box<dyn Source>,
+    threads: &'static dyn Spread,
     /// Whether true particles were asked for; simulations make them in any case.
     truth: bool,
+    /// Whether an error ended the input.
+    is_over: bool,
 }
 
 /// Events in memory, which every engine takes that takes events of their kind.
@@ -33,20 +37,24 @@ impl Reader {
             return Err(peloton::Error::Unsupported(format!("the sequence {} {words}", system.name())));
         }
         let Opened { source, .. } = with_default_float_mode(|| open(request, truth, host))?;
-        Ok(Self { source, truth })
+        Ok(Self { source, threads: common_threads(&request.config), truth, is_over: false })
     }
 
-    /// The next events, at most so many; none at the end.
+    /// The next events, at most so many; none at the end, and after an error.
     ///
     /// # Errors
-    /// When the input cannot be read on.
+    /// When the input cannot be read on, or a fault in an event ends it.
     pub fn read(&mut self, events: usize) -> Result<Option<ReadEvents>> {
         let (events, mut batch, mut beside) = (events.max(1), self.source.empty(), Beside::default());
-        while batch.len() < events {
-            if self.source.read(events - batch.len(), &mut *batch, &mut beside)? == 0 {
+        while batch.len() < events && !self.is_over {
+            // What comes behind an error is lost with it.
+            self.is_over = true;
+            if self.source.read(events - batch.len(), self.threads, &mut *batch, &mut beside)? == 0 {
                 break;
             }
+            self.is_over = false;
         }
+        beside.forget_unparsed();
         if !self.truth {
             beside.truth.clear();
         }

@@ -68,6 +68,14 @@ pub fn options(request: &Request, truth: bool) -> ReadOptions {
     }
 }
 
+/// Whether an input is a pipe and the job ends at the first fault in an event, as [`Source::waits_for_faults`](crate::Source::waits_for_faults)
+/// says.
+pub fn waits_for_faults(request: &Request) -> bool {
+    let ReadOptions { strict, only_nominal, .. } = options(request, false);
+    let is_piped = |name: &String| name == "-" || is_pipe(Path::new(name));
+    (strict || only_nominal) && request.inputs.iter().any(is_piped)
+}
+
 /// Standard input or a named pipe; none for a file or a folder.
 ///
 /// # Errors

@@ -48,6 +48,7 @@ pub struct RawSource {
     /// What was found out of the events so far.
     found: RawFound,
     checksum: ChecksumPolicy,
+    waits_for_faults: bool,
 }
 
 /// Says how many of these hits an event of raw banks does not have.
@@ -106,7 +107,15 @@ impl RawSource {
     fn new(request: &Request, origin: Origin, geometry: Geometry, truth: bool) -> Self {
         let truth = truth.then_some(HitsOf::Velo);
         let found = RawFound::new(geometry.clone());
-        Self { origin, truth, geometry, banks: request.velo_banks, found, checksum: request.checksum }
+        Self {
+            origin,
+            truth,
+            geometry,
+            banks: request.velo_banks,
+            found,
+            checksum: request.checksum,
+            waits_for_faults: inputs::waits_for_faults(request),
+        }
     }
 
     /// Looks into the inputs.
@@ -233,6 +242,10 @@ impl Source for RawSource {
 
     fn cut(&mut self, events: usize, batch: &mut dyn Batch, beside: &mut Beside) -> Result<usize> {
         self.cut_banks(events, batch, beside, |batch| batch.of_mut())
+    }
+
+    fn waits_for_faults(&self) -> bool {
+        self.waits_for_faults
     }
 
     fn known_items(&self) -> Option<u64> {

@@ -1,6 +1,7 @@
 //! [`TextSource`]: events of hits of the Velo, written as JSON.
 
-use crate::{Beside, Unparsed};
+use super::inputs::waits_for_faults;
+use crate::{Beside, Request, Unparsed};
 use peloton::Result;
 use peloton::engine::{Batch, Spread};
 use peloton::velo::VeloInputBatch;
@@ -11,6 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct TextSource {
     reader: VeloReader,
     problems: Arc<Mutex<Problems>>,
+    /// As [`Source::waits_for_faults`](crate::Source::waits_for_faults).
+    pub waits_for_faults: bool,
 }
 
 /// Texts of events that are not parsed yet.
@@ -24,9 +27,9 @@ fn lock(problems: &Mutex<Problems>) -> MutexGuard<'_, Problems> {
 }
 
 impl TextSource {
-    /// What a reader reads.
-    pub fn new(reader: VeloReader) -> Self {
-        Self { reader, problems: Arc::default() }
+    /// What a reader reads of the inputs of a request.
+    pub fn new(reader: VeloReader, request: &Request) -> Self {
+        Self { reader, problems: Arc::default(), waits_for_faults: waits_for_faults(request) }
     }
 
     /// As [`Source::cut`](crate::Source::cut).

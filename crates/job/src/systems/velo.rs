@@ -89,6 +89,14 @@ impl Source for VeloSource {
         }
     }
 
+    fn waits_for_faults(&self) -> bool {
+        match self {
+            Self::Files(source) => source.waits_for_faults,
+            Self::Raw(source) => source.waits_for_faults(),
+            Self::Simulation(..) => false,
+        }
+    }
+
     fn known_items(&self) -> Option<u64> {
         match self {
             Self::Files(_) => None,
@@ -201,7 +209,7 @@ impl System for VeloSystem {
             Found::OtherPipe(name, stream) => VeloReader::from_stream(&name, stream, options),
             Found::OtherFiles(sources) => VeloReader::open(&sources, options)?,
         };
-        Ok(hits(request, VeloSource::Files(Box::new(TextSource::new(reader))), Rules::Json, host))
+        Ok(hits(request, VeloSource::Files(Box::new(TextSource::new(reader, request))), Rules::Json, host))
     }
 
     fn embed(&self, request: &Request) -> Result<AnyEngine> {

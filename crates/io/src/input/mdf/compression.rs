@@ -125,6 +125,17 @@ pub fn decompress(body: &[u8], to: &mut Vec<u8>) -> Result<(), String> {
     Ok(())
 }
 
+/// How long a body is once it is unpacked, as its blocks say, at most [`MAX_BODY`].
+pub fn unpacked_size(body: &[u8]) -> usize {
+    let (mut rest, mut all) = (body, 0);
+    while let Some(header) = rest.first_chunk::<HEADER>() {
+        let size = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], 0]) as usize;
+        all += size(6);
+        rest = rest.get(HEADER + size(3)..).unwrap_or_default();
+    }
+    all.min(MAX_BODY)
+}
+
 /// Packs a body.
 ///
 /// # Errors

@@ -20,7 +20,7 @@ mod write;
 
 pub(super) use banks::HEADER as BANK_HEADER;
 pub use banks::{Bank, Banks, odin_numbers};
-pub use compression::{Compression, MAX_BODY, compress, decompress};
+pub use compression::{Compression, MAX_BODY, compress, decompress, unpacked_size};
 pub use index::event_starts;
 pub use nominal::{is_nominal, nominal_bank, put_nominal};
 pub use peloton::lhcb::checksum::checksum;

@@ -6,6 +6,7 @@ use crate::host::Muffled;
 use crate::run::reconstruct;
 use crate::sink::{is_no_file, unknown_format};
 use crate::system::open;
+use crate::threads::common_threads;
 use crate::{Beside, EventRange, Host, Request, Sensor};
 use peloton::event::{ColumnInfo, Results, Values};
 use peloton::{Error, Result, Status};
@@ -205,10 +206,11 @@ fn count_events(request: &Request, host: Host<'_>) -> Option<u64> {
         return Some(known);
     }
     let (mut batch, mut beside, mut events) = (opened.source.empty(), Beside::default(), 0);
+    let threads = common_threads(&request.config);
     while !host.is_cancelled() {
         batch.clear();
         beside.clear();
-        match opened.source.read(256, &mut *batch, &mut beside).ok()? {
+        match opened.source.read(256, threads, &mut *batch, &mut beside).ok()? {
             0 => return Some(events),
             read => events += read as u64,
         }
