@@ -1,7 +1,7 @@
 //! Reading and writing Velo JSON.
 use peloton::event::{Particle, TrueStates, TruthEvent, VELO_MODULES, VeloBatch};
 use peloton::{Error, Status};
-use peloton_io::input::{ChecksumPolicy, Format, ReadOptions, Source, Start, VeloReader, write_velo_json};
+use peloton_io::input::{Format, ReadOptions, Source, VeloReader, write_velo_json};
 use proptest::prelude::*;
 use std::io::{Cursor, Read};
 
@@ -51,23 +51,15 @@ fn same_hits(a: &VeloBatch, b: &VeloBatch) -> bool {
     columns(a) == columns(b) && a.module_start == b.module_start
 }
 
-const WITH_TRUTH: ReadOptions = ReadOptions {
-    format: Format::Auto,
-    first: 0,
-    count: None,
-    strict: true,
-    only_nominal: false,
-    truth: true,
-    start: Start { byte: 0, event: 0 },
-    checksum: ChecksumPolicy::Verify,
-    least: 4,
-};
+fn with_truth() -> ReadOptions {
+    ReadOptions { strict: true, truth: true, ..ReadOptions::default() }
+}
 
 #[test]
 fn what_is_written_is_read_back() {
     let (batch, truth) = small_event(0.0);
     let text = text_of(&batch, &truth);
-    let (again, truths) = read(text.clone(), WITH_TRUTH).unwrap();
+    let (again, truths) = read(text.clone(), with_truth()).unwrap();
     assert!(same_hits(&batch, &again));
     assert_eq!(truths, [truth]);
     assert_eq!((text.matches("-0.999").count(), text.matches("12345.67,").count()), (1, 1), "{text}");
@@ -91,7 +83,7 @@ fn the_layout_of_the_text_does_not_matter() {
         ("zstd, two frames", two_frames, 2),
     ];
     for (name, text, count) in cases {
-        let (again, truths) = read(text, WITH_TRUTH).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let (again, truths) = read(text, with_truth()).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!((again.len(), truths.len()), (count, count), "{name}");
         assert!(truths.iter().all(|read| *read == truth), "{name}");
         assert_eq!(again.x[..batch.x.len()], batch.x[..], "{name}");
@@ -116,7 +108,7 @@ fn columns_are_found_by_name() {
             }
         }
     }
-    let (_, truths) = read(value.to_string(), WITH_TRUTH).unwrap();
+    let (_, truths) = read(value.to_string(), with_truth()).unwrap();
     assert_eq!(truths, [truth]);
 }
 
@@ -174,7 +166,7 @@ fn slow_streams_are_read_whole() {
     let (batch, truth) = small_event(0.0);
     let text = text_of(&batch, &truth);
     for bytes in [text.clone().into_bytes(), zstd::encode_all(text.as_bytes(), 1).unwrap()] {
-        let mut reader = VeloReader::from_stream("drip", Drip(Cursor::new(bytes)), WITH_TRUTH);
+        let mut reader = VeloReader::from_stream("drip", Drip(Cursor::new(bytes)), with_truth());
         let (mut again, mut truths) = (VeloBatch::default(), Vec::new());
         assert_eq!(reader.read(9, &mut again, &mut truths).unwrap(), 1);
         assert!(same_hits(&batch, &again) && truths == [truth.clone()]);
@@ -204,7 +196,7 @@ fn real_events_are_what_their_list_says() {
     }
     let mut text = Vec::new();
     write_velo_json(batch.view().event(7), Some(&truth[7]), &mut text).unwrap();
-    let (again, truths) = read(text, WITH_TRUTH).unwrap();
+    let (again, truths) = read(text, with_truth()).unwrap();
     assert_eq!(truths, truth[7..8]);
     assert_eq!(again.x[..], *batch.view().event(7).x);
     let (reference, reference_truth) = crate::common::reference10().unwrap();
@@ -258,7 +250,7 @@ proptest! {
         let mut batch = VeloBatch::default();
         batch.push_event(0, &xs, &xs, &xs, &starts);
         let truth = TruthEvent { particles };
-        let (again, truths) = read(text_of(&batch, &truth), WITH_TRUTH).unwrap();
+        let (again, truths) = read(text_of(&batch, &truth), with_truth()).unwrap();
         prop_assert!(same_hits(&batch, &again));
         prop_assert_eq!(truths, vec![truth]);
     }

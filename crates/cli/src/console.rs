@@ -6,7 +6,7 @@ use peloton_io::output::{is_standard_output, write_whole};
 use peloton_job::{Progress, Work};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Writes to standard output. A reader that has seen enough (a closed pipe) is no error.
 pub fn print(text: &str) -> Result<()> {
@@ -67,14 +67,20 @@ pub struct Terminal {
     is_quiet: bool,
     /// The part of the job that is being done, and a colon; empty for the whole.
     stage: Mutex<String>,
+    /// The part of it that the others wait for, and how much of the time, behind a comma; empty while that is not known.
+    busiest: Arc<Mutex<String>>,
 }
 
 impl Terminal {
     /// For one job.
     pub fn new(is_quiet: bool) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        Self { bar, is_quiet, stage: Mutex::default() }
+        Self { bar, is_quiet, stage: Mutex::default(), busiest: Arc::default() }
     }
+}
+
+fn lock(text: &Mutex<String>) -> MutexGuard<'_, String> {
+    text.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A rate without digits that say nothing.
@@ -87,7 +93,7 @@ fn rate(per_second: f64) -> String {
 
 impl Progress for Terminal {
     fn stage(&self, name: &str) {
-        *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = format!("{name}: ");
+        *lock(&self.stage) = format!("{name}: ");
     }
 
     fn begin(&self, work: Work) {
@@ -96,10 +102,10 @@ impl Progress for Terminal {
         }
         let Work { what, of, items } = work;
         let template = match items {
-            Some(_) => "{prefix} {wide_bar} {human_pos} of {human_len} {msg}, {rate}, {eta} left",
-            None => "{spinner} {prefix}: {human_pos} {msg}, {rate}, {elapsed}",
+            Some(_) => "{prefix} {wide_bar} {human_pos} of {human_len} {msg}, {rate}, {eta} left{busiest}",
+            None => "{spinner} {prefix}: {human_pos} {msg}, {rate}, {elapsed}{busiest}",
         };
-        let stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
+        let stage = lock(&self.stage);
         self.bar.set_prefix(format!("{stage}{what}"));
         self.bar.set_message(of);
         match items {
@@ -108,15 +114,28 @@ impl Progress for Terminal {
         }
         self.bar.reset();
         let style = ProgressStyle::with_template(template).expect("a template of known keys");
-        self.bar.set_style(style.with_key("rate", |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+        let style = style.with_key("rate", |state: &ProgressState, to: &mut dyn std::fmt::Write| {
             // A bar that cannot be drawn is no loss.
             let _ = write!(to, "{}", rate(state.per_sec()));
-        }));
+        });
+        lock(&self.busiest).clear();
+        let busiest = self.busiest.clone();
+        self.bar.set_style(style.with_key(
+            "busiest",
+            move |_: &ProgressState, to: &mut dyn std::fmt::Write| {
+                // As above.
+                let _ = to.write_str(&lock(&busiest));
+            },
+        ));
         self.bar.set_draw_target(ProgressDrawTarget::stderr());
     }
 
     fn advance(&self, items: u64) {
         self.bar.inc(items);
+    }
+
+    fn busiest(&self, part: &str, share: f64) {
+        *lock(&self.busiest) = format!(", {part} for {:.0} %", 100.0 * share.min(1.0));
     }
 
     fn end(&self) {

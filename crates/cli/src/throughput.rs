@@ -5,7 +5,8 @@ use crate::report::PageArgs;
 use clap::Args;
 use peloton::Result;
 use peloton_io::output::JobFiles;
-use peloton_job::{About, Plan, text};
+use peloton_job::{About, Plan, text, throughput_of_jobs};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -24,17 +25,22 @@ Examples:
   peloton throughput events.ndjson.zst --isa avx2 --gang 16 --repetitions 100
   peloton throughput --sequence long sim:lhcb,events=100 --json speed.json
   peloton throughput sim:velo,events=1000 --scan --seconds 0.5
+  peloton throughput events.ndjson --job tracks.parquet --repetitions 5    from file to file
   peloton throughput sim:velo --report speed.html    stages and lanes as figures")]
 pub struct Throughput {
     /// Also measure other sizes of slices and numbers of threads, up to --threads; on a device numbers of streams
     #[arg(long)]
     scan: bool,
+    /// Measure whole jobs instead, as `run` does them: from the inputs to FILE, whose name says the format as that of `run --output`, or to
+    /// hashes alone for `none`. The fastest is told in full
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["scan", "report"])]
+    job: Option<PathBuf>,
     #[command(flatten)]
     plan: PlanArgs,
     #[command(flatten)]
     page: PageArgs,
     #[command(flatten)]
-    job: JobArgs,
+    args: JobArgs,
 }
 
 /// How long to measure.
@@ -59,17 +65,29 @@ impl PlanArgs {
 impl Throughput {
     /// Adds what is read and written.
     pub fn name_files(&self, files: &mut JobFiles) {
-        self.job.name_files(files);
+        self.args.name_files(files);
+        files.written("--job", &self.output());
         self.page.name_files(files);
+    }
+
+    /// Where whole jobs write.
+    fn output(&self) -> Option<PathBuf> {
+        self.job.clone().filter(|path| path != Path::new("none"))
     }
 
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
-        let Some(request) = self.job.request("throughput", &[])? else { return Ok(ExitCode::SUCCESS) };
-        let terminal = self.job.report.terminal();
+        let Some(request) = self.args.request("throughput", &[])? else { return Ok(ExitCode::SUCCESS) };
+        let terminal = self.args.report.terminal();
+        if self.job.is_some() {
+            let (plan, output) = (self.plan.plan(3.0), self.output());
+            let measured = throughput_of_jobs(&request, output.as_deref(), plan, host(&terminal))?;
+            self.args.report.report(&text::throughput_of_jobs(&measured), &measured)?;
+            return Ok(outcome(measured.summary.failure, true));
+        }
         let measured = peloton_job::throughput(&request, self.plan.plan(3.0), self.scan, host(&terminal))?;
         let about = About::new("throughput", &request);
-        self.page.report(&self.job.report, &text::throughput(&measured), about, &measured)?;
+        self.page.report(&self.args.report, &text::throughput(&measured), about, &measured)?;
         Ok(outcome(measured.summary.failure, true))
     }
 }

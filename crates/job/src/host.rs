@@ -38,6 +38,8 @@ pub trait Progress: Sync {
     fn begin(&self, _work: Work) {}
     /// So many more items are done.
     fn advance(&self, _items: u64) {}
+    /// This part of the work, such as `writing`, is the one that the others wait for: it was at work for this share of the time so far.
+    fn busiest(&self, _part: &str, _share: f64) {}
     /// The work is over.
     fn end(&self) {}
     /// Something worth knowing about work that goes on for long.
@@ -82,6 +84,10 @@ impl Progress for Muffled<'_> {
 
     fn advance(&self, items: u64) {
         self.progress.advance(items);
+    }
+
+    fn busiest(&self, part: &str, share: f64) {
+        self.progress.busiest(part, share);
     }
 
     fn end(&self) {

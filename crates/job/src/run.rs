@@ -3,7 +3,7 @@
 use crate::sink::{Destination, Done, Sink, is_no_file};
 use crate::source::warn_of_problems;
 use crate::stream::{Chunk, Consume, stream};
-use crate::summary::InputKind;
+use crate::summary::{Bytes, InputKind};
 use crate::system::{self, Runs, explain, open};
 use crate::threads::threads;
 use crate::totals::Totals;
@@ -29,7 +29,11 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
     with_default_float_mode(|| run_and_write(request, output, host))
 }
 
-fn run_and_write(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<Summary> {
+/// As [`run`], in the float mode that is set.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn run_and_write(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<Summary> {
     let begin = Instant::now();
     let products = request.config.products();
     let paths = output.map_or(Ok(Vec::new()), |output| outputs(output, &products, request))?;
@@ -76,8 +80,21 @@ fn run_and_write(request: &Request, output: Option<&Path>, host: Host<'_>) -> Re
     summary.wall_seconds = begin.elapsed().as_secs_f64();
     if let Some(busy) = &mut summary.busy {
         busy.writing += finishing.elapsed().as_secs_f64();
+        let read = summary.bytes.and_then(|bytes| bytes.read);
+        summary.bytes = Bytes::of(read, bytes_of(&paths), *busy);
     }
     Ok(summary)
+}
+
+/// Bytes of the files; none without any that stay.
+fn bytes_of(paths: &[PathBuf]) -> Option<u64> {
+    let sizes =
+        paths.iter().filter(|path| !is_no_file(path)).map(|path| path.metadata().map(|file| file.len()));
+    sizes
+        .collect::<std::io::Result<Vec<_>>>()
+        .ok()
+        .filter(|sizes| !sizes.is_empty())
+        .map(|sizes| sizes.iter().sum())
 }
 
 fn write(sink: &mut dyn Sink, chunk: &Chunk<Sliced>, product: usize) -> Result<()> {
@@ -171,10 +188,7 @@ pub(crate) fn reconstruct(
         consume(chunk)
     });
     warn_of_problems(source, host);
-    let mut busy = done?;
-    if let Some(time) = source.reading_time() {
-        busy.reading = time.as_secs_f64();
-    }
+    let busy = done?;
     if detector.is_live() {
         // What counts is what was taken in, not how long the work on it took.
         totals.time = begin.elapsed();
@@ -191,6 +205,7 @@ pub(crate) fn reconstruct(
     summary.facts.extend(facts);
     summary.input = if detector.is_live() { InputKind::Live } else { InputKind::of(request) };
     (summary.input_seconds, summary.busy) = (busy.reading, Some(busy));
+    summary.bytes = Bytes::of(source.bytes_read(), None, busy);
     summary.judge(&totals, request, host);
     if let Some(words) = detector.not_found() {
         host.warn(&words);

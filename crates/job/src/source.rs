@@ -112,6 +112,11 @@ pub trait Source: Send {
         None
     }
 
+    /// Bytes that were read of the inputs so far, as they lie there; none where nothing is read.
+    fn bytes_read(&self) -> Option<u64> {
+        None
+    }
+
     /// How many there will be, where that is known.
     fn known_items(&self) -> Option<u64> {
         None

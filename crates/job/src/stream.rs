@@ -15,6 +15,7 @@ use peloton::engine::{Batch, Spread, ThisThread};
 use peloton::simd::with_default_float_mode;
 use peloton::{Error, Result};
 use serde::Serialize;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -31,6 +32,31 @@ pub struct Busy {
     pub writing: f64,
 }
 
+/// Time that the parts of a job had events in hand so far, ns, in the order of [`Busy`].
+#[derive(Default)]
+struct Times([AtomicU64; 4]);
+
+const READING: usize = 0;
+const PARSING: usize = 1;
+const RECONSTRUCTING: usize = 2;
+const WRITING: usize = 3;
+
+impl Times {
+    fn add(&self, part: usize, since: Instant) {
+        self.0[part].fetch_add(since.elapsed().as_nanos() as u64, Relaxed);
+    }
+
+    fn set(&self, part: usize, time: Duration) {
+        self.0[part].store(time.as_nanos() as u64, Relaxed);
+    }
+
+    fn busy(&self) -> Busy {
+        let [reading, parsing, reconstructing, writing] =
+            std::array::from_fn(|part| self.0[part].load(Relaxed) as f64 / 1e9);
+        Busy { reading, parsing, reconstructing, writing }
+    }
+}
+
 impl Busy {
     /// The part that was at work the longest, and for how long.
     pub fn longest(&self) -> (&'static str, f64) {
@@ -44,6 +70,9 @@ impl Busy {
         parts.into_iter().fold(parts[0], |most, part| if part.1 > most.1 { part } else { most })
     }
 }
+
+/// How often it is told which part the others wait for.
+const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// Chunks that go round: one cut, one parsed, one worked on, one written.
 const CHUNKS: usize = 4;
@@ -90,17 +119,22 @@ pub fn stream<T: Default + Send>(
     for _ in 0..CHUNKS {
         empty_in.send(Chunk::new(source.empty())).expect("the receiver is in this function");
     }
-    let mut busy = Busy::default();
+    let (times, begin) = (&Times::default(), Instant::now());
     let result = thread::scope(|scope| {
-        let reader = scope.spawn(|| read(source, items, host, &empty, cut_in));
-        let parser = scope.spawn(|| parse(threads, cut, parsed_in));
-        let writer = scope.spawn(|| write(done, empty_in, consume));
-        let mut worked = Ok(());
+        let reader = scope.spawn(|| read(source, items, host, &empty, cut_in, times));
+        let parser = scope.spawn(|| parse(threads, cut, parsed_in, times));
+        let writer = scope.spawn(|| write(done, empty_in, consume, times));
+        let (mut worked, mut told) = (Ok(()), begin);
         for mut chunk in parsed {
-            let begin = Instant::now();
+            let start = Instant::now();
             worked = work(&mut chunk);
-            busy.reconstructing += begin.elapsed().as_secs_f64();
+            times.add(RECONSTRUCTING, start);
             host.progress.advance(chunk.batch.len() as u64);
+            if told.elapsed() >= TELL_EVERY {
+                told = Instant::now();
+                let (part, seconds) = times.busy().longest();
+                host.progress.busiest(part, seconds / begin.elapsed().as_secs_f64());
+            }
             if worked.is_err() {
                 break;
             }
@@ -119,12 +153,10 @@ pub fn stream<T: Default + Send>(
         }
         drop(done_in);
         let (written, parsed, read) = (join(writer), join(parser), join(reader));
-        let done = worked.and(written.map(|time| busy.writing = time.as_secs_f64()));
-        let done = done.and(parsed.map(|time| busy.parsing = time.as_secs_f64()));
-        done.and(read.map(|time| busy.reading = time.as_secs_f64()))
+        worked.and(written).and(parsed).and(read)
     });
     host.progress.end();
-    result.map(|()| busy)
+    result.map(|()| times.busy())
 }
 
 fn join<T>(thread: thread::ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
@@ -132,26 +164,29 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
     thread.join().unwrap_or_else(failed)
 }
 
-/// Fills chunks until there are no more events, or nobody wants them; says how long the source took.
+/// Fills chunks until there are no more events, or nobody wants them.
 fn read<T>(
     source: &mut dyn Source,
     items: usize,
     host: Host<'_>,
     empty: &Receiver<Chunk<T>>,
     cut: Sender<Chunk<T>>,
-) -> Result<Duration> {
-    let mut time = Duration::ZERO;
+    times: &Times,
+) -> Result<()> {
     let waits = source.waits_for_faults();
     let items = if waits { 1 } else { items };
     for mut chunk in empty {
         chunk.batch.clear();
         chunk.beside.clear();
         if host.is_cancelled() {
-            return Ok(time);
+            return Ok(());
         }
         let begin = Instant::now();
         let read = source.cut(items, &mut *chunk.batch, &mut chunk.beside);
-        time += begin.elapsed();
+        match source.reading_time() {
+            Some(time) => times.set(READING, time),
+            None => times.add(READING, begin),
+        }
         if waits {
             chunk.failed = chunk.beside.parse(&ThisThread, &mut *chunk.batch);
         }
@@ -160,41 +195,49 @@ fn read<T>(
         let is_empty = chunk.batch.is_empty() && !chunk.beside.has_unparsed();
         let is_over = !matches!(read, Ok(1..)) && is_empty;
         if is_over && !is_fault || cut.send(chunk).is_err() || is_fault {
-            return read.map(|_| time);
+            return read.map(|_| ());
         }
         read?;
     }
-    Ok(time)
+    Ok(())
 }
 
-/// Has the threads look at what is in the events of each chunk; says how long that took.
-fn parse<T>(threads: &dyn Spread, cut: Receiver<Chunk<T>>, parsed: Sender<Chunk<T>>) -> Result<Duration> {
+/// Has the threads look at what is in the events of each chunk.
+fn parse<T>(
+    threads: &dyn Spread,
+    cut: Receiver<Chunk<T>>,
+    parsed: Sender<Chunk<T>>,
+    times: &Times,
+) -> Result<()> {
     with_default_float_mode(|| {
-        let mut time = Duration::ZERO;
         for mut chunk in cut {
             let begin = Instant::now();
             if chunk.failed.is_ok() {
                 chunk.failed = chunk.beside.parse(threads, &mut *chunk.batch);
             }
-            time += begin.elapsed();
+            times.add(PARSING, begin);
             let is_last = chunk.failed.is_err();
             if parsed.send(chunk).is_err() || is_last {
                 break;
             }
         }
-        Ok(time)
+        Ok(())
     })
 }
 
-/// Consumes chunks and hands them back to be filled again; says how long consuming took.
-fn write<T>(done: Receiver<Chunk<T>>, empty: Sender<Chunk<T>>, consume: Consume<'_, T>) -> Result<Duration> {
-    let mut time = Duration::ZERO;
+/// Consumes chunks and hands them back to be filled again.
+fn write<T>(
+    done: Receiver<Chunk<T>>,
+    empty: Sender<Chunk<T>>,
+    consume: Consume<'_, T>,
+    times: &Times,
+) -> Result<()> {
     for chunk in done {
         let begin = Instant::now();
         consume(&chunk)?;
-        time += begin.elapsed();
+        times.add(WRITING, begin);
         // A reader that is gone has read everything.
         let _ = empty.send(chunk);
     }
-    Ok(time)
+    Ok(())
 }

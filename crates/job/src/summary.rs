@@ -37,6 +37,34 @@ pub struct PartTime {
     pub ns_per_event: f64,
 }
 
+/// Bytes of the inputs and outputs of a job, as they lie there, each with the rate while that part was at work.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Bytes {
+    /// Bytes read; null for a simulation.
+    pub read: Option<u64>,
+    /// Of these, in a second of reading.
+    pub read_per_second: Option<f64>,
+    /// Bytes of all files written; null without any.
+    pub written: Option<u64>,
+    /// Of these, in a second of writing.
+    pub written_per_second: Option<f64>,
+}
+
+impl Bytes {
+    /// Some of these, if anything was read or written.
+    pub(crate) fn of(read: Option<u64>, written: Option<u64>, busy: Busy) -> Option<Self> {
+        let per_second = |bytes: Option<u64>, seconds: f64| {
+            bytes.map(|bytes| bytes as f64 / seconds).filter(|rate| rate.is_finite())
+        };
+        (read.is_some() || written.is_some()).then(|| Self {
+            read,
+            read_per_second: per_second(read, busy.reading),
+            written,
+            written_per_second: per_second(written, busy.writing),
+        })
+    }
+}
+
 /// What a summary tells of the sequence.
 pub(crate) struct Described {
     /// Name of the parameters.
@@ -93,6 +121,9 @@ pub struct Summary {
     /// How long each part of the job was at work; none where events are reconstructed over and over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy: Option<Busy>,
+    /// Bytes that were read and written; none where neither is a file or pipe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<Bytes>,
     /// Time of each stage.
     pub stages: Vec<StageTime>,
     /// Keys that only some sequences or inputs have.
@@ -207,6 +238,7 @@ impl Summary {
             wall_seconds: 0.0,
             input_seconds: 0.0,
             busy: None,
+            bytes: None,
             stages: stages.collect(),
             facts,
             bad_events: totals.bad,

@@ -352,6 +352,29 @@ fn throughput_measures_what_run_computes() {
 }
 
 #[test]
+fn throughput_of_jobs_goes_from_file_to_file() {
+    let folder = empty_folder("throughput-of-jobs");
+    let name = |name: &str| folder.join(name).display().to_string();
+    let (events, tracks) = (name("events.ndjson"), name("tracks.parquet"));
+    text(&["simulate", "--events", "6", "--output", &events]);
+    let jobs = json(&["throughput", &events, "--job", &tracks, "--repetitions", "3"]);
+    let run = json(&["run", &events]);
+    for key in ["events", "tracks", "hits", "hash_int", "output_hash", "hash_events"] {
+        assert_eq!(jobs[key], run[key], "{key}");
+    }
+    assert_eq!((&jobs["repetitions"], jobs["seconds"].as_array().map(Vec::len)), (&3.into(), Some(3)));
+    let size = |path: &str| std::fs::metadata(path).expect("a file").len();
+    assert_eq!(
+        (&jobs["bytes"]["read"], &jobs["bytes"]["written"]),
+        (&size(&events).into(), &size(&tracks).into())
+    );
+    assert_eq!((&run["bytes"]["read"], &run["bytes"]["written"]), (&size(&events).into(), &Value::Null));
+    let words = text(&["throughput", &events, "--job", "none", "--seconds", "0"]);
+    assert!(words.contains(" read at ") && words.contains("of 1 job the fastest took"), "{words}");
+    assert!(failure(&["throughput", "-", "--job", "none"]).1.contains("--job needs files"));
+}
+
+#[test]
 fn throughput_scans_slices_and_threads() {
     let scan = |sequence: &str, input: &str| {
         let flags = ["--threads", "2", "--repetitions", "1", "--scan"];

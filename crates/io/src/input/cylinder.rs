@@ -8,7 +8,7 @@
 
 use super::problems::Problems;
 use super::source::{PutBack, Stream, entries};
-use super::{MAX_EVENT_BYTES, ReadOptions, Source, passing};
+use super::{ByteCount, MAX_EVENT_BYTES, ReadOptions, Source, passing};
 use peloton::bytes::Fields;
 use peloton::event::{CYLINDER_LAYERS, CylinderBatch, CylinderTruth, NO_HIT};
 use peloton::simd::with_default_float_mode;
@@ -82,6 +82,11 @@ impl CylinderReader {
         let problems = Problems::default();
         let next = options.start.event;
         Self { waiting, current: None, options, next, inputs, problems, record: Vec::new() }
+    }
+
+    /// Bytes that were read of the inputs so far, as they lie there.
+    pub fn bytes_read(&self) -> u64 {
+        self.options.bytes.get()
     }
 
     /// How many inputs could not be used at all, beside others that could.
@@ -159,7 +164,7 @@ impl CylinderReader {
             let Some(current) = &mut self.current else {
                 let Some(entry) = self.waiting.pop_front() else { return Ok(None) };
                 let (name, listed) = (entry.name(), entry.is_listed());
-                match begin(entry) {
+                match begin(entry, &self.options.bytes) {
                     Ok(Some(current)) => self.current = Some(current),
                     Ok(None) if listed => {
                         self.problems.add(format!("{name}: skipped, {NO_TOY_FILE}"));
@@ -216,9 +221,9 @@ const NO_TOY_FILE: &str = "not a file of the cylinder detector: it does not begi
                            of the first";
 
 /// Opens a source; nothing when it is no toy file.
-fn begin(entry: super::source::Entry) -> Result<Option<Current>> {
+fn begin(entry: super::source::Entry, bytes: &ByteCount) -> Result<Option<Current>> {
     let name = entry.name();
-    let (stream, _) = entry.open()?;
+    let (stream, _) = entry.open(bytes)?;
     let mut stream = PutBack::new(stream);
     let head = stream.peek(12);
     if head.is_empty() {

@@ -7,7 +7,7 @@ use super::mdf::looks_like_record;
 use super::source::{Entry, entries};
 use super::timepix::PixelFormat;
 use super::velo_json::looks_like_event;
-use super::{Source, is_pipe};
+use super::{ByteCount, Source, is_pipe};
 use std::io::Read;
 use std::path::Path;
 
@@ -59,7 +59,7 @@ fn kind_of_entry(entry: Entry) -> Option<Kind> {
 }
 
 fn head_of(entry: Entry) -> Option<Vec<u8>> {
-    let (stream, _) = entry.open().ok()?;
+    let (stream, _) = entry.open(&ByteCount::default()).ok()?;
     let mut head = Vec::new();
     // What was read before an error says enough; the reader of the file tells the error.
     let _ = stream.take(HEAD as u64).read_to_end(&mut head);

@@ -13,6 +13,7 @@ mod containers;
 mod cut_events;
 mod cut_texts;
 mod cylinder;
+mod digits;
 mod event_batch;
 mod foreign;
 mod geometry;
@@ -44,7 +45,7 @@ pub use kind::{Kind, format_of_pixels, kind_of, kind_of_standard_input};
 pub use problems::{MAX_PROBLEMS, Problems};
 pub use raw_reader::{EventNote, McBanks, McFormat, RawReader, TruthJudge, find_raw, is_pipe, is_raw_stream};
 pub use reader::VeloReader;
-pub use source::files;
+pub use source::{ByteCount, files};
 pub use write::write_velo_json;
 
 /// Longest text of one event, bytes. A longer one is skipped without being kept, with the status
@@ -184,6 +185,8 @@ pub struct ReadOptions {
     /// How many events are cut at once however long they are, if there are so many: enough for every thread that looks at them. Beyond
     /// these a batch ends with a few megabytes.
     pub least: usize,
+    /// What the bytes that are read are added to.
+    pub bytes: ByteCount,
 }
 
 impl Default for ReadOptions {
@@ -198,6 +201,7 @@ impl Default for ReadOptions {
             start: Start::default(),
             checksum: ChecksumPolicy::default(),
             least: 32,
+            bytes: ByteCount::default(),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::mdf::{Cut, Records, looks_like_record};
 use super::problems::Problems;
 use super::raw_event::read_file;
 use super::source::{Entry, SMALL_BUFFER, STDIN, Stream, entries, natural_order};
-use super::{ChecksumPolicy, Format, ReadOptions, Source, passing};
+use super::{ByteCount, ChecksumPolicy, Format, ReadOptions, Source, passing};
 use peloton::engine::ThisThread;
 use peloton::event::{RawBatch, TrueStates};
 use peloton::{Error, Result, Status};
@@ -131,7 +131,7 @@ pub fn find_raw(path: &Path) -> Result<Option<Format>> {
         {
             continue;
         }
-        let (stream, _) = entry.open()?;
+        let (stream, _) = entry.open(&ByteCount::default())?;
         let mut head = Vec::new();
         // A file that cannot be decompressed is for its own reader to tell.
         if stream.take(64).read_to_end(&mut head).is_ok() && looks_like_record(&head) {
@@ -325,6 +325,11 @@ impl RawReader {
         Ok(self.event as u64)
     }
 
+    /// Bytes that were read of the inputs so far, as they lie there.
+    pub fn bytes_read(&self) -> u64 {
+        self.options.bytes.get()
+    }
+
     /// What went wrong without ending the job: the first [`MAX_PROBLEMS`](super::MAX_PROBLEMS), in words.
     pub fn problems(&self) -> &[String] {
         self.told.kept()
@@ -357,7 +362,9 @@ impl RawReader {
             };
             // Where reading begins is said of the first source alone.
             let byte = std::mem::take(&mut self.options.start.byte);
-            let opened = if byte > 0 { entry.open_at(byte) } else { entry.open_with(SMALL_BUFFER) };
+            let count = &self.options.bytes;
+            let opened =
+                if byte > 0 { entry.open_at(byte, count) } else { entry.open_with(SMALL_BUFFER, count) };
             let (stream, compressed) = match opened {
                 Ok(opened) => opened,
                 Err(error) => {
@@ -426,7 +433,10 @@ impl RawReader {
         let mut files = Vec::new();
         for (sub, kind) in FOLDERS {
             let path = folder.join(sub).join(name).with_extension("bin");
-            files.extend(read_file(&path)?.map(|bytes| (path, kind, bytes)));
+            if let Some(bytes) = read_file(&path)? {
+                self.options.bytes.add(bytes.len());
+                files.push((path, kind, bytes));
+            }
         }
         let beside = Some(folder.join("truth").into());
         let truth = [beside, folder.parent().map(|above| above.join("truth").into())];

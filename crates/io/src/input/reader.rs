@@ -205,6 +205,11 @@ impl VeloReader {
         Ok(self.event as u64)
     }
 
+    /// Bytes that were read of the inputs so far, as they lie there.
+    pub fn bytes_read(&self) -> u64 {
+        self.options.bytes.get()
+    }
+
     /// What went wrong without ending the job: the first [`MAX_PROBLEMS`](super::MAX_PROBLEMS) problems, in words.
     pub fn problems(&self) -> &[String] {
         self.told.kept()
@@ -253,7 +258,7 @@ impl VeloReader {
 
     fn open_entry(&mut self, entry: Entry) -> Result<()> {
         let (name, listed) = (entry.name(), entry.is_listed());
-        let (stream, compressed) = entry.open()?;
+        let (stream, compressed) = entry.open(&self.options.bytes)?;
         let io = |e| Error::io(name.as_str(), e);
         let mut records = Records::new(stream, compressed, self.options.format, self.limit).map_err(io)?;
         let head = records.peek(HEAD).map_err(io)?;

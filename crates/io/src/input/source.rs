@@ -6,6 +6,8 @@ use std::cmp::Ordering;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What messages call standard input.
 pub(super) const STDIN: &str = "standard input";
@@ -14,6 +16,44 @@ pub(super) const STDIN: &str = "standard input";
 pub(super) type Stream = Box<dyn BufRead + Send>;
 
 const BUFFER: usize = 256 << 10;
+
+/// How many bytes were read of inputs, as they lie there. Clones share the count.
+#[derive(Debug, Clone, Default)]
+pub struct ByteCount(Arc<AtomicU64>);
+
+impl ByteCount {
+    /// The bytes so far.
+    pub fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+
+    pub(super) fn add(&self, bytes: usize) {
+        self.0.fetch_add(bytes as u64, Relaxed);
+    }
+}
+
+/// A stream whose bytes are counted.
+struct Counted {
+    stream: Stream,
+    count: ByteCount,
+}
+
+impl Read for Counted {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        self.stream.read(to).inspect(|read| self.count.add(*read))
+    }
+}
+
+impl BufRead for Counted {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.stream.fill_buf()
+    }
+
+    fn consume(&mut self, used: usize) {
+        self.count.add(used);
+        self.stream.consume(used);
+    }
+}
 
 /// The same for records of events, which are read whole: what is longer passes by the buffer.
 pub(super) const SMALL_BUFFER: usize = 16 << 10;
@@ -114,23 +154,24 @@ impl Entry {
     }
 
     /// Opens a file that is not compressed at a byte of it.
-    pub fn open_at(self, byte: u64) -> Result<(Stream, bool)> {
+    pub fn open_at(self, byte: u64, count: &ByteCount) -> Result<(Stream, bool)> {
         let name = self.name();
         let Entry::File { path, .. } = self else {
             return Err(Error::Config(format!("{name}: only files can be read from a byte on")));
         };
         let mut file = File::open(&path).map_err(|e| Error::io(&path, e))?;
         file.seek(SeekFrom::Start(byte)).map_err(|e| Error::io(&path, e))?;
-        Ok((Box::new(BufReader::with_capacity(SMALL_BUFFER, file)), false))
+        let stream = Box::new(BufReader::with_capacity(SMALL_BUFFER, file));
+        Ok((Box::new(Counted { stream, count: count.clone() }), false))
     }
 
-    /// Opens the stream; the flag says whether it is compressed.
-    pub fn open(self) -> Result<(Stream, bool)> {
-        self.open_with(BUFFER)
+    /// Opens the stream, whose bytes are added to `count` as they are read; the flag says whether it is compressed.
+    pub fn open(self, count: &ByteCount) -> Result<(Stream, bool)> {
+        self.open_with(BUFFER, count)
     }
 
     /// As [`Entry::open`], with a buffer of so many bytes.
-    pub fn open_with(self, buffer: usize) -> Result<(Stream, bool)> {
+    pub fn open_with(self, buffer: usize, count: &ByteCount) -> Result<(Stream, bool)> {
         let name = self.name();
         let raw: Stream = match self {
             Entry::File { path, .. } => {
@@ -140,7 +181,8 @@ impl Entry {
             Entry::Stdin => Box::new(BufReader::with_capacity(buffer, standard_input())),
             Entry::Stream { stream, .. } => stream,
         };
-        decompress(raw).map_err(|e| Error::io(name, e))
+        let counted = Counted { stream: raw, count: count.clone() };
+        decompress(Box::new(counted)).map_err(|e| Error::io(name, e))
     }
 }
 

@@ -3,13 +3,9 @@
 //!
 //! Whatever is read here has the values that the general parser reads. Truth is passed over, checked as strictly as there.
 
+use super::digits::{WORD, bytes_equal, number_of, others, values};
 use super::velo_json::Columns;
 
-/// Bytes of a word, in which most numbers end.
-const WORD: usize = 8;
-/// One in each byte of a word, and all bits of each but the highest.
-const ONES: u64 = u64::MAX / 0xFF;
-const LOW_BITS: u64 = ONES * 0x7F;
 /// Powers of a tenth.
 const PARTS: [f64; WORD] = [1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7];
 /// Longest number that is read: no number of as many digits is too large.
@@ -276,11 +272,8 @@ impl Short {
         let is_negative = text[0] == b'-';
         let sign = if is_negative { 0xFF } else { 0 };
         let word = u64::from_le_bytes(*text.first_chunk().expect("it is half of the text"));
-        let digits = (word ^ (ONES * u64::from(b'0'))) & !sign;
-        let from_point = digits ^ (ONES * u64::from(b'0' ^ b'.'));
-        // The high bit of each byte that is no digit, of each that is a point, and of each that is neither.
-        let others = (((digits & LOW_BITS) + ONES * (0x80 - 10)) | digits) & !LOW_BITS;
-        let points = !(((from_point & LOW_BITS) + LOW_BITS) | from_point) & !LOW_BITS;
+        let digits = values(word) & !sign;
+        let (others, points) = (others(digits), bytes_equal(digits, b'.' ^ b'0'));
         let ends = others & !points;
         // What the next number waits for is this alone.
         let length = ends.trailing_zeros() as usize / 8;
@@ -309,16 +302,6 @@ impl Short {
             (f64::from(number_of(before | behind, count)) * PARTS[(count - self.whole) % WORD]) as f32;
         f32::from_bits(value.to_bits() | u32::from(self.is_negative) << 31)
     }
-}
-
-/// The number whose `count` digits, at most seven, are the low bytes, the first one lowest.
-#[inline(always)]
-fn number_of(digits: u64, count: usize) -> u32 {
-    // Zeros come before the first digit, and what stands behind the last one goes.
-    let digits = digits << (8 * (WORD - count));
-    let pairs = (digits & 0x0F0F_0F0F_0F0F_0F0F).wrapping_mul(10 << 8 | 1) >> 8;
-    let fours = (pairs & 0x00FF_00FF_00FF_00FF).wrapping_mul(100 << 16 | 1) >> 16;
-    ((fours & 0x0000_FFFF_0000_FFFF).wrapping_mul(10_000 << 32 | 1) >> 32) as u32
 }
 
 #[cfg(test)]

@@ -50,6 +50,13 @@ impl Source for Numbered {
         Box::new(CylinderSample::default())
     }
 
+    fn bytes_read(&self) -> Option<u64> {
+        match &self.0 {
+            CylinderSource::Files(reader) => Some(reader.bytes_read()),
+            CylinderSource::Simulation(..) => None,
+        }
+    }
+
     fn cut(&mut self, events: usize, batch: &mut dyn Batch, _: &mut Beside) -> Result<usize> {
         let CylinderSample { hits, truth, event_id } = batch.of_mut()?;
         let read = match &mut self.0 {

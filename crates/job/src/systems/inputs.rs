@@ -2,7 +2,9 @@
 
 use crate::Request;
 use peloton::{Error, Result};
-use peloton_io::input::{NOMINAL, ReadOptions, Source as InputSource, Start, is_pipe, standard_input};
+use peloton_io::input::{
+    ByteCount, NOMINAL, ReadOptions, Source as InputSource, Start, is_pipe, standard_input,
+};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
@@ -65,6 +67,7 @@ pub fn options(request: &Request, truth: bool) -> ReadOptions {
         start: request.part.map_or(Start::default(), |part| part.start),
         checksum: request.checksum,
         least: EVENTS_PER_THREAD * request.config.thread_count(),
+        bytes: ByteCount::default(),
     }
 }
 
@@ -72,8 +75,12 @@ pub fn options(request: &Request, truth: bool) -> ReadOptions {
 /// says.
 pub fn waits_for_faults(request: &Request) -> bool {
     let ReadOptions { strict, only_nominal, .. } = options(request, false);
-    let is_piped = |name: &String| name == "-" || is_pipe(Path::new(name));
-    (strict || only_nominal) && request.inputs.iter().any(is_piped)
+    (strict || only_nominal) && request.inputs.iter().any(|name| is_piped(name))
+}
+
+/// Whether an input can be read but once.
+pub fn is_piped(name: &str) -> bool {
+    name == "-" || name.starts_with("tcp://") || name.starts_with("udp://") || is_pipe(Path::new(name))
 }
 
 /// Standard input or a named pipe; none for a file or a folder.

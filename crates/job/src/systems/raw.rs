@@ -248,6 +248,13 @@ impl Source for RawSource {
         self.waits_for_faults
     }
 
+    fn bytes_read(&self) -> Option<u64> {
+        match &self.origin {
+            Origin::Files(reader) => Some(reader.bytes_read()),
+            Origin::Simulation(_) => None,
+        }
+    }
+
     fn known_items(&self) -> Option<u64> {
         match &self.origin {
             Origin::Files(_) => None,

@@ -41,6 +41,11 @@ impl TextSource {
         self.reader.cut(events, &mut beside.unparsed(make).cut)
     }
 
+    /// As [`Source::bytes_read`](crate::Source::bytes_read).
+    pub fn bytes_read(&self) -> u64 {
+        self.reader.bytes_read()
+    }
+
     /// As [`Source::problems`](crate::Source::problems).
     pub fn problems(&self) -> (Vec<String>, u64) {
         let problems = lock(&self.problems);

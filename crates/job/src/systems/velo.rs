@@ -97,6 +97,14 @@ impl Source for VeloSource {
         }
     }
 
+    fn bytes_read(&self) -> Option<u64> {
+        match self {
+            Self::Files(source) => Some(source.bytes_read()),
+            Self::Raw(source) => source.bytes_read(),
+            Self::Simulation(..) => None,
+        }
+    }
+
     fn known_items(&self) -> Option<u64> {
         match self {
             Self::Files(_) => None,

@@ -3,7 +3,7 @@
 use super::summary::summary;
 use super::words::{count, grouped, percent, plain, preset_words, rate, table};
 use crate::compare::{Compared, Side};
-use crate::{Config, Measurement, Profile, Throughput, Tuned};
+use crate::{Config, JobThroughput, Measurement, Profile, Throughput, Tuned};
 use peloton::event::Hashes;
 use peloton::simd::{GANGS, Isa};
 
@@ -35,6 +35,20 @@ pub fn tuned(tuned: &Tuned) -> String {
     let gang = profile.gangs.get(&profile.isa).copied().unwrap_or_default();
     text.push_str(&format!("\nfastest: {} x {gang}\nthe whole scan took {wall_seconds:.2} s\n", profile.isa));
     text
+}
+
+/// Whole jobs: the fastest in full, and all in a line.
+pub fn throughput_of_jobs(jobs: &JobThroughput) -> String {
+    let JobThroughput { summary: fastest, repetitions, job_events_per_second, .. } = jobs;
+    format!(
+        "{}\nof {} the fastest took {:.3} s, half of them {:.3} s or less: {} {}s/s\n",
+        summary(fastest),
+        count(*repetitions as usize, "job"),
+        fastest.wall_seconds,
+        jobs.median(),
+        rate(*job_events_per_second),
+        fastest.row,
+    )
 }
 
 /// One table: levels down, gang sizes across, the smallest number marked.

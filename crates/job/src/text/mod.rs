@@ -6,7 +6,7 @@ mod summary;
 mod truth;
 mod words;
 
-pub use jobs::{compared, throughput, tuned};
+pub use jobs::{compared, throughput, throughput_of_jobs, tuned};
 pub use plan::{manifest, part};
 pub use summary::summary;
 pub use truth::{

@@ -1,6 +1,6 @@
 //! Runs as text.
 
-use super::words::{count, grouped, percent, plain, preset_words, rate, table};
+use super::words::{bytes, count, grouped, percent, plain, preset_words, rate, table};
 use crate::{InputKind, Summary};
 use peloton::event::Hashes;
 use serde_json::Value;
@@ -46,7 +46,9 @@ pub fn summary(summary: &Summary) -> String {
             rate(summary.hits_per_second),
         ));
     }
-    text.push_str(&format!("the whole job took {:.2} s{}\n\n", summary.wall_seconds, most_of_it(summary)));
+    text.push_str(&format!("the whole job took {:.2} s{}\n", summary.wall_seconds, most_of_it(summary)));
+    text.push_str(&read_and_written(summary));
+    text.push('\n');
     text.push_str(&stages(summary));
     let line = |hashes: &Hashes| format!("hash_int {:016x}  output_hash {:016x}", hashes.int, hashes.output);
     text.push_str(&format!("\n{}\n", line(hashes)));
@@ -72,6 +74,18 @@ fn most_of_it(summary: &Summary) -> String {
     };
     let share = percent((summary.wall_seconds > 0.0).then_some((seconds / summary.wall_seconds).min(1.0)));
     format!(", {words} for {share} of it")
+}
+
+/// What was read and written, and how fast; nothing for a simulation without an output.
+fn read_and_written(summary: &Summary) -> String {
+    let Some(all) = summary.bytes else { return String::new() };
+    let part = |what: &str, number: Option<u64>, per_second: Option<f64>| {
+        let rate = per_second.map_or(String::new(), |rate| format!(" at {}/s", bytes(rate)));
+        number.map(|number| format!("{} {what}{rate}", bytes(number as f64)))
+    };
+    let parts =
+        [part("read", all.read, all.read_per_second), part("written", all.written, all.written_per_second)];
+    format!("{}\n", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
 /// One line per stage: time, share of the time, lane occupancy.

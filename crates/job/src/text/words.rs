@@ -44,6 +44,14 @@ pub fn rate(per_second: f64) -> String {
     if per_second < 100.0 { format!("{per_second:.1}") } else { grouped(per_second.round() as u64) }
 }
 
+/// Bytes in the unit that leaves one to three digits before the point.
+pub fn bytes(bytes: f64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB"];
+    let place = units.iter().enumerate().rposition(|(at, _)| bytes >= 1e3f64.powi(at as i32)).unwrap_or(0);
+    let digits = usize::from(place > 0);
+    format!("{:.digits$} {}", bytes / 1e3f64.powi(place as i32), units[place])
+}
+
 /// A JSON value without quotation marks.
 pub(super) fn plain(value: &serde_json::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), String::from)

@@ -24,6 +24,7 @@ mod tpx4;
 mod write;
 mod write_parquet;
 
+use super::ByteCount;
 use clock::{Payload, Sample, Sink, Timeline};
 use peloton::event::{Layout, PixelBlock, TICKS_PER_CLOCK};
 use peloton::{Error, Result};
@@ -245,6 +246,8 @@ pub struct PixelOptions {
     pub toa_bits: Option<u32>,
     /// Unit of times of NumPy and Parquet files that say none.
     pub time_unit: Option<TimeUnit>,
+    /// What the bytes that are read are added to; those of Parquet files are not counted.
+    pub bytes: ByteCount,
 }
 
 /// Turns the bytes of one stream into hits, as they come.

@@ -13,7 +13,7 @@ use super::{Decode, Output, PixelCounts, PixelFormat, PixelOptions, runs};
 use crate::input::foreign::known_but_not_read;
 use crate::input::problems::Problems;
 use crate::input::source::{Entry, Stream, entries};
-use crate::input::{Source, is_pipe};
+use crate::input::{ByteCount, Source, is_pipe};
 use peloton::event::{Layout, PixelBlock};
 use peloton::{Error, Result};
 use std::collections::VecDeque;
@@ -281,7 +281,7 @@ impl PixelReader {
             Entry::File { path, .. } => Some(path.clone()),
             _ => None,
         };
-        let (mut stream, compressed) = entry.open()?;
+        let (mut stream, compressed) = entry.open(&self.options.bytes)?;
         let (mut buffer, mut filled) = (vec![0; BUFFER + MAX_REST], 0);
         // The format needs a few bytes, which a pipe may give one by one.
         while filled < 16 {
@@ -381,7 +381,7 @@ fn continues(current: &mut Current, format: PixelFormat, waiting: &mut VecDeque<
     let next = next.clone();
     let entry = Entry::File { path: next.clone(), listed: false };
     // A file that cannot be opened becomes a source of its own, whose error says why.
-    let Ok((stream, _)) = entry.open() else { return false };
+    let Ok((stream, _)) = entry.open(&ByteCount::default()) else { return false };
     waiting.pop_front();
     (current.name, current.path, current.stream) = (next.display().to_string(), Some(next), stream);
     current.bytes = 0;

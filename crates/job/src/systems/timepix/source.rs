@@ -10,11 +10,11 @@ use peloton::engine::Batch;
 use peloton::event::{Layout, PixelBlock};
 use peloton::timepix::{PixelBatch, TimepixConfig};
 use peloton::{Error, Result};
-use peloton_io::input::Format;
 use peloton_io::input::timepix::{
     Datagrams, Fed, Feed, KatherineOptions, PixelCounts, PixelFormat, PixelOptions, PixelReader, PixelStream,
     ReadEnd, dropped_datagrams,
 };
+use peloton_io::input::{ByteCount, Format};
 use peloton_sim::timepix::{PixelSim, PixelSimSpec};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -73,6 +73,8 @@ struct PixelSource {
     counts: PixelCounts,
     /// How long the feed has read.
     reading: Duration,
+    /// Bytes that it has read, where it reads any.
+    bytes: Option<ByteCount>,
     /// Hits that there will be, of a simulation.
     known: Option<u64>,
     /// Hits dropped because they came too fast.
@@ -129,6 +131,10 @@ impl Source for PixelSource {
 
     fn known_items(&self) -> Option<u64> {
         self.known
+    }
+
+    fn bytes_read(&self) -> Option<u64> {
+        self.bytes.as_ref().map(ByteCount::get)
     }
 
     fn reading_time(&self) -> Option<Duration> {
@@ -201,6 +207,8 @@ pub fn open(request: &Request, host: Host<'_>) -> Result<Opened> {
     let names = &request.inputs;
     let TimepixConfig { filter, calibration, .. } = &request.config.timepix;
     filter.check(calibration.is_some())?;
+    let options = options(request);
+    let bytes = options.bytes.clone();
     let Found { mut stream, layout, disorder_us, is_live, socket, known, is_of_frames, format } =
         match inputs::special(names, &["sim:", "tcp://", "udp://"])? {
             Some(spec) if spec.starts_with("sim:") => {
@@ -221,8 +229,8 @@ pub fn open(request: &Request, host: Host<'_>) -> Result<Opened> {
                     format: None,
                 }
             }
-            Some(address) => listen(address, options(request), host)?,
-            None => from_reader(PixelReader::open(&inputs::sources(names), options(request))?, false),
+            Some(address) => listen(address, options, host)?,
+            None => from_reader(PixelReader::open(&inputs::sources(names), options)?, false),
         };
     if request.pixels.katherine != KatherineOptions::default() && format != Some(PixelFormat::Katherine) {
         let message = "--katherine-unit is for the format katherine, and the input has another one";
@@ -253,6 +261,7 @@ pub fn open(request: &Request, host: Host<'_>) -> Result<Opened> {
         looked_at: Some(looked_at).filter(|looked_at| !looked_at.block.hits.is_empty()),
         counts,
         reading: Duration::ZERO,
+        bytes: format.map(|_| bytes),
         known,
         not_taken: 0,
         socket,
@@ -299,6 +308,7 @@ fn options(request: &Request) -> PixelOptions {
         disorder_us: request.config.timepix.disorder_us,
         toa_bits: pixels.toa_bits,
         time_unit: pixels.time_unit,
+        bytes: ByteCount::default(),
     }
 }
 
