@@ -8,18 +8,22 @@ use peloton::cylinder::{
     Builder, CylinderConfig, CylinderFitWorkspace, CylinderInput, CylinderWorkspace, SeedSource,
     fit_particles, fit_tracks, reconstruct,
 };
-use peloton::engine::{Engine, Pool, SLICE_EVENTS, Sequence, Sliced};
+use peloton::engine::{Engine, Pool, SLICE_EVENTS, Sequence, Sliced, ThisThread};
 use peloton::event::{
-    CylinderBatch, CylinderTruth, Outcome, PixelHits, RawBatch, Results, VeloBatch, VeloTracks, VeloUtTracks,
+    CylinderBatch, CylinderTruth, Outcome, PixelBlock, PixelHits, RawBatch, Results, VeloBatch, VeloTracks,
+    VeloUtTracks,
 };
 use peloton::long::{Bending, Long, LongConfig, LongPreset, LongUt};
 use peloton::scifi::{self, SciFi, SciFiConfig, SciFiPreset, SciFiScratch};
 use peloton::timepix::{Chain, TimepixConfig};
 use peloton::ut::{self, UtPreset, UtScratch};
 use peloton::velo::{Preset, Velo, VeloBanks, VeloConfig};
+use peloton_io::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd, write_tpx3};
+use peloton_io::input::{CutEvents, Problems, RawReader, ReadOptions};
 use peloton_sim::CylinderSim;
 use peloton_sim::timepix::{PixelSim, PixelSimSpec};
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::Cursor;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 struct Counting;
@@ -67,6 +71,51 @@ fn nothing_is_allocated_in_steady_state() {
     Preset::ALL.into_iter().for_each(steady_state_of);
     on_cylinders();
     from_raw_banks();
+    reading_records();
+    reading_pixel_hits();
+}
+
+/// Events of an MDF file, chunk by chunk: cut by one thread, looked at by any.
+fn reading_records() {
+    let Some(data) = data() else { return };
+    let events = std::fs::read(data.join("lhcb/minbias_retina_truth.mdf")).expect("events");
+    let stream = Cursor::new(events.repeat(12));
+    let mut reader = RawReader::from_stream("events", stream, ReadOptions::default());
+    let (mut batch, mut cut, mut notes) = (RawBatch::default(), CutEvents::default(), Vec::new());
+    let mut problems = Problems::default();
+    let mut chunk = || {
+        allocations(|| {
+            batch.clear();
+            notes.clear();
+            assert_eq!(reader.cut(21, &mut batch, &mut cut).expect("events"), 21);
+            cut.parse(&ThisThread, &mut batch, &mut notes, &mut problems).expect("events");
+            assert_eq!((batch.len(), notes.len()), (21, 21));
+        })
+    };
+    assert!(chunk() > 0, "the first chunk grows");
+    assert_eq!([chunk(), chunk(), chunk()], [0; 3]);
+    assert_eq!(problems.count(), 0);
+}
+
+/// Hits of a .tpx3 file, block by block.
+fn reading_pixel_hits() {
+    let spec = PixelSimSpec { hits: 400_000, ..PixelSimSpec::default() };
+    let (mut hits, mut bytes) = (PixelHits::default(), Vec::new());
+    PixelSim::new(spec).read(400_000, &mut hits);
+    write_tpx3(&hits, &mut bytes).expect("bytes in memory");
+    let options = PixelOptions { format: PixelFormat::Tpx3, ..PixelOptions::default() };
+    let mut reader = PixelReader::from_stream("hits", Cursor::new(bytes), options).expect("a stream");
+    let mut block = PixelBlock::default();
+    let mut read = || {
+        allocations(|| {
+            block.clear();
+            assert_eq!(reader.read(10_000, &mut block).expect("hits"), ReadEnd::More);
+        })
+    };
+    assert!(read() > 0, "the first block grows");
+    // Pieces of the stream end anywhere, so that blocks differ a little.
+    read();
+    assert_eq!([read(), read(), read()], [0; 3]);
 }
 
 fn steady_state_of(preset: Preset) {

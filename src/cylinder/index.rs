@@ -3,6 +3,9 @@
 //! A layer's hits go by counting to rows of azimuth, and in a row to bins of z. A window is a few rows, and in each
 //! of them one range of hits: two look-ups. Rows are wide (a candidate's window seldom touches more than two), bins
 //! of z narrow.
+//!
+//! There are half a million cells, one bin of one row. A layer of few hits has a table of where each [`SPAN`] of cells begins, and a look-up
+//! steps over the hits of a span: the same ranges, without a table that takes longer to fill than everything else.
 
 use super::config::BinConfig;
 use super::hit::{has_errors, is_usable, polar};
@@ -10,6 +13,11 @@ use crate::Status;
 use crate::event::{CYLINDER_LAYERS, Column, CylinderEvent};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
+
+/// Hits of a layer, at most, that have a table of spans.
+const FEW: usize = 256;
+/// Cells of a span, as a power of two.
+const SPAN: u32 = 4;
 
 /// The sorted hits of an event.
 #[derive(Debug, Default)]
@@ -26,10 +34,14 @@ pub(super) struct Index {
     pub layer_start: [usize; CYLINDER_LAYERS + 1],
     table: Column<u32>,
     table_start: [usize; CYLINDER_LAYERS + 1],
+    /// Of a layer with a table of spans, the most hits of one.
+    most_of_span: [Option<u32>; CYLINDER_LAYERS],
     bins: BinConfig,
-    /// While sorting: the cell of each hit, and its polar form.
+    /// The cell of each hit, of layers with spans in the order of `hits`.
     keys: Column<u32>,
+    /// While sorting: the polar form of each hit, and its cell and number.
     polar: [Column<f32>; 5],
+    cells: Column<u64>,
 }
 
 /// One layer of an index.
@@ -37,6 +49,9 @@ pub(super) struct Index {
 pub(super) struct Layer<'a> {
     pub hits: &'a [[f32; 4]],
     table: &'a [u32],
+    /// Cells of the hits, and the most of a span, where the table is one of spans.
+    keys: &'a [u32],
+    most_of_span: Option<u32>,
     bins_z: u32,
     rows: u32,
     z_low: f32,
@@ -56,6 +71,8 @@ impl Index {
         Layer {
             hits: self.hits.padded(),
             table: &self.table.padded()[self.table_start[layer]..],
+            keys: self.keys.padded(),
+            most_of_span: self.most_of_span[layer],
             bins_z: bins_z(&self.bins, layer),
             rows,
             z_low: -self.bins.z_half[layer],
@@ -89,10 +106,14 @@ impl Index {
         self.place.set_len(hits);
         self.keys.set_len(hits);
         self.polar.iter_mut().for_each(|column| column.set_len(hits));
+        self.cells.set_len(hits);
         let mut cells = 0;
         for layer in 0..CYLINDER_LAYERS {
             self.table_start[layer] = cells;
-            cells += (bins.phi * bins_z(bins, layer)) as usize + 1;
+            let is_few = self.layer_start[layer + 1] - self.layer_start[layer] <= FEW;
+            self.most_of_span[layer] = is_few.then_some(0);
+            let all = (bins.phi * bins_z(bins, layer)) as usize;
+            cells += if is_few { (all >> SPAN) + 2 } else { all + 1 };
         }
         self.table_start[CYLINDER_LAYERS] = cells;
         self.table.set_len(cells);
@@ -104,6 +125,8 @@ impl Index {
         let mut place = by_layer(&mut self.place, starts);
         let mut keys = by_layer(&mut self.keys, starts);
         let mut polar = self.polar.each_mut().map(|column| by_layer(column, starts));
+        let mut cells = by_layer(&mut self.cells, starts);
+        let mut most_of_span = self.most_of_span.each_mut().map(Some);
         let mut table = by_layer(&mut self.table, &self.table_start);
         Ok(std::array::from_fn(|layer| Sorting {
             first: starts[layer],
@@ -118,6 +141,8 @@ impl Index {
             place: std::mem::take(&mut place[layer]),
             keys: std::mem::take(&mut keys[layer]),
             polar: polar.each_mut().map(|column| std::mem::take(&mut column[layer])),
+            cells: std::mem::take(&mut cells[layer]),
+            most_of_span: most_of_span[layer].take().and_then(Option::as_mut),
             table: std::mem::take(&mut table[layer]),
             status: Status::Ok,
         }))
@@ -151,6 +176,9 @@ pub(super) struct Sorting<'a> {
     place: &'a mut [u32],
     keys: &'a mut [u32],
     polar: [&'a mut [f32]; 5],
+    cells: &'a mut [u64],
+    /// None where the table is one of all cells.
+    most_of_span: Option<&'a mut u32>,
     table: &'a mut [u32],
     /// Whether all hits are numbers, off the axis and measured; what is wrong with the first of those that are not, a coordinate
     /// before an error.
@@ -163,7 +191,7 @@ impl Sorting<'_> {
     pub fn sort<G: Gang>(&mut self, g: G, event: &CylinderEvent<'_>) {
         self.status = self.convert(g, event);
         if self.status == Status::Ok {
-            self.place_all();
+            if self.most_of_span.is_some() { self.place_few() } else { self.place_all() }
         }
     }
 
@@ -201,6 +229,36 @@ impl Sorting<'_> {
             (true, _) => Status::Ok,
             (false, true) => Status::BadErrors,
             (false, false) => Status::NotFinite,
+        }
+    }
+
+    /// Sorts and places, and says where spans begin.
+    fn place_few(&mut self) {
+        let first = self.first as u32;
+        for (hit, (cell, key)) in self.cells.iter_mut().zip(&*self.keys).enumerate() {
+            *cell = u64::from(*key) << 32 | hit as u64;
+        }
+        self.cells.sort_unstable();
+        let [phi, z, var_phi, var_z, radius] = &self.polar;
+        let (mut begun, mut most) = (0, 0);
+        for (to, cell) in self.cells.iter().enumerate() {
+            let (key, hit) = ((cell >> 32) as u32, *cell as u32 as usize);
+            let place = first + to as u32;
+            self.hits[to] = [phi[hit], z[hit], var_phi[hit], var_z[hit]];
+            self.radius[to] = radius[hit];
+            self.source[to] = first + hit as u32;
+            self.place[hit] = place;
+            self.keys[to] = key;
+            let span = (key >> SPAN) as usize;
+            if span >= begun {
+                self.table[begun..=span].fill(place);
+                begun = span + 1;
+            }
+            most = most.max(place - self.table[span] + 1);
+        }
+        self.table[begun..].fill(first + self.cells.len() as u32);
+        if let Some(to) = &mut self.most_of_span {
+            **to = most;
         }
     }
 
@@ -264,8 +322,24 @@ impl Layer<'_> {
     #[inline(always)]
     pub fn range<G: Gang>(&self, g: G, row: U32<G>, first: U32<G>, last: U32<G>) -> (U32<G>, U32<G>) {
         let cell = (row & U32::splat(g, self.rows - 1)) * U32::splat(g, self.bins_z);
-        let end = cell + last + U32::splat(g, 1);
-        (U32::gather(self.table, cell + first), U32::gather(self.table, end))
+        let (begin, end) = (cell + first, cell + last + U32::splat(g, 1));
+        match self.most_of_span {
+            None => (U32::gather(self.table, begin), U32::gather(self.table, end)),
+            Some(most) => (self.first_from(g, begin, most), self.first_from(g, end, most)),
+        }
+    }
+
+    /// The first hit that is not before a cell.
+    #[inline(always)]
+    fn first_from<G: Gang>(&self, g: G, cell: U32<G>, most: u32) -> U32<G> {
+        let span = cell.shr::<SPAN>();
+        let mut hit = U32::gather(self.table, span);
+        let end = U32::gather(self.table, span + U32::splat(g, 1));
+        for _ in 0..most {
+            let key = U32::gather(self.keys, hit);
+            hit = hit.count(key.lt(cell) & hit.lt(end));
+        }
+        hit
     }
 
     /// The bins from `z - width` to `z + width`: the first and the last one.

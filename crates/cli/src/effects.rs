@@ -143,6 +143,7 @@ mod tests {
         "--warm-up",
         "--columns",
         "--compression",
+        "--job",
     ];
 
     #[test]

@@ -25,7 +25,7 @@ Examples:
   peloton throughput events.ndjson.zst --isa avx2 --gang 16 --repetitions 100
   peloton throughput --sequence long sim:lhcb,events=100 --json speed.json
   peloton throughput sim:velo,events=1000 --scan --seconds 0.5
-  peloton throughput events.ndjson --job tracks.parquet --repetitions 5    from file to file
+  peloton throughput events.ndjson --job tracks.parquet    from file to file
   peloton throughput sim:velo --report speed.html    stages and lanes as figures")]
 pub struct Throughput {
     /// Also measure other sizes of slices and numbers of threads, up to --threads; on a device numbers of streams

@@ -29,6 +29,7 @@ pub fn check(request: &Request, options: &CheckOptions, host: Host<'_>) -> Resul
 
 fn check_results(request: &Request, options: &CheckOptions, host: Host<'_>) -> Result<Checked> {
     let begin = Instant::now();
+    request.config.one_product("check")?;
     let mut opened = open(request, true, host)?;
     let Opened { source, detector } = &mut opened;
     if let Some(path) = &options.tracks {

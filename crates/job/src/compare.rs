@@ -96,6 +96,7 @@ pub fn compare(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<Co
 fn compare_sides(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<Compared> {
     let begin = Instant::now();
     let sides = [side(request, sides[0])?, side(request, sides[1])?];
+    sides.iter().try_for_each(|side| side.config.one_product("compare"))?;
     let mut opened = open(request, false, host)?;
     let Opened { source, detector } = &mut opened;
     let (source, detector) = (&mut **source, &**detector);

@@ -33,6 +33,7 @@ pub fn tune(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
 
 fn tune_levels(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
     let begin = Instant::now();
+    request.config.one_product("tune")?;
     let mut levels = levels(&request.config);
     let system = request.config.sequence.system();
     levels.retain(|level| system.has_lanes() || level.is_usual());

@@ -2,8 +2,8 @@
 //! hit of a window that is nearest to a line.
 
 use crate::event::{Counters, Truncation};
-use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
+use crate::simd::{Gang, array_of, for_each};
 use crate::velo::find::STAGE;
 use std::ops::Range;
 
@@ -64,16 +64,43 @@ pub(super) struct Best<G: Gang> {
     pub(super) found: Mask<G>,
 }
 
-/// How many values of `sorted` are below `key`: binary search, all lanes with the same number of steps.
+/// Lanes from which on a comparison of all keys with a value costs less than looking up a value for each.
+const MANY_LANES: usize = 8;
+/// Values that are all compared; of more than these, one of [`STRIDE`] is.
+const ALL: usize = 64;
+const STRIDE: usize = 8;
+
+/// How many values of `sorted` are below each key.
 #[inline(always)]
-fn below<G: Gang>(g: G, sorted: &[f32], key: F32<G>) -> U32<G> {
-    let mut count = U32::splat(g, 0);
+fn below<G: Gang>(g: G, sorted: &[f32], keys: [F32<G>; 2]) -> [U32<G>; 2] {
+    let none = [U32::splat(g, 0); 2];
+    if G::LANES < MANY_LANES {
+        let step = sorted.len().checked_ilog2().map_or(0, |power| 1 << power);
+        return array_of!(k => below_from(g, sorted, keys[k], none[k], step));
+    }
+    let stride = if sorted.len() <= ALL { 1 } else { STRIDE };
+    let (mut counts, mut at) = (none, stride - 1);
+    while let Some(value) = sorted.get(at) {
+        let value = F32::splat(g, *value);
+        for_each!(k < 2 => counts[k] = counts[k].count(value.lt(keys[k])));
+        at += stride;
+    }
+    if stride == 1 {
+        return counts;
+    }
+    let passed: [_; 2] = array_of!(k => counts[k].shl::<{ STRIDE.ilog2() }>());
+    array_of!(k => below_from(g, sorted, keys[k], passed[k], STRIDE / 2))
+}
+
+/// How many values of `sorted` are below `key`, of which the first `count` are and less than twice `step` others: binary search, all lanes with
+/// the same number of steps.
+#[inline(always)]
+fn below_from<G: Gang>(g: G, sorted: &[f32], key: F32<G>, mut count: U32<G>, mut step: usize) -> U32<G> {
     let len = U32::splat(g, sorted.len() as u32);
-    let mut step = sorted.len().checked_ilog2().map_or(0, |power| 1 << power);
     while step > 0 {
-        let last = count + U32::splat(g, step - 1);
+        let last = count + U32::splat(g, step as u32 - 1);
         let take = F32::gather(sorted, last).lt(key) & last.lt(len);
-        count = take.select_u(count + U32::splat(g, step), count);
+        count = take.select_u(count + U32::splat(g, step as u32), count);
         step /= 2;
     }
     count
@@ -88,10 +115,7 @@ pub(super) fn window<G: Gang>(
     middle: F32<G>,
     half: F32<G>,
 ) -> Window<G> {
-    let mut ends = [U32::splat(g, 0); 2];
-    for (end, key) in ends.iter_mut().zip([middle - half, middle + half]) {
-        *end = below(g, &phi[range.clone()], key);
-    }
+    let ends = below(g, &phi[range.clone()], [middle - half, middle + half]);
     Window { first: ends[0] + U32::splat(g, range.start as u32), count: ends[1] - ends[0] }
 }
 

@@ -61,8 +61,8 @@ fn algorithms_of_a_configuration() {
     let paper = config("paper.toml", "algorithms = ['velo_tracks']\n[velo]\npreset = 'paper'\n");
     let by_preset = json(&["run", "--sequence", "velo", "--preset", "paper", INPUT]);
     assert_eq!(hashes(&json(&["run", "--config", &paper, INPUT])), hashes(&by_preset));
-    // The first product is checked by the rules of its tracks.
-    let check = json(&["check", "--config", &own, INPUT]);
+    // One product is checked, by the rules of its tracks.
+    let check = json(&["check", "--config", &own, "--write", "velo_ut_tracks", INPUT]);
     assert_eq!(check["rules"], "lhcb-ut");
 }
 
@@ -92,6 +92,12 @@ fn what_does_not_fit_is_refused_by_name() {
     );
     let two = ["--write", "velo_tracks,long_tracks"];
     refused("sequence = 'long'", &[&two[..], &["--output", "-"]].concat(), "are several files");
+    for command in ["check", "tune", "compare", "display"] {
+        let page: &[&str] = if command == "display" { &["--output", "a.html"] } else { &[] };
+        let sim = ["--sequence", "long", "sim:lhcb,events=1"];
+        let (code, _, error) = said(&[&[command], &sim[..], &two[..], page].concat());
+        assert!(code == Some(2) && error.contains("takes one product"), "{command}: {code:?} {error}");
+    }
     // A file that a product would be written to is an input.
     let (input, output) = (path(&folder, "in.velo_tracks.ndjson"), path(&folder, "in.ndjson"));
     fs::write(&input, "x").unwrap();

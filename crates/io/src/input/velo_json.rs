@@ -245,7 +245,7 @@ mod tests {
             "{\"t\":[1]}",
             "{\"x\":[1]}}",
             "{\"x\":1}",
-            "{\"montecarlo\":{\"particles\":[1]}}",
+            "{\"montecarlo\":{\"particles\":1}}",
             "{\"montecarlo\":{}}",
             "{\"montecarlo\":{\"particles\":[[01]]}}",
             "{\"description\":\"\\n\"}",

@@ -151,6 +151,7 @@ pub fn display(
     output: &Path,
     host: Host<'_>,
 ) -> Result<Displayed> {
+    request.config.one_product("display")?;
     with_default_float_mode(|| match request.config.sequence.system().stream() {
         Some(_) => frames::display(request, options, output, host),
         None => event::display(request, options, output, host),
