@@ -44,8 +44,9 @@ pub(super) struct Pairs {
     /// where the classifier refuses the pair.
     pub(super) rank: Column<f32>,
     pub(super) len: usize,
-    /// How many were listed.
-    listed: usize,
+    /// How many the event has for the classifier: those that were listed, or what `as_if` says.
+    pub(super) crowd: usize,
+    pub(super) as_if: Option<usize>,
     /// What the classifier is given of the pairs that [`keep_likely`](Self::keep_likely) left.
     given: [Column<f32>; INPUTS],
     is_given: bool,
@@ -95,7 +96,7 @@ impl Pairs {
                 self.len += chi2.store_packed(&mut self.chi2.padded_mut()[self.len..], fits);
             }
         }
-        (self.listed, self.is_given) = (self.len, false);
+        (self.crowd, self.is_given) = (self.as_if.unwrap_or(self.len), false);
         self.rank.set_len(self.len);
         self.rank.copy_from_slice(&self.chi2.padded()[..self.len]);
     }
@@ -205,7 +206,7 @@ impl Pairs {
             scifi_hits: count_of(g, &scifi.hit_start, track),
             scifi_chi2: F32::gather(&scifi.chi2_y, track),
         };
-        apart.inputs(g, config, &quality, self.listed)
+        apart.inputs(g, config, &quality, self.crowd)
     }
 }
 
@@ -310,7 +311,7 @@ impl<G: Gang> Apart<G> {
     /// particle bends, and as it leaves the beam, since what scatters it changes y and its slope together;
     /// and how many pairs the event has, since where there are many, more of them are none.
     #[inline(always)]
-    fn inputs(&self, g: G, config: &LongConfig, quality: &Quality<G>, listed: usize) -> [F32<G>; INPUTS] {
+    fn inputs(&self, g: G, config: &LongConfig, quality: &Quality<G>, crowd: usize) -> [F32<G>; INPUTS] {
         let bend = self.change_x.abs();
         [
             part(along(self.change_x, self.distance_x), bend, SCATTERED[0]),
@@ -323,7 +324,7 @@ impl<G: Gang> Apart<G> {
             ln(self.chi2(g, config) + F32::splat(g, 0.01)),
             quality.velo_hits,
             ln(quality.velo_chi2 + F32::splat(g, 1.0)),
-            ln(F32::splat(g, listed as f32)),
+            ln(F32::splat(g, crowd as f32)),
         ]
     }
 }
