@@ -36,14 +36,14 @@ pub struct LongUt {
 pub struct LongWorkspace(Matching);
 
 impl LongWorkspace {
-    /// How many pairs of tracks the last event had within the windows.
+    /// How many pairs of tracks the last event had that the classifiers were asked about.
     pub fn crowd(&self) -> usize {
         self.0.pairs.crowd
     }
 
-    /// From now on the classifier judges as if events had so many pairs of tracks: to ask about one of an event alone.
+    /// From now on events are judged as if they had so many pairs of tracks: to ask about one of an event alone.
     pub fn set_crowd(&mut self, pairs: usize) {
-        self.0.pairs.as_if = Some(pairs);
+        self.0.judge.crowd = Some(pairs);
     }
 }
 

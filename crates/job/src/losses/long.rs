@@ -108,8 +108,7 @@ impl LongLosses {
         config: &LongConfig,
         make: impl Fn(LongConfig) -> Result<Matching>,
     ) -> Result<Self> {
-        let (min_response, min_response_ut, min_response_before_ut) = Default::default();
-        let open = LongConfig { min_response, min_response_ut, min_response_before_ut, ..config.clone() };
+        let open = LongConfig { min_response: 0.0, min_response_ut: 0.0, ..config.clone() };
         let [open, alone, matching] = [make(open)?, make(config.clone())?, make(config.clone())?];
         let (scratch, hits, tracks, found, own_velo, own_scifi) = Default::default();
         Ok(Self {
