@@ -1,33 +1,41 @@
-//! `src/long/pair_network.rs` and `pair_ut_network.rs`: the networks that judge pairs, the second with their hits in the UT.
-//! Candidates are the pairs of tracks of `velo` and `scifi`, presets `best`, within windows; of [`WINDOWS`] the narrowest are taken
-//! that the criterion likes as well as any, and `LongConfig` has them. The second network takes those of the first.
+//! `src/long/pair_first_network.rs`, `pair_network.rs` and `pair_ut_network.rs`: the networks that judge pairs. Candidates are the pairs
+//! of tracks of `velo` and `scifi`, presets `best`, within the windows of `LongConfig`. The first network is given one pair, the other
+//! two its rivals, too, by what the first says; the last its hits in the UT.
 
+use super::noise::Noise;
 use super::sample::{
-    BEAUTY_SEEDS, Criterion, EVENTS, Owners, PAIR_SEEDS, PAIR_THRESHOLD_SEEDS, Sample, Widening, copies,
+    BEAUTY_SEEDS, Criterion, EVENTS, Owners, PAIR_SEEDS, PAIR_THRESHOLD_SEEDS, Sample, copies,
 };
 use peloton::engine::Engine;
 use peloton::event::{Outcome, SciFiTracks, UtBatch, VeloTracks};
-use peloton::long::reference::{INPUTS, INPUTS_UT, Pair, Parts, UtPart, match_tracks, pairs};
+use peloton::long::reference::{INPUTS, INPUTS_PAIR, INPUTS_UT, Pair, Parts, UtPart, pairs, rivals};
 use peloton::long::{Bending, LongConfig, LongPreset};
 use peloton::scifi::{SciFi, SciFiConfig, SciFiPreset};
 use peloton::simd::Level;
 use peloton::ut::{UtLayout, UtScratch, decode};
 use peloton::velo::{Preset, VeloConfig};
 use peloton::{Error, Result};
-use peloton_truth::train::{Table, Trained, Training, train};
+use peloton_truth::train::{Table, Trained, Training, train_with_noise};
 use peloton_truth::{CheckReport, Checker, Rules};
 use std::sync::Arc;
 
-/// Windows that are tried, narrow ones first: largest distance in x, mm, change of the slope in y, and chi2.
-const WINDOWS: [[f32; 3]; 5] =
-    [[20.0, 0.02, 4.0], [30.0, 0.025, 6.0], [40.0, 0.03, 8.0], [50.0, 0.035, 12.0], [60.0, 0.04, 16.0]];
-/// Wider windows, which take longer, are taken for what is more than one part in this many by the criterion.
-const ENOUGH: i64 = 1_000;
-/// With 24 units the criterion says 0.2 % less.
+/// The networks: inputs, units of the hidden layer. With 32 units in the first the criterion says the same.
+const FIRST: (usize, usize) = (INPUTS, 16);
+const SECOND: (usize, usize) = (INPUTS_PAIR, 32);
+const SECOND_UT: (usize, usize) = (INPUTS_UT, 32);
+/// Seed 1 was fixed before anything was trained.
 const TRAINING: Training = Training { hidden: 32, epochs: 24, batch: 64, rate: 0.015, seed: 1, keep: 0.99 };
+/// Pairs with a smaller response of the first network are not judged by the second: of 0.1, 0.05 and 0.02 the largest with which no more
+/// than 0.01 % of the particles are lost.
+const LIKELY: f32 = 0.02;
 /// Thresholds are multiples of this.
 const STEP: f32 = 0.01;
-const CRITERION: Criterion = Criterion { max_ghosts: 0.04, categories: ["01_long", "02_long_P>5GeV"] };
+/// The criteria of `long` and of `long-ut`, which are to differ in the ghosts alone.
+const CATEGORIES: [&str; 2] = ["01_long", "02_long_P>5GeV"];
+const CRITERIA: [Criterion; 2] = [
+    Criterion { max_ghosts: 0.05, categories: CATEGORIES },
+    Criterion { max_ghosts: 0.038, categories: CATEGORIES },
+];
 const NAMES: [&str; INPUTS_UT] = [
     "distance_x",
     "distance_y",
@@ -40,16 +48,15 @@ const NAMES: [&str; INPUTS_UT] = [
     "velo_hits",
     "ln_velo_chi2",
     "ln_pairs",
+    "rival_of_velo",
+    "rival_of_scifi",
+    "ln_pairs_of_velo",
+    "ln_pairs_of_scifi",
     "ut_hits",
     "ut_distance",
+    "ut_part",
+    "ut_part_of_four",
 ];
-
-/// Where some of them are.
-const SCIFI_Y: usize = 6;
-const LN_VELO_CHI2: usize = 9;
-const UT_HITS: usize = 11;
-/// Share of pairs of which a hit in the UT is taken away before weights are fitted: real tracks have more often three.
-const MISSED: f64 = 0.04;
 
 /// Simulated events and their tracks.
 struct Tracks {
@@ -62,11 +69,7 @@ struct Tracks {
 }
 
 impl Tracks {
-    fn new(level: Level, sample: Sample, with_ut: bool) -> Result<Self> {
-        Self::of_presets(level, sample, with_ut, (Preset::Best, SciFiPreset::Best))
-    }
-
-    fn of_presets(
+    fn new(
         level: Level,
         sample: Sample,
         with_ut: bool,
@@ -81,83 +84,13 @@ impl Tracks {
         Ok(Self { velo: sample.velo_tracks(level, velo)?, sample, scifi: out.results, ut, bending })
     }
 
-    fn pairs(&self, config: &LongConfig) -> Vec<Vec<Pair>> {
-        let of = |(layout, hits)| UtPart { layout, hits, bending: &self.bending };
-        let ut = self.ut.as_ref().map(|(layout, hits)| of((layout, hits)));
-        let parts = Parts { velo: &self.velo, scifi: &self.scifi, ut };
-        (0..self.sample.truth.len()).map(|event| pairs(config, &parts, event)).collect()
-    }
-
-    /// What the network is given of a pair.
-    fn inputs(&self, pair: &Pair) -> Vec<f32> {
-        if self.ut.is_some() { pair.inputs_ut().to_vec() } else { pair.inputs.to_vec() }
-    }
-
-    fn fill(&self, pairs: &[Vec<Pair>], table: &mut Table, mut widening: Option<Widening>) -> Result<()> {
-        for (event, pairs) in pairs.iter().enumerate() {
-            let owners = Owners::of(&self.sample.truth[event]);
-            for pair in pairs {
-                let velo = owners.of_most(self.velo.hits_of(pair.velo));
-                let scifi = owners.of_most(self.scifi.hits_of(pair.scifi));
-                let both: Vec<u32> = velo.into_iter().filter(|owner| scifi.contains(owner)).collect();
-                let seed = self.sample.seeds[event];
-                let Some(widening) = &mut widening else {
-                    table.push(seed, &self.inputs(pair), !both.is_empty())?;
-                    continue;
-                };
-                for _ in 0..copies(&self.sample.truth[event], &both) {
-                    let mut inputs = self.inputs(pair);
-                    widen(&mut inputs, widening);
-                    table.push(seed, &inputs, !both.is_empty())?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// What a checker says of the tracks that `long` finds, or `long-ut`.
-    fn check_long(&self, config: &LongConfig, with_ut: bool) -> CheckReport {
-        let ut = self.ut.as_ref().filter(|_| with_ut);
-        let ut = ut.map(|(layout, hits)| UtPart { layout, hits, bending: &self.bending });
-        let parts = Parts { velo: &self.velo, scifi: &self.scifi, ut };
-        let mut checker = Checker::new(Rules::LhcbLong);
-        for (event, truth) in self.sample.truth.iter().enumerate() {
-            let tracks = match_tracks(config, &parts, event);
-            let tracks: Vec<_> = tracks.iter().map(|pair| self.hits_of(pair)).collect();
-            checker.event(truth, tracks.iter().map(Vec::as_slice));
-        }
-        checker.report()
+    fn parts(&self) -> Parts<'_> {
+        let ut = self.ut.as_ref().map(|(layout, hits)| UtPart { layout, hits, bending: &self.bending });
+        Parts { velo: &self.velo, scifi: &self.scifi, ut }
     }
 
     fn hits_of(&self, pair: &Pair) -> Vec<u32> {
         [self.velo.hits_of(pair.velo), &pair.ut_hits, self.scifi.hits_of(pair.scifi)].concat()
-    }
-
-    /// What a checker says of the tracks: of the pairs that may be ones the best, then the next that shares nothing with it.
-    fn check(&self, pairs: &[Vec<(f32, Pair)>], threshold: f32) -> CheckReport {
-        let mut checker = Checker::new(Rules::LhcbLong);
-        for (truth, pairs) in self.sample.truth.iter().zip(pairs) {
-            let mut chosen: Vec<&Pair> = Vec::new();
-            for (_, pair) in pairs.iter().filter(|(response, _)| *response >= threshold) {
-                if chosen.iter().all(|other| other.velo != pair.velo && other.scifi != pair.scifi) {
-                    chosen.push(pair);
-                }
-            }
-            let tracks: Vec<_> = chosen.iter().map(|pair| self.hits_of(pair)).collect();
-            checker.event(truth, tracks.iter().map(Vec::as_slice));
-        }
-        checker.report()
-    }
-}
-
-/// Makes the chi2 of a pair's tracks larger, and sometimes takes a hit in the UT away, where there are three at least.
-fn widen(inputs: &mut [f32], widening: &mut Widening) {
-    let [of_velo, of_scifi] = [widening.factor(), widening.factor()].map(f64::sqrt);
-    inputs[SCIFI_Y] = (f64::from(inputs[SCIFI_Y]) * of_scifi) as f32;
-    let velo = libm::expm1(f64::from(inputs[LN_VELO_CHI2]));
-    inputs[LN_VELO_CHI2] = libm::log1p(velo * of_velo) as f32;
-    if inputs.len() == INPUTS_UT && widening.even() < MISSED && inputs[UT_HITS] > 2.5 {
-        inputs[UT_HITS] -= 1.0;
     }
 }
 
@@ -170,124 +103,174 @@ fn hits_in_ut(level: Level, sample: &Sample) -> Result<(UtLayout, UtBatch)> {
     Ok((layout, hits.results))
 }
 
-/// A network, and what the criterion says of it.
-struct Chosen {
-    worth: i64,
-    trained: Trained,
-    windows: [f32; 3],
-    report: CheckReport,
+/// The pairs of simulated events, event by event.
+struct Pairs {
+    tracks: Tracks,
+    events: Vec<Vec<Pair>>,
 }
 
-/// What the criterion says of tracks without hits in the UT, or of tracks with them, of which no fewer are to be right.
-fn worth(report: &CheckReport, least: Option<u64>) -> Option<i64> {
-    match least {
-        None => CRITERION.worth(report),
-        Some(least) => (CRITERION.particles(report) >= least).then_some(-(report.ghosts as i64)),
+impl Pairs {
+    /// Of tracks of `best`, all of them: no network is asked.
+    fn new(level: Level, sample: Sample, with_ut: bool) -> Result<Self> {
+        let tracks = Tracks::new(level, sample, with_ut, (Preset::Best, SciFiPreset::Best))?;
+        Ok(Self::of(tracks, 0.0))
     }
+
+    /// Of tracks, with responses of the library's networks that are no smaller.
+    fn of(tracks: Tracks, least: f32) -> Self {
+        let (min_response, min_response_ut) = (least, least);
+        let config = LongConfig { min_response, min_response_ut, ..LongConfig::preset(LongPreset::Best) };
+        let parts = tracks.parts();
+        let events = (0..tracks.sample.truth.len()).map(|event| pairs(&config, &parts, event)).collect();
+        Self { tracks, events }
+    }
+
+    /// Tells the pairs their rivals.
+    fn set_rivals(&mut self, first: &Trained) {
+        for pairs in &mut self.events {
+            let response = |pair: &Pair| first.response(&pair.inputs) as f32;
+            let responses: Vec<f32> = pairs.iter().map(response).collect();
+            let rivals = rivals(pairs, &responses);
+            pairs.iter_mut().zip(rivals).for_each(|(pair, rivals)| pair.rivals = rivals);
+        }
+    }
+
+    /// Appends the pairs, and whether they are one particle's, to a table; as often as the criterion counts them, or once.
+    fn fill(&self, table: &mut Table, inputs: usize, as_counted: bool) -> Result<()> {
+        let Tracks { sample, velo, scifi, .. } = &self.tracks;
+        for (event, pairs) in self.events.iter().enumerate() {
+            let owners = Owners::of(&sample.truth[event]);
+            for pair in pairs {
+                let of_velo = owners.of_most(velo.hits_of(pair.velo));
+                let of_scifi = owners.of_most(scifi.hits_of(pair.scifi));
+                let both: Vec<u32> = of_velo.into_iter().filter(|owner| of_scifi.contains(owner)).collect();
+                let count = if as_counted { copies(&sample.truth[event], &both) } else { 1 };
+                for _ in 0..count {
+                    table.push(sample.seeds[event], &pair.inputs_ut()[..inputs], !both.is_empty())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The pairs that have a response, the best of each event first.
+    fn ranked(&self, response: impl Fn(&Pair) -> Option<f32>) -> Vec<Vec<(f32, &Pair)>> {
+        let mut all = Vec::new();
+        for pairs in &self.events {
+            let with = |pair| Some((response(pair)?, pair));
+            let mut pairs: Vec<(f32, &Pair)> = pairs.iter().filter_map(with).collect();
+            let places = |pair: &Pair| (pair.velo, pair.scifi);
+            pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then(places(a.1).cmp(&places(b.1))));
+            all.push(pairs);
+        }
+        all
+    }
+
+    /// What a checker says of the tracks: of the pairs that may be ones the best, then the next that shares nothing with it.
+    fn check(&self, pairs: &[Vec<(f32, &Pair)>], threshold: f32) -> CheckReport {
+        let mut checker = Checker::new(Rules::LhcbLong);
+        for (truth, pairs) in self.tracks.sample.truth.iter().zip(pairs) {
+            let mut chosen: Vec<&Pair> = Vec::new();
+            for (_, pair) in pairs.iter().filter(|(response, _)| *response >= threshold) {
+                if chosen.iter().all(|other| other.velo != pair.velo && other.scifi != pair.scifi) {
+                    chosen.push(pair);
+                }
+            }
+            let tracks: Vec<_> = chosen.iter().map(|pair| self.tracks.hits_of(pair)).collect();
+            checker.event(truth, tracks.iter().map(Vec::as_slice));
+        }
+        checker.report()
+    }
+}
+
+/// Trains a network of so many inputs and units; also the table, for its threshold.
+fn train(to_fit: &Pairs, to_choose: &Pairs, (inputs, hidden): (usize, usize)) -> Result<(Trained, Table)> {
+    let mut table = Table::new(&NAMES[..inputs]);
+    to_fit.fill(&mut table, inputs, true)?;
+    to_choose.fill(&mut table, inputs, false)?;
+    let mut noise = Noise::new();
+    let training = Training { hidden, ..TRAINING };
+    Ok((train_with_noise(&table, &training, &mut |inputs| noise.add(inputs))?, table))
+}
+
+/// The smallest response that a criterion likes best, and what a checker then says.
+fn best_response(criterion: &Criterion, check: impl Fn(f32) -> CheckReport) -> Result<(f32, CheckReport)> {
+    let mut best: Option<(i64, f32, CheckReport)> = None;
+    for step in 10..95 {
+        let response = step as f32 * STEP;
+        let report = check(response);
+        let Some(worth) = criterion.worth(&report) else { continue };
+        if best.as_ref().is_none_or(|best| worth > best.0) {
+            best = Some((worth, response, report));
+        }
+    }
+    let (_, response, report) = best.ok_or_else(|| Error::Config("no response with so few ghosts".into()))?;
+    Ok((response, report))
 }
 
 /// Prints the smallest responses of `fast`, whose networks are those of `best`.
 pub fn write_fast(level: Level) -> Result<()> {
-    let sample = Sample::new(PAIR_THRESHOLD_SEEDS)?;
-    let tracks = Tracks::of_presets(level, sample, true, (Preset::Fast, SciFiPreset::Fast))?;
-    let mut least = None;
-    for with_ut in [false, true] {
-        let mut best: Option<(i64, f32, CheckReport)> = None;
-        for step in 10..90 {
-            let response = step as f32 * STEP;
-            let (min_response, min_response_ut) = (response, response);
-            let preset = LongConfig::preset(LongPreset::Best);
-            let config = LongConfig { min_response, min_response_ut, ..preset };
-            let report = tracks.check_long(&config, with_ut);
-            let Some(worth) = worth(&report, least) else { continue };
-            if best.as_ref().is_none_or(|best| worth > best.0) {
-                best = Some((worth, response, report));
-            }
-        }
-        let Some((_, response, report)) = best else {
-            return Err(Error::Config("no response with so few ghosts".into()));
-        };
-        let name = if with_ut { "long-ut" } else { "long" };
-        println!("{name}: {response:.2}: {}", CRITERION.counts(&report));
-        least = Some(CRITERION.particles(&report));
+    for (criterion, (name, with_ut)) in CRITERIA.iter().zip([("long", false), ("long-ut", true)]) {
+        let sample = Sample::realistic(PAIR_THRESHOLD_SEEDS)?;
+        let tracks = Tracks::new(level, sample, with_ut, (Preset::Fast, SciFiPreset::Fast))?;
+        let pairs = Pairs::of(tracks, STEP);
+        let ranked = pairs.ranked(|pair| Some(1.0 - pair.rank));
+        let (response, report) = best_response(criterion, |response| pairs.check(&ranked, response))?;
+        println!("{name}: {response:.2}: {}", criterion.counts(&report));
     }
     Ok(())
 }
 
-/// The best network and threshold for some windows.
-fn choose(to_fit: &Tracks, to_choose: &Tracks, windows: [f32; 3]) -> Result<Option<Chosen>> {
-    let [max_distance_x, max_change_ty, max_chi2] = windows;
-    let config = LongConfig {
-        max_distance_x,
-        max_change_ty,
-        max_chi2,
-        min_response: 0.0,
-        min_response_ut: 0.0,
-        min_response_before_ut: 0.0,
-        ..LongConfig::preset(LongPreset::Best)
-    };
-    let with_ut = to_fit.ut.is_some();
-    let names = if with_ut { &NAMES[..] } else { &NAMES[..INPUTS] };
-    // Hits in the UT are there to find fewer ghosts: as few as can be, while no fewer particles are found than by `long`.
-    let best = LongConfig::preset(LongPreset::Best);
-    let least = with_ut.then(|| CRITERION.particles(&to_choose.check_long(&best, false)));
-    let worth = |report: &CheckReport| worth(report, least);
-    let (mut table, pairs) = (Table::new(names), to_choose.pairs(&config));
-    to_fit.fill(&to_fit.pairs(&config), &mut table, Some(Widening::new()))?;
-    to_choose.fill(&pairs, &mut table, None)?;
-    let mut trained = train(&table, &TRAINING)?;
-    // As the kernel: the threshold and the ranks are those of the network that is written.
-    let best_first = |pairs: Vec<Pair>| {
-        let with = |pair: Pair| (trained.response(&to_choose.inputs(&pair)) as f32, pair);
-        let mut pairs: Vec<_> = pairs.into_iter().map(with).collect();
-        pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1.velo, a.1.scifi).cmp(&(b.1.velo, b.1.scifi))));
-        pairs
-    };
-    let pairs: Vec<_> = pairs.into_iter().map(best_first).collect();
-    let mut best: Option<(i64, f32, CheckReport)> = None;
-    for step in 10..90 {
-        let threshold = step as f32 * STEP;
-        let report = to_choose.check(&pairs, threshold);
-        let Some(worth) = worth(&report) else { continue };
-        if best.as_ref().is_none_or(|best| worth > best.0) {
-            best = Some((worth, threshold, report));
-        }
-    }
-    let Some((worth, threshold, report)) = best else { return Ok(None) };
-    eprintln!("windows {windows:?}: threshold {threshold}: {} ({worth})", CRITERION.counts(&report));
-    trained.set_threshold(&table, threshold);
-    Ok(Some(Chosen { worth, trained, windows, report }))
+/// One of the networks: what it is called when it is chosen, its constant, what it is said to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    First,
+    Long,
+    LongUt,
 }
 
-/// Writes the file of one of the networks.
-pub fn write(level: Level, with_ut: bool) -> Result<()> {
-    let to_fit = Tracks::new(level, Sample::with_beauty(PAIR_SEEDS)?, with_ut)?;
-    let to_choose = Tracks::new(level, Sample::new(PAIR_THRESHOLD_SEEDS)?, with_ut)?;
-    let taken = LongConfig::preset(LongPreset::Best);
-    let taken = [[taken.max_distance_x, taken.max_change_ty, taken.max_chi2]];
-    let windows = if with_ut { &taken[..] } else { &WINDOWS };
-    let chosen: Result<Vec<_>> =
-        windows.iter().map(|windows| choose(&to_fit, &to_choose, *windows)).collect();
-    let chosen: Vec<_> = chosen?.into_iter().flatten().collect();
-    let most = chosen.iter().map(|chosen| chosen.worth).max();
-    let enough = |chosen: &Chosen| most.is_some_and(|most| (most - chosen.worth) * ENOUGH <= most.abs());
-    let best = chosen.into_iter().find(enough);
-    let best = best.ok_or_else(|| Error::Config("no threshold with so few ghosts".into()))?;
-    let [x, ty, chi2] = best.windows;
-    let (command, constant) = if with_ut { ("long-ut", "PAIRS_UT") } else { ("long", "PAIRS") };
+/// Writes the file of one of the networks. The second ones are trained behind a first one that is trained here, too: it is always the same.
+pub fn write(level: Level, network: Network) -> Result<()> {
+    let with_ut = network == Network::LongUt;
+    let mut to_fit = Pairs::new(level, Sample::realistic_with_beauty(PAIR_SEEDS)?, with_ut)?;
+    let mut to_choose = Pairs::new(level, Sample::realistic(PAIR_THRESHOLD_SEEDS)?, with_ut)?;
+    let (mut first, table) = train(&to_fit, &to_choose, FIRST)?;
+    let what = "Tells pairs of a Velo and a SciFi track that are one particle's from others";
+    if network == Network::First {
+        first.set_threshold(&table, LIKELY);
+        let threshold = format!("pairs below {LIKELY} are not judged by the second network");
+        return print(&first, ["long-first", "FIRST"], &format!("{what}, each by itself"), &threshold);
+    }
+    to_fit.set_rivals(&first);
+    to_choose.set_rivals(&first);
+    let (shape, names) =
+        if with_ut { (SECOND_UT, ["long-ut", "PAIRS_UT"]) } else { (SECOND, ["long", "PAIRS"]) };
+    let (mut second, table) = train(&to_fit, &to_choose, shape)?;
+    let criterion = &CRITERIA[usize::from(with_ut)];
+    let ranked = to_choose.ranked(|pair| {
+        let is_likely = first.response(&pair.inputs) as f32 >= LIKELY;
+        is_likely.then(|| second.response(&pair.inputs_ut()[..shape.0]) as f32)
+    });
+    let (response, report) = best_response(criterion, |response| to_choose.check(&ranked, response))?;
+    second.set_threshold(&table, response);
+    let threshold = format!(
+        "a multiple of {STEP}, by the criterion of docs/algorithms.md, ghosts at most {} %:\n//! {}",
+        100.0 * criterion.max_ghosts,
+        criterion.counts(&report)
+    );
+    let by = if with_ut { "by their rivals and their hits in the UT, too" } else { "by their rivals, too" };
+    print(&second, names, &format!("{what}, {by}"), &threshold)
+}
+
+fn print(trained: &Trained, [command, constant]: [&str; 2], what: &str, threshold: &str) -> Result<()> {
+    let LongConfig { max_distance_x, max_change_ty, max_chi2, .. } = LongConfig::preset(LongPreset::Best);
     let made = format!(
         "`cargo run --release --example choose -- {command}`. Candidates are\n//! pairs of tracks of `velo` and `scifi`, presets \
-         `best`, in `sim:lhcb,events={EVENTS}`, seeds {PAIR_SEEDS:?} and,\n//! with `signal=b`, {BEAUTY_SEEDS:?}; \
-         {PAIR_THRESHOLD_SEEDS:?}; with distances in x up to {x} mm, changes of the slope in y up to {ty} and\n//! chi2 up to {chi2}; \
-         true is where one particle has 70 % of the hits of both. Threshold: a multiple of {STEP}, by the\n//! criterion of \
-         docs/algorithms.md: {}.",
-        CRITERION.counts(&best.report)
+         `best`, in `sim:lhcb,events={EVENTS},realism=1`, seeds {PAIR_SEEDS:?} and,\n//! with `signal=b`, {BEAUTY_SEEDS:?}; \
+         {PAIR_THRESHOLD_SEEDS:?}; with distances in x up to {max_distance_x} mm, changes of the slope in y up to \
+         {max_change_ty} and\n//! chi2 up to {max_chi2}; true is where one particle has 70 % of the hits of both.\n//! \
+         Threshold: {threshold}."
     );
-    let what = "Tells pairs of a Velo and a SciFi track that are one particle's from others";
-    let what = if with_ut { format!("{what}, by their hits in the UT, too") } else { what.into() };
-    print!(
-        "{}",
-        best.trained.to_rust(constant, &what, &made, "crate").replace("pub const", "pub(super) const")
-    );
+    print!("{}", trained.to_rust(constant, what, &made, "crate").replace("pub const", "pub(super) const"));
     Ok(())
 }

@@ -6,21 +6,23 @@
 //! cargo run --release --example choose -- scifi-windows                  windows of the SciFi beside others
 //! cargo run --release --example choose -- scifi-second                   and of its second pass, each with weights of its own
 //! cargo run --release --example choose -- scifi-momentum                 what `src/scifi/momentum.rs` has
+//! cargo run --release --example choose -- long-first > src/long/pair_first_network.rs
 //! cargo run --release --example choose -- long > src/long/pair_network.rs
 //! cargo run --release --example choose -- long-ut > src/long/pair_ut_network.rs
 //! cargo run --release --example choose -- long-fast              smallest responses of `fast`, which `LongConfig` has
 //! ```
-//! In this order after a change of the simulation: long tracks are made of those of the SciFi, and `long-ut` takes the windows that
-//! `LongConfig` has, to which those of `long` are copied by hand before. What is tried and why one is
+//! In this order after a change of the simulation: long tracks are made of those of the SciFi. What is tried and why one is
 //! taken: docs/algorithms.md, "how they are chosen". The same events and the same answer on any machine.
 
 mod linear;
 mod long;
 mod momentum;
+mod noise;
 mod sample;
 mod scifi;
 mod ut;
 
+use long::Network;
 use peloton::simd::Level;
 use peloton::{Error, Result};
 
@@ -32,11 +34,13 @@ fn main() -> Result<()> {
         Some("scifi-windows") => scifi::compare(level),
         Some("scifi-second") => scifi::compare_second(level),
         Some("scifi-momentum") => momentum::write(level),
-        Some("long") => long::write(level, false),
-        Some("long-ut") => long::write(level, true),
+        Some("long-first") => long::write(level, Network::First),
+        Some("long") => long::write(level, Network::Long),
+        Some("long-ut") => long::write(level, Network::LongUt),
         Some("long-fast") => long::write_fast(level),
         _ => Err(Error::Config(
-            "usage: choose ut|scifi|scifi-windows|scifi-second|scifi-momentum|long|long-ut|long-fast".into(),
+            "usage: choose ut|scifi|scifi-windows|scifi-second|scifi-momentum|long-first|long|long-ut|long-fast"
+                .into(),
         )),
     }
 }

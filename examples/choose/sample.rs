@@ -27,6 +27,10 @@ pub const MOMENTUM_SEEDS: RangeInclusive<u64> = 401..=600;
 pub const PAIR_SEEDS: RangeInclusive<u64> = 161..=400;
 pub const BEAUTY_SEEDS: RangeInclusive<u64> = 141..=160;
 
+/// Keys of the simulation.
+const REALISTIC: &str = "realism=1";
+const REALISTIC_BEAUTY: &str = "realism=1,signal=b";
+
 /// Simulated events, seed after seed.
 pub struct Sample {
     pub raw: RawBatch,
@@ -37,24 +41,30 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Minimum bias.
+    /// Minimum bias; as efficient as the SciFi was before there was `realism`.
     pub fn new(seeds: RangeInclusive<u64>) -> Result<Self> {
-        Self::of(seeds.map(|seed| (seed, "none")))
+        Self::of(seeds.map(|seed| (seed, "realism=0")))
     }
 
-    /// Minimum bias, and events with b hadrons.
-    pub fn with_beauty(seeds: RangeInclusive<u64>) -> Result<Self> {
-        Self::of(seeds.map(|seed| (seed, "none")).chain(BEAUTY_SEEDS.map(|seed| (seed, "b"))))
+    /// Minimum bias with a SciFi that misses as many hits as in full simulation.
+    pub fn realistic(seeds: RangeInclusive<u64>) -> Result<Self> {
+        Self::of(seeds.map(|seed| (seed, REALISTIC)))
     }
 
-    /// Events of seeds with such signals.
+    /// The same, and events with b hadrons.
+    pub fn realistic_with_beauty(seeds: RangeInclusive<u64>) -> Result<Self> {
+        let beauty = BEAUTY_SEEDS.map(|seed| (seed, REALISTIC_BEAUTY));
+        Self::of(seeds.map(|seed| (seed, REALISTIC)).chain(beauty))
+    }
+
+    /// Events of seeds, each with keys of the simulation.
     fn of(seeds: impl Iterator<Item = (u64, &'static str)>) -> Result<Self> {
         let geometry = Geometry::Nominal;
         let (ut, scifi, polarity) = (geometry.ut()?, geometry.scifi()?, geometry.polarity()?);
         let detector = LhcbDetector { ut: &ut, scifi: &scifi, polarity };
         let (mut raw, mut notes, mut of) = (RawBatch::default(), Vec::new(), Vec::new());
-        for (seed, signal) in seeds {
-            let spec = format!("sim:lhcb,events={EVENTS},seed={seed},signal={signal}").parse()?;
+        for (seed, keys) in seeds {
+            let spec = format!("sim:lhcb,events={EVENTS},seed={seed},{keys}").parse()?;
             let mut reader = LhcbReader::new(spec, 0, None);
             while reader.read(64, &detector, &mut raw, &mut notes)? > 0 {}
             of.resize(notes.len(), seed);
@@ -125,6 +135,12 @@ impl Widening {
     /// A number between 0 and 1, not 0.
     pub fn even(&mut self) -> f64 {
         ((self.0.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
+    }
+
+    /// A normal number (Box and Muller).
+    pub fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * libm::log(self.even())).sqrt();
+        radius * libm::cos(std::f64::consts::TAU * self.even())
     }
 
     /// The factor of a chi2, 1 to infinity: most often 1, else with the density of 1 / factor^2.

@@ -37,8 +37,12 @@ struct Hits {
 }
 
 impl Hits {
+    /// For `best`.
     fn new(level: Level, seeds: RangeInclusive<u64>) -> Result<Self> {
-        let sample = Sample::new(seeds)?;
+        Self::of(level, Sample::realistic(seeds)?)
+    }
+
+    fn of(level: Level, sample: Sample) -> Result<Self> {
         let geometry = Arc::new(sample.geometry.scifi()?);
         let (raw, mut hits) = (&sample.raw, Outcome::<SciFiBatch>::default());
         decode(level, &geometry, raw.view(), 0..raw.len(), &mut SciFiScratch::default(), &mut hits);
@@ -208,8 +212,11 @@ fn train(level: Level, [to_fit, to_choose]: [&Hits; 2], config: &SciFiConfig) ->
 /// Writes the file.
 pub fn write(level: Level) -> Result<()> {
     let (to_fit, to_choose) = (Hits::new(level, WEIGHT_SEEDS)?, Hits::new(level, THRESHOLD_SEEDS)?);
-    let train = |preset| train(level, [&to_fit, &to_choose], &SciFiConfig::preset(preset));
-    let (fast, best) = (train(SciFiPreset::Fast)?, train(SciFiPreset::Best)?);
+    let best = train(level, [&to_fit, &to_choose], &SciFiConfig::preset(SciFiPreset::Best))?;
+    // With a SciFi that misses more hits `fast` finds fewer seeds of the seven public events: it stays what it was.
+    let [to_fit, to_choose] =
+        [WEIGHT_SEEDS, THRESHOLD_SEEDS].map(|seeds| Hits::of(level, Sample::new(seeds)?));
+    let fast = train(level, [&to_fit?, &to_choose?], &SciFiConfig::preset(SciFiPreset::Fast))?;
     let counts = |candidates: &[Candidate]| {
         let is_true = candidates.iter().filter(|(_, label, _)| *label).count();
         format!("{is_true} true and {} false", candidates.len() - is_true)
@@ -221,9 +228,9 @@ pub fn write(level: Level) -> Result<()> {
         "//!\n//! Written by `cargo run --release --example choose -- scifi`, not by hand. Logistic regressions"
     );
     println!(
-        "//! (ridge 1, rounded to 0.001) on what a pass finds without a choice in `sim:lhcb,events={EVENTS}`, seeds"
+        "//! (ridge 1, rounded to 0.001) on what a pass finds without a choice in `sim:lhcb,events={EVENTS}`, `best` with"
     );
-    println!("//! {WEIGHT_SEEDS:?}; true is what has 70 % of its hits of one particle.");
+    println!("//! `realism=1`, seeds {WEIGHT_SEEDS:?}; true is what has 70 % of its hits of one particle.");
     println!(
         "//! `fast`: {}; first pass of `best`: {}; second: {}.",
         counts(&fast.candidates[0]),

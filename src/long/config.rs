@@ -1,14 +1,13 @@
 //! All parameters of the search for long tracks.
 
+use super::pair_first_network::FIRST;
 use super::pair_network::PAIRS;
 use super::pair_ut_network::PAIRS_UT;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// A response of the network without the UT below which a pair is hardly ever taken with it.
-const LIKELY: f32 = 0.1;
 /// Smallest responses of `fast`, without hits in the UT and with them: `cargo run --release --example choose -- long-fast`.
-const FAST: [f32; 2] = [0.51, 0.58];
+const FAST: [f32; 2] = [0.71, 0.74];
 
 /// A ready configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -51,13 +50,14 @@ pub struct LongConfig {
     pub weights: [f32; 4],
     /// Largest chi2.
     pub max_chi2: f32,
-    /// Smallest response of the classifier of pairs (`pair_network.rs`), 0 to 1, by which pairs then compete; at 0 it is not
-    /// asked, and they compete by chi2.
+    /// Smallest response of the network that judges pairs (`pair_network.rs`), 0 to 1, by which they then compete; at 0 neither it nor
+    /// the first one is asked, and they compete by chi2.
     pub min_response: f32,
     /// The same with hits in the UT (`pair_ut_network.rs`).
     pub min_response_ut: f32,
-    /// Smallest response of the classifier without the UT of pairs that are looked for in the UT; at 0 all are.
-    pub min_response_before_ut: f32,
+    /// Smallest response of the first network (`pair_first_network.rs`) of pairs that these are asked about, and that are looked for in
+    /// the UT; at 0 all are.
+    pub min_response_first: f32,
     /// Whether all pairs compete, the best first; else each SciFi track takes its best Velo track, and each Velo track the
     /// best of those.
     pub all_pairs: bool,
@@ -88,7 +88,7 @@ impl LongConfig {
             max_chi2: 2.0,
             min_response: 0.0,
             min_response_ut: 0.0,
-            min_response_before_ut: 0.0,
+            min_response_first: 0.0,
             all_pairs: false,
             momentum_error: 0.001,
         };
@@ -105,11 +105,16 @@ impl LongConfig {
                 max_chi2: 12.0,
                 min_response: PAIRS.threshold,
                 min_response_ut: PAIRS_UT.threshold,
-                min_response_before_ut: LIKELY,
+                min_response_first: FIRST.threshold,
                 all_pairs: true,
                 ..hlt1
             },
         }
+    }
+
+    /// The smallest response of the network that ranks pairs, with hits in the UT or without them.
+    pub(super) fn least(&self, with_ut: bool) -> f32 {
+        if with_ut { self.min_response_ut } else { self.min_response }
     }
 
     /// Checks what serde cannot.
@@ -134,7 +139,7 @@ impl LongConfig {
             ("max_chi2", self.max_chi2),
             ("min_response", self.min_response),
             ("min_response_ut", self.min_response_ut),
-            ("min_response_before_ut", self.min_response_before_ut),
+            ("min_response_first", self.min_response_first),
             ("momentum_error", self.momentum_error),
         ] {
             if !(0.0..=1e6).contains(&value) {

@@ -2,6 +2,7 @@
 
 use super::choose::Choice;
 use super::config::LongConfig;
+use super::judge::Judge;
 use super::pairs::Pairs;
 use super::parts::Parts;
 use super::select::Selected;
@@ -32,6 +33,7 @@ pub(super) struct Matcher {
 pub(super) struct Matching {
     selected: Selected,
     pub(super) pairs: Pairs,
+    pub(super) judge: Judge,
     bent: Bent,
     pub(super) attached: Attached,
     pub(super) choice: Choice,
@@ -112,15 +114,21 @@ fn match_room<G: Gang>(
             selected.select(g, &of.config, velo, velo_range.clone());
             pairs.list(g, &of.config, selected, scifi, scifi_range.clone());
             let with_ut = ut.zip(of.layout.as_ref());
+            let is_judged = of.config.least(with_ut.is_some()) > 0.0;
+            if is_judged {
+                let Matching { selected, pairs, judge, .. } = matching;
+                judge.sift(g, &of.config, selected, parts, pairs);
+            }
             if let Some((ut, layout)) = with_ut {
-                let Matching { selected, pairs, bent, attached, .. } = matching;
-                pairs.keep_likely(g, &of.config, selected, parts);
+                let Matching { pairs, bent, attached, .. } = matching;
                 bent.take(g, of, parts, pairs);
                 attached.fill(g, layout, ut, event);
                 attached.attach(g, layout, bent);
             }
-            let Matching { selected, pairs, attached, choice, .. } = matching;
-            pairs.rank(g, &of.config, selected, parts, with_ut.map(|_| &*attached));
+            let Matching { pairs, judge, attached, choice, .. } = matching;
+            if is_judged {
+                judge.rank(g, &of.config, pairs, with_ut.map(|_| &*attached));
+            }
             choice.choose(g, &of.config, pairs, velo_range, scifi_range);
             append(g, of, parts, event, matching, out);
             out.track_start.push(out.hit_start.len() as u32 - 1);

@@ -1,18 +1,21 @@
 //! Long tracks: a track in the Velo and one in the SciFi that the magnet connects, and their momentum.
 //!
-//! Modules in data-flow order: `matcher` with `select` (Velo tracks that may reach the SciFi, by y), `pairs` (which belong together,
-//! as a classifier has it), `choose` and `write`, and `reference`, the naive twin; the momentum is [`crate::lhcb::Bending`]'s. [`Long`] is the
+//! Modules in data-flow order: `matcher` with `select` (Velo tracks that may reach the SciFi, by y), `pairs` (which are near to one another),
+//! `judge` (which belong together, as two classifiers have it, the second by what the first says of `rivals`), `choose` and `write`, and `reference`, the naive twin; the momentum is [`crate::lhcb::Bending`]'s. [`Long`] is the
 //! algorithm, [`LongUt`] the one that gives tracks their hits in the UT.
 
 mod choose;
 mod config;
+mod judge;
 mod matcher;
+mod pair_first_network;
 mod pair_network;
 mod pair_ut_network;
 mod pairs;
 mod parts;
 #[cfg(feature = "reference")]
 pub mod reference;
+mod rivals;
 mod select;
 mod sequence;
 mod write;

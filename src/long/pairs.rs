@@ -1,16 +1,12 @@
-//! Pairs of Velo and SciFi tracks that fit together, one lane a Velo track; then how likely each is one particle's, one lane
-//! a pair.
+//! Pairs of Velo and SciFi tracks that fit together, one lane a Velo track; and what says how well, one lane a pair.
 
 use super::config::LongConfig;
-use super::pair_network::PAIRS;
-use super::pair_ut_network::PAIRS_UT;
 use super::parts::Parts;
 use super::select::{COMPARED_Z, Selected};
 use crate::event::{Column, SciFiTracks, SearchedLines};
 use crate::simd::math::ln;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, inlined};
-use crate::ut::Attached;
 use std::ops::Range;
 
 /// Where the states of SciFi tracks are, mm.
@@ -29,26 +25,23 @@ const VARIANCE_Y: [f32; 2] = [1.59 * 1.59, 212.1 * 212.1];
 /// the slope in x, which goes with 1/p.
 const SCATTERED: [[f32; 2]; 3] = [[0.7, 26.0], [2.0, 50.0], [0.001, 0.012]];
 
-/// Numbers that the classifier is given of a pair, without its hits in the UT.
-const INPUTS: usize = 11;
+/// Numbers that say how well a pair fits: what the first network is given.
+pub(super) const INPUTS: usize = 11;
 
 /// Pairs.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
     /// Number of the Velo track in the batch, and its place among the selected ones.
     pub(super) velo: Column<u32>,
-    place: Column<u32>,
+    pub(super) place: Column<u32>,
     pub(super) scifi: Column<u32>,
     pub(super) chi2: Column<f32>,
-    /// What decides which pairs are tracks, the smallest first: one minus the classifier's response, or the chi2; infinite
-    /// where the classifier refuses the pair.
+    /// What decides which pairs are tracks, the smallest first: one minus the second network's response, or the chi2; infinite
+    /// where it refuses the pair.
     pub(super) rank: Column<f32>,
     pub(super) len: usize,
-    /// How many were listed.
-    listed: usize,
-    /// What the classifier is given of the pairs that [`keep_likely`](Self::keep_likely) left.
-    given: [Column<f32>; INPUTS],
-    is_given: bool,
+    /// How many the event has: those that were listed, or what `Judge::crowd` says.
+    pub(super) crowd: usize,
     /// Lanes with a Velo track, and all.
     pub(super) lanes: [u64; 2],
 }
@@ -95,103 +88,31 @@ impl Pairs {
                 self.len += chi2.store_packed(&mut self.chi2.padded_mut()[self.len..], fits);
             }
         }
-        (self.listed, self.is_given) = (self.len, false);
+        self.crowd = self.len;
         self.rank.set_len(self.len);
         self.rank.copy_from_slice(&self.chi2.padded()[..self.len]);
     }
 
-    /// Ranks the pairs by what the classifier takes them for, where there is one; `ut` are their hits in the UT.
+    /// Keeps those of the pairs from `at` on that are in `lanes`, behind the first `kept`; says how many there are now.
     #[inline(always)]
-    pub(super) fn rank<G: Gang>(
-        &mut self,
-        g: G,
-        config: &LongConfig,
-        selected: &Selected,
-        parts: Parts<'_>,
-        ut: Option<&Attached>,
-    ) {
-        let least = if ut.is_some() { config.min_response_ut } else { config.min_response };
-        if least <= 0.0 {
-            return;
+    pub(super) fn keep<G: Gang>(&mut self, g: G, at: usize, kept: usize, lanes: Mask<G>) -> usize {
+        for column in [&mut self.velo, &mut self.place, &mut self.scifi] {
+            U32::load(g, &column.padded()[at..]).store_packed(&mut column.padded_mut()[kept..], lanes);
         }
-        let value = inlined!(|value| F32::splat(g, value));
-        for at in (0..self.len).step_by(G::LANES) {
-            let load = inlined!(|column: &Column<f32>| F32::load(g, &column.padded()[at..]));
-            let inputs = if self.is_given {
-                // `map` of so many columns is a call.
-                let [a, b, c, d, e, f, h, i, j, k, l] = &self.given;
-                [
-                    load(a),
-                    load(b),
-                    load(c),
-                    load(d),
-                    load(e),
-                    load(f),
-                    load(h),
-                    load(i),
-                    load(j),
-                    load(k),
-                    load(l),
-                ]
-            } else {
-                self.inputs(g, config, selected, parts, at)
-            };
-            let response = match ut {
-                None => PAIRS.response(inputs),
-                Some(ut) => {
-                    let [a, b, c, d, e, f, h, i, j, k, l] = inputs;
-                    let (hits, distance) = (load(&ut.count), load(&ut.distance2).sqrt());
-                    PAIRS_UT.response([a, b, c, d, e, f, h, i, j, k, l, hits, distance])
-                }
-            };
-            let taken = value(least).le(response);
-            let rank = taken.select_f(value(1.0) - response, value(f32::INFINITY));
-            rank.store(&mut self.rank.padded_mut()[at..]);
-        }
+        let chi2 = F32::load(g, &self.chi2.padded()[at..]);
+        kept + chi2.store_packed(&mut self.chi2.padded_mut()[kept..], lanes)
     }
 
-    /// Drops the pairs that the classifier without the UT takes for most unlikely: hits in the UT cost more than it does.
+    /// What the first network is given of the pairs from `at` on, and the size of the change of the slope in x.
     #[inline(always)]
-    pub(super) fn keep_likely<G: Gang>(
-        &mut self,
-        g: G,
-        config: &LongConfig,
-        selected: &Selected,
-        parts: Parts<'_>,
-    ) {
-        let least = config.min_response_before_ut;
-        if least <= 0.0 {
-            return;
-        }
-        self.given.iter_mut().for_each(|column| column.set_len(self.len));
-        self.is_given = true;
-        let mut kept = 0;
-        for at in (0..self.len).step_by(G::LANES) {
-            let inputs = self.inputs(g, config, selected, parts, at);
-            let likely = F32::splat(g, least).le(PAIRS.response(inputs)) & Mask::first(g, self.len - at);
-            for (input, column) in inputs.into_iter().zip(&mut self.given) {
-                input.store_packed(&mut column.padded_mut()[kept..], likely);
-            }
-            for column in [&mut self.velo, &mut self.place, &mut self.scifi] {
-                U32::load(g, &column.padded()[at..]).store_packed(&mut column.padded_mut()[kept..], likely);
-            }
-            let chi2 = F32::load(g, &self.chi2.padded()[at..]);
-            chi2.store_packed(&mut self.rank.padded_mut()[kept..], likely);
-            kept += chi2.store_packed(&mut self.chi2.padded_mut()[kept..], likely);
-        }
-        self.len = kept;
-    }
-
-    /// What the classifier is given of the pairs from `at` on.
-    #[inline(always)]
-    fn inputs<G: Gang>(
+    pub(super) fn inputs<G: Gang>(
         &self,
         g: G,
         config: &LongConfig,
         selected: &Selected,
         Parts { velo, scifi, .. }: Parts<'_>,
         at: usize,
-    ) -> [F32<G>; INPUTS] {
+    ) -> ([F32<G>; INPUTS], F32<G>) {
         let (lanes, none) = (Mask::first(g, self.len - at), U32::splat(g, 0));
         let index =
             inlined!(|column: &Column<u32>| lanes.select_u(U32::load(g, &column.padded()[at..]), none));
@@ -205,7 +126,7 @@ impl Pairs {
             scifi_hits: count_of(g, &scifi.hit_start, track),
             scifi_chi2: F32::gather(&scifi.chi2_y, track),
         };
-        apart.inputs(g, config, &quality, self.listed)
+        (apart.inputs(g, config, &quality, self.crowd), apart.change_x.abs())
     }
 }
 
@@ -306,11 +227,11 @@ impl<G: Gang> Apart<G> {
             & within(self.distance_y, config.max_distance_y)
     }
 
-    /// What the classifier is given: distances as parts of what scattering makes of them at this momentum, signed as the
+    /// What the first network is given: distances as parts of what scattering makes of them at this momentum, signed as the
     /// particle bends, and as it leaves the beam, since what scatters it changes y and its slope together;
     /// and how many pairs the event has, since where there are many, more of them are none.
     #[inline(always)]
-    fn inputs(&self, g: G, config: &LongConfig, quality: &Quality<G>, listed: usize) -> [F32<G>; INPUTS] {
+    fn inputs(&self, g: G, config: &LongConfig, quality: &Quality<G>, crowd: usize) -> [F32<G>; INPUTS] {
         let bend = self.change_x.abs();
         [
             part(along(self.change_x, self.distance_x), bend, SCATTERED[0]),
@@ -323,7 +244,7 @@ impl<G: Gang> Apart<G> {
             ln(self.chi2(g, config) + F32::splat(g, 0.01)),
             quality.velo_hits,
             ln(quality.velo_chi2 + F32::splat(g, 1.0)),
-            ln(F32::splat(g, listed as f32)),
+            ln(F32::splat(g, crowd as f32)),
         ]
     }
 }

@@ -1,6 +1,7 @@
 //! The naive twin of the matching: every SciFi track with every Velo track.
 
 use super::config::LongConfig;
+use super::pair_first_network::FIRST;
 use super::pair_network::PAIRS;
 use super::pair_ut_network::PAIRS_UT;
 use crate::event::{SciFiTracks, UtBatch, VeloTracks};
@@ -42,10 +43,12 @@ fn is_accepted(config: &LongConfig, velo: &VeloTracks, track: usize) -> bool {
         && beam.ty[track].abs() <= config.max_ty
 }
 
-/// Inputs of the classifier of pairs, and of the one that knows of the UT.
+/// Inputs of the first network, of the second one, and of the one that knows of the UT.
 pub const INPUTS: usize = 11;
 /// See [`INPUTS`].
-pub const INPUTS_UT: usize = 13;
+pub const INPUTS_PAIR: usize = 15;
+/// See [`INPUTS`].
+pub const INPUTS_UT: usize = 19;
 
 /// A Velo and a SciFi track that may be one particle's.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,10 +59,15 @@ pub struct Pair {
     pub scifi: usize,
     /// How well they fit together.
     pub chi2: f32,
-    /// What decides which pairs are tracks, the smallest first: one minus the classifier's response, or the chi2.
+    /// What decides which pairs are tracks, the smallest first: one minus the second network's response, or the chi2.
     pub rank: f32,
-    /// What the classifier is given.
+    /// What the first network is given.
     pub inputs: [f32; INPUTS],
+    /// Size of the change of the slope in x.
+    pub bend: f32,
+    /// Of the other pairs with this Velo track, and of those with this SciFi track, what the first network says of the best, 0 where
+    /// there is none; logarithms of how many have the one and the other, with this pair.
+    pub rivals: [f32; 4],
     /// Names of the hits in the UT, by plane.
     pub ut_hits: Vec<u32>,
     /// Sum of the squares of their distances, mm^2.
@@ -67,11 +75,22 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// What the classifier that knows of the UT is given.
+    /// What the second network is given.
+    pub fn inputs_pair(&self) -> [f32; INPUTS_PAIR] {
+        let mut inputs = [0.0; INPUTS_PAIR];
+        inputs[..INPUTS].copy_from_slice(&self.inputs);
+        inputs[INPUTS..].copy_from_slice(&self.rivals);
+        inputs
+    }
+
+    /// What the one that knows of the UT is given.
     pub fn inputs_ut(&self) -> [f32; INPUTS_UT] {
         let mut inputs = [0.0; INPUTS_UT];
-        inputs[..INPUTS].copy_from_slice(&self.inputs);
-        inputs[INPUTS..].copy_from_slice(&[self.ut_hits.len() as f32, self.ut_distance2.sqrt()]);
+        inputs[..INPUTS_PAIR].copy_from_slice(&self.inputs_pair());
+        let distance = self.ut_distance2.sqrt();
+        let part = distance / self.bend.mul_add(2.0, 0.05);
+        let of_all = if self.ut_hits.len() < 4 { 9.0 } else { part };
+        inputs[INPUTS_PAIR..].copy_from_slice(&[self.ut_hits.len() as f32, distance, part, of_all]);
         inputs
     }
 
@@ -135,10 +154,27 @@ fn pair(
         0.0,
     ];
     let (ut_hits, ut_distance2) = (Vec::new(), 0.0);
-    fits.then_some(Pair { velo: track, scifi: other, chi2, rank: chi2, inputs, ut_hits, ut_distance2 })
+    let (rank, rivals) = (chi2, [0.0; 4]);
+    let pair = Pair { velo: track, scifi: other, chi2, rank, inputs, bend, rivals, ut_hits, ut_distance2 };
+    fits.then_some(pair)
 }
 
-/// The pairs of an event that the classifier takes, by SciFi track.
+/// Of each pair of an event its rivals, given what the first network says of the pairs.
+pub fn rivals(pairs: &[Pair], responses: &[f32]) -> Vec<[f32; 4]> {
+    let of = |at: usize, is_same: &dyn Fn(&Pair) -> bool| {
+        let same = || (0..pairs.len()).filter(|other| is_same(&pairs[*other]));
+        let others = same().filter(|other| *other != at).map(|other| responses[other]);
+        (others.fold(0.0, |best, other| if best < other { other } else { best }), ln(same().count() as f32))
+    };
+    let of_pair = |(at, pair): (usize, &Pair)| {
+        let (other_velo, of_velo) = of(at, &|other| other.velo == pair.velo);
+        let (other_scifi, of_scifi) = of(at, &|other| other.scifi == pair.scifi);
+        [other_velo, other_scifi, of_velo, of_scifi]
+    };
+    pairs.iter().enumerate().map(of_pair).collect()
+}
+
+/// The pairs of an event that the classifiers take, by SciFi track.
 pub fn pairs(config: &LongConfig, Parts { velo, scifi, ut }: &Parts<'_>, event: usize) -> Vec<Pair> {
     let mut all: Vec<Pair> = Vec::new();
     for other in scifi.of_event(event) {
@@ -147,17 +183,22 @@ pub fn pairs(config: &LongConfig, Parts { velo, scifi, ut }: &Parts<'_>, event: 
     }
     let count = all.len() as f32;
     all.iter_mut().for_each(|pair| pair.inputs[INPUTS - 1] = ln(count));
+    let least = if ut.is_some() { config.min_response_ut } else { config.min_response };
+    if least > 0.0 {
+        let responses: Vec<f32> = all.iter().map(|pair| FIRST.reference(pair.inputs)).collect();
+        let rivals = rivals(&all, &responses);
+        all.iter_mut().zip(rivals).for_each(|(pair, rivals)| pair.rivals = rivals);
+        let mut responses = responses.into_iter();
+        all.retain(|_| responses.next().is_some_and(|response| config.min_response_first <= response));
+    }
     if let Some(ut) = ut {
-        let least = config.min_response_before_ut;
-        all.retain(|pair| least <= 0.0 || PAIRS.reference(pair.inputs) >= least);
         all = all.into_iter().map(|pair| pair.with_ut(velo, scifi, ut, event)).collect();
     }
-    let least = if ut.is_some() { config.min_response_ut } else { config.min_response };
     if least > 0.0 {
         all.retain_mut(|pair| {
             let response = match ut {
                 Some(_) => PAIRS_UT.reference(pair.inputs_ut()),
-                None => PAIRS.reference(pair.inputs),
+                None => PAIRS.reference(pair.inputs_pair()),
             };
             pair.rank = 1.0 - response;
             response >= least

@@ -35,6 +35,18 @@ pub struct LongUt {
 #[derive(Debug, Default)]
 pub struct LongWorkspace(Matching);
 
+impl LongWorkspace {
+    /// How many pairs of tracks the last event had that the classifiers were asked about.
+    pub fn crowd(&self) -> usize {
+        self.0.pairs.crowd
+    }
+
+    /// From now on events are judged as if they had so many pairs of tracks: to ask about one of an event alone.
+    pub fn set_crowd(&mut self, pairs: usize) {
+        self.0.judge.crowd = Some(pairs);
+    }
+}
+
 /// Events as far as they are reconstructed.
 #[derive(Debug, Clone, Copy)]
 pub struct LongUtInput<'a> {

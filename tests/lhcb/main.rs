@@ -10,6 +10,7 @@ mod long_tracks;
 mod magnet;
 mod peer;
 mod pulls;
+mod realism;
 mod scifi_tracks;
 mod simulation;
 mod ut_find;

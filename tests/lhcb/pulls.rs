@@ -244,7 +244,8 @@ fn check_long(sample: &Sample, name: &str, tracks: &LongTracks) {
             ]
         },
     );
-    // The width of q/p above 30 GeV/c, of some 3,800 tracks, is known to 1.2 %.
-    let limits = Limits { qop: 0.93..1.07, others: 0.95..1.35, mean_qop: 0.1, far: 0.03, far_soft: 0.05 };
+    // The width of q/p above 30 GeV/c, of some 3,800 tracks, is known to 1.2 %. It is 1.08 (before there were rivals 1.05): pairs that are
+    // further apart are taken, too.
+    let limits = Limits { qop: 0.93..1.09, others: 0.95..1.35, mean_qop: 0.1, far: 0.03, far_soft: 0.05 };
     limits.check(name, &pulls, "scifi");
 }

@@ -6,7 +6,7 @@ use crate::common::geometry::Detector;
 use peloton::event::{Outcome, RawBatch, VeloTracks};
 use peloton::velo::Preset;
 use peloton_sim::LhcbReader;
-use peloton_truth::train::{Table, Trained, Training, train};
+use peloton_truth::train::{Table, Trained, Training, train, train_with_noise};
 use peloton_truth::{Checker, HitsOf, Rules, decode_mc};
 
 /// What [`retrained`] wrote once. After a change that is meant (of the simulation, the Velo, the trainer) the test says where
@@ -112,6 +112,34 @@ fn what_no_line_can_tell_apart_is_learnt() {
     let trained = train(&rows, &training).unwrap();
     println!("{} in order, kept {:?}", trained.ordered, trained.kept);
     assert!(trained.ordered > 0.98 && trained.kept[0] >= 0.95 && trained.kept[1] < 0.15, "{trained:?}");
+}
+
+/// What tells candidates apart in the table, and not where weights are fitted, is not learnt.
+#[test]
+fn noise_hides_what_it_covers() {
+    let mut table = Table::new(&["first", "second"]);
+    for row in 0..4000u32 {
+        let (is_true, spread) = (row % 2 == 0, (row % 101) as f32 / 101.0);
+        let side = if is_true { 1.0 } else { -1.0 };
+        table.push(if row % 4 < 2 { 1 } else { 800 }, &[side + spread, side - spread], is_true).unwrap();
+    }
+    let training = Training { hidden: 3, epochs: 10, ..Training::default() };
+    let mut looks = 0u32;
+    let noisy = train_with_noise(&table, &training, &mut |features| {
+        looks += 1;
+        features[0] = (looks % 7) as f32 - 3.0;
+    });
+    let noisy = noisy.unwrap();
+    // Once an epoch each candidate of those that weights are fitted to.
+    assert_eq!(looks, 10 * 2000);
+    let by = |trained: &Trained, at: usize| {
+        let mut features = [[0.0; 2]; 2];
+        (features[0][at], features[1][at]) = (-1.0, 1.0);
+        (trained.response(&features[1]) - trained.response(&features[0])).abs()
+    };
+    let clean = train(&table, &training).unwrap();
+    assert!(by(&clean, 0) > 0.2 && by(&noisy, 0) < 0.1, "{} {}", by(&clean, 0), by(&noisy, 0));
+    assert!(by(&noisy, 1) > 0.5, "{}", by(&noisy, 1));
 }
 
 #[test]

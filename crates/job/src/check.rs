@@ -10,7 +10,7 @@ use crate::threads::common_threads;
 use crate::track_file::TrackFile;
 use crate::truth_check::{KnownHits, report};
 use crate::truth_output::TruthOutput;
-use crate::{Check, CheckOptions, Checked, Host, Opened, Request, Source, Summary, text};
+use crate::{Check, CheckOptions, Checked, Host, Opened, Preset, Request, Source, Summary, text};
 use peloton::Result;
 use peloton::simd::with_default_float_mode;
 use peloton_truth::{CheckReport, Checker, EventRows, Rules};
@@ -51,6 +51,11 @@ fn check_results(request: &Request, options: &CheckOptions, host: Host<'_>) -> R
     let made = reconstruct(request, &mut opened, runs, host, &mut |chunk| checker.add(chunk));
     let mut summary = made?;
     summary.wall_seconds = begin.elapsed().as_secs_f64();
+    // What is quoted of a preset is to be quoted on other events.
+    let preset = summary.preset.as_deref().and_then(|name| name.parse::<Preset>().ok());
+    if let Some(events) = preset.and_then(|preset| preset.chosen_on(summary.sequence)) {
+        summary.facts.insert("chosen_on".into(), events.into());
+    }
     finish(checker, &summary, host)
 }
 

@@ -1,5 +1,6 @@
 //! [`Preset`]: names of parameters for all stages of all sequences.
 
+use crate::SequenceName;
 use peloton::long::LongPreset;
 use peloton::scifi::SciFiPreset;
 use peloton::ut::UtPreset;
@@ -82,11 +83,44 @@ impl Preset {
             _ => LongPreset::Hlt1,
         }
     }
+
+    /// The events that a sequence's parameters of this name were chosen on, where we chose them: figures of others say more. None for
+    /// sequences without such a choice.
+    pub fn chosen_on(self, sequence: SequenceName) -> Option<&'static str> {
+        let is_ours = matches!(self, Self::Best | Self::Fast | Self::TwoPass);
+        match sequence {
+            SequenceName::VeloUt | SequenceName::SciFi | SequenceName::Long | SequenceName::LongUt
+                if !is_ours =>
+            {
+                Some("nothing: published cuts")
+            }
+            SequenceName::VeloUt => Some("sim:lhcb, seeds 1 to 999 and 4242"),
+            SequenceName::SciFi if self == Self::Fast => {
+                Some("sim:lhcb, seeds 31, 101 to 140 and 801 to 840")
+            }
+            SequenceName::SciFi => {
+                Some("sim:lhcb,realism=1, seeds 101 to 140 and 801 to 840; windows on sim:lhcb, seed 31")
+            }
+            SequenceName::Long | SequenceName::LongUt => {
+                Some("sim:lhcb,realism=1, seeds 141 to 400 and 801 to 999")
+            }
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Figures are quoted on seeds from 5000 on.
+    #[test]
+    fn what_a_preset_was_chosen_on_is_told() {
+        let of = |preset: Preset, sequence| preset.chosen_on(sequence);
+        assert!(of(Preset::Best, SequenceName::Long).is_some_and(|on| on.contains("realism=1")));
+        assert!(of(Preset::Hlt1, SequenceName::LongUt).is_some_and(|on| on.contains("published")));
+        assert_eq!(of(Preset::Best, SequenceName::Timepix), None);
+    }
 
     #[test]
     fn names_that_stages_have_too_are_theirs() {

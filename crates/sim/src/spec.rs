@@ -32,7 +32,18 @@ pub struct SimSpec {
     pub noise: f64,
     /// Whether the Velo sends superpixels instead of clusters; key `velo`, `superpixel` or `retina`.
     pub superpixels: bool,
+    /// Probability that a layer of the SciFi sees a particle; key `scifi_efficiency`.
+    pub scifi_efficiency: f64,
+    /// Part of the SciFi's SiPMs that see half as many particles, the same in each event; key `weak_sipms`.
+    pub weak_sipms: f64,
+    /// Part of its channels that see nothing, the same in each event; key `dead_channels`.
+    pub dead_channels: f64,
 }
+
+/// Losses of the SciFi, as first made (`realism=0`), and with `realism=1`: efficiency of layers, weak SiPMs, dead channels.
+///
+/// The second are such that particles have hits in 12, 11, 10 and fewer layers as often as in full simulation (docs/algorithms.md).
+const LOSSES: [[f64; 3]; 2] = [[0.985, 0.0, 0.0], [0.975, 0.015, 0.003]];
 
 impl Default for SimSpec {
     /// Tuned so that the events resemble LHCb's own simulation of b decays at nominal luminosity.
@@ -46,6 +57,9 @@ impl Default for SimSpec {
             efficiency: 0.995,
             noise: 2.0,
             superpixels: false,
+            scifi_efficiency: LOSSES[0][0],
+            weak_sipms: LOSSES[0][1],
+            dead_channels: LOSSES[0][2],
         }
     }
 }
@@ -54,6 +68,19 @@ impl SimSpec {
     /// Tuned so that hits and true particles per event resemble LHCb's simulated minimum-bias events.
     fn lhcb() -> Self {
         Self { detector: SimDetector::Lhcb, pileup: 5.2, beauty: false, ..Self::default() }
+    }
+
+    fn set_losses(&mut self, losses: [f64; 3]) {
+        [self.scifi_efficiency, self.weak_sipms, self.dead_channels] = losses;
+    }
+
+    /// One of the SciFi's losses, by its key.
+    fn loss_mut(&mut self, key: &str) -> &mut f64 {
+        match key {
+            "weak_sipms" => &mut self.weak_sipms,
+            "dead_channels" => &mut self.dead_channels,
+            _ => &mut self.scifi_efficiency,
+        }
     }
 }
 
@@ -114,8 +141,17 @@ impl FromStr for SimSpec {
                         _ => return Err(wrong(format!("velo: `{value}` is neither retina nor superpixel"))),
                     };
                 }
+                "realism" if spec.detector == SimDetector::Lhcb => match value {
+                    "0" => spec.set_losses(LOSSES[0]),
+                    "1" => spec.set_losses(LOSSES[1]),
+                    _ => return Err(wrong(format!("realism: `{value}` is neither 0 nor 1"))),
+                },
+                "scifi_efficiency" | "weak_sipms" | "dead_channels" if spec.detector == SimDetector::Lhcb => {
+                    *spec.loss_mut(key) = within(value, 1.0).map_err(|e| wrong(format!("{key}: {e}")))?;
+                }
                 _ => {
-                    let known = "events, seed, pileup, signal, efficiency, noise; with lhcb: velo";
+                    let known = "events, seed, pileup, signal, efficiency, noise; with lhcb: velo, realism, \
+                                 scifi_efficiency, weak_sipms, dead_channels";
                     return Err(wrong(format!("unknown key `{key}`; there are: {known}")));
                 }
             }
@@ -126,16 +162,23 @@ impl FromStr for SimSpec {
 
 impl fmt::Display for SimSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { detector, events, seed, pileup, beauty, efficiency, noise, superpixels } = self;
+        let Self { detector, events, seed, pileup, beauty, efficiency, noise, superpixels, .. } = self;
+        let losses = [self.scifi_efficiency, self.weak_sipms, self.dead_channels];
         let signal = if *beauty { "b" } else { "none" };
         let name = if *detector == SimDetector::Velo { "velo" } else { "lhcb" };
         write!(f, "sim:{name},events={events},seed={seed},pileup={pileup},signal={signal},")?;
         write!(f, "efficiency={efficiency},noise={noise}")?;
         match detector {
-            SimDetector::Lhcb if *superpixels => f.write_str(",velo=superpixel"),
-            SimDetector::Lhcb => f.write_str(",velo=retina"),
-            SimDetector::Velo => Ok(()),
+            SimDetector::Lhcb if *superpixels => f.write_str(",velo=superpixel")?,
+            SimDetector::Lhcb => f.write_str(",velo=retina")?,
+            SimDetector::Velo => (),
         }
+        // Samples without these losses are called what they always were.
+        let [layers, weak, dead] = losses;
+        if losses != LOSSES[0] {
+            write!(f, ",scifi_efficiency={layers},weak_sipms={weak},dead_channels={dead}")?;
+        }
+        Ok(())
     }
 }
 
@@ -161,6 +204,11 @@ mod tests {
         let spec: SimSpec = "sim:lhcb,events=3,velo=superpixel".parse().unwrap();
         assert!(spec.detector == SimDetector::Lhcb && spec.superpixels && !spec.beauty);
         assert_eq!(spec.to_string().parse::<SimSpec>().unwrap(), spec);
+        assert_eq!("sim:lhcb,realism=0".parse::<SimSpec>().unwrap(), SimSpec::lhcb());
+        let spec: SimSpec = "sim:lhcb,realism=1,dead_channels=0".parse().unwrap();
+        let [layers, weak, _] = LOSSES[1];
+        assert_eq!([spec.scifi_efficiency, spec.weak_sipms, spec.dead_channels], [layers, weak, 0.0]);
+        assert_eq!(spec.to_string().parse::<SimSpec>().unwrap(), spec);
     }
 
     #[test]
@@ -177,6 +225,9 @@ mod tests {
             ("sim:velo,signal=c", "neither b nor none"),
             ("sim:velo,velo=retina", "unknown key `velo`"),
             ("sim:lhcb,velo=both", "neither retina nor superpixel"),
+            ("sim:lhcb,realism=2", "neither 0 nor 1"),
+            ("sim:velo,realism=1", "unknown key `realism`"),
+            ("sim:lhcb,weak_sipms=1.5", "weak_sipms: `1.5` is not a number from 0 to 1"),
         ] {
             let error = text.parse::<SimSpec>().unwrap_err().to_string();
             assert!(error.contains(words) && error.contains(text), "{error}");

@@ -94,7 +94,7 @@ fn a_cut_loses_particles_at_its_own_step() {
     assert!(after[3] > before[3] + 20 && is_alike(&before[..3], &after[..3]), "{before:?} {after:?}");
     let fast = "02_long_P>5GeV";
     let before = lost_by("long", fast, "");
-    // Steps: failed, no Velo track, five of the SciFi, windows, classifier, other tracks.
+    // Steps: failed, no Velo track, five of the SciFi, windows, refused alone, beaten to the seed and to the Velo track, left over.
     let after = lost_by("long", fast, "[long]; max_chi2 = 0.001");
     assert!(after[7] > before[7] + 50 && is_alike(&before[..7], &after[..7]), "{before:?} {after:?}");
     let after = lost_by("long", fast, "[long]; min_response = 0.9999");

@@ -194,11 +194,11 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
                 "weights of the distances in x and y, and of the slopes' changes in y and x, in the chi2",
             ),
             ("max_chi2", "largest chi2 of a pair"),
-            ("min_response", "smallest response of the classifier of pairs, 0 to 1; at 0 it is not asked"),
+            ("min_response", "smallest response of the classifier of pairs, 0 to 1; at 0 none is asked"),
             ("min_response_ut", "the same with hits in the UT, of the sequence long-ut"),
             (
-                "min_response_before_ut",
-                "smallest response without the UT of pairs that are looked for in the UT; at 0 all are",
+                "min_response_first",
+                "smallest response of the first classifier of pairs that the other is asked about; at 0 all are",
             ),
             (
                 "all_pairs",

@@ -13,7 +13,7 @@ use peloton::{Result, Status};
 use peloton_truth::{Rules, TrackMatcher};
 
 /// The steps: those of the SciFi stand behind the first two.
-const STEPS: [&str; 10] = [
+const STEPS: [&str; 12] = [
     "event not reconstructed",
     "no Velo track",
     "no seed: fewer hits than a track needs",
@@ -22,12 +22,18 @@ const STEPS: [&str; 10] = [
     "no seed: hits of others",
     "no seed: other tracks",
     "matching: windows",
-    "matching: classifier",
-    "matching: other tracks",
+    "matching: refused even alone",
+    "matching: beaten to the seed",
+    "matching: beaten to the Velo track",
+    "matching: refused, both tracks left over",
 ];
 const FAILED: usize = 0;
 const NO_VELO: usize = 1;
-const MATCHING: usize = NO_VELO + scifi::STEPS.len();
+const WINDOWS: usize = NO_VELO + scifi::STEPS.len();
+const ALONE: usize = WINDOWS + 1;
+const BEATEN_TO_SEED: usize = ALONE + 1;
+const BEATEN_TO_VELO: usize = BEATEN_TO_SEED + 1;
+const LEFT_OVER: usize = BEATEN_TO_VELO + 1;
 
 /// The last stage of either sequence.
 pub enum Matching {
@@ -46,8 +52,13 @@ pub struct LongLosses {
     ut: Option<UtDetector>,
     scratch: UtScratch,
     hits: Outcome<UtBatch>,
-    /// With the classifier off, and as configured.
-    matching: [Matching; 2],
+    /// With the classifiers off.
+    open: Matching,
+    /// As configured, for a particle alone and for the event.
+    alone: Matching,
+    matching: Matching,
+    /// The event's long tracks.
+    tracks: Outcome<LongTracks>,
     matcher: TrackMatcher,
     found: Outcome<LongTracks>,
     own_velo: VeloTracks,
@@ -68,6 +79,21 @@ impl Matching {
             }
         }
     }
+
+    fn workspace(&mut self) -> &mut LongWorkspace {
+        match self {
+            Self::Long(_, workspace) | Self::LongUt(_, workspace) => workspace,
+        }
+    }
+}
+
+/// Whether each of some tracks is part of one of the event's long tracks: `is_part` compares their hits.
+fn are_taken<'a>(
+    mut own: impl Iterator<Item = &'a [u32]>,
+    long: &LongTracks,
+    is_part: impl Fn(&[u32], &[u32]) -> bool,
+) -> bool {
+    own.all(|hits| long.hit_lists(0).any(|of| is_part(of, hits)))
 }
 
 impl LongLosses {
@@ -83,8 +109,8 @@ impl LongLosses {
         make: impl Fn(LongConfig) -> Result<Matching>,
     ) -> Result<Self> {
         let open = LongConfig { min_response: 0.0, min_response_ut: 0.0, ..config.clone() };
-        let matching = [make(open)?, make(config.clone())?];
-        let (scratch, hits, found, own_velo, own_scifi) = Default::default();
+        let [open, alone, matching] = [make(open)?, make(config.clone())?, make(config.clone())?];
+        let (scratch, hits, tracks, found, own_velo, own_scifi) = Default::default();
         Ok(Self {
             level: Algorithm::level(&velo),
             velo: VeloPart::new(velo),
@@ -92,7 +118,10 @@ impl LongLosses {
             ut,
             scratch,
             hits,
+            open,
+            alone,
             matching,
+            tracks,
             matcher: TrackMatcher::new(Rules::LhcbLong),
             found,
             own_velo,
@@ -118,6 +147,11 @@ impl FindLosses for LongLosses {
             let range = event..event + 1;
             decode(self.level, &ut.geometry, banks, range, &mut self.scratch, &mut self.hits);
         }
+        let parts = (&self.velo.tracks.results, self.scifi.tracks(), &self.hits.results);
+        self.matching.run(parts, &mut self.tracks);
+        // Where there are many pairs the classifiers ask for more: one that is judged alone has the crowd of its event.
+        let crowd = self.matching.workspace().crowd();
+        self.alone.workspace().set_crowd(crowd);
         self.matcher.index(truth);
     }
 
@@ -136,10 +170,24 @@ impl FindLosses for LongLosses {
             return NO_VELO + self.scifi.lost_at(truth, particle);
         }
         let parts = (&self.own_velo, &self.own_scifi, &self.hits.results);
-        let is_lost = |matching: &mut Matching| {
+        for (step, matching) in [(WINDOWS, &mut self.open), (ALONE, &mut self.alone)] {
             matching.run(parts, &mut self.found);
-            !finds(&mut self.matcher, truth, particle, self.found.results.hit_lists(0))
+            if !finds(&mut self.matcher, truth, particle, self.found.results.hit_lists(0)) {
+                return step;
+            }
+        }
+        // Long tracks begin with the hits of the Velo, which its own tracks list from the last to the first, and end with the SciFi's.
+        let long = &self.tracks.results;
+        let is_seed = |of: &[u32], hits: &[u32]| of.ends_with(hits);
+        let is_velo = |of: &[u32], hits: &[u32]| {
+            of.len() > hits.len() && of.iter().zip(hits.iter().rev()).all(|(a, b)| a == b)
         };
-        MATCHING + self.matching.iter_mut().position(is_lost).unwrap_or(2)
+        if are_taken(self.own_scifi.hit_lists(0), long, is_seed) {
+            BEATEN_TO_SEED
+        } else if are_taken(self.own_velo.hit_lists(0), long, is_velo) {
+            BEATEN_TO_VELO
+        } else {
+            LEFT_OVER
+        }
     }
 }

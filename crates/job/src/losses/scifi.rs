@@ -80,6 +80,11 @@ impl SciFiLosses {
         self.tracks.results.status[0].is_reconstructed()
     }
 
+    /// The event's tracks.
+    pub(super) fn tracks(&self) -> &SciFiTracks {
+        &self.tracks.results
+    }
+
     /// Appends to `own` an event of the tracks that are this particle; says whether there are any.
     pub(super) fn append_own(&self, particle: usize, own: &mut SciFiTracks) -> bool {
         append_own(&self.tracks.results, &self.particles, particle, own)

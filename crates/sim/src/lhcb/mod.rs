@@ -6,6 +6,7 @@
 //! Likeness, not physics: it makes events of the real size and shape, in the geometry that it is given.
 
 mod banks;
+mod fibres;
 pub(crate) mod magnet;
 mod trackers;
 mod truth;
@@ -19,6 +20,7 @@ use super::random::Random;
 use super::threads::{in_order, take_events};
 use super::transport::transport;
 use super::velo::{digitise, leaves};
+use fibres::Fibres;
 use peloton::event::{BankKind, RawBatch, TrueStates, UT_PLANES};
 use peloton::scifi::SciFiGeometry;
 use peloton::ut::UtGeometry;
@@ -95,7 +97,7 @@ impl SimulatedEvent {
         let (mut flights, vertices) = collide(spec, &mut random);
         let (crossings, exits) = transport(&mut flights, &mut random);
         let sensors = digitise(spec, &crossings, &mut random);
-        let trackers = trackers::follow(detector, &mut flights, &exits, &mut random);
+        let trackers = trackers::follow((detector, Fibres::new(spec)), &mut flights, &exits, &mut random);
 
         let mut hits = vec![ParticleHits::default(); flights.len()];
         let mut all = Vec::new();

@@ -1,6 +1,7 @@
 //! Hits in the UT and the SciFi, of particles and of nobody.
 
 use super::LhcbDetector;
+use super::fibres::Fibres;
 use super::magnet::Track;
 use crate::flight::{ELECTRON, Flight, PION, deflected, scaled, sum};
 use crate::random::Random;
@@ -43,8 +44,8 @@ const SCIFI_Z: [f64; 12] = [
     7826.106, 7895.919, 7966.104, 8035.905, 8508.106, 8577.869, 8648.154, 8717.904, 9193.106, 9262.982,
     9333.041, 9402.904,
 ];
-/// Probability that a plane sees a particle.
-const EFFICIENCY: f64 = 0.985;
+/// Probability that a plane of the UT sees a particle.
+const UT_EFFICIENCY: f64 = 0.985;
 /// Resolution of the UT before the readout rounds to quarters, pitches: with these it is that of strips that tell no more than
 /// which was hit, 1 / sqrt(12), by which hits are weighed.
 const UT_SIGMA: f64 = 0.279_508_5;
@@ -64,7 +65,7 @@ const SOFTNESS: f64 = 1.5;
 const WIDE: f64 = 0.15;
 
 /// A hit of the SciFi, whether it is told by its edges, and the numbers of the particles that left it.
-pub(super) type Fibres = (SciFiChannel, bool, Vec<usize>);
+pub(super) type FibreHit = (SciFiChannel, bool, Vec<usize>);
 
 /// Hits, each with the numbers of the particles that left it.
 #[derive(Default)]
@@ -72,7 +73,7 @@ pub(super) struct TrackerHits {
     /// By (board, lane, strip).
     pub ut: BTreeMap<(u16, u8, u16), (UtChannel, Vec<usize>)>,
     /// By (board, link, cell).
-    pub scifi: BTreeMap<(u16, u8, u8), Fibres>,
+    pub scifi: BTreeMap<(u16, u8, u8), FibreHit>,
     /// Particles that came to the last layer of the SciFi.
     pub through: Vec<Through>,
     /// Where each particle passed the middle of the UT and the end of the SciFi.
@@ -115,7 +116,7 @@ impl TrackerHits {
 /// Follows the particles that left the Velo, and those that they make in what comes after it, which are
 /// appended to `flights`.
 pub(super) fn follow(
-    detector: &LhcbDetector<'_>,
+    (detector, fibres): (&LhcbDetector<'_>, Fibres),
     flights: &mut Vec<Flight>,
     exits: &[Option<Exit>],
     random: &mut Random,
@@ -123,6 +124,7 @@ pub(super) fn follow(
     let mut hits = TrackerHits::default();
     let mut way = Way {
         detector,
+        fibres,
         before_ut: BEFORE_UT.map(|[z, x0]| (z, Material::new(x0))),
         in_magnet: IN_MAGNET.map(|[z, x0]| (z, Material::new(x0))),
         ut_plane: Material::new(UT_PLANE),
@@ -143,7 +145,7 @@ pub(super) fn follow(
             flights.push(flight);
         }
     }
-    add_noise(detector, random, &mut hits);
+    add_noise(detector, fibres, random, &mut hits);
     hits.states.resize(flights.len(), TrueStates::default());
     hits
 }
@@ -179,6 +181,7 @@ fn secondary(parent: Exit, random: &mut Random) -> (Flight, Track) {
 /// What is on the way of all particles.
 struct Way<'a> {
     detector: &'a LhcbDetector<'a>,
+    fibres: Fibres,
     before_ut: [(f64, Material); 2],
     in_magnet: [(f64, Material); 2],
     ut_plane: Material,
@@ -225,8 +228,11 @@ impl Way<'_> {
             }
             track = track.to(z, polarity)?;
             let off = (UT_SIGMA * random.normal()) as f32;
-            for hit in
-                self.detector.ut.strips_at(plane, line(track, 0.0), off).filter(|_| random.chance(EFFICIENCY))
+            for hit in self
+                .detector
+                .ut
+                .strips_at(plane, line(track, 0.0), off)
+                .filter(|_| random.chance(UT_EFFICIENCY))
             {
                 hits.add_ut(hit, Some(number));
                 hits.seen.push(TrueHit { id: hit.id, at: state_of(track) });
@@ -250,7 +256,7 @@ impl Way<'_> {
             }
             let smear = SCIFI_SIGMA * random.normal();
             let hit = self.detector.scifi.channel_at(layer, line(track, smear));
-            if let Some(hit) = hit.filter(|_| random.chance(EFFICIENCY)) {
+            if let Some(hit) = hit.filter(|hit| self.fibres.see(hit, random)) {
                 hits.add_scifi(hit, random.chance(WIDE), Some(number));
                 hits.seen.push(TrueHit { id: hit.id, at: state_of(track) });
             }
@@ -289,7 +295,7 @@ fn scattered(track: Track, flight: &Flight, material: Material, random: &mut Ran
     Track { tx, ty, qop: track.qop / left, ..track }
 }
 
-fn add_noise(detector: &LhcbDetector<'_>, random: &mut Random, hits: &mut TrackerHits) {
+fn add_noise(detector: &LhcbDetector<'_>, fibres: Fibres, random: &mut Random, hits: &mut TrackerHits) {
     for _ in 0..random.poisson(UT_NOISE * hits.ut.len() as f64) {
         let sector = (random.uniform() * peloton::ut::geometry::SECTORS as f64) as usize;
         let quarters = (random.uniform() * f64::from(4 * peloton::ut::geometry::STRIPS)) as u32;
@@ -300,7 +306,8 @@ fn add_noise(detector: &LhcbDetector<'_>, random: &mut Random, hits: &mut Tracke
     for _ in 0..random.poisson(SCIFI_NOISE * hits.scifi.len() as f64) {
         // Layers, quarters, modules: some do not exist.
         let channel = (1 << 18) + (random.uniform() * f64::from(3 << 18)) as u32;
-        if let Some(hit) = detector.scifi.channel(channel, random.chance(0.5)) {
+        let hit = detector.scifi.channel(channel, random.chance(0.5));
+        if let Some(hit) = hit.filter(|hit| !fibres.is_dead(hit)) {
             hits.add_scifi(hit, false, None);
         }
     }

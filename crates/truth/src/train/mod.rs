@@ -122,6 +122,19 @@ pub struct Trained {
 /// # Errors
 /// [`Error::Config`] for options out of range, too few candidates of either kind, and a feature that is the same for all.
 pub fn train(table: &Table, training: &Training) -> Result<Trained> {
+    train_with_noise(table, training, &mut |_| ())
+}
+
+/// Trains a network whose candidates look otherwise each time that weights are fitted to them: `noise` changes the features of one.
+/// Means and widths, and what is said of the network, are those of the candidates in the table.
+///
+/// # Errors
+/// As [`train`].
+pub fn train_with_noise(
+    table: &Table,
+    training: &Training,
+    noise: &mut dyn FnMut(&mut [f32]),
+) -> Result<Trained> {
     let wrong = |message: String| Error::Config(format!("training: {message}"));
     let most = peloton::classifier::MAX_HIDDEN;
     if !(1..=most).contains(&training.hidden) {
@@ -143,7 +156,7 @@ pub fn train(table: &Table, training: &Training) -> Result<Trained> {
         let message = format!("{weight_rows:?} candidates for weights, {threshold_rows:?} for the threshold");
         return Err(wrong(format!("there must be true and false ones of each: {message}")));
     }
-    let network = fit(&table.names, &weights, training).map_err(wrong)?;
+    let network = fit(&table.names, &weights, training, noise).map_err(wrong)?;
     let mut responses: Vec<(f64, bool)> =
         thresholds.iter().map(|(features, label)| (response(&network, features), *label)).collect();
     responses.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -105,19 +105,19 @@ fn standard(names: &[String], rows: &[(&[f32], bool)]) -> Result<Vec<[f64; 2]>, 
     names.iter().enumerate().map(of).collect()
 }
 
-/// Fits a network to candidates.
+/// Fits a network to candidates, whose features `noise` changes before each step.
 ///
 /// # Errors
 /// A feature that is the same for all.
-pub(super) fn fit(names: &[String], rows: &[(&[f32], bool)], training: &Training) -> Result<Dense, String> {
+pub(super) fn fit(
+    names: &[String],
+    rows: &[(&[f32], bool)],
+    training: &Training,
+    noise: &mut dyn FnMut(&mut [f32]),
+) -> Result<Dense, String> {
     let standards = standard(names, rows)?;
     let (inputs, hidden) = (names.len(), training.hidden);
-    let standardised: Vec<f64> = rows
-        .iter()
-        .flat_map(|(features, _)| {
-            features.iter().zip(&standards).map(|(x, [mean, scale])| (f64::from(*x) - mean) * scale)
-        })
-        .collect();
+    let (mut seen, mut x) = (vec![0.0; inputs], vec![0.0; inputs]);
     let is_true = rows.iter().filter(|(_, label)| *label).count();
     let weight =
         |label: bool| rows.len() as f64 / (2 * if label { is_true } else { rows.len() - is_true }) as f64;
@@ -134,9 +134,19 @@ pub(super) fn fit(names: &[String], rows: &[(&[f32], bool)], training: &Training
         for batch in order.chunks(training.batch) {
             gradient.fill(0.0);
             for &row in batch {
-                let label = rows[row].1;
-                let x = &standardised[row * inputs..][..inputs];
-                weights.add_gradient(x, label, weight(label) / batch.len() as f64, &mut units, &mut gradient);
+                let (features, label) = rows[row];
+                seen.copy_from_slice(features);
+                noise(&mut seen);
+                for ((x, seen), [mean, scale]) in x.iter_mut().zip(&seen).zip(&standards) {
+                    *x = (f64::from(*seen) - mean) * scale;
+                }
+                weights.add_gradient(
+                    &x,
+                    label,
+                    weight(label) / batch.len() as f64,
+                    &mut units,
+                    &mut gradient,
+                );
             }
             let rate = training.rate * (1.0 - step as f64 / steps as f64);
             step += 1;

@@ -1,0 +1,43 @@
+//! What the SciFi does not see: some of all particles, half of them where little light arrives, none in dead channels.
+
+use crate::SimSpec;
+use crate::random::{Random, mix};
+use peloton::scifi::SciFiChannel;
+
+/// Part of the particles that a weak SiPM sees, of those that another one would.
+const WEAK: f64 = 0.5;
+/// Different numbers for different draws.
+const OF_SIPMS: u64 = 1 << 40;
+const OF_CHANNELS: u64 = 2 << 40;
+/// Channels of a SiPM, as a power of two.
+const SIPM: u32 = 7;
+
+/// The SciFi's losses. Which SiPMs are weak and which channels are dead follows from their numbers: it is the same in all events.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fibres {
+    efficiency: f64,
+    weak: f64,
+    dead: f64,
+}
+
+/// A number from 0 to 1 that belongs to a part of the detector.
+fn fixed(part: u64) -> f64 {
+    (mix(mix(part)) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+impl Fibres {
+    pub fn new(spec: &SimSpec) -> Self {
+        Self { efficiency: spec.scifi_efficiency, weak: spec.weak_sipms, dead: spec.dead_channels }
+    }
+
+    /// Whether a particle is seen that passed where this hit is. One random number is drawn, whatever the losses are.
+    pub fn see(&self, hit: &SciFiChannel, random: &mut Random) -> bool {
+        let is_weak = fixed(OF_SIPMS | u64::from(hit.id >> SIPM)) < self.weak;
+        random.chance(if is_weak { self.efficiency * WEAK } else { self.efficiency }) && !self.is_dead(hit)
+    }
+
+    /// Whether the channel never tells of anything.
+    pub fn is_dead(&self, hit: &SciFiChannel) -> bool {
+        fixed(OF_CHANNELS | u64::from(hit.id)) < self.dead
+    }
+}

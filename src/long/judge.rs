@@ -1,0 +1,124 @@
+//! Judges pairs, one lane a pair. A first network is asked about all of them; what it says of the others of the same Velo track and of
+//! the same SciFi track, the rivals, goes to a second one, which knows of the hits in the UT where there are any, and ranks those
+//! pairs that the first does not take for most unlikely.
+
+use super::config::LongConfig;
+use super::pair_first_network::FIRST;
+use super::pair_network::PAIRS;
+use super::pair_ut_network::PAIRS_UT;
+use super::pairs::{INPUTS, Pairs};
+use super::parts::Parts;
+use super::rivals::{RIVALS, Rivals};
+use super::select::Selected;
+use crate::event::Column;
+use crate::simd::math::ln;
+use crate::simd::varying::{F32, Mask};
+use crate::simd::{Gang, array_of, inlined};
+use crate::ut::Attached;
+
+/// Numbers about hits in the UT.
+const OF_UT: usize = 4;
+/// Scale of the hits' distances in the UT: constant, mm, and per change of the slope in x, which goes with 1/p.
+const UT_SCALE: [f32; 2] = [0.05, 2.0];
+/// Hits of a pair that has one in each plane, and what stands in place of their distance where one is missing.
+const ALL_PLANES: f32 = 4.0;
+const NOT_ALL: f32 = 9.0;
+
+/// Memory of this step.
+#[derive(Debug, Default)]
+pub(super) struct Judge {
+    /// How many pairs an event is to count as having, in place of those that it has.
+    pub(super) crowd: Option<usize>,
+    /// Of the pairs: what the first network is given and what it says; the size of the change of the slope in x; the rivals.
+    given: [Column<f32>; INPUTS],
+    response: Column<f32>,
+    bend: Column<f32>,
+    rivals: Rivals,
+}
+
+impl Judge {
+    /// Asks the first network, and drops the pairs that it takes for most unlikely.
+    #[inline(always)]
+    pub(super) fn sift<G: Gang>(
+        &mut self,
+        g: G,
+        config: &LongConfig,
+        selected: &Selected,
+        parts: Parts<'_>,
+        pairs: &mut Pairs,
+    ) {
+        let Self { given, response, bend, rivals, .. } = self;
+        pairs.crowd = self.crowd.unwrap_or(pairs.len);
+        for column in given.iter_mut().chain([&mut *response, &mut *bend]) {
+            column.set_len(pairs.len);
+        }
+        for at in (0..pairs.len).step_by(G::LANES) {
+            let (inputs, change) = pairs.inputs(g, config, selected, parts, at);
+            for (column, input) in given.iter_mut().zip(inputs) {
+                input.store(&mut column.padded_mut()[at..]);
+            }
+            change.store(&mut bend.padded_mut()[at..]);
+            FIRST.response(inputs).store(&mut response.padded_mut()[at..]);
+        }
+        rivals.find(pairs, response, selected.len);
+        let (least, mut kept) = (F32::splat(g, config.min_response_first), 0);
+        for at in (0..pairs.len).step_by(G::LANES) {
+            let lanes = Mask::first(g, pairs.len - at);
+            let likely = least.le(F32::load(g, &response.padded()[at..])) & lanes;
+            for column in given.iter_mut().chain([&mut *bend]).chain(&mut rivals.columns) {
+                let value = F32::load(g, &column.padded()[at..]);
+                value.store_packed(&mut column.padded_mut()[kept..], likely);
+            }
+            kept = pairs.keep(g, at, kept, likely);
+        }
+        pairs.len = kept;
+    }
+
+    /// Ranks the pairs by what the second network takes them for; `ut` are their hits in the UT.
+    #[inline(always)]
+    pub(super) fn rank<G: Gang>(&self, g: G, config: &LongConfig, pairs: &mut Pairs, ut: Option<&Attached>) {
+        let least = F32::splat(g, config.least(ut.is_some()));
+        let (one, refused) = (F32::splat(g, 1.0), F32::splat(g, f32::INFINITY));
+        for at in (0..pairs.len).step_by(G::LANES) {
+            let load = inlined!(|column: &Column<f32>| F32::load(g, &column.padded()[at..]));
+            let mut inputs = array_of!(_ => one);
+            for (input, column) in inputs.iter_mut().zip(&self.given) {
+                *input = load(column);
+            }
+            let [other_velo, other_scifi, of_velo, of_scifi] = &self.rivals.columns;
+            inputs[INPUTS..].copy_from_slice(&[
+                load(other_velo),
+                load(other_scifi),
+                ln(load(of_velo)),
+                ln(load(of_scifi)),
+            ]);
+            let response = match ut {
+                None => PAIRS.response(inputs),
+                Some(ut) => {
+                    PAIRS_UT.response(with_ut(inputs, load(&self.bend), load(&ut.count), load(&ut.distance2)))
+                }
+            };
+            let rank = least.le(response).select_f(one - response, refused);
+            rank.store(&mut pairs.rank.padded_mut()[at..]);
+        }
+    }
+}
+
+/// What the second network is given of pairs with hits in the UT: their number and the root of the sum of the squares of their
+/// distances, mm; that over what scattering makes of it; and the same where no hit is missing.
+#[inline(always)]
+fn with_ut<G: Gang>(
+    inputs: [F32<G>; INPUTS + RIVALS],
+    bend: F32<G>,
+    hits: F32<G>,
+    distance2: F32<G>,
+) -> [F32<G>; INPUTS + RIVALS + OF_UT] {
+    let value = inlined!(|value: f32| F32::splat(bend.g, value));
+    let distance = distance2.sqrt();
+    let part = distance / bend.mul_add(value(UT_SCALE[1]), value(UT_SCALE[0]));
+    let of_all = hits.lt(value(ALL_PLANES)).select_f(value(NOT_ALL), part);
+    let mut all = array_of!(_ => of_all);
+    all[..INPUTS + RIVALS].copy_from_slice(&inputs);
+    all[INPUTS + RIVALS..].copy_from_slice(&[hits, distance, part, of_all]);
+    all
+}

@@ -1,0 +1,67 @@
+//! Rivals: of each pair, the best of the others that have its Velo track, and of those that have its SciFi track.
+
+use super::pairs::Pairs;
+use crate::event::Column;
+
+/// Numbers about the rivals of a pair.
+pub(super) const RIVALS: usize = 4;
+
+/// The pairs of one track: the two best responses, and how many there are.
+#[derive(Debug, Clone, Copy, Default)]
+struct Best {
+    first: f32,
+    second: f32,
+    count: f32,
+}
+
+impl Best {
+    #[inline(always)]
+    fn add(&mut self, response: f32) {
+        let below = if self.second < response { response } else { self.second };
+        (self.first, self.second) =
+            if self.first < response { (response, self.first) } else { (self.first, below) };
+        self.count += 1.0;
+    }
+
+    /// The best but for one, whose response is given.
+    #[inline(always)]
+    fn but(&self, response: f32) -> f32 {
+        if self.first <= response { self.second } else { self.first }
+    }
+}
+
+/// Memory of this step, and what it finds.
+#[derive(Debug, Default)]
+pub(super) struct Rivals {
+    of_velo: Vec<Best>,
+    of_scifi: Vec<Best>,
+    /// Of each pair: the best response of another with its Velo track, of another with its SciFi track (0 where there is none), and
+    /// how many have the one and the other, with itself.
+    pub(super) columns: [Column<f32>; RIVALS],
+}
+
+impl Rivals {
+    /// Finds the rivals of pairs of so many selected Velo tracks. A few instructions a pair, which wait for one another: no lanes.
+    #[inline(always)]
+    pub(super) fn find(&mut self, pairs: &Pairs, response: &[f32], velo: usize) {
+        let Self { of_velo, of_scifi, columns } = self;
+        let [places, scifi] = [&pairs.place, &pairs.scifi].map(|column| &column.padded()[..pairs.len]);
+        // Pairs are listed by SciFi track.
+        let (first, end) = scifi.first().zip(scifi.last()).map_or((0, 0), |(first, last)| (*first, last + 1));
+        of_velo.clear();
+        of_velo.resize(velo, Best::default());
+        of_scifi.clear();
+        of_scifi.resize((end - first) as usize, Best::default());
+        for ((&place, &track), &response) in places.iter().zip(scifi).zip(response) {
+            of_velo[place as usize].add(response);
+            of_scifi[(track - first) as usize].add(response);
+        }
+        columns.iter_mut().for_each(|column| column.set_len(pairs.len));
+        let [other_velo, other_scifi, count_velo, count_scifi] = columns;
+        for (at, ((&place, &track), &response)) in places.iter().zip(scifi).zip(response).enumerate() {
+            let (velo, scifi) = (&of_velo[place as usize], &of_scifi[(track - first) as usize]);
+            (other_velo[at], other_scifi[at]) = (velo.but(response), scifi.but(response));
+            (count_velo[at], count_scifi[at]) = (velo.count, scifi.count);
+        }
+    }
+}
