@@ -10,7 +10,8 @@ const SCIFI_Y: usize = 6;
 const LN_VELO_CHI2: usize = 9;
 const UT: usize = INPUTS_PAIR;
 /// Residuals are multiplied with e to a normal number of this width, and one of the other width, in units of what scattering makes of
-/// them, is added; distances in the UT are multiplied alike. The level is that of a study of other events, and is not tuned.
+/// them, is added; distances in the UT are multiplied alike. The level is that of the study that docs/algorithms.md
+/// names; it was not tuned.
 const FACTOR: f64 = 0.5;
 const SHIFT: f64 = 0.6;
 /// Share of pairs that lose one of three or four hits in the UT: real tracks have more often three.
