@@ -66,7 +66,7 @@ impl Throughput {
     /// Adds what is read and written.
     pub fn name_files(&self, files: &mut JobFiles) {
         self.args.name_files(files);
-        files.written("--job", &self.output());
+        files.written("--job", self.output());
         self.page.name_files(files);
     }
 

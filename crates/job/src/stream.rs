@@ -194,7 +194,9 @@ fn read<T>(
         // What was read before an error is still worked on.
         let is_empty = chunk.batch.is_empty() && !chunk.beside.has_unparsed();
         let is_over = !matches!(read, Ok(1..)) && is_empty;
-        if is_over && !is_fault || cut.send(chunk).is_err() || is_fault {
+        // An event with a fault is handed on, even if there is no other: it ends the job.
+        let is_sent = (is_fault || !is_over) && cut.send(chunk).is_ok();
+        if is_fault || !is_sent {
             return read.map(|_| ());
         }
         read?;
