@@ -95,8 +95,8 @@ fn views_are_linked() {
     assert_eq!(tab.evaluate(seen), 0);
     assert_eq!(tab.evaluate("getComputedStyle(document.querySelector('tr.ghost')).display"), "none");
     // The mouse on a row marks the same track in three views.
-    let [x, y] = middle(&mut tab, "#tracks tbody tr:nth-child(4) td:nth-child(3)");
-    let track = tab.evaluate("document.querySelector('#tracks tbody tr:nth-child(4)').dataset.t");
+    let [x, y] = middle(&mut tab, "#tracks tbody tr:not(.ghost) td:nth-child(3)");
+    let track = tab.evaluate("document.querySelector('#tracks tbody tr:not(.ghost)').dataset.t");
     tab.ask("Input.dispatchMouseEvent", json!({ "type": "mouseMoved", "x": x, "y": y }));
     frame(&mut tab);
     let marked = tab.evaluate("[...document.querySelectorAll('.area .marked')].map((one) => one.dataset.t)");
