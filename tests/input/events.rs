@@ -52,7 +52,7 @@ fn same_hits(a: &VeloBatch, b: &VeloBatch) -> bool {
 }
 
 fn with_truth() -> ReadOptions {
-    ReadOptions { strict: true, truth: true, ..ReadOptions::default() }
+    ReadOptions { strict: true, truth: true, least: 4, ..ReadOptions::default() }
 }
 
 #[test]

@@ -31,8 +31,8 @@ pub struct Throughput {
     /// Also measure other sizes of slices and numbers of threads, up to --threads; on a device numbers of streams
     #[arg(long)]
     scan: bool,
-    /// Measure whole jobs instead, as `run` does them: from the inputs to FILE, whose name says the format as that of `run --output`, or to
-    /// hashes alone for `none`. The fastest is told in full
+    /// Measure whole jobs, as `run` does them, and print the fastest: each reads the inputs, reconstructs, and writes FILE in the format of its
+    /// name; `none` writes no file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scan", "report"])]
     job: Option<PathBuf>,
     #[command(flatten)]

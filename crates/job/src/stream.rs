@@ -71,7 +71,7 @@ impl Busy {
     }
 }
 
-/// How often it is told which part the others wait for.
+/// Time between two reports of the busiest part.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// Chunks that go round: one cut, one parsed, one worked on, one written.
@@ -164,7 +164,7 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
     thread.join().unwrap_or_else(failed)
 }
 
-/// Fills chunks until there are no more events, or nobody wants them.
+/// Fills chunks until the source ends or the next stage is gone.
 fn read<T>(
     source: &mut dyn Source,
     items: usize,

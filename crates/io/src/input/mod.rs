@@ -185,7 +185,7 @@ pub struct ReadOptions {
     /// How many events are cut at once however long they are, if there are so many: enough for every thread that looks at them. Beyond
     /// these a batch ends with a few megabytes.
     pub least: usize,
-    /// What the bytes that are read are added to.
+    /// Counts the bytes read.
     pub bytes: ByteCount,
 }
 

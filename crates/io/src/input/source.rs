@@ -165,7 +165,7 @@ impl Entry {
         Ok((Box::new(Counted { stream, count: count.clone() }), false))
     }
 
-    /// Opens the stream, whose bytes are added to `count` as they are read; the flag says whether it is compressed.
+    /// Opens the stream, and adds the bytes read to `count`. The flag is true for a compressed stream.
     pub fn open(self, count: &ByteCount) -> Result<(Stream, bool)> {
         self.open_with(BUFFER, count)
     }

@@ -266,7 +266,7 @@ struct Short {
 }
 
 impl Short {
-    /// None for what is no number, and for a number that goes on behind the word.
+    /// Reads a number. None where the text begins otherwise, or the number is longer than the word.
     #[inline(always)]
     fn at_beginning(text: &[u8; 2 * WORD]) -> Option<Self> {
         let is_negative = text[0] == b'-';

@@ -125,8 +125,8 @@ pub fn train(table: &Table, training: &Training) -> Result<Trained> {
     train_with_noise(table, training, &mut |_| ())
 }
 
-/// Trains a network whose candidates look otherwise each time that weights are fitted to them: `noise` changes the features of one.
-/// Means and widths, and what is said of the network, are those of the candidates in the table.
+/// Trains a network on candidates with noise: each time that weights are fitted to a candidate, `noise` changes a copy of its features.
+/// Means, widths and the figures of the network are those of the candidates without noise.
 ///
 /// # Errors
 /// As [`train`].

@@ -246,7 +246,7 @@ pub struct PixelOptions {
     pub toa_bits: Option<u32>,
     /// Unit of times of NumPy and Parquet files that say none.
     pub time_unit: Option<TimeUnit>,
-    /// What the bytes that are read are added to; those of Parquet files are not counted.
+    /// Counts the bytes read, but not those of Parquet files.
     pub bytes: ByteCount,
 }
 
