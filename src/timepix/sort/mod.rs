@@ -379,6 +379,29 @@ mod tests {
     }
 
     #[test]
+    fn many_hits_that_wait_for_long_take_few_blocks_and_leave_in_order() {
+        // One hit in 500 has a time far ahead, and stays to the end.
+        let row = |i: i64| (if i % 500 == 7 { 1 << 40 | i * 7919 % 4000 } else { i ^ 5 }, (i % 13) as u16, 0);
+        let hits = table(&(0..300_000).map(row).collect::<Vec<_>>());
+        let level = Level::choose(None, None).unwrap();
+        let (mut sorter, mut out) = (TimeSorter::new(level, 100, usize::MAX), PixelHits::default());
+        for start in (0..hits.len()).step_by(10_000) {
+            let mut part = PixelHits::default();
+            part.extend_from(&hits, start..hits.len().min(start + 10_000), 0);
+            sorter.push(&part);
+            sorter.take(&mut out);
+        }
+        // 600 of these and the newest hits, in one block.
+        assert_eq!((sorter.waiting() / 100, sorter.waiting.times().count()), (7, 1));
+        sorter.finish(&mut out);
+        let rows: Vec<_> = (0..out.len()).map(|i| out.get(i)).collect();
+        assert!(rows == expected(&hits, 100).0);
+        // All hits wait for the end, and leave in parts.
+        let (out, sorter) = sorted(&hits, 1 << 50, usize::MAX, 70_000);
+        assert!((0..out.len()).map(|i| out.get(i)).eq(expected(&hits, 1 << 50).0) && sorter.waiting() == 0);
+    }
+
+    #[test]
     fn extreme_times_do_not_overflow() {
         let rows = [(i64::MAX, 0, 0), (i64::MIN, 0, 0), (i64::MAX, 1, 0), (0, 0, 0)];
         let (out, sorter) = sorted(&table(&rows), i64::MAX, usize::MAX, 1);
