@@ -381,7 +381,8 @@ mod tests {
     #[test]
     fn many_hits_that_wait_for_long_take_few_blocks_and_leave_in_order() {
         // One hit in 500 has a time far ahead, and stays to the end.
-        let row = |i: i64| (if i % 500 == 7 { (1 << 40) | (i * 7919 % 4000) } else { i ^ 5 }, (i % 13) as u16, 0);
+        let row =
+            |i: i64| (if i % 500 == 7 { (1 << 40) | (i * 7919 % 4000) } else { i ^ 5 }, (i % 13) as u16, 0);
         let hits = table(&(0..300_000).map(row).collect::<Vec<_>>());
         let level = Level::choose(None, None).unwrap();
         let (mut sorter, mut out) = (TimeSorter::new(level, 100, usize::MAX), PixelHits::default());
