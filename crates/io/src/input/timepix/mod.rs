@@ -21,6 +21,7 @@ mod t3pa;
 mod text;
 mod tpx3;
 mod tpx4;
+mod usual_lines;
 mod write;
 mod write_parquet;
 

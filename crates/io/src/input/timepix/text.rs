@@ -1,15 +1,13 @@
 //! Text formats, one hit a line: `.t3pa` of the Pixet programs, the IEAP's burda format, and frames.
 
 use super::t3pa::{Columns, Meaning, Row, is_header};
+use super::usual_lines::{NUMBERS, Next, UsualLines};
 use super::{Decode, Output};
-use crate::input::digits::whole_number;
 use memchr::memchr;
 use peloton::event::TICKS_PER_CLOCK;
 
 /// Longest line; what is longer holds no hit.
 const MAX_LINE: usize = 4096;
-/// Numbers looked at in a line.
-const NUMBERS: usize = 8;
 /// Largest time in clocks of 25 ns that still fits in ticks: a thousand years.
 const MAX_CLOCKS: u64 = 1 << 58;
 
@@ -33,6 +31,7 @@ pub(super) struct Text {
     number: u64,
     /// The first line that is no hit, and its number.
     fault: Option<(u64, String)>,
+    usual: Box<UsualLines>,
 }
 
 /// Characters of a line that messages quote.
@@ -40,27 +39,50 @@ const QUOTED: usize = 40;
 
 impl Text {
     pub fn new(kind: Kind) -> Self {
-        Self { kind, skips: false, columns: Columns::default(), index: 0, number: 0, fault: None }
+        Self {
+            kind,
+            skips: false,
+            columns: Columns::default(),
+            index: 0,
+            number: 0,
+            fault: None,
+            usual: Box::default(),
+        }
     }
 }
 
 impl Decode for Text {
     fn decode(&mut self, bytes: &[u8], to: &mut Output<'_>) -> usize {
-        let (mut used, mut numbers) = (0, [0; NUMBERS]);
-        loop {
-            if !self.skips
-                && let Some((count, length)) = usual_line(&bytes[used..], &mut numbers)
-            {
-                self.number += 1;
-                self.values(&numbers[..count], &bytes[used..used + length], to);
-                used += length;
-                continue;
+        let (mut used, mut numbers, mut usual) = (0, [0; NUMBERS], std::mem::take(&mut self.usual));
+        'blocks: loop {
+            let block = used;
+            let text = &bytes[block..];
+            usual.begin(text);
+            loop {
+                let next =
+                    if self.skips { Next::Other } else { usual.next_line(text, used - block, &mut numbers) };
+                if let Next::Line(count, length) = next {
+                    self.number += 1;
+                    self.values(&numbers[..count], &bytes[used..used + length], to);
+                    used += length;
+                    continue;
+                }
+                if next == Next::NoEnd && used > block {
+                    break;
+                }
+                let Some(length) = memchr(b'\n', &bytes[used..]) else { break 'blocks };
+                let line = &bytes[used..used + length];
+                used += length + 1;
+                if !std::mem::take(&mut self.skips) {
+                    self.line(line, to);
+                }
+                if !usual.reaches(used - block) {
+                    break;
+                }
+                usual.pass(used - block);
             }
-            let Some(length) = memchr(b'\n', &bytes[used..]) else { break };
-            let line = &bytes[used..used + length];
-            used += length + 1;
-            if std::mem::take(&mut self.skips) { continue } else { self.line(line, to) }
         }
+        self.usual = usual;
         if bytes.len() - used > MAX_LINE {
             if !std::mem::replace(&mut self.skips, true) {
                 self.number += 1;
@@ -186,27 +208,8 @@ fn saturate(tot: u64) -> u16 {
     tot.min(u64::from(u16::MAX)) as u16
 }
 
-/// Takes the numbers of a line as nearly all are; says how many, and the length of the line with its end: digits, with one tab or blank between
-/// numbers. None for all other lines, for the last ones of some text, and while the end is not there.
-#[inline]
-fn usual_line(bytes: &[u8], numbers: &mut [u64; NUMBERS]) -> Option<(usize, usize)> {
-    let mut at = 0;
-    for count in 1..=NUMBERS {
-        let (number, digits) = whole_number(&bytes[at..])?;
-        at += digits;
-        numbers[count - 1] = number;
-        match (bytes.get(at)?, bytes.get(at + 1)) {
-            (b'\n', _) => return Some((count, at + 1)),
-            (b'\r', Some(b'\n')) => return Some((count, at + 2)),
-            (b'\t' | b' ', _) => at += 1,
-            _ => return None,
-        }
-    }
-    None
-}
-
 /// The whole numbers of a line; none when there is anything else in it.
-fn numbers(line: &[u8]) -> Option<([u64; NUMBERS], usize)> {
+pub(super) fn numbers(line: &[u8]) -> Option<([u64; NUMBERS], usize)> {
     let (mut numbers, mut count) = ([0u64; NUMBERS], 0);
     for word in line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()) {
         let value = numbers.get_mut(count)?;
@@ -225,7 +228,7 @@ mod tests {
     use super::super::clock::PAUSE;
     use super::super::{PixelCounts, PixelFormat, PixelOptions, decoded};
     use super::*;
-    use peloton::event::{Layout, PixelHits};
+    use peloton::event::{Layout, PixelBlock, PixelHits};
 
     fn decode(kind: Kind, text: &[u8], piece: usize) -> (PixelHits, PixelCounts) {
         let layout = Layout::apart(4, 256, 256).unwrap();
@@ -249,28 +252,6 @@ mod tests {
             assert_eq!(hits.get(1), (16, 0, 0, 2000));
             assert_eq!(hits.get(2), (144, 5, 0, 1));
             assert_eq!((hits.len(), counts.hits, counts.malformed, counts.outside), (3, 3, 2, 1));
-        }
-    }
-
-    #[test]
-    fn usual_lines_are_read_as_all_lines_are() {
-        // The next line follows.
-        let with_more = |line: &str| [line.as_bytes(), &[b'7'; 16]].concat();
-        for line in ["1 2 3 4\n", "1\t2\r\n", "0012\n", "18446744073709551615 1\n", "9999999999999999999\n"] {
-            let all = numbers(line.as_bytes().trim_ascii());
-            let mut numbers = [0; NUMBERS];
-            let usual = usual_line(&with_more(line), &mut numbers).map(|(count, length)| {
-                assert_eq!(length, line.len());
-                numbers[count..].fill(0);
-                (numbers, count)
-            });
-            let has_many_digits = line.starts_with("184") || line.starts_with("999");
-            assert!(usual == all || usual.is_none() && has_many_digits, "{line:?}");
-        }
-        for other in
-            ["", "\n", " 1\n", "1  2\n", "1 \n", "1,2\n", "1", "1\r", "-1\n", "1 2 3 4 5 6 7 8 9\n", "#\n"]
-        {
-            assert!(usual_line(&with_more(other), &mut [0; NUMBERS]).is_none(), "{other:?}");
         }
     }
 
@@ -316,6 +297,45 @@ mod tests {
             1\t68106\t100\t20\t3\t0\n2\t133642\t100\t20\t3\t2\n3\t5\t100\t20\t3\t1\n";
         let (hits, counts) = decode(Kind::T3pa, text, 1000);
         assert_eq!((&hits.x[..], counts.hits, counts.malformed), (&[10, 268, 10][..], 3, 1));
+    }
+
+    /// Lines of a t3pa file, of which some are unusual, wrong, too long or say what columns mean.
+    fn many_lines(lines: usize) -> String {
+        let mut text = "Index\tMatrix Index\tToA\tToT\tFToA\tOverflow\n".to_string();
+        for i in 0..lines {
+            let line = match i % 101 {
+                7 => format!("{i} {} {i} 1 2 0\n", i % 65_536),
+                11 => format!("  {i}\t5\t{i}\t1\t2\t0 \r\n"),
+                13 => "nothing\n\n\n".into(),
+                17 => format!("{i}\t{}\t{}\t{}\t{}\t0\r\n", i * 7919 % 65_536, 100 + i / 3, i % 900, i % 32),
+                50 => format!("{}\n", "1".repeat(MAX_LINE + i % 3)),
+                90 if i % 2 == 0 => "Index\tToA\tMatrix Index\tToT\n".into(),
+                90 => "Index\tMatrix Index\tToA\tToT\tFToA\tOverflow\n".into(),
+                _ => format!("{i}\t{}\t{}\t{}\t{}\t0\n", i * 7919 % 65_536, 100 + i / 3, i % 900, i % 32),
+            };
+            text.push_str(&line);
+        }
+        text
+    }
+
+    #[test]
+    fn lines_in_blocks_are_read_as_one_by_one() {
+        let text = many_lines(3000);
+        let layout = Layout::apart(4, 256, 256).unwrap();
+        let (mut block, mut counts) = (PixelBlock::default(), PixelCounts::default());
+        let (mut one_by_one, mut clock) =
+            (Text::new(Kind::T3pa), PixelFormat::T3pa.clock(&PixelOptions::default()));
+        let mut to = Output { block: &mut block, counts: &mut counts, layout: &layout, clock: &mut clock };
+        text.lines().for_each(|line| one_by_one.line(line.as_bytes(), &mut to));
+        to.finish();
+        assert!(block.hits.len() > 1000 && counts.malformed > 20 && counts.control > 20);
+        for piece in [text.len(), 50_000, 5000, 777] {
+            let mut decoder = Text::new(Kind::T3pa);
+            let clock = PixelFormat::T3pa.clock(&PixelOptions::default());
+            let (in_blocks, found) = decoded(&mut decoder, clock, &layout, text.as_bytes(), piece);
+            assert!(in_blocks.hits == block.hits && found == counts, "pieces of {piece} bytes");
+            assert_eq!(decoder.first_fault(), one_by_one.first_fault());
+        }
     }
 
     #[test]
