@@ -151,6 +151,7 @@ impl TimepixConfig {
         SortShape {
             digit_bits: self.sort_digit_bits.unwrap_or(usual.digit_bits),
             part_hits: self.sort_part_hits.unwrap_or(usual.part_hits),
+            ..usual
         }
     }
 

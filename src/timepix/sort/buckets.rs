@@ -36,6 +36,17 @@ struct Scratch {
     pivots: Box<Pivots>,
 }
 
+/// What is known of words that are to be sorted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// The lowest bit that words are sorted by.
+    pub low: u32,
+    /// No word is larger.
+    pub most: u64,
+    /// Words, of 100, that may lie in large buckets.
+    pub most_crowded: u32,
+}
+
 /// By which bits words are brought to buckets, and sorted.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct By {
@@ -53,20 +64,23 @@ struct Words<'a> {
     from: &'a mut [u64],
     other: &'a mut [u64],
     to: &'a mut [u64],
+    /// Most words in large buckets.
+    crowded: usize,
 }
 
 impl Buckets {
-    /// The words sorted by their bits from `low` on, where equal ones keep their order. No word is larger than `most`.
-    pub fn sort<G: Gang>(&mut self, g: G, low: u32, most: u64, words: &mut Column<u64>) -> &[u64] {
+    /// The words sorted, where equal ones keep their order; none, with the words as they were, where too many lie in large buckets.
+    pub fn sort<G: Gang>(&mut self, g: G, limits: Limits, words: &mut Column<u64>) -> Option<&[u64]> {
         let Self { other, sorted, scratch } = self;
         let len = words.len();
         other.set_len(len);
         sorted.set_len(len);
         scratch.counts.clear();
-        let by = By::new(low, [0, most], len);
-        let words = Words { from: words.padded_mut(), other: other.padded_mut(), to: sorted.padded_mut() };
-        part_room(g, words, 0..len, by, scratch);
-        sorted
+        let by = By::new(limits.low, [0, limits.most], len);
+        let crowded = (len as u64 * u64::from(limits.most_crowded) / 100) as usize;
+        let words =
+            Words { from: words.padded_mut(), other: other.padded_mut(), to: sorted.padded_mut(), crowded };
+        part_room(g, words, 0..len, by, scratch).then_some(sorted)
     }
 }
 
@@ -91,21 +105,27 @@ impl By {
     }
 }
 
-/// Sorts a range of words; a function of its own, which enters the feature context.
+/// Sorts a range of words, unless too many are in large buckets; a function of its own, which enters the feature context.
 #[inline(never)]
-fn part_room<G: Gang>(g: G, words: Words<'_>, range: Range<usize>, by: By, scratch: &mut Scratch) {
+fn part_room<G: Gang>(g: G, words: Words<'_>, range: Range<usize>, by: By, scratch: &mut Scratch) -> bool {
     g.vectorize(
         #[inline(always)]
         || part(g, words, range, by, scratch),
-    );
+    )
 }
 
 #[inline(always)]
-fn part<G: Gang>(g: G, words: Words<'_>, range: Range<usize>, by: By, scratch: &mut Scratch) {
-    let Words { from, other, to } = words;
+fn part<G: Gang>(g: G, words: Words<'_>, range: Range<usize>, by: By, scratch: &mut Scratch) -> bool {
+    let Words { from, other, to, crowded } = words;
     let first = scratch.counts.len();
     scratch.counts.set_len(first + by.buckets);
-    scatter(&from[range.clone()], range.start, by, &mut scratch.counts[first..], other);
+    let counts = &mut scratch.counts[first..];
+    count(&from[range.clone()], by, counts);
+    if crowded < range.len() && in_large_buckets(counts) > crowded {
+        scratch.counts.set_len(first);
+        return false;
+    }
+    scatter(&from[range.clone()], range.start, by, counts, other);
     let has_keys = by.shift - by.low <= KEY_BITS;
     let mut start = range.start;
     for bucket in first..first + by.buckets {
@@ -114,7 +134,7 @@ fn part<G: Gang>(g: G, words: Words<'_>, range: Range<usize>, by: By, scratch: &
         if len > FEW && len <= MANY && has_keys {
             scratch.pivots.sort(g, by, &other[start..end], &mut to[start..end]);
         } else if len > FEW {
-            let words = Words { from: &mut *other, other: &mut *from, to: &mut *to };
+            let words = Words { from: &mut *other, other: &mut *from, to: &mut *to, crowded: usize::MAX };
             part_again(g, words, start..end, by.low, scratch);
         } else if len > 0 {
             let words = other[start..].first_chunk::<FEW>().expect("padding follows the words");
@@ -129,6 +149,14 @@ fn part<G: Gang>(g: G, words: Words<'_>, range: Range<usize>, by: By, scratch: &
         start = end;
     }
     scratch.counts.set_len(first);
+    true
+}
+
+/// How many words lie in buckets of more than are ranked at once.
+#[inline(always)]
+fn in_large_buckets(counts: &[[u32; PARTS]]) -> usize {
+    let words = counts.iter().map(|parts| parts.iter().sum::<u32>() as usize);
+    words.filter(|words| *words > FEW).sum()
 }
 
 /// Sorts a bucket of many words.
@@ -144,17 +172,23 @@ fn part_again<G: Gang>(g: G, words: Words<'_>, range: Range<usize>, low: u32, sc
     part_room(g, words, range, by, scratch);
 }
 
-/// Brings words to their buckets, of which the first begins at `start`; those of a bucket keep their order.
+/// The parts of some words, each as long as the others, and the few words behind them.
 #[inline(always)]
-fn scatter(words: &[u64], start: usize, by: By, counts: &mut [[u32; PARTS]], to: &mut [u64]) {
-    counts.fill([0; PARTS]);
+fn parts_of(words: &[u64]) -> ([&[u64]; PARTS], &[u64]) {
     let part = words.len() / PARTS;
-    let parts: [&[u64]; PARTS] = std::array::from_fn(
+    let parts = std::array::from_fn(
         #[inline(always)]
         |k| &words[k * part..][..part],
     );
-    let rest = &words[PARTS * part..];
-    for i in 0..part {
+    (parts, &words[PARTS * part..])
+}
+
+/// Counts the words of each bucket, part by part.
+#[inline(always)]
+fn count(words: &[u64], by: By, counts: &mut [[u32; PARTS]]) {
+    counts.fill([0; PARTS]);
+    let (parts, rest) = parts_of(words);
+    for i in 0..parts[0].len() {
         for (k, part) in parts.iter().enumerate() {
             counts[by.bucket(part[i])][k] += 1;
         }
@@ -163,11 +197,18 @@ fn scatter(words: &[u64], start: usize, by: By, counts: &mut [[u32; PARTS]], to:
         #[inline(always)]
         |word| counts[by.bucket(*word)][PARTS - 1] += 1,
     );
+}
+
+/// Brings words to their buckets, whose counts are known and of which the first begins at `start`; those of a bucket keep their
+/// order.
+#[inline(always)]
+fn scatter(words: &[u64], start: usize, by: By, counts: &mut [[u32; PARTS]], to: &mut [u64]) {
+    let (parts, rest) = parts_of(words);
     let mut sum = start as u32;
     for place in counts.as_flattened_mut() {
         (*place, sum) = (sum, sum + *place);
     }
-    for i in 0..part {
+    for i in 0..parts[0].len() {
         for (k, part) in parts.iter().enumerate() {
             let word = part[i];
             let place = &mut counts[by.bucket(word)][k];
@@ -201,9 +242,9 @@ mod tests {
             // Twice: what is left of the first time must not be seen, nor a bound that is larger than it need be.
             for most in [most, most.max(1 << 50)] {
                 let mut words: Column<u64> = words.iter().copied().collect();
-                let sorted =
-                    crate::dispatch_isa!(level, g => buckets.sort(g, LOW, most, &mut words).to_vec());
-                assert_eq!(sorted, expected, "{level}");
+                let limits = Limits { low: LOW, most, most_crowded: 100 };
+                let sorted = crate::dispatch_isa!(level, g => buckets.sort(g, limits, &mut words));
+                assert_eq!(sorted, Some(&expected[..]), "{level}");
             }
         }
     }
@@ -222,6 +263,20 @@ mod tests {
             check(keys.iter().zip(0u64..).map(|(key, i)| i * step + (key & mask & 0xfff)));
             // Bursts.
             check(keys.iter().zip(0u64..).map(|(key, i)| ((i / 700) << 30) + (key & mask & 0x3ff)));
+        }
+    }
+
+    #[test]
+    fn words_in_large_buckets_are_left_as_they_are() {
+        // 1,000 words in one bucket, 4,000 far apart.
+        let words: Column<u64> = (0..5000u64).map(|i| if i % 5 == 0 { i } else { i << 30 } << LOW).collect();
+        for level in Level::supported() {
+            for (most_crowded, is_sorted) in [(0, false), (19, false), (21, true), (100, true)] {
+                let (mut buckets, mut given) = (Buckets::default(), words.iter().copied().collect());
+                let limits = Limits { low: LOW, most: 5000 << 30 << LOW, most_crowded };
+                let sorted = crate::dispatch_isa!(level, g => buckets.sort(g, limits, &mut given).is_some());
+                assert_eq!((sorted, is_sorted || given[..] == words[..]), (is_sorted, true), "{level}");
+            }
         }
     }
 

@@ -17,7 +17,7 @@ mod waiting;
 
 use crate::event::{Column, PixelHits};
 use crate::simd::{Gang, Level};
-use buckets::Buckets;
+use buckets::{Buckets, Limits};
 pub(crate) use ordered::Reached;
 use ordered::{is_in_time_room, is_ordered_room};
 use packed::{Packing, TOT_BITS, pack_room, unpack_room};
@@ -48,6 +48,7 @@ pub struct TimeSorter {
     late: u64,
     forced: u64,
     level: Level,
+    shape: SortShape,
     /// Packed hits, or their times and places.
     words: Column<u64>,
     /// Places in order.
@@ -73,6 +74,7 @@ impl TimeSorter {
             late: 0,
             forced: 0,
             level,
+            shape: SortShape::of_this_cpu(),
             words: Column::default(),
             order: Column::default(),
             radix: Radix::new(SortShape::of_this_cpu()),
@@ -85,7 +87,7 @@ impl TimeSorter {
 
     /// The same with sizes of its own choice.
     pub fn with_shape(mut self, shape: SortShape) -> Self {
-        self.radix = Radix::new(shape);
+        (self.shape, self.radix) = (shape, Radix::new(shape));
         self
     }
 
@@ -233,13 +235,15 @@ impl TimeSorter {
     #[inline(always)]
     fn sort_packed<G: Gang>(&mut self, g: G, packing: Packing, hits: &PixelHits, out: &mut PixelHits) {
         pack_room(g, packing, hits, &mut self.words);
-        let Self { words, radix, buckets, .. } = self;
+        let Self { words, radix, buckets, shape, .. } = self;
         if insert_few(TOT_BITS, words) {
-            unpack_room(g, packing, words, out);
-        } else if G::LANES >= LANES {
-            unpack_room(g, packing, buckets.sort(g, TOT_BITS, packing.most(), words), out);
-        } else {
-            radix.sort(g, TOT_BITS, words, |part| unpack_room(g, packing, part, out));
+            return unpack_room(g, packing, words, out);
+        }
+        let limits = Limits { low: TOT_BITS, most: packing.most(), most_crowded: shape.most_crowded };
+        let sorted = if G::LANES >= LANES { buckets.sort(g, limits, words) } else { None };
+        match sorted {
+            Some(sorted) => unpack_room(g, packing, sorted, out),
+            None => radix.sort(g, TOT_BITS, words, |part| unpack_room(g, packing, part, out)),
         }
     }
 
@@ -333,6 +337,26 @@ mod tests {
             let (rows, late) = expected(&hits, disorder);
             prop_assert_eq!((0..out.len()).map(|i| out.get(i)).collect::<Vec<_>>(), rows);
             prop_assert_eq!((sorter.late(), sorter.forced(), sorter.waiting()), (late, 0, 0));
+        }
+    }
+
+    #[test]
+    fn large_clusters_are_sorted_alike_by_buckets_and_by_digits() {
+        // 150 hits within 60 ticks, then a pause.
+        let row = |i: i64| (i / 150 * 3000 + i * 7919 % 60, (i * 31 % 17) as u16, (i * 7 % 200) as u16);
+        let hits = table(&(0..30_000).map(row).collect::<Vec<_>>());
+        let expected = expected(&hits, 100).0;
+        for level in Level::supported() {
+            for shape in [SortShape::FEW_PASSES, SortShape::SMALL_DIGITS] {
+                let (mut sorter, mut out) =
+                    (TimeSorter::new(level, 100, usize::MAX).with_shape(shape), PixelHits::default());
+                sorter.push(&hits);
+                sorter.finish(&mut out);
+                assert!(
+                    (0..out.len()).map(|i| out.get(i)).eq(expected.iter().copied()),
+                    "{level}, {shape:?}"
+                );
+            }
         }
     }
 

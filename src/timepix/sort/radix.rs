@@ -238,8 +238,8 @@ mod tests {
             for shape in [
                 SortShape::FEW_PASSES,
                 SortShape::SMALL_DIGITS,
-                SortShape { digit_bits: 6, part_hits: 64 },
-                SortShape { digit_bits: 8, part_hits: 7 },
+                SortShape { digit_bits: 6, part_hits: 64, ..SortShape::SMALL_DIGITS },
+                SortShape { digit_bits: 8, part_hits: 7, ..SortShape::SMALL_DIGITS },
             ] {
                 assert_eq!(sorted(shape, level, words), expected, "{level}, {shape:?}");
             }
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn what_is_in_no_order_is_not_looked_at_again_and_again() {
-        let shape = SortShape { digit_bits: 9, part_hits: 64 };
+        let shape = SortShape { digit_bits: 9, part_hits: 64, ..SortShape::SMALL_DIGITS };
         let parts = |keys: &mut dyn Iterator<Item = u64>| {
             let (mut radix, mut parts) = (Radix::new(shape), 0);
             let mut words: Column<u64> = words(keys).into_iter().collect();

@@ -10,6 +10,9 @@ pub struct SortShape {
     pub digit_bits: u32,
     /// Hits that are sorted at once.
     pub part_hits: usize,
+    /// Words, of 100, that may lie in large buckets of time, as large clusters make them: where more do, words are sorted digit by
+    /// digit.
+    pub most_crowded: u32,
 }
 
 /// What the sizes may be.
@@ -18,12 +21,12 @@ pub const PART_HITS: RangeInclusive<usize> = 1 << 10..=1 << 24;
 
 impl SortShape {
     /// Few passes with up to 8,192 open places: fastest on CPUs (Zen) that write to lines of their second-level cache
-    /// nearly as fast as to those of the first.
-    pub const FEW_PASSES: Self = Self { digit_bits: 13, part_hits: 1 << 16 };
+    /// nearly as fast as to those of the first. For large clusters they take less time than buckets that pivots part.
+    pub const FEW_PASSES: Self = Self { digit_bits: 13, part_hits: 1 << 16, most_crowded: 60 };
     /// More passes, whose 512 open lines of 64 bytes and 2 KiB of counters are in a first-level cache of 48 KiB; over
     /// parts of 32 KiB: with the memory they are written to 16 pages of 4 KiB, as many as the smallest
     /// first-level caches of addresses for stores hold.
-    pub const SMALL_DIGITS: Self = Self { digit_bits: 9, part_hits: 1 << 12 };
+    pub const SMALL_DIGITS: Self = Self { digit_bits: 9, part_hits: 1 << 12, most_crowded: 100 };
 
     /// The shape for this CPU.
     pub fn of_this_cpu() -> Self {
