@@ -36,8 +36,8 @@ pub(super) fn collide(spec: &SimSpec, random: &mut Random) -> (Vec<Flight>, Vec<
     let collisions = pileup + usize::from(spec.beauty);
     for number in 0..collisions {
         let signal = spec.beauty && number == 0;
-        let vertex =
-            [BEAM_SPOT * random.normal(), BEAM_SPOT * random.normal(), BEAM_LENGTH * random.normal()];
+        let [x, y] = spec.beam.map(|beam| beam + BEAM_SPOT * random.normal());
+        let vertex = [x, y, BEAM_LENGTH * random.normal()];
         vertices.push(vertex);
         // Collisions differ widely in activity: a gamma distribution, as in negative-binomial fits.
         let [least, more] = if signal { SIGNAL_ACTIVITY } else { [0.0, 0.5] };

@@ -30,6 +30,8 @@ pub struct SimSpec {
     pub efficiency: f64,
     /// Mean number of hits of no particle per event; key `noise`.
     pub noise: f64,
+    /// x and y of the beam line, mm; keys `beam_x` and `beam_y`.
+    pub beam: [f64; 2],
     /// Whether the Velo sends superpixels instead of clusters; key `velo`, `superpixel` or `retina`.
     pub superpixels: bool,
     /// Probability that a layer of the SciFi sees a particle; key `scifi_efficiency`.
@@ -56,6 +58,7 @@ impl Default for SimSpec {
             beauty: true,
             efficiency: 0.995,
             noise: 2.0,
+            beam: [0.0; 2],
             superpixels: false,
             scifi_efficiency: LOSSES[0][0],
             weak_sipms: LOSSES[0][1],
@@ -87,6 +90,8 @@ impl SimSpec {
 /// Upper limits, so that no event is absurdly large.
 const MAX_PILEUP: f64 = 200.0;
 const MAX_NOISE: f64 = 1e5;
+/// The Velo's sensors begin 5 mm from the z axis.
+const MAX_BEAM: f64 = 3.0;
 
 impl FromStr for SimSpec {
     type Err = Error;
@@ -127,6 +132,10 @@ impl FromStr for SimSpec {
                 "efficiency" => {
                     spec.efficiency = within(value, 1.0).map_err(|e| wrong(format!("{key}: {e}")))?;
                 }
+                "beam_x" | "beam_y" => {
+                    spec.beam[usize::from(key == "beam_y")] =
+                        between(value, MAX_BEAM).map_err(|e| wrong(format!("{key}: {e}")))?;
+                }
                 "signal" => {
                     spec.beauty = match value {
                         "b" => true,
@@ -150,8 +159,8 @@ impl FromStr for SimSpec {
                     *spec.loss_mut(key) = within(value, 1.0).map_err(|e| wrong(format!("{key}: {e}")))?;
                 }
                 _ => {
-                    let known = "events, seed, pileup, signal, efficiency, noise; with lhcb: velo, realism, \
-                                 scifi_efficiency, weak_sipms, dead_channels";
+                    let known = "events, seed, pileup, signal, efficiency, noise, beam_x, beam_y; with lhcb: \
+                                 velo, realism, scifi_efficiency, weak_sipms, dead_channels";
                     return Err(wrong(format!("unknown key `{key}`; there are: {known}")));
                 }
             }
@@ -173,10 +182,14 @@ impl fmt::Display for SimSpec {
             SimDetector::Lhcb => f.write_str(",velo=retina")?,
             SimDetector::Velo => (),
         }
-        // Samples without these losses are called what they always were.
+        // Samples without these losses, around the z axis, are called what they always were.
         let [layers, weak, dead] = losses;
         if losses != LOSSES[0] {
             write!(f, ",scifi_efficiency={layers},weak_sipms={weak},dead_channels={dead}")?;
+        }
+        let [x, y] = self.beam;
+        if self.beam != [0.0; 2] {
+            write!(f, ",beam_x={x},beam_y={y}")?;
         }
         Ok(())
     }
@@ -191,6 +204,12 @@ fn within(value: &str, limit: f64) -> std::result::Result<f64, String> {
     found.ok_or_else(|| format!("`{value}` is not a number from 0 to {limit}"))
 }
 
+/// A number that is no larger than the limit either way.
+fn between(value: &str, limit: f64) -> std::result::Result<f64, String> {
+    let found = value.parse().ok().filter(|found: &f64| found.abs() <= limit);
+    found.ok_or_else(|| format!("`{value}` is not a number from -{limit} to {limit}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,6 +220,8 @@ mod tests {
         assert_eq!((spec.events, spec.seed, spec.beauty, spec.noise), (20, 7, false, 0.5));
         assert_eq!(spec.to_string().parse::<SimSpec>().unwrap(), spec);
         assert_eq!("sim:velo".parse::<SimSpec>().unwrap(), SimSpec::default());
+        let spec: SimSpec = "sim:velo,beam_x=1,beam_y=-0.5".parse().unwrap();
+        assert_eq!((spec.beam, spec.to_string().parse::<SimSpec>().unwrap()), ([1.0, -0.5], spec.clone()));
         let spec: SimSpec = "sim:lhcb,events=3,velo=superpixel".parse().unwrap();
         assert!(spec.detector == SimDetector::Lhcb && spec.superpixels && !spec.beauty);
         assert_eq!(spec.to_string().parse::<SimSpec>().unwrap(), spec);
@@ -221,6 +242,8 @@ mod tests {
             ("sim:velo,events=-2", "events: `-2` is not a whole number"),
             ("sim:velo,efficiency=1.5", "efficiency: `1.5` is not a number from 0 to 1"),
             ("sim:velo,pileup=NaN", "pileup"),
+            ("sim:velo,beam_x=4", "beam_x: `4` is not a number from -3 to 3"),
+            ("sim:lhcb,beam_y=NaN", "beam_y: `NaN` is not a number"),
             ("sim:velo,noise=1e999", "noise"),
             ("sim:velo,signal=c", "neither b nor none"),
             ("sim:velo,velo=retina", "unknown key `velo`"),
