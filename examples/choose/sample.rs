@@ -167,7 +167,12 @@ impl Criterion {
         // So that other events keep within the limit, too: a standard deviation less.
         let ghosts = report.ghosts as f64;
         let few = ghosts + ghosts.sqrt() <= self.max_ghosts * report.tracks as f64;
-        few.then_some(10 * self.particles(report) as i64 - report.ghosts as i64)
+        few.then_some(self.value(report))
+    }
+
+    /// The same whatever ghosts there are.
+    pub fn value(&self, report: &CheckReport) -> i64 {
+        10 * self.particles(report) as i64 - report.ghosts as i64
     }
 
     /// Particles found that count.

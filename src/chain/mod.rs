@@ -2,4 +2,4 @@
 
 mod velo_ut;
 
-pub use velo_ut::{UtDetector, VELO_UT_TRACKS, VeloUt, VeloUtByCell};
+pub use velo_ut::{UtDetector, UtHitOrder, VELO_UT_TRACKS, VeloUt, VeloUtByCell};

@@ -2,13 +2,14 @@
 
 use crate::Result;
 use crate::engine::{Algorithm, AlgorithmInfo, Events, Handle, Sequence, Slice, Stage};
-use crate::event::{BadBanks, Outcome, VeloUtTracks};
+use crate::event::{BadBanks, Outcome, Product, UtBatch, UtCellHits, VeloUtTracks};
 use crate::simd::Level;
 use crate::ut::{
     UT_CELLS, UT_HITS, UtCells, UtConfig, UtFindInput, UtFindWorkspace, UtGeometry, UtHits, UtHitsIn,
     UtLayout, UtTables, find,
 };
 use crate::velo::{VELO_TRACKS, Velo};
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// Velo tracks with hits in the UT, as a product.
@@ -44,13 +45,42 @@ impl UtDetector {
     }
 }
 
-/// Velo tracks and hits in the UT to tracks with hits in both, and their momenta.
+/// Hits in the UT in an order that a search reads.
+pub trait UtHitOrder: Product {
+    /// Them as a product.
+    const HITS: Handle;
+
+    /// Them as what the search goes through.
+    fn as_input(&self) -> UtHitsIn<'_>;
+}
+
+impl UtHitOrder for UtBatch {
+    const HITS: Handle = UT_HITS;
+
+    fn as_input(&self) -> UtHitsIn<'_> {
+        UtHitsIn::Groups(self)
+    }
+}
+
+impl UtHitOrder for UtCellHits {
+    const HITS: Handle = UT_CELLS;
+
+    fn as_input(&self) -> UtHitsIn<'_> {
+        UtHitsIn::Cells(self)
+    }
+}
+
+/// Velo tracks and hits in the UT to tracks with hits in both, and their momenta; by group of sectors, or in another order of the hits.
 #[derive(Debug, Clone)]
-pub struct VeloUt {
+pub struct VeloUt<H = UtBatch> {
     level: Level,
     layout: UtLayout,
     config: UtConfig,
+    hits: PhantomData<fn(H)>,
 }
+
+/// The same with hits in the order of cells.
+pub type VeloUtByCell = VeloUt<UtCellHits>;
 
 impl VeloUt {
     /// An algorithm that goes on from the tracks of `velo`.
@@ -59,12 +89,14 @@ impl VeloUt {
     /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
     pub fn new(velo: &Velo, ut: &UtDetector, config: UtConfig) -> Result<Self> {
         config.validate()?;
-        Ok(Self { level: Algorithm::level(velo), layout: ut.layout(velo.config().fit.end_z)?, config })
+        let (level, layout) = (Algorithm::level(velo), ut.layout(velo.config().fit.end_z)?);
+        Ok(Self { level, layout, config, hits: PhantomData })
     }
 
     /// The same for a configuration that searches hits in the order of cells ([`UtConfig::reads_cells`]).
     pub fn by_cell(self) -> VeloUtByCell {
-        VeloUtByCell(self)
+        let Self { level, layout, config, .. } = self;
+        VeloUt { level, layout, config, hits: PhantomData }
     }
 
     /// The sequence `velo-ut`, from raw banks of Velo and UT.
@@ -81,15 +113,7 @@ impl VeloUt {
             sequence.with(ut.hits(level, bad_banks))?.with(algorithm)
         }
     }
-
-    fn find(&self, input: UtFindInput<'_>, scratch: &mut UtFindWorkspace, out: &mut Outcome<VeloUtTracks>) {
-        find(self.level, &self.config, &self.layout, input, scratch, out);
-    }
 }
-
-/// As [`VeloUt`], with hits in the order of cells.
-#[derive(Debug, Clone)]
-pub struct VeloUtByCell(VeloUt);
 
 const STAGES: &[Stage] = &[
     Stage { name: "ut decode", input: "raw banks", output: "hits by plane, row and x", parts: &[] },
@@ -107,10 +131,10 @@ const STAGES: &[Stage] = &[
     },
 ];
 
-impl Algorithm for VeloUt {
+impl<H: UtHitOrder> Algorithm for VeloUt<H> {
     const INFO: &'static AlgorithmInfo = &AlgorithmInfo {
         detector: "ut",
-        reads: &[VELO_TRACKS, UT_HITS],
+        reads: &[VELO_TRACKS, H::HITS],
         makes: VELO_UT_TRACKS,
         stages: STAGES,
         stages_in_chain: STAGES,
@@ -128,33 +152,8 @@ impl Algorithm for VeloUt {
     }
 
     fn run(&self, slice: Slice<'_>, scratch: &mut UtFindWorkspace, out: &mut Outcome<VeloUtTracks>) {
-        let input = UtFindInput { velo: slice.product(0), hits: UtHitsIn::Groups(slice.product(1)) };
-        self.find(input, scratch, out);
-    }
-}
-
-impl Algorithm for VeloUtByCell {
-    const INFO: &'static AlgorithmInfo = &AlgorithmInfo {
-        detector: "ut",
-        reads: &[VELO_TRACKS, UT_CELLS],
-        makes: VELO_UT_TRACKS,
-        stages: STAGES,
-        stages_in_chain: STAGES,
-    };
-
-    type Output = VeloUtTracks;
-    type Scratch = UtFindWorkspace;
-
-    fn level(&self) -> Level {
-        self.0.level
-    }
-
-    fn accept(&self, _events: Events<'_>) -> Result<()> {
-        Ok(())
-    }
-
-    fn run(&self, slice: Slice<'_>, scratch: &mut UtFindWorkspace, out: &mut Outcome<VeloUtTracks>) {
-        let input = UtFindInput { velo: slice.product(0), hits: UtHitsIn::Cells(slice.product(1)) };
-        self.0.find(input, scratch, out);
+        let hits: &H = slice.product(1);
+        let input = UtFindInput { velo: slice.product(0), hits: hits.as_input() };
+        find(self.level, &self.config, &self.layout, input, scratch, out);
     }
 }

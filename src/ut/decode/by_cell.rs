@@ -1,8 +1,6 @@
 //! Decode for the search by pairs: raw banks of an event to hits by cell, a quarter of a sector each.
 
-use super::{
-    FLIPS, HitColumns, SECTOR_SHIFT, UtScratch, WITHIN_SECTOR, banks, decode_in_order, find_sectors,
-};
+use super::{FLIPS, HitColumns, SECTOR_SHIFT, UtScratch, WITHIN_SECTOR, decode_in_order, gather};
 use crate::Status;
 use crate::event::{BankKind, Outcome, RawEvent, RawEvents, Results, StageClock, UT_CELLS, UtCellHits};
 use crate::lhcb::decode::decode_each;
@@ -64,16 +62,8 @@ fn decode_room<G: Gang>(
         #[inline(always)]
         || {
             let Outcome { results: out, counters } = out;
-            let banks = event.banks(BankKind::Ut);
-            if banks.is_empty() {
-                return Status::MissingBanks;
-            }
-            if let Err(status) = banks::gather(geometry, event, banks, &mut scratch.raw, counters) {
+            if let Err(status) = gather(g, geometry, event, scratch, counters) {
                 return status;
-            }
-            counters.stages[0].items_in += scratch.raw.len() as u64;
-            if !find_sectors(g, geometry, scratch) {
-                return Status::BadBank;
             }
             let start = out.hits();
             place(g, layout.cells.rank(), scratch, out);

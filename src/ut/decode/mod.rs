@@ -29,7 +29,7 @@ pub use by_cell::decode_by_cell;
 
 use super::geometry::{NO_SECTOR, SECTORS, STRIPS, UtGeometry};
 use crate::Status;
-use crate::event::{BankKind, Column, Outcome, RawEvent, RawEvents, Results, StageClock, UtBatch};
+use crate::event::{BankKind, Column, Counters, Outcome, RawEvent, RawEvents, Results, StageClock, UtBatch};
 use crate::lhcb::banks::Salvage;
 use crate::lhcb::decode::{Order, decode_each};
 use crate::simd::varying::{F32, Mask, U32};
@@ -125,16 +125,8 @@ fn decode_room<G: Gang>(
         #[inline(always)]
         || {
             let Outcome { results: out, counters } = out;
-            let banks = event.banks(BankKind::Ut);
-            if banks.is_empty() {
-                return Status::MissingBanks;
-            }
-            if let Err(status) = banks::gather(geometry, event, banks, &mut scratch.raw, counters) {
+            if let Err(status) = gather(g, geometry, event, scratch, counters) {
                 return status;
-            }
-            counters.stages[0].items_in += scratch.raw.len() as u64;
-            if !find_sectors(g, geometry, scratch) {
-                return Status::BadBank;
             }
             let flips = scratch.raw.first().is_some_and(|hit| hit & FLIPS != 0);
             count(scratch);
@@ -150,6 +142,24 @@ fn decode_room<G: Gang>(
             Status::Ok
         },
     )
+}
+
+/// The hits of an event in the order of banks, with their sectors.
+#[inline(always)]
+fn gather<G: Gang>(
+    g: G,
+    geometry: &UtGeometry,
+    event: &RawEvent<'_>,
+    scratch: &mut UtScratch,
+    counters: &mut Counters,
+) -> Result<(), Status> {
+    let banks = event.banks(BankKind::Ut);
+    if banks.is_empty() {
+        return Err(Status::MissingBanks);
+    }
+    banks::gather(geometry, event, banks, &mut scratch.raw, counters)?;
+    counters.stages[0].items_in += scratch.raw.len() as u64;
+    if find_sectors(g, geometry, scratch) { Ok(()) } else { Err(Status::BadBank) }
 }
 
 /// Number of each hit's sector in the order of hits; false when there is none.

@@ -35,7 +35,7 @@ pub fn section_of(algorithm: &str) -> &'static str {
 pub fn infos(names: &[&str]) -> Result<Vec<&'static AlgorithmInfo>> {
     let info = |name: &&str| match *name {
         "long_tracks" if names.contains(&"ut_hits") => Ok(LongUt::INFO),
-        "velo_ut_tracks" if names.contains(&"ut_hits") && !names.contains(&"ut_cells") => Ok(VeloUt::INFO),
+        "velo_ut_tracks" if names.contains(&"ut_hits") && !names.contains(&"ut_cells") => Ok(<VeloUt>::INFO),
         name => ALGORITHMS.into_iter().find(|info| info.name() == name).ok_or_else(|| Error::UnknownName {
             what: "algorithm",
             given: name.into(),
