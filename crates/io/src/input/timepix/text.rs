@@ -31,7 +31,8 @@ pub(super) struct Text {
     number: u64,
     /// The first line that is no hit, and its number.
     fault: Option<(u64, String)>,
-    usual: Box<UsualLines>,
+    /// Lent while lines are read.
+    usual: Option<Box<UsualLines>>,
 }
 
 /// Characters of a line that messages quote.
@@ -46,14 +47,14 @@ impl Text {
             index: 0,
             number: 0,
             fault: None,
-            usual: Box::default(),
+            usual: None,
         }
     }
 }
 
 impl Decode for Text {
     fn decode(&mut self, bytes: &[u8], to: &mut Output<'_>) -> usize {
-        let (mut used, mut numbers, mut usual) = (0, [0; NUMBERS], std::mem::take(&mut self.usual));
+        let (mut used, mut numbers, mut usual) = (0, [0; NUMBERS], self.usual.take().unwrap_or_default());
         'blocks: loop {
             let block = used;
             let text = &bytes[block..];
@@ -82,7 +83,7 @@ impl Decode for Text {
                 usual.pass(used - block);
             }
         }
-        self.usual = usual;
+        self.usual = Some(usual);
         if bytes.len() - used > MAX_LINE {
             if !std::mem::replace(&mut self.skips, true) {
                 self.number += 1;
