@@ -307,7 +307,7 @@ mod tests {
             let line = match i % 101 {
                 7 => format!("{i} {} {i} 1 2 0\n", i % 65_536),
                 11 => format!("  {i}\t5\t{i}\t1\t2\t0 \r\n"),
-                13 => "nothing\n\n\n".into(),
+                13 => "-1 2 3\n\n\n".into(),
                 17 => format!("{i}\t{}\t{}\t{}\t{}\t0\r\n", i * 7919 % 65_536, 100 + i / 3, i % 900, i % 32),
                 50 => format!("{}\n", "1".repeat(MAX_LINE + i % 3)),
                 90 if i % 2 == 0 => "Index\tToA\tMatrix Index\tToT\n".into(),
