@@ -41,6 +41,12 @@ const REGION: &str = "*counted_region*";
 const END: &str = "end_of_case";
 const LAP: &str = "*StageClock*lap*";
 
+/// The C library copies and clears much memory by one instruction for all of it where the CPU is said to be fast at that, and callgrind counts a step
+/// for each few bytes: without these settings counts belong to a kind of CPU.
+const NO_STRING_INSTRUCTIONS: &str = "glibc.cpu.x86_rep_movsb_threshold=0x40000000:\
+                                      glibc.cpu.x86_rep_stosb_threshold=0x40000000:\
+                                      glibc.cpu.x86_non_temporal_threshold=0x40000000";
+
 pub fn is_installed() -> bool {
     let valgrind = Command::new("valgrind").arg("--version").stdout(Stdio::null()).status();
     valgrind.is_ok_and(|status| status.success())
@@ -59,6 +65,7 @@ pub fn count(what: What) -> Result<Costs, String> {
         .arg(format!("--dump-before={LAP}"))
         .args(what.caches)
         .args([program.as_os_str(), what.child.as_ref()])
+        .env("GLIBC_TUNABLES", NO_STRING_INSTRUCTIONS)
         .stderr(Stdio::inherit())
         .output()
         .map_err(|e| format!("valgrind: {e}"))?;
