@@ -5,7 +5,7 @@
 //! cargo run --release --example disturb -- along=MM FOLDER OUT             the SciFi moved along the beam
 //! cargo run --release --example disturb -- up FOLDER OUT                   the magnet's other polarity
 //! cargo run --release --example disturb -- twice EVENTS.mdf OUT.mdf        each hit twice
-//! cargo run --release --example disturb -- noise=N EVENTS.mdf OUT.mdf      N hits of nobody within 5 mm of each
+//! cargo run --release --example disturb -- noise=N EVENTS.mdf OUT.mdf      N noise hits within 5 mm of each hit
 //! cargo run --release --example disturb -- lost=PART EVENTS.mdf OUT.mdf    this part of the hits less
 //! ```
 //! The first three copy a folder of geometry files and change one. The truth of events stays: particles still have hits that were lost. The
@@ -31,7 +31,7 @@ const BEFORE_BANKS: usize = 48;
 /// The version of SciFi banks that are changed; bytes before its words.
 const VERSION: u8 = 5;
 const BEFORE_WORDS: usize = 4;
-/// Cells of a SiPM, and how far from a hit those of nobody are.
+/// Cells of a SiPM, and the largest distance of a noise hit from the hit beside it, cells.
 const CELLS: i32 = 128;
 const BESIDE: i32 = 20;
 
@@ -238,7 +238,7 @@ fn changed(kind: Kind, bank: &Bank<'_>, random: &mut Xoshiro256PlusPlus) -> Resu
     Ok(payload)
 }
 
-/// A hit of nobody near another one, on the same SiPM.
+/// A noise hit near another hit, on the same SiPM.
 fn beside(word: Word, random: &mut Xoshiro256PlusPlus) -> Word {
     let off = (even(random) * f64::from(2 * BESIDE)) as i32 - BESIDE;
     let cell = (word.cell() + off).clamp(0, CELLS - 1) as u16;
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn noise_stands_near_hits_on_the_same_link() {
         let words = words_of(Kind::Noise(3));
-        // Three hits, one of two words, nine of nobody, and one 0.
+        // Three hits, one of two words, nine noise hits, and one 0.
         assert_eq!(words.len(), 14);
         let near = |word: &u16| {
             [(0, 3), (2, 10), (2, 13), (4, 127)].iter().any(|&(link, cell): &(u16, i32)| {

@@ -190,3 +190,54 @@ fn rebuilt(mut event: Value, modules: &[Vec<Hit>]) -> Option<Value> {
     }
     Some(event)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two modules with two hits each, and a particle with one hit in either.
+    fn changed(kind: &str) -> Value {
+        let event = json!({
+            "module_prefix_sum": [0, 2, 4], "x": [1.0, 2.0, 3.0, 4.0], "y": [0.0, 0.0, 1.0, 1.0], "z": [5.0, 5.0, 9.0, 9.0],
+            "montecarlo": { "description": ["key", "hits"], "particles": [[7, [1, 2]]] },
+        });
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
+        let kind = Kind::of(kind, &mut random).unwrap();
+        disturbed(&kind, event, &mut random).unwrap()
+    }
+
+    #[test]
+    fn truth_names_the_hits_that_are_left() {
+        let twice = changed("twice");
+        assert_eq!(twice["x"], json!([1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 4.0]));
+        assert_eq!(twice["montecarlo"]["particles"], json!([[7, [2, 4]]]));
+        let dead = changed("dead=0");
+        assert_eq!((&dead["module_prefix_sum"], &dead["x"]), (&json!([0, 0, 2]), &json!([3.0, 4.0])));
+        assert_eq!(dead["montecarlo"]["particles"], json!([[7, [0]]]));
+        assert_eq!(changed("inefficient=1")["montecarlo"]["particles"], json!([[7, []]]));
+    }
+
+    #[test]
+    fn hits_move_and_noise_belongs_to_nobody() {
+        let moved = changed("shift=1,-1");
+        assert_eq!(
+            (&moved["x"], &moved["y"]),
+            (&json!([2.0, 3.0, 4.0, 5.0]), &json!([-1.0, -1.0, 0.0, 0.0]))
+        );
+        assert_eq!(changed("z=2")["z"], json!([7.0, 7.0, 11.0, 11.0]));
+        let noise = changed("noise=6");
+        assert_eq!(noise["x"].as_array().unwrap().len(), 10);
+        let owned = noise["montecarlo"]["particles"][0][1].as_array().unwrap();
+        let x: Vec<_> =
+            owned.iter().map(|hit| noise["x"][hit.as_u64().unwrap() as usize].as_f64().unwrap()).collect();
+        assert_eq!(x, [2.0, 3.0]);
+    }
+
+    #[test]
+    fn kinds_are_refused_by_name() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
+        for kind in ["shift=1", "noise", "more", ""] {
+            assert!(Kind::of(kind, &mut random).err().is_some_and(|e| e.to_string().contains(kind)));
+        }
+    }
+}

@@ -9,7 +9,7 @@ use crate::input::digits::{WORD, others, values, whole_number};
 pub(super) const NUMBERS: usize = 8;
 /// Bytes that are looked through at once.
 const BLOCK: usize = 4096;
-/// Bytes of which marks are made at once: those of a mask.
+/// Bytes that one mask covers.
 const CHUNK: usize = 64;
 /// Marks of a chunk that are written in any case.
 const USUAL_MARKS: usize = 16;
@@ -31,7 +31,7 @@ pub(super) struct UsualLines {
 pub(super) enum Next {
     /// So many numbers, and so many bytes with its end.
     Line(usize, usize),
-    /// Any other line, or one whose end is too near to that of the text.
+    /// Any other line, or a line whose numbers cannot be read sixteen bytes at a time because the text ends.
     Other,
     /// Its end is not in the block.
     NoEnd,
