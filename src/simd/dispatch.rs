@@ -30,7 +30,7 @@
 #[macro_export]
 macro_rules! dispatch {
     ($level:expr, $g:ident => $body:expr) => {
-        $crate::dispatch_gangs!($level, $g => $body; once [Avx2x8] twice [])
+        $crate::dispatch_gangs!($level, $g => $body; by token once [Avx2x8] twice [])
     };
 }
 
@@ -52,17 +52,27 @@ macro_rules! dispatch {
 #[macro_export]
 macro_rules! dispatch_wide {
     ($level:expr, $g:ident => $body:expr) => {
-        $crate::dispatch_gangs!($level, $g => $body; once [] twice [Avx2x8])
+        $crate::dispatch_gangs!($level, $g => $body; by token once [] twice [Avx2x8])
     };
 }
 
-/// The gangs of the build, with those of one register of AVX2 `once` or `twice`.
+/// [`dispatch!`](crate::dispatch) for kernels that gather much: the gang of 16 lanes of AVX-512 is there twice, one that gathers by
+/// an instruction and one by loads, and the level says which of them runs ([`Level::gathers`](crate::simd::Level::gathers)).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! dispatch_gathers {
+    ($level:expr, $g:ident => $body:expr) => {
+        $crate::dispatch_gangs!($level, $g => $body; by gathering_token once [Avx2x8 Avx512Gathers] twice [])
+    };
+}
+
+/// The gangs of the build, with those of one register of AVX2 `once` or `twice`; `by` is the level's function that gives the token.
 #[cfg(feature = "all-gangs")]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! dispatch_gangs {
-    ($level:expr, $g:ident => $body:expr; once [$($once:ident)*] twice [$($twice:ident)*]) => {
-        $crate::dispatch_arms!($level, $g => $body;
+    ($level:expr, $g:ident => $body:expr; by $token:ident once [$($once:ident)*] twice [$($twice:ident)*]) => {
+        $crate::dispatch_arms!($level, $g => $body; by $token
             any [Scalar1 Scalar4 Scalar8 Scalar16 Scalar32 Scalar64
                 Portable1 Portable4 Portable8 Portable16 Portable32 Portable64]
             x86_64 [SoftwareScalar1
@@ -78,8 +88,8 @@ macro_rules! dispatch_gangs {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! dispatch_gangs {
-    ($level:expr, $g:ident => $body:expr; once [$($once:ident)*] twice [$($twice:ident)*]) => {
-        $crate::dispatch_arms!($level, $g => $body;
+    ($level:expr, $g:ident => $body:expr; by $token:ident once [$($once:ident)*] twice [$($twice:ident)*]) => {
+        $crate::dispatch_arms!($level, $g => $body; by $token
             any [Scalar1 Portable8]
             x86_64 [SoftwareScalar1 $($once)* Avx512x16]
             x86_64_twice [$($twice)*]
@@ -95,7 +105,7 @@ macro_rules! dispatch_gangs {
 #[macro_export]
 macro_rules! dispatch_usual {
     ($level:expr, $g:ident => $body:expr) => {
-        $crate::dispatch_arms!($level, $g => $body;
+        $crate::dispatch_arms!($level, $g => $body; by token
             any [Scalar1 Portable8]
             x86_64 [SoftwareScalar1 Avx2x8 Avx512x16]
             x86_64_twice []
@@ -127,7 +137,7 @@ macro_rules! kernels {
 #[cfg(test)]
 macro_rules! kernels {
     ($dispatch:ident!($level:expr, $g:ident => $body:expr)) => {
-        $crate::dispatch_arms!($level, $g => $body; any [Scalar1] x86_64 [] x86_64_twice [] aarch64 [])
+        $crate::dispatch_arms!($level, $g => $body; by token any [Scalar1] x86_64 [] x86_64_twice [] aarch64 [])
     };
 }
 pub(crate) use kernels;
@@ -147,9 +157,9 @@ pub(crate) use inlined;
 #[doc(hidden)]
 #[macro_export]
 macro_rules! dispatch_arms {
-    ($level:expr, $g:ident => $body:expr;
+    ($level:expr, $g:ident => $body:expr; by $token:ident
         any [$($any:ident)*] x86_64 [$($x86_64:ident)*] x86_64_twice [$($twice:ident)*] aarch64 [$($aarch64:ident)*]) => {
-        $crate::simd::with_default_float_mode(|| match $crate::simd::Level::token($level) {
+        $crate::simd::with_default_float_mode(|| match $crate::simd::Level::$token($level) {
             $($crate::simd::Token::$any($g) =>
                 $crate::simd::Gang::vectorize($g, #[inline(always)] || $body),)*
             $(#[cfg(target_arch = "x86_64")]

@@ -17,13 +17,20 @@ pub enum Isa {
     Neon,
     /// Eight lanes of AVX2 with FMA (x86-64-v3).
     Avx2,
-    /// Sixteen lanes of AVX-512 F, BW, CD, DQ, VL (x86-64-v4).
+    /// Sixteen lanes of AVX-512 F, BW, CD, DQ, VL (x86-64-v4), gathers by whichever way is the faster on this kind of CPU.
     Avx512,
+    /// [`Isa::Avx512`] with gathers by loads.
+    Avx512Loads,
+    /// [`Isa::Avx512`] with gathers by an instruction.
+    Avx512Gathers,
 }
 
 impl Isa {
     /// All levels, those of other architectures too.
     pub const ALL: [Isa; 5] = [Isa::Scalar, Isa::Portable, Isa::Avx2, Isa::Avx512, Isa::Neon];
+
+    /// [`Isa::Avx512`] with the way of its gathers.
+    pub const WAYS: [Isa; 2] = [Isa::Avx512Loads, Isa::Avx512Gathers];
 
     /// The environment variable that forces a level: a name, or `auto`.
     pub const VARIABLE: &'static str = "PELOTON_ISA";
@@ -35,6 +42,8 @@ impl Isa {
             Isa::Portable => "portable",
             Isa::Avx2 => "avx2",
             Isa::Avx512 => "avx512",
+            Isa::Avx512Loads => "avx512:loads",
+            Isa::Avx512Gathers => "avx512:gathers",
             Isa::Neon => "neon",
         }
     }
@@ -48,11 +57,19 @@ impl Isa {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => pulp::x86::V3::is_available(),
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => pulp::x86::V4::is_available(),
+            Isa::Avx512 | Isa::Avx512Loads | Isa::Avx512Gathers => pulp::x86::V4::is_available(),
             #[cfg(target_arch = "aarch64")]
             Isa::Neon => pulp::aarch64::Neon::is_available(),
             #[allow(unreachable_patterns, reason = "which levels remain depends on the architecture")]
             _ => false,
+        }
+    }
+
+    /// The instruction set itself, whatever the way of its gathers.
+    pub fn instruction_set(self) -> Isa {
+        match self {
+            Isa::Avx512Loads | Isa::Avx512Gathers => Isa::Avx512,
+            isa => isa,
         }
     }
 
@@ -115,8 +132,9 @@ impl fmt::Display for Isa {
 impl FromStr for Isa {
     type Err = Error;
     fn from_str(name: &str) -> Result<Isa> {
-        let names = Self::ALL.map(Isa::name);
-        Self::ALL.into_iter().find(|isa| isa.name() == name).ok_or_else(|| {
+        let all = || Self::ALL.into_iter().chain(Self::WAYS);
+        all().find(|isa| isa.name() == name).ok_or_else(|| {
+            let names: Vec<_> = all().map(Isa::name).collect();
             Error::Config(format!("no instruction set level `{name}`; there are {}", names.join(", ")))
         })
     }
@@ -128,10 +146,10 @@ mod tests {
 
     #[test]
     fn names_round_trip_and_others_are_refused() {
-        for isa in Isa::ALL {
+        for isa in Isa::ALL.into_iter().chain(Isa::WAYS) {
             assert_eq!(isa.to_string().parse::<Isa>().unwrap(), isa);
         }
-        for wrong in ["", "AVX2", "avx", "auto", "sse2"] {
+        for wrong in ["", "AVX2", "avx", "auto", "sse2", "avx512:", "avx2:loads", "avx512:fast"] {
             assert!(matches!(wrong.parse::<Isa>(), Err(Error::Config(_))), "{wrong}");
         }
     }

@@ -16,7 +16,14 @@ pub const GANGS: [usize; 6] = [1, 4, 8, 16, 32, 64];
 #[derive(Debug, Clone, Copy)]
 pub struct Level {
     token: Token,
+    /// The token of kernels that gather much.
+    gathering: Token,
+    /// The way of its gathers, where it was asked for and does not follow from the CPU.
+    way: Option<Isa>,
 }
+
+/// The gang of AVX-512 that gathers in two ways, lanes.
+const GATHERING_LANES: usize = 16;
 
 impl Level {
     /// The level `isa` with a gang of `gang` lanes.
@@ -28,14 +35,24 @@ impl Level {
             return Err(Error::Config(format!("no gang of {gang} lanes; there are {GANGS:?}")));
         }
         isa.require()?;
-        let token = Token::new(isa, gang).ok_or_else(|| {
+        let set = isa.instruction_set();
+        if isa != set && gang != GATHERING_LANES {
+            let message = format!("{isa} has {GATHERING_LANES} lanes, not {gang}: other gangs of {set} gather in one way");
+            return Err(Error::Config(message));
+        }
+        let token = Token::new(set, gang).ok_or_else(|| {
             let reason = match PortableContext::new() {
                 None => "this CPU has no fused multiply-add",
                 Some(_) => "this program was built without the feature `all-gangs`",
             };
             Error::Unsupported(format!("{reason}: {isa} has no gang of {gang} lanes"))
         })?;
-        Ok(Self { token })
+        let by_instruction = match isa {
+            Isa::Avx512 => gang == GATHERING_LANES && has_fast_gathers(),
+            isa => isa == Isa::Avx512Gathers,
+        };
+        let gathering = by_instruction.then(|| Token::new(Isa::Avx512Gathers, gang)).flatten().unwrap_or(token);
+        Ok(Self { token, gathering, way: (isa != set).then_some(isa) })
     }
 
     /// The level for what the user asked: no ISA means `PELOTON_ISA` and else the best one, no gang size
@@ -51,10 +68,13 @@ impl Level {
         Self::new(isa, gang.unwrap_or(usual_gang(isa)))
     }
 
-    /// Every level and gang size that this CPU can run.
+    /// Every level and gang size that this CPU can run, and the way of gathering that is not this CPU's.
     pub fn supported() -> Vec<Self> {
         let pairs = Isa::ALL.into_iter().flat_map(|isa| GANGS.map(|gang| (isa, gang)));
-        pairs.filter_map(|(isa, gang)| Self::new(isa, gang).ok()).collect()
+        let mut levels: Vec<Self> = pairs.filter_map(|(isa, gang)| Self::new(isa, gang).ok()).collect();
+        let other = if has_fast_gathers() { Isa::Avx512Loads } else { Isa::Avx512Gathers };
+        levels.extend(Self::new(other, GATHERING_LANES).ok());
+        levels
     }
 
     /// All levels with [`Self::is_usual`] that run here.
@@ -74,12 +94,18 @@ impl Level {
         self.token.is_usual()
     }
 
-    /// The instruction set level, asked of the gang that will run.
+    /// The instruction set level, asked of the gang that will run, with the way of its gathers where one was asked for.
     pub fn isa(self) -> Isa {
         fn of<G: Gang>(_: G) -> Isa {
             G::ISA
         }
-        dispatch!(self, g => of(g))
+        self.way.unwrap_or_else(|| dispatch!(self, g => of(g)))
+    }
+
+    /// How kernels that gather much do so: one of [`Isa::WAYS`] where the level has both.
+    pub fn gathers(self) -> Option<Isa> {
+        let has_both = self.isa().instruction_set() == Isa::Avx512 && self.gang() == GATHERING_LANES;
+        has_both.then(|| if self.gathering.is_by_gathers() { Isa::Avx512Gathers } else { Isa::Avx512Loads })
     }
 
     /// The number of lanes, asked of the gang that will run. Kernels of [`dispatch_wide!`](crate::dispatch_wide) take twice as many
@@ -95,6 +121,12 @@ impl Level {
     #[doc(hidden)]
     pub fn token(self) -> Token {
         self.token
+    }
+
+    /// The same, for kernels that gather much ([`dispatch_gathers!`](crate::dispatch_gathers)).
+    #[doc(hidden)]
+    pub fn gathering_token(self) -> Token {
+        self.gathering
     }
 }
 
@@ -118,7 +150,7 @@ fn usual_gang(isa: Isa) -> usize {
         Isa::Scalar => 1,
         Isa::Portable | Isa::Neon => 8,
         Isa::Avx2 => 8,
-        Isa::Avx512 => 16,
+        Isa::Avx512 | Isa::Avx512Loads | Isa::Avx512Gathers => GATHERING_LANES,
     }
 }
 
@@ -148,6 +180,16 @@ macro_rules! tokens {
                     return Some(Self::$variant2(added($new2(context))));
                 })*
                 None
+            }
+
+            /// Whether the gang gathers by an instruction.
+            fn is_by_gathers(self) -> bool {
+                #[cfg(target_arch = "x86_64")]
+                {
+                    matches!(self, Self::Avx512Gathers(_))
+                }
+                #[cfg(not(target_arch = "x86_64"))]
+                false
             }
 
             /// Whether the gang is there without the feature.
@@ -199,7 +241,9 @@ tokens! {
         #[cfg(target_arch = "x86_64")]
         Avx2x8(Avx2, 8): Ymm<Avx2Context> = Avx2Context => Ymm::new;
         #[cfg(target_arch = "x86_64")]
-        Avx512x16(Avx512, 16): Zmm = Avx512Context => Zmm::new;
+        Avx512x16(Avx512, 16): Zmm<false> = Avx512Context => Zmm::new;
+        #[cfg(target_arch = "x86_64")]
+        Avx512Gathers(Avx512Gathers, 16): Zmm<true> = Avx512Context => Zmm::new;
         #[cfg(target_arch = "aarch64")]
         Neon8(Neon, 8): X2<Quad> = NeonContext => |c| x2(Quad::new(c));
     }
@@ -231,9 +275,9 @@ tokens! {
         #[cfg(target_arch = "x86_64")]
         Avx512x8(Avx512, 8): Ymm<Avx512Context> = Avx512Context => Ymm::new;
         #[cfg(target_arch = "x86_64")]
-        Avx512x32(Avx512, 32): X2<Zmm> = Avx512Context => |c| x2(Zmm::new(c));
+        Avx512x32(Avx512, 32): X2<Zmm<false>> = Avx512Context => |c| x2(Zmm::new(c));
         #[cfg(target_arch = "x86_64")]
-        Avx512x64(Avx512, 64): X4<Zmm> = Avx512Context => |c| x4(Zmm::new(c));
+        Avx512x64(Avx512, 64): X4<Zmm<false>> = Avx512Context => |c| x4(Zmm::new(c));
         #[cfg(target_arch = "aarch64")]
         Neon1(Neon, 1): Scalar<1, NeonContext> = NeonContext => Scalar::new;
         #[cfg(target_arch = "aarch64")]
@@ -266,7 +310,29 @@ mod tests {
                 assert_eq!(level.to_string(), format!("{isa} x {gang}"));
             }
         }
-        assert_eq!(Level::supported().len(), Isa::supported().len() * GANGS.len());
+        let ways = usize::from(Isa::Avx512.is_supported());
+        assert_eq!(Level::supported().len(), Isa::supported().len() * GANGS.len() + ways);
+    }
+
+    #[test]
+    fn gathers_are_those_of_the_cpu_unless_asked_for() {
+        for level in Level::supported() {
+            let has_both = level.isa().instruction_set() == Isa::Avx512 && level.gang() == GATHERING_LANES;
+            assert_eq!(level.gathers().is_some(), has_both, "{level}");
+        }
+        for asked in Isa::WAYS.into_iter().filter(|isa| isa.is_supported()) {
+            let level = Level::choose(Some(asked), None).unwrap();
+            assert_eq!((level.isa(), level.gathers(), level.gang()), (asked, Some(asked), GATHERING_LANES));
+            assert_eq!((level.to_string(), level.with_usual_gang()), (format!("{asked} x 16"), level));
+            assert!(level.is_usual() && level != Level::choose(Some(Isa::Avx512), None).unwrap());
+            assert!(matches!(Level::new(asked, 8), Err(Error::Config(text)) if text.contains("16 lanes")));
+        }
+        if let Ok(level) = Level::choose(Some(Isa::Avx512), None) {
+            let way = if has_fast_gathers() { Isa::Avx512Gathers } else { Isa::Avx512Loads };
+            assert_eq!((level.isa(), level.gathers()), (Isa::Avx512, Some(way)));
+            let both: Vec<_> = Level::usual().into_iter().filter_map(Level::gathers).collect();
+            assert!(Isa::WAYS.iter().all(|way| both.contains(way)), "{both:?}");
+        }
     }
 
     #[test]

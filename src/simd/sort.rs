@@ -11,7 +11,7 @@ use super::{Gang, Isa};
 const fn longest<G: Gang>() -> usize {
     let (per_lane, max) = match G::ISA {
         Isa::Avx512 if G::LANES >= 16 => (20, 320),
-        Isa::Avx512 | Isa::Avx2 => (10, 160),
+        Isa::Avx512 | Isa::Avx512Loads | Isa::Avx512Gathers | Isa::Avx2 => (10, 160),
         Isa::Portable | Isa::Neon => (4, 64),
         Isa::Scalar => (4, 16),
     };

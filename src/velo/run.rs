@@ -33,7 +33,7 @@ pub fn reconstruct(
     workspace: &mut VeloWorkspace,
     out: &mut Outcome<VeloTracks>,
 ) {
-    crate::simd::kernels!(dispatch!(level, g => run(g, config, events, range, workspace, out)));
+    crate::simd::kernels!(dispatch_gathers!(level, g => run(g, config, events, range, workspace, out)));
 }
 
 /// Fits tracks that were found elsewhere, each the positions of its hits (mm) from the largest z down, and appends

@@ -204,7 +204,7 @@ fn every_level_has_its_usual_gang() {
         let usual: &[usize] = match isa {
             Isa::Scalar => &[1],
             Isa::Portable | Isa::Avx2 | Isa::Neon => &[8],
-            Isa::Avx512 => &[16],
+            Isa::Avx512 | Isa::Avx512Loads | Isa::Avx512Gathers => &[16],
         };
         assert_eq!(gangs(isa), usual, "{isa}");
         let chosen = Level::choose(Some(isa), None).unwrap();

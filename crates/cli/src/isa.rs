@@ -41,6 +41,8 @@ struct LevelReport {
     supported: bool,
     gangs: Vec<usize>,
     auto_gang: Option<usize>,
+    /// How this CPU gathers at the level, of those with two ways: `loads` or `gathers`.
+    gathers_by: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -72,18 +74,20 @@ impl IsaCommand {
 }
 
 fn level(isa: Isa) -> LevelReport {
+    let auto = Level::choose(Some(isa), None).ok();
     LevelReport {
         name: isa.name(),
         built_in: is_built_in(isa),
         supported: isa.is_supported(),
         gangs: GANGS.into_iter().filter(|&gang| Level::new(isa, gang).is_ok()).collect(),
-        auto_gang: Level::choose(Some(isa), None).ok().map(Level::gang),
+        auto_gang: auto.map(Level::gang),
+        gathers_by: auto.and_then(Level::gathers).and_then(|way| way.name().split(':').nth(1)),
     }
 }
 
 fn text(report: &Report) -> String {
     let yes_or_no = |yes| if yes { "yes" } else { "no" }.to_string();
-    let mut rows = vec![["isa", "built in", "this CPU", "gangs", "auto gang"].map(String::from)];
+    let mut rows = vec![["isa", "built in", "this CPU", "gangs", "auto gang", "gathers by"].map(String::from)];
     for level in &report.levels {
         let gangs: Vec<_> = level.gangs.iter().map(usize::to_string).collect();
         rows.push([
@@ -92,6 +96,7 @@ fn text(report: &Report) -> String {
             yes_or_no(level.supported),
             gangs.join(" "),
             level.auto_gang.map_or("-".into(), |gang| gang.to_string()),
+            level.gathers_by.unwrap_or("-").into(),
         ]);
     }
     let forced = match report.forced {

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 pub fn is_built_in(isa: Isa) -> bool {
     match isa {
         Isa::Scalar | Isa::Portable => true,
-        Isa::Avx2 | Isa::Avx512 => cfg!(target_arch = "x86_64"),
+        Isa::Avx2 | Isa::Avx512 | Isa::Avx512Loads | Isa::Avx512Gathers => cfg!(target_arch = "x86_64"),
         Isa::Neon => cfg!(target_arch = "aarch64"),
     }
 }

@@ -139,7 +139,8 @@ fn try_sizes(
 /// The levels to scan: all that run here, or those the configuration names.
 fn levels(config: &Config) -> Vec<Level> {
     let wanted = |level: &Level| {
-        config.isa.is_none_or(|isa| isa == level.isa()) && config.gang.is_none_or(|gang| gang == level.gang())
+        let is_of = |isa| isa == level.isa() || level.gathers() == Some(isa);
+        config.isa.is_none_or(is_of) && config.gang.is_none_or(|gang| gang == level.gang())
     };
     Level::supported().into_iter().filter(wanted).collect()
 }

@@ -9,23 +9,28 @@ use crate::simd::{Gang, Isa};
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-/// Sixteen lanes of AVX-512.
+/// Sixteen lanes of AVX-512. Gathers are one instruction with `GATHERS`, and sixteen loads else: which of the two is
+/// faster depends on the CPU.
 #[derive(Debug, Clone, Copy)]
-pub struct Zmm(Avx512Context);
+pub struct Zmm<const GATHERS: bool>(Avx512Context);
 
-impl Zmm {
+impl<const GATHERS: bool> Zmm<GATHERS> {
     /// The gang, given the context.
     #[inline(always)]
     pub(in crate::simd) fn new(context: Avx512Context) -> Self {
         Self(context)
     }
 
-    /// `from[index]` of each column. Sixteen loads, as with AVX2: on a Zen 4 the gather instruction takes longer.
+    /// `from[index]` of each column.
     ///
     /// # Safety
-    /// Every index is below the length of each column.
+    /// Every index is below the length of each column, and below 2^31.
     #[inline(always)]
     unsafe fn columns<const K: usize>(self, from: [&[u32]; K], index: __m512i) -> [__m512i; K] {
+        if GATHERS {
+            // SAFETY: the caller's; the token proves AVX-512.
+            return unsafe { array_of!(k => _mm512_i32gather_epi32::<4>(index, from[k].as_ptr().cast())) };
+        }
         // SAFETY: the caller's; the token proves AVX-512.
         unsafe {
             let a = four_places(_mm512_castsi512_si128(index));
@@ -109,7 +114,7 @@ fn add_masked(a: __m512i, mask: __mmask16, b: __m512i) -> __m512i {
     sum
 }
 
-impl Gang for Zmm {
+impl<const GATHERS: bool> Gang for Zmm<GATHERS> {
     const LANES: usize = N;
     const ISA: Isa = Isa::Avx512;
     type F = __m512;

@@ -22,6 +22,7 @@ pub use avx2::Ymm;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Zmm;
 pub use context::*;
+pub(in crate::simd) use cpu::has_fast_gathers;
 pub(crate) use cpu::is_amd;
 pub use float_mode::{set_default_float_mode, with_default_float_mode};
 pub use hand_over::copy_to_hand_over;
@@ -185,14 +186,14 @@ macro_rules! gathers_by_columns {
         #[inline(always)]
         fn u_gather(self, from: &[u32], index: Self::U) -> Self::U {
             let (from, last) = super::gather_source(from);
-            // SAFETY: every index is at most the last of a slice that is not empty.
+            // SAFETY: every index is at most the last of a slice that is not empty, and below 2^31.
             let [out] = unsafe { self.columns([from], self.u_min(index, self.u_splat(last))) };
             out
         }
         #[inline(always)]
         fn f_gather_columns<const K: usize>(self, from: [&[f32]; K], index: Self::U) -> [Self::F; K] {
             let (from, last) = super::gather_columns_source(from);
-            // SAFETY: every index is at most the last of slices of one length, none of them empty.
+            // SAFETY: every index is at most the last of slices of one length, none of them empty, and below 2^31.
             let columns = unsafe { self.columns(from, self.u_min(index, self.u_splat(last))) };
             array_of!(k => self.u_as_f(columns[k]))
         }

@@ -30,7 +30,7 @@ pub fn decode_by_cell(
 ) {
     let mut clock = StageClock::start();
     let detector = (geometry, layout);
-    crate::simd::kernels!(dispatch!(level, g => run(g, detector, events, range, scratch, out)));
+    crate::simd::kernels!(dispatch_gathers!(level, g => run(g, detector, events, range, scratch, out)));
     clock.lap(&mut out.counters.stages[0]);
 }
 

@@ -93,7 +93,7 @@ pub fn decode(
     out: &mut Outcome<UtBatch>,
 ) {
     let mut clock = StageClock::start();
-    crate::simd::kernels!(dispatch!(level, g => run(g, geometry, events, range, scratch, out)));
+    crate::simd::kernels!(dispatch_gathers!(level, g => run(g, geometry, events, range, scratch, out)));
     clock.lap(&mut out.counters.stages[0]);
 }
 

@@ -239,11 +239,11 @@ pub fn find(
     let search = Search { config, layout, velo };
     match (config.choice, hits) {
         (UtChoice::Kick | UtChoice::Compass, UtHitsIn::Groups(hits)) => {
-            crate::simd::kernels!(dispatch!(level, g => run(g, &search, hits, workspace, out)));
+            crate::simd::kernels!(dispatch_gathers!(level, g => run(g, &search, hits, workspace, out)));
         }
         (UtChoice::Line, UtHitsIn::Cells(hits)) => {
             let workspace = &mut workspace.pairs;
-            crate::simd::kernels!(dispatch!(level, g => pairs::run(g, &search, hits, workspace, out)));
+            crate::simd::kernels!(dispatch_gathers!(level, g => pairs::run(g, &search, hits, workspace, out)));
         }
         _ => panic!("hits of the UT in the order of another choice than `{:?}`", config.choice),
     }

@@ -169,7 +169,7 @@ pub fn decode(
     out: &mut Outcome<VeloBatch>,
 ) {
     let mut clock = StageClock::start();
-    crate::simd::kernels!(dispatch!(level, g => run(g, decoder, events, range, scratch, out)));
+    crate::simd::kernels!(dispatch_gathers!(level, g => run(g, decoder, events, range, scratch, out)));
     clock.lap(&mut out.counters.stages[0]);
 }
 

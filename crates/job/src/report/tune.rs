@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Measurements at most.
 const MAX_MEASURED: usize = 500;
 /// Instruction sets in the order in which they are drawn; others come behind them.
-const ORDER: [&str; 5] = ["scalar", "portable", "avx2", "avx512", "neon"];
+const ORDER: [&str; 7] = ["scalar", "portable", "avx2", "avx512", "avx512:loads", "avx512:gathers", "neon"];
 
 /// What `tune` writes.
 #[derive(Debug, Deserialize)]
