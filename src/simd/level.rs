@@ -37,7 +37,9 @@ impl Level {
         isa.require()?;
         let set = isa.instruction_set();
         if isa != set && gang != GATHERING_LANES {
-            let message = format!("{isa} has {GATHERING_LANES} lanes, not {gang}: other gangs of {set} gather in one way");
+            let message = format!(
+                "{isa} has {GATHERING_LANES} lanes, not {gang}: other gangs of {set} gather in one way"
+            );
             return Err(Error::Config(message));
         }
         let token = Token::new(set, gang).ok_or_else(|| {
@@ -51,7 +53,8 @@ impl Level {
             Isa::Avx512 => gang == GATHERING_LANES && has_fast_gathers(),
             isa => isa == Isa::Avx512Gathers,
         };
-        let gathering = by_instruction.then(|| Token::new(Isa::Avx512Gathers, gang)).flatten().unwrap_or(token);
+        let gathering =
+            by_instruction.then(|| Token::new(Isa::Avx512Gathers, gang)).flatten().unwrap_or(token);
         Ok(Self { token, gathering, way: (isa != set).then_some(isa) })
     }
 

@@ -87,7 +87,8 @@ fn level(isa: Isa) -> LevelReport {
 
 fn text(report: &Report) -> String {
     let yes_or_no = |yes| if yes { "yes" } else { "no" }.to_string();
-    let mut rows = vec![["isa", "built in", "this CPU", "gangs", "auto gang", "gathers by"].map(String::from)];
+    let mut rows =
+        vec![["isa", "built in", "this CPU", "gangs", "auto gang", "gathers by"].map(String::from)];
     for level in &report.levels {
         let gangs: Vec<_> = level.gangs.iter().map(usize::to_string).collect();
         rows.push([

@@ -16,8 +16,8 @@ use crate::scifi::geometry::{Boards, LINKS, QUARTERS, SciFiGeometry};
 use crate::simd::Gang;
 use crate::simd::varying::{Mask, U32};
 
-/// Words widened at once.
-const CHUNK: usize = 8;
+/// Words widened at once: more than most banks have.
+const CHUNK: usize = 32;
 /// Bits of a word below the number of its link.
 const LINK_SHIFT: u32 = 9;
 /// A stream entry: the word with its board's first channel added; the topmost bit tells neighbouring boards
@@ -25,8 +25,6 @@ const LINK_SHIFT: u32 = 9;
 const BOARD_PARITY: u32 = 1 << 31;
 /// Wide clusters up to this distance of their edges are one hit.
 const ONE_HIT: u32 = 4;
-/// Bits of a code below the number of its module.
-const MODULE_SHIFT: u32 = CHANNEL_SHIFT + 11;
 const EVEN: u64 = 0x5555_5555_5555_5555;
 
 /// Codes of all banks, by zone.
@@ -39,7 +37,7 @@ pub(super) fn by_quarter<G: Gang>(
     banks: &[RawBank],
     scratch: &mut SciFiScratch,
 ) -> Status {
-    let SciFiScratch { stream, codes, zones, .. } = scratch;
+    let SciFiScratch { stream, quarter, codes, zones, .. } = scratch;
     let Boards::Consecutive(first) = &geometry.boards else { return Status::BadBank };
     // Sources rise, and so do quarters.
     let mut starts = [0; QUARTERS + 1];
@@ -50,24 +48,20 @@ pub(super) fn by_quarter<G: Gang>(
         starts[quarter + 1] += starts[quarter];
     }
     codes.clear();
-    let mut good = true;
+    let (mut good, mut highest) = (true, [0; CHUNK]);
     for (at, part) in geometry.parts.iter().enumerate() {
-        let begin = codes.len();
         if at % 2 == 0 {
-            zones[at / 2] = begin as u32;
+            zones[at / 2] = codes.len() as u32;
         }
         stream.clear();
         for bank in &banks[starts[part.quarter]..starts[part.quarter + 1]] {
-            good &= append(first[usize::from(bank.source)], event, bank, stream);
+            append(first[usize::from(bank.source)], event, bank, stream, &mut highest);
         }
-        good &= expand(g, stream, codes);
-        if part.modules_fall {
-            codes[begin..].reverse();
-        }
-        if part.modules_turned {
-            turn_modules(g, codes, begin);
-        }
+        quarter.clear();
+        good &= expand(g, stream, &mut quarter.codes);
+        quarter.append_to(g, part, codes);
     }
+    good &= highest.iter().all(|word| usize::from(word >> LINK_SHIFT) < LINKS);
     zones[zones.len() - 1] = codes.len() as u32;
     match good {
         true if codes.len() > MAX_HITS => Status::OversizedBank,
@@ -76,28 +70,30 @@ pub(super) fn by_quarter<G: Gang>(
     }
 }
 
-/// Appends the words of a bank to the stream; false when one names a link that does not exist.
+/// Appends the words of a bank to the stream, whole chunks at a time with what lies behind them, which the next bank overwrites. The
+/// highest words tell whether any names a link that does not exist: each place of a chunk has its own, so that no branch asks for it.
 #[inline(always)]
-fn append(first: u32, event: &RawEvent<'_>, bank: &RawBank, stream: &mut Column<u32>) -> bool {
-    let words = words_of(event, bank);
-    let end = stream.len();
-    stream.reserve_total(end + words.len() + CHUNK);
+fn append(
+    first: u32,
+    event: &RawEvent<'_>,
+    bank: &RawBank,
+    stream: &mut Column<u32>,
+    highest: &mut [u16; CHUNK],
+) {
+    let (len, end) = (words_of(event, bank).len(), stream.len());
+    stream.set_len(end + len);
     let base = first << 2 | u32::from(bank.source & 1) << 31;
-    let mut high = 0;
-    let to = &mut stream.padded_mut()[end..];
-    let (chunks, rest) = words.as_chunks::<CHUNK>();
-    for (to, from) in to.as_chunks_mut::<CHUNK>().0.iter_mut().zip(chunks) {
-        for (to, &word) in to.iter_mut().zip(from) {
-            *to = base + u32::from(word);
-            high = high.max(word);
+    // Behind the header.
+    let words: &[u16] = bytemuck::cast_slice(&event.words_from(bank)[1..]);
+    let to = stream.padded_mut()[end..].chunks_exact_mut(CHUNK);
+    for (to, at) in to.zip((0..len).step_by(CHUNK)) {
+        let words = &words[at..at + CHUNK];
+        for i in 0..CHUNK {
+            to[i] = base + u32::from(words[i]);
+            let word = if i < len - at { words[i] } else { 0 };
+            highest[i] = highest[i].max(word);
         }
     }
-    for (to, &word) in to[chunks.len() * CHUNK..].iter_mut().zip(rest) {
-        *to = base + u32::from(word);
-        high = high.max(word);
-    }
-    stream.set_len(end + words.len());
-    usize::from(high >> LINK_SHIFT) < LINKS
 }
 
 /// Turns the words of a stream into codes; false when the edges of a cluster are in the wrong order.
@@ -149,24 +145,6 @@ fn expand<G: Gang>(g: G, stream: &mut Column<u32>, codes: &mut Column<u32>) -> b
         }
     }
     !bad.any()
-}
-
-/// Reverses the codes of each module from index `begin` on.
-#[inline(always)]
-fn turn_modules<G: Gang>(g: G, codes: &mut Column<u32>, begin: usize) {
-    let (mut first, end) = (begin, codes.len());
-    for at in (begin..end.saturating_sub(1)).step_by(G::LANES) {
-        let here = Mask::first(g, end - 1 - at);
-        let differ = U32::load(g, &codes.padded()[at..]) ^ U32::load(g, &codes.padded()[at + 1..]);
-        let mut borders = here.and_not(differ.shr::<MODULE_SHIFT>().eq(U32::splat(g, 0))).bits();
-        while borders != 0 {
-            let next = at + borders.trailing_zeros() as usize + 1;
-            codes[first..next].reverse();
-            first = next;
-            borders &= borders - 1;
-        }
-    }
-    codes[first..].reverse();
 }
 
 /// Every other bit of each run of ones, from its first on.

@@ -10,6 +10,7 @@
 //! ```
 //! Neighbouring mats overlap by a hair, and mapped boards have their links in any order: hence the last step.
 
+mod arrange;
 mod edges;
 #[cfg(feature = "reference")]
 mod reference;
@@ -28,6 +29,7 @@ use crate::lhcb::banks::Salvage;
 use crate::lhcb::decode::{Order, decode_each};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, Level};
+use arrange::Quarter;
 use std::ops::Range;
 
 /// Words of one event at most, and hits: a wide cluster is many.
@@ -46,6 +48,8 @@ const PART: u32 = 0;
 pub struct SciFiScratch {
     /// Words of a quarter, or codes in the order of banks.
     stream: Column<u32>,
+    /// Codes of a quarter, before they are put into the order of x.
+    quarter: Quarter,
     codes: Column<u32>,
     /// First code of each zone, and the number of all.
     zones: [u32; SCIFI_ZONES + 1],
@@ -58,6 +62,7 @@ impl Default for SciFiScratch {
     fn default() -> Self {
         Self {
             stream: Column::default(),
+            quarter: Quarter::default(),
             codes: Column::default(),
             zones: [0; SCIFI_ZONES + 1],
             order: Order::default(),

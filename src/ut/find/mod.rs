@@ -243,7 +243,9 @@ pub fn find(
         }
         (UtChoice::Line, UtHitsIn::Cells(hits)) => {
             let workspace = &mut workspace.pairs;
-            crate::simd::kernels!(dispatch_gathers!(level, g => pairs::run(g, &search, hits, workspace, out)));
+            crate::simd::kernels!(
+                dispatch_gathers!(level, g => pairs::run(g, &search, hits, workspace, out))
+            );
         }
         _ => panic!("hits of the UT in the order of another choice than `{:?}`", config.choice),
     }

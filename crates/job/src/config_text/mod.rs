@@ -20,7 +20,10 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
                 "preset",
                 "set of parameters that all stages start from: best, fast, two-pass, paper, paper-literal, forwarding, hlt1, hlt1-unrestricted",
             ),
-            ("isa", "instruction set level: auto, scalar, portable, avx2, avx512 (avx512:loads, avx512:gathers), neon"),
+            (
+                "isa",
+                "instruction set level: auto, scalar, portable, avx2, avx512 (avx512:loads, avx512:gathers), neon",
+            ),
             ("gang", "lanes of a gang: auto, 1, 4, 8, 16, 32, 64"),
             ("threads", "auto (one per core) or a number"),
             (
