@@ -1,4 +1,5 @@
-//! A SciFi that is not perfect: geometry with moved modules, and events with changed hits, for what docs/performance.md says of them.
+//! A SciFi that is not perfect: geometry with moved modules, and events with changed hits, for the tables in
+//! docs/performance.md.
 //!
 //! ```text
 //! cargo run --release --example disturb -- modules=SIGMA,SEED FOLDER OUT   each module moved in x by a normal number of this width, mm
@@ -50,7 +51,7 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [kind, from, to] = &arguments[..] else {
         return Err(Error::Config(
-            "usage: disturb KIND FROM TO; the head of this example has the kinds".into(),
+            "usage: disturb KIND FROM TO; the head of this example lists the kinds".into(),
         ));
     };
     let (from, to) = (Path::new(from), Path::new(to));
@@ -71,7 +72,7 @@ impl Kind {
             ("twice", []) => Ok(Self::Twice),
             ("noise", &[hits]) => Ok(Self::Noise(hits as u32)),
             ("lost", &[part]) => Ok(Self::Lost(part)),
-            _ => Err(Error::Config(format!("`{text}` is no kind of disturbance"))),
+            _ => Err(Error::Config(format!("`{text}` is not a kind of disturbance"))),
         }
     }
 }
@@ -202,7 +203,7 @@ fn changed(kind: Kind, bank: &Bank<'_>, random: &mut Xoshiro256PlusPlus) -> Resu
     if bank.version != VERSION || bank.payload.len() < BEFORE_WORDS {
         let version = bank.version;
         return Err(Error::Config(format!(
-            "SciFi banks of version {version}: only those of version {VERSION} are changed"
+            "SciFi banks of version {version}: only version {VERSION} can be changed"
         )));
     }
     let (before, words) = bank.payload.split_at(BEFORE_WORDS);

@@ -48,11 +48,11 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [kind, from, to, rest @ ..] = &arguments[..] else {
         return Err(wrong(
-            "usage: disturb_velo KIND EVENTS OUT [EVENTS_AT_MOST]; the head of this example has the kinds",
+            "usage: disturb_velo KIND EVENTS OUT [EVENTS_AT_MOST]; the head of this example lists the kinds",
         ));
     };
     let most = rest.first().map_or(Ok(usize::MAX), |most| most.parse());
-    let most = most.map_err(|_| wrong("EVENTS_AT_MOST is no whole number"))?;
+    let most = most.map_err(|_| wrong("EVENTS_AT_MOST is not a whole number"))?;
     let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
     let kind = Kind::of(kind, &mut random)?;
     let failed = |path: &str, e| Error::io(Path::new(path), e);
@@ -95,7 +95,7 @@ impl Kind {
             ("dead", [_, ..]) => Ok(Self::Dead(numbers.iter().map(|module| *module as usize).collect())),
             ("noise", &[hits]) => Ok(Self::Noise(hits as usize)),
             ("twice", []) => Ok(Self::Twice),
-            _ => Err(wrong(&format!("`{text}` is no kind of disturbance"))),
+            _ => Err(wrong(&format!("`{text}` is not a kind of disturbance"))),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! How a program of your own uses peloton: one engine for all threads, columns of hits in, columns of
-//! tracks out. Run it with `cargo run --release --example embed`.
+//! Shows how a program uses peloton: one engine for all threads, columns of hits as input, columns of tracks as
+//! output. Run it with `cargo run --release --example embed`.
 
 use peloton::engine::Engine;
 use peloton::event::{Outcome, VELO_MODULES, VeloEvents, VeloTracks};

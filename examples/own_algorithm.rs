@@ -1,5 +1,5 @@
-//! An algorithm that peloton does not know, in the middle of the sequence `long`: of the Velo tracks those with many hits alone are
-//! matched with tracks in the SciFi. Run it with `cargo run --release --example own_algorithm`.
+//! An algorithm of a user in the middle of the sequence `long`: only Velo tracks with many hits are matched with
+//! tracks in the SciFi. Run it with `cargo run --release --example own_algorithm`.
 //!
 //! ```text
 //! velo_tracks --> sure_velo_tracks --.

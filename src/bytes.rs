@@ -5,13 +5,13 @@ use crate::{Error, Result};
 #[cfg(target_endian = "big")]
 compile_error!("raw data are little-endian and used in place: this program needs a little-endian machine");
 
-/// Largest number in a geometry, in any unit: products of a few of these are still numbers.
+/// Largest number in a geometry, in any unit: products of a few of these stay finite.
 pub const LARGEST: f32 = 1e9;
 
-/// A file in memory; the name stands in messages.
+/// A file in memory; messages contain its name.
 #[derive(Debug, Clone, Copy)]
 pub struct File<'a> {
-    /// What to call it.
+    /// Name of the file.
     pub name: &'a str,
     /// All of it.
     pub bytes: &'a [u8],
@@ -33,7 +33,7 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// At the beginning of `bytes`; `file` stands in messages.
+    /// At the beginning of `bytes`; messages contain the name `file`.
     pub fn new(file: &'a str, bytes: &'a [u8]) -> Self {
         Self { file, bytes, at: 0 }
     }
@@ -106,7 +106,7 @@ impl<'a> Fields<'a> {
         Ok(bytes.as_chunks::<4>().0.iter().map(|&four| u32::from_le_bytes(four)).collect())
     }
 
-    /// `count` values of f32, which must be numbers of a size below [`LARGEST`].
+    /// `count` values of f32, which must be finite and smaller than [`LARGEST`] in size.
     pub fn f32s(&mut self, field: &str, count: usize) -> Result<Vec<f32>> {
         let start = self.clone();
         let values: Vec<_> = self.u32s(field, count)?.into_iter().map(f32::from_bits).collect();
@@ -126,7 +126,7 @@ impl<'a> Fields<'a> {
         Err(start.wrong(field, &format!("{value}, expected {allowed:?}")))
     }
 
-    /// A u64 that must be `expected`: the length of an array that follows.
+    /// A u64 that must be `expected`: the length of the following array.
     pub fn expect_u64(&mut self, field: &str, expected: u64) -> Result<()> {
         let start = self.clone();
         let value = self.u64(field)?;

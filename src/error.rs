@@ -1,26 +1,26 @@
-//! What can go wrong: [`Error`] ends a job (bad configuration, unreadable file), [`Status`] marks one event
-//! and the job goes on.
+//! Errors: [`Error`] ends a job (bad configuration, unreadable file), [`Status`] marks one event and the job
+//! continues.
 
 use std::path::PathBuf;
 
 /// Result of everything that can end a job.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// An error that ends a job. Per-event trouble is a [`Status`] instead.
+/// An error that ends a job. Errors of single events are a [`Status`] instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A configuration value that cannot be used; says which and why.
+    /// A configuration value that cannot be used, with its name and the reason.
     #[error("configuration: {0}")]
     Config(String),
-    /// A name that nothing has.
+    /// An unknown name.
     #[error("unknown {what} `{given}`: choose one of {}", choices.join(", "))]
     UnknownName {
-        /// What the name should be of.
+        /// The kind of the name.
         what: &'static str,
         /// What was given.
         given: String,
-        /// The names that there are.
+        /// The known names.
         choices: Vec<&'static str>,
     },
     /// An ISA or gang size that this CPU or build does not have.
@@ -31,33 +31,33 @@ pub enum Error {
     Io {
         /// The file, or `-` for standard input.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// Input whose content is not what its format promises.
+    /// Input whose content does not follow its format.
     #[error("{place}: {message}")]
     Format {
-        /// File and, where known, line or event.
+        /// File and, if known, line or event.
         place: String,
-        /// What is wrong and what was expected.
+        /// The fault, and the expected content.
         message: String,
     },
-    /// Columns whose lengths or offsets do not belong together.
+    /// Columns whose lengths or offsets contradict each other.
     #[error("columns: {0}")]
     Columns(String),
-    /// What the operating system does not give: threads, memory, signal handlers.
+    /// A resource that the operating system refuses: threads, memory, signal handlers.
     #[error("system: {0}")]
     System(String),
     /// A fault of this program.
     #[error("internal error: {0}; please report it")]
     Internal(String),
-    /// A device that cannot do its work: no memory, a kernel that does not compile, a failed launch.
+    /// A failure of a device: no memory, a kernel that does not compile, a failed launch.
     #[error("device: {0}")]
     Device(String),
 }
 
 impl Error {
-    /// Whether the user asked for something that cannot be: a flag, name or value, and not the work, is at fault.
+    /// Whether the request is not valid: a flag, name or value is at fault, not the work.
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::Config(_) | Self::UnknownName { .. } | Self::Unsupported(_))
     }
@@ -76,7 +76,7 @@ impl Error {
 /// Defines [`Status`] by a table, one line a status: code, name, meaning.
 macro_rules! statuses {
     ($($variant:ident = $code:literal, $name:literal, $meaning:literal;)+) => {
-        /// What became of one event. The numbers are part of the interface (C, files) and never change meaning.
+        /// Result for one event. The numbers are part of the interface (C, files) and never change meaning.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
         #[serde(rename_all = "snake_case")]
         #[repr(u16)]
@@ -106,8 +106,8 @@ macro_rules! statuses {
                 matches!(self, Self::Ok | Self::Partial)
             }
 
-            /// What becomes of an event with these two parts: the status of the first that was not reconstructed, else whether
-            /// any of them lacks raw banks.
+            /// The status of an event with these two parts: the status of the first that was not reconstructed, else
+            /// whether any of them lacks raw banks.
             pub fn and(self, other: Self) -> Self {
                 match (self, other) {
                     (Self::Ok, other) => other,
@@ -117,7 +117,7 @@ macro_rules! statuses {
                 }
             }
 
-            /// What happened to the event, in a sentence.
+            /// The meaning of the status, in a sentence.
             pub fn meaning(self) -> &'static str {
                 match self {
                     $(Status::$variant => $meaning,)+
@@ -135,16 +135,16 @@ statuses! {
     TooManyHitsInModule = 4, "too_many_hits_in_module", "More hits in one module than the configuration allows.";
     TooManyTracks = 5, "too_many_tracks", "More track candidates than the configuration allows.";
     Corrupt = 6, "corrupt", "The event's text or bytes could not be decoded.";
-    OutOfRange = 7, "out_of_range", "A coordinate lies outside every detector (its size is absurd).";
+    OutOfRange = 7, "out_of_range", "A coordinate lies outside every detector.";
     DaqError = 8, "daq_error", "The readout itself reports a fault of the event: a fragment that is throttled, missing, malformed or mistimed, or an error bank of a detector.";
-    BadChecksum = 9, "bad_checksum", "The checksum is not that of the bytes.";
-    TruncatedBank = 10, "truncated_bank", "A raw bank, or its own count of words, reaches beyond the bytes that there are.";
+    BadChecksum = 9, "bad_checksum", "The checksum differs from the checksum of the bytes.";
+    TruncatedBank = 10, "truncated_bank", "A raw bank, or its own count of words, extends beyond the available bytes.";
     DuplicateBank = 11, "duplicate_bank", "Two raw banks of one kind come from one source.";
     OversizedBank = 12, "oversized_bank", "More words in raw banks than a detector can send.";
-    BadBank = 13, "bad_bank", "A raw bank holds what its detector cannot send: a source, version or channel that does not exist.";
-    MissingBanks = 14, "missing_banks", "No raw bank of a detector that is to be reconstructed.";
+    BadBank = 13, "bad_bank", "A raw bank contains values that its detector cannot send: a source, version or channel that does not exist.";
+    MissingBanks = 14, "missing_banks", "No raw bank of a detector that the sequence reads.";
     InternalFault = 15, "internal_fault", "The program itself failed on this event, and only on this one: please report it with the event.";
-    NoTruth = 16, "no_truth", "No simulated truth comes with the event, and the job needs it.";
+    NoTruth = 16, "no_truth", "The event has no simulated truth, but the job needs it.";
     Partial = 17, "partial", "Reconstructed without some of its raw banks: a source sent none, or its bank is damaged and was left out.";
     BadErrors = 18, "bad_errors", "An error of a hit is 0, negative, NaN or infinite.";
 }

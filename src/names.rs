@@ -1,4 +1,4 @@
-//! [`names!`](crate::names): one list of names for an enum, from which printing and parsing derive.
+//! [`names!`](crate::names): one list of names for an enum, with printing and parsing.
 
 /// Gives the variants of an enum their names: `ALL`, `name`, `Display`, and a `FromStr` whose error lists them.
 ///

@@ -1,5 +1,5 @@
-//! Gives the shared library its SONAME, libpeloton.so.PELOTON_ABI: programs look for the interface that they were built with,
-//! not for a bare name, and not for a version that says nothing of it.
+//! Gives the shared library its SONAME, libpeloton.so.PELOTON_ABI, so that programs look for the ABI that they were
+//! built with, independent of the version of peloton.
 
 /// Where the number of the interface stands.
 const NAMES: &str = "src/names.rs";

@@ -1,6 +1,7 @@
-//! `src/long/pair_first_network.rs`, `pair_network.rs` and `pair_ut_network.rs`: the networks that judge pairs. Candidates are the pairs
-//! of tracks of `velo` and `scifi`, presets `best`, within the windows of `LongConfig`. The first network is given one pair, the other
-//! two its rivals, too, by what the first says; the last its hits in the UT.
+//! `src/long/pair_first_network.rs`, `pair_network.rs` and `pair_ut_network.rs`: the networks that judge pairs.
+//! Candidates are the pairs of tracks of `velo` and `scifi`, presets `best`, within the windows of `LongConfig`. The
+//! first network uses one pair, the other two also its rivals, by the first network's outputs; the last one also its
+//! hits in the UT.
 
 use super::noise::Noise;
 use super::sample::{
@@ -208,7 +209,7 @@ fn best_response(criterion: &Criterion, check: impl Fn(f32) -> CheckReport) -> R
     Ok((response, report))
 }
 
-/// Prints the smallest responses of `fast`, whose networks are those of `best`.
+/// Prints the smallest responses of `fast`, which shares the networks of `best`.
 pub fn write_fast(level: Level) -> Result<()> {
     for (criterion, (name, with_ut)) in CRITERIA.iter().zip([("long", false), ("long-ut", true)]) {
         let sample = Sample::realistic(PAIR_THRESHOLD_SEEDS)?;
@@ -221,7 +222,7 @@ pub fn write_fast(level: Level) -> Result<()> {
     Ok(())
 }
 
-/// One of the networks: what it is called when it is chosen, its constant, what it is said to do.
+/// One of the networks: its name on the command line, its constant, its description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Network {
     First,
@@ -229,13 +230,14 @@ pub enum Network {
     LongUt,
 }
 
-/// Writes the file of one of the networks. The second ones are trained behind a first one that is trained here, too: it is always the same.
+/// Writes the file of one of the networks. The second networks are trained after a first one that is trained here,
+/// too: it is always the same.
 pub fn write(level: Level, network: Network) -> Result<()> {
     let with_ut = network == Network::LongUt;
     let mut to_fit = Pairs::new(level, Sample::realistic_with_beauty(PAIR_SEEDS)?, with_ut)?;
     let mut to_choose = Pairs::new(level, Sample::realistic(PAIR_THRESHOLD_SEEDS)?, with_ut)?;
     let (mut first, table) = train(&to_fit, &to_choose, FIRST)?;
-    let what = "Tells pairs of a Velo and a SciFi track that are one particle's from others";
+    let what = "Classifies pairs of a Velo and a SciFi track as true or false";
     if network == Network::First {
         first.set_threshold(&table, LIKELY);
         let threshold = format!("pairs below {LIKELY} are not judged by the second network");

@@ -1,4 +1,4 @@
-//! `src/scifi/momentum.rs`: the formula that makes a momentum of a track in the SciFi alone, fitted to simulated tracks.
+//! `src/scifi/momentum.rs`: the formula for the momentum of a track in the SciFi alone, fitted to simulated tracks.
 
 use super::linear::solve;
 use super::sample::{EVENTS, MOMENTUM_SEEDS, Owners, Sample};
@@ -126,7 +126,7 @@ fn summary(seeds: &[Seed], coefficients: &[f64; N], [low, high]: [f64; 2]) -> St
     )
 }
 
-/// Prints the coefficients, and how well they do.
+/// Prints the coefficients, and their quality.
 pub fn write(level: Level) -> Result<()> {
     let seeds = seeds(level)?;
     let coefficients = fit(&seeds)?;

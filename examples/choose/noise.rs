@@ -1,5 +1,5 @@
-//! What simulated pairs lack beside real ones, drawn anew each time that weights are fitted to one: residuals that are further off than
-//! the simulation has them, larger chi2, hits in the UT that are missing.
+//! Differences between simulated and real pairs, drawn again each time that weights are fitted to a pair: larger
+//! residuals, larger chi2, missing hits in the UT.
 
 use super::sample::Widening;
 use peloton::long::reference::{INPUTS_PAIR, INPUTS_UT};
@@ -27,7 +27,7 @@ impl Noise {
         Self(Widening::new())
     }
 
-    /// Changes those of one, of the first network, or of either second one.
+    /// Changes the inputs of one pair, for the first network or for either second one.
     pub fn add(&mut self, inputs: &mut [f32]) {
         for residual in &mut inputs[..RESIDUALS] {
             let factor = self.factor();

@@ -14,16 +14,16 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// Events of each seed; seeds that weights are fitted to, and those that thresholds are chosen on.
+/// Number of events of each seed; seeds for weights, and seeds for thresholds.
 pub const EVENTS: u64 = 10;
 pub const WEIGHT_SEEDS: RangeInclusive<u64> = 101..=140;
 pub const THRESHOLD_SEEDS: RangeInclusive<u64> = 801..=840;
-/// Seeds of events that thresholds of pairs are chosen on: all that thresholds may have, so that a standard deviation of the ghosts is
-/// little.
+/// Seeds of events for thresholds of pairs: all threshold seeds, so that the standard deviation of the ghosts is
+/// small.
 pub const PAIR_THRESHOLD_SEEDS: RangeInclusive<u64> = 801..=999;
-/// Seeds of events whose tracks in the SciFi the formula of their momentum is fitted to.
+/// Seeds of events for the formula of the momentum in the SciFi.
 pub const MOMENTUM_SEEDS: RangeInclusive<u64> = 401..=600;
-/// Seeds of events whose pairs weights are fitted to, and those of events with b hadrons, which have more stiff particles.
+/// Seeds of events for the weights of pairs, and of events with b hadrons, which have more particles of high momentum.
 pub const PAIR_SEEDS: RangeInclusive<u64> = 161..=400;
 pub const BEAUTY_SEEDS: RangeInclusive<u64> = 141..=160;
 
@@ -41,7 +41,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Minimum bias; as efficient as the SciFi was before there was `realism`.
+    /// Minimum bias; with the former efficiency of the SciFi, without `realism`.
     pub fn new(seeds: RangeInclusive<u64>) -> Result<Self> {
         Self::of(seeds.map(|seed| (seed, "realism=0")))
     }
@@ -88,7 +88,7 @@ impl Sample {
     }
 }
 
-/// Whose hits an event has: the numbers of particles by the name of the hit.
+/// Particles of an event by the identifiers of their hits.
 pub struct Owners(HashMap<u32, Vec<u32>>);
 
 impl Owners {
@@ -110,7 +110,7 @@ impl Owners {
     }
 }
 
-/// How often a candidate of these particles is learnt from: as often as the criterion counts it, particles above 5 GeV/c twice.
+/// Number of times that a candidate of these particles is used in training: as in the criterion, particles above 5 GeV/c twice.
 pub fn copies(truth: &TruthEvent, owners: &[u32]) -> usize {
     let counts_twice = |owner: &u32| {
         let particle = &truth.particles[*owner as usize];
@@ -124,7 +124,7 @@ pub fn copies(truth: &TruthEvent, owners: &[u32]) -> usize {
 /// since the Velo has no beam pipe there and all hits are measured equally well.
 const WIDENED: f64 = 0.3;
 
-/// Draws how much larger the chi2 of a candidate's tracks are than simulated.
+/// Draws a factor on the chi2 of a candidate's tracks.
 pub struct Widening(Xoshiro256PlusPlus);
 
 impl Widening {
@@ -170,7 +170,7 @@ impl Criterion {
         few.then_some(self.value(report))
     }
 
-    /// The same whatever ghosts there are.
+    /// The same for any number of ghosts.
     pub fn value(&self, report: &CheckReport) -> i64 {
         10 * self.particles(report) as i64 - report.ghosts as i64
     }
@@ -180,7 +180,7 @@ impl Criterion {
         self.categories.iter().map(|name| found(report, name)[0]).sum()
     }
 
-    /// What is said of the choice: found particles of all, ghosts of tracks.
+    /// Description of the choice: found particles of all, ghosts of tracks.
     pub fn counts(&self, report: &CheckReport) -> String {
         let [[a, all_a], [b, all_b]] = self.categories.map(|name| found(report, name));
         let of = |a, b| format!("{a} of {b}");

@@ -1,5 +1,5 @@
-//! `src/scifi/weights.rs`: weights and thresholds of the passes of `fast` and `best`. Candidates come from the naive twin, which tells their
-//! features.
+//! `src/scifi/weights.rs`: weights and thresholds of the passes of `fast` and `best`. Candidates come from the naive
+//! twin, which computes their features.
 
 use super::linear::solve;
 use super::sample::{Criterion, EVENTS, Owners, Sample, THRESHOLD_SEEDS, WEIGHT_SEEDS, Widening, copies};
@@ -277,7 +277,7 @@ pub fn write(level: Level) -> Result<()> {
         format!("{is_true} true and {} false", candidates.len() - is_true)
     };
     println!(
-        "//! Weights and thresholds of the choices of `fast` and `best`, made from simulated events alone."
+        "//! Weights and thresholds of the choices of `fast` and `best`, trained on simulated events alone."
     );
     println!(
         "//!\n//! Written by `cargo run --release --example choose -- scifi`, not by hand. Logistic regressions"
@@ -320,7 +320,7 @@ pub fn write(level: Level) -> Result<()> {
 const SECOND: [(f32, f32); 6] =
     [(480.0, 0.8), (480.0, 1.0), (540.0, 0.6), (540.0, 0.8), (540.0, 1.0), (600.0, 0.8)];
 
-/// Prints what the criterion says of shifts and windows of the second pass, with weights and thresholds of their own.
+/// Prints the criterion for shifts and windows of the second pass, each with its own weights and thresholds.
 pub fn compare_second(level: Level) -> Result<()> {
     let (to_fit, to_choose) = (Hits::new(level, WEIGHT_SEEDS)?, Hits::new(level, THRESHOLD_SEEDS)?);
     let mut config = SciFiConfig::preset(SciFiPreset::Best);
@@ -361,7 +361,7 @@ const CHANGES: [(&str, Change); 19] = [
     ("no second pass", |config| config.rows.passes.truncate(1)),
 ];
 
-/// Prints what the criterion says of the preset, and of what differs in one thing (weights and thresholds stay).
+/// Prints the criterion for the preset, and for variants that differ in one point (same weights and thresholds).
 pub fn compare(level: Level) -> Result<()> {
     let hits = Hits::new(level, THRESHOLD_SEEDS)?;
     for (what, change) in CHANGES {

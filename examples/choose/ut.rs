@@ -1,5 +1,5 @@
-//! `LineConfig::default`: what hits and momentum are worth in the choice `line`, and the cut. Errors are those that scattering
-//! makes (docs/algorithms.md, "Velo-UT").
+//! `LineConfig::default`: gains of hits and momentum in the choice `line`, and the cut. Errors come from scattering
+//! (docs/algorithms.md, "Velo-UT").
 
 use super::sample::{Criterion, EVENTS, Sample, THRESHOLD_SEEDS, WEIGHT_SEEDS};
 use peloton::event::{Outcome, UtCellHits, VeloTracks, VeloUtTracks};
@@ -112,7 +112,7 @@ fn tuned(level: Level, hits: &Hits, [kink_error, offset_error]: [[f32; 2]; 2]) -
     line
 }
 
-/// Prints what is chosen.
+/// Prints the chosen values.
 pub fn write(level: Level) -> Result<()> {
     let (to_fit, to_choose) = (Hits::new(level, WEIGHT_SEEDS)?, Hits::new(level, THRESHOLD_SEEDS)?);
     let tried = ERRORS.into_iter().filter_map(|errors| {

@@ -1,4 +1,4 @@
-//! What flows through the calorimeter's sequence: charges in, cells with energies out.
+//! Data of the calorimeter's sequence: charges as input, cells with energies as output.
 
 use peloton::Status;
 use peloton::engine::{Batch, Events};
@@ -24,7 +24,7 @@ impl Charges {
         self.charge.push(charge);
     }
 
-    /// Ends an event: the hits since the last one are its own.
+    /// Ends an event: it contains the hits since the last one.
     pub fn close_event(&mut self, event_id: u64) {
         self.start.push(self.cell.len() as u32);
         self.event_id.push(event_id);
@@ -59,10 +59,10 @@ impl Batch for Charges {
     }
 }
 
-/// Cells above the threshold. The table below says what each column is; clearing, hashing, comparing and files go by it.
+/// Cells above the threshold. The table below describes each column; clearing, hashing, comparing and files use it.
 #[derive(Debug, Default)]
 pub struct CellHits {
-    /// What became of each event.
+    /// Status of each event.
     pub status: Vec<Status>,
     /// First cell of each event, and the end of the last.
     pub start: Starts,
@@ -75,7 +75,7 @@ pub struct CellHits {
 peloton::results! {
     CellHits: "event", "hit";
     integers {
-        Status 0 [status] "status" "1" "what became of the event";
+        Status 0 [status] "status" "1" "status of the event";
         Starts 0 [start] "start" "1" "first cell of the event";
         U32 1 [cell] "cell" "1" "number of the cell";
     }

@@ -1,9 +1,8 @@
-//! A detector that peloton does not know: its hits, its results, its kernel and its sequence are defined here, and the
-//! library's engine, threads, counters and hashes do the rest. Run it with
-//! `cargo run --release --example own_detector`.
+//! A user's detector: its hits, its results, its kernel and its sequence are defined here, and the library's engine,
+//! threads, counters and hashes do the rest. Run it with `cargo run --release --example own_detector`.
 //!
-//! The detector is a calorimeter, a wall of cells whose charges are read out; its sequence turns charges into energies
-//! and keeps the cells above a threshold. `columns.rs` holds what flows, `sequence.rs` what is done.
+//! The detector is a calorimeter, a wall of cells whose charges are read out; its sequence converts charges to
+//! energies and keeps the cells above a threshold. `columns.rs` defines the data, `sequence.rs` the algorithm.
 //!
 //! A detector that is built into peloton touches the same and:
 //! - `src/DETECTOR/`: geometry, kernels, a naive reference of each kernel, the sequence; `src/event/DETECTOR.rs`: the

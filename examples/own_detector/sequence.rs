@@ -19,7 +19,7 @@ pub struct Calorimeter {
     pub gain: Vec<f32>,
     /// Counts without energy, of each cell.
     pub pedestal: Vec<f32>,
-    /// Energy of cells that are kept, GeV.
+    /// Smallest energy of an accepted cell, GeV.
     pub threshold: f32,
 }
 

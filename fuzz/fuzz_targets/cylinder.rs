@@ -1,5 +1,5 @@
-//! Toy files of the cylinder detector: what is read is whole, is written and read again the same, and is reconstructed
-//! with the same bits by scalar code and by the level of the CPU.
+//! Toy files of the cylinder detector: a file that is read is complete, is written and read again the same, and is
+//! reconstructed with the same bits by scalar code and by the level of the CPU.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

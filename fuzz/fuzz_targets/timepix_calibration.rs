@@ -1,4 +1,4 @@
-//! Calibration files: what is read gives energies that are the same one by one and by cluster.
+//! Calibration files: a calibration gives the same energies one by one and by cluster.
 #![no_main]
 
 use peloton::event::{Layout, PixelHits};

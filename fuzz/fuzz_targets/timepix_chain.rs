@@ -1,4 +1,4 @@
-//! Any hits whatever, times as far apart as a word can say: the chain by two algorithms and on three workers.
+//! Any hits, with times as far apart as a word allows: the chain by two algorithms and on three workers.
 #![no_main]
 
 use peloton::event::{Layout, PixelClusters, PixelHits};

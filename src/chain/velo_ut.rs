@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Velo tracks with hits in the UT, as a product.
 pub const VELO_UT_TRACKS: Handle = Handle::of::<VeloUtTracks>("velo_ut_tracks");
 
-/// What the UT is to a sequence: its sectors, and the magnet before it.
+/// The UT in a sequence: its sectors, and the magnet before it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UtDetector {
     /// Sectors and boards.
@@ -27,12 +27,12 @@ pub struct UtDetector {
 }
 
 impl UtDetector {
-    /// What decodes the hits of the detector.
+    /// Decodes the hits of the detector.
     pub fn hits(&self, level: Level, bad_banks: BadBanks) -> UtHits {
         UtHits::new(level, self.geometry.clone()).with_bad_banks(bad_banks)
     }
 
-    /// What decodes the hits in the order of cells, for Velo tracks that end at this z, mm.
+    /// Decodes the hits in the order of cells, for Velo tracks that end at this z, mm.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) for a z behind the UT.
@@ -45,12 +45,12 @@ impl UtDetector {
     }
 }
 
-/// Hits in the UT in an order that a search reads.
+/// Hits in the UT in the order of a search.
 pub trait UtHitOrder: Product {
-    /// Them as a product.
+    /// The hits as a product.
     const HITS: Handle;
 
-    /// Them as what the search goes through.
+    /// The hits as input of the search.
     fn as_input(&self) -> UtHitsIn<'_>;
 }
 
@@ -70,7 +70,8 @@ impl UtHitOrder for UtCellHits {
     }
 }
 
-/// Velo tracks and hits in the UT to tracks with hits in both, and their momenta; by group of sectors, or in another order of the hits.
+/// Makes tracks with hits in both detectors, and their momenta, from Velo tracks and hits in the UT; by group of
+/// sectors, or in another order of the hits.
 #[derive(Debug, Clone)]
 pub struct VeloUt<H = UtBatch> {
     level: Level,
@@ -83,7 +84,7 @@ pub struct VeloUt<H = UtBatch> {
 pub type VeloUtByCell = VeloUt<UtCellHits>;
 
 impl VeloUt {
-    /// An algorithm that goes on from the tracks of `velo`.
+    /// An algorithm that continues from the tracks of `velo`.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.

@@ -1,11 +1,11 @@
-//! Small classifiers: a network with one hidden layer says how likely a candidate is a true one.
+//! Small classifiers: a network with one hidden layer gives the probability that a candidate is true.
 //!
 //! ```text
 //! input -> (input - centre) * scale -> hidden units: sigmoid of a weighted sum -> response: sigmoid of theirs
 //! ```
-//! One lane is one candidate, weights are constants that are broadcast. Each weighted sum starts at its bias and takes
-//! its terms in order, a fused multiply-add each, and the sigmoid is our own ([`crate::simd::math::sigmoid`]): a response has
-//! the same bits on every level and gang, and those of the naive twin beside it.
+//! One lane is one candidate; weights are broadcast constants. Each weighted sum starts at its bias and adds its
+//! terms in order, a fused multiply-add each, and the sigmoid is our own ([`crate::simd::math::sigmoid`]): a response
+//! has the same bits on every level and gang, and in the naive twin beside it.
 //!
 //! A detector keeps its networks as Rust files, which the trainer of the crate `peloton-truth` (`train`) writes from simulated
 //! events, with what they were made from.
@@ -18,14 +18,13 @@ use crate::simd::math::sigmoid;
 use crate::simd::varying::{F32, Mask};
 use crate::simd::{Gang, Level};
 
-/// Most units of the hidden layer.
+/// Largest number of units of the hidden layer.
 pub const MAX_HIDDEN: usize = 32;
 
 /// A trained network of `INPUTS` inputs and one layer of `HIDDEN` units.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Network<const INPUTS: usize, const HIDDEN: usize> {
-    /// What is taken off each input, and what it is then multiplied with: mean and inverse width of the inputs that it
-    /// was trained on.
+    /// Offset subtracted from each input, and factor after that: mean and inverse width of the training inputs.
     pub centre: [f32; INPUTS],
     /// See `centre`.
     pub scale: [f32; INPUTS],
@@ -37,13 +36,13 @@ pub struct Network<const INPUTS: usize, const HIDDEN: usize> {
     pub output: [f32; HIDDEN],
     /// See `output`.
     pub output_bias: f32,
-    /// The least response of what counts as true.
+    /// The least response of a candidate that counts as true.
     pub threshold: f32,
 }
 
 impl<const INPUTS: usize, const HIDDEN: usize> Network<INPUTS, HIDDEN> {
-    /// How likely each lane's candidate is a true one, 0 to 1. An input that is not a number makes the response one of
-    /// those that such a sum may have, the same on every gang; callers mask such lanes.
+    /// Probability that each lane's candidate is true, 0 to 1. An input that is not a number gives an arbitrary
+    /// response, the same on every gang; callers mask such lanes.
     #[inline(always)]
     pub fn response<G: Gang>(&self, inputs: [F32<G>; INPUTS]) -> F32<G> {
         const { assert!(INPUTS > 0 && HIDDEN > 0 && HIDDEN <= MAX_HIDDEN) };
@@ -70,8 +69,8 @@ impl<const INPUTS: usize, const HIDDEN: usize> Network<INPUTS, HIDDEN> {
         F32::splat(response.g, self.threshold).le(response)
     }
 
-    /// Responses of candidates in columns of equal length, one after another: as a stage of its own, and to choose
-    /// thresholds by.
+    /// Responses of candidates in columns of equal length, one after another: as a separate stage, and to choose
+    /// thresholds.
     ///
     /// # Panics
     /// When a column is shorter than the first.

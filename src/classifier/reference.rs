@@ -3,7 +3,7 @@
 use super::Network;
 
 impl<const INPUTS: usize, const HIDDEN: usize> Network<INPUTS, HIDDEN> {
-    /// What [`Network::response`] gives in a lane, bit for bit.
+    /// The same as [`Network::response`] in a lane, bit for bit.
     pub fn reference(&self, inputs: [f32; INPUTS]) -> f32 {
         let mut sum = self.output_bias;
         for unit in 0..HIDDEN {

@@ -1,4 +1,4 @@
-//! All parameters of the cylinder reconstruction. The defaults are those of mkFit (`docs/algorithms.md`,
+//! All parameters of the cylinder reconstruction. The defaults come from mkFit (`docs/algorithms.md`,
 //! sections "Cylinder: ...").
 
 use super::geometry::SEED_LAYERS;
@@ -9,36 +9,36 @@ use serde::{Deserialize, Serialize};
 /// Most threads of one event.
 const MAX_EVENT_THREADS: u32 = 256;
 
-/// How tracks are built from seeds.
+/// Algorithm that builds tracks from seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Builder {
     /// The nearest hit of each layer.
     BestHit,
-    /// Several candidates a seed; each branch is a copy with its hit taken in.
+    /// Several candidates a seed; each branch is a copy with its hit added.
     Standard,
     /// Several candidates a seed; branches are notes, and only survivors are copied.
     #[default]
     CloneEngine,
 }
 
-/// Where seeds come from.
+/// Origin of the seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SeedSource {
-    /// One a simulated particle: its hits on the first three layers, fitted from the true vertex.
+    /// One for each simulated particle: its hits on the first three layers, fitted from the true vertex.
     #[default]
     Truth,
     /// Triplets of hits on the first three layers.
     Hits,
 }
 
-/// Which variances seeds from truth have at the vertex.
+/// Variances of seeds from truth at the vertex.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartCovariance {
-    /// mkFit's: squares of the true coordinates, and those of the Cartesian momentum in place of the variances of charge / pT, phi
-    /// and theta. In single precision hits are lost above 200 GeV/c and near a polar angle of a right one.
+    /// mkFit's: squares of the true coordinates, and of the Cartesian momentum in place of the variances of charge /
+    /// pT, phi and theta. In single precision hits are lost above 200 GeV/c and near a polar angle of a right angle.
     #[default]
     Published,
     /// The same for all particles: [`StartConfig::prior`].
@@ -84,26 +84,26 @@ names!(SeedSource, "source of seeds", Truth = "truth", Hits = "hits");
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CylinderConfig {
-    /// How tracks are built.
+    /// Algorithm that builds tracks.
     pub builder: Builder,
-    /// Where seeds come from.
+    /// Origin of the seeds.
     pub seeds: SeedSource,
-    /// Threads that share the hits, seeds and tracks of one event, part by part; they change the speed and never the result. For
-    /// large events: each of them is started anew for each event (no unit).
+    /// Threads that share the hits, seeds and tracks of one event, part by part; they change the speed, never the
+    /// result. For large events: the threads start again for each event (no unit).
     pub event_threads: u32,
     /// Field along z, T.
     pub field: f32,
-    /// Thickness of each layer in radiation lengths that fits and builders reckon with; 0 for none.
+    /// Thickness of each layer in fits and builders, radiation lengths; 0 for none.
     pub material: f32,
-    /// How hits are sorted.
+    /// Parameters of the sort.
     pub bins: BinConfig,
-    /// How tracks are built.
+    /// Parameters of the builders.
     pub build: BuildConfig,
-    /// Where seeds from truth begin.
+    /// Start of seeds from truth.
     pub start: StartConfig,
-    /// How seeds are made from hits.
+    /// Parameters of seeds from hits.
     pub seeding: SeedConfig,
-    /// How tracks are fitted.
+    /// Parameters of the fit.
     pub fit: FitConfig,
 }
 
@@ -130,7 +130,7 @@ impl Default for CylinderConfig {
 pub struct BinConfig {
     /// Bins of a full turn of azimuth, a power of two.
     pub phi: u32,
-    /// Half length in z of what is binned, layer by layer, cm; what lies beyond is in the last bins.
+    /// Half length in z of the binned region, layer by layer, cm; hits beyond are in the last bins.
     pub z_half: [f32; CYLINDER_LAYERS],
     /// Width of a bin in z, layer by layer, cm.
     pub z_width: [f32; CYLINDER_LAYERS],
@@ -150,7 +150,7 @@ impl Default for BinConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BuildConfig {
-    /// A hit may be taken below this chi2.
+    /// Largest chi2 of a hit that a track takes.
     pub chi2: f32,
     /// Candidates kept for each seed and layer.
     pub candidates: u32,
@@ -162,9 +162,9 @@ pub struct BuildConfig {
     pub window_phi: f32,
     /// Its limit in z, cm.
     pub window_z: f32,
-    /// Branches of a candidate on one layer; more are cut off and counted.
+    /// Largest number of branches of a candidate on one layer; more are dropped and counted.
     pub hits_in_window: u32,
-    /// What a missing hit adds to chi2 when candidates are compared; 0: more hits always go before.
+    /// Penalty in chi2 for a missing hit when candidates are compared; 0: more hits always win.
     pub hole_penalty: f32,
 }
 
@@ -187,7 +187,7 @@ impl Default for BuildConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StartConfig {
-    /// Which variances it begins with.
+    /// Variances at the start.
     pub covariance: StartCovariance,
     /// Standard deviations of `prior`: x, y and z of the vertex (cm), charge / pT (c/GeV), phi and theta of the momentum (rad).
     pub prior: [f32; 6],
@@ -211,12 +211,12 @@ pub struct SeedConfig {
     pub max_z: f32,
     /// Largest distance in z of the middle hit from the line through the others, cm.
     pub max_bend_z: f32,
-    /// Hits of the second layer that are looked at for one of the first, and hits of the third for one of these pairs;
-    /// more are cut off and counted.
+    /// Largest number of hits of the second layer for a hit of the first, and of the third for one of these pairs;
+    /// more are dropped and counted.
     pub max_partners: [u32; 2],
     /// Fewest hits of a track.
     pub min_hits: u32,
-    /// Hits at most that a track may share with better ones.
+    /// Largest number of hits that a track may share with better ones.
     pub max_shared_hits: u32,
 }
 
@@ -238,12 +238,12 @@ impl Default for SeedConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FitConfig {
-    /// Which parameters the filter has.
+    /// Parameters of the filter.
     pub form: FitForm,
     /// Standard deviations of the start, which is the helix through three hits: azimuth (rad), z (cm), charge / pT
     /// (c/GeV), moment (cm), slope.
     pub prior: [f32; 5],
-    /// Standard deviation of hits along the radius, cm: of the global form alone.
+    /// Standard deviation of hits along the radius, cm; only for the global form.
     pub radial_error: f32,
 }
 
@@ -254,8 +254,8 @@ impl Default for FitConfig {
 }
 
 impl CylinderConfig {
-    /// Parameters of our own: wider windows, candidates compared by chi2 with a price on holes, and a covariance of its own for
-    /// seeds from truth.
+    /// Our own parameters: wider windows, candidates compared by chi2 with a penalty for holes, and a covariance of
+    /// its own for seeds from truth.
     pub fn best() -> Self {
         let build = BuildConfig { window: 3.9, hole_penalty: 15.0, candidates: 8, ..BuildConfig::default() };
         let start = StartConfig { covariance: StartCovariance::Prior, ..StartConfig::default() };
@@ -273,7 +273,7 @@ impl CylinderConfig {
     /// Checks all values.
     ///
     /// # Errors
-    /// [`Error::Config`] says which value cannot be used.
+    /// [`Error::Config`] names the value that cannot be used.
     pub fn validate(&self) -> Result<()> {
         let wrong = |what: &str| Err(Error::Config(format!("[cylinder] {what}")));
         let positive = |value: f32| value > 0.0 && value < 1e9;

@@ -40,8 +40,8 @@ impl Helix {
         Self { position, phi: self.phi + turn, ..self }
     }
 
-    /// Where an outward-going particle next crosses a cylinder around the z axis; nothing when it turns back before,
-    /// or moves inwards.
+    /// The next crossing of an outward-going particle with a cylinder around the z axis; none when it turns back
+    /// before, or moves inwards.
     pub fn at_radius(self, radius: f64) -> Option<Self> {
         let mut at = self;
         for _ in 0..50 {

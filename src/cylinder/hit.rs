@@ -1,4 +1,4 @@
-//! Hits in lanes, as the filter takes them.
+//! Hits in lanes, as input of the filter.
 
 use crate::event::{Column, CylinderEvent, NO_HIT};
 use crate::kalman::matriplex::Symmetric;
@@ -28,7 +28,7 @@ pub(super) struct Hits<G: Gang> {
 }
 
 impl<G: Gang> Hits<G> {
-    /// Those that `indices` names from `at` on, of an event.
+    /// The hits of an event that `indices` names from `at` on.
     #[inline(always)]
     pub fn read(g: G, event: &CylinderEvent<'_>, indices: &Column<u32>, at: usize) -> Self {
         let index = load_ahead(g, indices, at);
@@ -123,7 +123,7 @@ impl<G: Gang> Follow<G> {
         out
     }
 
-    /// Goes to the radius of the hit and takes it in, in the lanes that have one.
+    /// Transports the state to the radius of the hit and adds the hit, in the lanes that have one.
     #[inline(always)]
     pub fn take(&mut self, g: G, field: F32<G>, hit: &CylinderHit<G>, has: Mask<G>) {
         let radius = has.select_f(hit.radius, self.state.radius);
@@ -160,7 +160,7 @@ impl<G: Gang> Follow<G> {
         self.chi2 = self.chi2 + taken.chi2;
     }
 
-    /// The state as it is written out, with its status.
+    /// The state in its output form, with its status.
     #[inline(always)]
     pub fn finish(&self, g: G) -> (Output<G>, U32<G>) {
         let state = output(g, &self.state);

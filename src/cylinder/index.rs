@@ -1,8 +1,8 @@
 //! Bin: hits of an event by layer, azimuth and z, with a table of where each bin begins.
 //!
-//! A layer's hits go by counting to rows of azimuth, and in a row to bins of z. A window is a few rows, and in each
-//! of them one range of hits: two look-ups. Rows are wide (a candidate's window seldom touches more than two), bins
-//! of z narrow.
+//! A layer's hits are sorted by counting to rows of azimuth, and in a row to bins of z. A window is a few rows, and
+//! in each of them one range of hits: two look-ups. Rows are wide (a candidate's window seldom touches more than
+//! two), bins of z narrow.
 //!
 //! There are half a million cells, one bin of one row. A layer of few hits has a table of where each [`SPAN`] of cells begins, and a look-up
 //! steps over the hits of a span: the same ranges, without a table that takes longer to fill than everything else.
@@ -28,7 +28,7 @@ pub(super) struct Index {
     pub radius: Column<f32>,
     /// Each hit's index in the event's columns.
     pub source: Column<u32>,
-    /// Where each hit of the event's columns has gone.
+    /// Position of each hit of the event's columns in the index.
     pub place: Column<u32>,
     /// First hit of each layer, and the end.
     pub layer_start: [usize; CYLINDER_LAYERS + 1],
@@ -81,8 +81,8 @@ impl Index {
         }
     }
 
-    /// Makes room to sort the hits of an event: by layer, row, bin and input. What is left to do is done layer by layer, in
-    /// any order, by [`Sorting::sort`].
+    /// Reserves memory to sort the hits of an event: by layer, row, bin and input. [`Sorting::sort`] then sorts layer
+    /// by layer, in any order.
     ///
     /// # Errors
     /// The status of an event that cannot be sorted.
@@ -180,13 +180,13 @@ pub(super) struct Sorting<'a> {
     /// None where the table is one of all cells.
     most_of_span: Option<&'a mut u32>,
     table: &'a mut [u32],
-    /// Whether all hits are numbers, off the axis and measured; what is wrong with the first of those that are not, a coordinate
-    /// before an error.
+    /// Whether all hits are finite, off the axis and measured; the fault of the first bad hit, a coordinate before an
+    /// error.
     pub status: Status,
 }
 
 impl Sorting<'_> {
-    /// Sorts the hits of the layer, if all are fine.
+    /// Sorts the hits of the layer, if all are valid.
     #[inline(always)]
     pub fn sort<G: Gang>(&mut self, g: G, event: &CylinderEvent<'_>) {
         self.status = self.convert(g, event);
@@ -307,7 +307,7 @@ impl Layer<'_> {
         bin.max(F32::splat(g, 0.0)).min(last).to_i32().to_bits()
     }
 
-    /// The rows from `phi - width` to `phi + width`: the first one and how many. Widths are below 1 rad.
+    /// The rows from `phi - width` to `phi + width`: the first row and their number. Widths are below 1 rad.
     #[inline(always)]
     pub fn rows_of<G: Gang>(&self, g: G, phi: F32<G>, width: F32<G>) -> (U32<G>, U32<G>) {
         // Not yet wrapped, so that their difference counts.

@@ -1,4 +1,4 @@
-//! Ten concentric cylinders in a field along their axis: the detector that the Kalman filter is proven on.
+//! Ten concentric cylinders in a field along their axis: the detector that tests the Kalman filter.
 //!
 //! Modules in data-flow order: [`geometry`], `index` (bin), `seeds`, `build`, `fit`. [`reconstruct`] runs them over a
 //! slice of events; [`fit_particles`] is the fit alone, [`fit_tracks`] that of given tracks with a smoothed state at

@@ -195,8 +195,9 @@ fn triplet_room(
     kernels!(dispatch_isa!(level, g => triplets.next_block(g, config, index, seeded)))
 }
 
-/// Fits all hits of given particles outwards, from their true vertices with the start of the
-/// configuration (`docs/algorithms.md`, "Cylinder: seeds from truth"), and appends the states at the last hits: from event columns to stored states, without an index.
+/// Fits all hits of given particles outwards, from their true vertices with the start of the configuration
+/// (`docs/algorithms.md`, "Cylinder: seeds from truth"), and appends the states at the last hits: from event columns
+/// to stored states, without an index.
 ///
 /// # Panics
 /// When `range` is not within the events.

@@ -1,4 +1,4 @@
-//! Seeds from hits: triplets of the first three layers that may be tracks from near the beam line.
+//! Seeds from hits: triplets of the first three layers that may belong to tracks from near the beam line.
 //!
 //! Around every hit of the innermost layer the hits of the second are looked up where tracks of enough momentum and a
 //! small enough distance from the axis can go, and behind each pair the hits of the third. One lane is one hit of the
@@ -57,12 +57,12 @@ impl Triplets {
         self.triplets.iter_mut().for_each(Column::clear);
     }
 
-    /// How many hits were beyond the limits since this was asked last.
+    /// Number of hits beyond the limits since the last call.
     pub fn take_cut_off(&mut self) -> u64 {
         std::mem::take(&mut self.cut_off)
     }
 
-    /// The states of the next seeds; false when there are none left.
+    /// The states of the next seeds; false at the end.
     #[inline(always)]
     pub fn next_block<G: Gang>(
         &mut self,

@@ -8,7 +8,7 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::ops::Range;
 
-/// A product by name and type: what an algorithm makes, and what others read.
+/// A product by name and type: made by one algorithm, read by others.
 #[derive(Debug, Clone, Copy)]
 pub struct Handle {
     name: &'static str,
@@ -38,7 +38,7 @@ impl Handle {
     }
 }
 
-/// What is known of an algorithm whatever its configuration.
+/// Properties of an algorithm that do not depend on its configuration.
 #[derive(Debug)]
 pub struct AlgorithmInfo {
     /// The detector, which is put before names of stages in sequences over several detectors; empty for none (no unit).
@@ -55,7 +55,7 @@ pub struct AlgorithmInfo {
 }
 
 impl AlgorithmInfo {
-    /// The algorithm's name: that of its product.
+    /// The algorithm's name: the name of its product.
     pub fn name(&self) -> &'static str {
         self.makes.name
     }
@@ -66,7 +66,7 @@ impl AlgorithmInfo {
     }
 }
 
-/// Events that an algorithm works on, with the products that the algorithms before it made of them.
+/// A slice of events, with the products that earlier algorithms made from them.
 #[derive(Clone)]
 pub struct Slice<'a> {
     events: Events<'a>,
@@ -103,7 +103,7 @@ impl<'a> Slice<'a> {
     /// Product `number` of [`AlgorithmInfo::reads`].
     ///
     /// # Panics
-    /// When the algorithm does not read so many products, or the type is another one than that of the handle.
+    /// When the algorithm reads fewer products, or the type differs from the type of the handle.
     pub fn product<P: Product>(&self, number: usize) -> &'a P {
         self.made[self.reads[number]].results.get().expect("the type of the handle")
     }
@@ -111,27 +111,27 @@ impl<'a> Slice<'a> {
 
 /// One step of a [`Sequence`](super::Sequence): reads events and products, makes one product.
 ///
-/// A value of the type holds the configuration and nothing that changes, so that any number of threads may share it; what
-/// changes lives in scratch memory of each thread. `examples/own_detector` defines one outside of this crate.
+/// A value of the type holds the configuration and does not change, so that any number of threads may share it;
+/// mutable data are in scratch memory of each thread. `examples/own_detector` defines one outside of this crate.
 pub trait Algorithm: Debug + Send + Sync + 'static {
-    /// What it reads and makes.
+    /// The products that it reads and makes.
     const INFO: &'static AlgorithmInfo;
 
     /// Columns that it makes.
     type Output: Product;
-    /// Scratch memory of one thread. It grows to what the largest event needs and is then reused.
+    /// Scratch memory of one thread. It grows to the size for the largest event and is then reused.
     type Scratch: Default + Debug + Send + 'static;
 
     /// The instruction set level and gang size that run.
     fn level(&self) -> Level;
 
-    /// Whether it can work on these events at all.
+    /// Whether it can process these events at all.
     ///
     /// # Errors
-    /// [`Error::Config`] that says what it lacks, such as a geometry for raw banks.
+    /// [`Error::Config`] that names the missing part, such as a geometry for raw banks.
     fn accept(&self, events: Events<'_>) -> Result<()>;
 
-    /// Bytes of raw banks that it reads of these events; none when it reads none.
+    /// Bytes of raw banks that it reads for these events; none when it reads none.
     fn bank_bytes(&self, _events: Events<'_>) -> Option<u64> {
         None
     }

@@ -1,4 +1,4 @@
-//! [`Events`]: what goes into a sequence, borrowed; [`Batch`]: the same in memory of its own.
+//! [`Events`]: borrowed input of a sequence; [`Batch`]: the same, owned.
 
 use super::algorithm::does_not_take;
 use crate::event::{CylinderInput, RawBatch, RawEvents, VeloEvents};
@@ -16,7 +16,7 @@ pub enum Events<'a> {
     VeloHits(VeloEvents<'a>),
     /// Hits of the cylinder detector.
     CylinderHits(CylinderInput<'a>),
-    /// A batch of another kind, which [`<dyn Batch>::of`](Batch) gives its own type.
+    /// A batch of another kind, which [`<dyn Batch>::of`](Batch) converts to its own type.
     Other(&'a dyn Batch),
 }
 
@@ -90,7 +90,7 @@ impl<'a> From<CylinderInput<'a>> for Events<'a> {
     }
 }
 
-/// Events in memory of their own, as readers fill it.
+/// Owned events, as readers fill them.
 pub trait Batch: Any + Debug + Send + Sync {
     /// The events as input of a sequence; [`Events::Other`] for a type that this library does not know.
     fn events(&self) -> Events<'_>;
@@ -101,10 +101,10 @@ pub trait Batch: Any + Debug + Send + Sync {
     /// Numbers of the events in their source, one for each event.
     fn event_ids(&self) -> &[u64];
 
-    /// Number of hits, where they are known before anything is decoded.
+    /// Number of hits, if known before decoding.
     fn hits(&self) -> Option<u64>;
 
-    /// Hits or words of raw banks in memory, which 32-bit offsets limit.
+    /// Number of hits or words of raw banks in memory, which 32-bit offsets limit.
     fn memory_items(&self) -> u64 {
         self.hits().unwrap_or(0)
     }

@@ -1,11 +1,11 @@
-//! [`Executor`]: whatever turns batches of events into results.
+//! [`Executor`]: turns batches of events into results.
 
 use super::{Batch, CommonThreads, Sliced, Spread};
 use crate::Result;
 use crate::event::{Counters, Results};
 use std::sync::Arc;
 
-/// What an executor runs on.
+/// Properties of an executor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
     /// The instruction set level, or the kind of device.
@@ -14,15 +14,15 @@ pub struct Machine {
     pub gang: usize,
     /// Threads, or streams of a device.
     pub threads: usize,
-    /// Events, or hits of an endless stream, that a thread or stream takes at once.
+    /// Events, or hits of an endless stream, that a thread or stream processes at once.
     pub slice: usize,
     /// The device in words; none for the CPU.
     pub device: Option<String>,
-    /// What the streams of a device hold now; nothing for the CPU.
+    /// Current memory of the streams of a device; none for the CPU.
     pub memory: DeviceMemory,
 }
 
-/// Memory that streams of a device hold.
+/// Memory of the streams of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DeviceMemory {
     /// On the device, bytes.
@@ -38,17 +38,17 @@ impl std::iter::Sum for DeviceMemory {
     }
 }
 
-/// Turns batches into results, in the order of their events: threads of the CPU, or streams of a device. Whichever it
-/// is, the results are the same.
+/// Turns batches into results, in the order of their events: threads of the CPU, or streams of a device. All
+/// executors give the same results.
 pub trait Executor: Send {
-    /// Reconstructs a batch; `results` is emptied and gets one entry per event, in order.
+    /// Reconstructs a batch; `results` is emptied and receives one entry per event, in order.
     ///
     /// # Errors
-    /// When the batch cannot be reconstructed at all, such as one of another sequence, or the device fails.
+    /// When the batch cannot be reconstructed at all, such as a batch of another sequence, or the device fails.
     fn run(&mut self, batch: &dyn Batch, results: &mut Sliced) -> Result<Counters>;
 
-    /// Reconstructs a batch `passes` times and shows each slice, its number and its results, to `visit`; results are
-    /// then overwritten, so that they never leave the cache of the thread that made them.
+    /// Reconstructs a batch `passes` times and passes each slice, its number and its results, to `visit`; results are
+    /// then overwritten, so that they never leave the cache of their thread.
     ///
     /// # Errors
     /// As [`Executor::run`].
@@ -66,22 +66,22 @@ pub trait Executor: Send {
         Ok(counters)
     }
 
-    /// What it runs on.
+    /// Properties of the executor.
     fn machine(&self) -> Machine;
 
-    /// Threads for work beside that on batches: those of the executor itself, where it has any.
+    /// Threads for other work: the executor's own threads, if it has any.
     fn threads(&self) -> Arc<dyn Spread> {
         Arc::new(CommonThreads)
     }
 
-    /// Whether a device takes the time of each kernel and copy from now on, which costs some time itself; not so at first. Does nothing on
-    /// the CPU.
+    /// Whether a device measures the time of each kernel and copy from now on, which costs some time itself; off at
+    /// first. Does nothing on the CPU.
     fn time_kernels(&mut self, yes: bool) {
         let _ = yes;
     }
 
-    /// Time of each kernel of a device, and of its copies, since the last call, summed over streams, ns; empty for the CPU, and
-    /// when no times are taken.
+    /// Time of each kernel of a device, and of its copies, since the last call, summed over streams, ns; empty for
+    /// the CPU, and when times are not measured.
     fn take_kernel_times(&mut self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }

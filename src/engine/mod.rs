@@ -42,11 +42,11 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Events a thread takes at once by default: few enough to stay in the cache and to share out
-/// evenly, enough to make the hand-over free.
+/// Default number of events that a thread processes at once: few enough for the cache and for an even distribution,
+/// enough to hide the overhead.
 pub const SLICE_EVENTS: usize = 4;
 
-/// Runs a sequence. It holds nothing that changes, so that any number of threads may share one engine.
+/// Runs a sequence. It does not change, so that any number of threads may share one engine.
 ///
 /// ```
 /// use peloton::engine::Engine;
@@ -100,14 +100,13 @@ impl Engine {
         Workspace { scratch: sequence.scratch(), slots: sequence.slots(), lent: sequence.products() }
     }
 
-    /// Reconstructs all events on the calling thread: `outcome` is emptied and gets one entry per event, in
-    /// order, whatever became of it. Nothing is allocated once `workspace` and `outcome` have grown to the
-    /// size of the data.
+    /// Reconstructs all events on the calling thread: `outcome` is emptied and receives one entry per event, in
+    /// order, for any status. Nothing is allocated once `workspace` and `outcome` have grown to the size of the data.
     ///
     /// # Errors
-    /// [`Error::Config`] when the sequence cannot take these events at all, when it does not write a product of type `P`, or when
-    /// the workspace is that of another sequence. Trouble with one event is never an error: it is a [`Status`] in the results and a
-    /// count.
+    /// [`Error::Config`] when the sequence cannot take these events at all, when it does not write a product of type
+    /// `P`, or when the workspace belongs to another sequence. An error of one event is a [`Status`] in the results
+    /// and a count.
     pub fn try_run<'a, P: Product>(
         &self,
         events: impl Into<Events<'a>>,
@@ -158,7 +157,7 @@ impl Engine {
         self.sequence.products()
     }
 
-    /// Reconstructs all events on the calling thread, as [`Engine::try_run`] does, to all products that the sequence writes.
+    /// Reconstructs all events on the calling thread, like [`Engine::try_run`], to all products that the sequence writes.
     ///
     /// # Errors
     /// As [`Engine::try_run`].
@@ -192,7 +191,7 @@ impl Engine {
         self.run_slice(events, range, workspace, out)
     }
 
-    /// Whether the sequence can take these events, and whether the memory is its own.
+    /// Checks that the sequence can take these events, and that the memory belongs to it.
     ///
     /// # Errors
     /// [`Error::Config`].

@@ -1,4 +1,4 @@
-//! [`Pool`]: shares a batch of events out to threads, slice by slice.
+//! [`Pool`]: distributes a batch of events over threads, slice by slice.
 //!
 //! ```text
 //! events   | slice 0 | slice 1 | slice 2 | ...      a few events each
@@ -33,10 +33,10 @@ pub struct Pool {
 pub struct Threads(rayon::ThreadPool);
 
 impl Threads {
-    /// Starts so many threads, which compute in the usual float mode.
+    /// Starts this many threads, which compute in the usual float mode.
     ///
     /// # Errors
-    /// [`Error::System`] when the system gives no more threads.
+    /// [`Error::System`] when the system cannot start more threads.
     pub fn new(threads: usize) -> Result<Self> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
@@ -70,10 +70,10 @@ struct Seat {
 }
 
 impl Pool {
-    /// Starts `threads` threads that take `slice_events` events at once.
+    /// Starts `threads` threads that process `slice_events` events at once.
     ///
     /// # Errors
-    /// [`Error::Config`] for no threads or events at all, [`Error::System`] when the system gives no more threads.
+    /// [`Error::Config`] for no threads or events at all, [`Error::System`] when the system cannot start more threads.
     pub fn new(engine: Engine, threads: usize, slice_events: usize) -> Result<Self> {
         if threads == 0 || slice_events == 0 {
             return Err(Error::Config("threads and events of a slice must be at least 1".into()));
@@ -96,7 +96,7 @@ impl Pool {
         self.seats.len()
     }
 
-    /// Reconstructs all events; `results` is emptied and gets one entry per event, in order.
+    /// Reconstructs all events; `results` is emptied and receives one entry per event, in order.
     ///
     /// # Errors
     /// As [`Engine::try_run`].
@@ -112,7 +112,7 @@ impl Pool {
         Ok(results.counters())
     }
 
-    /// Reconstructs all events `passes` times and shows each slice, its number and its results, to `visit` on the
+    /// Reconstructs all events `passes` times and passes each slice, its number and its results, to `visit` on the
     /// thread that made them, which then overwrites them: results that are used at once never leave the cache.
     ///
     /// # Errors

@@ -1,14 +1,14 @@
-//! [`Products`]: what a sequence writes of some events.
+//! [`Products`]: the products that a sequence writes for some events.
 
 use super::Handle;
 use crate::event::{Columns, Counters, Outcome, Product};
 use crate::{Result, Status};
 
-/// The products that a sequence writes of some events, and the counts that belong to them.
+/// The products that a sequence writes for some events, and their counts.
 #[derive(Debug, Default)]
 pub struct Products {
     columns: Vec<Columns>,
-    /// What happened to the events (no unit).
+    /// Counts of the events (no unit).
     pub counters: Counters,
 }
 
@@ -77,8 +77,8 @@ impl Products {
         self.columns.len() == handles.len() && self.columns.iter().zip(handles).all(is_one)
     }
 
-    /// Lends the product of a type to `work`, with the counts, by way of `spare`, whose content is lost. False when no such product is
-    /// written.
+    /// Calls `work` with the product of a type as its own type, and with the counts, by way of `spare`, whose content
+    /// is lost. False when no such product is written.
     pub fn lend<P: Product>(&mut self, spare: &mut Outcome<P>, work: impl FnOnce(&mut Outcome<P>)) -> bool {
         let Some(results) = self.get_mut::<P>() else { return false };
         std::mem::swap(results, &mut spare.results);

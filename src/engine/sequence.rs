@@ -9,7 +9,7 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Algorithms in the order in which they run, and which of their products come out. An [`Engine`](super::Engine) runs it.
+/// Algorithms in the order in which they run, and the products that they write. An [`Engine`](super::Engine) runs it.
 ///
 /// ```
 /// use peloton::engine::Sequence;
@@ -47,7 +47,7 @@ struct Step {
 }
 
 impl Sequence {
-    /// A sequence of one algorithm, whose product comes out.
+    /// A sequence of one algorithm, whose product is written.
     ///
     /// # Errors
     /// As [`Sequence::with`].
@@ -67,18 +67,18 @@ impl Sequence {
         Self::new(name, algorithm).expect("an algorithm that reads no products")
     }
 
-    /// The same with one more algorithm, whose product comes out in place of what came out before.
+    /// The same with one more algorithm, whose product is written instead of the previous one.
     ///
     /// # Errors
-    /// [`Error::Config`] for an algorithm that reads a product which none before it makes, that makes one which is made already, or
-    /// that runs on another level; and for more stages than [`MAX_STAGES`].
+    /// [`Error::Config`] for an algorithm that reads a product which no earlier algorithm makes, that makes one which
+    /// is made already, or that runs on another level; and for more stages than [`MAX_STAGES`].
     pub fn with<A: Algorithm>(self, algorithm: A) -> Result<Self> {
         let reads: Vec<_> = A::INFO.reads.iter().map(Handle::name).collect();
         self.with_reads(algorithm, &reads)
     }
 
-    /// As [`Sequence::with`] for an algorithm that reads products of these names in place of those that it asks for, each of the
-    /// same type. So an algorithm can be put between two others.
+    /// Like [`Sequence::with`], for an algorithm that reads products with these names instead of its declared ones,
+    /// each of the same type. So an algorithm can be inserted between two others.
     ///
     /// # Errors
     /// As [`Sequence::with`], and [`Error::Config`] for another number of names.
@@ -97,7 +97,7 @@ impl Sequence {
         }
         if reads.len() != info.reads.len() {
             let (name, count) = (info.name(), info.reads.len());
-            return Err(wrong(format!("{name} reads {count} products, and {} are named", reads.len())));
+            return Err(wrong(format!("{name} reads {count} products, but {} are named", reads.len())));
         }
         let step_of = |(product, name): (&Handle, &&str)| {
             let reader = info.name();
@@ -109,7 +109,7 @@ impl Sequence {
         };
         let reads: Vec<usize> = info.reads.iter().zip(reads).map(step_of).collect::<Result<_>>()?;
         if !info.makes.schema().has_events() {
-            return Err(wrong(format!("rows of {} are no events", info.name())));
+            return Err(wrong(format!("rows of {} are not events", info.name())));
         }
         let infos: Vec<_> = self.infos().chain([info]).collect();
         self.stages = stages(&infos);
@@ -128,7 +128,7 @@ impl Sequence {
         Ok(self)
     }
 
-    /// The same with other products that come out, in this order.
+    /// The same with other products to write, in this order.
     ///
     /// # Errors
     /// [`Error::Config`] for names that no algorithm of the sequence makes, for the same name twice, and for none at all.
@@ -159,19 +159,19 @@ impl Sequence {
         &self.stages
     }
 
-    /// What the algorithms read and make, in the order in which they run.
+    /// The products that the algorithms read and make, in the order in which they run.
     pub fn infos(&self) -> impl Iterator<Item = &'static AlgorithmInfo> + '_ {
         self.steps.iter().map(|step| step.algorithm.info())
     }
 
-    /// The algorithm that reads a product last, after which the memory of the product is free; none when the product comes out, or when no
-    /// algorithm reads it.
+    /// The last algorithm that reads a product, after which the memory of the product is free; none when the product
+    /// is written, or when no algorithm reads it.
     pub fn last_reader(&self, product: &str) -> Option<&'static str> {
         let step = self.step_of(product).filter(|step| !self.written.contains(step))?;
         self.steps[step].last_reader.map(|reader| self.steps[reader].algorithm.info().name())
     }
 
-    /// The products that come out.
+    /// The products to write.
     pub fn written(&self) -> &[Handle] {
         &self.products
     }
@@ -181,10 +181,10 @@ impl Sequence {
         self.steps[0].algorithm.level()
     }
 
-    /// Whether these events can be reconstructed at all.
+    /// Checks that these events can be reconstructed at all.
     ///
     /// # Errors
-    /// [`Error::Config`] that says what is missing, such as a geometry for raw banks.
+    /// [`Error::Config`] that names the missing part, such as a geometry for raw banks.
     pub fn accept(&self, events: Events<'_>) -> Result<()> {
         self.steps.iter().try_for_each(|step| {
             step.algorithm.accept(events).map_err(|error| match error {
@@ -197,7 +197,7 @@ impl Sequence {
         })
     }
 
-    /// Bytes of raw banks that the sequence reads of these events; none when they are hits.
+    /// Bytes of raw banks that the sequence reads for these events; none when they are hits.
     pub fn bank_bytes(&self, events: Events<'_>) -> Option<u64> {
         self.steps
             .iter()

@@ -12,7 +12,7 @@ pub struct Sliced {
 }
 
 impl Sliced {
-    /// Empties everything and gives `slices` empty slots for these products.
+    /// Empties everything and makes `slices` empty slots for these products.
     pub fn prepare(&mut self, slices: usize, products: &[Handle]) -> &mut [Products] {
         if self.slots.first().is_some_and(|slot| !slot.is_of(products)) {
             self.slots.clear();
@@ -25,7 +25,7 @@ impl Sliced {
         &mut self.slots[..slices]
     }
 
-    /// Adds one more, empty slot for these products.
+    /// Adds one empty slot for these products.
     pub fn add(&mut self, products: &[Handle]) -> &mut Products {
         if self.slots.len() == self.used {
             self.slots.push(Products::new(products));
@@ -43,7 +43,7 @@ impl Sliced {
         sum
     }
 
-    /// The slices in the order of the events: of the product that is written first.
+    /// The slices in the order of the events: the first written product.
     pub fn slices(&self) -> impl Iterator<Item = &Columns> + Clone {
         self.pieces().iter().map(Products::first)
     }
@@ -66,7 +66,7 @@ impl Sliced {
         self.slices().flat_map(|piece| (0..piece.items(0)).map(move |event| (piece, event)))
     }
 
-    /// As [`events`](Self::events), with slices as results of their own type.
+    /// Like [`events`](Self::events), with slices as results of their own type.
     ///
     /// # Panics
     /// When they are another product.

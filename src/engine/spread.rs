@@ -1,11 +1,11 @@
-//! [`Spread`]: threads that share out work beside an executor's own, such as reading what the next events hold.
+//! [`Spread`]: threads that distribute work other than an executor's own, such as parsing the next events.
 
 use super::Threads;
 use std::fmt::Debug;
 use std::num::NonZero;
 use std::sync::{Arc, Mutex};
 
-/// Threads that share out work.
+/// Threads that distribute work.
 pub trait Spread: Debug + Send + Sync {
     /// Does the work on each piece, by its number, on any of the threads and in any order; returns when all is done.
     fn spread(&self, pieces: usize, work: &(dyn Fn(usize) + Sync));

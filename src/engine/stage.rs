@@ -1,6 +1,6 @@
-//! [`Stage`]: what is timed and counted apart.
+//! [`Stage`]: a part of a sequence that is timed and counted separately.
 
-/// One stage of a sequence: a name and what goes in and out.
+/// One stage of a sequence: its name, and the names of its inputs and outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stage {
     /// Name used in results.
@@ -9,7 +9,7 @@ pub struct Stage {
     pub input: &'static str,
     /// What it makes.
     pub output: &'static str,
-    /// Names of the parts that some of its algorithms time apart ([`StageCounter::parts`](crate::event::StageCounter)).
+    /// Names of the parts that some of its algorithms time separately ([`StageCounter::parts`](crate::event::StageCounter)).
     pub parts: &'static [&'static str],
 }
 

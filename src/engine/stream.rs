@@ -4,34 +4,34 @@ use super::{Batch, Executor, Handle, Machine, Sliced, Stage};
 use crate::Result;
 use crate::event::{Counters, Product, Results};
 
-/// A chain of stages over endless input. What it has taken in and not given out yet waits inside, so that results do
-/// not depend on where the input is cut.
+/// A chain of stages over endless input. Input without complete results waits inside, so that results do not depend
+/// on where the input is cut.
 pub trait StreamSequence: Send {
     /// The name on the command line and in results.
     const NAME: &'static str;
     /// The stages in the order in which they run; stage i counts in [`Counters::stages`]`[i]`.
     const STAGES: &'static [Stage];
 
-    /// The columns that come out, as a product.
+    /// The output columns, as a product.
     const PRODUCT: Handle;
 
     /// A piece of the input.
     type Piece: Batch;
-    /// Columns that come out.
+    /// Output columns.
     type Output: Product;
 
-    /// Takes in the next piece and shows what is complete now to `visit`, in order and in as many parts as there are;
-    /// what `visit` leaves of a part is overwritten. When the stream ends with the piece everything comes out, and
-    /// another stream may begin.
+    /// Processes the next piece and passes the complete results to `visit`, in order and in any number of parts; the
+    /// data that `visit` leaves in a part are overwritten. When the stream ends with the piece all results are
+    /// complete, and another stream may begin.
     ///
     /// # Errors
     /// When a device fails.
     fn push(&mut self, piece: &Self::Piece, visit: &mut dyn FnMut(&mut Self::Output)) -> Result<()>;
 
-    /// What happened since the beginning.
+    /// Counts since the beginning.
     fn counters(&self) -> Counters;
 
-    /// What it runs on.
+    /// Properties of the executor.
     fn machine(&self) -> Machine;
 
     /// As [`Executor::time_kernels`].

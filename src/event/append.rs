@@ -1,9 +1,9 @@
-//! [`append`]: results of many slices as one.
+//! [`append`]: joins results of many slices.
 
 use super::{Column, Results, Starts, Values, ValuesMut};
 use crate::{Error, Result};
 
-/// Appends the results of a slice to those of the slices before it.
+/// Appends the results of a slice to the results of earlier slices.
 ///
 /// # Errors
 /// [`Error::Columns`] when lists become too long for 32-bit starts; nothing is appended then.

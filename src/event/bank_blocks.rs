@@ -1,4 +1,5 @@
-//! [`BankBlock`]: raw banks as an event builder has them, by source and not by event, and how they get into a [`RawBatch`].
+//! [`BankBlock`]: raw banks in the form of an event builder, by source and not by event, and their conversion to a
+//! [`RawBatch`].
 
 use super::raw_banks::copy_payload;
 use super::{BankKind, RawBank, RawBatch};
@@ -12,7 +13,7 @@ pub struct BankBlock<'a> {
     pub source: u16,
     /// Version of the encoding (no unit).
     pub version: u8,
-    /// Payload i begins at the next multiple of 2 to this power of bytes behind payload i - 1 (no unit).
+    /// Payload i begins at the next multiple of 2 to this power of bytes after payload i - 1 (no unit).
     pub align_log2: u8,
     /// Type of each bank, as in raw bank headers (no unit).
     pub types: &'a [u8],
@@ -23,8 +24,8 @@ pub struct BankBlock<'a> {
 }
 
 impl BankBlock<'_> {
-    /// Where a payload of so many bytes lies that comes behind `end` bytes. One without bytes lies where the last one ends: the
-    /// bytes between need not be there. (`next_multiple_of` would divide.)
+    /// Position of a payload of this length after `end` bytes. A payload without bytes lies where the last one ends:
+    /// the padding before it may be absent. (`next_multiple_of` would divide.)
     #[inline(always)]
     pub fn place(&self, end: usize, bytes: u16) -> Range<usize> {
         let below = if bytes == 0 { 0 } else { (1 << self.align_log2) - 1 };
@@ -32,7 +33,7 @@ impl BankBlock<'_> {
         start..start + usize::from(bytes)
     }
 
-    /// Whether all payloads lie in the bytes that there are; to be checked before any of them is read.
+    /// Whether all payloads lie in the available bytes; to be checked before any of them is read.
     pub fn adds_up(&self) -> bool {
         self.sizes.iter().fold(0, |end, &size| self.place(end, size).end) <= self.payloads.len()
     }
@@ -49,9 +50,9 @@ impl BankBlock<'_> {
 const TILE: usize = 16;
 
 impl RawBatch {
-    /// Appends events of which all blocks that have a [`kind`](BankBlock::kind) hold a bank each; other blocks are passed over. Says
-    /// whether it did: without such blocks, when two of them are the same board, or for more words than there can be, nothing
-    /// is appended.
+    /// Appends events of which all blocks that have a [`kind`](BankBlock::kind) hold a bank each; other blocks are
+    /// skipped. Returns whether it did: without such blocks, when two of them are the same board, or for too many
+    /// words, nothing is appended.
     ///
     /// # Panics
     /// When a block has fewer types or sizes than there are events, or does not add up.

@@ -1,4 +1,4 @@
-//! [`BankKind`] and [`BadBanks`]: kinds of raw banks, and what becomes of events with damaged ones.
+//! [`BankKind`] and [`BadBanks`]: kinds of raw banks, and policies for events with damaged ones.
 
 /// Kinds of raw banks that hits are decoded from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,7 +34,7 @@ impl BankKind {
         Self::ALL.into_iter().find(|kind| kind.code() == code)
     }
 
-    /// The detector, as summaries name it.
+    /// The name of the detector in summaries.
     pub const fn detector(self) -> &'static str {
         match self {
             Self::VeloSuperpixel | Self::VeloRetina => "velo",
@@ -60,7 +60,7 @@ impl BankKind {
     }
 }
 
-/// What becomes of an event with a damaged raw bank.
+/// Policy for an event with a damaged raw bank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BadBanks {

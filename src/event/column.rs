@@ -4,7 +4,7 @@ use aligned_vec::{AVec, ConstAlign};
 use bytemuck::Pod;
 use std::ops::{Deref, DerefMut};
 
-/// Values that may be read (not relied upon) past the end of every column: the largest gang.
+/// Number of values that may be read (not relied upon) past the end of every column: the largest gang.
 pub const PAD: usize = 64;
 
 /// A growable column of plain values, 64-byte aligned and padded by [`PAD`] values that a full gang may
@@ -51,7 +51,7 @@ impl<T: Pod> Column<T> {
         self.len = 0;
     }
 
-    /// Sets the length; values that become visible are whatever the memory held (zero when fresh).
+    /// Sets the length; new values are undefined (zero when fresh).
     #[inline]
     pub fn set_len(&mut self, len: usize) {
         self.reserve_total(len);
@@ -73,13 +73,13 @@ impl<T: Pod> Column<T> {
         self.data[start..start + values.len()].copy_from_slice(values);
     }
 
-    /// The values and the padding behind them: at least `len() + PAD` values.
+    /// The values and the padding after them: at least `len() + PAD` values.
     #[inline(always)]
     pub fn padded(&self) -> &[T] {
         &self.data
     }
 
-    /// The values and the padding behind them, to write; padding is never part of the column.
+    /// The values and the padding after them, to write; padding is never part of the column.
     #[inline(always)]
     pub fn padded_mut(&mut self) -> &mut [T] {
         &mut self.data
@@ -123,7 +123,7 @@ impl<T: Pod> FromIterator<T> for Column<T> {
     }
 }
 
-/// First entries of lists, and behind them the end of the last list: never empty, without lists it is `[0]`.
+/// First entries of lists, followed by the end of the last list: never empty, without lists it is `[0]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Starts(Column<u32>);
 

@@ -20,7 +20,7 @@ use std::ops::{Deref, DerefMut};
 pub struct Columns(Box<dyn Results>);
 
 impl Columns {
-    /// No rows of a product.
+    /// An empty product.
     pub fn of<P: Product>() -> Self {
         Self(Box::new(P::default()))
     }

@@ -1,37 +1,37 @@
-//! [`Counters`]: what happened to a slice of events: time, flow and occupancy of each stage, and every drop.
+//! [`Counters`]: counts of a slice of events: time, flow and occupancy of each stage, and every drop.
 //!
 //! Plain fixed arrays, so that counting allocates nothing and sums do not depend on the order of slices.
 
 use crate::Status;
 use std::time::Instant;
 
-/// Stages a sequence has at most.
+/// Largest number of stages of a sequence.
 pub const MAX_STAGES: usize = 16;
-/// Parts of a stage that are timed apart, at most.
+/// Largest number of parts of a stage that are timed separately.
 pub const MAX_PARTS: usize = 4;
 
-/// A list that was cut short inside an event that is reconstructed all the same.
+/// A list that was truncated inside an event that is reconstructed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
 #[non_exhaustive]
 pub enum Truncation {
-    /// Candidate hits beyond those a search window may hold.
+    /// Candidate hits beyond the limit of a search window.
     CandidatesInWindow = 0,
-    /// Hits beyond those a track may have.
+    /// Hits beyond the limit of a track.
     HitsOnTrack = 1,
     /// Raw banks that their own detector marks as bad.
     BanksMarkedBad = 2,
     /// Hits on pixels that are masked.
     MaskedHits = 3,
-    /// Hits that came later than the promised order allows.
+    /// Hits that came later than the allowed disorder.
     LateHits = 4,
     /// Hits in clusters that a filter removed.
     FilteredHits = 5,
-    /// Times that a full buffer made hits leave early or cut clusters.
+    /// Number of times that a full buffer made hits leave early or cut clusters.
     FullBuffers = 6,
-    /// Hits of a stream that were under way when the program itself failed.
+    /// Hits of a stream that were lost when the program itself failed.
     LostHits = 7,
-    /// Raw banks that are damaged and were left out of events that were reconstructed without them.
+    /// Damaged raw banks that were left out of reconstructed events.
     BanksLeftOut = 8,
 }
 
@@ -65,25 +65,25 @@ impl Truncation {
     }
 }
 
-/// What one stage did.
+/// Counts of one stage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StageCounter {
     /// Wall-clock time, summed over threads, ns.
     pub ns: u64,
-    /// Of it the time of the parts that the stage tells apart, in the order of [`Stage::parts`](crate::engine::Stage), ns.
+    /// The times of its parts, in the order of [`Stage::parts`](crate::engine::Stage), ns.
     pub parts: [u64; MAX_PARTS],
-    /// Items taken in: hits, or candidates (no unit).
+    /// Input items: hits, or candidates (no unit).
     pub items_in: u64,
-    /// Items handed on: hits, candidates or tracks (no unit).
+    /// Output items: hits, candidates or tracks (no unit).
     pub items_out: u64,
-    /// Lanes that did wanted work, summed over the gang's steps (no unit).
+    /// Lanes that did useful work, summed over the gang's steps (no unit).
     pub lanes_active: u64,
-    /// Lanes there were, summed over the gang's steps (no unit).
+    /// All lanes, summed over the gang's steps (no unit).
     pub lanes_total: u64,
 }
 
 impl StageCounter {
-    /// Share of the lanes that did wanted work, 0..1; `None` when the stage does not count lanes.
+    /// Share of the lanes that did useful work, 0..1; `None` when the stage does not count lanes.
     pub fn occupancy(&self) -> Option<f64> {
         (self.lanes_total > 0).then(|| self.lanes_active as f64 / self.lanes_total as f64)
     }
@@ -99,7 +99,7 @@ impl StageCounter {
     }
 }
 
-/// What happened to a number of events.
+/// Counts of a number of events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
     /// One per stage, in the order of the sequence (no unit).
@@ -109,23 +109,23 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Notes what became of one event; call it once per event, for [`Status::Ok`] too.
+    /// Counts the status of one event; call it once per event, for [`Status::Ok`] too.
     pub fn count_event(&mut self, status: Status) {
         self.status[status.code() as usize] += 1;
     }
 
-    /// Notes that so many of the events that were counted as [`Status::Ok`] are [`Status::Partial`].
+    /// Changes this many events from [`Status::Ok`] to [`Status::Partial`].
     pub fn count_partial(&mut self, events: u64) {
         self.status[Status::Ok as usize] -= events;
         self.status[Status::Partial as usize] += events;
     }
 
-    /// Notes `items` that a full list could not take.
+    /// Counts `items` that a full list could not hold.
     pub fn count_truncated(&mut self, what: Truncation, items: u64) {
         self.truncated[what as usize] += items;
     }
 
-    /// Number of items that were cut off for a reason.
+    /// Number of items that were dropped for a reason.
     pub fn truncated(&self, what: Truncation) -> u64 {
         self.truncated[what as usize]
     }
@@ -135,19 +135,19 @@ impl Counters {
         *self = Self::default();
     }
 
-    /// Number of events, whatever became of them.
+    /// Number of events with any status.
     pub fn events(&self) -> u64 {
         self.status.iter().sum()
     }
 
-    /// Reasons and counts of everything lost: events by status, then items by truncation; zeros left out.
+    /// Reasons and counts of everything lost: events by status, then items by truncation; zeros omitted.
     pub fn dropped(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         let events = Status::ALL.iter().zip(&self.status).skip(1).map(|(status, &n)| (status.name(), n));
         let items = Truncation::ALL.iter().zip(&self.truncated).map(|(what, &n)| (what.name(), n));
         events.chain(items).filter(|&(_, n)| n > 0)
     }
 
-    /// What was counted since `before`, a copy of these counters.
+    /// Counts since `before`, a copy of these counters.
     pub fn since(&self, before: &Self) -> Self {
         let mut since = *self;
         for (stage, before) in since.stages.iter_mut().zip(&before.stages) {
@@ -163,8 +163,8 @@ impl Counters {
         since
     }
 
-    /// Adds what an algorithm of a sequence counted, whose stage i is stage `stages[i]` here: its stages and what it cut short,
-    /// and not its events.
+    /// Adds the counts of an algorithm of a sequence, whose stage i is stage `stages[i]` here: its stages and
+    /// truncations, but not its events.
     pub fn add_part(&mut self, part: &Self, stages: &[usize]) {
         stages.iter().zip(&part.stages).for_each(|(&at, stage)| self.stages[at].add(stage));
         self.truncated.iter_mut().zip(&part.truncated).for_each(|(sum, n)| *sum += n);
@@ -189,7 +189,7 @@ impl StageClock {
     }
 
     /// Adds the time since the start or the last call to `stage`. A function of its own, so that instruction counts
-    /// can be told apart by stage, too (`benches/instructions`).
+    /// can be attributed to stages, too (`benches/instructions`).
     #[inline(never)]
     pub fn lap(&mut self, stage: &mut StageCounter) {
         stage.ns += self.restart();

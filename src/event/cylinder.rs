@@ -1,4 +1,4 @@
-//! Hits, seeds and truth of the cylinder detector, as columns. Units are those of its files: cm, GeV/c.
+//! Hits, seeds and truth of the cylinder detector, as columns. Units are as in its files: cm, GeV/c.
 
 use super::Column;
 use crate::Status;
@@ -26,7 +26,7 @@ pub struct CylinderBatch {
     pub var_rphi: Column<f32>,
     /// Variance along z, cm^2.
     pub var_z: Column<f32>,
-    /// What is known of each event (no unit).
+    /// Status of each event (no unit).
     pub status: Vec<Status>,
 }
 
@@ -79,7 +79,7 @@ impl CylinderBatch {
         self.layer_start.push(self.x.len() as u32);
     }
 
-    /// Ends an event, whatever of it was pushed: missing layers are empty.
+    /// Ends an event after any number of layers: missing layers are empty.
     pub fn end_event(&mut self, status: Status) {
         self.status.push(status);
         let expected = self.status.len() * CYLINDER_LAYERS + 1;
@@ -113,7 +113,7 @@ impl CylinderBatch {
         }
     }
 
-    /// Puts the hits of one event in another order: hit `order[i]` of the event becomes hit i. Layers must not mix.
+    /// Reorders the hits of one event: hit `order[i]` of the event becomes hit i. Layers must not mix.
     pub fn permute(&mut self, event: usize, order: &[u32]) {
         let first = self.layer_start[event * CYLINDER_LAYERS] as usize;
         for column in self.columns_mut() {
@@ -134,7 +134,7 @@ pub struct CylinderInput<'a> {
     pub seeds: &'a CylinderSeeds,
 }
 
-/// The hits of one event; columns go on behind the event's last hit.
+/// The hits of one event; columns extend beyond the event's last hit.
 #[derive(Debug, Clone, Copy)]
 pub struct CylinderEvent<'a> {
     /// First hit of each layer, and the end (no unit).
@@ -149,7 +149,7 @@ pub struct CylinderEvent<'a> {
     pub var_rphi: &'a [f32],
     /// Variance along z, cm^2.
     pub var_z: &'a [f32],
-    /// What is known of the event (no unit).
+    /// Status of the event (no unit).
     pub status: Status,
 }
 
@@ -219,7 +219,7 @@ impl CylinderSeeds {
     }
 }
 
-/// What is true of an event: its particles are [`CylinderSeeds`] with all their hits, one a particle.
+/// The truth of an event: its particles are [`CylinderSeeds`] with all their hits, one a particle.
 #[derive(Debug, Clone, Default)]
 pub struct CylinderTruth {
     /// The particles of each event (no unit).

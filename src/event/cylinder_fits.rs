@@ -14,27 +14,27 @@ pub struct CylinderFits {
     pub hit_start: Starts,
     /// The hits of the tracks, from inside out (no unit).
     pub hits: Column<u32>,
-    /// Which of the given tracks it is (no unit).
+    /// Number of the given track (no unit).
     pub track: Column<u32>,
-    /// chi2 of the fit, the sum of those of its hits when they were taken in (no unit).
+    /// chi2 of the fit, the sum over its hits in the filter (no unit).
     pub chi2: Column<f32>,
-    /// What became of the fit (no unit).
+    /// Status of the fit (no unit).
     pub fit: Column<u8>,
-    /// chi2 of each hit when the filter, on its way out, took it in (no unit).
+    /// chi2 of each hit in the filter, on its way out (no unit).
     pub chi2_filtered: Column<f32>,
     /// chi2 of each hit to the smoothed state; NaN where its residual has no covariance (no unit).
     pub chi2_smoothed: Column<f32>,
-    /// The smoothed state at each hit. Units are cm, rad, c/GeV, see the type; the covariance is that of r-phi (cm),
-    /// z, charge / pT, phi, theta, lower triangle row by row.
+    /// The smoothed state at each hit. Units are cm, rad, c/GeV, see the type; the covariance covers r-phi (cm), z,
+    /// charge / pT, phi, theta, lower triangle row by row.
     pub state: [Column<f32>; CYLINDER_STATE],
-    /// What became of each event (no unit).
+    /// Status of each event (no unit).
     pub status: Vec<Status>,
 }
 
 results! {
     CylinderFits: "event", "track", "hit";
     integers {
-        Status 0 [status] "status" "1" "what became of the event";
+        Status 0 [status] "status" "1" "status of the event";
         Starts 0 [track_start] "track_start" "1" "first track of the event";
         Starts 1 [hit_start] "hit_start" "1" "first hit of the track";
         U32 2 [hits] "hits" "1" "the track's hits from inside out, counted from the event's first hit";
@@ -42,8 +42,8 @@ results! {
     }
     others {
         F32 1 [chi2] "chi2" "1" "chi2 of the fit: the sum of chi2_filtered";
-        U8 1 [fit] "fit" "1" "what became of the fit: the codes of kalman::FitStatus";
-        F32 2 [chi2_filtered] "chi2_filtered" "1" "chi2 of the hit when the filter took it in";
+        U8 1 [fit] "fit" "1" "status of the fit: the codes of kalman::FitStatus";
+        F32 2 [chi2_filtered] "chi2_filtered" "1" "chi2 of the hit in the filter";
         F32 2 [chi2_smoothed] "chi2_smoothed" "1" "chi2 of the hit to the smoothed state; NaN where there is none";
         F32 2 [state[0]] "radius" "cm" "distance from the z axis at the hit";
         F32 2 [state[1]] "azimuth" "rad" "azimuth of the smoothed position at the hit";

@@ -21,27 +21,27 @@ pub struct CylinderTracks {
     pub seed: Column<u32>,
     /// chi2 of the fit (no unit).
     pub chi2: Column<f32>,
-    /// What became of the fit (no unit).
+    /// Status of the fit (no unit).
     pub fit: Column<u8>,
-    /// The state at the innermost hit. Units are cm, rad, c/GeV, see the type; the covariance is that of r-phi (cm),
-    /// z, charge / pT, phi, theta, lower triangle row by row.
+    /// The state at the innermost hit. Units are cm, rad, c/GeV, see the type; the covariance covers r-phi (cm), z,
+    /// charge / pT, phi, theta, lower triangle row by row.
     pub state: [Column<f32>; CYLINDER_STATE],
-    /// What became of each event (no unit).
+    /// Status of each event (no unit).
     pub status: Vec<Status>,
 }
 
 results! {
     CylinderTracks: "event", "track", "hit";
     integers {
-        Status 0 [status] "status" "1" "what became of the event";
+        Status 0 [status] "status" "1" "status of the event";
         Starts 0 [track_start] "track_start" "1" "first track of the event";
         Starts 1 [hit_start] "hit_start" "1" "first hit of the track";
         U32 2 [hits] "hits" "1" "the track's hits from inside out, counted from the event's first hit";
-        U32 1 [seed] "seed" "1" "the seed that the track grew from, counted in the event";
+        U32 1 [seed] "seed" "1" "the seed of the track, counted in the event";
     }
     others {
         F32 1 [chi2] "chi2" "1" "chi2 of the fit";
-        U8 1 [fit] "fit" "1" "what became of the fit: the codes of kalman::FitStatus";
+        U8 1 [fit] "fit" "1" "status of the fit: the codes of kalman::FitStatus";
         F32 1 [state[0]] "radius" "cm" "distance from the z axis at the innermost hit";
         F32 1 [state[1]] "azimuth" "rad" "azimuth of the position at the innermost hit";
         F32 1 [state[2]] "z" "cm" "z at the innermost hit";

@@ -3,8 +3,8 @@
 use super::{ColumnInfo, Results, Table, Values};
 use std::ops::Range;
 
-/// What is different about a row of some results and a row of others, in words; `None` when all
-/// their columns are equal, floats bit by bit. Rows are events, or clusters.
+/// The difference between a row of some results and a row of others, in words; `None` when all their columns are
+/// equal, floats bit by bit. Rows are events, or clusters.
 ///
 /// # Panics
 /// When there are no such rows, or the two are different products.

@@ -1,11 +1,12 @@
-//! [`EventBanks`]: the raw banks of one event, as they are put together.
+//! [`EventBanks`]: the raw banks of one event under construction.
 
 use super::{BankKind, RawBank};
 use crate::Status;
 
-/// Raw banks of one event that is being put together, by the places of their payloads in the words of a
-/// [`RawBatch`](super::RawBatch). [`close`](Self::close) ends the event; [`RawBatch::append`](super::RawBatch::append) takes
-/// it into the batch. Events of one batch can be put together side by side, on any thread.
+/// Raw banks of one event under construction, by the positions of their payloads in the words of a
+/// [`RawBatch`](super::RawBatch). [`close`](Self::close) ends the event;
+/// [`RawBatch::append`](super::RawBatch::append) adds it to the batch. Events of one batch can be built in parallel,
+/// on any thread.
 #[derive(Debug, Clone)]
 pub struct EventBanks {
     /// The banks of each kind, in the order of [`BankKind::ALL`].
@@ -75,35 +76,35 @@ impl EventBanks {
         of.banks.push(bank);
     }
 
-    /// Says that the payloads lie so many words further on.
+    /// Moves the positions of the payloads by this many words.
     pub fn move_by(&mut self, words: u32) {
         let banks = self.kinds.iter_mut().flat_map(|kind| &mut kind.banks);
         banks.for_each(|bank| bank.first += words);
     }
 
-    /// Notes that the event lacks a bank, which is damaged: the others are kept for
+    /// Records that a bank of the event is damaged: the others are kept for
     /// [`BadBanks::Bank`](super::BadBanks::Bank). The first damage gives the event its status.
     pub fn damage(&mut self, status: Status) {
         self.damage.get_or_insert(status);
     }
 
-    /// Notes that the event says that it is of the nominal detector.
+    /// Marks the event as simulated with the nominal detector.
     pub fn mark_nominal(&mut self) {
         self.is_nominal = true;
     }
 
-    /// What became of the event, once it is [closed](Self::close).
+    /// Status of the event, once it is [closed](Self::close).
     pub fn status(&self) -> Status {
         self.status
     }
 
-    /// Whether the event, once it is [closed](Self::close), has banks and does not say that it is of the nominal detector.
+    /// Whether the event, once it is [closed](Self::close), has banks and is not marked as simulated with the nominal detector.
     pub fn lacks_nominal(&self) -> bool {
         !self.is_nominal && !self.is_empty()
     }
 
-    /// Ends the event: sorts its banks, and drops them all when `status` says that it is lost. Of banks that came twice none is
-    /// kept. Returns what became of the event.
+    /// Ends the event: sorts its banks, and drops all of them when `status` means that it is lost. Of banks that came
+    /// twice neither is kept. Returns the status of the event.
     pub fn close(&mut self, mut status: Status) -> Status {
         let lacks_some = status == Status::Partial;
         if lacks_some {

@@ -21,12 +21,12 @@ fn hexadecimal<S: serde::Serializer>(hash: &u64, to: S) -> Result<S::Ok, S::Erro
     to.collect_str(&format_args!("{hash:016x}"))
 }
 
-/// Hashes results, in the order of the events, however they are cut into pieces.
+/// Hashes results, in the order of the events, for any division into pieces.
 ///
-/// Each column of the [`Schema`] has an XXH3-64 of its own over its little-endian values: statuses by their
-/// codes (u16), starts as the end of each list counted from the first event of the run (u64), all others as they lie in
-/// memory. A result is the XXH3-64 over the digests (u64) of the columns it covers, in their order: those with
-/// [`in_hash_int`](super::ColumnInfo::in_hash_int) for `hash_int`, all of them for `output_hash`.
+/// Each column of the [`Schema`] has an XXH3-64 of its own over its little-endian values: statuses by their codes
+/// (u16), starts as the end of each list counted from the first event of the run (u64), all others as in memory. A
+/// result is the XXH3-64 over the digests (u64) of the columns it covers, in their order: columns with
+/// [`in_hash_int`](super::ColumnInfo::in_hash_int) for `hash_int`, all columns for `output_hash`.
 #[derive(Clone)]
 pub struct Hasher {
     schema: &'static Schema,
@@ -62,7 +62,7 @@ impl Hasher {
     /// Adds the events of one piece.
     ///
     /// # Panics
-    /// When its columns are not those of the [`schema`](Self::schema).
+    /// When its columns differ from the [`schema`](Self::schema).
     pub fn update(&mut self, results: &dyn Results) {
         assert!(self.schema.is(results.schema()), "results of another product");
         let mut columns = self.columns.iter_mut();
@@ -71,7 +71,7 @@ impl Hasher {
         });
     }
 
-    /// The hashes of everything so far.
+    /// The hashes of all results so far.
     pub fn finish(&self) -> Hashes {
         let digests: Vec<u64> = self.columns.iter().map(|column| column.hasher.digest()).collect();
         let integers = self.schema.columns.iter().take_while(|column| column.in_hash_int).count();

@@ -1,4 +1,4 @@
-//! [`Layout`]: where chips lie on a sensor, from (chip, x, y) to one matrix of pixels.
+//! [`Layout`]: maps (chip, x, y) to one matrix of pixels of a sensor.
 
 use crate::{Error, Result};
 
@@ -16,7 +16,7 @@ struct Place {
     sign: i32,
 }
 
-/// The chips of a sensor and the matrix of pixels that they make.
+/// The chips of a sensor and their common matrix of pixels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     width: usize,
@@ -94,7 +94,7 @@ impl Layout {
         self.places.len()
     }
 
-    /// The pixel of the matrix; none for a chip or pixel that is not there.
+    /// The pixel of the matrix; none for a chip or pixel that does not exist.
     #[inline(always)]
     pub fn place(&self, chip: usize, x: u32, y: u32) -> Option<(u16, u16)> {
         let place = self.places.get(chip)?;
@@ -103,7 +103,7 @@ impl Layout {
         inside.then(|| (at(place.x0, x), at(place.y0, y)))
     }
 
-    /// The chip that a pixel of the matrix is on; none for one between chips.
+    /// The chip that contains a pixel of the matrix; none for a pixel between chips.
     pub fn chip_of(&self, x: u16, y: u16) -> Option<usize> {
         let [width, height] = self.chip;
         self.places.iter().position(|place| {

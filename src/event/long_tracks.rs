@@ -12,33 +12,32 @@ pub struct LongTracks {
     pub track_start: Starts,
     /// First entry in `hits` of each track (no unit).
     pub hit_start: Starts,
-    /// LHCbIDs of the hits of the tracks, from the smallest z up: those in the Velo, in the UT (sequence `long-ut`), in the SciFi
-    /// (no unit).
+    /// LHCbIDs of the hits of the tracks, from the smallest z up: Velo, UT (sequence `long-ut`), SciFi (no unit).
     pub hits: Column<u32>,
     /// Velo states at the closest approach to the beam line, mm.
     pub beam: States,
-    /// SciFi states at z = 9,410 mm; the momentum is that of both parts together.
+    /// SciFi states at z = 9,410 mm; the momentum is measured by both parts together.
     pub scifi: SciFiStates,
     /// Variance of charge over momentum, (c/GeV)^2.
     pub var_qop: Column<f32>,
-    /// How well the parts fit together (no unit).
+    /// chi2 or response of the match between the parts (no unit).
     pub chi2: Column<f32>,
-    /// What became of each event (no unit).
+    /// Status of each event (no unit).
     pub status: Vec<Status>,
 }
 
 results! {
     LongTracks: "event", "track", "hit";
     integers {
-        Status 0 [status] "status" "1" "what became of the event";
+        Status 0 [status] "status" "1" "status of the event";
         Starts 0 [track_start] "track_start" "1" "first track of the event";
         Starts 1 [hit_start] "hit_start" "1" "first hit of the track";
-        U32 2 [hits] "hits" "1" "LHCbIDs of the track's hits, from the smallest z up: those in the Velo, in the UT (sequence `long-ut`), in the SciFi";
+        U32 2 [hits] "hits" "1" "LHCbIDs of the track's hits, from the smallest z up: Velo, UT (sequence `long-ut`), SciFi";
     }
     others {
         F32 1 [scifi.qop] "qop" "c/GeV" "charge over momentum";
         F32 1 [var_qop] "var_qop" "c^2/GeV^2" "variance of charge over momentum";
-        F32 1 [chi2] "chi2" "1" "how well the parts fit together";
+        F32 1 [chi2] "chi2" "1" "quality of the match between the parts";
         F32 1 [beam.x] "beam_x" "mm" "x at the closest approach to the beam line";
         F32 1 [beam.y] "beam_y" "mm" "y at the closest approach to the beam line";
         F32 1 [beam.z] "beam_z" "mm" "z at the closest approach to the beam line";

@@ -1,4 +1,4 @@
-//! What flows: events as columns (structure of arrays) with offsets, and tracks as columns.
+//! Data: events as columns (structure of arrays) with offsets, and tracks as columns.
 //!
 //! A batch of events is a few [`Column`]s and CSR offsets, exactly Arrow's list layout: one allocation
 //! each, 64-byte aligned, padded so that a full gang may load past the end of any segment.
@@ -72,6 +72,6 @@ pub use ut_hits::{UT_GROUPS, UT_PLANES, UtBatch};
 pub use velo_hits::{VELO_MODULES, VeloBatch, VeloEvent, VeloEvents};
 pub use velo_ut_tracks::VeloUtTracks;
 
-/// Version of the columns that are written: their names, types, units and nesting ([`Schema::columns`], and how files
-/// hold them). It rises with every change that a reader of the columns would notice.
+/// Version of the output columns: their names, types, units and nesting ([`Schema::columns`], and their form in
+/// files). It rises with every change that a reader of the columns would notice.
 pub const SCHEMA_VERSION: u32 = 4;

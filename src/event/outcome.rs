@@ -1,14 +1,14 @@
-//! [`Outcome`]: results of events, and counts of what happened to them.
+//! [`Outcome`]: results of events, with counts.
 
 use super::{Columns, Counters, Product};
 use crate::Status;
 
-/// Results of some events as columns, and the counts that belong to them: what a stage, a sequence or a slice appends to.
+/// Results of some events as columns, with their counts: the output of a stage, a sequence or a slice.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome<R> {
     /// One entry for each event (no unit).
     pub results: R,
-    /// What happened to the events (no unit).
+    /// Counts of the events (no unit).
     pub counters: Counters,
 }
 
@@ -27,7 +27,7 @@ impl<P: Product> Outcome<P> {
 }
 
 impl Outcome<Columns> {
-    /// Lends the columns as their own type to `work`, by way of `spare`, whose content is lost.
+    /// Calls `work` with the columns as their own type, by way of `spare`, whose content is lost.
     ///
     /// # Panics
     /// When they are another product.

@@ -1,4 +1,4 @@
-//! Simulated truth of one event: which particles there were and which hits they left.
+//! Simulated truth of one event: its particles and their hits.
 
 /// One simulated particle.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -15,13 +15,13 @@ pub struct Particle {
     pub eta: f64,
     /// Azimuth, rad.
     pub phi: f64,
-    /// Key of the particle it was made by; unknown in Velo JSON (no unit).
+    /// Key of the mother particle; unknown in Velo JSON (no unit).
     pub mother: Option<i64>,
     /// Charge in units of the positron's; files round it oddly (no unit).
     pub charge: f64,
-    /// Where the particle was made, mm; unknown in Velo JSON.
+    /// Origin of the particle, mm; unknown in Velo JSON.
     pub origin: Option<[f32; 3]>,
-    /// Where it passes the places at which tracks are given, mm; of simulations alone.
+    /// Positions at the places of track states, mm; only in simulations.
     pub states: TrueStates,
     /// Velo and SciFi reconstructible (no unit).
     pub is_long: bool,
@@ -39,19 +39,19 @@ pub struct Particle {
     pub from_charm: bool,
     /// From the decay of a strange hadron (no unit).
     pub from_strange: bool,
-    /// From the decay that the sample was made for (no unit).
+    /// From the signal decay of the sample (no unit).
     pub from_signal: bool,
-    /// Names of the hits it left (`id` of the hit columns); shared hits appear in each particle (no unit).
+    /// Identifiers of its hits (`id` of the hit columns); shared hits appear in each particle (no unit).
     pub hits: Vec<u32>,
 }
 
 impl Particle {
-    /// Electrons and positrons are counted apart in every table: they shower.
+    /// Electrons and positrons are counted separately in every table, because they shower.
     pub fn is_electron(&self) -> bool {
         self.pid.abs() == 11
     }
 
-    /// Where it was made and where it flew from there; nothing when its origin is unknown, or it flew across the beam.
+    /// Its origin and its direction there; none when its origin is unknown, or it flew across the beam.
     pub fn start(&self) -> Option<TrueState> {
         let [x, y, z] = self.origin?.map(f64::from);
         let slope = 1.0 / libm::sinh(self.eta);
@@ -60,7 +60,7 @@ impl Particle {
     }
 }
 
-/// Where a particle is and where it flies.
+/// Position and direction of a particle.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrueState {
     /// mm.
@@ -75,7 +75,7 @@ pub struct TrueState {
     pub ty: f64,
 }
 
-/// Where a particle passes the places at which tracks are given; nothing where it does not come to.
+/// Positions of a particle at the places of track states; none where it does not arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct TrueStates {
     /// As it leaves the Velo towards larger z, mm.

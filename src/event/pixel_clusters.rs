@@ -6,16 +6,15 @@ use std::ops::Range;
 /// Clusters in the order of their first hits (time, x, y, input).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PixelClusters {
-    /// Where each cluster's hits begin in `hits`, and where the last one's end (no unit).
+    /// Beginning of each cluster's hits in `hits`, and the end of the last one (no unit).
     pub hit_start: Starts,
-    /// Hits of all clusters; those of a cluster stand together, in order of time. Units are those of
-    /// [`PixelHits`].
+    /// Hits of all clusters, cluster by cluster, in order of time. Units are as in [`PixelHits`].
     pub hits: PixelHits,
-    /// One value per cluster each. Units are those of [`ClusterFeatures`].
+    /// One value per cluster each. Units are as in [`ClusterFeatures`].
     pub features: ClusterFeatures,
 }
 
-/// What clusters look like, one value of each column per cluster.
+/// Features of clusters, one value of each column per cluster.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ClusterFeatures {
     /// Time of the first hit, ticks of 1.5625 ns.
@@ -32,7 +31,7 @@ pub struct ClusterFeatures {
     pub bounds: [Column<u16>; 4],
     /// Mean x and y of the pixels, weighted by time over threshold (no unit).
     pub centroid: [Column<f32>; 2],
-    /// Mean x and y of the pixels, all alike (no unit).
+    /// Mean x and y of the pixels, unweighted (no unit).
     pub mean: [Column<f32>; 2],
     /// Length of the line of pixels with the same variance along the main axis, pixels (no unit).
     pub length: Column<f32>,
@@ -58,7 +57,7 @@ results! {
         U32 0 [features.duration] "duration" "1.5625 ns" "time from the first to the last hit";
         U32 0 [features.tot] "tot" "25 ns" "sum of the times over threshold";
         U16 0 [features.height] "height" "25 ns" "largest time over threshold";
-        U64 0 [features.energy] "energy" "eV" "energy; without a calibration 0, in files null";
+        U64 0 [features.energy] "energy" "eV" "energy; 0 without a calibration, null in files";
         U16 0 [features.bounds[0]] "x_min" "pixel" "smallest x";
         U16 0 [features.bounds[1]] "y_min" "pixel" "smallest y";
         U16 0 [features.bounds[2]] "x_max" "pixel" "largest x";
@@ -68,7 +67,7 @@ results! {
         F32 0 [features.mean[0]] "mean_x" "pixel" "mean x of the pixels";
         F32 0 [features.mean[1]] "mean_y" "pixel" "mean y of the pixels";
         F32 0 [features.length] "length" "pixel" "length of the line of pixels with the same variance along the main axis";
-        F32 0 [features.breadth] "breadth" "pixel" "the same across the main axis";
+        F32 0 [features.breadth] "breadth" "pixel" "breadth: the same across the main axis";
         F32 0 [features.linearity] "linearity" "1" "0 for as long as broad, 1 for a line: difference over sum of the two main variances";
         F32 0 [features.roundness] "roundness" "1" "pixels over the area of the disc whose diameter is the length, at most 1";
     }
@@ -116,14 +115,14 @@ impl PixelClusters {
         self.features.set_len(len - count);
     }
 
-    /// Places in `hits` of a cluster's hits.
+    /// Positions in `hits` of a cluster's hits.
     pub fn of_cluster(&self, cluster: usize) -> Range<usize> {
         self.hit_start[cluster] as usize..self.hit_start[cluster + 1] as usize
     }
 }
 
 impl ClusterFeatures {
-    /// Sets the length of all columns; values that become visible are whatever the memory held.
+    /// Sets the length of all columns; new values are undefined.
     pub fn set_len(&mut self, len: usize) {
         let Self { time, duration, tot, height, energy, bounds, centroid, mean, .. } = self;
         time.set_len(len);

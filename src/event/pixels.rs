@@ -1,4 +1,4 @@
-//! Hits of hybrid pixel detectors (Timepix3, Timepix4) and the triggers that come with them, as columns.
+//! Hits of hybrid pixel detectors (Timepix3, Timepix4) and their triggers, as columns.
 
 use super::Column;
 use crate::simd::copy_to_hand_over;
@@ -38,7 +38,7 @@ impl PixelHits {
         self.set_len(0);
     }
 
-    /// Sets the length of all columns; values that become visible are whatever the memory held.
+    /// Sets the length of all columns; new values are undefined.
     pub fn set_len(&mut self, len: usize) {
         self.time.set_len(len);
         self.x.set_len(len);
@@ -67,7 +67,7 @@ impl PixelHits {
         self.tot.extend_from_slice(&other.tot[range]);
     }
 
-    /// Becomes a copy of other hits, where another core has read this table and will read it.
+    /// Becomes a copy of other hits, when another core has read this table and will read it again.
     pub fn copy_to_hand_over(&mut self, other: &PixelHits) {
         self.set_len(other.len());
         copy_to_hand_over(&other.time, &mut self.time);
@@ -92,7 +92,7 @@ impl PixelHits {
     }
 }
 
-/// Which edge of which trigger input.
+/// Trigger input and edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Edge {
@@ -110,18 +110,18 @@ crate::names!(Edge, "edge of a trigger input", {
     Rise1 => "rise1", Fall1 => "fall1", Rise2 => "rise2", Fall2 => "fall2",
 });
 
-/// Time-stamped edges of the trigger inputs (TDC packets), in the order in which they came.
+/// Time-stamped edges of the trigger inputs (TDC packets), in order of arrival.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Triggers {
     /// Time, ticks of 1.5625 ns.
     pub time: Column<i64>,
-    /// What remains of the time below a tick of 1.5625 ns, steps of 0.26 ns.
+    /// Remainder of the time below a tick of 1.5625 ns, steps of 0.26 ns.
     pub fine: Column<u8>,
     /// The device's own count of this input (no unit).
     pub counter: Column<u16>,
     /// Input and edge, the numbers of [`Edge`] (no unit).
     pub edge: Column<u8>,
-    /// Chip whose chunk it came in (no unit).
+    /// Chip of the chunk (no unit).
     pub chip: Column<u8>,
 }
 
@@ -155,7 +155,7 @@ impl Triggers {
     }
 }
 
-/// Which trigger came before the hits of clusters, and how long before.
+/// The trigger before the hits of clusters, and the time since.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TriggerPairs {
     /// Per cluster: 1 when a trigger came before its first hit (no unit).
@@ -187,12 +187,12 @@ impl TriggerPairs {
     }
 }
 
-/// What a stretch of a stream holds.
+/// A block of a stream.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PixelBlock {
-    /// Hits in the order in which they came. Units are those of [`PixelHits`].
+    /// Hits in order of arrival. Units are as in [`PixelHits`].
     pub hits: PixelHits,
-    /// Trigger edges in the order in which they came. Units are those of [`Triggers`].
+    /// Trigger edges in order of arrival. Units are as in [`Triggers`].
     pub triggers: Triggers,
 }
 

@@ -1,11 +1,11 @@
 //! [`RawBank`]: one raw bank of a batch.
 
-/// One raw bank: where its payload lies, and who sent it.
+/// One raw bank: position of its payload, and its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawBank {
     /// First word of the payload in the batch's words (no unit).
     pub first: u32,
-    /// Length of the payload in bytes; the last word is filled up with zeros (no unit).
+    /// Length of the payload in bytes; the last word is padded with zeros (no unit).
     pub bytes: u16,
     /// Number of the readout board (no unit).
     pub source: u16,

@@ -1,4 +1,4 @@
-//! Raw banks of a batch of events: what the readout boards sent, sorted by detector and source.
+//! Raw banks of a batch of events: the data of the readout boards, sorted by detector and source.
 
 use super::bank_blocks::Sorted;
 use super::{BadBanks, BankKind, Column, EventBanks, RawBank, RawEvents};
@@ -102,7 +102,7 @@ impl RawBatch {
         self.status.is_empty()
     }
 
-    /// Words of all payloads, or of the records in which they lie.
+    /// Words of all payloads, or of the records that contain them.
     pub fn words(&self) -> usize {
         self.words.len()
     }
@@ -112,18 +112,18 @@ impl RawBatch {
         &self.event_id
     }
 
-    /// What became of the events when they were read.
+    /// Status of the events after reading.
     pub fn statuses(&self) -> &[Status] {
         &self.status
     }
 
-    /// Notes that the event being put in lacks a bank, which is damaged: the others are kept for [`BadBanks::Bank`]. The first
-    /// damage gives the event its status.
+    /// Records that a bank of the event under construction is damaged: the others are kept for [`BadBanks::Bank`].
+    /// The first damage gives the event its status.
     pub fn damage(&mut self, status: Status) {
         self.open.damage(status);
     }
 
-    /// Notes that an event says that it is of the nominal detector.
+    /// Marks an event as simulated with the nominal detector.
     ///
     /// # Panics
     /// When `event >= len()`.
@@ -131,13 +131,13 @@ impl RawBatch {
         self.is_nominal[event] = true;
     }
 
-    /// Notes that the event being put in says that it is of the nominal detector.
+    /// Marks the event under construction as simulated with the nominal detector.
     pub fn mark_nominal(&mut self) {
         self.open.mark_nominal();
     }
 
-    /// Adds a bank to the event that [`close_event`](Self::close_event) will end. A payload longer than
-    /// a bank can be (65,535 bytes) is refused with [`Status::OversizedBank`].
+    /// Adds a bank to the event that the next [`close_event`](Self::close_event) ends. A payload longer than a bank
+    /// can be (65,535 bytes) is refused with [`Status::OversizedBank`].
     pub fn push_bank(
         &mut self,
         kind: BankKind,
@@ -149,8 +149,8 @@ impl RawBatch {
         self.push_first(kind, source, version, payload, bytes)
     }
 
-    /// As [`push_bank`](Self::push_bank), of the first bytes of `from`; what lies behind them may be read, which is faster
-    /// than to stop at their end.
+    /// Like [`push_bank`](Self::push_bank), for the first bytes of `from`; bytes after them may be read, which is
+    /// faster than stopping at their end.
     ///
     /// # Panics
     /// When `from` has fewer bytes.
@@ -180,8 +180,8 @@ impl RawBatch {
         self.open.is_empty()
     }
 
-    /// Ends the event: sorts its banks, and drops them all when `status` says that it is lost. Of banks that came twice none is
-    /// kept. Returns what became of the event.
+    /// Ends the event: sorts its banks, and drops all of them when `status` means that it is lost. Of banks that came
+    /// twice neither is kept. Returns the status of the event.
     pub fn close_event(&mut self, event_id: u64, status: Status) -> Status {
         let begin = if self.is_between_events() { self.words.len() } else { self.open_words };
         let mut event = std::mem::take(&mut self.open);
@@ -195,7 +195,7 @@ impl RawBatch {
         status
     }
 
-    /// Appends an event that is [closed](EventBanks::close), whose payloads lie in the words of this batch.
+    /// Appends a [closed](EventBanks::close) event, whose payloads lie in the words of this batch.
     pub fn append(&mut self, event_id: u64, event: &EventBanks) {
         for banks in event.by_kind() {
             self.banks.extend_from_slice(banks);
@@ -207,9 +207,9 @@ impl RawBatch {
         self.is_nominal.push(event.is_nominal);
     }
 
-    /// Appends room for so many bytes to the words, at a multiple of 16 bytes: payloads can be read in there, and
-    /// [`EventBanks`] say afterwards where they lie. The room is the last one's neighbour, and holds whatever was in the memory.
-    /// Gives the number of the first word and the bytes; none where 32 bits cannot count the words.
+    /// Appends memory for this many bytes to the words, at a multiple of 16 bytes: payloads can be read into it, and
+    /// [`EventBanks`] give their positions afterwards. The memory directly follows the last one, and its content is
+    /// undefined. Returns the number of the first word and the bytes; none where 32 bits cannot count the words.
     pub fn room(&mut self, bytes: usize) -> Option<(u32, &mut [u8])> {
         let first = self.words.len().next_multiple_of(ROOM_WORDS);
         let end = first + bytes.div_ceil(4);
@@ -218,22 +218,22 @@ impl RawBatch {
         Some((first as u32, &mut bytemuck::cast_slice_mut(&mut self.words[first..end])[..bytes]))
     }
 
-    /// Reserves memory for so many words in all.
+    /// Reserves memory for this many words in all.
     pub fn reserve_words(&mut self, words: usize) {
         self.words.reserve_total(words);
     }
 
-    /// Gives the words from this one on back: those of a room that could not be filled.
+    /// Returns the words from this one on: the unused part of such memory.
     pub fn leave_room(&mut self, first: u32) {
         self.words.set_len(self.words.len().min(first as usize));
     }
 
-    /// The words of all rooms and payloads.
+    /// The words of all payloads and reserved memory.
     pub fn all_words(&self) -> &[u32] {
         &self.words
     }
 
-    /// Fills the last word of a payload up with zeros, as decoders want it.
+    /// Pads the last word of a payload with zeros, as decoders require.
     pub fn fill_up(&mut self, bank: &RawBank) {
         let (first, bytes) = (bank.first as usize, usize::from(bank.bytes));
         if !bytes.is_multiple_of(4) {
@@ -241,7 +241,7 @@ impl RawBatch {
         }
     }
 
-    /// The borrowed banks of all events, which is what the decoders take.
+    /// The borrowed banks of all events, the input of decoders.
     pub fn view(&self) -> RawEvents<'_> {
         RawEvents {
             words: self.words.padded(),

@@ -1,4 +1,4 @@
-//! [`RawEvents`] and [`RawEvent`]: raw banks as decoders take them.
+//! [`RawEvents`] and [`RawEvent`]: raw banks as input of decoders.
 
 use super::{BadBanks, BankKind, RawBank};
 use crate::Status;
@@ -16,12 +16,12 @@ pub struct RawEvents<'a> {
 }
 
 impl<'a> RawEvents<'a> {
-    /// The same events, of which those with damaged banks are treated by this policy.
+    /// The same events with this policy for damaged banks.
     pub fn with_bad_banks(self, bad_banks: BadBanks) -> Self {
         Self { bad_banks, ..self }
     }
 
-    /// Whether an event has banks and does not say that it is of the nominal detector.
+    /// Whether an event has banks and is not marked as simulated with the nominal detector.
     ///
     /// # Panics
     /// When `event >= len()`.
@@ -30,7 +30,7 @@ impl<'a> RawEvents<'a> {
         !self.is_nominal[event] && self.bank_start[kinds * event] < self.bank_start[kinds * (event + 1)]
     }
 
-    /// Whether the event says that it is of the nominal detector.
+    /// Whether the event is marked as simulated with the nominal detector.
     ///
     /// # Panics
     /// When `event >= len()`.
@@ -87,16 +87,16 @@ pub struct RawEvent<'a> {
     words: &'a [u32],
     banks: &'a [RawBank],
     bank_start: &'a [u32],
-    /// What became of the event when it was read (no unit).
+    /// Status of the event after reading (no unit).
     pub status: Status,
-    /// Whether banks were left out when the event was read, as the policy [`BadBanks::Bank`] wants it (no unit).
+    /// Whether banks were left out when the event was read, by the policy [`BadBanks::Bank`] (no unit).
     pub is_rest: bool,
-    /// What becomes of the event when a bank is damaged (no unit).
+    /// Policy for a damaged bank (no unit).
     pub bad_banks: BadBanks,
 }
 
 impl<'a> RawEvent<'a> {
-    /// The event with these of its banks of one kind and none of the others; `bank_start` is memory for where they begin.
+    /// The event with these of its banks of one kind and no others; `bank_start` is memory for their beginnings.
     pub fn with_banks<'b>(
         &self,
         kind: BankKind,
@@ -122,13 +122,13 @@ impl<'a> RawEvent<'a> {
         !self.banks(kind).is_empty()
     }
 
-    /// The payload of a bank of this event as words, the last one filled up with zeros.
+    /// The payload of a bank of this event as words, the last one padded with zeros.
     #[inline(always)]
     pub fn words(&self, bank: &RawBank) -> &'a [u32] {
         &self.words[bank.first as usize..][..(bank.bytes as usize).div_ceil(4)]
     }
 
-    /// The words from a bank's first one on, through the banks behind it and the padding of the batch.
+    /// The words from a bank's first one on, including the following banks and the padding of the batch.
     #[inline(always)]
     pub fn words_from(&self, bank: &RawBank) -> &'a [u32] {
         &self.words[bank.first as usize..]

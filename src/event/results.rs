@@ -1,18 +1,18 @@
-//! [`Results`]: what every sequence makes, whatever it is: rows (events, or clusters) of columns.
+//! [`Results`]: the results of every sequence: rows (events, or clusters) of columns.
 
 use super::{ColumnInfo, Columns, Schema, Table, Values, ValuesMut};
 use crate::Status;
 use std::any::Any;
 use std::fmt::Debug;
 
-/// Results of a batch of events, as columns that say what they are. [`Columns`] owns results of any type.
+/// Results of a batch of events, as columns with their schema. [`Columns`] owns results of any type.
 ///
-/// A type needs the table of its columns alone (the macro [`results!`](crate::results)), everything else follows from it. Columns are
-/// nested: those of depth 0 have one value per row, starts at depth d cut the items of depth d + 1 into lists. Rows are
-/// events; those of [`PixelClusters`](super::PixelClusters) are clusters, which have no status: there `statuses`
-/// is empty, `events` is 0 and `push_failed` does nothing.
+/// A type needs only the table of its columns (the macro [`results!`](crate::results)). Columns are nested: columns
+/// of depth 0 have one value per row, starts at depth d divide the items of depth d + 1 into lists. Rows are events;
+/// rows of [`PixelClusters`](super::PixelClusters) are clusters, which have no status: there `statuses` is empty,
+/// `events` is 0 and `push_failed` does nothing.
 ///
-/// [`table`](Self::table) is for writing and comparing; the other methods allocate nothing but what columns grow by.
+/// [`table`](Self::table) is for writing and comparing; the other methods allocate only to grow columns.
 pub trait Results: Any + Debug + Send + Sync {
     /// The columns and their nesting.
     fn schema(&self) -> &'static Schema;
@@ -20,13 +20,13 @@ pub trait Results: Any + Debug + Send + Sync {
     /// Empty results of the same type.
     fn empty(&self) -> Columns;
 
-    /// Shows each column, in the order of the schema.
+    /// Passes each column to the visitor, in the order of the schema.
     fn for_each_column<'a>(&'a self, visit: &mut dyn FnMut(&'static ColumnInfo, Values<'a>));
 
-    /// Shows each column to write to, in the order of the schema.
+    /// Passes each column to the visitor, to write, in the order of the schema.
     fn for_each_column_mut(&mut self, visit: &mut dyn FnMut(&'static ColumnInfo, ValuesMut<'_>));
 
-    /// These results as their columns alone.
+    /// These results as columns without their type.
     fn table(&self) -> Table<'_> {
         let schema = self.schema();
         let mut columns = Vec::with_capacity(schema.columns.len());
@@ -34,7 +34,7 @@ pub trait Results: Any + Debug + Send + Sync {
         Table { schema, columns }
     }
 
-    /// What became of each event.
+    /// Status of each event.
     fn statuses(&self) -> &[Status];
 
     /// Number of events.
@@ -60,7 +60,7 @@ pub trait Results: Any + Debug + Send + Sync {
         self.truncate(0);
     }
 
-    /// Removes all rows from `rows` on, and what was appended behind the last row that is complete.
+    /// Removes all rows from `rows` on, and items after the last complete row.
     ///
     /// # Panics
     /// When there are fewer rows.
@@ -90,8 +90,7 @@ pub trait Results: Any + Debug + Send + Sync {
         });
     }
 
-    /// Sets the number of items in all columns of a depth but starts; values that become visible are whatever the
-    /// memory held.
+    /// Sets the number of items in all columns of a depth except starts; new values are undefined.
     fn set_items(&mut self, depth: usize, items: usize) {
         self.for_each_column_mut(&mut |info, values| {
             if info.depth == depth && info.kind != super::Kind::Starts {
@@ -127,7 +126,7 @@ impl dyn Results {
     }
 }
 
-/// A type of results: what one algorithm makes and others read.
+/// A type of results: made by one algorithm and read by others.
 pub trait Product: Results + Default {
     /// The columns and their nesting: a reference to a `static`, whose address distinguishes schemas
     /// ([`results!`](crate::results) makes it).

@@ -1,11 +1,10 @@
-//! The schema of a column type: what each column is called, what it holds and where it lies. Written once per type, in
-//! the table given to [`results!`](crate::results), it is what clearing, hashing, comparing, writing and the
-//! documented table of columns go by.
+//! The schema of a column type: name, type and depth of each column. It is written once per type, in the table given
+//! to [`results!`](crate::results); clearing, hashing, comparing, writing and the documented table of columns use it.
 
 use super::{Column, Starts};
 use crate::Status;
 
-/// Depth of the innermost items at most.
+/// Largest depth of the innermost items.
 pub const MAX_DEPTH: usize = 2;
 
 /// Type of the values of a column.
@@ -32,7 +31,7 @@ pub enum Kind {
 /// The columns of a type of results, and how they are nested. Each type has one schema, at one address.
 #[derive(Debug)]
 pub struct Schema {
-    /// What there is one value for at each depth, from the outside: `event`, `track`, `hit` (no unit).
+    /// Names of the items at each depth, outermost first: `event`, `track`, `hit` (no unit).
     pub levels: &'static [&'static str],
     /// The columns, in the order of the hash (no unit): status, starts, integers that are the same on every device; then all
     /// others. Starts come in the order of their depth.
@@ -40,7 +39,7 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Whether two schemas are of one type of results.
+    /// Whether two schemas belong to one type of results.
     pub fn is(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
     }
@@ -58,12 +57,12 @@ pub struct ColumnInfo {
     pub name: &'static str,
     /// Type of the values (no unit).
     pub kind: Kind,
-    /// What there is one value for: index into [`Schema::levels`]. Starts at depth d cut the
-    /// items of depth d + 1 into lists (no unit).
+    /// Items with one value each: index into [`Schema::levels`]. Starts at depth d divide the items of depth d + 1
+    /// into lists (no unit).
     pub depth: usize,
-    /// Lists that starts have for each item of their depth (no unit); 1 for all other columns.
+    /// Number of lists that starts have for each item of their depth (no unit); 1 for all other columns.
     pub lists: usize,
-    /// Whether `hash_int` covers it: the same on every device (no unit).
+    /// Whether `hash_int` covers the column: its values are the same on every device (no unit).
     pub in_hash_int: bool,
     /// Unit of the values, `1` for none (no unit).
     pub unit: &'static str,
@@ -114,7 +113,7 @@ pub enum ValuesMut<'a> {
 }
 
 impl Values<'_> {
-    /// Number of values; of starts one more than there are lists.
+    /// Number of values; for starts one more than the number of lists.
     pub fn len(&self) -> usize {
         match self {
             Values::Status(values) => values.len(),
@@ -132,7 +131,7 @@ impl Values<'_> {
         self.len() == 0
     }
 
-    /// What these values say of the number of items at a depth, of rows at 0.
+    /// The number of items at a depth that these values imply; rows at 0.
     #[doc(hidden)]
     pub fn items(&self, info: &ColumnInfo, depth: usize) -> Option<usize> {
         match self {
@@ -148,7 +147,7 @@ impl Values<'_> {
 }
 
 impl ValuesMut<'_> {
-    /// Keeps the values of so many items of each depth; starts say how many there are below them.
+    /// Keeps the values of this many items of each depth; starts give the numbers of items below them.
     #[doc(hidden)]
     pub fn truncate(self, info: &ColumnInfo, keep: &mut [usize; MAX_DEPTH + 1]) {
         match self {

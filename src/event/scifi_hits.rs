@@ -24,14 +24,14 @@ pub struct SciFiBatch {
     pub width: Column<u32>,
     /// First hit of each zone (no unit); 24 per event and one at the end.
     pub zone_start: Starts,
-    /// What became of each event (no unit).
+    /// Status of each event (no unit).
     pub status: Vec<Status>,
 }
 
 results! {
     SciFiBatch: "event", "hit";
     integers {
-        Status 0 [status] "status" "1" "what became of the event";
+        Status 0 [status] "status" "1" "status of the event";
         Starts 0 [zone_start] * SCIFI_ZONES "zone_start" "1" "first hit of each of the event's 24 zones (2 * layer, + 1 for the upper half), and the number of hits";
         U32 1 [id] "id" "1" "LHCbID";
         U32 1 [width] "width" "1" "bit 0: in the right half of the channel; bits 1 on: width of the cluster as the readout gives it";

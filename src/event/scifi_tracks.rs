@@ -3,8 +3,8 @@
 use super::{Column, Starts, results, track_lists};
 use crate::Status;
 
-/// States in the SciFi, one per track, all at z = 9,410 mm: position, slopes, and the covariances of both projections,
-/// which are fitted one after the other.
+/// States in the SciFi, one per track, all at z = 9,410 mm: position, slopes, and the covariances of both
+/// projections, which are fitted one after the other.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SciFiStates {
     /// x, mm.
@@ -31,8 +31,8 @@ pub struct SciFiStates {
     pub cov_uu: Column<f32>,
 }
 
-/// Tracks as the published search describes them at z = 9,410 mm, with layers that stand upright and fibres that are tilted by
-/// 0.086: what the matching with Velo tracks is tuned to. States say where the tracks are.
+/// Tracks in the model of the published search at z = 9,410 mm, with upright layers and fibres tilted by 0.086: the
+/// input that the matching with Velo tracks is tuned to. States hold the real positions of the tracks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SearchedLines {
     /// x, mm.
@@ -64,9 +64,9 @@ pub struct SciFiState {
     pub slope: [f32; 2],
     /// Charge over momentum, c/GeV (no unit).
     pub qop: f32,
-    /// Of x: variance, mm^2, covariance with the slope, mm, and the slope's variance.
+    /// For x: variance, mm^2, covariance with the slope, mm, and the slope's variance.
     pub cov_x: [f32; 3],
-    /// The same of y: mm^2, mm.
+    /// The same for y: mm^2, mm.
     pub cov_y: [f32; 3],
 }
 
@@ -128,20 +128,20 @@ pub struct SciFiTracks {
     pub state: SciFiStates,
     /// Variance of charge over momentum, (c/GeV)^2, of a particle from the collisions.
     pub var_qop: Column<f32>,
-    /// The same tracks as the search describes them, mm.
+    /// The same tracks in the model of the search, mm.
     pub searched: SearchedLines,
     /// Sum of the squared distances of the x hits to the track, mm^2.
     pub chi2_x: Column<f32>,
     /// Sum of the squared distances in y of the u and v hits to the track, mm^2.
     pub chi2_y: Column<f32>,
-    /// What became of each event (no unit).
+    /// Status of each event (no unit).
     pub status: Vec<Status>,
 }
 
 results! {
     SciFiTracks: "event", "track", "hit";
     integers {
-        Status 0 [status] "status" "1" "what became of the event";
+        Status 0 [status] "status" "1" "status of the event";
         Starts 0 [track_start] "track_start" "1" "first track of the event";
         Starts 1 [hit_start] "hit_start" "1" "first hit of the track";
         U32 2 [hits] "hits" "1" "LHCbIDs of the track's hits, from the smallest z up";
@@ -151,18 +151,18 @@ results! {
         F32 1 [state.y] "y" "mm" "y at z = 9410 mm";
         F32 1 [state.tx] "tx" "1" "slope dx/dz at z = 9410 mm";
         F32 1 [state.ty] "ty" "1" "slope dy/dz";
-        F32 1 [state.qop] "qop" "c/GeV" "charge over momentum, from the SciFi alone: of a particle from the collisions";
-        F32 1 [var_qop] "var_qop" "c^2/GeV^2" "variance of charge over momentum, of a particle from the collisions";
+        F32 1 [state.qop] "qop" "c/GeV" "charge over momentum, from the SciFi alone, for a particle from the collisions";
+        F32 1 [var_qop] "var_qop" "c^2/GeV^2" "variance of charge over momentum, for a particle from the collisions";
         F32 1 [state.cov_xx] "cov_xx" "mm^2" "variance of x";
         F32 1 [state.cov_xt] "cov_xt" "mm" "covariance of x and tx";
         F32 1 [state.cov_tt] "cov_tt" "1" "variance of tx";
         F32 1 [state.cov_yy] "cov_yy" "mm^2" "variance of y";
         F32 1 [state.cov_yu] "cov_yu" "mm" "covariance of y and ty";
         F32 1 [state.cov_uu] "cov_uu" "1" "variance of ty";
-        F32 1 [searched.x] "searched_x" "mm" "x at z = 9410 mm with upright layers, as the matching takes it";
-        F32 1 [searched.y] "searched_y" "mm" "y at z = 9410 mm with upright layers and fibres tilted by 0.086, as the matching takes it";
-        F32 1 [searched.tx] "searched_tx" "1" "slope dx/dz as the matching takes it";
-        F32 1 [searched.ty] "searched_ty" "1" "slope dy/dz as the matching takes it";
+        F32 1 [searched.x] "searched_x" "mm" "x at z = 9410 mm with upright layers, as input of the matching";
+        F32 1 [searched.y] "searched_y" "mm" "y at z = 9410 mm with upright layers and fibres tilted by 0.086, as input of the matching";
+        F32 1 [searched.tx] "searched_tx" "1" "slope dx/dz as input of the matching";
+        F32 1 [searched.ty] "searched_ty" "1" "slope dy/dz as input of the matching";
         F32 1 [chi2_x] "chi2_x" "mm^2" "sum of the squared distances of the x hits to the track";
         F32 1 [chi2_y] "chi2_y" "mm^2" "sum of the squared distances in y of the u and v hits to the track";
     }

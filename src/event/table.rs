@@ -4,8 +4,8 @@ use super::{ColumnInfo, MAX_DEPTH, Schema, Values};
 use crate::Status;
 use std::ops::Range;
 
-/// Results seen as their columns alone, see [`Results::table`](super::Results::table). What writes, hashes or compares works on this and not on
-/// each type of results: it is compiled once.
+/// Results as columns without their type, see [`Results::table`](super::Results::table). Code that writes, hashes or
+/// compares uses this type and not each type of results, so that it is compiled once.
 #[derive(Debug, Clone)]
 pub struct Table<'a> {
     /// What the columns are (no unit).
@@ -15,7 +15,7 @@ pub struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// What the columns are.
+    /// The schema of the columns.
     pub fn schema(&self) -> &'static Schema {
         self.schema
     }
@@ -25,7 +25,7 @@ impl<'a> Table<'a> {
         &self.columns
     }
 
-    /// What became of each event.
+    /// Status of each event.
     pub fn statuses(&self) -> &'a [Status] {
         match self.columns.first() {
             Some((_, Values::Status(statuses))) => statuses,
@@ -33,8 +33,8 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The items of every depth that belong to some rows, as ranges into the columns; those of depths that do not
-    /// exist are empty.
+    /// The items of every depth that belong to some rows, as ranges into the columns; empty for depths that do not
+    /// exist.
     ///
     /// # Panics
     /// When `rows` reaches beyond the rows.

@@ -1,4 +1,4 @@
-//! What all tables of tracks can be asked for.
+//! Queries that all tables of tracks answer.
 
 /// Adds the ways to walk the tracks of a table that has the columns `track_start`, `hit_start`, `hits` and `status`.
 macro_rules! track_lists {

@@ -3,15 +3,15 @@
 use super::{Column, Starts, results, track_lists};
 use crate::Status;
 
-/// Straight-line states, one per track: position, slopes and the covariance of one projection. The fit
-/// weighs x and y alike, so both projections have the same covariance.
+/// Straight-line states, one per track: position, slopes and the covariance of one projection. The fit gives x and y
+/// equal weights, so both projections have the same covariance.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct States {
     /// x, mm.
     pub x: Column<f32>,
     /// y, mm.
     pub y: Column<f32>,
-    /// z where the state is given, mm.
+    /// z of the state, mm.
     pub z: Column<f32>,
     /// Slope dx/dz (no unit).
     pub tx: Column<f32>,
@@ -56,7 +56,7 @@ pub struct VeloTracks {
     pub track_start: Starts,
     /// First entry in `hits` of each track (no unit).
     pub hit_start: Starts,
-    /// Names of the hits of the tracks (`id` of the input), from the largest z down (no unit).
+    /// Identifiers of the hits of the tracks (`id` of the input), from the largest z down (no unit).
     pub hits: Column<u32>,
     /// chi2 of the straight-line fit (no unit).
     pub chi2: Column<f32>,
@@ -66,17 +66,17 @@ pub struct VeloTracks {
     pub beam: States,
     /// States at the end of the Velo, z = 770 mm.
     pub end: States,
-    /// What became of each event (no unit).
+    /// Status of each event (no unit).
     pub status: Vec<Status>,
 }
 
 results! {
     VeloTracks: "event", "track", "hit";
     integers {
-        Status 0 [status] "status" "1" "what became of the event";
+        Status 0 [status] "status" "1" "status of the event";
         Starts 0 [track_start] "track_start" "1" "first track of the event";
         Starts 1 [hit_start] "hit_start" "1" "first hit of the track";
-        U32 2 [hits] "hits" "1" "names of the track's hits: index in the event (JSON, simulation) or LHCbID (raw banks), from the largest z down";
+        U32 2 [hits] "hits" "1" "identifiers of the track's hits: index in the event (JSON, simulation) or LHCbID (raw banks), from the largest z down";
     }
     others {
         F32 1 [chi2] "chi2" "1" "chi2 of the straight-line fit, both projections";

@@ -6,7 +6,7 @@ use crate::Status;
 /// Cells of the UT: a quarter of each of its 1048 sectors.
 pub const UT_CELLS: usize = 4192;
 
-/// UT hits of many events, sorted by cell: plane, row of sectors, x; those of a cell are in the order of their bank.
+/// UT hits of many events, sorted by cell: plane, row of sectors, x; within a cell in the order of their bank.
 ///
 /// Cell c of event e owns the hits `[cell_start[4192 e + c], cell_start[4192 e + c + 1])`; the table of all columns is
 /// [`Product::SCHEMA`](super::Product::SCHEMA). An event with a status other than `Ok` has no hits here.
@@ -26,14 +26,14 @@ pub struct UtCellHits {
     pub id: Column<u32>,
     /// First hit of each cell (no unit); 4192 per event and one at the end.
     pub cell_start: Starts,
-    /// What became of each event (no unit).
+    /// Status of each event (no unit).
     pub status: Vec<Status>,
 }
 
 results! {
     UtCellHits: "event", "hit";
     integers {
-        Status 0 [status] "status" "1" "what became of the event";
+        Status 0 [status] "status" "1" "status of the event";
         Starts 0 [cell_start] * UT_CELLS "cell_start" "1" "first hit of each of the event's 4192 cells, and the number of hits";
         U32 1 [id] "id" "1" "LHCbID";
     }

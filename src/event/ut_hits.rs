@@ -28,14 +28,14 @@ pub struct UtBatch {
     pub id: Column<u32>,
     /// First hit of each group (no unit); 84 per event and one at the end.
     pub group_start: Starts,
-    /// What became of each event (no unit).
+    /// Status of each event (no unit).
     pub status: Vec<Status>,
 }
 
 results! {
     UtBatch: "event", "hit";
     integers {
-        Status 0 [status] "status" "1" "what became of the event";
+        Status 0 [status] "status" "1" "status of the event";
         Starts 0 [group_start] * UT_GROUPS "group_start" "1" "first hit of each of the event's 84 groups of sectors at one x, and the number of hits";
         U32 1 [id] "id" "1" "LHCbID";
     }

@@ -23,13 +23,13 @@ pub struct VeloBatch {
     pub y: Column<f32>,
     /// z of each hit, mm.
     pub z: Column<f32>,
-    /// Name of each hit in the output (no unit).
+    /// Identifier of each hit in the output (no unit).
     pub id: Column<u32>,
     /// First hit of each module (no unit); 52 per event and one at the end.
     pub module_start: Column<u32>,
     /// Number of each event in its source (no unit).
     pub event_id: Vec<u64>,
-    /// What became of each event when it was read (no unit).
+    /// Status of each event after reading (no unit).
     pub status: Vec<Status>,
 }
 
@@ -120,7 +120,7 @@ impl VeloBatch {
         self.status.extend_from_slice(&other.status);
     }
 
-    /// The borrowed columns of all events, which is what the reconstruction takes.
+    /// The borrowed columns of all events, the input of the reconstruction.
     pub fn view(&self) -> VeloEvents<'_> {
         VeloEvents {
             x: &self.x,
@@ -133,8 +133,8 @@ impl VeloBatch {
     }
 }
 
-/// Velo hits of many events, borrowed: the way in for programs that keep their own columns. Shapes and
-/// units are those of [`VeloBatch`]; nothing needs to be aligned or padded.
+/// Velo hits of many events, borrowed: the input of programs that keep their own columns. Shapes and units are as
+/// in [`VeloBatch`]; nothing needs to be aligned or padded.
 #[derive(Debug, Clone, Copy)]
 pub struct VeloEvents<'a> {
     x: &'a [f32],
@@ -149,7 +149,7 @@ impl<'a> VeloEvents<'a> {
     /// Borrows columns of the shapes in [`VeloBatch`].
     ///
     /// # Errors
-    /// [`Error::Columns`] when lengths do not belong together, or offsets fall or point outside.
+    /// [`Error::Columns`] when lengths contradict each other, or offsets fall or point outside.
     pub fn new(
         x: &'a [f32],
         y: &'a [f32],
@@ -197,8 +197,8 @@ impl<'a> VeloEvents<'a> {
         self.x.len()
     }
 
-    /// The columns of a range of events; offsets stay those of all events, so that the first one is where the
-    /// columns begin.
+    /// The columns of a range of events; offsets still count from the first event of all, so that the first offset is
+    /// where the columns begin.
     ///
     /// # Panics
     /// When `range` reaches beyond the events.
@@ -241,11 +241,11 @@ pub struct VeloEvent<'a> {
     pub y: &'a [f32],
     /// z of each hit, mm.
     pub z: &'a [f32],
-    /// Name of each hit in the output (no unit).
+    /// Identifier of each hit in the output (no unit).
     pub id: &'a [u32],
     /// 53 offsets of the modules, counted from the batch's first hit: subtract `module_start[0]` (no unit).
     pub module_start: &'a [u32],
-    /// What became of the event when it was read (no unit).
+    /// Status of the event after reading (no unit).
     pub status: Status,
 }
 

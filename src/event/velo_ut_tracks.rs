@@ -12,11 +12,11 @@ pub struct VeloUtTracks {
     pub track_start: Starts,
     /// First entry in `hits` of each track (no unit).
     pub hit_start: Starts,
-    /// LHCbIDs of the hits: those in the UT, then those in the Velo from the largest z down (no unit).
+    /// LHCbIDs of the hits: UT, then Velo from the largest z down (no unit).
     pub hits: Column<u32>,
-    /// How many of the hits are in the UT (no unit).
+    /// Number of hits in the UT (no unit).
     pub ut_hits: Column<u8>,
-    /// Number of the Velo track among those of its event (no unit).
+    /// Number of the Velo track in its event (no unit).
     pub velo_track: Column<u32>,
     /// Charge over momentum, c/GeV.
     pub q_over_p: Column<f32>,
@@ -36,19 +36,19 @@ pub struct VeloUtTracks {
     pub cov_x: [Column<f32>; 3],
     /// Variance of y, covariance of y and ty, variance of ty: mm^2, mm, no unit.
     pub cov_y: [Column<f32>; 3],
-    /// What became of each event (no unit).
+    /// Status of each event (no unit).
     pub status: Vec<Status>,
 }
 
 results! {
     VeloUtTracks: "event", "track", "hit";
     integers {
-        Status 0 [status] "status" "1" "what became of the event";
+        Status 0 [status] "status" "1" "status of the event";
         Starts 0 [track_start] "track_start" "1" "first track of the event";
         Starts 1 [hit_start] "hit_start" "1" "first hit of the track";
-        U8 1 [ut_hits] "ut_hits" "1" "how many of the track's hits are in the UT";
-        U32 1 [velo_track] "velo_track" "1" "number of the Velo track among those of its event";
-        U32 2 [hits] "hits" "1" "LHCbIDs of the track's hits: those in the UT, then those in the Velo from the largest z down";
+        U8 1 [ut_hits] "ut_hits" "1" "number of the track's hits in the UT";
+        U32 1 [velo_track] "velo_track" "1" "number of the Velo track in its event";
+        U32 2 [hits] "hits" "1" "LHCbIDs of the track's hits: UT, then Velo from the largest z down";
     }
     others {
         F32 1 [q_over_p] "q_over_p" "c/GeV" "charge over momentum";

@@ -1,14 +1,14 @@
-//! [`Plan`]: where the buffers of a sequence lie in one piece of device memory.
+//! [`Plan`]: positions of the buffers of a sequence in one piece of device memory.
 //!
 //! A buffer lives from the first step that names it to the last one; buffers that never live at the same time
 //! may share memory. The plan is made once, before a stream starts, and nothing is allocated afterwards.
 
 use std::ops::Range;
 
-/// Buffers begin at multiples of this, as the widest loads of a device like it.
+/// Buffers begin at multiples of this, the alignment of the widest loads of a device.
 pub const ALIGNMENT: usize = 256;
 
-/// What a step of a sequence takes and makes, as numbers of buffers.
+/// Inputs and outputs of a step of a sequence, as numbers of buffers.
 #[derive(Debug, Clone, Copy)]
 pub struct Access {
     /// Buffers it reads.
@@ -31,8 +31,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Plans buffers of so many `bytes` each for the `steps` of a sequence. The largest buffer chooses first, and takes
-    /// the lowest place where it meets none that lives when it does.
+    /// Plans buffers of these `bytes` for the `steps` of a sequence. The largest buffer is placed first, at the
+    /// lowest position where it overlaps no buffer in use at the same time.
     pub fn new(bytes: &[usize], steps: &[Access]) -> Self {
         let lives: Vec<_> = (0..bytes.len()).map(|buffer| lifetime(steps, buffer)).collect();
         let mut order: Vec<_> = (0..bytes.len()).collect();
@@ -84,7 +84,7 @@ impl Plan {
         Self { ranges, bytes: end }
     }
 
-    /// The first byte that belongs to no buffer of a spread plan, and is not `fresh` any more.
+    /// The first byte that belongs to no buffer of a spread plan, and has changed from `fresh`.
     pub fn trespass(&self, memory: &[u8], fresh: u8) -> Option<usize> {
         let is_mine = |at: &usize| self.ranges.iter().any(|range| range.contains(at));
         (0..memory.len()).filter(|at| memory[*at] != fresh).find(|at| !is_mine(at))

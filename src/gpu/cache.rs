@@ -1,4 +1,4 @@
-//! Compiled kernels, kept from run to run by the hash of all that went into them.
+//! Compiled kernels, kept from run to run by the hash of all their inputs.
 
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub(super) fn folder() -> Result<PathBuf> {
 /// Programs that make the same file at the same time do not disturb each other.
 ///
 /// # Errors
-/// Those of `make`, and [`Error::Io`].
+/// Errors of `make`, and [`Error::Io`].
 pub(super) fn get(
     inputs: &[&str],
     extension: &str,

@@ -1,4 +1,4 @@
-//! [`Device`]: what runs the kernels, a GPU or its emulation on the CPU; and what all sequences on it share.
+//! [`Device`]: runs the kernels, a GPU or its emulation on the CPU, with state shared by all sequences.
 
 use super::driver::{Cuda, Emulated, Faults, Order, Queue};
 use crate::event::Column;
@@ -10,8 +10,8 @@ pub(super) const WARP: usize = 32;
 
 /// Something that runs kernels. Clones are the same device.
 ///
-/// What a kernel is told are addresses, which only the sequences of this module fill in: programs open streams, such as
-/// [`VeloStream`](super::velo::VeloStream), and reach no queue.
+/// Kernels take addresses, which only the sequences of this module fill in: programs open streams, such as
+/// [`VeloStream`](super::velo::VeloStream), and have no access to queues.
 ///
 /// ```compile_fail
 /// #![forbid(unsafe_code)]
@@ -29,11 +29,11 @@ enum Kind {
 }
 
 impl Device {
-    /// An NVIDIA GPU by its number, counted from 0 in the order of the driver, with the kernels loaded: those in the program, or those of
-    /// the file that the variable `PELOTON_CUBIN` names.
+    /// An NVIDIA GPU by its number, from 0 in the order of the driver, with the kernels loaded: the kernels in the
+    /// program, or in the file that the variable `PELOTON_CUBIN` names.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] when there is none, or none of that number, and [`Error::Device`] when it cannot be used.
+    /// [`Error::Unsupported`] when there is none, or none with that number, and [`Error::Device`] when it cannot be used.
     pub fn gpu(number: usize) -> Result<Self> {
         Ok(Self(Kind::Cuda(Cuda::new(number)?)))
     }
@@ -49,12 +49,12 @@ impl Device {
     /// The kernels on the CPU, compiled with the C++ compiler, `CXX` or `c++`, unless they are in the cache.
     ///
     /// # Errors
-    /// [`Error::Device`] without a compiler, or with what it says.
+    /// [`Error::Device`] without a compiler, or with the compiler's message.
     pub fn emulated(order: Order) -> Result<Self> {
         Ok(Self(Kind::Emulated(Emulated::new(order)?)))
     }
 
-    /// An emulated device and the handle that has its calls fail, for tests.
+    /// An emulated device and a handle that makes its calls fail, for tests.
     ///
     /// # Errors
     /// As [`Device::emulated`].
@@ -64,7 +64,7 @@ impl Device {
         Ok((Self(Kind::Emulated(device)), faults))
     }
 
-    /// Its kind, as results name it: `gpu` or `emulated`.
+    /// Its kind in results: `gpu` or `emulated`.
     pub fn kind(&self) -> &'static str {
         match self.0 {
             Kind::Cuda(_) => "gpu",
@@ -72,7 +72,7 @@ impl Device {
         }
     }
 
-    /// What it is, in words.
+    /// Its description.
     pub fn name(&self) -> String {
         match &self.0 {
             Kind::Cuda(device) => device.name(),

@@ -1,4 +1,4 @@
-//! [`mirrored!`]: structs that host and device share, written down once.
+//! [`mirrored!`]: structs shared by host and device, defined once.
 
 /// A struct that the kernels know, too.
 pub(super) trait Mirrored: bytemuck::Pod {

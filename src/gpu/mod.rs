@@ -1,4 +1,4 @@
-//! The rooms again, on a GPU: the same columns, the same algorithms, the same integer results.
+//! Sequences on a GPU: the same columns, the same algorithms, the same integer results.
 //!
 //! A [`Device`] is an NVIDIA GPU, or runs the same kernels on the CPU. [`velo`] and [`cylinder`] are sequences of events, which a [`StreamPool`] shares out to streams;
 //! [`timepix`] is an endless stream. Both are executors, as the CPU's [`Pool`](crate::engine::Pool) is. `README.md` in this

@@ -1,6 +1,6 @@
-//! [`StreamPool`]: shares a batch of events out to streams, slice by slice. Each stream has a host thread of its own,
-//! so that copies and kernels of different streams run beside each other; results go where their slice belongs, so
-//! who was first cannot be seen.
+//! [`StreamPool`]: distributes a batch of events over streams, slice by slice. Each stream has a host thread of its
+//! own, so that copies and kernels of different streams overlap; results go to the slot of their slice, so the order
+//! of completion does not matter.
 
 use super::device::{Device, WARP};
 use super::driver::{COPY_IN, COPY_OUT};
@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// One stream of a device that reconstructs slices of events, as an [`Algorithm`](crate::engine::Algorithm) does on the CPU.
+/// One stream of a device that reconstructs slices of events, like an [`Algorithm`](crate::engine::Algorithm) on the CPU.
 pub trait DeviceStream: Send {
     /// Columns that it makes.
     type Output: Product;
@@ -22,16 +22,17 @@ pub trait DeviceStream: Send {
     /// The kernels that it runs.
     const KERNELS: &'static [&'static str];
 
-    /// Events that it takes at once.
+    /// Number of events that it processes at once.
     fn slice_events(&self) -> usize;
 
-    /// Memory that it holds now.
+    /// Its current memory.
     fn memory(&self) -> DeviceMemory;
 
-    /// Whether the time of each kernel and copy is taken from now on; not so at first.
+    /// Whether the time of each kernel and copy is measured from now on; off at first.
     fn set_timed(&mut self, yes: bool);
 
-    /// Reconstructs the events of `range` and appends one entry for each to `out`, and their counts; shows the time of each kernel to `times`, ns.
+    /// Reconstructs the events of `range` and appends one entry for each to `out`, and their counts; adds the time of
+    /// each kernel to `times`, ns.
     ///
     /// # Errors
     /// [`Error::Device`] when the device fails, and when the sequence cannot take these events at all.
@@ -56,7 +57,7 @@ impl<T: DeviceStream> StreamPool<T> {
     /// Opens `streams` streams of a device by `open`.
     ///
     /// # Errors
-    /// [`Error::Config`] for no streams at all, and those of `open`.
+    /// [`Error::Config`] for no streams at all, and errors of `open`.
     pub fn new(device: &Device, streams: usize, mut open: impl FnMut() -> Result<T>) -> Result<Self> {
         Self::of_all(std::slice::from_ref(device), streams, |_| open())
     }
@@ -64,7 +65,7 @@ impl<T: DeviceStream> StreamPool<T> {
     /// Opens `streams` streams of each device by `open`; the first stream of each one comes before the second of any.
     ///
     /// # Errors
-    /// [`Error::Config`] for no streams at all, and those of `open`.
+    /// [`Error::Config`] for no streams at all, and errors of `open`.
     pub fn of_all(
         devices: &[Device],
         streams: usize,
@@ -86,7 +87,7 @@ impl<T: DeviceStream> StreamPool<T> {
         Ok(Self { machine, streams, times: Times::new(T::KERNELS) })
     }
 
-    /// Reconstructs all events; `results` is emptied and gets one entry per event, in order.
+    /// Reconstructs all events; `results` is emptied and receives one entry per event, in order.
     ///
     /// # Errors
     /// As [`DeviceStream::run`].
@@ -183,7 +184,7 @@ fn share_out<T: Send, R: Send>(
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some(slot) = slots.get(number).filter(|_| !failed.load(Ordering::Relaxed)) else { break };
-            let slot = &mut *slot.try_lock().expect("nobody else has this slice");
+            let slot = &mut *slot.try_lock().expect("no other thread has this slice");
             let done = run(stream, number, slot, &mut |kernel, ns| times.add(kernel, ns));
             if done.is_err() {
                 failed.store(true, Ordering::Relaxed);

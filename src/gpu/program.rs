@@ -2,9 +2,9 @@
 
 use super::{cylinder, timepix, velo};
 
-/// What stands before the kernels on a GPU.
+/// The text before the kernels on a GPU.
 pub const CUDA: &str = include_str!("kernels/cuda.h");
-/// What stands before them on the emulated device.
+/// The text before the kernels on the emulated device.
 pub const EMULATED: &str = include_str!("kernels/emulated.h");
 
 /// All kernels.
@@ -22,7 +22,7 @@ pub const KERNELS: [&str; 38] = {
     all
 };
 
-/// The whole source behind a prelude. Constants and structs that both sides know come from this side.
+/// The whole source after a prelude. Constants and structs shared with the host are generated from Rust.
 pub fn source(prelude: &str) -> String {
     let pieces = [
         prelude,

@@ -1,5 +1,5 @@
 //! [`Products`]: products of 6 x 6 matrices with the matrices laid out in memory in different ways, to compare these
-//! (Matriplex paper, figure 4). The filter itself multiplies within its steps and has its matrices as
+//! (Matriplex paper, figure 4). The filter itself multiplies within its steps and stores its matrices as
 //! [`Matriplex`](super::matriplex::Matriplex).
 
 use super::matriplex::{Dense, Matrix, multiply};
@@ -13,19 +13,19 @@ const ELEMENTS: usize = N * N;
 /// Matrices of a tile whose rows are long.
 const LONG: usize = 64;
 
-/// How matrices lie in memory, and how they come into lanes.
+/// Memory layouts of matrices, and ways to load them into lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// One matrix after another, multiplied one at a time: the compiler makes of the loops what it can.
+    /// One matrix after another, multiplied one at a time: the compiler vectorises the loops if it can.
     Array,
     /// One matrix after another, one lane a matrix: every element is gathered.
     ArrayInLanes,
-    /// Element first, so many matrices together: with as many as a gang has lanes they are interleaved lane by lane, as in
-    /// the paper's program for CPUs; with all of them in one it is as on its GPUs.
+    /// Element first, this many matrices together: with the number of lanes of a gang they are interleaved lane by
+    /// lane, as in the paper's program for CPUs; with all of them in one block as on its GPUs.
     Matriplex(usize),
 }
 
-/// So many pairs of matrices in one layout, and room for their products.
+/// This many pairs of matrices in one layout, with memory for their products.
 #[derive(Debug)]
 pub struct Products {
     level: Level,
@@ -74,7 +74,7 @@ fn number(side: usize, pair: usize, element: usize) -> f32 {
 }
 
 impl Products {
-    /// `count` pairs. As many are together in a [`Layout::Matriplex`] as it says, rounded up to a multiple of the gang.
+    /// `count` pairs. A [`Layout::Matriplex`] puts as many together as it says, rounded up to a multiple of the gang.
     pub fn new(level: Level, layout: Layout, count: usize) -> Self {
         let memory = match layout {
             Layout::Array | Layout::ArrayInLanes => {

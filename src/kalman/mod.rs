@@ -2,9 +2,9 @@
 //!
 //! [`matriplex`] is the linear algebra. A track is a state with covariance on a cylinder around the z axis
 //! ([`CylinderState`], [`to_radius`]) or on a plane of constant z ([`PlaneState`], [`to_plane`]); the field is
-//! constant along z. [`update`] takes in a measurement of the first 1 to 3 parameters, [`judge`] says what is wrong
-//! with a fitted state, [`smooth`] improves the states of a filter by what came later, and [`mod@reference`] is the
-//! naive twin in f64. `README.md` beside this file derives the formulas.
+//! constant along z. [`update`] adds a measurement of the first 1 to 3 parameters, [`judge`] finds faults of a fitted
+//! state, [`smooth`] improves the states of a filter with later measurements, and [`mod@reference`] is the naive twin
+//! in f64. `README.md` beside this file derives the formulas.
 //!
 //! Units are cm, GeV/c, T.
 
@@ -39,6 +39,6 @@ pub use start::{CylinderHit, Started, VertexState, from_three_hits, from_vertex}
 pub use state::{CylinderState, Output, axis, output, within_turn};
 pub use update::{Update, update};
 
-/// Curvature (1/cm) of a track of charge / pT = 1 / (GeV/c) in a field of 1 T along z: the sign is that of the turn
-/// of positive charges, which is to the right.
+/// Curvature (1/cm) of a track of charge / pT = 1 / (GeV/c) in a field of 1 T along z: its sign is the sign of the
+/// turn of positive charges, which is to the right.
 pub const CURVATURE_PER_TESLA: f32 = -0.002_997_924_6;

@@ -5,7 +5,7 @@ use crate::simd::Gang;
 use crate::simd::math::sincos;
 use crate::simd::varying::{F32, Mask};
 
-/// Where tracks cross a plane of constant z.
+/// Crossing of tracks with a plane of constant z.
 #[derive(Clone, Copy)]
 pub struct PlaneState<G: Gang> {
     /// z of the plane, cm.
@@ -25,8 +25,8 @@ impl Pattern<5, 5> for PlaneJacobian {
     };
 }
 
-/// Moves the states to the plane at `z`; says in which lanes that is possible: the slope must not be zero, and the
-/// turn at most 1000 rad. In the others the state means nothing.
+/// Moves the states to the plane at `z`; returns the lanes in which that is possible: the slope must not be zero, and
+/// the turn at most 1000 rad. In other lanes the state is undefined.
 #[inline(always)]
 pub fn to_plane<G: Gang>(g: G, state: &mut PlaneState<G>, field: F32<G>, z: F32<G>) -> Mask<G> {
     let [x, y, charge_over_pt, phi, slope] = state.p;

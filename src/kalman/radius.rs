@@ -17,15 +17,15 @@ impl Pattern<5, 5> for RadiusJacobian {
     };
 }
 
-/// Parameters on the new radius and how they change with the old ones.
+/// Parameters on the new radius and their derivatives with respect to the old ones.
 #[derive(Clone, Copy)]
 pub struct Step<G: Gang> {
     /// Parameters there.
     pub p: [F32<G>; 5],
     /// Their derivatives; only the values of the pattern are set.
     pub jacobian: Matrix<G, 5, 5>,
-    /// Lanes that get there, moving outwards at both ends and turning by less than a quarter; in the others nothing
-    /// else means anything.
+    /// Lanes that arrive, moving outwards at both ends and turning by less than a quarter; in other lanes all other
+    /// values are undefined.
     pub reached: Mask<G>,
 }
 
@@ -125,8 +125,8 @@ pub fn step<G: Gang>(g: G, state: &CylinderState<G>, field: F32<G>, radius: F32<
     }
 }
 
-/// Moves the states to the cylinder of radius `radius`; says in which lanes that is possible. In the others the
-/// state means nothing.
+/// Moves the states to the cylinder of radius `radius`; returns the lanes in which that is possible. In other lanes
+/// the state is undefined.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn to_radius<G: Gang>(g: G, state: &mut CylinderState<G>, field: F32<G>, radius: F32<G>) -> Mask<G> {

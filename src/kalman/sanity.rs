@@ -1,11 +1,11 @@
-//! What is wrong with a fitted state, if anything.
+//! Faults of a fitted state.
 
 use super::matriplex::unroll;
 use super::state::Output;
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
-/// What became of the fit of a track. The numbers are part of the interface and never change meaning.
+/// Status of the fit of a track. The numbers are part of the interface and never change meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
@@ -62,8 +62,8 @@ fn code<G: Gang>(g: G, status: FitStatus) -> U32<G> {
     U32::splat(g, status as u32)
 }
 
-/// The code of [`FitStatus`] of each lane, given the lanes that reached all radii and those whose residuals all had
-/// a covariance. The five parameters that a state at fixed radius has are looked at, the gravest cause is named.
+/// The code of [`FitStatus`] of each lane, given the lanes that reached all radii and those whose residuals all had a
+/// covariance. The five parameters of a state at fixed radius are checked, and the gravest fault is named.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn judge<G: Gang>(g: G, state: &Output<G>, reached: Mask<G>, measured: Mask<G>) -> U32<G> {

@@ -1,4 +1,4 @@
-//! The smoother: what later measurements say of an earlier state.
+//! The smoother: improves an earlier state with later measurements.
 
 use super::matriplex::{Dense, Matrix, Symmetric, multiply, similarity, unroll};
 use super::radius::RadiusJacobian;
@@ -6,7 +6,7 @@ use super::state::CylinderState;
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask};
 
-/// One layer of a filter: the state after its measurement, what scattering then added to the covariance, and the step
+/// One layer of a filter: the state after its measurement, the covariance that scattering then added, and the step
 /// from there to the next layer.
 #[derive(Clone, Copy)]
 pub struct Filtered<G: Gang> {
@@ -16,16 +16,16 @@ pub struct Filtered<G: Gang> {
     pub noise: Symmetric<G, 5>,
     /// The derivatives of the step to the next layer.
     pub jacobian: Matrix<G, 5, 5>,
-    /// The parameters that this step gave.
+    /// The parameters after this step.
     pub predicted: [F32<G>; 5],
 }
 
-/// Improves the state of a layer by the smoothed state of the next one; says in which lanes that was possible: the
-/// covariance with the noise must be positive definite. In the others the filtered state stays.
+/// Improves the state of a layer with the smoothed state of the next one; returns the lanes in which that was
+/// possible: the covariance with the noise must be positive definite. In other lanes the filtered state stays.
 ///
-/// This is the smoother of Rauch, Tung and Striebel, written as sums of squares: their C + A (C_next - P) A^T is a small
-/// difference of large numbers where little is known. Noise aside, the gain A is the inverse of the step F, and F^-1 has
-/// the structure of F. With noise Q behind the measurement, R = Q (C + Q)^-1 and B = 1 - R:
+/// This is the smoother of Rauch, Tung and Striebel, written as sums of squares: their C + A (C_next - P) A^T is a
+/// small difference of large numbers where the covariance is large. Without noise, the gain A is the inverse of the
+/// step F, and F^-1 has the structure of F. With noise Q after the measurement, R = Q (C + Q)^-1 and B = 1 - R:
 /// C_smoothed = B (F^-1 C_next F^-T + Q) B^T + R C R^T.
 #[inline(always)]
 pub fn smooth<G: Gang>(g: G, layer: &Filtered<G>, next: &CylinderState<G>) -> (CylinderState<G>, Mask<G>) {
@@ -56,8 +56,9 @@ pub fn smooth<G: Gang>(g: G, layer: &Filtered<G>, next: &CylinderState<G>) -> (C
     (out, sane)
 }
 
-/// [`smooth`] where nothing scatters: there is nothing to weigh then, and the smoothed state is the later one carried
-/// back by the inverse of the step, C_smoothed = F^-1 C_next F^-T. Neither the covariance nor the noise of `layer` counts.
+/// [`smooth`] without scattering: no weights are needed then, and the smoothed state is the later one transported
+/// back by the inverse of the step, C_smoothed = F^-1 C_next F^-T. The covariance and the noise of `layer` are
+/// ignored.
 #[inline(always)]
 pub fn carry_back<G: Gang>(g: G, layer: &Filtered<G>, next: &CylinderState<G>) -> CylinderState<G> {
     let back = inverse(g, &layer.jacobian);

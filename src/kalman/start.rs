@@ -1,4 +1,4 @@
-//! Where states on a cylinder begin: at a vertex, or at the first hits.
+//! Starts of states on a cylinder: at a vertex, or at the first hits.
 
 use super::matriplex::{Cramer, Entry, Matrix, Pattern, Symmetric, multiply, unroll};
 use super::radius::{Arc, axis_of, inside};
@@ -37,18 +37,18 @@ impl Pattern<5, 6> for VertexJacobian {
     };
 }
 
-/// Where a filter stands after its first hit.
+/// State of a filter after its first hit.
 pub struct Started<G: Gang> {
     /// On the hit's cylinder.
     pub state: CylinderState<G>,
-    /// Lanes that get there, see [`step`](super::step).
+    /// Lanes that arrive, see [`step`](super::step).
     pub reached: Mask<G>,
-    /// What the hit says.
+    /// Result of the hit.
     pub taken: Update<G>,
 }
 
-/// The states where tracks from a vertex first leave the cylinder of the hit's radius, with the hit taken in, in the
-/// lanes of `has`.
+/// The states where tracks from a vertex first leave the cylinder of the hit's radius, after the hit, in the lanes of
+/// `has`.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn from_vertex<G: Gang>(
@@ -228,7 +228,8 @@ fn norm2<G: Gang>(v: [F32<G>; 2]) -> F32<G> {
 }
 
 /// The state at the first of three hits (azimuth, z, radius each) on the helix through them, with a diagonal
-/// covariance `prior`. Lanes whose hits cannot be on an outward-going track get a state that reaches nothing.
+/// covariance `prior`. Lanes whose hits cannot be on an outward-going track get a state that does not arrive
+/// anywhere.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn from_three_hits<G: Gang>(

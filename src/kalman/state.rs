@@ -6,7 +6,7 @@ use crate::simd::Gang;
 use crate::simd::math::atan2;
 use crate::simd::varying::F32;
 
-/// The parameters, by their place.
+/// The parameters, by their index.
 pub mod axis {
     /// Azimuth of the position, rad; not kept within one turn.
     pub const AZIMUTH: usize = 0;
@@ -20,10 +20,10 @@ pub mod axis {
     pub const SLOPE: usize = 4;
 }
 
-/// Where outward-going tracks cross a cylinder: five parameters and their covariance.
+/// Crossing of outward-going tracks with a cylinder: five parameters and their covariance.
 ///
-/// The moment makes transport simple: it changes by half the curvature times the difference of the squared radii,
-/// whatever the other parameters, and it is small and well known where the direction is not.
+/// The moment makes transport simple: it changes by half the curvature times the difference of the squared radii, for
+/// any other parameters, and it is small and well known where the direction is not.
 #[derive(Clone, Copy)]
 pub struct CylinderState<G: Gang> {
     /// Radius of the cylinder, cm.
@@ -38,14 +38,14 @@ impl<G: Gang> CylinderState<G> {
     /// Elements of a state in a [`Matriplex`]: radius, parameters, covariance.
     pub const ELEMENTS: usize = 1 + 5 + 15;
 
-    /// States in memory from `lane` on.
+    /// Loads states from memory, from `lane` on.
     #[inline(always)]
     pub fn load(g: G, from: &Matriplex, lane: usize) -> Self {
         let Matrix([p]) = from.load(g, 1, lane);
         Self { radius: F32::load(g, &from.row(0)[lane..]), p, c: from.load_symmetric(g, 6, lane) }
     }
 
-    /// Into memory from `lane` on.
+    /// Stores states to memory, from `lane` on.
     #[inline(always)]
     pub fn store(&self, to: &mut Matriplex, lane: usize) {
         self.radius.store(&mut to.row_mut(0)[lane..]);
@@ -54,8 +54,8 @@ impl<G: Gang> CylinderState<G> {
     }
 }
 
-/// A state as it is written out: parameters r-phi (as azimuth), z, charge / pT, phi and theta of the momentum; the
-/// covariance is that of r-phi (cm), z (cm), charge / pT (c/GeV), phi (rad), theta (rad).
+/// A state in its output form: parameters r-phi (as azimuth), z, charge / pT, phi and theta of the momentum; the
+/// covariance covers r-phi (cm), z (cm), charge / pT (c/GeV), phi (rad), theta (rad).
 #[derive(Clone, Copy)]
 pub struct Output<G: Gang> {
     /// Azimuth of the position (-pi..pi), z, charge / pT, phi (-pi..pi), theta.
@@ -82,7 +82,7 @@ pub(super) fn written_angle<G: Gang>(g: G, angle: F32<G>) -> F32<G> {
     within_turn(g, angle).max(F32::splat(g, -PI)).min(F32::splat(g, PI))
 }
 
-/// The state as it is written out.
+/// The state in its output form.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn output<G: Gang>(g: G, state: &CylinderState<G>) -> Output<G> {

@@ -1,20 +1,20 @@
-//! Taking in a measurement of the first D parameters.
+//! Adds a measurement of the first D parameters.
 
 use super::matriplex::{Cramer, Symmetric, unroll};
 use crate::simd::varying::{F32, Mask};
 use crate::simd::{Gang, copies};
 
-/// What a measurement says of a state.
+/// Result of a measurement of a state.
 #[derive(Clone, Copy)]
 pub struct Update<G: Gang> {
     /// Squared distance in standard deviations.
     pub chi2: F32<G>,
-    /// Lanes in which the covariance of the residual is positive definite; in the others nothing was taken in.
+    /// Lanes in which the covariance of the residual is positive definite; in other lanes the measurement is not used.
     pub sane: Mask<G>,
 }
 
-/// Takes in a measurement of the first D of N parameters in the lanes of `lanes`: `residual` is measured minus
-/// predicted, `v` the measurement's covariance. Other lanes keep their state, bit by bit, with a chi2 of 0.
+/// Adds a measurement of the first D of N parameters in the lanes of `lanes`: `residual` is measured minus predicted,
+/// `v` the measurement's covariance. Other lanes keep their state, bit by bit, with a chi2 of 0.
 ///
 /// With S = C_DD + V, gain K = C_D S^-1: p += K residual, C -= K C_D^T; in the measured rows the same is written
 /// V S^-1 C, which subtracts nothing: a wide prior loses no digits there.

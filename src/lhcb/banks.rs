@@ -1,10 +1,10 @@
-//! Events that lack raw banks: which boards sent none, and events without their damaged banks.
+//! Events that lack raw banks: boards without a bank, and events without their damaged banks.
 
 use crate::Status;
 use crate::event::{BadBanks, BankKind, Outcome, Product, RawBank, RawEvent, ValuesMut};
 use std::ops::Range;
 
-/// The boards of these, which rise, that an event has no bank of this kind of.
+/// The boards of this rising list without a bank of this kind in an event.
 pub fn absent<'a>(event: &RawEvent<'a>, kind: BankKind, boards: &'a [u16]) -> impl Iterator<Item = u16> + 'a {
     let mut banks =
         event.banks(kind).iter().map(move |bank| kind.board(bank.version, bank.source)).peekable();
@@ -34,7 +34,7 @@ fn lacks_any(event: &RawEvent<'_>, kind: BankKind, boards: &[u16]) -> bool {
     !is_whole && absent(event, kind, boards).next().is_some()
 }
 
-/// The version that all banks of an event must have, where they go together in one version alone: that of most of them.
+/// The version that all banks of an event must have, if versions must not mix: the version of most of them.
 pub fn only_version(kind: BankKind, banks: &[RawBank]) -> Option<u8> {
     if kind != BankKind::VeloRetina {
         return None;

@@ -1,5 +1,6 @@
-//! Checksums of MDF records, those of several records side by side: each byte's step waits for the one before, so a lane has a
-//! record of its own, and takes the next one when it is done. The longest come first, so that the last ones end together.
+//! Checksums of MDF records, of several records in parallel: each byte's step waits for the one before, so a lane has
+//! a record of its own, and takes the next one when it is done. The longest come first, so that the last ones end
+//! together.
 //!
 //! ```text
 //! lane 0 | record 4 ................. |
@@ -40,11 +41,11 @@ fn last_steps(hash: u32) -> u32 {
 pub struct Span {
     /// The first word, a multiple of 4 (no unit).
     pub first: u32,
-    /// How many bytes (no unit).
+    /// Number of bytes (no unit).
     pub bytes: u32,
 }
 
-/// Takes the checksums of spans side by side.
+/// Computes the checksums of spans in parallel.
 #[derive(Debug, Default)]
 pub struct Checksums {
     /// The sum of each span.

@@ -1,4 +1,4 @@
-//! Decoding event by event, as it is for every detector of LHCb, and the order of an event's hits.
+//! Decoding event by event, shared by all detectors of LHCb, and the order of an event's hits.
 
 use super::banks::Salvage;
 use crate::Status;

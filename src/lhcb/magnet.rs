@@ -1,7 +1,7 @@
 //! The magnet of the nominal detector: a dipole field with all three components.
 //!
-//! In the plane y = 0 the field is vertical by symmetry; call it B(x, z). No currents flow where particles fly, so that
-//! B tells the field beside the plane, too (to third order in y, [`MidPlane::at`]):
+//! In the plane y = 0 the field is vertical by symmetry; call it B(x, z). No currents flow where particles fly, so
+//! that B determines the field beside the plane, too (to third order in y, [`MidPlane::at`]):
 //!
 //! ```text
 //! Bx = y dB/dx    By = B - y^2/2 (d2B/dx2 + d2B/dz2)    Bz = y dB/dz    B = b0(z) + b1(z) x^2
@@ -95,8 +95,8 @@ impl MidPlane {
         [self.value[0], self.value[1], self.slope[0], self.bend[0], self.slope[1]]
     }
 
-    /// The components along x, y and z at (x, y) mm, T: those that bend positive particles towards larger x where the
-    /// magnet's polarity is -1.
+    /// The components along x, y and z at (x, y) mm, T; they bend positive particles towards larger x if the magnet's
+    /// polarity is -1.
     pub fn at(&self, x: f64, y: f64) -> [f64; 3] {
         let (x, y) = (x.clamp(-MAX_X, MAX_X), y.clamp(-MAX_Y, MAX_Y));
         let x2 = x * x;

@@ -1,4 +1,4 @@
-//! What scatters particles between Velo and SciFi (docs/algorithms.md, "Material before the SciFi").
+//! Material between Velo and SciFi (docs/algorithms.md, "Material before the SciFi").
 
 /// Between Velo and UT, the Velo's end and RICH 1: z, mm, and radiation lengths.
 const BEFORE_UT: [[f64; 2]; 2] = [[800.0, 0.094], [1680.0, 0.094]];

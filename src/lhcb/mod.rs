@@ -1,4 +1,4 @@
-//! What the detectors of LHCb share.
+//! Code shared by the detectors of LHCb.
 
 pub(crate) mod banks;
 pub mod checksum;

@@ -4,8 +4,8 @@ use crate::simd::varying::F32;
 use crate::simd::{Gang, inlined};
 use serde::{Deserialize, Serialize};
 
-/// How a magnet bends: p = p0 + (p1 + p2 T^2 + p3 T^4 + p4 T V + p5 y^2 + p6 y^4 + p7 V^2) / |T - V| in MeV, with the slopes
-/// in x behind (T) and before the magnet (V) and that in y before it (y).
+/// Bending by a magnet: p = p0 + (p1 + p2 T^2 + p3 T^4 + p4 T V + p5 y^2 + p6 y^4 + p7 V^2) / |T - V| in MeV, with
+/// the slopes in x behind (T) and before the magnet (V) and in y before it (y).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Bending {
     /// p0 to p7, MeV.

@@ -1,4 +1,4 @@
-//! Which pairs are tracks: each Velo track and each SciFi track is part of one at most.
+//! Chooses the pairs that become tracks: each Velo track and each SciFi track is part of at most one.
 
 use super::config::LongConfig;
 use super::pairs::Pairs;

@@ -13,10 +13,10 @@ const FAST: [f32; 2] = [0.71, 0.75];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LongPreset {
-    /// What simulated events say is best: all pairs compete, and a network trained on these events judges them.
+    /// The best in simulated events: all pairs compete, and a network trained on these events judges them.
     #[default]
     Best,
-    /// The same for tracks of the presets `fast` of Velo and SciFi, with smallest responses of its own.
+    /// The same for tracks of the presets `fast` of Velo and SciFi, with its own smallest responses.
     Fast,
     /// The matching of LHCb's first trigger stage of 2023.
     Hlt1,
@@ -24,17 +24,17 @@ pub enum LongPreset {
 
 crate::names!(LongPreset, "preset of long tracks", { Best => "best", Fast => "fast", Hlt1 => "hlt1" });
 
-/// Everything that can be set about long tracks.
+/// Parameters of long tracks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LongConfig {
-    /// Where the other parameters come from.
+    /// Preset that gives the defaults of the other parameters.
     pub preset: LongPreset,
-    /// Velo tracks with a larger slope in x, or in y, at the beam line are not looked at.
+    /// Velo tracks with a larger slope in x at the beam line are not matched.
     pub max_tx: f32,
     /// The same in y.
     pub max_ty: f32,
-    /// Nor are those that pass the UT at z = 2,484.6 mm nearer to the beam than this, mm.
+    /// Velo tracks that pass the UT at z = 2,484.6 mm nearer to the beam than this are not matched, mm.
     pub inner_radius: f32,
     /// Largest change of the slope in x.
     pub max_change_tx: f32,
@@ -44,24 +44,24 @@ pub struct LongConfig {
     pub max_distance_x: f32,
     /// Largest distance in y behind the SciFi, mm.
     pub max_distance_y: f32,
-    /// What y of the Velo's line is multiplied with there.
+    /// Factor on the y of the Velo's line there.
     pub scale_y: f32,
     /// Weights of the distances in x and y, of the slopes' changes in y and x, in the chi2.
     pub weights: [f32; 4],
     /// Largest chi2.
     pub max_chi2: f32,
-    /// Smallest response of the network that judges pairs (`pair_network.rs`), 0 to 1, by which they then compete; at 0 neither it nor
-    /// the first one is asked, and they compete by chi2.
+    /// Smallest response of the network that judges pairs (`pair_network.rs`), 0 to 1, by which they then compete; 0
+    /// switches both networks off, and pairs compete by chi2.
     pub min_response: f32,
     /// The same with hits in the UT (`pair_ut_network.rs`).
     pub min_response_ut: f32,
-    /// Smallest response of the first network (`pair_first_network.rs`) of pairs that these are asked about, and that are looked for in
-    /// the UT; at 0 all are.
+    /// Smallest response of the first network (`pair_first_network.rs`) of pairs that go on to these networks and to
+    /// the search in the UT; at 0 all do.
     pub min_response_first: f32,
-    /// Whether all pairs compete, the best first; else each SciFi track takes its best Velo track, and each Velo track the
-    /// best of those.
+    /// Whether all pairs compete, the best first; else each SciFi track takes its best Velo track, and each Velo
+    /// track the best of these.
     pub all_pairs: bool,
-    /// Relative error of the formula that makes a momentum of slopes.
+    /// Relative error of the formula for the momentum from slopes.
     pub momentum_error: f32,
 }
 
@@ -117,7 +117,7 @@ impl LongConfig {
         if with_ut { self.min_response_ut } else { self.min_response }
     }
 
-    /// Checks what serde cannot.
+    /// Checks limits that serde cannot check.
     ///
     /// # Errors
     /// [`Error::Config`] naming the value and its limits.

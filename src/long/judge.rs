@@ -1,6 +1,6 @@
-//! Judges pairs, one lane a pair. A first network is asked about all of them; what it says of the others of the same Velo track and of
-//! the same SciFi track, the rivals, goes to a second one, which knows of the hits in the UT where there are any, and ranks those
-//! pairs that the first does not take for most unlikely.
+//! Judges pairs, one lane a pair. A first network judges all of them; its outputs for the other pairs of the same
+//! Velo track and of the same SciFi track, the rivals, go to a second one, which also knows the hits in the UT, if
+//! any, and ranks all pairs except the most unlikely ones.
 
 use super::config::LongConfig;
 use super::pair_first_network::FIRST;

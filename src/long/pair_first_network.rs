@@ -1,4 +1,4 @@
-//! Tells pairs of a Velo and a SciFi track that are one particle's from others, each by itself.
+//! Classifies pairs of a Velo and a SciFi track as true or false, each by itself.
 //!
 //! Written by the trainer, not by hand: `cargo run --release --example choose -- long-first`. Candidates are
 //! pairs of tracks of `velo` and `scifi`, presets `best`, in `sim:lhcb,events=10,realism=1`, seeds 161..=400 and,

@@ -1,4 +1,4 @@
-//! Tells pairs of a Velo and a SciFi track that are one particle's from others, by their rivals and their hits in the UT, too.
+//! Classifies pairs of a Velo and a SciFi track as true or false, also by their rivals and their hits in the UT.
 //!
 //! Written by the trainer, not by hand: `cargo run --release --example choose -- long-ut`. Candidates are
 //! pairs of tracks of `velo` and `scifi`, presets `best`, in `sim:lhcb,events=10,realism=1`, seeds 161..=400 and,

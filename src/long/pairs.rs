@@ -1,4 +1,4 @@
-//! Pairs of Velo and SciFi tracks that fit together, one lane a Velo track; and what says how well, one lane a pair.
+//! Pairs of Velo and SciFi tracks that fit together, one lane a Velo track; and the inputs of the networks, one lane a pair.
 
 use super::config::LongConfig;
 use super::parts::Parts;

@@ -1,4 +1,4 @@
-//! What the detectors saw of events that are matched.
+//! Tracks and hits of the detectors for the matching.
 
 use crate::Status;
 use crate::event::{SciFiTracks, UtBatch, VeloTracks};

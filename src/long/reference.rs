@@ -9,18 +9,18 @@ use crate::lhcb::Bending;
 use crate::ut::UtLayout;
 use crate::ut::reference::{attach, ln};
 
-/// What is matched.
+/// Input of the matching.
 #[derive(Debug, Clone, Copy)]
 pub struct Parts<'a> {
     /// Tracks in the Velo.
     pub velo: &'a VeloTracks,
     /// Tracks in the SciFi.
     pub scifi: &'a SciFiTracks,
-    /// The UT, when tracks are given hits in it.
+    /// The UT, if hits in it are added to tracks.
     pub ut: Option<UtPart<'a>>,
 }
 
-/// The UT, and how momenta are told.
+/// The UT, and the parameters of momenta.
 #[derive(Debug, Clone, Copy)]
 pub struct UtPart<'a> {
     /// Planes, and the magnet before them.
@@ -43,39 +43,39 @@ fn is_accepted(config: &LongConfig, velo: &VeloTracks, track: usize) -> bool {
         && beam.ty[track].abs() <= config.max_ty
 }
 
-/// Inputs of the first network, of the second one, and of the one that knows of the UT.
+/// Inputs of the first network, of the second one, and of the one with hits in the UT.
 pub const INPUTS: usize = 11;
 /// See [`INPUTS`].
 pub const INPUTS_PAIR: usize = 15;
 /// See [`INPUTS`].
 pub const INPUTS_UT: usize = 19;
 
-/// A Velo and a SciFi track that may be one particle's.
+/// A Velo and a SciFi track that may belong to one particle.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
     /// Number of the Velo track in the batch.
     pub velo: usize,
     /// Number of the SciFi track in the batch.
     pub scifi: usize,
-    /// How well they fit together.
+    /// chi2 of the match.
     pub chi2: f32,
-    /// What decides which pairs are tracks, the smallest first: one minus the second network's response, or the chi2.
+    /// The ranking of pairs, the smallest first: one minus the second network's response, or the chi2.
     pub rank: f32,
-    /// What the first network is given.
+    /// Inputs of the first network.
     pub inputs: [f32; INPUTS],
     /// Size of the change of the slope in x.
     pub bend: f32,
-    /// Of the other pairs with this Velo track, and of those with this SciFi track, what the first network says of the best, 0 where
-    /// there is none; logarithms of how many have the one and the other, with this pair.
+    /// The first network's output for the best other pair with this Velo track, and for the best other pair with this
+    /// SciFi track, 0 if there is none; logarithms of the numbers of such pairs, including this pair.
     pub rivals: [f32; 4],
-    /// Names of the hits in the UT, by plane.
+    /// Identifiers of the hits in the UT, by plane.
     pub ut_hits: Vec<u32>,
     /// Sum of the squares of their distances, mm^2.
     pub ut_distance2: f32,
 }
 
 impl Pair {
-    /// What the second network is given.
+    /// Inputs of the second network.
     pub fn inputs_pair(&self) -> [f32; INPUTS_PAIR] {
         let mut inputs = [0.0; INPUTS_PAIR];
         inputs[..INPUTS].copy_from_slice(&self.inputs);
@@ -83,7 +83,7 @@ impl Pair {
         inputs
     }
 
-    /// What the one that knows of the UT is given.
+    /// Inputs of the network with hits in the UT.
     pub fn inputs_ut(&self) -> [f32; INPUTS_UT] {
         let mut inputs = [0.0; INPUTS_UT];
         inputs[..INPUTS_PAIR].copy_from_slice(&self.inputs_pair());
@@ -159,7 +159,7 @@ fn pair(
     fits.then_some(pair)
 }
 
-/// Of each pair of an event its rivals, given what the first network says of the pairs.
+/// The rivals of each pair of an event, given the first network's outputs for the pairs.
 pub fn rivals(pairs: &[Pair], responses: &[f32]) -> Vec<[f32; 4]> {
     let of = |at: usize, is_same: &dyn Fn(&Pair) -> bool| {
         let same = || (0..pairs.len()).filter(|other| is_same(&pairs[*other]));
@@ -174,7 +174,7 @@ pub fn rivals(pairs: &[Pair], responses: &[f32]) -> Vec<[f32; 4]> {
     pairs.iter().enumerate().map(of_pair).collect()
 }
 
-/// The pairs of an event that the classifiers take, by SciFi track.
+/// The pairs of an event that the classifiers accept, by SciFi track.
 pub fn pairs(config: &LongConfig, Parts { velo, scifi, ut }: &Parts<'_>, event: usize) -> Vec<Pair> {
     let mut all: Vec<Pair> = Vec::new();
     for other in scifi.of_event(event) {
@@ -230,22 +230,22 @@ pub fn match_tracks(config: &LongConfig, parts: &Parts<'_>, event: usize) -> Vec
     tracks
 }
 
-/// What tells the momentum of a long track: slopes in x and y at the end of the Velo, and in x in the SciFi; variances of
-/// the first and the last of these (that of the SciFi against a track that does not scatter there), and of the angle by which
-/// 1 GeV/c scatters in between.
+/// The quantities that determine the momentum of a long track: slopes in x and y at the end of the Velo, and in x in
+/// the SciFi; variances of the first and the last of these (in the SciFi against a track that does not scatter
+/// there), and of the angle by which 1 GeV/c scatters in between.
 #[derive(Debug, Clone, Copy)]
 pub struct Slopes64 {
     /// dx/dz and dy/dz.
     pub velo: [f64; 2],
     /// dx/dz.
     pub scifi: f64,
-    /// Of the slopes in x.
+    /// Variances of the slopes in x.
     pub variances: [f64; 2],
     /// (GeV/c)^2.
     pub scattering: f64,
 }
 
-/// Charge over momentum, c/GeV, and its variance, in f64; `error` is the relative one of the formula.
+/// Charge over momentum, c/GeV, and its variance, in f64; `error` is the relative error of the formula.
 pub fn momentum_f64(bending: &Bending, slopes: &Slopes64, error: f64) -> [f64; 2] {
     let Slopes64 { velo: [v, y], scifi: t, variances, scattering } = *slopes;
     let [p0, p1, p2, p3, p4, p5, p6, p7] = bending.coefficients.map(f64::from);

@@ -1,4 +1,4 @@
-//! Rivals: of each pair, the best of the others that have its Velo track, and of those that have its SciFi track.
+//! Rivals: for each pair, the best of the other pairs with its Velo track, and with its SciFi track.
 
 use super::pairs::Pairs;
 use crate::event::Column;

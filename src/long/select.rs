@@ -1,5 +1,4 @@
-//! Velo tracks that may reach the SciFi, sorted by where they would be behind it in y: only a few of them are near a track
-//! there.
+//! Velo tracks that may reach the SciFi, sorted by their y behind it: only a few of them are near a track there.
 
 use super::config::LongConfig;
 use crate::event::{Column, VeloTracks};

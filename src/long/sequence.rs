@@ -24,7 +24,7 @@ pub struct Long {
     matcher: Matcher,
 }
 
-/// Tracks in Velo and SciFi, and hits in the UT, by which the classifier judges, too, to long tracks with their hits in the UT.
+/// Matches tracks in Velo and SciFi to long tracks, with hits in the UT, which the classifier uses, too.
 #[derive(Debug, Clone)]
 pub struct LongUt {
     level: Level,
@@ -36,18 +36,18 @@ pub struct LongUt {
 pub struct LongWorkspace(Matching);
 
 impl LongWorkspace {
-    /// How many pairs of tracks the last event had that the classifiers were asked about.
+    /// Number of pairs of tracks of the last event that the classifiers judged.
     pub fn crowd(&self) -> usize {
         self.0.pairs.crowd
     }
 
-    /// From now on events are judged as if they had so many pairs of tracks: to ask about one of an event alone.
+    /// From now on events are judged as if they had this many pairs of tracks, to judge one pair of an event alone.
     pub fn set_crowd(&mut self, pairs: usize) {
         self.0.judge.crowd = Some(pairs);
     }
 }
 
-/// Events as far as they are reconstructed.
+/// Events with their intermediate results.
 #[derive(Debug, Clone, Copy)]
 pub struct LongUtInput<'a> {
     /// Tracks in the Velo.
@@ -59,7 +59,7 @@ pub struct LongUtInput<'a> {
 }
 
 impl Long {
-    /// An algorithm that goes on from the tracks of `scifi`.
+    /// An algorithm that continues from the tracks of `scifi`.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
@@ -70,7 +70,7 @@ impl Long {
     /// The sequence `long`, from raw banks of Velo and SciFi.
     ///
     /// # Errors
-    /// As [`Long::new`], and [`Error::Config`](crate::Error::Config) for two of different levels.
+    /// As for [`Long::new`], and [`Error::Config`](crate::Error::Config) for two of different levels.
     pub fn sequence(velo: Velo, scifi: SciFi, config: LongConfig, bending: Bending) -> Result<Sequence> {
         let long = Self::new(scifi.clone(), config, bending)?;
         Sequence::new("long", velo)?.with(scifi.hits())?.with(scifi)?.with(long)
@@ -93,7 +93,7 @@ impl Long {
 }
 
 impl LongUt {
-    /// An algorithm that goes on from the tracks of `velo` and `scifi`.
+    /// An algorithm that continues from the tracks of `velo` and `scifi`.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
@@ -113,7 +113,7 @@ impl LongUt {
     /// The sequence `long-ut`, from raw banks of Velo, UT and SciFi.
     ///
     /// # Errors
-    /// As [`LongUt::new`], and [`Error::Config`](crate::Error::Config) for two of different levels.
+    /// As for [`LongUt::new`], and [`Error::Config`](crate::Error::Config) for two of different levels.
     pub fn sequence(
         velo: Velo,
         ut: &UtDetector,

@@ -1,5 +1,5 @@
-//! What hits, scattering and the field make of the states of tracks: fits of least squares are linear maps, worked out once
-//! for each combination of layers with hits, in f64.
+//! Effects of hits, scattering and the field on the states of tracks: fits of least squares are linear maps, computed
+//! once for each combination of layers with hits, in f64.
 
 use super::layers::{CUBIC, SLOPE, TILT, UV_LAYERS, X_LAYERS, Z, Z_REFERENCE, Z_STATE, bend};
 use crate::lhcb::magnet::MidPlane;
@@ -36,7 +36,7 @@ pub(super) struct InX {
     /// For the same particle: true x less the fitted one, and true slope less the fitted one, at the state's z.
     pub(super) value: [f32; SHAPES],
     pub(super) slope: [f32; SHAPES],
-    /// Variances of the slope against that of a track that does not scatter: by hits, and by scattering at 1 GeV/c.
+    /// Variances of the slope relative to a track that does not scatter: by hits, and by scattering at 1 GeV/c.
     pub(super) turn: [f32; 2],
     /// The same of x where the line meets z = 0, mm^2, with what scatters before the SciFi.
     pub(super) origin: [f32; 2],

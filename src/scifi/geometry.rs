@@ -1,4 +1,4 @@
-//! Which fibres each readout channel sees, and where they are (`scifi_geometry.bin`).
+//! Fibres of each readout channel, and their positions (`scifi_geometry.bin`).
 //!
 //! A channel's number is its place: station, layer, quarter, module, mat, SiPM, channel, from the highest
 //! bits down. The file comes in three generations: without a version, with version 0, and with version 1, in
@@ -23,7 +23,7 @@ pub const LINKS: usize = 24;
 /// Layers, and the numbers of mats in each.
 pub const LAYERS: usize = 12;
 const MATS_IN_LAYER: usize = MATS / LAYERS;
-/// |y| of the end of the fibres that is read out, mm.
+/// |y| of the readout end of the fibres, mm.
 pub const FIBRE_END: f32 = 2424.0;
 /// Boards at most.
 const MAX_BOARDS: usize = 1024;
@@ -55,7 +55,7 @@ pub(super) struct Part {
 /// One mat of fibres.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mat {
-    /// Where the middle fibre ends at the mirror, mm.
+    /// Position of the middle fibre at the mirror, mm.
     pub mirror: [f32; 3],
     /// Direction across the fibres.
     pub step: [f32; 3],
@@ -95,7 +95,7 @@ pub struct SciFiGeometry {
 }
 
 impl SciFiGeometry {
-    /// The boards that send a bank in every event, also one without hits; their numbers rise.
+    /// The boards that send a bank in every event, even without hits; their numbers rise.
     pub fn boards(&self) -> &[u16] {
         &self.numbers
     }
@@ -105,18 +105,18 @@ impl SciFiGeometry {
         Self { is_nominal: true, ..self }
     }
 
-    /// Whether a LHCbID is that of a channel on a mat of this SciFi.
+    /// Whether an LHCbID belongs to a channel on a mat of this SciFi.
     pub fn has_id(&self, id: u32) -> bool {
         let mat = self.along.get(((id & CHANNEL_BITS) >> MAT_SHIFT) as usize);
         id & !CHANNEL_BITS == self.detector && mat.is_some_and(|mat| !mat[3].is_nan())
     }
 
-    /// Whether this is the nominal SciFi, and not that of files.
+    /// Whether this is the nominal SciFi, not one from files.
     pub fn is_nominal(&self) -> bool {
         self.is_nominal
     }
 
-    /// Reads a geometry file; `file` stands in messages.
+    /// Reads a geometry file; messages contain the name `file`.
     ///
     /// # Errors
     /// [`Error::Format`](crate::Error::Format) names file, field and offset.
@@ -243,14 +243,14 @@ impl SciFiGeometry {
         })
     }
 
-    /// Slopes dx/dy and dz/dy of the fibres that the hit with this LHCbID is on.
+    /// Slopes dx/dy and dz/dy of the fibres of the hit with this LHCbID.
     pub fn slopes(&self, id: u32) -> [f32; 2] {
         let mat = (id & 0x0FFF_FFFF) as usize >> 9;
         self.along.get(mat).map_or([0.0; 2], |along| [along[2], along[3]])
     }
 }
 
-/// One channel and how it is read out.
+/// One channel and its readout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SciFiChannel {
     /// Number of the board.
@@ -313,7 +313,7 @@ impl SciFiGeometry {
         })
     }
 
-    /// How a channel is read out, if it is.
+    /// The readout of a channel, if any.
     pub fn channel(&self, number: u32, half: bool) -> Option<SciFiChannel> {
         let Boards::Consecutive(first) = &self.boards else { return None };
         let exists = !self.along.get((number >> 9) as usize)?[3].is_nan();

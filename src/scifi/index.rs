@@ -1,6 +1,6 @@
-//! The hits of an event as the search reads them: x alone, and tables from which both ends of a window come without a
-//! search. x stands in one block, layer by layer of each half, or where the event's columns have it: what is read, and what
-//! is found, is the same.
+//! The hits of an event as input of the search: x alone, and tables that give both ends of a window without a search.
+//! x is in one block, layer by layer of each half, or in the event's columns: the values read, and the results, are
+//! the same.
 
 use super::config::{LimitConfig, SciFiConfig};
 use super::layers::{HALF_LAYERS, HALVES, X_LAYERS, ZONE};

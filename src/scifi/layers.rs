@@ -1,4 +1,4 @@
-//! Where the layers are, as the published seeding has it: in the order in which the search goes through them.
+//! Positions of the layers in the published seeding, in the order of its search.
 
 /// x layers, in the order of z.
 pub(super) const X_LAYERS: usize = 6;

@@ -60,8 +60,8 @@ pub struct SciFiWorkspace {
 }
 
 impl SciFi {
-    /// An algorithm for this detector and polarity of the magnet, -1 (down) or 1. Momenta are those of the nominal magnet:
-    /// [`with_bending`](Self::with_bending) takes another.
+    /// An algorithm for this detector and polarity of the magnet, -1 (down) or 1. Momenta are computed for the
+    /// nominal magnet: [`with_bending`](Self::with_bending) takes another.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
@@ -96,7 +96,7 @@ impl SciFi {
         self
     }
 
-    /// What decodes the hits that the tracks are found in.
+    /// Decodes the hits for the search.
     pub fn hits(&self) -> SciFiHits {
         SciFiHits::new(self.level, self.geometry.clone()).with_bad_banks(self.bad_banks)
     }
@@ -106,7 +106,7 @@ impl SciFi {
         &self.config
     }
 
-    /// Variances of the slope in x against that of a track that does not scatter, given the LHCbIDs of a track's hits: by the
+    /// Variances of the slope in x relative to a track that does not scatter, given the LHCbIDs of a track's hits: by the
     /// errors of the hits, and by scattering at 1 GeV/c.
     pub(crate) fn turn(&self, ids: &[u32]) -> [f32; 2] {
         let layers = ids.iter().fold(0u32, |layers, id| layers | 1 << (id >> LAYER_SHIFT & 0xF));

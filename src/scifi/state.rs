@@ -120,7 +120,7 @@ impl States {
         self
     }
 
-    /// Variances of the slope in x against that of a track that does not scatter: by hits, and by scattering at 1 GeV/c.
+    /// Variances of the slope in x relative to a track that does not scatter: by hits, and by scattering at 1 GeV/c.
     pub(super) fn turn(&self, pattern: Pattern) -> [f32; 2] {
         self.gains.x[pattern.x].turn
     }

@@ -1,4 +1,4 @@
-//! Weights and thresholds of the choices of `fast` and `best`, made from simulated events alone.
+//! Weights and thresholds of the choices of `fast` and `best`, trained on simulated events alone.
 //!
 //! Written by `cargo run --release --example choose -- scifi`, not by hand. Logistic regressions
 //! (ridge 1, rounded to 0.001) on what a pass finds without a choice in `sim:lhcb,events=10`, `best` with

@@ -3,12 +3,12 @@
 
 use super::{Gang, Isa};
 
-/// The gang `G`, every operation of which is a call.
+/// The gang `G` with every operation as a function call.
 #[derive(Debug, Clone, Copy)]
 pub struct Called<G: Gang>(G);
 
 impl<G: Gang> Called<G> {
-    /// The gang, given the one that computes.
+    /// The gang, from the one that computes.
     pub fn new(gang: G) -> Self {
         Self(gang)
     }

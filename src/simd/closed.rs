@@ -1,6 +1,6 @@
-//! What code outside the crate must not be able to write, since it would run instructions that the CPU may lack:
-//! each block fails to compile. Compiled as documentation tests alone. Nightly compilers check the numbers of the
-//! errors, too; for the others a block that compiles stands before those that differ from it by one thing.
+//! Code that must not compile outside the crate, since it would run instructions that the CPU may lack: each block
+//! fails to compile. Compiled as documentation tests alone. Nightly compilers check the numbers of the errors, too;
+//! for other compilers a block that compiles precedes the blocks that differ from it in one point.
 //!
 //! Gangs are reached through [`Level`](crate::simd::Level) and `dispatch!`, from outside as well:
 //! ```
@@ -22,7 +22,7 @@
 //! }
 //! ```
 //!
-//! A context of one's own, which would stand for instructions that nobody has asked the CPU for:
+//! A user-defined context, which would stand for instructions that were not checked:
 //! ```compile_fail,E0603
 //! use peloton::simd::backend::Context;
 //! ```
@@ -38,7 +38,7 @@
 //! use peloton::simd::backend::Zmm;
 //! ```
 //!
-//! Something else in place of a gang:
+//! Another type in place of a gang:
 //! ```compile_fail,E0308
 //! use peloton::simd::Token;
 //!
@@ -50,7 +50,7 @@
 //! let _ = Pair::new(());
 //! ```
 //!
-//! A constructor, where the type cannot be named but a value is there to ask:
+//! A constructor, called through a value whose type cannot be named:
 //! ```compile_fail,E0599
 //! use peloton::simd::{Gang, Isa, Level, Token};
 //!
@@ -64,7 +64,7 @@
 //! }
 //! ```
 //!
-//! A level that has not been asked for:
+//! A level that was not checked:
 //! ```compile_fail,E0451
 //! use peloton::simd::{Isa, Level};
 //!

@@ -1,10 +1,10 @@
-//! [`Gang`]: what a group of lanes can do. One implementation per register kind lives in `backend`;
-//! [`super::Pair`] makes a gang of two; kernels write it through the operators of [`super::varying`].
+//! [`Gang`]: the operations of a group of lanes. One implementation per register kind is in `backend`;
+//! [`super::Pair`] makes a gang of two; kernels use it through the operators of [`super::varying`].
 //!
-//! A gang value is a zero-sized *token*: holding one proves that the CPU has the instructions. Every method
-//! takes it by value, so no method needs to be unsafe. Tokens of registers come out of a [`super::Level`] alone,
-//! which asks the CPU; the types that hold them cannot be named outside `simd`. A gang of one's own, which has no such
-//! token, can be written anywhere: it runs what it is made of.
+//! A gang value is a zero-sized *token*: it proves that the CPU has the instructions. Every method takes it by value,
+//! so no method needs to be unsafe. Only a [`super::Level`], which checks the CPU, gives tokens of registers; their
+//! types cannot be named outside `simd`. A user-defined gang without such a token can be written anywhere: it runs
+//! ordinary code.
 //!
 //! Every operation gives the same bits on every gang; what IEEE-754 leaves open is fixed here:
 //! - `f_mul_add` is one fused rounding everywhere, division and square root are the IEEE ones;
@@ -12,8 +12,8 @@
 //!   either gives `b`);
 //! - `f_to_i` truncates towards zero; NaN and what does not fit give `i32::MIN`;
 //! - comparisons with NaN are false, integer arithmetic wraps, shifts are by 0..=31;
-//! - a gather clamps its index to the last element, and gives 0 from an empty slice: hostile input can
-//!   produce a wrong number, never a wrong address. Elements from 2^31 on are out of a gather's reach.
+//! - a gather clamps its index to the last element, and gives 0 from an empty slice: hostile input can produce a
+//!   wrong number, never a wrong address. Elements from 2^31 on cannot be gathered.
 //!
 //! One thing stays open: which NaN. An operation that gives NaN gives some NaN; sign and payload may differ.
 
@@ -27,7 +27,7 @@ pub(super) fn same_length<T, const K: usize>(columns: [&[T]; K]) -> [&[T]; K] {
     array_of!(k => &columns[k][..shortest])
 }
 
-/// A gang of `LANES` lanes of 32 bits. See the module text for the rules that hold on every gang.
+/// A gang of `LANES` lanes of 32 bits. See the module documentation for the rules that hold on every gang.
 ///
 /// `F`, `I`, `U` are `LANES` values of `f32`, `i32`, `u32`; `M` is one yes or no per lane. Lane 0 is the
 /// first in memory. Loads and stores use the first `LANES` values of a slice and panic when it is shorter;
@@ -46,8 +46,8 @@ pub trait Gang: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// One bool per lane.
     type M: Copy;
 
-    /// Runs `body` compiled for this gang's instructions. Everything called inside must be
-    /// `#[inline(always)]` down to the kernel's end, else it is compiled without them: slow, same bits.
+    /// Runs `body` compiled for this gang's instructions. Everything called inside must be `#[inline(always)]` down
+    /// to the kernel's end, otherwise it is compiled without them: slow, same bits.
     fn vectorize<R>(self, body: impl FnOnce() -> R) -> R;
 
     // f32
@@ -61,13 +61,13 @@ pub trait Gang: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn f_store(self, value: Self::F, to: &mut [f32]);
     /// Lanes of `mask` only.
     fn f_store_some(self, value: Self::F, to: &mut [f32], mask: Self::M);
-    /// Left-pack: lanes of `mask`, in order, to the front of `to`; returns how many. All `LANES` values of
-    /// `to` may be written.
+    /// Left-pack: lanes of `mask`, in order, to the front of `to`; returns how many. All `LANES` values of `to` may
+    /// be written.
     fn f_store_packed(self, value: Self::F, to: &mut [f32], mask: Self::M) -> usize;
     /// `from[index]` per lane, index clamped (module text).
     fn f_gather(self, from: &[f32], index: Self::U) -> Self::F;
-    /// `from[index]` per lane, of the first 2 x `LANES` values alone: higher bits of the index do not count. From registers where the CPU
-    /// permutes lanes of two of them.
+    /// `from[index]` per lane, from the first 2 x `LANES` values only: higher bits of the index are ignored. From
+    /// registers where the CPU permutes lanes of two of them.
     #[inline(always)]
     fn f_look_up(self, from: &[f32], index: Self::U) -> Self::F {
         let within = self.u_splat(2 * Self::LANES as u32 - 1);
@@ -80,21 +80,22 @@ pub trait Gang: Copy + Send + Sync + std::fmt::Debug + 'static {
         let from = same_length(from);
         array_of!(k => self.f_gather(from[k], index))
     }
-    /// `from[index]` per lane, four values at once: one memory access a lane where [`Gang::f_gather`] of four
+    /// `from[index]` per lane, four values at once: one memory access a lane, where [`Gang::f_gather`] of four
     /// columns has four. Index clamped (module text).
     fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4];
-    /// [`Gang::f_gather_records`] with the index in memory, the first `LANES` values of `index`: addresses are
-    /// read from there faster than they are taken out of a register.
+    /// [`Gang::f_gather_records`] with the index in memory, the first `LANES` values of `index`: reading addresses
+    /// from memory is faster than extracting them from a register.
     fn f_load_records(self, from: &[[f32; 4]], index: &[u32]) -> [Self::F; 4];
-    /// `from[index]` per lane and the three values behind it: four values that may begin anywhere, by one memory access a lane where
-    /// the CPU can. The index is clamped to the last place that has three behind it; of fewer than four values all lanes are 0.
+    /// `from[index]` per lane and the next three values: four values that may begin anywhere, by one memory access a
+    /// lane where the CPU can. The index is clamped to the last position with three values after it; of fewer than
+    /// four values all lanes are 0.
     #[inline(always)]
     fn f_gather_four(self, from: &[f32], index: Self::U) -> [Self::F; 4] {
         let places = from.len().saturating_sub(3);
         let from: [_; 4] = array_of!(k => if places == 0 { &from[..0] } else { &from[k..k + places] });
         self.f_gather_columns(from, index)
     }
-    /// Into the first `LANES` records of `to`: what [`Gang::f_gather_records`] reads.
+    /// Into the first `LANES` records of `to`, as [`Gang::f_gather_records`] reads them.
     fn f_store_records(self, columns: [Self::F; 4], to: &mut [[f32; 4]]);
     /// a + b
     fn f_add(self, a: Self::F, b: Self::F) -> Self::F;
@@ -182,8 +183,8 @@ pub trait Gang: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn u_store_packed(self, value: Self::U, to: &mut [u32], mask: Self::M) -> usize;
     /// `from[index]` per lane, index clamped (module text).
     fn u_gather(self, from: &[u32], index: Self::U) -> Self::U;
-    /// `to[index] = value` for the lanes of `mask`, lane 0 first, so the last of equal indices stays.
-    /// Lanes whose index is outside `to` write nothing.
+    /// `to[index] = value` for the lanes of `mask`, lane 0 first, so the last of equal indices stays. Lanes whose
+    /// index is outside `to` write nothing.
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M);
     /// a + b, wrapping
     fn u_add(self, a: Self::U, b: Self::U) -> Self::U;

@@ -1,4 +1,4 @@
-//! [`Isa`]: the instruction set levels, what this CPU has of them, and how to force one.
+//! [`Isa`]: the instruction set levels, their availability on this CPU, and ways to force one.
 
 use super::backend::PortableContext;
 use crate::error::{Error, Result};
@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::str::FromStr;
 
-/// An instruction set level. The order is that of preference: later ones are faster where they exist.
+/// An instruction set level. Levels are in order of preference: later ones are faster where they exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Isa {
     /// Plain Rust; one lane at a time when the gang size is 1.
@@ -26,7 +26,7 @@ pub enum Isa {
 }
 
 impl Isa {
-    /// All levels, those of other architectures too.
+    /// All levels, including levels of other architectures.
     pub const ALL: [Isa; 5] = [Isa::Scalar, Isa::Portable, Isa::Avx2, Isa::Avx512, Isa::Neon];
 
     /// [`Isa::Avx512`] with the way of its gathers.
@@ -83,10 +83,10 @@ impl Isa {
         Self::ALL.into_iter().filter(|isa| isa.is_supported()).max().unwrap_or(Isa::Scalar)
     }
 
-    /// What `PELOTON_ISA` forces: `None` when it is unset, empty or `auto`.
+    /// The level that `PELOTON_ISA` forces: `None` when it is unset, empty or `auto`.
     ///
     /// # Errors
-    /// [`Error::Config`] for a name that is no level, [`Error::Unsupported`] for a level this CPU lacks.
+    /// [`Error::Config`] for a name that is not a level, [`Error::Unsupported`] for a level this CPU lacks.
     pub fn from_environment() -> Result<Option<Isa>> {
         Self::from_setting(std::env::var_os(Self::VARIABLE).as_deref())
     }
@@ -113,7 +113,7 @@ impl Isa {
     /// The level itself when this CPU can run it.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] when it cannot; names what it can.
+    /// [`Error::Unsupported`] when it cannot; lists the levels that it can run.
     pub fn require(self) -> Result<Isa> {
         if self.is_supported() {
             return Ok(self);

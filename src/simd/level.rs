@@ -1,5 +1,5 @@
-//! [`Level`]: which gang runs, an instruction set level with a gang size. It is made once, when the job
-//! starts, and carries the proof that the CPU can run it.
+//! [`Level`]: an instruction set level with a gang size. It is made once, when the job starts, and carries the proof
+//! that the CPU can run it.
 
 #[cfg(feature = "all-gangs")]
 use super::Stack;
@@ -12,7 +12,7 @@ use std::fmt;
 /// The gang sizes; every level has all of them.
 pub const GANGS: [usize; 6] = [1, 4, 8, 16, 32, 64];
 
-/// An instruction set level and a gang size that this CPU can run: what [`dispatch!`] takes.
+/// An instruction set level and a gang size that this CPU can run: the argument of [`dispatch!`].
 #[derive(Debug, Clone, Copy)]
 pub struct Level {
     token: Token,
@@ -58,8 +58,8 @@ impl Level {
         Ok(Self { token, gathering, way: (isa != set).then_some(isa) })
     }
 
-    /// The level for what the user asked: no ISA means `PELOTON_ISA` and else the best one, no gang size
-    /// means the usual one of that ISA.
+    /// The level of a request: no ISA means `PELOTON_ISA` and else the best one, no gang size means the usual one of
+    /// that ISA.
     ///
     /// # Errors
     /// As [`Level::new`] and [`Isa::from_environment`].
@@ -91,13 +91,13 @@ impl Level {
         Self::choose(Some(self.isa()), None).unwrap_or(self)
     }
 
-    /// Whether this is the usual gang of its level: large kernels are built for these alone
+    /// Whether this is the usual gang of its level: large kernels are built for these gangs only
     /// ([`dispatch_usual!`](crate::dispatch_usual)).
     pub fn is_usual(self) -> bool {
         self.token.is_usual()
     }
 
-    /// The instruction set level, asked of the gang that will run, with the way of its gathers where one was asked for.
+    /// The instruction set level of the gang that will run, with the way of its gathers if the caller chose one.
     pub fn isa(self) -> Isa {
         fn of<G: Gang>(_: G) -> Isa {
             G::ISA
@@ -111,8 +111,8 @@ impl Level {
         has_both.then(|| if self.gathering.is_by_gathers() { Isa::Avx512Gathers } else { Isa::Avx512Loads })
     }
 
-    /// The number of lanes, asked of the gang that will run. Kernels of [`dispatch_wide!`](crate::dispatch_wide) take twice as many
-    /// on AVX2 with 8.
+    /// The number of lanes of the gang that will run. Kernels of [`dispatch_wide!`](crate::dispatch_wide) take twice
+    /// as many on AVX2 with 8.
     pub fn gang(self) -> usize {
         fn of<G: Gang>(_: G) -> usize {
             G::LANES

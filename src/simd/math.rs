@@ -45,9 +45,9 @@ pub fn atan_tail<G: Gang>(square: F32<G>) -> F32<G> {
 
 /// The angle of the point (x, y) in -pi..=pi; error at most 2 ULP.
 ///
-/// Zeros and infinities as IEEE-754 has them: on the axes exactly the f32 nearest to the angle, `y = -0` below
-/// the cut and `y = +0` above it, and `atan2(±0, +0) = ±0`, `atan2(±0, -0) = ±pi`, 45 degrees between two
-/// infinities as between any equal |x| and |y|. NaN in either gives NaN.
+/// Zeros and infinities follow IEEE-754: on the axes exactly the f32 nearest to the angle, `y = -0` below the cut and
+/// `y = +0` above it, and `atan2(±0, +0) = ±0`, `atan2(±0, -0) = ±pi`, 45 degrees between two infinities as between
+/// any equal |x| and |y|. NaN in either gives NaN.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn atan2<G: Gang>(y: F32<G>, x: F32<G>) -> F32<G> {
@@ -111,10 +111,10 @@ pub fn sincos<G: Gang>(x: F32<G>) -> (F32<G>, F32<G>) {
     ((sine.to_bits() ^ sine_sign).as_f32(), (cosine.to_bits() ^ cosine_sign).as_f32())
 }
 
-/// The largest |x| for which [`sigmoid`] goes on changing.
+/// The largest |x| for which [`sigmoid`] still changes.
 pub const SIGMOID_LIMIT: f32 = 80.0;
 
-/// 1 / (1 + e^-x), between 0 and 1; relative error at most 3 ULP. Beyond ±[`SIGMOID_LIMIT`] it stays what it is there,
+/// 1 / (1 + e^-x), between 0 and 1; relative error at most 3 ULP. Beyond ±[`SIGMOID_LIMIT`] it keeps its value there,
 /// and NaN counts as the lower end.
 #[inline(always)]
 pub fn sigmoid<G: Gang>(x: F32<G>) -> F32<G> {
@@ -137,7 +137,7 @@ pub fn sigmoid<G: Gang>(x: F32<G>) -> F32<G> {
     splat(x, 1.0) / (splat(x, 1.0) + scaled)
 }
 
-/// The natural logarithm of a positive, normal, finite number; error at most 2 ULP. What else comes in gives some finite
+/// The natural logarithm of a positive, normal, finite number; error at most 2 ULP. Any other input gives some finite
 /// number.
 #[inline(always)]
 pub fn ln<G: Gang>(x: F32<G>) -> F32<G> {

@@ -1,4 +1,4 @@
-//! How we compute; knows nothing of detectors.
+//! The SIMD layer; it does not know detectors.
 
 mod backend;
 #[cfg(feature = "small-kernels")]

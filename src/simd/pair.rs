@@ -8,7 +8,7 @@ use super::{Gang, Isa, array_of};
 pub struct Pair<G: Gang>(G);
 
 impl<G: Gang> Pair<G> {
-    /// The gang, given that of its halves.
+    /// The gang, from the gang of its halves.
     #[inline(always)]
     pub fn new(half: G) -> Self {
         Self(half)

@@ -1,4 +1,4 @@
-//! Sorts of short segments by key and index: the order of the hits of one module, not of a file.
+//! Sorts short segments by key and index: for the hits of one module, not of a file.
 //!
 //! A short segment is sorted by counting: the place of a key is the number of keys before it, and counting is
 //! one comparison for a whole gang. That is n^2 / LANES comparisons, but two or three instructions each and no
@@ -105,7 +105,7 @@ fn sort_pairs(keys: &[u32], order: &mut [u32], pairs: &mut [u64]) {
     }
 }
 
-/// Keys that sort as their floats do: -infinity, ..., -0, +0, ..., +infinity; NaN outside, by its sign.
+/// Keys that sort like their floats: -infinity, ..., -0, +0, ..., +infinity; NaN outside, by its sign.
 #[inline(always)]
 pub fn float_key<G: Gang>(value: F32<G>) -> U32<G> {
     let bits = value.to_bits();

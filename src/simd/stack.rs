@@ -1,6 +1,6 @@
-//! [`Stack`]: a gang of many registers that stay in memory. Beyond four registers a [`Pair`](super::Pair) of
-//! pairs gains nothing: its straight-line code outgrows the instruction cache (and the compiler's patience).
-//! Here every operation is a loop over registers, so code has the size of one.
+//! [`Stack`]: a gang of many registers that stay in memory. Beyond four registers a [`Pair`](super::Pair) of pairs
+//! gains nothing: its straight-line code no longer fits in the instruction cache and takes too long to compile. Here
+//! every operation is a loop over registers, so the code is as large as for one register.
 
 use super::{Gang, Isa};
 use std::hint::black_box;
@@ -10,7 +10,7 @@ use std::hint::black_box;
 pub struct Stack<G: Gang, const N: usize>(G);
 
 impl<G: Gang, const N: usize> Stack<G, N> {
-    /// The gang, given that of its parts.
+    /// The gang, from the gang of its parts.
     #[inline(always)]
     pub fn new(part: G) -> Self {
         Self(part)

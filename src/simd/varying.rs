@@ -1,5 +1,5 @@
-//! Operator sugar: [`F32`], [`I32`], [`U32`] and [`Mask`] carry the gang's token beside the value, so that
-//! kernels read like scalar code. Everything is `#[inline(always)]` and costs nothing.
+//! Operators: [`F32`], [`I32`], [`U32`] and [`Mask`] carry the gang's token beside the value, so that kernels read
+//! like scalar code. Everything is `#[inline(always)]` and costs nothing.
 
 use super::{Gang, array_of};
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
@@ -190,13 +190,13 @@ impl<G: Gang> F32<G> {
         [Self { g, v: a }, Self { g, v: b }, Self { g, v: c }, Self { g, v: d }]
     }
 
-    /// The same with the index in memory: addresses are read faster than taken out of a register.
+    /// The same with the index in memory: reading addresses is faster than extracting them from a register.
     #[inline(always)]
     pub fn load_records(g: G, from: &[[f32; 4]], index: &[u32]) -> [Self; 4] {
         let [a, b, c, d] = g.f_load_records(from, index);
         [Self { g, v: a }, Self { g, v: b }, Self { g, v: c }, Self { g, v: d }]
     }
-    /// `from[index]` and the three values behind it, see [`Gang::f_gather_four`].
+    /// `from[index]` and the next three values, see [`Gang::f_gather_four`].
     #[inline(always)]
     pub fn gather_four(from: &[f32], index: U32<G>) -> [Self; 4] {
         let [a, b, c, d] = index.g.f_gather_four(from, index.v);

@@ -1,4 +1,4 @@
-//! From time over threshold to energy, pixel by pixel, and the time walk that comes with it.
+//! Converts time over threshold to energy, pixel by pixel, and corrects time walk.
 
 use super::calibration_folder::{FILES, Folders};
 use crate::event::{Layout, NS_PER_TICK, PixelHits};
@@ -35,7 +35,7 @@ impl Calibration {
     /// From the parameters a, b, c, t of each pixel of a chip, row by row; all chips of the sensor have them.
     ///
     /// # Errors
-    /// [`Error::Config`] when they are not as many as the chip has pixels.
+    /// [`Error::Config`] when their number differs from the chip's number of pixels.
     pub fn new(layout: &Layout, parameters: [&[f64]; 4]) -> Result<Self> {
         with_default_float_mode(|| Self::of(layout, parameters))
     }
@@ -70,13 +70,13 @@ impl Calibration {
         Ok(())
     }
 
-    /// Reads `a.txt`, `b.txt`, `c.txt`, `t.txt` of a folder: one number a pixel, row by row. They are the parameters of one
-    /// chip, whichever that is; for several chips the folder has a folder `chip0`, `chip1`, ... with these files for each
-    /// ([`CalibratedChips`](super::CalibratedChips) finds hits on chips without).
+    /// Reads `a.txt`, `b.txt`, `c.txt`, `t.txt` of a folder: one number a pixel, row by row. They are the parameters
+    /// of one chip, with any number; for several chips the folder has a folder `chip0`, `chip1`, ... with these files
+    /// for each ([`CalibratedChips`](super::CalibratedChips) finds hits on chips without).
     ///
     /// # Errors
-    /// [`Error::Io`], [`Error::Format`] for what is no number, [`Error::Config`] for a folder that has both, and those of
-    /// [`Calibration::new`].
+    /// [`Error::Io`], [`Error::Format`] for text that is not a number, [`Error::Config`] for a folder that has both,
+    /// and errors of [`Calibration::new`].
     pub fn from_folder(layout: &Layout, folder: &Path) -> Result<Self> {
         // Numbers are read by arithmetic.
         with_default_float_mode(|| Self::read(layout, folder))
@@ -153,8 +153,8 @@ fn energy([half, shift, t, w]: [f32; 4], tot: f32) -> u32 {
     (energy * 1000.0 + 0.5).min(MAX_ENERGY) as u32
 }
 
-/// How late small signals are: `a / (E - b)^c + d` ns at the energy E in keV (the form of the calibration
-/// files of the Timepix3 community).
+/// Delay of small signals: `a / (E - b)^c + d` ns at the energy E in keV (the form of the calibration files of the
+/// Timepix3 community).
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimeWalk {
     /// Ticks of 1.5625 ns per step of 0.1 keV.
@@ -179,7 +179,7 @@ impl TimeWalk {
         Ok(Self { ticks: with_default_float_mode(|| (0..WALK_STEPS).map(walk).collect()) })
     }
 
-    /// Moves hits to when they would have come with a large signal.
+    /// Moves hits to the time of a large signal.
     pub fn correct(&self, calibration: &Calibration, hits: &mut PixelHits) {
         for i in 0..hits.len() {
             let energy = calibration.energy(hits.x[i], hits.y[i], hits.tot[i]);

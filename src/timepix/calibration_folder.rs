@@ -17,7 +17,8 @@ pub(super) enum Folders {
 }
 
 impl Folders {
-    /// Looks into a folder. One that cannot be listed is taken for that of one chip, whose files then cannot be read.
+    /// Determines the form of a folder. A folder that cannot be listed counts as the folder of one chip, whose files
+    /// then cannot be read.
     ///
     /// # Errors
     /// [`Error::Config`] for a folder that has both.
@@ -102,7 +103,7 @@ impl CalibratedChips {
         Ok(Some(Self { layout: layout.clone(), folder: folder.clone(), known }))
     }
 
-    /// Looks at the next hits of the stream.
+    /// Checks the next hits of the stream.
     ///
     /// # Errors
     /// [`Error::Config`] that names the chips, for hits on a chip without a calibration.
@@ -128,11 +129,10 @@ impl CalibratedChips {
                 let first = of.unwrap_or_default();
                 let [low, high] = [first.min(chip), first.max(chip)];
                 format!(
-                    "it is of one chip, and there are hits on the chips {low} and {high}: name a folder in which each chip has \
-                     a folder of its own, chip{low} and chip{high},"
+                    "it is for one chip, but there are hits on the chips {low} and {high}: name a folder in which each chip has a folder of its own, chip{low} and chip{high},"
                 )
             }
-            Known::Chips(_) => format!("there are hits on chip {chip}, and it has no folder chip{chip}"),
+            Known::Chips(_) => format!("there are hits on chip {chip}, but it has no folder chip{chip}"),
         };
         let files = FILES.join(", ");
         Error::Config(format!("calibration {}: {words} with {files}", self.folder.display()))

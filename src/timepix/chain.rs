@@ -1,4 +1,4 @@
-//! [`Chain`]: the whole way from a t-ordered stream of hits to clusters with features.
+//! [`Chain`]: the whole chain from a nearly time-ordered stream of hits to clusters with features.
 
 use super::calibrate::{Calibration, TimeWalk};
 use super::config::TimepixConfig;
@@ -13,29 +13,29 @@ use crate::simd::{Level, with_default_float_mode};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What became of the hits of a stream. In all `hits_in` is the sum of the others and what still waits.
+/// Counts of the hits of a stream. `hits_in` is the sum of the others and the waiting hits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ChainCounts {
-    /// Hits that went in.
+    /// Number of input hits.
     pub hits_in: u64,
-    /// Hits in clusters that came out.
+    /// Hits in output clusters.
     pub hits_out: u64,
-    /// Clusters that came out.
+    /// Number of output clusters.
     pub clusters: u64,
     /// Hits on masked pixels.
     pub masked: u64,
-    /// Hits that came later than the promised order allows.
+    /// Hits that came later than the allowed disorder.
     pub late: u64,
     /// Hits in clusters that the filter removed, and the clusters.
     pub filtered: u64,
     /// Clusters that the filter removed.
     pub filtered_clusters: u64,
-    /// How often a full buffer made hits leave early or cut clusters.
+    /// Number of times that a full buffer made hits leave early or cut clusters.
     pub forced: u64,
 }
 
 impl ChainCounts {
-    /// Reasons and counts of everything dropped or cut; zeros left out.
+    /// Reasons and counts of everything dropped or cut; zeros omitted.
     pub fn dropped(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let all = [
             ("masked_hits", self.masked),
@@ -54,7 +54,7 @@ impl ChainCounts {
         counters.count_truncated(Truncation::FullBuffers, self.forced);
     }
 
-    /// Filters clusters that are about to leave, and counts them.
+    /// Filters clusters before they leave, and counts them.
     pub fn count(&mut self, filter: &Filter, clusters: &mut PixelClusters) {
         let (removed, hits) = filter.apply(clusters);
         self.filtered_clusters += removed;
@@ -64,7 +64,7 @@ impl ChainCounts {
     }
 }
 
-/// The first half of the way: hits as they are read out to hits in order of time.
+/// The first half of the chain: puts hits of the readout in order of time.
 pub struct Front {
     calibration: Option<Arc<Calibration>>,
     walk: Option<TimeWalk>,
@@ -79,7 +79,7 @@ impl Front {
     /// For hits on `layout`.
     ///
     /// # Errors
-    /// Those of the configuration and of the calibration files that it names.
+    /// Errors of the configuration and of the calibration files that it names.
     pub fn new(config: &TimepixConfig, level: Level, layout: &Layout) -> Result<Self> {
         config.validate()?;
         let disorder = with_default_float_mode(|| config.disorder_ticks());
@@ -96,7 +96,7 @@ impl Front {
         })
     }
 
-    /// The energy calibration, where there is one.
+    /// The energy calibration, if any.
     pub fn calibration(&self) -> Option<Arc<Calibration>> {
         self.calibration.clone()
     }
@@ -106,8 +106,8 @@ impl Front {
         self.mask.insert(x, y);
     }
 
-    /// Takes hits in and appends to `sorted` what nothing can come before any more. With `end` the stream is at its end: while hits
-    /// [wait](Front::waiting), others are [still to be taken](Front::finish).
+    /// Adds hits and appends to `sorted` the hits before which no other can come any more. With `end` the stream
+    /// ends: while hits [wait](Front::waiting), others are [still to be taken](Front::finish).
     pub fn push(&mut self, hits: &PixelHits, end: bool, sorted: &mut PixelHits, counters: &mut Counters) {
         let mut clock = self.take_in(hits, 0..hits.len(), counters);
         if end {
@@ -125,9 +125,9 @@ impl Front {
         clock.lap(&mut counters.stages[1]);
     }
 
-    /// As [`Front::push`] for several threads, which sort for themselves, and for some of the hits: `slice` gets
-    /// hits in the order in which they came. Says between which times they are: earlier slices are before the first, later ones not
-    /// before the second.
+    /// Like [`Front::push`] for several threads, which sort for themselves, and for some of the hits: `slice`
+    /// receives hits in order of arrival. Returns their range of times: earlier slices are before the first time,
+    /// later ones not before the second.
     pub fn push_unsorted(
         &mut self,
         hits: &PixelHits,
@@ -173,7 +173,7 @@ impl Front {
         clock
     }
 
-    /// Adds what happened here to the counts.
+    /// Adds the counts of this part.
     pub fn count(&self, counts: &mut ChainCounts) {
         (counts.hits_in, counts.masked) = (self.hits_in, self.masked);
         (counts.late, counts.forced) = (self.sorter.late(), counts.forced + self.sorter.forced());
@@ -201,7 +201,7 @@ impl Chain {
     /// A chain for hits on `layout`.
     ///
     /// # Errors
-    /// Those of the configuration and of the calibration files that it names.
+    /// Errors of the configuration and of the calibration files that it names.
     pub fn new(config: &TimepixConfig, level: Level, layout: &Layout) -> Result<Self> {
         Ok(Self {
             front: Front::new(config, level, layout)?,
@@ -225,7 +225,7 @@ impl Chain {
         self.front.mask(x, y);
     }
 
-    /// What became of the hits so far.
+    /// Counts of the hits so far.
     pub fn counts(&self) -> ChainCounts {
         let mut counts = ChainCounts { forced: self.clusterer.forced(), ..self.counts };
         self.front.count(&mut counts);
@@ -237,7 +237,7 @@ impl Chain {
         &self.counters
     }
 
-    /// What the last push gave.
+    /// The results of the last push.
     pub fn clusters(&self) -> &PixelClusters {
         &self.clusters
     }
@@ -247,8 +247,8 @@ impl Chain {
         self.front.waiting() + self.clusterer.waiting()
     }
 
-    /// Takes the next hits of the stream, in the order in which they came; gives the clusters that are
-    /// complete now. With `end` the stream ends here: everything comes out, and another one may begin.
+    /// Adds the next hits of the stream, in order of arrival; returns the clusters that are complete now. With `end`
+    /// the stream ends here: all clusters are complete, and another stream may begin.
     pub fn push(&mut self, hits: &PixelHits, end: bool) -> &mut PixelClusters {
         with_default_float_mode(|| self.take_in(hits, end));
         &mut self.clusters

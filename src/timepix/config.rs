@@ -1,4 +1,4 @@
-//! [`FindConfig`]: what a cluster is; [`TimepixConfig`]: everything about the way from hits to clusters.
+//! [`FindConfig`]: definition of a cluster; [`TimepixConfig`]: all parameters from hits to clusters.
 
 use super::filter::Filter;
 use super::sort::{DIGIT_BITS, PART_HITS, SortShape};
@@ -10,26 +10,26 @@ use std::path::PathBuf;
 /// Largest time difference, ticks: 1.7 s, a quarter of the range of the 32-bit times in the search.
 pub const MAX_DELTA: u32 = 1 << 30;
 
-/// What makes hits a cluster. Hits are neighbours in space when neither x nor y differ by more than one
-/// pixel; the letters are those of the paper (section 2).
+/// Definition of a cluster. Hits are neighbours in space when neither x nor y differ by more than one pixel; the
+/// letters come from the paper (section 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Definition {
-    /// (a): hits are linked when they are neighbours in space and not more than `delta` apart in time;
-    /// clusters are the connected components.
+    /// (a): hits are linked when they are neighbours in space and not more than `delta` apart in time; clusters are
+    /// the connected components.
     #[default]
     Local,
-    /// (b): a hit joins every cluster that has a neighbour in space of it and whose latest hit is not more
-    /// than `delta` older; clusters that a hit joins become one.
+    /// (b): a hit joins every cluster that contains a neighbour in space and whose latest hit is not more than
+    /// `delta` older; the joined clusters become one.
     Global,
-    /// (c): the earliest hit that is in no cluster opens one, and takes what is connected to it in space
-    /// among the free hits of the next `delta`.
+    /// (c): the earliest hit that is in no cluster opens one, which contains all hits connected to it in space among
+    /// the free hits of the next `delta`.
     Static,
 }
 
 crate::names!(Definition, "definition", { Local => "local", Global => "global", Static => "static" });
 
-/// Which program finds the clusters. All give the same ones.
+/// Algorithm that finds the clusters. All algorithms find the same clusters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Algorithm {
@@ -38,7 +38,7 @@ pub enum Algorithm {
     Fast,
     /// Lists of open clusters, the paper's algorithm 1; not for the static definition.
     Open,
-    /// Last hit per pixel, nine neighbours, union-find: as plain as can be.
+    /// Last hit per pixel, nine neighbours, union-find: the simplest algorithm.
     Plain,
 }
 
@@ -48,13 +48,13 @@ crate::names!(Algorithm, "algorithm", { Fast => "fast", Open => "open", Plain =>
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FindConfig {
-    /// What a cluster is.
+    /// Definition of a cluster.
     pub definition: Definition,
-    /// Time difference that still links hits, ticks of 1.5625 ns; 128 are 200 ns.
+    /// Largest time difference that links hits, ticks of 1.5625 ns; 128 are 200 ns.
     pub delta: u32,
-    /// Whether a difference of exactly `delta` no longer links.
+    /// Whether a difference of exactly `delta` does not link.
     pub strict: bool,
-    /// Which program finds the clusters.
+    /// Algorithm that finds the clusters.
     pub algorithm: Algorithm,
 }
 
@@ -74,7 +74,7 @@ impl FindConfig {
     /// Checks the values.
     ///
     /// # Errors
-    /// [`Error::Config`] says which value cannot be used, and why.
+    /// [`Error::Config`] names the value that cannot be used, and the reason.
     pub fn validate(&self) -> Result<()> {
         if !(u32::from(self.strict)..=MAX_DELTA).contains(&self.delta) {
             let message = format!("delta must be {} to {MAX_DELTA} ticks", u32::from(self.strict));
@@ -91,18 +91,18 @@ impl FindConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimepixConfig {
-    /// How much older than the latest hit before it a hit may be, us; without it, what is usual for the
-    /// format of the input, else [`DISORDER_US`].
+    /// Largest lateness of a hit after an earlier one of the stream, us; if none, the usual value of the format of
+    /// the input, else [`DISORDER_US`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disorder_us: Option<f64>,
-    /// Hits that may wait at most for their order, or for their clusters to end.
+    /// Largest number of hits that wait for their order, or for the end of their clusters.
     pub capacity: usize,
-    /// Hits that are worked on at once; changes nothing but speed.
+    /// Hits that are processed at once; changes nothing but speed.
     pub block_hits: usize,
-    /// Most bits of a digit where the sort by time goes digit by digit, 6 to 13; without it, as suits the CPU. Changes nothing but speed.
+    /// Most bits of a digit of the radix sort by time, 6 to 13; if none, chosen for the CPU. Changes nothing but speed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sort_digit_bits: Option<u32>,
-    /// Hits that are sorted digit by digit at once; without it, as suits the CPU. Changes nothing but speed.
+    /// Hits that the radix sort sorts at once; if none, chosen for the CPU. Changes nothing but speed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sort_part_hits: Option<usize>,
     /// Folder with the files a.txt, b.txt, c.txt, t.txt of an energy calibration of one chip, or with a folder chip0,
@@ -112,15 +112,15 @@ pub struct TimepixConfig {
     /// Time walk `a / (E - b)^c + d` in ns, E in keV; needs a calibration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_walk: Option<[f64; 4]>,
-    /// What a cluster is.
+    /// Definition of a cluster.
     pub find: FindConfig,
-    /// Which clusters are kept; all without cuts.
+    /// Filters on clusters; all are kept without cuts.
     #[serde(default)]
     pub filter: Filter,
 }
 
-/// Disorder that is assumed when nothing is known, us: what the Katherine readout promises, and more than one chip
-/// of a quad shows against another (1.2 ms).
+/// Disorder that is assumed when nothing is known, us: the limit of the Katherine readout, and more than the delay
+/// between chips of a quad (1.2 ms).
 pub const DISORDER_US: f64 = 2000.0;
 
 impl Default for TimepixConfig {
@@ -145,7 +145,7 @@ impl TimepixConfig {
         (self.disorder_us.unwrap_or(DISORDER_US) * (1000.0 / NS_PER_TICK)) as i64
     }
 
-    /// How the sort by time goes about its work.
+    /// Parameters of the sort by time.
     pub fn sort_shape(&self) -> SortShape {
         let usual = SortShape::of_this_cpu();
         SortShape {
@@ -158,7 +158,7 @@ impl TimepixConfig {
     /// Checks the values.
     ///
     /// # Errors
-    /// [`Error::Config`] says which value cannot be used, and why.
+    /// [`Error::Config`] names the value that cannot be used, and the reason.
     pub fn validate(&self) -> Result<()> {
         let wrong = |message: &str| Err(Error::Config(format!("timepix: {message}")));
         if self.disorder_us.is_some_and(|us| !(0.0..=1e12).contains(&us)) {

@@ -1,4 +1,4 @@
-//! What clusters look like: sums over their hits, then shapes from the sums.
+//! Features of clusters: sums over their hits, then shapes from the sums.
 //!
 //! Sums are of whole numbers, so their order does not matter; shapes are a few IEEE operations on them, the
 //! same on every machine. Before that positions are counted from the cluster's first hit, which keeps sums small.
@@ -29,7 +29,7 @@ const FACTORS: [[u64; 8]; 2] = [[X, Y, X, Y, X, TOT, TOT, TOT], [ONE, ONE, X, Y,
 /// The second half of [`Sums::most`] has all bits turned over.
 const TURNED: [u16; 8] = [0, 0, 0, 0, u16::MAX, u16::MAX, u16::MAX, u16::MAX];
 
-/// Makes features; holds what waits between the two steps.
+/// Computes features; holds the sums between the two steps.
 #[derive(Debug, Default)]
 pub struct FeatureMaker {
     /// Per hit, 1 for the first of a cluster.

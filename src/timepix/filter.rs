@@ -1,11 +1,11 @@
-//! [`Filter`]: keeps the clusters whose features lie within limits, for data reduction on line.
+//! [`Filter`]: keeps the clusters whose features lie within limits, for online data reduction.
 
 use crate::event::{ClusterFeatures, PixelClusters};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-/// What can be cut on.
+/// Features for cuts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Feature {
@@ -71,7 +71,7 @@ impl Feature {
     }
 }
 
-/// Limits of one feature, both allowed values.
+/// Limits of one feature, both inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cut {
@@ -124,7 +124,7 @@ impl FromStr for Filter {
 
 impl Filter {
     /// Refuses cuts that no cluster passes: all cuts on a feature together must leave a value that clusters can have.
-    /// Without energies, that of every cluster is 0.
+    /// Without energies, the energy of every cluster is 0.
     ///
     /// # Errors
     /// [`Error::Config`] that names the feature.
@@ -149,7 +149,7 @@ impl Filter {
         Ok(())
     }
 
-    /// Removes the clusters that do not pass; returns how many clusters and hits they were.
+    /// Removes the clusters that do not pass; returns the numbers of removed clusters and hits.
     pub fn apply(&self, clusters: &mut PixelClusters) -> (u64, u64) {
         if self.cuts.is_empty() {
             return (0, 0);

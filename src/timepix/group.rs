@@ -1,4 +1,4 @@
-//! [`Grouper`]: from hits in order of time and their labels to hits cluster by cluster.
+//! [`Grouper`]: groups time-ordered hits by their labels into clusters.
 
 use crate::event::{Column, PixelClusters, PixelHits};
 use crate::simd::{Gang, Level};
@@ -23,8 +23,8 @@ impl Grouper {
         Self { level, counts: Column::default(), indices: Column::default(), records: Column::default() }
     }
 
-    /// Appends clusters that leave, without features, in the order of their numbers: those before the first of
-    /// `table_ends` to the first table, those from there on and before the second to the second, and so on; the last of
+    /// Appends complete clusters, without features, in the order of their numbers: clusters before the first of
+    /// `table_ends` to the first table, from there up to the second to the second, and so on; the last of
     /// `table_ends` is the number of all clusters.
     pub fn run<const N: usize>(
         &mut self,

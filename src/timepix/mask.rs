@@ -12,7 +12,7 @@ pub(crate) struct PixelMask {
 }
 
 impl PixelMask {
-    /// No pixel yet, of a sensor with so many in a row.
+    /// No pixel yet, for a sensor with this many pixels in a row.
     pub fn new(width: usize) -> Self {
         Self { width, masked: Vec::new() }
     }
@@ -31,7 +31,7 @@ impl PixelMask {
         self.masked.is_empty()
     }
 
-    /// Copies those of some hits whose pixels are not masked; returns how many are.
+    /// Copies hits whose pixels are not masked; returns their number.
     pub fn copy_unmasked(&self, from: &PixelHits, part: Range<usize>, to: &mut PixelHits) -> u64 {
         to.clear();
         let hits = part.len();

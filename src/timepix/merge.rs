@@ -1,4 +1,4 @@
-//! [`Merger`]: what several workers found becomes one stream again (the paper, section 3.3).
+//! [`Merger`]: merges the clusters of several workers into one stream (the paper, section 3.3).
 //!
 //! A cluster that crosses a border has all of its hits among those that the workers put aside, and nothing else is a
 //! neighbour of it: these few are clustered once more. Clusters leave in the order of their first hits. Between the first
@@ -43,7 +43,7 @@ impl Merger {
     /// For sensors with these sides.
     ///
     /// # Errors
-    /// Those of the configuration.
+    /// Errors of the configuration.
     pub fn new(
         config: &TimepixConfig,
         level: Level,
@@ -64,22 +64,22 @@ impl Merger {
         })
     }
 
-    /// What came out, and what was filtered or cut.
+    /// The output, and counts of filtered or cut clusters.
     pub fn counts(&self) -> ChainCounts {
         ChainCounts { forced: self.clusterer.forced(), ..self.counts }
     }
 
-    /// What came out since it was last emptied, in order.
+    /// The output since it was last emptied, in order.
     pub fn out(&mut self) -> &mut [PixelClusters] {
         self.out.all()
     }
 
-    /// Empties what came out.
+    /// Empties the output.
     pub fn clear(&mut self) {
         self.out.clear();
     }
 
-    /// Counts what came out since it was last emptied.
+    /// Counts of the output since it was last emptied.
     pub fn count_out(&mut self) {
         for part in self.out.all() {
             self.counts.clusters += part.len() as u64;
@@ -87,8 +87,8 @@ impl Merger {
         }
     }
 
-    /// Takes what a worker found, window by window, and lets out what is in order. Workers have numbers, the calling
-    /// thread's is [`OWN`].
+    /// Adds the clusters of a worker, window by window, and outputs clusters that are in order. Workers have numbers,
+    /// the calling thread's is [`OWN`].
     pub fn add(&mut self, found: &mut WindowClusters, worker: usize) {
         let [clusters, hits] = found.filtered;
         self.counts.filtered_clusters += clusters;
@@ -122,7 +122,7 @@ impl Merger {
         merged.remove_gone();
     }
 
-    /// The stream is at its end.
+    /// Ends the stream.
     pub fn finish(&mut self) {
         self.merge(true);
         let Self { inner, merged, out, .. } = self;

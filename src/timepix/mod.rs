@@ -1,4 +1,4 @@
-//! Timepix3, Timepix4 and their like: from hits of single pixels to clusters.
+//! Timepix3, Timepix4 and similar detectors: from hits of single pixels to clusters.
 //!
 //! Modules in data-flow order: `calibrate` (energies, time walk), `sort` (order of time), `find` (clusters) and
 //! `stream` (clusters of endless streams), `features`, `filter`, and [`reference`](mod@reference), the naive

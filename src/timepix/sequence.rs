@@ -43,8 +43,8 @@ impl Batch for PixelBatch {
     }
 }
 
-/// Pixel hits to clusters. When something in it panics, the hits under way are lost and counted, and what follows is
-/// worked on as a stream of its own.
+/// Pixel hits to clusters. When code in it panics, the hits not yet clustered are lost and counted, and the rest is
+/// processed as a new stream.
 pub struct Timepix {
     workers: Workers,
     config: TimepixConfig,
@@ -63,10 +63,10 @@ pub struct Timepix {
 }
 
 impl Timepix {
-    /// For hits on `layout`, on so many threads; one is the calling thread.
+    /// For hits on `layout`, on this many threads; one is the calling thread.
     ///
     /// # Errors
-    /// Those of the configuration and of the system's threads.
+    /// Errors of the configuration and of the system's threads.
     pub fn new(config: &TimepixConfig, level: Level, layout: &Layout, threads: usize) -> Result<Self> {
         Ok(Self {
             workers: Workers::new(config, level, layout, threads)?,
@@ -82,7 +82,7 @@ impl Timepix {
         })
     }
 
-    /// How many of `threads` threads can find clusters: one when the definition cannot be shared out.
+    /// Number of `threads` threads that can find clusters: one when the definition does not allow more.
     pub fn threads_for(config: &TimepixConfig, threads: usize) -> usize {
         if config.find.definition == Definition::Local { threads } else { 1 }
     }
@@ -93,7 +93,7 @@ impl Timepix {
         self.workers.mask(x, y);
     }
 
-    /// Hits that wait inside, for later ones or for their clusters to end.
+    /// Waiting hits, for later ones or for the end of their clusters.
     pub fn waiting(&self) -> usize {
         self.workers.waiting()
     }

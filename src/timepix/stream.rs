@@ -30,7 +30,7 @@ impl Clusterer {
     /// clusters to end.
     ///
     /// # Errors
-    /// Those of [`FindConfig::validate`].
+    /// Errors of [`FindConfig::validate`].
     pub fn new(
         config: FindConfig,
         level: Level,
@@ -48,13 +48,13 @@ impl Clusterer {
         })
     }
 
-    /// Where new hits go: append them here, in order of time and not before those appended earlier.
+    /// The list of new hits: append them here, in order of time and not before earlier ones.
     pub fn input(&mut self) -> &mut PixelHits {
         &mut self.hits
     }
 
-    /// Whether there are enough new hits to make a run worth while: with very many waiting, a run for a few
-    /// new ones would do the same work again and again.
+    /// Whether there are enough new hits for a run: with very many waiting hits, a run for a few new ones would
+    /// repeat the same work.
     pub fn is_ready(&self) -> bool {
         let new = self.hits.len() - self.carried;
         new > 0 && (new >= self.carried || self.hits.len() > self.capacity)
@@ -65,12 +65,12 @@ impl Clusterer {
         self.forced
     }
 
-    /// Time of the first hit that waits: no cluster that is still to come began earlier.
+    /// Time of the first waiting hit: no later cluster begins before it.
     pub fn first_waiting(&self) -> Option<i64> {
         self.hits.time.first().copied()
     }
 
-    /// Whether all clusters that wait are over when nothing comes before `time` any more.
+    /// Whether all waiting clusters are complete if no hit comes before `time` any more.
     pub fn is_over(&self, time: i64) -> bool {
         let reach = time.saturating_sub(i64::from(self.finder.config().window()));
         self.hits.time.last().is_some_and(|last| *last < reach)
@@ -81,7 +81,7 @@ impl Clusterer {
         self.hits.len()
     }
 
-    /// Appends the clusters that are complete to `out`, without features; with `all`, all of them.
+    /// Appends the complete clusters to `out`, without features; with `all`, all clusters.
     pub fn run(&mut self, all: bool, out: &mut PixelClusters) {
         let clusters = self.finder.run(&self.hits, &mut self.labels);
         let mut open = if all { clusters } else { self.first_open(clusters) };

@@ -1,4 +1,4 @@
-//! [`TriggerPairer`]: which trigger came before a hit, and how long before.
+//! [`TriggerPairer`]: pairs hits with the trigger before them, and the time since.
 
 use crate::event::{Edge, PixelClusters, TriggerPairs, Triggers};
 use std::collections::VecDeque;
@@ -11,8 +11,8 @@ type Trigger = (i64, u16);
 
 /// Pairs hits with the latest trigger at or before them.
 ///
-/// Triggers come somewhere between the hits of a stream, by no more out of order than hits are; clusters come
-/// when nothing can come before them any more. So all triggers before a cluster are known when it comes.
+/// Triggers come between the hits of a stream, at most as much out of order as hits; clusters come when no hit can
+/// come before them any more. So all triggers before a cluster are known when it arrives.
 #[derive(Debug)]
 pub struct TriggerPairer {
     edge: Edge,
@@ -30,7 +30,7 @@ impl TriggerPairer {
         Self { edge, known: VecDeque::new(), paired: 0, forgotten: 0, seen: [0; Edge::ALL.len()] }
     }
 
-    /// Takes the triggers of the next block of the stream.
+    /// Adds the triggers of the next block of the stream.
     pub fn push(&mut self, triggers: &Triggers) {
         for i in 0..triggers.len() {
             if let Some(seen) = self.seen.get_mut(usize::from(triggers.edge[i])) {
@@ -85,7 +85,7 @@ impl TriggerPairer {
         self.edge
     }
 
-    /// How many edges of each kind came so far, those of other kinds too, in the order of [`Edge::ALL`].
+    /// Number of edges of each kind so far, including other kinds, in the order of [`Edge::ALL`].
     pub fn seen(&self) -> [u64; Edge::ALL.len()] {
         self.seen
     }
@@ -95,7 +95,7 @@ impl TriggerPairer {
         self.paired
     }
 
-    /// Triggers that were forgotten before a cluster came for them.
+    /// Triggers that were discarded before a cluster came for them.
     pub fn forgotten(&self) -> u64 {
         self.forgotten
     }

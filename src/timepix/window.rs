@@ -1,4 +1,4 @@
-//! [`WindowFinder`]: the clusters of one stretch of a stream, found without the rest of it.
+//! [`WindowFinder`]: the clusters of one window of a stream, found without the rest of it.
 
 use super::calibrate::Calibration;
 use super::config::FindConfig;
@@ -17,12 +17,12 @@ use std::time::Instant;
 /// Hits that are looked at at once for those of clusters at a border.
 const CHUNK: usize = 1024;
 
-/// What was found in a window.
+/// Clusters of a window.
 #[derive(Debug, Default)]
 pub struct WindowClusters {
-    /// Clusters that keep away from both ends: they are complete. With features, in order: those before, in and after
-    /// the longest stretch in which none of the others begins. That stretch is nearly all of a window, and leaves as it
-    /// is; of the others each has its place among merged ones.
+    /// Clusters that keep away from both ends: they are complete. With features, in order: before, in and after the
+    /// longest range in which no other cluster begins. That range is nearly all of a window, and is output unchanged;
+    /// the others are merged one by one.
     pub inner: [PixelClusters; 3],
     /// The hits of all others, in order of time: they may be neighbours of hits outside.
     pub border: PixelHits,
@@ -54,7 +54,7 @@ impl WindowFinder {
     /// For sensors of `width` x `height` pixels.
     ///
     /// # Errors
-    /// Those of [`FindConfig::validate`].
+    /// Errors of [`FindConfig::validate`].
     pub fn new(
         config: FindConfig,
         level: Level,
@@ -76,7 +76,7 @@ impl WindowFinder {
         })
     }
 
-    /// The same with sizes of its own choice for the sort.
+    /// The same with given sizes of the sort.
     pub fn with_sort(mut self, shape: SortShape) -> Self {
         self.sorter = self.sorter.with_shape(shape);
         self
@@ -89,7 +89,7 @@ impl WindowFinder {
     }
 
     /// Clusters the hits of a window, which may come in any order; `out` is emptied first. Hits of
-    /// earlier windows are before `begin`, those of later ones not before `end`.
+    /// earlier windows are before `begin`, hits of later ones not before `end`.
     pub fn run(&mut self, hits: &PixelHits, [begin, end]: [i64; 2], out: &mut WindowClusters) {
         let start = Instant::now();
         out.inner.iter_mut().for_each(PixelClusters::clear);

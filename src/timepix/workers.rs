@@ -6,11 +6,10 @@
 //!                    worker 1        ...                  ^
 //!                     ...   '--- hits at borders -> merger
 //! ```
-//! One worker is the calling thread, which takes a window when the others have enough, and takes one back when it would
-//! have to wait for them. A window is all hits between two
-//! times. A worker sorts it and finds its clusters as if there was nothing else. Those that keep away from both ends are
-//! complete, and their tables leave as they are. All others may have neighbours in other windows, so their hits are clustered
-//! once more by the merger.
+//! One worker is the calling thread, which processes a window when the others have enough, and takes one back when it
+//! would have to wait for them. A window is all hits between two times. A worker sorts it and finds its clusters
+//! without the rest of the stream. Clusters that keep away from both ends are complete, and their tables are output
+//! unchanged. All others may have neighbours in other windows, so the merger clusters their hits once more.
 //!
 //! Memory that one core writes to after another has read or written it costs several times as much as memory of its own, so
 //! windows and tables go back to the worker that they were made for.
@@ -100,8 +99,8 @@ impl Workers {
     /// Starts `workers` workers; one worker is the calling thread.
     ///
     /// # Errors
-    /// Those of the configuration, and [`Error::Config`] when the system gives no threads. Only the local
-    /// definition can be shared out.
+    /// Errors of the configuration, and [`Error::Config`] when the system gives no threads. Only the local definition
+    /// runs on several threads.
     pub fn new(config: &TimepixConfig, level: Level, layout: &Layout, workers: usize) -> Result<Self> {
         if workers <= 1 {
             return Chain::new(config, level, layout).map(Box::new).map(Self::One);
@@ -120,7 +119,7 @@ impl Workers {
         }
     }
 
-    /// As [`Chain::push`]; clusters come in as many tables as it takes, in order.
+    /// Like [`Chain::push`]; clusters come in any number of tables, in order.
     pub fn push(&mut self, hits: &PixelHits, end: bool) -> &mut [PixelClusters] {
         match self {
             Self::One(chain) => std::slice::from_mut(chain.push(hits, end)),
@@ -128,7 +127,7 @@ impl Workers {
         }
     }
 
-    /// What became of the hits so far.
+    /// Counts of the hits so far.
     pub fn counts(&self) -> ChainCounts {
         match self {
             Self::One(chain) => chain.counts(),
@@ -148,7 +147,7 @@ impl Workers {
         }
     }
 
-    /// Hits that wait inside.
+    /// Waiting hits.
     pub fn waiting(&self) -> usize {
         let counts = self.counts();
         let accounted = counts.hits_out + counts.masked + counts.late + counts.filtered;

@@ -1,4 +1,4 @@
-//! [`UtCells`]: quarters of sectors in the order of the hits that the search by pairs reads, and which of them a window touches.
+//! [`UtCells`]: quarters of sectors in the order of hits for the search by pairs, and the cells of a window.
 //!
 //! ```text
 //!   y ^  row 13 | s0 s0 s0 s0 | s1 s1 s1 s1 | ...        the quarters of a row's sectors by x: a window

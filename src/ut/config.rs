@@ -1,4 +1,4 @@
-//! All parameters of the way from Velo tracks into the UT, with their sources (docs/algorithms.md, "Velo-UT").
+//! All parameters of the search for UT hits of Velo tracks, with their sources (docs/algorithms.md, "Velo-UT").
 
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 /// A ready configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum UtPreset {
-    /// The best physics that we know at a good speed.
+    /// The best known physics at a good speed.
     #[default]
     #[serde(rename = "best")]
     Best,
-    /// The same search for particles above 0.25 GeV/c of transverse momentum: most of those above 5 GeV/c, in less time.
+    /// The same search for particles above 0.25 GeV/c of transverse momentum: most particles above 5 GeV/c, in less time.
     #[serde(rename = "fast")]
     Fast,
-    /// Compass by its paper: hits by groups of sectors around the track's own, a number of doublets tried.
+    /// Compass as in its paper: hits by groups of sectors around the track's own, a limited number of doublets.
     #[serde(rename = "paper")]
     Paper,
-    /// The cuts of LHCb's first trigger stage in 2023, those on the transverse momentum too.
+    /// The cuts of LHCb's first trigger stage in 2023, including cuts on the transverse momentum.
     #[serde(rename = "hlt1")]
     Hlt1,
     /// The same with lower cuts on the transverse momentum.
@@ -32,47 +32,47 @@ crate::names!(UtPreset, "preset of the UT", {
     Hlt1Unrestricted => "hlt1-unrestricted",
 });
 
-/// How the best tracklet of a track is chosen.
+/// Choice of the best tracklet of a track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UtChoice {
     /// By the first fit with the magnet's kick at one z, more hits before fewer; then by a discriminant.
     Kick,
-    /// By the same fit, but as Compass's paper has it: four hits before three whatever their chi2, candidates are tracklets
-    /// of three hits or more, not doublets, and the search backward begins where the one forward found none.
+    /// By the same fit, but as in Compass's paper: four hits before three for any chi2, candidates are tracklets of
+    /// three hits or more, not doublets, and the backward search begins where the forward one found none.
     Compass,
-    /// By what a line through the hits says by itself: how well the Velo track meets it, how straight it is, how many
-    /// hits it has. Hits belong to the best track that has them. All pairs of hits are tried that the cuts on momentum allow
-    /// (`find/pairs`), of hits by cell.
+    /// By the line through the hits itself: its distance from the Velo track, its straightness, its number of hits.
+    /// Hits belong to the best track that contains them. All pairs of hits that the cuts on momentum allow are tried
+    /// (`find/pairs`), with hits by cell.
     Line,
 }
 
-/// Parameters of the choice `line`: a tracklet costs its chi2, less what hits and momentum are worth.
+/// Parameters of the choice `line`: the cost of a tracklet is its chi2, less gains for hits and momentum.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LineConfig {
-    /// How far before the middle of the UT lines through its hits meet Velo tracks: constant, part per |ty|, part per
-    /// ty^2, mm.
+    /// Distance before the middle of the UT at which lines through its hits meet Velo tracks: constant, part per
+    /// |ty|, part per ty^2, mm.
     pub kink: [f32; 3],
-    /// Error of that meeting: constant and part per 1/GeV, mm.
+    /// Error of that meeting point: constant and part per 1/GeV, mm.
     pub kink_error: [f32; 2],
     /// Error of the Velo track's y: constant and part per 1/GeV, mm.
     pub offset_error: [f32; 2],
-    /// What a fourth hit is worth (no unit).
+    /// Gain of a fourth hit (no unit).
     pub fourth_hit: f32,
-    /// What the logarithm of the momentum in GeV is worth (no unit).
+    /// Gain per logarithm of the momentum in GeV (no unit).
     pub momentum: f32,
-    /// Larger momenta are worth no more, GeV.
+    /// Momentum above which that gain no longer grows, GeV.
     pub max_momentum: f32,
-    /// Dearer tracklets are dropped (no unit).
+    /// Largest cost of a tracklet (no unit).
     pub max_cost: f32,
     /// Pairs of hits may be steeper against the Velo track than the cuts on momentum allow by this factor (no unit).
     pub pair_margin: f32,
-    /// Lines through pairs meet the Velo track within so many errors of that meeting (no unit).
+    /// Largest distance of a pair's line from that meeting point, in errors (no unit).
     pub pair_kink: f32,
-    /// Hits that no cheaper track has, at least, for a track to be no clone (no unit).
+    /// Fewest hits of a track that no better track has; with fewer the track is a clone (no unit).
     pub own_hits: u32,
-    /// True momentum times what the fit says of 1/p (no unit).
+    /// Factor between the true momentum and the result of the fit (no unit).
     pub scale: f32,
 }
 
@@ -101,25 +101,25 @@ impl Default for LineConfig {
     }
 }
 
-/// Everything that can be set about the way from Velo tracks into the UT.
+/// Parameters of the search for UT hits of Velo tracks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct UtConfig {
-    /// The preset that the values are based on (no unit).
+    /// Preset that gives the defaults of the values (no unit).
     pub preset: UtPreset,
-    /// Groups of sectors in which hits are looked for: 1, 3 or 5 around the track's own, or 0 for wherever the window
-    /// reaches (no unit); 0 with the choice `line`.
+    /// Number of groups of sectors to search: 1, 3 or 5 around the track's own, or 0 for all that the window reaches
+    /// (no unit); 0 with the choice `line`.
     pub sectors: u32,
-    /// Doublets of hits that are tried for a track; by the choice `compass`, those with a third hit alone (no unit); 0 with the
-    /// choice `line`, which tries all.
+    /// Largest number of doublets that are tried for a track; with the choice `compass`, only doublets with a third
+    /// hit (no unit); 0 with the choice `line`, which tries all.
     pub candidates: u32,
-    /// Windows are as wide as particles of this momentum bend, MeV.
+    /// Momentum of the particles whose bend sets the width of windows, MeV.
     pub min_momentum: f32,
-    /// Windows are as wide as particles of this transverse momentum bend, MeV.
+    /// Transverse momentum of the particles whose bend sets the width of windows, MeV.
     pub min_pt: f32,
-    /// How far above or below its strip a track may pass, mm.
+    /// Largest distance of a track above or below its strip, mm.
     pub y_tolerance: f32,
-    /// The same, per mm that it is bent (no unit).
+    /// The same, per mm of bending (no unit).
     pub y_tolerance_slope: f32,
     /// Largest angle between a doublet and the Velo track (no unit).
     pub slope_tolerance: f32,
@@ -131,7 +131,7 @@ pub struct UtConfig {
     pub final_momentum: f32,
     /// Tracks of smaller transverse momentum are dropped, MeV.
     pub final_pt: f32,
-    /// How tracklets are chosen (no unit).
+    /// Choice among tracklets (no unit).
     pub choice: UtChoice,
     /// Tracks with a smaller discriminant are dropped, by the choices `kick` and `compass` (no unit).
     pub discriminant: f32,
@@ -204,7 +204,7 @@ impl UtConfig {
         }
     }
 
-    /// Whether the search reads hits by cell, and not by group of sectors.
+    /// Whether the search reads hits by cell, not by group of sectors.
     pub fn reads_cells(&self) -> bool {
         self.choice == UtChoice::Line
     }
@@ -212,7 +212,7 @@ impl UtConfig {
     /// Checks all values.
     ///
     /// # Errors
-    /// [`Error::Config`] says which value cannot be used, and why.
+    /// [`Error::Config`] names the value that cannot be used, and the reason.
     pub fn validate(&self) -> Result<()> {
         let wrong = |message: String| Err(Error::Config(message));
         if self.reads_cells() {

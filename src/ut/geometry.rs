@@ -1,4 +1,4 @@
-//! Which strip each channel of a readout board is, and where it lies: `ut_boards.bin`, `ut_geometry.bin`.
+//! The strip of each channel of a readout board, and its position: `ut_boards.bin`, `ut_geometry.bin`.
 //!
 //! The files come in two generations that number boards' sectors differently; in memory there is one order,
 //! that of the hits: by plane, group of sectors at one x, lower end in y.
@@ -32,9 +32,9 @@ pub(super) const LANE_STRIDE: usize = 8;
 /// Strips, sectors and boards of the UT.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UtGeometry {
-    /// x of each group of sectors, mm: that of its first sector.
+    /// x of each group of sectors, mm: x of its first sector.
     pub group_x: Vec<f32>,
-    /// First group of each plane, and the number of all.
+    /// First group of each plane, and the total number.
     pub plane_groups: [usize; UT_PLANES + 1],
     /// Boards that there may be.
     pub(super) boards: usize,
@@ -89,7 +89,7 @@ pub(super) struct Sectors {
 }
 
 impl UtGeometry {
-    /// The boards that send a bank in every event, also one without hits; their numbers rise.
+    /// The boards that send a bank in every event, even without hits; their numbers rise.
     pub fn boards(&self) -> &[u16] {
         &self.connected
     }
@@ -99,13 +99,13 @@ impl UtGeometry {
         Self { is_nominal: true, ..self }
     }
 
-    /// Whether a LHCbID is that of a strip of this UT; of the strips beside a sector's ends one counts as its own, as versions of
-    /// the banks count strips from 0 or 1.
+    /// Whether an LHCbID belongs to a strip of this UT; one strip beyond a sector's ends counts as its own, as
+    /// versions of the banks count strips from 0 or 1.
     pub fn has_id(&self, id: u32) -> bool {
         self.sector_channel.iter().any(|&first| id.wrapping_sub(first) <= STRIPS)
     }
 
-    /// Whether this is the nominal UT, and not that of files.
+    /// Whether this is the nominal UT, not one from files.
     pub fn is_nominal(&self) -> bool {
         self.is_nominal
     }
@@ -228,7 +228,7 @@ fn range(values: impl Iterator<Item = f32>) -> [f32; 2] {
     values.fold([f32::INFINITY, f32::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)])
 }
 
-/// One strip and how it is read out.
+/// One strip and its readout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UtChannel {
     /// Number of the board.
@@ -247,8 +247,9 @@ pub struct UtChannel {
 pub const STRIP_SLOPE: [f32; UT_PLANES] = [0.0, 0.087_488_67, -0.087_488_6, 0.0];
 
 impl UtGeometry {
-    /// The strips of a plane that a line crosses: `at` gives x and y of the line for a z, and what is measured is off by so
-    /// many pitches. The inverse of decoding, to the nearest quarter of a strip; where sectors overlap there are several.
+    /// The strips of a plane that a line crosses: `at` gives x and y of the line for a z, and the measurement is off
+    /// by this many pitches. The inverse of decoding, to the nearest quarter of a strip; where sectors overlap there
+    /// are several.
     pub fn strips_at<'a>(
         &'a self,
         plane: usize,
@@ -296,14 +297,14 @@ impl UtGeometry {
         })
     }
 
-    /// The plane that a strip is in.
+    /// The plane of a strip.
     pub fn plane_of(&self, strip: &UtChannel) -> usize {
         let sector = self.sector[LANE_STRIDE * usize::from(strip.board) + usize::from(strip.lane)];
         let group = self.group.get(sector as usize).map_or(0, |&group| group as usize);
         self.plane_groups.partition_point(|&first| first <= group) - 1
     }
 
-    /// The strip of a sector, given by its number in the order of hits, at so many quarters of a strip.
+    /// The strip of a sector, given by its number in the order of hits, at this many quarters of a strip.
     pub fn strip(&self, sector: usize, quarters: u32) -> Option<UtChannel> {
         let (board, lane) = (*self.readout.get(sector)?)?;
         let strip = (quarters / 4).min(STRIPS - 1);

@@ -1,4 +1,4 @@
-//! [`UtLayout`]: what the search for hits of tracks needs to know of the detector and of the magnet before it.
+//! [`UtLayout`]: the detector, and the magnet before it, as the search for hits of tracks needs them.
 //!
 //! Strips are 97 mm long, or half of that, and stand in 14 rows above one another, whatever their plane; rows are
 //! not quite apart, because staves are tilted and sectors overlap.
@@ -25,7 +25,7 @@ pub(super) const BUCKET_WIDTH: f32 = 14.0;
 pub(super) const MIDDLE: f32 = 2484.6;
 pub(super) const TWO_PLANES: f32 = 2350.0;
 
-/// Detector, magnet, and where the tracks come from.
+/// Detector, magnet, and the start of the tracks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UtLayout {
     /// Middle of each plane, and how far its sectors are from it, mm.
@@ -109,7 +109,7 @@ impl UtLayout {
         })
     }
 
-    /// First cell of each plane, and the number of all: see [`UtCellHits`](crate::event::UtCellHits).
+    /// First cell of each plane, and the total number: see [`UtCellHits`](crate::event::UtCellHits).
     pub fn plane_cells(&self) -> [usize; UT_PLANES + 1] {
         PLANE_START.map(|sector| sector * UT_CELLS / SECTORS)
     }

@@ -1,5 +1,5 @@
-//! A nominal UT for simulations without geometry files: the sectors, sizes and overlaps of the real one, in round
-//! numbers, read out by 175 boards in the order of the sectors.
+//! A nominal UT for simulations without geometry files: sectors, sizes and overlaps of the real UT, in round numbers,
+//! read out by 175 boards in the order of the sectors.
 //!
 //! ```text
 //!    stave:  ... 14 sectors above one another ... |14|18|22 | 22|18|14| ...    9 staves a side, 8 in the first planes

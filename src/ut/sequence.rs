@@ -70,7 +70,7 @@ impl Algorithm for UtHits {
     }
 
     fn run(&self, slice: Slice<'_>, scratch: &mut UtScratch, out: &mut Outcome<UtBatch>) {
-        let Events::Banks(events) = slice.events() else { unreachable!("only what was accepted") };
+        let Events::Banks(events) = slice.events() else { unreachable!("only accepted hits") };
         let (range, events) = (slice.range(), events.with_bad_banks(self.bad_banks));
         decode(self.level, &self.geometry, events, range.clone(), scratch, out);
         mark(&self.geometry, events, range, scratch, out);
@@ -103,7 +103,7 @@ pub struct UtCells {
 }
 
 impl UtCells {
-    /// An algorithm for this detector, whose layout this is.
+    /// An algorithm for this detector with this layout.
     pub fn new(level: Level, geometry: Arc<UtGeometry>, layout: UtLayout) -> Self {
         Self { level, geometry, layout, bad_banks: BadBanks::Event }
     }

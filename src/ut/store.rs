@@ -1,4 +1,4 @@
-//! Store: the hits of an event by plane, row of sectors and x, with a table of where each bucket begins.
+//! Store: the hits of an event by plane, row of sectors and x, with a table of the beginnings of buckets.
 //!
 //! ```text
 //!   y ^  row 13 | . . h . | . h .                 a table per plane: first hit of each bucket

@@ -36,7 +36,7 @@ pub struct UtTables {
 }
 
 impl UtTables {
-    /// Reads a file of tables; `file` stands in messages.
+    /// Reads a file of tables; messages contain the name `file`.
     ///
     /// # Errors
     /// [`Error::Format`](crate::Error::Format) names file, field and offset.

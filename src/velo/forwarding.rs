@@ -1,9 +1,9 @@
-//! The sequential track forwarding that Search by triplet was measured against (preset `forwarding`; the
-//! paper's section II.A): pairs of free hits in neighbouring modules of one side, each followed at once as far
-//! as it goes. A track of four hits takes them from all pairs that come later, so nothing can run in parallel.
+//! The sequential track forwarding that Search by triplet compares with (preset `forwarding`; the paper's section
+//! II.A): pairs of free hits in neighbouring modules of one side, each followed at once to its end. A track of four
+//! hits takes them from all later pairs, so nothing can run in parallel.
 //!
-//! Where the section leaves open what is done: the first two hits are on one side, the others on either, that of
-//! the hit before first, and "two consecutive modules on the same side" without a hit are two pairs; of three-hit
+//! Points that the section leaves open: the first two hits are on one side, the others on either side, the side of
+//! the previous hit first, and "two consecutive modules on the same side" without a hit are two pairs; of three-hit
 //! tracks that share hits the straightest stays.
 //!
 //! It is the baseline of measurements and therefore plain scalar code. Sums and products are not fused, so that

@@ -19,7 +19,7 @@ pub const PAIR_HALF_DEPTH: f32 = 7.0;
 /// Distances from the beam axis between which a point in a pair is on a sensor in most cases, mm.
 pub(crate) const MOST_ON_SENSORS: [f32; 2] = [6.0, 42.0];
 
-/// z of the middle of a pair, where lines meet it, mm.
+/// z of the middle of a pair, where lines are extrapolated to, mm.
 pub const fn pair_middle(pair: usize) -> f32 {
     ((MODULE_Z[2 * pair] + MODULE_Z[2 * pair + 1]) / 2.0) as f32
 }
@@ -55,14 +55,14 @@ pub const COLUMNS: u32 = 768;
 pub const ROWS: u32 = 256;
 /// Columns of one chip.
 pub const CHIP_COLUMNS: u32 = 256;
-/// Edge along u of the pixels of the two columns that meet where chips do, mm.
+/// Edge along u of the pixels of the two columns at the borders of chips, mm.
 pub const WIDE_PITCH: f64 = 0.1375;
 /// Length of a sensor along u, mm: four columns are wide.
 pub const SENSOR_LENGTH: f64 = COLUMNS as f64 * PITCH + 4.0 * (WIDE_PITCH - PITCH);
 /// Width of a sensor along v, mm.
 pub const SENSOR_WIDTH: f64 = ROWS as f64 * PITCH;
 
-/// Where one sensor of an even module lies.
+/// Position of one sensor of an even module.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sensor {
     /// x of the corner u = v = 0, mm.
@@ -77,7 +77,7 @@ pub struct Sensor {
     pub v: [f64; 2],
 }
 
-/// The four sensors of an even module. Those of an odd one are at (-x, -y).
+/// The four sensors of an even module. The sensors of an odd module are at (-x, -y).
 pub const MODULE: [Sensor; SENSORS] = [
     Sensor { x: 12.9330, y: -40.0576, z: -PLANE_OFFSET, u: [-1.0, 1.0], v: [1.0, 1.0] },
     Sensor { x: -26.3397, y: -20.5415, z: PLANE_OFFSET, u: [1.0, -1.0], v: [1.0, 1.0] },
@@ -105,7 +105,7 @@ impl Sensor {
     }
 }
 
-/// The sign that takes a module's x and y to those of an even module.
+/// The sign that converts a module's x and y to the frame of an even module.
 pub fn side(module: usize) -> f64 {
     if module.is_multiple_of(2) { 1.0 } else { -1.0 }
 }
@@ -126,7 +126,7 @@ static COLUMN_EDGES: [f64; COLUMNS as usize + 1] = {
     edges
 };
 
-/// Lower edge along u of a column of pixels, mm; of the sensor's end for `COLUMNS`.
+/// Lower edge along u of a column of pixels, mm; the sensor's end for `COLUMNS`.
 pub fn column_edge(column: u32) -> f64 {
     COLUMN_EDGES[column as usize]
 }

@@ -1,4 +1,4 @@
-//! What the presets `paper` and `forwarding` share: the hits of an event sorted within their modules. (`best` has
+//! Code shared by the presets `paper` and `forwarding`: the hits of an event sorted within their modules. (`best` has
 //! its own order, in `index`.)
 
 use crate::event::{Column, VELO_MODULES, VeloEvent};

@@ -20,8 +20,8 @@ const FIT: usize = 3;
 /// Reconstructs the events of `range` and appends them to `out`, in order. An event that cannot be
 /// reconstructed gives no tracks and a [`Status`]; everything dropped is counted.
 ///
-/// Output bytes do not depend on `level`, nor on how events are cut into ranges. Memory is allocated only
-/// while `workspace` and `out` still grow.
+/// Output bytes do not depend on `level`, nor on how events are cut into ranges. Memory is allocated only while
+/// `workspace` and `out` still grow.
 ///
 /// # Panics
 /// When `range` is not within the events.
@@ -37,7 +37,7 @@ pub fn reconstruct(
 }
 
 /// Fits tracks that were found elsewhere, each the positions of its hits (mm) from the largest z down, and appends
-/// them to `out` as one event. Hits are named by their number among all that are given.
+/// them to `out` as one event. Hits are identified by their number among all given hits.
 ///
 /// # Errors
 /// [`Error::Config`](crate::Error::Config) naming the first track without hits, or with more than one hit in each pair

@@ -1,4 +1,4 @@
-//! Where the Velo's sensors are, as the detector's own geometry file tells (`velo_geometry.bin`):
+//! Positions of the Velo's sensors, from the detector's own geometry file (`velo_geometry.bin`):
 //!
 //! ```text
 //! u64 52, f32 z of the modules | u64 768, f32 x of the columns | u64 768, f32 pitch of the columns
@@ -48,7 +48,7 @@ pub struct VeloSensors {
 }
 
 impl VeloSensors {
-    /// Reads a geometry file; `file` stands in messages.
+    /// Reads a geometry file; messages contain the name `file`.
     ///
     /// # Errors
     /// [`Error::Format`](crate::Error::Format) names file, field and offset.

@@ -45,15 +45,15 @@ impl Velo {
         })
     }
 
-    /// The same for raw banks, too: those of `banks` where an event has several kinds.
+    /// The same for raw banks, too: banks of kind `banks` if an event has several kinds.
     pub fn with_sensors(mut self, sensors: Arc<VeloSensors>, banks: VeloBanks) -> Self {
         (self.sensors, self.banks) = (Some(sensors), banks);
         self
     }
 
-    /// The same for raw banks of a detector that stands around a beam line at this x and y, mm: tracks are searched around it, and their
-    /// states are where they pass it. Where the configuration of the fit says itself where the beam line is, the search keeps to the
-    /// z axis.
+    /// The same for raw banks of a detector around a beam line at this x and y, mm: tracks are searched around it,
+    /// and their states are at its closest approach. If the configuration of the fit gives the beam line, the search
+    /// uses the z axis.
     pub fn with_beam(mut self, beam: [f32; 2]) -> Self {
         let fit = &self.config.fit;
         if [fit.beam_x, fit.beam_y] == [0.0; 2] {
@@ -68,7 +68,7 @@ impl Velo {
         self
     }
 
-    /// What becomes of events with damaged raw banks.
+    /// Policy for events with damaged raw banks.
     pub fn bad_banks(&self) -> BadBanks {
         self.bad_banks
     }
@@ -149,7 +149,7 @@ impl Velo {
     }
 }
 
-/// A batch of events of the Velo, as their source gives them.
+/// A batch of events of the Velo, from their source.
 #[derive(Debug)]
 pub enum VeloInputBatch {
     /// Hits.
@@ -290,7 +290,7 @@ impl Algorithm for Velo {
                     self.is_partial(number, &events.event(number), &scratch.decode)
                 });
             }
-            _ => unreachable!("only what was accepted"),
+            _ => unreachable!("only accepted hits"),
         }
     }
 }

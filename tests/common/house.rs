@@ -50,8 +50,19 @@ pub fn files() -> Vec<File> {
 
 /// All source files below a folder, wherever they lie.
 pub fn below(root: &Path) -> Vec<File> {
+    read_below(root, &ENDS)
+}
+
+/// All pages of the checkout, without the log of changes and the lists of licences.
+pub fn pages(root: &Path) -> Vec<File> {
+    let mut pages = read_below(root, &["md"]);
+    pages.retain(|page| !["CHANGELOG.md", "THIRD-PARTY.md"].iter().any(|name| page.path.ends_with(name)));
+    pages
+}
+
+fn read_below(root: &Path, ends: &[&str]) -> Vec<File> {
     let mut paths = Vec::new();
-    collect(root, &mut paths);
+    collect(root, ends, &mut paths);
     paths.sort();
     let read = |path: PathBuf| {
         let text = std::fs::read_to_string(&path).expect("a text file");
@@ -63,7 +74,7 @@ pub fn below(root: &Path) -> Vec<File> {
 }
 
 /// Folders of builds hold a `CACHEDIR.TAG` (cargo) or a `pyvenv.cfg`; hidden folders and links are not ours.
-fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
+fn collect(folder: &Path, ends: &[&str], paths: &mut Vec<PathBuf>) {
     let made = ["CACHEDIR.TAG", "pyvenv.cfg"].iter().any(|name| folder.join(name).exists());
     if made || folder.ends_with("target") {
         return;
@@ -71,8 +82,8 @@ fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry")) {
         let (path, kind) = (entry.path(), entry.file_type().expect("a type"));
         if kind.is_dir() && !entry.file_name().to_string_lossy().starts_with('.') {
-            collect(&path, paths);
-        } else if kind.is_file() && path.extension().is_some_and(|end| ENDS.iter().any(|of| end == *of)) {
+            collect(&path, ends, paths);
+        } else if kind.is_file() && path.extension().is_some_and(|end| ends.iter().any(|of| end == *of)) {
             paths.push(path);
         }
     }

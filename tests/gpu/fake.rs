@@ -84,7 +84,7 @@ fn what_cannot_be_had_is_said_in_one_sentence() {
         (("FAKE_CUDA_GPUS", "0"), "no GPU: NVIDIA's driver finds none on this machine"),
         (
             ("FAKE_CUDA_VERSION", "11040"),
-            "no GPU: NVIDIA's driver is too old: it is that of CUDA 11.4, and CUDA 12.0",
+            "no GPU: NVIDIA's driver is too old: it supports CUDA 11.4, but CUDA 12.0",
         ),
         (("FAKE_CUDA_SM", "61"), "fake GPU, sm_61, is too old: kernels are for sm_70 and later"),
         (("PELOTON_CUBIN", "/nonexistent.cubin"), "/nonexistent.cubin"),

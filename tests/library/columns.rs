@@ -55,32 +55,31 @@ Made from the schemas in `src/event` by `UPDATE=1 cargo test --release --test li
 
 In memory results are columns with offsets (`Product::SCHEMA`). A Parquet file has one row per event (per cluster for
 the sequence `timepix`): values per track or hit are lists, the hits of tracks lists of lists. The offsets between them
-are not written, as the lists say the same; only where the hits of an event are in groups, their starts are a list.
+are not written, since the lists contain them; only if the hits of an event are in groups, their starts are a list.
 Each column's metadata hold its `unit` and its `description`; the file's metadata hold, each as `peloton.NAME`:
 `schema_version`, `version`, `sequence`, `command`, `configuration` (TOML), `inputs`, `geometry`, `level`, `hash_int` and
 `output_hash`.
 
-In the tables *per* says what a column has one value for, *int* whether `hash_int` covers the column; `output_hash`
-covers all columns, in this order (those beside the results, such as `event_id`, are in no hash: which event it is, is
-input, and no result). Where nothing was measured a value is null: the numbers of an event whose input has none, the
-energy of clusters without a calibration, the times of clusters of frames. The run number of simulated raw events is their seed (its low 32
-bits).
+In the tables, a column has one value for each item named under *per*; `hash_int` covers the columns marked under *int*, and
+`output_hash` covers all columns, in this order (no hash covers additional columns such as `event_id`, which identify the
+input). A value that was not measured is null: the numbers of an event whose input has none, the energy of clusters without a
+calibration, the times of clusters of frames. The run number of simulated raw events is the low 32 bits of their seed.
 
 NDJSON has one line per event, an object with `event_id`, `run_number`, `event_number`, `status` (by its name) and the list
 `tracks`, each a list of hits, or for `ut` and `scifi-hits` the columns of the hits, whose starts are called `start`. With
-`run --named-fields` each track (of `ut` and `scifi-hits` each of the list `hits`) is an object of its columns by their names. For
-`timepix` it has one line per cluster: times end in `_ns` and the energy in `_keV`; `bounds` are smallest x and y, largest
-x and y, and each of `hits` is x, y, time over threshold in clocks of 25 ns, and ns after the first hit; what files have
-beside the columns of memory has the same names, with `_keV` behind that of energies. Clusters of frames have the number of
-their `frame` and null for all times. A .clog file counts frames from 1: frame 0 of the input is `Frame 1`.
+`run --named-fields` each track (for `ut` and `scifi-hits` each item of the list `hits`) is an object of its columns by their
+names. For `timepix` NDJSON has one line per cluster: names of times end in `_ns` and of energies in `_keV`; `bounds` are
+smallest x and y, largest x and y, and each of `hits` is x, y, time over threshold in clocks of 25 ns, and ns after the first
+hit; the additional columns of files have the same names here. Clusters of frames have the number of their `frame` and null for
+all times. A .clog file counts frames from 1: frame 0 of the input is `Frame 1`.
 ";
 
 const TRUTH: &str = "
 ## Tables of the truth
 
-`peloton check --truth-output NAME.parquet` writes two: what became of every particle, to `NAME.particles.parquet`, and of
-every track, to `NAME.tracks.parquet`. `event_id` and the number of the track join them to the results of `run`, and so do
-`run_number` and `event_number` where the input has them. What counts as the same is laid down by the rules (`--rules`).
+`peloton check --truth-output NAME.parquet` writes two tables: the results for every particle, to `NAME.particles.parquet`, and
+for every track, to `NAME.tracks.parquet`. `event_id` and the number of the track join them to the results of `run`, and so do
+`run_number` and `event_number` if the input has them. The rules (`--rules`) define when a track matches a particle.
 ";
 
 fn document() -> String {

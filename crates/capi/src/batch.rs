@@ -9,7 +9,7 @@ use peloton_core::event::BankBlock;
 use peloton_job::embed::{EventBatch, known_status};
 use std::sync::RwLock;
 
-/// Raw banks of events, copied once into memory of the library. Filled by one thread, run by any number.
+/// Raw banks of events, copied once into memory of the library. One thread fills it, any number of threads run it.
 pub struct peloton_batch(pub(crate) RwLock<Filled>);
 
 #[derive(Default)]
@@ -38,16 +38,15 @@ fn emptied<'a>(blocks: Vec<BankBlock<'_>>) -> Vec<BankBlock<'a>> {
 
 const BATCH: &str = "batch";
 
-/// Makes an empty batch.
-/// Memory: *batch is the caller's, for peloton_batch_free. Threads: any, any time. Codes: INVALID_ARGUMENT.
+/// Makes an empty batch. Memory: the caller frees *batch with peloton_batch_free. Threads: any, any time. Codes:
+/// INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_new(batch: *mut *mut peloton_batch) -> i32 {
     // SAFETY: the caller keeps what is said under Memory.
     enter(|| unsafe { hand_over(batch, || Ok(peloton_batch(RwLock::default()))) })
 }
 
-/// Removes all events and keeps the memory.
-/// Memory: none. Threads: one at a time. Codes: INVALID_ARGUMENT, BUSY.
+/// Removes all events and keeps the memory. Memory: none. Threads: one at a time. Codes: INVALID_ARGUMENT, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_clear(batch: *mut peloton_batch) -> i32 {
     enter(|| {
@@ -58,8 +57,8 @@ pub unsafe extern "C" fn peloton_batch_clear(batch: *mut peloton_batch) -> i32 {
     })
 }
 
-/// How many events were closed.
-/// Memory: none. Threads: not while another one changes the batch. Codes: INVALID_ARGUMENT, BUSY.
+/// Number of complete events. Memory: none. Threads: not while another thread changes the batch. Codes:
+/// INVALID_ARGUMENT, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_events(batch: *const peloton_batch, events: *mut usize) -> i32 {
     // SAFETY: the caller's batch lives, and events may be written to.
@@ -69,9 +68,9 @@ pub unsafe extern "C" fn peloton_batch_events(batch: *const peloton_batch, event
     })
 }
 
-/// Adds a raw bank to the event that peloton_batch_event will end. Types are those of raw bank headers: banks of the
-/// detectors are kept, faults of the readout give the event its status, ODIN its numbers; others are passed over.
-/// Memory: bytes of payload are copied. Threads: one at a time. Codes: INVALID_ARGUMENT, BUSY.
+/// Adds a raw bank to the event that the next peloton_batch_event ends. Types are the types of raw bank headers:
+/// banks of the detectors are kept, readout errors give the event its status, ODIN its numbers; other banks are
+/// skipped. Memory: bytes of payload are copied. Threads: one at a time. Codes: INVALID_ARGUMENT, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_bank(
     batch: *mut peloton_batch,
@@ -89,9 +88,9 @@ pub unsafe extern "C" fn peloton_batch_bank(
     })
 }
 
-/// Ends an event; status is 0, or what the caller knows to be wrong with it: partial (17), when banks are lost, has the others
-/// reconstructed, any other loses the event. became, which may be NULL, gets its status.
-/// Memory: none. Threads: one at a time. Codes: INVALID_ARGUMENT, CONFIG (no such status), BUSY.
+/// Ends an event; status is 0, or an error that the caller knows: with partial (17), when banks are lost, the other
+/// banks are reconstructed; any other status loses the event. became, which may be NULL, receives the status of the
+/// event. Memory: none. Threads: one at a time. Codes: INVALID_ARGUMENT, CONFIG (no such status), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_event(
     batch: *mut peloton_batch,
@@ -108,11 +107,10 @@ pub unsafe extern "C" fn peloton_batch_event(
     })
 }
 
-/// Appends the events of the whole MDF records at the beginning of `bytes`. used gets the number of bytes they were: what
-/// is behind is the beginning of a record, to be given again with its end. events gets their number; both may be NULL.
-/// Memory: bytes are copied. Threads: one at a time.
-/// Codes: INVALID_ARGUMENT (also while an event has banks and peloton_batch_event did not end it), FORMAT (no record at
-/// all), BUSY.
+/// Appends the events of the whole MDF records at the beginning of `bytes`. used receives the number of bytes of
+/// these records: pass the remaining bytes again together with the end of their record. events receives the number of
+/// events; both may be NULL. Memory: bytes are copied. Threads: one at a time. Codes: INVALID_ARGUMENT (also while an
+/// event has banks and peloton_batch_event did not end it), FORMAT (no record at all), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_mdf(
     batch: *mut peloton_batch,
@@ -132,11 +130,11 @@ pub unsafe extern "C" fn peloton_batch_mdf(
     })
 }
 
-/// Appends a slice of an event builder: `events` events, and of each source one block with a bank of every event. A block
-/// whose sizes do not add up gives every event the status truncated_bank; faulty, which may be NULL, gets their number.
-/// Memory: blocks and event_ids are borrowed for the call, payloads copied. Threads: one at a time.
-/// Codes: INVALID_ARGUMENT (also while an event has banks and peloton_batch_event did not end it), COLUMNS, ABI_MISMATCH,
-/// BUSY; nothing is appended then.
+/// Appends a slice of an event builder: `events` events, and of each source one block with a bank of every event. A
+/// block whose sizes do not add up gives every event the status truncated_bank; faulty, which may be NULL, receives
+/// the number of such blocks. Memory: blocks and event_ids are borrowed for the call, payloads copied. Threads: one
+/// at a time. Codes: INVALID_ARGUMENT (also while an event has banks and peloton_batch_event did not end it),
+/// COLUMNS, ABI_MISMATCH, BUSY; nothing is appended then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_blocks(
     batch: *mut peloton_batch,
@@ -179,8 +177,7 @@ pub unsafe extern "C" fn peloton_batch_blocks(
     })
 }
 
-/// Frees a batch; NULL is nothing.
-/// Memory: all of it. Threads: after its last call. Codes: none.
+/// Frees a batch; NULL is allowed. Memory: all of it. Threads: after its last call. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_free(batch: *mut peloton_batch) {
     // SAFETY: the caller's last use of it.

@@ -62,12 +62,11 @@ impl peloton_engine {
     }
 }
 
-/// Makes an engine of a configuration in TOML, as `peloton run --config` reads it (the key `sequence` names the sequence;
-/// without a text, velo), and a folder of geometry files, "nominal" (the ideal detector, for events that say that they are simulated
-/// with it), "nominal-forced" (the same for all events), or NULL: then hits alone can be reconstructed.
-/// Memory: texts are borrowed for the call; *engine is the caller's, for peloton_engine_free, and NULL on failure.
-/// Threads: any, any time.
-/// Codes: INVALID_ARGUMENT, CONFIG, UNSUPPORTED, IO, FORMAT.
+/// Makes an engine of a configuration in TOML, as `peloton run --config` reads it (the key `sequence` names the
+/// sequence; without a text, velo), and a folder of geometry files, "nominal" (the ideal detector, for events that
+/// say that they are simulated with it), "nominal-forced" (the same for all events), or NULL: then hits alone can be
+/// reconstructed. Memory: texts are borrowed for the call; the caller frees *engine with peloton_engine_free; it is
+/// NULL on failure. Threads: any, any time. Codes: INVALID_ARGUMENT, CONFIG, UNSUPPORTED, IO, FORMAT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_engine_new(
     toml: *const c_char,
@@ -98,11 +97,10 @@ pub unsafe extern "C" fn peloton_engine_new(
     })
 }
 
-/// Writes what an engine is as JSON, with a zero byte behind it: version, abi, schema, sequence, preset, isa, gang,
-/// features, stages, config (TOML). A text longer than `capacity` is cut off; `needed` says how many bytes all of it takes.
-/// Memory: to has capacity bytes, or is NULL with capacity 0; needed may be NULL.
-/// Threads: any, any time.
-/// Codes: INVALID_ARGUMENT.
+/// Writes a description of the engine as JSON, with a terminating zero byte: version, abi, schema, sequence, preset,
+/// isa, gang, features, stages, config (TOML). A text longer than `capacity` is truncated; `needed` receives the
+/// number of bytes of the whole text. Memory: to has capacity bytes, or is NULL with capacity 0; needed may be NULL.
+/// Threads: any, any time. Codes: INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_engine_json(
     engine: *const peloton_engine,
@@ -127,8 +125,8 @@ pub unsafe extern "C" fn peloton_engine_json(
     })
 }
 
-/// The name of a stage, whose counts are those of this number in peloton_counters; NULL for a number that none has.
-/// Memory: the engine's. Threads: any, any time. Codes: none.
+/// Name of the stage with this number in peloton_counters; NULL if no stage has this number. Memory: the engine's.
+/// Threads: any, any time. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_engine_stage(engine: *const peloton_engine, stage: u32) -> *const c_char {
     // SAFETY: the caller's engine lives.
@@ -136,9 +134,8 @@ pub unsafe extern "C" fn peloton_engine_stage(engine: *const peloton_engine, sta
     engine.ok().and_then(|engine| engine.stages.get(stage as usize)).map_or(null(), |name| name.as_ptr())
 }
 
-/// Frees an engine; NULL is nothing.
-/// Memory: workspaces, results, pools and streams that were made of it remain usable. Threads: after its last call.
-/// Codes: none.
+/// Frees an engine; NULL is allowed. Memory: workspaces, results, pools and streams of the engine remain usable.
+/// Threads: after its last call. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_engine_free(engine: *mut peloton_engine) {
     // SAFETY: the caller's last use of it.

@@ -1,4 +1,4 @@
-//! What every function does first and last: the floating-point mode, panics, codes and the text of the last error.
+//! Steps common to every function: the floating-point mode, panics, codes and the text of the last error.
 
 use peloton_core::Error;
 use peloton_core::simd::with_default_float_mode;
@@ -7,42 +7,42 @@ use std::cell::RefCell;
 use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Everything went well. What is wrong with single events is a status in the results and a count.
+/// Everything went well. Errors of single events are a status in the results and a count.
 pub const PELOTON_OK: i32 = 0;
-/// A pointer is NULL or misaligned, a length cannot be, a number is none of those that there are.
+/// A pointer is NULL or misaligned, or a length or number is not valid.
 pub const PELOTON_INVALID_ARGUMENT: i32 = -1;
 /// The configuration cannot be used, or a workspace, result or batch is for another sequence.
 pub const PELOTON_CONFIG: i32 = -2;
-/// This CPU or this build does not have it.
+/// This CPU or this build lacks the feature.
 pub const PELOTON_UNSUPPORTED: i32 = -3;
 /// A file cannot be read.
 pub const PELOTON_IO: i32 = -4;
-/// Bytes are not what their format promises.
+/// Bytes do not follow their format.
 pub const PELOTON_FORMAT: i32 = -5;
-/// Columns do not belong together, or are too long.
+/// Columns contradict each other, or are too long.
 pub const PELOTON_COLUMNS: i32 = -6;
-/// Reserved for devices: no function of this version answers with it.
+/// Reserved for devices: no function of this version returns it.
 pub const PELOTON_DEVICE: i32 = -7;
 /// A fault of the library itself. The handles remain usable.
 pub const PELOTON_PANIC: i32 = -8;
 /// Another thread is using the handle, or the process has no threads of this pool.
 pub const PELOTON_BUSY: i32 = -9;
-/// The field `size` of a struct is none that the library can know.
+/// The field `size` of a struct is not a known size.
 pub const PELOTON_ABI_MISMATCH: i32 = -10;
-/// The system gives no more threads.
+/// The system cannot start more threads.
 pub const PELOTON_SYSTEM: i32 = -11;
 
-/// Why a call failed.
+/// The reason why a call failed.
 #[derive(Debug)]
 pub struct Failure {
     pub code: i32,
     pub text: String,
 }
 
-/// What goes on inside of a function.
+/// State of a running function.
 pub type Result<T> = std::result::Result<T, Failure>;
 
-/// An argument that cannot be.
+/// An argument that is not valid.
 pub fn invalid(text: impl Into<String>) -> Failure {
     Failure { code: PELOTON_INVALID_ARGUMENT, text: text.into() }
 }
@@ -89,8 +89,8 @@ fn words(panic: &(dyn Any + Send)) -> String {
     format!("internal error: {}; please report it", text.unwrap_or("a panic"))
 }
 
-/// Runs the body of a function in the default floating-point mode, and gives the host its own mode back. A panic becomes
-/// a code: it must not go on into frames of C.
+/// Runs the body of a function in the default floating-point mode, and restores the host's mode. A panic becomes a
+/// code: it must not unwind into frames of C.
 pub fn enter(work: impl FnOnce() -> Result<()>) -> i32 {
     match catch_unwind(AssertUnwindSafe(|| with_default_float_mode(work))) {
         Ok(Ok(())) => PELOTON_OK,

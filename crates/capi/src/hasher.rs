@@ -6,22 +6,21 @@ use crate::result::peloton_result;
 use peloton_job::embed::AnyHasher;
 use std::sync::RwLock;
 
-/// Hashes results over any number of runs, as they follow one another; how events are cut into runs does not matter.
+/// Hashes results over any number of runs, in order; the division of events into runs does not matter.
 pub struct peloton_hasher(RwLock<AnyHasher>);
 
 const HASHER: &str = "hasher";
 
-/// Makes a hasher of nothing.
-/// Memory: *hasher is the caller's, for peloton_hasher_free. Threads: any, any time. Codes: INVALID_ARGUMENT.
+/// Makes an empty hasher. Memory: the caller frees *hasher with peloton_hasher_free. Threads: any, any time. Codes:
+/// INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_hasher_new(hasher: *mut *mut peloton_hasher) -> i32 {
     // SAFETY: hasher may be written to.
     enter(|| unsafe { hand_over(hasher, || Ok(peloton_hasher(RwLock::default()))) })
 }
 
-/// Adds the results of a run.
-/// Memory: all borrowed for the call. Threads: one at a time.
-/// Codes: INVALID_ARGUMENT, CONFIG (of another sequence than the first), BUSY.
+/// Adds the results of a run. Memory: all borrowed for the call. Threads: one at a time. Codes: INVALID_ARGUMENT,
+/// CONFIG (another sequence than the first), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_hasher_add(
     hasher: *mut peloton_hasher,
@@ -34,7 +33,7 @@ pub unsafe extern "C" fn peloton_hasher_add(
     })
 }
 
-/// The hashes of everything so far, those that `peloton run --json` prints: hash[0] is hash_int, hash[1] output_hash.
+/// The hashes of all results so far, as `peloton run --json` prints them: hash[0] is hash_int, hash[1] output_hash.
 /// Memory: hash has two numbers. Threads: one at a time. Codes: INVALID_ARGUMENT (nothing was added), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_hasher_end(hasher: *const peloton_hasher, hash: *mut u64) -> i32 {
@@ -46,8 +45,7 @@ pub unsafe extern "C" fn peloton_hasher_end(hasher: *const peloton_hasher, hash:
     })
 }
 
-/// Frees a hasher; NULL is nothing.
-/// Memory: all of it. Threads: after its last call. Codes: none.
+/// Frees a hasher; NULL is allowed. Memory: all of it. Threads: after its last call. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_hasher_free(hasher: *mut peloton_hasher) {
     // SAFETY: the caller's last use of it.

@@ -1,7 +1,7 @@
-//! The C interface of peloton: `libpeloton.so`, `libpeloton.a` and `include/peloton.h`, which cbindgen makes of this crate.
+//! The C interface of peloton: `libpeloton.so`, `libpeloton.a` and `include/peloton.h`, which cbindgen makes from this crate.
 //!
-//! A function checks every pointer, length and number that it is given, keeps the host's floating-point mode and answers
-//! with a code; a panic never leaves it. What it does lies in `peloton_job::embed`: here is only the way across. The
+//! A function checks every pointer, length and number that it is given, keeps the host's floating-point mode and
+//! returns a code; a panic never leaves it. `peloton_job::embed` does the work; this crate only translates. The
 //! README of this crate describes ownership, threads and lifetimes.
 //!
 //! This crate is one of the homes of `unsafe`: pointers from C are dereferenced here and nowhere else.

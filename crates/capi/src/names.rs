@@ -7,8 +7,8 @@ use std::ffi::{CString, c_char};
 use std::ptr::null;
 use std::sync::LazyLock;
 
-/// The version of this interface. It rises whenever a program built with an older header would go wrong; the SONAME of the
-/// shared library ends with it (build.rs reads this line).
+/// The version of this interface. It rises whenever a program built with an older header would fail; the SONAME of
+/// the shared library ends with it (build.rs reads this line).
 pub const PELOTON_ABI: u32 = 1;
 
 static STATUSES: LazyLock<Vec<CString>> =
@@ -17,12 +17,12 @@ static TRUNCATIONS: LazyLock<Vec<CString>> =
     LazyLock::new(|| Truncation::ALL.iter().map(|what| c_text(what.name())).collect());
 static VERSION: LazyLock<CString> = LazyLock::new(|| c_text(env!("CARGO_PKG_VERSION")));
 
-/// A text of ours for C; none of them holds a zero byte.
+/// A constant text for C; none contains a zero byte.
 pub fn c_text(text: &str) -> CString {
     CString::new(text).unwrap_or_default()
 }
 
-/// The number of a truncation.
+/// Number of a truncation.
 pub fn truncation(name: &str) -> Option<usize> {
     Truncation::ALL.iter().position(|what| what.name() == name)
 }
@@ -31,8 +31,8 @@ fn of(texts: &[CString], number: usize) -> *const c_char {
     texts.get(number).map_or(null(), |text| text.as_ptr())
 }
 
-/// The version of the interface that the library has. Where it is not PELOTON_ABI, call nothing else.
-/// Memory: none. Threads: any, any time. Codes: none.
+/// The ABI version of the library. If it differs from PELOTON_ABI, call no other function. Memory: none. Threads:
+/// any, any time. Codes: none.
 #[unsafe(no_mangle)]
 pub extern "C" fn peloton_abi() -> u32 {
     PELOTON_ABI
@@ -45,22 +45,22 @@ pub extern "C" fn peloton_version() -> *const c_char {
     VERSION.as_ptr()
 }
 
-/// What went wrong in the last call of this thread that failed, in words; "" when none did.
-/// Memory: the library's, until the next call of this thread fails. Threads: any, any time. Codes: none.
+/// Message of the last failed call of this thread; "" if none failed. Memory: the library's, until the next call of
+/// this thread fails. Threads: any, any time. Codes: none.
 #[unsafe(no_mangle)]
 pub extern "C" fn peloton_last_error() -> *const c_char {
     last_error()
 }
 
-/// The name of a status, such as "daq_error"; NULL for a number that no status has. Numbers never change.
-/// Memory: static. Threads: any, any time. Codes: none.
+/// Name of a status, such as "daq_error"; NULL if no status has this number. Numbers never change. Memory: static.
+/// Threads: any, any time. Codes: none.
 #[unsafe(no_mangle)]
 pub extern "C" fn peloton_status_name(status: u16) -> *const c_char {
     of(&STATUSES, usize::from(status))
 }
 
-/// The name of a reason for which items are cut off; NULL for a number that none has.
-/// Memory: static. Threads: any, any time. Codes: none.
+/// Name of a reason for truncation; NULL if no reason has this number. Memory: static. Threads: any, any time. Codes:
+/// none.
 #[unsafe(no_mangle)]
 pub extern "C" fn peloton_truncation_name(truncation: u32) -> *const c_char {
     of(&TRUNCATIONS, truncation as usize)

@@ -1,4 +1,4 @@
-//! Pointers from C to references, after every check that can be made of them.
+//! Turns pointers from C into references, after all possible checks.
 
 use crate::guard::{Failure, PELOTON_ABI_MISMATCH, Result, busy, invalid};
 use std::ffi::{CStr, c_char};
@@ -11,7 +11,7 @@ const MAX_STRUCT: usize = 4096;
 /// A struct that crosses the interface.
 ///
 /// # Safety
-/// It is `repr(C)`, begins with `size: usize`, has no padding that anybody reads, and is valid with all bytes zero.
+/// It is `repr(C)`, begins with `size: usize`, has no padding that is read, and is valid with all bytes zero.
 pub unsafe trait Crossing: Copy {
     /// The sizes that it has had, bytes: the first one with this number of the interface, and one more each time that fields were
     /// added behind; the last one is its own.
@@ -29,20 +29,20 @@ pub fn check<T>(pointer: *const T, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// What a pointer points to.
+/// The value behind a pointer.
 ///
 /// # Safety
-/// A pointer that is not NULL points to a `T` that lives, and that nobody changes, as long as `'a`.
+/// A pointer that is not NULL points to a `T` that lives, and does not change, as long as `'a`.
 pub unsafe fn reference<'a, T>(pointer: *const T, name: &str) -> Result<&'a T> {
     check(pointer, name)?;
     // SAFETY: not NULL and aligned; the rest is the caller's promise.
     Ok(unsafe { &*pointer })
 }
 
-/// `len` values from a pointer on; without values the pointer may be anything.
+/// `len` values from a pointer on; if `len` is 0 the pointer is not used.
 ///
 /// # Safety
-/// A pointer that is not NULL points to `len` values that live, and that nobody changes, as long as `'a`.
+/// A pointer that is not NULL points to `len` values that live, and do not change, as long as `'a`.
 pub unsafe fn slice<'a, T>(pointer: *const T, len: usize, name: &str) -> Result<&'a [T]> {
     if len == 0 {
         return Ok(&[]);
@@ -66,7 +66,7 @@ pub unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a str> {
     text.to_str().map_err(|_| invalid(format!("{name} is not UTF-8")))
 }
 
-/// Hands an object over: writes its pointer to `to`, which becomes NULL first, so that it is NULL when making it fails.
+/// Gives an object to the caller: writes its pointer to `to`, which is NULL before, so that it is NULL on failure.
 ///
 /// # Safety
 /// A pointer that is not NULL may be written to.
@@ -80,10 +80,10 @@ pub unsafe fn hand_over<T>(to: *mut *mut T, make: impl FnOnce() -> Result<T>) ->
     Ok(())
 }
 
-/// Frees an object that was handed over.
+/// Frees an object that [`hand_over`] gave to the caller.
 ///
 /// # Safety
-/// The pointer is NULL or comes from [`hand_over`], and nobody uses it any more.
+/// The pointer is NULL or comes from [`hand_over`], and is not used any more.
 pub unsafe fn free<T>(pointer: *mut T) {
     if !pointer.is_null() {
         // SAFETY: it was made by `Box::into_raw`, and is freed once.
@@ -102,7 +102,7 @@ pub unsafe fn put<T>(to: *mut T, value: T, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether a value can be written, or nobody wants it: to be asked before a call changes anything.
+/// Whether a value can be written, or the pointer is NULL: checked before a call changes anything.
 pub fn check_if_wanted<T>(to: *const T, name: &str) -> Result<()> {
     if to.is_null() { Ok(()) } else { check(to, name) }
 }
@@ -136,7 +136,8 @@ unsafe fn common_size<T: Crossing>(pointer: *const T, name: &str) -> Result<usiz
     Err(Failure { code: PELOTON_ABI_MISMATCH, text })
 }
 
-/// A struct as the caller's header knows it; what a newer header has beyond is passed over, what an older one lacks is zero.
+/// A struct as the caller's header defines it: additional fields of a newer header are ignored, missing fields of an
+/// older header are zero.
 ///
 /// # Safety
 /// A pointer that is not NULL points to as many bytes as its field `size` says.
@@ -150,10 +151,10 @@ pub unsafe fn read_struct<T: Crossing>(pointer: *const T, name: &str) -> Result<
     Ok(unsafe { value.assume_init() })
 }
 
-/// Writes as much of a struct as the caller's header knows, and leaves its field `size` alone.
+/// Writes the fields that the caller's header defines, and leaves the field `size` unchanged.
 ///
 /// # Safety
-/// As [`read_struct`], and the bytes may be written to.
+/// As for [`read_struct`], and the bytes may be written to.
 pub unsafe fn write_struct<T: Crossing>(pointer: *mut T, value: &T, name: &str) -> Result<()> {
     // SAFETY: the caller's promise.
     let size = unsafe { common_size(pointer, name)? };
@@ -163,7 +164,7 @@ pub unsafe fn write_struct<T: Crossing>(pointer: *mut T, value: &T, name: &str) 
     Ok(())
 }
 
-/// Looks into a handle, unless a thread is changing it.
+/// Borrows the object of a handle to read it, unless a thread is changing it.
 pub fn look<'a, T>(handle: &'a RwLock<T>, what: &str) -> Result<RwLockReadGuard<'a, T>> {
     match handle.try_read() {
         Ok(guard) => Ok(guard),
@@ -172,7 +173,7 @@ pub fn look<'a, T>(handle: &'a RwLock<T>, what: &str) -> Result<RwLockReadGuard<
     }
 }
 
-/// Takes a handle to change it, unless another thread uses it.
+/// Borrows the object of a handle to change it, unless another thread uses it.
 pub fn take<'a, T>(handle: &'a RwLock<T>, what: &str) -> Result<RwLockWriteGuard<'a, T>> {
     match handle.try_write() {
         Ok(guard) => Ok(guard),

@@ -10,8 +10,8 @@ use crate::structs::{peloton_counters, peloton_velo_hits};
 use peloton_job::embed::AnyPool;
 use std::sync::RwLock;
 
-/// Threads of the library that run one engine. They are the only threads that it ever starts, but those of a stream whose
-/// configuration asks for some.
+/// Threads of the library that run one engine. The library starts no other threads, except in a stream whose
+/// configuration asks for threads.
 pub struct peloton_pool(RwLock<Crew>);
 
 struct Crew {
@@ -24,9 +24,8 @@ const MAX_THREADS: usize = 4096;
 
 const POOL: &str = "pool";
 
-/// Starts threads that run the engine.
-/// Memory: *pool is the caller's, for peloton_pool_free; the engine may go before it. Threads: any, any time.
-/// Codes: INVALID_ARGUMENT, SYSTEM.
+/// Starts threads that run the engine. Memory: the caller frees *pool with peloton_pool_free; the engine may be freed
+/// before the pool. Threads: any, any time. Codes: INVALID_ARGUMENT, SYSTEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_pool_new(
     engine: *const peloton_engine,
@@ -99,8 +98,8 @@ pub unsafe extern "C" fn peloton_pool_run_hits(
     unsafe { run(pool, result, counters, |copies| Given::velo(hits, copies)) }
 }
 
-/// Tells the threads to end, which they do a moment later, and frees the pool; NULL is nothing.
-/// Memory: all of it. Threads: after its last call. Codes: none.
+/// Asks the threads to end, which they do a moment later, and frees the pool; NULL is allowed. Memory: all of it.
+/// Threads: after its last call. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_pool_free(pool: *mut peloton_pool) {
     // SAFETY: the caller's last use of it. What a child of `fork` inherited is left alone: its threads are the parent's, and may

@@ -95,8 +95,8 @@ impl Held {
     }
 }
 
-/// Makes an empty result for the engine, and for every other one of the same sequence.
-/// Memory: *result is the caller's, for peloton_result_free. Threads: any, any time. Codes: INVALID_ARGUMENT.
+/// Makes an empty result for the engine, and for every other engine of the same sequence. Memory: the caller frees
+/// *result with peloton_result_free. Threads: any, any time. Codes: INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_new(
     engine: *const peloton_engine,
@@ -114,8 +114,8 @@ pub unsafe extern "C" fn peloton_result_new(
     })
 }
 
-/// How many items there are at a depth: 0 events (or clusters), 1 tracks (or hits where there are no tracks), 2 hits.
-/// Memory: none. Threads: not during a run into the result. Codes: INVALID_ARGUMENT, BUSY.
+/// Number of items at a depth: 0 events (or clusters), 1 tracks (or hits where there are no tracks), 2 hits. Memory:
+/// none. Threads: not during a run into the result. Codes: INVALID_ARGUMENT, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_items(
     result: *const peloton_result,
@@ -134,8 +134,7 @@ pub unsafe extern "C" fn peloton_result_items(
     })
 }
 
-/// How many columns there are.
-/// Memory: none. Threads: not during a run into the result. Codes: INVALID_ARGUMENT, BUSY.
+/// Number of columns. Memory: none. Threads: not during a run into the result. Codes: INVALID_ARGUMENT, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_columns(result: *const peloton_result, columns: *mut usize) -> i32 {
     // SAFETY: the caller's result lives, and columns may be written to.
@@ -145,10 +144,9 @@ pub unsafe extern "C" fn peloton_result_columns(result: *const peloton_result, c
     })
 }
 
-/// Shows the column at an index, 0 and on; the sequence's columns are those of docs/columns.md, in their order.
-/// Memory: view is the caller's with its size set; values are the result's until its next run, export or free.
-/// Threads: not during a run into the result.
-/// Codes: INVALID_ARGUMENT (no such column), ABI_MISMATCH, BUSY.
+/// Shows the column with this index, from 0; docs/columns.md lists the columns of the sequence in their order.
+/// Memory: the caller owns view and sets its size; values belong to the result until its next run, export or free.
+/// Threads: not during a run into the result. Codes: INVALID_ARGUMENT (no such column), ABI_MISMATCH, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_column_at(
     result: *const peloton_result,
@@ -162,9 +160,9 @@ pub unsafe extern "C" fn peloton_result_column_at(
     })
 }
 
-/// Shows the column of a name, such as "chi2"; else as peloton_result_column_at.
-/// Memory: name is borrowed for the call. Threads: not during a run into the result.
-/// Codes: INVALID_ARGUMENT (no such column), ABI_MISMATCH, BUSY.
+/// Shows the column with this name, such as "chi2"; otherwise like peloton_result_column_at. Memory: name is borrowed
+/// for the call. Threads: not during a run into the result. Codes: INVALID_ARGUMENT (no such column), ABI_MISMATCH,
+/// BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_column(
     result: *const peloton_result,
@@ -185,10 +183,9 @@ pub unsafe extern "C" fn peloton_result_column(
     })
 }
 
-/// Shows the tracks of the sequence velo, all columns at once; else as peloton_result_column_at.
-/// Memory: view is the caller's with its size set; pointers as in peloton_result_column_at.
-/// Threads: not during a run into the result.
-/// Codes: INVALID_ARGUMENT (results of another sequence), ABI_MISMATCH, BUSY.
+/// Shows the tracks of the sequence velo, all columns at once; otherwise like peloton_result_column_at. Memory: the
+/// caller owns view and sets its size; pointers as in peloton_result_column_at. Threads: not during a run into the
+/// result. Codes: INVALID_ARGUMENT (results of another sequence), ABI_MISMATCH, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_velo_tracks(
     result: *const peloton_result,
@@ -198,7 +195,7 @@ pub unsafe extern "C" fn peloton_result_velo_tracks(
     enter(|| unsafe {
         let held = look(&reference(result, RESULT)?.0, RESULT)?;
         let outcome = &held.outcome;
-        let wrong = || invalid("these results are no tracks of velo");
+        let wrong = || invalid("these results are not tracks of velo");
         let tracks = outcome.columns().get::<VeloTracks>().ok_or_else(wrong)?;
         let states = |states: &States| peloton_velo_states {
             x: states.x.as_ptr(),
@@ -228,11 +225,10 @@ pub unsafe extern "C" fn peloton_result_velo_tracks(
     })
 }
 
-/// Moves the columns out by Arrow's C data interface: a record batch as a struct array, with the schema of the Parquet files
-/// (units in the fields' metadata). The values stay where they are, but for statuses, which are copied, and times and
-/// energies of pixels, which get the units of files. The result is then empty and usable again.
-/// Memory: *schema and *array are the caller's and hold nothing before; they live until their release is called.
-/// Threads: one at a time.
+/// Moves the columns out by Arrow's C data interface: a record batch as a struct array, with the schema of the
+/// Parquet files (units in the fields' metadata). Values are not copied, except statuses, and times and energies of
+/// pixels, which are converted to the units of files. The result is then empty and usable again. Memory: *schema and
+/// *array belong to the caller and are empty before; they live until their release is called. Threads: one at a time.
 /// Codes: INVALID_ARGUMENT, COLUMNS (lists of 2^31 entries; the results are lost), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_arrow(
@@ -252,8 +248,8 @@ pub unsafe extern "C" fn peloton_result_arrow(
     })
 }
 
-/// Frees a result; NULL is nothing.
-/// Memory: all of it but what was moved out by peloton_result_arrow. Threads: after its last call. Codes: none.
+/// Frees a result; NULL is allowed. Memory: all of it except columns that peloton_result_arrow moved out. Threads:
+/// after its last call. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_free(result: *mut peloton_result) {
     // SAFETY: the caller's last use of it.

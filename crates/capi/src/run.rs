@@ -12,7 +12,7 @@ use peloton_core::event::{CYLINDER_LAYERS, CylinderBatch, CylinderSeeds, VELO_MO
 use peloton_job::embed::{AnyOutcome, AnyWorkspace, Events, known_status};
 use std::sync::{RwLock, RwLockReadGuard};
 
-/// Scratch memory of one thread. It may move between threads, never be in two calls at once.
+/// Scratch memory of one thread. It may move between threads, but one call at a time may use it.
 pub struct peloton_workspace(pub(crate) RwLock<Scratch>);
 
 pub(crate) struct Scratch {
@@ -31,8 +31,8 @@ pub(crate) struct Copies {
 
 const WORKSPACE: &str = "workspace";
 
-/// Makes a workspace for the engine, and for every other one of the same sequence.
-/// Memory: *workspace is the caller's, for peloton_workspace_free. Threads: any, any time. Codes: INVALID_ARGUMENT.
+/// Makes a workspace for the engine, and for every other engine of the same sequence. Memory: the caller frees
+/// *workspace with peloton_workspace_free. Threads: any, any time. Codes: INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_workspace_new(
     engine: *const peloton_engine,
@@ -47,8 +47,7 @@ pub unsafe extern "C" fn peloton_workspace_new(
     })
 }
 
-/// Frees a workspace; NULL is nothing.
-/// Memory: all of it. Threads: after its last call. Codes: none.
+/// Frees a workspace; NULL is allowed. Memory: all of it. Threads: after its last call. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_workspace_free(workspace: *mut peloton_workspace) {
     // SAFETY: the caller's last use of it.
@@ -170,10 +169,10 @@ impl<'a> Given<'a> {
     }
 }
 
-/// Reconstructs the raw banks of a batch on this thread: the result is emptied and gets one entry per event, in order.
-/// Memory: all borrowed for the call; counters may be NULL.
-/// Threads: any number with one engine and one batch, each with a workspace, result and counters of its own.
-/// Codes: INVALID_ARGUMENT, CONFIG (another sequence, no geometry), ABI_MISMATCH, PANIC, BUSY.
+/// Reconstructs the raw banks of a batch on this thread: the result is emptied and receives one entry per event, in
+/// order. Memory: all borrowed for the call; counters may be NULL. Threads: any number with one engine and one batch,
+/// each with its own workspace, result and counters. Codes: INVALID_ARGUMENT, CONFIG (another sequence, no geometry),
+/// ABI_MISMATCH, PANIC, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_run_banks(
     engine: *const peloton_engine,
@@ -209,10 +208,9 @@ unsafe fn statuses(codes: *const u16, events: usize, to: &mut Vec<Status>) -> Re
     Ok(())
 }
 
-/// Reconstructs hits of the Velo, which are read where they lie, on this thread; else as peloton_run_banks.
-/// Memory: all borrowed for the call; counters may be NULL.
-/// Threads: as peloton_run_banks.
-/// Codes: INVALID_ARGUMENT, CONFIG (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY.
+/// Reconstructs hits of the Velo, without copying them, on this thread; otherwise like peloton_run_banks. Memory: all
+/// borrowed for the call; counters may be NULL. Threads: as peloton_run_banks. Codes: INVALID_ARGUMENT, CONFIG
+/// (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_run_hits(
     engine: *const peloton_engine,
@@ -242,10 +240,9 @@ unsafe fn velo_events<'a>(hits: &peloton_velo_hits, status: &'a mut Vec<Status>)
     }
 }
 
-/// Reconstructs hits of the cylinder detector on this thread; else as peloton_run_banks.
-/// Memory: hits are borrowed for the call and copied; counters may be NULL.
-/// Threads: as peloton_run_banks.
-/// Codes: INVALID_ARGUMENT, CONFIG (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY.
+/// Reconstructs hits of the cylinder detector on this thread; otherwise like peloton_run_banks. Memory: hits are
+/// borrowed for the call and copied; counters may be NULL. Threads: as peloton_run_banks. Codes: INVALID_ARGUMENT,
+/// CONFIG (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_run_cylinder(
     engine: *const peloton_engine,

@@ -1,5 +1,5 @@
-//! The structs that cross the interface. Each that a caller hands over by itself begins with its size: fields may be added
-//! behind without another PELOTON_ABI. Those inside of others never grow.
+//! The structs that cross the interface. Every struct that a caller passes directly begins with its size: fields may
+//! be added at the end without another PELOTON_ABI. Structs inside other structs never grow.
 
 use crate::pointers::Crossing;
 use peloton_core::Status;
@@ -34,7 +34,7 @@ crossing!(
     peloton_pixel_counts: [56, 80],
 );
 
-/// Hits of the Velo, sorted by event and module; borrowed for the call alone, nothing needs to be padded.
+/// Hits of the Velo, sorted by event and module; borrowed during the call only, without padding.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct peloton_velo_hits {
@@ -50,7 +50,7 @@ pub struct peloton_velo_hits {
     pub y: *const f32,
     /// As x.
     pub z: *const f32,
-    /// What tracks name the hit by; one value a hit.
+    /// Identifiers of the hits, by which tracks name them; one value a hit.
     pub id: *const u32,
     /// First hit of each of the 52 modules of each event, counted over all events, and the end: 52 * events + 1 values.
     pub module_start: *const u32,
@@ -86,7 +86,7 @@ pub struct peloton_cylinder_hits {
     pub status_or_null: *const u16,
 }
 
-/// Pixel hits in the order in which they came; copied once.
+/// Pixel hits in order of arrival; copied once.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct peloton_pixel_hits {
@@ -112,9 +112,9 @@ pub struct peloton_layout {
     pub size: usize,
     /// Chips that do not see each other, 1 to 256; 0 is a quad, four chips of 256 x 256 side by side as one sensor.
     pub chips: u32,
-    /// Pixels of a chip in x; nothing for a quad.
+    /// Pixels of a chip in x; ignored for a quad.
     pub width: u32,
-    /// Pixels of a chip in y; nothing for a quad.
+    /// Pixels of a chip in y; ignored for a quad.
     pub height: u32,
     /// Pixels between the chips of a quad.
     pub gap: u32,
@@ -130,7 +130,8 @@ pub struct peloton_block {
     pub source: u16,
     /// Version of the encoding.
     pub version: u8,
-    /// Payload i begins at the next multiple of 2 to this power of bytes behind payload i - 1; 16 at most.
+    /// Alignment of payloads: payload i begins at the next multiple of 2 to this power of bytes after payload i - 1;
+    /// 16 at most.
     pub align_log2: u8,
     /// Type of each event's bank, as in raw bank headers.
     pub types: *const u8,
@@ -138,11 +139,11 @@ pub struct peloton_block {
     pub sizes: *const u16,
     /// The payloads.
     pub payloads: *const u8,
-    /// Bytes from payloads on that may be read.
+    /// Number of readable bytes from payloads on.
     pub payload_bytes: usize,
 }
 
-/// What one stage did.
+/// Counts of one stage.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct peloton_stage_counter {
@@ -152,29 +153,29 @@ pub struct peloton_stage_counter {
     pub items_in: u64,
     /// Items handed on.
     pub items_out: u64,
-    /// Lanes that did wanted work, summed over the gang's steps.
+    /// Lanes that did useful work, summed over the gang's steps.
     pub lanes_active: u64,
     /// Lanes there were.
     pub lanes_total: u64,
 }
 
-/// What happened to events. The library adds to it and never clears it: one for each thread.
+/// Counts of events. The library adds to it and never clears it: one for each thread.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct peloton_counters {
     /// sizeof(peloton_counters).
     pub size: usize,
-    /// Events, whatever became of them.
+    /// Events with any status.
     pub events: u64,
     /// Tracks.
     pub tracks: u64,
-    /// Hits on tracks, in clusters, or of the sequences that end at hits.
+    /// Hits on tracks, in clusters, or hits of sequences that end at hits.
     pub hits: u64,
     /// Events by status: peloton_status_name.
     pub status: [u64; 32],
     /// Items that were cut off, by reason: peloton_truncation_name.
     pub truncated: [u64; 16],
-    /// What each stage did: peloton_engine_stage.
+    /// Counts of each stage: peloton_engine_stage.
     pub stage: [peloton_stage_counter; 16],
 }
 
@@ -210,7 +211,8 @@ impl peloton_counters {
     }
 }
 
-/// A column of results: it lies in the result's memory, 64-byte aligned (but statuses), 64 values may be read behind it.
+/// A column of results: its values are in the result's memory, 64-byte aligned (except statuses), with 64 readable
+/// values after the end.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct peloton_column {
@@ -218,18 +220,18 @@ pub struct peloton_column {
     pub size: usize,
     /// The values.
     pub values: *const c_void,
-    /// How many there are.
+    /// Number of values.
     pub count: usize,
     /// Their type: PELOTON_TYPE_F32 and so on.
     pub r#type: i32,
-    /// What there is one value for: 0 an event (or cluster), 1 a track (or a hit where there are no tracks), 2 a hit.
-    /// Starts at depth d cut the items of depth d + 1 into lists.
+    /// Items with one value each: 0 events (or clusters), 1 tracks (or hits where there are no tracks), 2 hits.
+    /// Starts at depth d divide the items of depth d + 1 into lists.
     pub depth: u32,
-    /// Lists that starts have for each item of their depth; 1 for all other columns.
+    /// Number of lists that starts have for each item of their depth; 1 for all other columns.
     pub lists: u32,
     /// Always 0.
     pub reserved: u32,
-    /// Name of the column; it and the next two live as long as the result.
+    /// Name of the column; it and the next two texts live as long as the result.
     pub name: *const c_char,
     /// Unit of the values, "1" for none.
     pub unit: *const c_char,
@@ -259,7 +261,7 @@ pub struct peloton_velo_states {
     pub cov_tt: *const f32,
 }
 
-/// Tracks of the sequence velo: the columns themselves, as peloton_column says.
+/// Tracks of the sequence velo: the columns themselves, with the guarantees of peloton_column.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct peloton_velo_tracks {
@@ -275,9 +277,9 @@ pub struct peloton_velo_tracks {
     pub track_start: *const u32,
     /// First hit of each track, and the end: tracks + 1 values.
     pub hit_start: *const u32,
-    /// Names of the hits: entries values.
+    /// Identifiers of the hits: entries values.
     pub hits: *const u32,
-    /// What became of each event.
+    /// Status of each event.
     pub status: *const u16,
     /// chi2 of the fit; one value a track.
     pub chi2: *const f32,
@@ -289,28 +291,28 @@ pub struct peloton_velo_tracks {
     pub end: peloton_velo_states,
 }
 
-/// What a stream of pixel hits held so far.
+/// Counts of the input of a stream of pixel hits so far.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct peloton_pixel_counts {
     /// sizeof(peloton_pixel_counts).
     pub size: usize,
-    /// Hits handed on to the search for clusters.
+    /// Hits given to the search for clusters.
     pub hits: u64,
     /// Hits on chips or pixels that the sensor does not have: dropped.
     pub outside: u64,
     /// Edges of trigger inputs.
     pub triggers: u64,
-    /// Words that are no hit by their own account.
+    /// Words that are not hits by their kind.
     pub control: u64,
-    /// Words of kinds that are not known, or outside every chunk.
+    /// Words of unknown kinds, or outside every chunk.
     pub unknown: u64,
-    /// Words or chunks that contradict their format, or are cut off.
+    /// Words or chunks that contradict their format, or are truncated.
     pub malformed: u64,
-    /// Hits, triggers and heartbeats whose time contradicts those around them: dropped.
+    /// Hits, triggers and heartbeats whose time contradicts their neighbours: dropped.
     pub implausible: u64,
     /// Words in damaged chunks: dropped.
     pub damaged: u64,
-    /// How often the clock started again; the time goes on behind the restart.
+    /// Number of restarts of the clock; the time continues after a restart.
     pub restarts: u64,
 }

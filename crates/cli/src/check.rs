@@ -1,4 +1,4 @@
-//! `peloton check`: reconstructs events, or takes tracks made elsewhere, and compares with the truth.
+//! `peloton check`: reconstructs events, or reads tracks made elsewhere, and compares them with the truth.
 
 use crate::options::{ConfigArgs, JobArgs, given, host, outcome};
 use crate::report::PageArgs;
@@ -11,9 +11,9 @@ use std::process::ExitCode;
 
 /// Reconstruct events and compare with the truth: efficiency, ghosts, clones
 ///
-/// Each category of particles has a line: found/particles efficiency (mean over events) [68 % interval], clones (rate),
-/// purity, hit efficiency. Pixel hits have no true particles: what is checked is whether all algorithms find the same
-/// clusters, and whether every hit is in a cluster or counted as dropped.
+/// Each category of particles has a line: found/particles efficiency (mean over events) [68 % interval], clones
+/// (rate), purity, hit efficiency. Pixel hits have no true particles: the check is whether all algorithms find the
+/// same clusters, and whether every hit is in a cluster or counted as dropped.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -34,30 +34,31 @@ Of each sequence:
   peloton check --sequence cylinder toy.bin.zst --builder best-hit
   peloton check --sequence cylinder-fit sim:cylinder,tracks=1000")]
 pub struct Check {
-    /// What counts as found. Velo tracks: json (the strict validator of the public JSON events) or lhcb (LHCb's track
-    /// checker). Tracks of LHCbIDs made elsewhere (--tracks): also lhcb-ut, lhcb-seed, lhcb-long. The cylinder: cylinder
-    /// [default: json for files of hits, lhcb for other Velo events, cylinder for the cylinder]
+    /// Rules that decide which particles are found. Velo tracks: json (the strict validator of the public JSON
+    /// events) or lhcb (LHCb's track checker). Tracks of LHCbIDs made elsewhere (--tracks): also lhcb-ut, lhcb-seed,
+    /// lhcb-long. The cylinder: cylinder [default: json for files of hits, lhcb for other Velo events, cylinder for
+    /// the cylinder]
     #[arg(long, value_name = "RULES")]
     rules: Option<CheckRules>,
     /// Also print efficiencies against momentum, angles, origin and event size, and ghosts against length
     #[arg(long)]
     tables: bool,
-    /// Also print where particles were lost. Of velo-ut, scifi, long, long-ut and cylinder: at which step, from hits in too few
-    /// layers to other tracks that took their place. Of velo, for events of hits and not of raw banks: why Velo particles are
-    /// missed, and what ghosts and clones are made of, by the json rules
+    /// Also print where particles were lost. For velo-ut, scifi, long, long-ut and cylinder: at which step, from hits
+    /// in too few layers to other tracks that took their place. For velo, with events of hits and not of raw banks:
+    /// why Velo particles are missed, and the causes of ghosts and clones, by the json rules
     #[arg(long, conflicts_with = "tracks")]
     losses: bool,
-    /// Check these tracks instead of own ones: NDJSON as `run --output` writes it, whose lines are matched by the numbers
-    /// of their events, or bare lists of tracks, each a list of hit ids, of which line i is event i
+    /// Check these tracks instead of reconstructing: NDJSON as `run --output` writes it, matched by the numbers of
+    /// the events, or bare lists of tracks, each a list of hit ids, where line i is event i
     #[arg(long, value_name = "FILE")]
     tracks: Option<PathBuf>,
-    /// Also compare with the tracks of this file, which is as that of --tracks, particle by particle: found by both, by one
-    /// alone, by neither
+    /// Also compare with the tracks of this file, in the format of --tracks, particle by particle: found by both, by
+    /// one alone, by neither
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
-    /// Also write what became of every particle and of every track: of NAME.parquet, NAME.particles.parquet (key, PDG code,
-    /// momentum, origin, categories, whether it was found, hit efficiency) and NAME.tracks.parquet (the particle that it
-    /// is, purity, ghost or clone); docs/columns.md lists the columns
+    /// Also write the result for every particle and every track: for NAME.parquet, NAME.particles.parquet (key, PDG
+    /// code, momentum, origin, categories, whether it was found, hit efficiency) and NAME.tracks.parquet (its
+    /// particle, purity, ghost or clone); docs/columns.md lists the columns
     #[arg(long, value_name = "NAME.parquet")]
     truth_output: Option<PathBuf>,
     #[command(flatten)]
@@ -67,7 +68,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// Adds what is read and written.
+    /// Adds the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         self.job.name_files(files);
         self.page.name_files(files);

@@ -10,9 +10,9 @@ use std::process::ExitCode;
 
 /// Reconstruct events in two ways and show the first difference
 ///
-/// A side is a list of KEY=VALUE, separated by commas, that overrides the configuration: isa, gang, threads, slice,
-/// preset; builder and seeds of the cylinder; block and algorithm of timepix; or `gpu` for a device, with threads for its
-/// streams. The exit code is 0 when all output columns are equal, bit by bit, and 1 when not.
+/// A side of the comparison is a list of KEY=VALUE, separated by commas, that overrides the configuration: isa, gang,
+/// threads, slice, preset; builder and seeds of the cylinder; block and algorithm of timepix; or `gpu` for a device,
+/// with threads for its streams. The exit code is 0 when all output columns are equal, bit by bit, and 1 when not.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -21,7 +21,7 @@ Examples:
   peloton compare events.ndjson.zst --right gpu
   peloton compare events.ndjson.zst --right emulated:reverse,slice=8")]
 pub struct Compare {
-    /// One side; without it, the configuration as it is
+    /// One side; without it, the unchanged configuration
     #[arg(long, value_name = "SIDE", default_value = "")]
     left: String,
     /// The other side
@@ -34,7 +34,7 @@ pub struct Compare {
 }
 
 impl Compare {
-    /// Adds what is read and written.
+    /// Adds the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         self.job.name_files(files);
         self.page.name_files(files);

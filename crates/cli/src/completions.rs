@@ -1,4 +1,4 @@
-//! `peloton completions`: what the Tab key completes in a shell.
+//! `peloton completions`: scripts that complete commands with the Tab key.
 
 use crate::{console, whole_command};
 use clap::{Args, ValueEnum, ValueHint};
@@ -69,7 +69,7 @@ fn script(shell: Shell) -> String {
     String::from_utf8_lossy(&script).into_owned()
 }
 
-/// The same argument with the values that may follow it: names, or files.
+/// The same argument with its possible values: names, or files.
 fn with_choices(command: &str, argument: clap::Arg) -> clap::Arg {
     let flag = argument.get_long().unwrap_or_else(|| argument.get_id().as_str());
     let names = names(command, flag);
@@ -86,7 +86,7 @@ fn with_choices(command: &str, argument: clap::Arg) -> clap::Arg {
     argument.value_hint(hint)
 }
 
-/// The names that a flag takes; none where it takes something else.
+/// The names that a flag takes; none for other values.
 fn names(command: &str, flag: &str) -> Vec<&'static str> {
     let or_auto = |names: &[&'static str]| [&["auto"], names].concat();
     match (command, flag) {

@@ -1,4 +1,4 @@
-//! From flags, files and the environment to one [`Config`].
+//! Merges flags, files and the environment into one [`Config`].
 
 use crate::console;
 use crate::options::{ConfigArgs, SequenceArgs};
@@ -14,9 +14,9 @@ impl ConfigArgs {
         console::print(&format!("# runs as {level} on {threads}\n{}", config.to_commented_toml()))
     }
 
-    /// The configuration: flags take precedence over `PELOTON_ISA`, that over the configuration file, that over
-    /// the profile, and what is still open is `auto`. Both files may be pipes, which can be read only once. `found` is the
-    /// sequence that the input is for, where that is known: it runs unless another one is named.
+    /// The configuration: flags take precedence over `PELOTON_ISA`, that over the configuration file, that over the
+    /// profile; values that none of them sets are `auto`. Both files may be pipes, which can be read only once.
+    /// `found` is the sequence that fits the input, if known: it runs unless another one is named.
     pub fn resolve(&self, sequence: &SequenceArgs, found: Option<SequenceName>) -> Result<Config> {
         let text = self.config.as_deref().map(read_text).transpose()?.unwrap_or_default();
         let mut config = Config::from_toml(&text, self.preset).map_err(|error| match &self.config {
@@ -51,7 +51,7 @@ impl ConfigArgs {
     }
 }
 
-/// What is wrong with a file that a flag names.
+/// The error of a file that a flag names.
 fn at(path: &Path, error: Error) -> Error {
     match error {
         Error::Config(what) => Error::Config(format!("{}: {what}", path.display())),

@@ -1,4 +1,4 @@
-//! What the user sees: results on standard output, everything else on standard error.
+//! Output for the user: results on standard output, everything else on standard error.
 
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use peloton::{Error, Result};
@@ -17,12 +17,12 @@ pub fn print(text: &str) -> Result<()> {
     }
 }
 
-/// One line on standard error that says what went wrong.
+/// Prints an error as one line on standard error.
 pub fn error(message: &str) {
     note("error", &plainer(message));
 }
 
-/// A message without what only programmers of this program need: the kind of an error, the system's number of it.
+/// A message without details for programmers of this program: the kind of an error, the system's number of it.
 fn plainer(message: &str) -> String {
     let message = message.strip_prefix("configuration: ").unwrap_or(message);
     match message.split_once(" (os error ") {
@@ -34,12 +34,12 @@ fn plainer(message: &str) -> String {
     }
 }
 
-/// One line on standard error that says what may be wrong.
+/// Prints a warning as one line on standard error.
 pub fn warning(message: &str) {
     note("warning", message);
 }
 
-/// One line on standard error that is good to know.
+/// Prints a note as one line on standard error.
 pub fn inform(message: &str) {
     // Nowhere is left to complain to when standard error is gone.
     let _ = writeln!(std::io::stderr(), "{message}");
@@ -61,13 +61,13 @@ pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
     write_whole(path, text.as_bytes())
 }
 
-/// Shows how a job gets on: a bar on a terminal, warnings as lines; with `--quiet` warnings alone.
+/// Shows the progress of a job: a bar on a terminal, warnings as lines; with `--quiet` warnings alone.
 pub struct Terminal {
     bar: ProgressBar,
     is_quiet: bool,
-    /// The part of the job that is being done, and a colon; empty for the whole.
+    /// The current part of the job, and a colon; empty for the whole.
     stage: Mutex<String>,
-    /// The part of it that the others wait for, and how much of the time, behind a comma; empty while that is not known.
+    /// The slowest stage, and its share of the time, after a comma; empty while unknown.
     busiest: Arc<Mutex<String>>,
 }
 
@@ -83,7 +83,7 @@ fn lock(text: &Mutex<String>) -> MutexGuard<'_, String> {
     text.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A rate without digits that say nothing.
+/// A rate, rounded to its significant digits.
 fn rate(per_second: f64) -> String {
     if per_second < 10.0 {
         return format!("{per_second:.1}/s");

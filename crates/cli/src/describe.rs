@@ -1,4 +1,4 @@
-//! `peloton describe`: where sensors are, which columns a sequence writes.
+//! `peloton describe`: positions of sensors, and columns of a sequence.
 
 use crate::options::ReportArgs;
 use clap::Args;
@@ -27,13 +27,13 @@ pub struct Describe {
     /// A simulated detector: sim:lhcb, sim:velo or sim:cylinder
     #[arg(value_name = "INPUT")]
     input: Option<String>,
-    /// Folder of geometry files, or `nominal`: the sensors of the detectors that it has files of
+    /// Folder of geometry files, or `nominal`: prints the sensors of the detectors in the folder
     #[arg(long, value_name = "DIR")]
     geometry: Option<PathBuf>,
-    /// The algorithms of this sequence, and the columns that it writes, as docs/columns.md has them
+    /// Print the algorithms of this sequence, and the columns that it writes, as in docs/columns.md
     #[arg(long, value_name = "S")]
     sequence: Option<SequenceName>,
-    /// List algorithms only: those of --sequence, or without it all that a configuration may list under `algorithms`
+    /// List algorithms only: the algorithms of --sequence, or without it all that a configuration may list under `algorithms`
     #[arg(long)]
     algorithms: bool,
     #[command(flatten)]
@@ -41,7 +41,7 @@ pub struct Describe {
 }
 
 impl Describe {
-    /// Adds what is read and written.
+    /// Adds the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         files.read("--geometry", &self.geometry);
         self.report.name_files(files);
@@ -91,7 +91,7 @@ fn algorithms(rows: &[AlgorithmRow]) -> String {
     words(["algorithm", "reads", "stages", "parameters", "freed after"], rows.iter().map(row))
 }
 
-/// A table of words, which are read from their left ends.
+/// A table of left-aligned text.
 fn words(head: [&str; 5], rows: impl Iterator<Item = [String; 5]>) -> String {
     let rows: Vec<_> = [head.map(String::from)].into_iter().chain(rows).collect();
     let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);

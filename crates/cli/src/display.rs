@@ -10,9 +10,10 @@ use std::process::ExitCode;
 
 /// Draw events, or a frame of pixel hits
 ///
-/// The name of the output says as what: .html is a page that stands alone, with views that can be zoomed and a table of tracks;
-/// .svg is one view for papers; .json is event data for HSF Phoenix (3D). Where the input has truth, tracks are found, clones
-/// or ghosts, and missed particles are drawn, too. A frame of pixel hits is a page; frames begin with the first cluster.
+/// The extension of the output selects the format: .html is a self-contained page, with views that can be zoomed and
+/// a table of tracks; .svg is one view for papers; .json is event data for HSF Phoenix (3D). If the input has truth,
+/// tracks are marked as found, clones or ghosts, and missed particles are drawn, too. A frame of pixel hits is a
+/// page; frames begin with the first cluster.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -28,14 +29,14 @@ Of each sequence:
   peloton display --sequence timepix hits.t3pa --frame-us 100 --output hits.html
   peloton display --sequence cylinder sim:cylinder,tracks=20 -o event.html")]
 pub struct Display {
-    /// Number of the event, or of the frame of pixel hits, from 0 over all inputs; for .json also A..B, those from A on and
-    /// before B [default: the first event; the frame with the most hits]
+    /// Number of the event, or of the frame of pixel hits, from 0 over all inputs; for .json also A..B, from A up to
+    /// but not including B [default: the first event; the frame with the most hits]
     #[arg(long, value_name = "K")]
     event: Option<EventChoice>,
-    /// Which view an .svg shows: rz, xy, xz, yz [default: the one that shows most of the detector]
+    /// View of an .svg: rz, xy, xz, yz [default: the one that shows most of the detector]
     #[arg(long, value_name = "VIEW")]
     view: Option<View>,
-    /// Do not compare with the truth, also where there is one
+    /// Do not compare with the truth, even if the input has it
     #[arg(long)]
     no_truth: bool,
     /// Length of a frame of pixel hits, us [default: 1000]
@@ -49,7 +50,7 @@ pub struct Display {
 }
 
 impl Display {
-    /// Adds what is read and written.
+    /// Adds the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         self.job.name_files(files);
         files.written("--output", [&self.output]);

@@ -1,5 +1,5 @@
-//! Which flags mean anything to which commands and sequences. One that would be ignored is refused: whoever gave it
-//! expects something of it.
+//! Which flags apply to which commands and sequences. A flag that would be ignored is refused, since its user expects
+//! an effect.
 
 use peloton::{Error, Result};
 use peloton_job::SequenceName;
@@ -7,7 +7,7 @@ use peloton_job::SequenceName::{
     Cylinder, CylinderFit, Long, LongUt, Own, SciFi, SciFiHits, Timepix, Ut, Velo, VeloUt,
 };
 
-/// Where a flag means something.
+/// Where a flag applies.
 struct Effect {
     flag: &'static str,
     sequences: &'static [SequenceName],
@@ -18,13 +18,13 @@ const EVERY: &[SequenceName] = &SequenceName::ALL;
 const EVENTS: &[SequenceName] =
     &[Velo, VeloUt, Ut, SciFi, SciFiHits, Long, LongUt, Own, Cylinder, CylinderFit];
 const RAW: &[SequenceName] = &[Velo, VeloUt, Ut, SciFi, SciFiHits, Long, LongUt, Own];
-/// Those of several algorithms, which may write the products of any.
+/// Sequences of several algorithms, which may write the products of any.
 const CHAINS: &[SequenceName] = &[VeloUt, SciFi, Long, LongUt, Own];
 const ON_DEVICES: &[SequenceName] = &[Velo, Timepix, Cylinder];
 const JOBS: &[&str] = &["run", "check", "throughput", "tune", "compare", "display"];
 const COUNTING: &[&str] = &["run", "check", "throughput", "compare"];
 const CHECK: &[&str] = &["check"];
-/// Those, and `soak`, which makes its input itself.
+/// These sequences, and `soak`, which makes its input itself.
 const ALL: &[&str] = &["run", "check", "throughput", "tune", "compare", "display", "soak"];
 
 const fn effect(
@@ -35,7 +35,7 @@ const fn effect(
     Effect { flag, sequences, commands }
 }
 
-/// All flags that do not mean the same everywhere.
+/// All flags that do not apply to all commands and sequences.
 const EFFECTS: &[Effect] = &[
     effect("--events", EVENTS, JOBS),
     effect("--strict", EVERY, COUNTING),
@@ -81,10 +81,10 @@ const EFFECTS: &[Effect] = &[
     effect("--event-threads", &[Cylinder], ALL),
 ];
 
-/// Refuses the first of the flags that were given which the command, or the sequence, would not look at.
+/// Refuses the first given flag that the command, or the sequence, would ignore.
 ///
 /// # Errors
-/// [`Error::Config`] that names the flag, and what it is for.
+/// [`Error::Config`] that names the flag and its use.
 pub fn check(command: &str, sequence: SequenceName, given: &[&str]) -> Result<()> {
     for flag in given {
         let Some(effect) = EFFECTS.iter().find(|effect| effect.flag == *flag) else { continue };
@@ -98,7 +98,7 @@ pub fn check(command: &str, sequence: SequenceName, given: &[&str]) -> Result<()
         }
         if !effect.commands.contains(&command) {
             let commands = effect.commands.join(", ");
-            let message = format!("{flag} means nothing to `peloton {command}`: it is for {commands}");
+            let message = format!("{flag} has no effect on `peloton {command}`: it is for {commands}");
             return Err(Error::Config(message));
         }
     }

@@ -1,5 +1,5 @@
-//! Ends jobs early: on a signal, or when the reader of the output is gone. A second signal, more than a second after the first,
-//! ends the program at once.
+//! Ends jobs early: on a signal, or when the reader of the output is gone. A second signal, more than a second after
+//! the first, ends the program at once.
 
 use crate::console;
 use peloton::{Error, Result};
@@ -10,46 +10,46 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A repeat of a signal within this time is the same wish: `timeout` sends its signal to the program and to the group that the program is
-/// in, and a terminal may send Ctrl-C beside it.
+/// A repeat of a signal within this time is ignored: `timeout` sends its signal both to the program and to the
+/// program's process group, and a terminal may send Ctrl-C as well.
 const SAME_WISH: Duration = Duration::from_secs(1);
-/// Time limit for the last message of a program: its reader may hang.
+/// Time limit for the last message of a program, since its reader may hang.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
-/// The wish to end, shared by all jobs of this process.
+/// The request to end, shared by all jobs of this process.
 pub static CANCEL: LazyLock<Cancel> = LazyLock::new(Cancel::default);
 
-/// The signal that came first; 0 for none.
+/// The first signal; 0 for none.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
 /// When it came.
 static HEARD: Mutex<Option<Instant>> = Mutex::new(None);
 
-/// What is left of the work of an interrupted job.
+/// What an interrupted job leaves behind.
 static KEPT: Mutex<Option<String>> = Mutex::new(None);
 
-/// Notes what an interrupted job leaves, in words.
+/// Stores a description of the partial results of an interrupted job.
 pub fn keep(what: String) {
     *KEPT.lock().unwrap_or_else(PoisonError::into_inner) = Some(what);
 }
 
-/// What an interrupted job leaves, in words.
+/// The description of the partial results of an interrupted job.
 pub fn kept() -> String {
     let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner).take();
     kept.unwrap_or_else(|| "partial results follow".into())
 }
 
-/// The signal that asked for the end, if one did.
+/// The signal that asked for the end, if any.
 pub fn signal() -> Option<i32> {
     Some(SIGNAL.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
 }
 
-/// The exit code of a program that ends because of a signal, as shells have it.
+/// The exit code after a signal, by the convention of shells.
 pub fn exit_code(signal: i32) -> u8 {
     128 + (signal & 0x7F) as u8
 }
 
-/// Notes a signal, or ends the program at one that comes long after the first.
+/// Handles a signal: notes the first, ignores a repeat, ends the program at a late second one.
 fn hear(signal: i32) {
     let mut heard = HEARD.lock().unwrap_or_else(PoisonError::into_inner);
     match *heard {
@@ -63,13 +63,13 @@ fn hear(signal: i32) {
     }
 }
 
-/// Ends the program and leaves no file behind that is not whole.
+/// Ends the program and leaves no incomplete file.
 fn end_at_once(signal: i32) {
     remove_unfinished();
     let (said, is_said) = channel();
     // On a thread of its own: whoever reads standard error may have stopped.
     std::thread::spawn(move || {
-        let message = format!("ended at once by a second signal {signal}: outputs under way were not kept");
+        let message = format!("ended at once by a second signal {signal}: incomplete outputs were removed");
         console::warning(&message);
         // Nobody waits any more.
         let _ = said.send(());
@@ -95,7 +95,7 @@ pub fn listen() -> Result<()> {
     listener.spawn(move || signals.forever().for_each(hear)).map(drop).map_err(failed)
 }
 
-/// Whether the program was started with this signal ignored, where the system tells.
+/// Whether the program was started with this signal ignored, if the system reports it.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

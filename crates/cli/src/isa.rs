@@ -1,4 +1,4 @@
-//! `peloton isa`: what this CPU has, what is built in, what would run.
+//! `peloton isa`: the instruction sets of this CPU and build, and the level that would run.
 
 use crate::options::ReportArgs;
 use crate::version::is_built_in;
@@ -11,7 +11,7 @@ use peloton_job::{cpu_name, devices_found};
 use serde::Serialize;
 use std::process::ExitCode;
 
-/// Show what this CPU has, what is built in, and what would run
+/// Show the instruction sets of this CPU and of this build, and the level that would run
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -27,10 +27,10 @@ struct Report {
     cpu: String,
     cores: usize,
     levels: Vec<LevelReport>,
-    /// What `PELOTON_ISA` forces, if anything.
+    /// The level that `PELOTON_ISA` forces, if any.
     forced: Option<&'static str>,
     runs: Runs,
-    /// What was found of a GPU, or why nothing was.
+    /// The GPU that was found, or why there is none.
     gpu: String,
 }
 
@@ -52,7 +52,7 @@ struct Runs {
 }
 
 impl IsaCommand {
-    /// Adds what is written.
+    /// Adds the files that the command writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         self.report.name_files(files);
     }

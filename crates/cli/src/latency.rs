@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Steps of a factor of two: percentiles are right within 1/16.
 const STEPS: u32 = 16;
 
-/// Counts of times in steps that grow with the time.
+/// Counts of times in bins that grow with the time.
 #[derive(Debug, Clone)]
 pub struct Latencies {
     counts: Vec<u64>,

@@ -1,8 +1,9 @@
-//! The command line: flags, and text over what `peloton-job` does.
+//! The command line: flags and text for the functions of `peloton-job`.
 //!
-//! A subcommand turns its flags into a [`Request`](peloton_job::Request), has the job done, and returns an exit code: 0, or
-//! 1 when the work itself says no (`compare`, `check`). Errors become one line on standard error and exit code 2 for bad
-//! usage (flags, configuration), 1 for failed work. After a signal the code is 128 and its number, as shells have it.
+//! A subcommand turns its flags into a [`Request`](peloton_job::Request), runs the job, and returns an exit code: 0,
+//! or 1 when the result is negative (`compare`, `check`). Errors become one line on standard error and exit code 2
+//! for bad usage (flags, configuration), 1 for failed work. After a signal the code is 128 plus its number, by the
+//! convention of shells.
 
 mod check;
 mod compare;
@@ -38,8 +39,8 @@ use peloton::{Error, Result};
 use peloton_io::output::JobFiles;
 use std::process::ExitCode;
 
-/// Blocks of columns are made by one thread and given back by another, megabytes at a time: the allocator of the C library hands such
-/// memory back to the system and asks for it again, page by page.
+/// One thread makes blocks of columns and another frees them, megabytes at a time: the allocator of the C library
+/// returns such memory to the system and requests it again, page by page.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
@@ -69,7 +70,7 @@ macro_rules! commands {
             $($name($command),)+
         }
 
-        /// Looks at the files of a job before any is touched, and does it.
+        /// Checks the files of a job before any is opened, and runs the job.
         fn dispatch(command: &Command) -> Result<ExitCode> {
             let mut files = JobFiles::default();
             match command {
@@ -113,7 +114,7 @@ fn whole_command() -> clap::Command {
     command.mut_subcommands(|command| command.mut_args(takes_numbers))
 }
 
-/// Parses the command line and does what it says.
+/// Parses the command line and runs the subcommand.
 fn main() -> ExitCode {
     let parsed = whole_command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
     let result = match parsed {
@@ -129,7 +130,7 @@ fn main() -> ExitCode {
     ExitCode::from(interrupt::exit_code(signal))
 }
 
-/// What an error says, and what was meant where a name is like one that there is.
+/// The message of an error, with a suggestion where a name resembles a known one.
 fn text_of(error: &Error) -> String {
     // A path behind a flag is no input.
     let words: Vec<_> = std::env::args_os().collect();
@@ -146,7 +147,7 @@ fn text_of(error: &Error) -> String {
     suggest::with_suggestion(&error.to_string())
 }
 
-/// Help and version go out as they are; everything else as one line.
+/// Help and version are printed unchanged; everything else as one line.
 fn usage(error: &clap::Error) -> ExitCode {
     let text = error.render();
     match error.kind() {
@@ -169,7 +170,7 @@ fn usage(error: &clap::Error) -> ExitCode {
     }
 }
 
-/// The message of an unknown subcommand, and the one that was meant if one is alike: more of them than clap finds.
+/// The message of an unknown subcommand, with the most similar one, for more spellings than clap finds.
 fn with_subcommand(message: &str) -> String {
     let program = whole_command();
     let given = message.split('\'').nth(1).unwrap_or_default();
@@ -192,7 +193,7 @@ fn one_line(text: &str) -> String {
     suggest::with_suggestion(message.trim_start_matches("error: "))
 }
 
-/// What to type to read more: the help of the subcommand that was typed, if one was.
+/// A hint at the help of the subcommand that was typed, or of the program.
 fn help() -> String {
     let program = whole_command();
     let typed = std::env::args_os().nth(1).filter(|word| program.find_subcommand(word).is_some());
@@ -202,11 +203,11 @@ fn help() -> String {
     }
 }
 
-/// What to say instead of words of the standard library, or words that come twice.
+/// Replacements for messages of the standard library, and for repeated words.
 const PLAINER: [(&str, &str); 5] = [
-    ("invalid digit found in string", "this is not a whole number that is allowed here"),
+    ("invalid digit found in string", "this is not a valid whole number"),
     ("invalid float literal", "this is not a number"),
-    ("cannot parse integer from empty string", "there is no number"),
+    ("cannot parse integer from empty string", "the number is missing"),
     ("number too large to fit in target type", "this number is too large"),
     (": configuration: ", ": "),
 ];

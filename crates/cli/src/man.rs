@@ -9,7 +9,7 @@ use peloton_io::output::{JobFiles, write_whole};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Write the pages of the manual, one for each subcommand
+/// Write the manual pages, one for each subcommand
 #[derive(Args)]
 #[command(
     hide = true,
@@ -19,13 +19,13 @@ Examples:
   peloton man pages && man pages/peloton-check.1"
 )]
 pub struct ManCommand {
-    /// Folder, which is made if need be: peloton.1, peloton-run.1, ...
+    /// Folder for the pages, created if necessary: peloton.1, peloton-run.1, ...
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
 
 impl ManCommand {
-    /// Adds nothing: names in the folder are those of pages alone.
+    /// Adds nothing: the command writes only pages to the folder.
     pub fn name_files(&self, _files: &mut JobFiles) {}
 
     /// Runs the command.
@@ -40,7 +40,7 @@ impl ManCommand {
     }
 }
 
-/// All pages with the names of their files; the program's own is the first.
+/// All pages with their file names; the program's own is the first.
 fn pages() -> Result<Vec<(String, Vec<u8>)>> {
     let mut program = whole_command().disable_help_subcommand(true).long_version(None::<&str>);
     // Gives the subcommands their names, such as `peloton-run`.
@@ -68,7 +68,7 @@ fn page(command: clap::Command) -> Result<(String, Vec<u8>)> {
     Ok((name, page))
 }
 
-/// What follows the options in the help, `Heading:` and indented lines, as sections whose lines stay as they are.
+/// Text after the options in the help, `Heading:` and indented lines, as sections whose lines are kept.
 fn sections(after: &str) -> Roff {
     let mut roff = Roff::default();
     // Lines are filled to paragraphs but between `nf` and `fi`.

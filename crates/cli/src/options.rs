@@ -1,4 +1,4 @@
-//! The flags that subcommands share.
+//! Flags that subcommands share.
 
 use crate::console::{self, Terminal};
 use crate::effects;
@@ -40,57 +40,58 @@ impl<T: FromStr<Err: ToString>> FromStr for Auto<T> {
 pub struct InputArgs {
     /// Files, directories, `-` (standard input), `sim:velo,events=N,seed=K` (simulated hits),
     /// `sim:lhcb,events=N,seed=K` (simulated raw banks), `sim:cylinder,events=N,tracks=N,seed=K`,
-    /// `sim:timepix,preset=am241,hits=N,seed=K`; pixel hits also from
-    /// `tcp://HOST:PORT` or `udp://HOST:PORT`: peloton listens there, for one sender whose end is the end of the job, or for
-    /// datagrams until one is empty or the job is interrupted
+    /// `sim:timepix,preset=am241,hits=N,seed=K`; pixel hits also from `tcp://HOST:PORT` or `udp://HOST:PORT`: peloton
+    /// listens there and reads until the sender disconnects (tcp), or until an empty datagram or an interrupt (udp)
     #[arg(value_name = "INPUT", help_heading = None::<&str>)]
     pub inputs: Vec<String>,
     /// Format of the input: auto (from the content), velo-json, velo-ndjson, mdf, banks (a folder of bank
-    /// containers), cylinder; of pixel hits t3pa, burda, frames, pmf, tpx3, tpx4, katherine, hits16, npy, parquet.
+    /// containers), cylinder; for pixel hits t3pa, burda, frames, pmf, tpx3, tpx4, katherine, hits16, npy, parquet.
     /// docs/formats.md describes them
     #[arg(long, value_name = "FORMAT", default_value_t)]
     pub format: Format,
-    /// Only these events, counted from 0 over all inputs
+    /// Process only these events, counted from 0 over all inputs
     #[arg(long, value_name = "FIRST:COUNT", default_value = "0:")]
     pub events: EventRange,
-    /// End at the first event that cannot be read or reconstructed, or is partial, instead of counting it
+    /// Stop at the first event that cannot be read or reconstructed, or is partial, instead of counting it
     #[arg(long)]
     pub strict: bool,
-    /// Exit code 1 when more than N events could not be reconstructed, or more than N pixel hits were lost (late, outside of the sensor,
-    /// ...; not by masks and filters). N% is a share; 100% allows that nothing is left [default: something must be left]
+    /// Exit with code 1 when more than N events could not be reconstructed, or more than N pixel hits were lost
+    /// (late, outside of the sensor, ...; not by masks and filters). N% is a share; with 100% an empty result is
+    /// accepted [default: the result must not be empty]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub max_bad: Option<MaxBad>,
-    /// Folder of the detector's geometry files, which raw banks need; `nominal` is the ideal detector, which simulated
-    /// events are made with unless a folder is given, and which other events are refused for; `nominal-forced` takes them
+    /// Folder of the detector's geometry files, required for raw banks; `nominal` is the ideal detector of simulated
+    /// events and their default, refused for other events; `nominal-forced` accepts it for all events
     #[arg(long, value_name = "DIR")]
     pub geometry: Option<PathBuf>,
-    /// Kind of Velo banks to read, where there are several: auto (retina where present), retina, superpixel
+    /// Kind of Velo banks to read if there are several: auto (retina where present), retina, superpixel
     #[arg(long, value_name = "KIND", default_value_t)]
     pub velo_banks: VeloBanks,
-    /// What becomes of an event with a damaged raw bank: event (it is lost), bank (it is reconstructed without that bank, with
-    /// the status partial) [default: event]
+    /// Treatment of an event with a damaged raw bank: event (the event is lost), bank (it is reconstructed without
+    /// that bank, with the status partial) [default: event]
     #[arg(long, value_name = "POLICY")]
     pub bad_banks: Option<BadBanks>,
-    /// What becomes of the checksums of MDF records: verify (an event with a wrong one is lost), skip (they are not looked at)
+    /// Treatment of the checksums of MDF records: verify (an event with a wrong one is lost), skip (they are not checked)
     #[arg(long, value_name = "POLICY", default_value_t)]
     pub checksum: ChecksumPolicy,
 }
 
-/// How it is computed.
+/// Options of the computation.
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Computation")]
 pub struct ConfigArgs {
-    /// What to reconstruct: velo, velo-ut, scifi, long, long-ut (tracks), ut, scifi-hits (hits of raw banks), own (the
-    /// algorithms that the configuration lists), timepix (clusters of pixels), cylinder (tracks), cylinder-fit (states of given
-    /// tracks) [default: what the input is for, else velo]
+    /// Sequence to run: velo, velo-ut, scifi, long, long-ut (tracks), ut, scifi-hits (hits of raw banks), own (the
+    /// algorithms that the configuration lists), timepix (clusters of pixels), cylinder (tracks), cylinder-fit
+    /// (states of given tracks) [default: the sequence that fits the input, else velo]
     #[arg(long, value_name = "S")]
     pub sequence: Option<SequenceName>,
-    /// Products to write, as `peloton describe --sequence S` names them: all in one job, each to a file of its own
+    /// Products to write, by the names in `peloton describe --sequence S`: all in one job, each to a file of its own
     /// [default: the last]
     #[arg(long, value_name = "P,...", value_delimiter = ',')]
     pub write: Vec<String>,
-    /// Set of parameters: best, fast (velo, velo-ut, scifi, long, long-ut), two-pass (velo, velo-ut, long, long-ut), paper (velo,
-    /// velo-ut, cylinder), paper-literal, forwarding (velo), hlt1 (velo-ut, scifi, long, long-ut), hlt1-unrestricted (velo-ut) [default: best]
+    /// Preset for every stage that defines it: best, fast (velo, velo-ut, scifi, long, long-ut), two-pass (velo,
+    /// velo-ut, long, long-ut), paper (velo, velo-ut, cylinder), paper-literal, forwarding (velo), hlt1 (velo-ut,
+    /// scifi, long, long-ut), hlt1-unrestricted (velo-ut) [default: best]
     #[arg(long, value_name = "NAME")]
     pub preset: Option<Preset>,
     /// Instruction set level: auto, scalar, portable, avx2, avx512, neon; avx512:loads and avx512:gathers say how AVX-512 gathers,
@@ -103,11 +104,11 @@ pub struct ConfigArgs {
     /// Threads: auto (one per core) or a number [default: auto]
     #[arg(long, value_name = "N")]
     pub threads: Option<Auto<usize>>,
-    /// Events that a thread takes at once; changes the speed and never the result
+    /// Events that a thread processes at once; changes the speed, never the result
     #[arg(long, value_name = "N")]
     pub slice: Option<usize>,
-    /// Where it runs: cpu, gpu, or emulated (the GPU's kernels on the CPU, for tests); on a device --threads is the
-    /// number of streams, and --slice the events of a slice
+    /// Device: cpu, gpu, or emulated (the GPU's kernels on the CPU, for tests); on a device --threads is the number
+    /// of streams, and --slice the events of a slice
     #[arg(long, value_name = "DEVICE", default_value_t)]
     pub device: Device,
     /// Configuration in TOML (start from --print-config); flags take precedence over it
@@ -116,16 +117,16 @@ pub struct ConfigArgs {
     /// Profile that `peloton tune` wrote: the fastest level and gang of this CPU
     #[arg(long, value_name = "FILE")]
     pub profile: Option<PathBuf>,
-    /// Print the configuration as TOML, with comments, and end
+    /// Print the configuration as TOML, with comments, and exit
     #[arg(long)]
     pub print_config: bool,
 }
 
-/// What is reported.
+/// Form of the output.
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Report")]
 pub struct ReportArgs {
-    /// Write what the text says as JSON to a file, or with `-` to standard output instead of the text
+    /// Write the output as JSON to a file, or with `-` to standard output instead of the text
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// No text and no progress; warnings and errors are still shown
@@ -133,25 +134,25 @@ pub struct ReportArgs {
     pub quiet: bool,
 }
 
-/// Flags that only one sequence has.
+/// Flags of a single sequence.
 #[derive(Args, Debug, Clone, Default)]
 pub struct SequenceArgs {
-    /// Those of the sequence timepix.
+    /// Flags of the sequence timepix.
     #[command(flatten)]
     pub pixels: PixelArgs,
-    /// Those of the sequence cylinder.
+    /// Flags of the sequence cylinder.
     #[command(flatten)]
     pub cylinder: CylinderArgs,
 }
 
 impl InputArgs {
-    /// Adds what is read.
+    /// Adds the files that the command reads.
     pub fn name_files(&self, files: &mut JobFiles) {
         files.read("input", &self.inputs);
         files.read("--geometry", &self.geometry);
     }
 
-    /// Those of these flags that were given and do not mean the same everywhere.
+    /// The given flags that do not apply everywhere.
     fn given(&self) -> Vec<&'static str> {
         given(&[
             ("--events", self.events != EventRange::default()),
@@ -164,7 +165,7 @@ impl InputArgs {
         ])
     }
 
-    /// What to work on with a configuration.
+    /// Input and configuration of a job.
     fn request(&self, config: Config, flags: &ConfigArgs, sequence: &SequenceArgs) -> Result<Request> {
         Ok(Request {
             inputs: self.inputs.clone(),
@@ -185,25 +186,25 @@ impl InputArgs {
     }
 }
 
-/// What was typed; bytes that are no UTF-8 are replaced.
+/// The typed command line; bytes that are not UTF-8 are replaced.
 pub fn command_line() -> String {
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// The flags that were given.
+/// The given flags.
 pub fn given(flags: &[(&'static str, bool)]) -> Vec<&'static str> {
     flags.iter().filter(|(_, is_given)| *is_given).map(|(flag, _)| *flag).collect()
 }
 
 impl ConfigArgs {
-    /// Adds what is read.
+    /// Adds the files that the command reads.
     pub fn name_files(&self, files: &mut JobFiles) {
         files.read("--config", &self.config);
         files.read("--profile", &self.profile);
     }
 
-    /// Those of these flags that were given and do not mean the same everywhere.
+    /// The given flags that do not apply everywhere.
     pub fn given(&self) -> Vec<&'static str> {
         given(&[
             ("--write", !self.write.is_empty()),
@@ -217,24 +218,24 @@ impl ConfigArgs {
 }
 
 impl SequenceArgs {
-    /// Adds what is read.
+    /// Adds the files that the command reads.
     pub fn name_files(&self, files: &mut JobFiles) {
         files.read("--calibration", &self.pixels.calibration);
     }
 
-    /// Those of these flags that were given.
+    /// The given flags.
     pub fn given(&self) -> Vec<&'static str> {
         [self.pixels.given(), self.cylinder.given()].concat()
     }
 }
 
 impl ReportArgs {
-    /// Adds what is written.
+    /// Adds the files that the command writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         files.written("--json", &self.json);
     }
 
-    /// Shows how a job gets on; nothing where its output goes to standard output.
+    /// Shows the progress of a job; nothing when its output goes to standard output.
     pub fn terminal(&self) -> Terminal {
         Terminal::new(self.quiet)
     }
@@ -245,7 +246,7 @@ impl ReportArgs {
         Self { quiet, ..self.clone() }
     }
 
-    /// Prints the text and writes the JSON, as asked for.
+    /// Prints the text and writes the JSON, as requested.
     pub fn report(&self, text: &str, json: &impl serde::Serialize) -> Result<()> {
         let json_takes_stdout = self.json.as_deref().is_some_and(is_standard_output);
         if !self.quiet && !json_takes_stdout {
@@ -255,9 +256,9 @@ impl ReportArgs {
     }
 }
 
-/// The flags of a job on events: what all subcommands but `simulate`, `soak` and `isa` have.
+/// The flags of a job on events, common to all subcommands except `simulate`, `soak` and `isa`.
 ///
-/// Flatten it last: headings of its own end it.
+/// Flatten it last: it ends with headings of its own.
 #[derive(Args, Debug, Clone, Default)]
 pub struct JobArgs {
     #[command(flatten)]
@@ -271,7 +272,7 @@ pub struct JobArgs {
 }
 
 impl JobArgs {
-    /// Adds what is read and written.
+    /// Adds the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         self.input.name_files(files);
         self.config.name_files(files);
@@ -279,8 +280,8 @@ impl JobArgs {
         self.report.name_files(files);
     }
 
-    /// What to work on; none when only `--print-config` was asked for, which is then done. `own` are those of the
-    /// command's own flags that were given.
+    /// The request; none when only `--print-config` was given, which is then done. `own` are the given flags of the
+    /// command itself.
     pub fn request(&self, command: &str, own: &[&'static str]) -> Result<Option<Request>> {
         let InputArgs { inputs, format, .. } = &self.input;
         if !self.config.print_config {
@@ -298,21 +299,20 @@ impl JobArgs {
         self.sequence.cylinder.check_for(config.cylinder.builder)?;
         let ConfigArgs { sequence, config: file, slice, device, .. } = &self.config;
         if config.sequence == SequenceName::Timepix && *device == Device::Cpu && slice.is_some() {
-            let message = "--slice is for devices: on the CPU the sequence timepix takes blocks of hits (block_hits, see \
-                           --print-config)";
+            let message = "--slice is for devices: on the CPU the sequence timepix takes blocks of hits (block_hits, see --print-config)";
             return Err(Error::Config(message.into()));
         }
         if self.config.print_config {
             return self.config.print(&config).map(|()| None);
         }
         if found == Some(config.sequence) && sequence.is_none() && file.is_none() && !self.report.quiet {
-            console::inform(&format!("sequence {}, because the input is for it", config.sequence));
+            console::inform(&format!("sequence {}, because it fits the input", config.sequence));
         }
         self.input.request(config, &self.config, &self.sequence).map(Some)
     }
 }
 
-/// The exit code of a job that came to its end: failure when it failed as a whole, or when `is_right` says so.
+/// The exit code of a finished job: failure when the job failed as a whole, or when `is_right` is false.
 pub fn outcome(failure: Option<String>, is_right: bool) -> ExitCode {
     match failure {
         Some(failure) => {
@@ -324,7 +324,7 @@ pub fn outcome(failure: Option<String>, is_right: bool) -> ExitCode {
     }
 }
 
-/// Whom jobs of this process tell what goes on.
+/// The host of jobs of this process: progress and cancellation.
 pub fn host(terminal: &Terminal) -> Host<'_> {
     Host { progress: terminal, cancel: &CANCEL }
 }

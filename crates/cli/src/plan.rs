@@ -1,4 +1,4 @@
-//! `peloton plan` and `peloton manifest`: a job in parts, and whether all of them are there.
+//! `peloton plan` and `peloton manifest`: cut a job into parts, and check that all parts are there.
 
 use crate::console;
 use crate::options::{ReportArgs, host, outcome};
@@ -12,10 +12,9 @@ use std::process::ExitCode;
 
 /// Cut a job into parts for many machines
 ///
-/// Files are looked through once: MDF from header to header, everything else as a whole. Parts begin in the middle of a
-/// file where reading can begin there: in MDF files that are not compressed, folders of bank containers and simulations;
-/// any other file is one part. Parts of 2 to 10 s each are small enough to repeat and large enough to be worth their
-/// start.
+/// Files are scanned once: MDF from header to header, all others completely. Parts begin in the middle of a file
+/// where possible: in uncompressed MDF files, folders of bank containers and simulations; any other file is one part.
+/// Parts of 2 to 10 s each are small enough to repeat and large enough to justify their start.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -30,10 +29,10 @@ pub struct PlanCommand {
     /// Format of the input: auto (from the content), or as `peloton run` has it
     #[arg(long, value_name = "FORMAT", default_value_t)]
     format: Format,
-    /// Events of a part at most
+    /// Maximum number of events of a part
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     part_events: u64,
-    /// Where the plan is written, as JSON
+    /// File for the plan, as JSON
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
@@ -41,7 +40,7 @@ pub struct PlanCommand {
 }
 
 impl PlanCommand {
-    /// Adds what is read and written.
+    /// Adds the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         files.read("input", &self.inputs);
         files.written("--output", [&self.output]);
@@ -62,7 +61,7 @@ impl PlanCommand {
     }
 }
 
-/// How files are compared with what was written.
+/// How files are compared with their recorded hashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Verify {
     Content,
@@ -71,27 +70,27 @@ enum Verify {
 
 /// Check that every part of a plan is there, and add them up
 ///
-/// Reads every part and compares its hash. Writes the sums of all counters, hash_events, and missing parts with their reasons to
-/// _manifest.json in the folder. Exit code 1 when a part is missing, is not what was written, does not belong to the others, or is no part
-/// of the plan.
+/// Reads every part and compares its hash. Writes the sums of all counters, hash_events, and missing parts with their
+/// reasons to _manifest.json in the folder. Exit code 1 when a part is missing, has changed, does not belong to the
+/// others, or is not part of the plan.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   peloton manifest tracks/ --plan plan.json
   peloton manifest tracks/ --plan plan.json --verify=size --json -")]
 pub struct ManifestCommand {
-    /// The folder that the parts were written to
+    /// The folder with the parts
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     /// The plan
     #[arg(long, value_name = "FILE")]
     plan: PathBuf,
-    /// How files of results are compared with their JSON: by content (each is read, and its hash compared) or by size alone
+    /// How result files are compared with their JSON: by content (each file is read, and its hash compared) or by size alone
     #[arg(long, value_name = "BY", default_value = "content", default_missing_value = "content")]
     #[arg(num_args = 0..=1, require_equals = true)]
     verify: Verify,
-    /// Exit code 1 when more than N events could not be reconstructed, or more than N pixel hits were lost. N% is a share; 100% allows
-    /// that nothing is left [default: something must be left]
+    /// Exit with code 1 when more than N events could not be reconstructed, or more than N pixel hits were lost. N%
+    /// is a share; with 100% an empty result is accepted [default: the result must not be empty]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     max_bad: Option<MaxBad>,
     #[command(flatten)]
@@ -99,7 +98,7 @@ pub struct ManifestCommand {
 }
 
 impl ManifestCommand {
-    /// Adds what is read and written.
+    /// Adds the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         files.read("--plan", [&self.plan]);
         self.report.name_files(files);

@@ -1,4 +1,4 @@
-//! `peloton report`: results of other commands as one page, and `--report` of these commands.
+//! `peloton report`: one page for results of other commands, and `--report` of these commands.
 
 use crate::options::ReportArgs;
 use clap::Args;
@@ -9,11 +9,11 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Make one page with figures of results: HTML that stands alone and can be mailed
+/// Make a self-contained HTML page with figures of results
 ///
-/// Takes what check, throughput, tune, compare and soak write with --json FILE, and profiles that tune writes. Results of
-/// the same command and sequence are drawn into the same figures, with ratios to the first: presets, versions, before and
-/// after. The page has no scripts and asks for nothing over the network.
+/// Takes what check, throughput, tune, compare and soak write with --json FILE, and profiles that tune writes.
+/// Results of the same command and sequence are drawn into the same figures, with ratios to the first: presets,
+/// versions, before and after. The page has no scripts and requests nothing over the network.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -22,16 +22,16 @@ Examples:
   peloton report best.json paper.json --output presets.html
   peloton report throughput.json this-cpu.toml --output speed.html")]
 pub struct Report {
-    /// Results, as JSON; at most eight files
+    /// Results as JSON; at most eight files
     #[arg(value_name = "FILE.json", required = true)]
     files: Vec<PathBuf>,
-    /// Where to write the page; `-` for standard output
+    /// File for the page; `-` for standard output
     #[arg(long, short, value_name = "FILE.html", value_parser = page_name)]
     output: PathBuf,
 }
 
 impl Report {
-    /// Adds what is read and written.
+    /// Adds the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         files.read("input", &self.files);
         files.written("--output", [&self.output]);
@@ -48,18 +48,18 @@ impl Report {
 /// The flag of commands whose results a page can show.
 #[derive(Args, Debug, Clone, Default)]
 pub struct PageArgs {
-    /// Also write the results as one page of HTML with figures, as `peloton report` makes it
+    /// Also write the results as an HTML page with figures, as `peloton report` makes it
     #[arg(long, value_name = "FILE.html", value_parser = page_name)]
     report: Option<PathBuf>,
 }
 
 impl PageArgs {
-    /// Adds what is written.
+    /// Adds the files that the command writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         files.written("--report", &self.report);
     }
 
-    /// Prints the text, and writes results with where they come from as JSON and as a page, as asked for.
+    /// Prints the text, and writes the results and their origin as JSON and as a page, as requested.
     pub fn report(&self, to: &ReportArgs, text: &str, about: About, results: &impl Serialize) -> Result<()> {
         let results = WithAbout { results, about };
         to.beside(self.report.as_ref()).report(text, &results)?;
@@ -74,7 +74,7 @@ fn write_page(path: &Path, inputs: Vec<ReportInput>) -> Result<()> {
     write_whole(path, peloton_job::report(inputs)?.as_bytes())
 }
 
-/// The name of a page: that of an HTML file, of a device, or `-`.
+/// The name of a page: an HTML file, a device, or `-`.
 fn page_name(text: &str) -> std::result::Result<PathBuf, String> {
     let path = PathBuf::from(text);
     let is_html = path.extension().is_some_and(|end| end == "html" || end == "htm");

@@ -1,4 +1,4 @@
-//! `peloton reproduce`: the tables and figures of the papers, made again.
+//! `peloton reproduce`: makes the tables and figures of the papers again.
 
 use crate::console;
 use crate::options::{Auto, ReportArgs, command_line, host};
@@ -13,10 +13,10 @@ use std::process::ExitCode;
 
 /// Make tables and figures of the papers again, and put the papers' own numbers beside them
 ///
-/// `peloton reproduce list` names every table and figure of the five papers: those that can be made, those that need a GPU,
-/// and those that cannot be made, with the reason. Events are simulated, with seeds that nothing was tuned on, unless
-/// --input gives others. Times are those of one thread unless --threads says otherwise, and of this machine: compare
-/// ratios.
+/// `peloton reproduce list` names every table and figure of the five papers: those that can be made, those that need
+/// a GPU, and those that cannot be made, with the reason. Events are simulated, with seeds that no tuning used,
+/// unless --input gives others. Times are measured on one thread of this machine unless --threads says otherwise:
+/// compare ratios.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -34,7 +34,7 @@ pub struct Reproduce {
     /// Folder of the detector's geometry files, which raw banks of --input need
     #[arg(long, value_name = "DIR", requires = "input")]
     geometry: Option<PathBuf>,
-    /// Few events and short times: shows that it works; the numbers say little
+    /// Few events and short times: shows that the command works; the numbers mean little
     #[arg(long)]
     quick: bool,
     /// Threads: auto (one per core) or a number [default: auto; 1 where times are measured]
@@ -43,7 +43,7 @@ pub struct Reproduce {
     /// Time of each measurement, s [default: 1; with --quick 0.05]
     #[arg(long, value_name = "T", value_parser = seconds)]
     seconds: Option<f64>,
-    /// Also draw the figure, or the table as one; not every table has a drawing
+    /// Also draw the figure, or the table; not every table has a drawing
     #[arg(long, value_name = "FILE.svg")]
     svg: Option<PathBuf>,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub struct Reproduce {
 }
 
 impl Reproduce {
-    /// Adds what is read and written.
+    /// Adds the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         files.read("--input", &self.input);
         files.read("--geometry", &self.geometry);
@@ -91,7 +91,9 @@ impl Reproduce {
     /// All entries.
     fn list(&self) -> Result<ExitCode> {
         if self.quick || self.svg.is_some() || !self.input.is_empty() {
-            return Err(Error::Config("list makes nothing: leave out --input, --quick and --svg".into()));
+            return Err(Error::Config(
+                "list makes no table or figure: leave out --input, --quick and --svg".into(),
+            ));
         }
         let all = papers().iter().flat_map(|paper| paper.entries.iter().map(move |entry| (paper, entry)));
         let all = all.map(|(paper, entry)| {

@@ -1,4 +1,4 @@
-//! `peloton run`: reconstructs events and writes the results, of a whole job or of parts of a plan.
+//! `peloton run`: reconstructs events and writes the results, for a whole job or for parts of a plan.
 
 use crate::console;
 use crate::interrupt::{self, CANCEL};
@@ -16,8 +16,8 @@ use std::process::ExitCode;
 
 /// Reconstruct events and write the results
 ///
-/// The rate that is printed is that of the reconstruction alone, from input in memory to results in memory; reading and
-/// writing run beside it, and the time of the whole job is printed as well.
+/// The printed rate is the rate of the reconstruction alone, from input in memory to results in memory; reading and
+/// writing run at the same time, and the time of the whole job is printed as well.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -41,31 +41,31 @@ Of each sequence:
   peloton run --sequence cylinder toy.bin.zst --builder standard
   peloton run --sequence cylinder-fit toy.bin.zst --output fits.parquet")]
 pub struct Run {
-    /// Write the results: .parquet (all columns: one row per event, or per cluster of pixels), .ndjson or .ndjson.zst (one
-    /// object per line: an event with its numbers, status and tracks as lists of hit ids, or with the columns of its hits;
-    /// or a cluster), or `-` (NDJSON to standard output, instead of the text); clusters of pixels also as .clog.
-    /// docs/columns.md lists all columns. The file appears under its name when it is complete. With --plan, the folder of
-    /// the parts: part-00017.parquet, and part-00017.json when it is done
+    /// Write the results: .parquet (all columns: one row per event, or per cluster of pixels), .ndjson or .ndjson.zst
+    /// (one object per line: an event with its numbers, status and tracks as lists of hit ids, or with the columns of
+    /// its hits; or a cluster), or `-` (NDJSON to standard output, instead of the text); clusters of pixels also as
+    /// .clog. docs/columns.md lists all columns. The file appears under its name when it is complete. With --plan,
+    /// the folder of the parts: part-00017.parquet, and part-00017.json when it is done
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// In NDJSON, write each track (of the sequences ut and scifi-hits each hit) as an object of all its columns, by the names that
-    /// `peloton describe --sequence S` lists, instead of a list of hit ids
+    /// In NDJSON, write each track (in the sequences ut and scifi-hits each hit) as an object of all its columns, by
+    /// the names that `peloton describe --sequence S` lists, instead of a list of hit ids
     #[arg(long, requires = "output", conflicts_with = "plan")]
     named_fields: bool,
     /// In .parquet, write these columns alone, by the names that `peloton describe --sequence S` lists [default: all]
     #[arg(long, value_name = "COLUMN,...", value_delimiter = ',', requires = "output")]
     columns: Vec<String>,
-    /// In .parquet, pack the columns: zstd[:N] (N from 1 to 22), lz4, none
+    /// In .parquet, compress the columns: zstd[:N] (N from 1 to 22), lz4, none
     #[arg(long, value_name = "METHOD", default_value_t, requires = "output")]
     compression: TableCompression,
     /// Run parts of this plan, which `peloton plan` made, instead of the inputs named here
     #[arg(long, value_name = "FILE", requires_all = ["part", "output"])]
     plan: Option<PathBuf>,
-    /// Number of the part, from 0, or FIRST:COUNT for several one after the other (`:` for all). A part that is done is
-    /// left as it is
+    /// Number of the part, from 0, or FIRST:COUNT for several one after the other (`:` for all). Completed parts are
+    /// skipped
     #[arg(long, value_name = "K", requires = "plan", value_parser = parts)]
     part: Option<EventRange>,
-    /// Run the part again although it is done, also in a folder of another plan or other options
+    /// Run the part again although it is complete, even in a folder of another plan or other options
     #[arg(long, requires = "plan")]
     force: bool,
     #[command(flatten)]
@@ -82,7 +82,7 @@ fn parts(text: &str) -> std::result::Result<EventRange, String> {
 }
 
 impl Run {
-    /// Adds what is read and written.
+    /// Adds the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         self.job.name_files(files);
         files.read("--plan", &self.plan);
@@ -108,7 +108,7 @@ impl Run {
         Ok(outcome(summary.failure, true))
     }
 
-    /// What an interrupted run leaves.
+    /// A description of the partial results of an interrupted run.
     fn kept(&self, summary: &Summary) -> String {
         let made = text::count(summary.events as usize, summary.row);
         match self.output.as_deref() {
@@ -118,10 +118,10 @@ impl Run {
         }
     }
 
-    /// What of the results is written, and how.
+    /// The format of the output and its options.
     ///
     /// # Errors
-    /// [`Error::Config`] for fields with names in a format that has all columns by their names anyway.
+    /// [`Error::Config`] for named fields in a format that always names all columns.
     fn output_options(&self) -> Result<OutputOptions> {
         let is_parquet = |path: &PathBuf| path.extension().is_some_and(|end| end == "parquet");
         if self.named_fields && self.output.as_ref().is_some_and(is_parquet) {
@@ -132,7 +132,7 @@ impl Run {
         Ok(OutputOptions { fields, columns: self.columns.clone(), compression: self.compression })
     }
 
-    /// Runs these parts one after the other; one that fails does not keep the others from running.
+    /// Runs these parts one after the other; a part that fails does not stop the others.
     fn run_parts(&self, plan: &Plan, parts: EventRange, output: &Path) -> Result<ExitCode> {
         let Some(request) = self.request_of(plan)? else { return Ok(ExitCode::SUCCESS) };
         let terminal = self.job.report.terminal();
@@ -148,7 +148,7 @@ impl Run {
                 }
                 Err(error) => {
                     console::warning(&format!("part {part}: {error}"));
-                    failure = Some(format!("part {part} could not be made; see above"));
+                    failure = Some(format!("part {part} failed; see above"));
                 }
             }
         }
@@ -161,7 +161,7 @@ impl Run {
         Ok(outcome(failure, true))
     }
 
-    /// How parts are run; what the plan says takes the place of flags that name inputs.
+    /// How parts are run; the plan replaces flags that name inputs.
     fn request_of(&self, plan: &Plan) -> Result<Option<Request>> {
         let input = &self.job.input;
         let given = given(&[
@@ -173,7 +173,7 @@ impl Run {
         if let Some(flag) = given.first() {
             let message = match *flag {
                 "--max-bad" => "--max-bad is for all parts together: give it to `peloton manifest`".into(),
-                flag => format!("{flag} cannot stand beside --plan, which says what each part reads"),
+                flag => format!("{flag} cannot be combined with --plan, which gives the input of each part"),
             };
             return Err(Error::Config(message));
         }

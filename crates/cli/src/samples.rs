@@ -3,19 +3,19 @@
 use serde::Serialize;
 use std::time::Duration;
 
-/// Samples at most; when there are so many, two become one.
+/// Maximum number of samples; beyond it, two become one.
 const MAX_SAMPLES: usize = 256;
-/// How often one is taken at first.
+/// Interval of samples at first.
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// Some time of a round.
+/// A time interval of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Sample {
     /// Its end, s since the round began.
     pub seconds: f64,
-    /// Rate in this time, hits/s.
+    /// Rate in this interval, hits/s.
     pub hits_per_second: f64,
-    /// Resident memory at its end, or the most of several, MiB; none where the system does not say.
+    /// Resident memory at its end, or the largest of several, MiB; none if the system does not report it.
     pub memory_mib: Option<f64>,
 }
 
@@ -35,12 +35,12 @@ impl Default for Samples {
 }
 
 impl Samples {
-    /// Whether it is time for one; `time` is since the round began.
+    /// Whether a sample is due; `time` is since the round began.
     pub fn is_due(&self, time: Duration) -> bool {
         time >= self.last + self.interval
     }
 
-    /// Takes one; `hits` have arrived since the round began.
+    /// Takes a sample; `hits` have arrived since the round began.
     pub fn add(&mut self, time: Duration, hits: u64, memory_mib: Option<f64>) {
         let passed = time.saturating_sub(self.last).as_secs_f64();
         if passed <= 0.0 {
@@ -73,7 +73,7 @@ impl Samples {
     }
 }
 
-/// Resident memory of this process, MiB; none where the system does not say.
+/// Resident memory of this process, MiB; none if the system does not report it.
 pub fn resident_mib() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kib = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?.split_whitespace().next()?;

@@ -1,4 +1,4 @@
-//! Flags that only one sequence has: those of pixel hits, those of the cylinder detector.
+//! Flags of a single sequence: of pixel hits, and of the cylinder detector.
 
 use crate::options::given;
 use clap::Args;
@@ -11,7 +11,7 @@ use peloton_job::PixelOptions;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Which sensor, before it is known which chips there are.
+/// The kind of sensor, before the number of chips is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayoutArg {
     /// Chips that do not see each other: how many, width, height.
@@ -72,29 +72,29 @@ fn delta_ns(text: &str) -> std::result::Result<f64, String> {
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Sequence timepix")]
 pub struct PixelArgs {
-    /// What a cluster is: hits on neighbouring pixels that are linked when they are no more than delta apart in time
-    /// (local), or when the cluster's latest hit is no older than delta (global), or when both are in the delta after the
-    /// cluster's first hit (static) [default: local]
+    /// Definition of a cluster: hits on neighbouring pixels are linked when they are no more than delta apart in time
+    /// (local), when the cluster's latest hit is no older than delta (global), or when both are in the delta after
+    /// the cluster's first hit (static) [default: local]
     #[arg(long, value_name = "NAME")]
     pub definition: Option<Definition>,
-    /// Which algorithm finds the clusters: fast, open, plain; changes the speed and never the result [default: fast]
+    /// Algorithm that finds the clusters: fast, open, plain; changes the speed, never the result [default: fast]
     #[arg(long, value_name = "NAME")]
     pub algorithm: Option<Algorithm>,
-    /// Time difference that still links hits, ns; for frames always 0 [default: 200]
+    /// Largest time difference that links hits, ns; for frames always 0 [default: 200]
     #[arg(long, value_name = "NS", value_parser = delta_ns)]
     pub delta_ns: Option<f64>,
     /// A time difference of exactly delta does not link hits
     #[arg(long)]
     pub strict_delta: bool,
-    /// How late hits may come: by so much a hit may be older than one that came before it, us; later ones are dropped and
-    /// counted [default: by format]
+    /// Largest lateness of hits, us: how much older a hit may be than an earlier one of the stream; later hits are
+    /// dropped and counted [default: by format]
     #[arg(long, value_name = "US")]
     pub disorder_us: Option<f64>,
     /// Sensor: single, single:WxH, apart:CHIPS, apart:CHIPS:WxH, quad, quad:GAP [default: by format]
     #[arg(long, value_name = "LAYOUT")]
     pub layout: Option<LayoutArg>,
-    /// Folder with the energy calibration a.txt, b.txt, c.txt, t.txt of one chip, or with a folder chip0, chip1, ... of these
-    /// for each chip
+    /// Folder with the energy calibration a.txt, b.txt, c.txt, t.txt of one chip, or with a folder chip0, chip1, ...
+    /// of these for each chip
     #[arg(long, value_name = "DIR")]
     pub calibration: Option<PathBuf>,
     /// Keep only clusters within limits: size, tot, height, energy (keV), duration (ns), length, breadth,
@@ -104,7 +104,7 @@ pub struct PixelArgs {
     /// Drop the hits of pixels with more than N hits in the first million hits of the input
     #[arg(long, value_name = "N")]
     pub mask_hot: Option<u64>,
-    /// Pair hits with the latest edge of a trigger input before them: rise1, fall1, rise2, fall2; written beside
+    /// Pair each hit with the latest edge of a trigger input before it: rise1, fall1, rise2, fall2; written beside
     /// the clusters
     #[arg(long, value_name = "EDGE")]
     pub trigger: Option<Edge>,
@@ -115,16 +115,16 @@ pub struct PixelArgs {
     /// the data]
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(16..=48))]
     pub toa_bits: Option<u32>,
-    /// Unit of times in NumPy and Parquet files that say none: ticks (of 1.5625 ns), clocks (of 25 ns), ps, ns, us, ms, s
+    /// Unit of times in NumPy and Parquet files without a unit: ticks (of 1.5625 ns), clocks (of 25 ns), ps, ns, us, ms, s
     #[arg(long, value_name = "UNIT")]
     pub time_unit: Option<TimeUnit>,
-    /// What to do with hits that come faster than they can be clustered: wait, drop [default: wait]
+    /// Action when hits arrive faster than they can be clustered: wait, drop [default: wait]
     #[arg(long, value_name = "WHAT")]
     pub when_full: Option<WhenFull>,
 }
 
 impl PixelArgs {
-    /// How streams are read.
+    /// Options for reading streams.
     pub fn options(&self) -> Result<PixelOptions> {
         Ok(PixelOptions {
             layout: self.layout.map(LayoutArg::layout).transpose()?,
@@ -139,7 +139,7 @@ impl PixelArgs {
         })
     }
 
-    /// Those of these flags that were given.
+    /// The given flags.
     pub fn given(&self) -> Vec<&'static str> {
         given(&[
             ("--definition", self.definition.is_some()),
@@ -185,7 +185,7 @@ pub struct CylinderArgs {
     /// How tracks are built: best-hit, standard, clone-engine [default: clone-engine]
     #[arg(long, value_name = "NAME")]
     pub builder: Option<Builder>,
-    /// Where seeds come from: truth, hits [default: truth]
+    /// Origin of the seeds: truth, hits [default: truth]
     #[arg(long, value_name = "FROM")]
     pub seeds: Option<SeedSource>,
     /// Candidates kept for each seed
@@ -200,7 +200,7 @@ pub struct CylinderArgs {
 }
 
 impl CylinderArgs {
-    /// Refuses flags that the builder would not look at.
+    /// Refuses flags that the builder would ignore.
     ///
     /// # Errors
     /// [`Error::Config`] that names the flag.
@@ -222,7 +222,7 @@ impl CylinderArgs {
         config.event_threads = self.event_threads.unwrap_or(config.event_threads);
     }
 
-    /// Those of these flags that were given.
+    /// The given flags.
     pub fn given(&self) -> Vec<&'static str> {
         given(&[
             ("--builder", self.builder.is_some()),

@@ -22,8 +22,8 @@ Examples:
   peloton simulate --detector timepix,preset=pion45 --output hits.tpx3")]
 pub struct Simulate {
     /// Detector: velo, lhcb, cylinder, timepix; with parameters, if any, as an input of `sim:` has them:
-    /// lhcb,velo=superpixel,signal=b or timepix,preset=lead0,rate=1e6. They take precedence over --events and --seed.
-    /// lhcb,realism=1: a SciFi that misses as many hits as in full simulation
+    /// lhcb,velo=superpixel,signal=b or timepix,preset=lead0,rate=1e6. These take precedence over --events and
+    /// --seed. lhcb,realism=1: a SciFi that misses as many hits as in full simulation
     #[arg(long, value_name = "D", default_value = "velo")]
     detector: String,
     /// Folder of the detector's geometry files, for lhcb [default: nominal]
@@ -32,14 +32,15 @@ pub struct Simulate {
     /// How many events, or pixel hits
     #[arg(long, value_name = "N", default_value_t = 1000)]
     events: u64,
-    /// Seed: other seeds give other events; of lhcb the run number is its low 32 bits
+    /// Seed: other seeds give other events; for lhcb its low 32 bits are the run number
     #[arg(long, value_name = "K", default_value_t = 1)]
     seed: u64,
-    /// Threads: auto (one per core) or a number; the bytes are the same for any. Pixel hits are made on one
+    /// Threads: auto (one per core) or a number; the bytes do not depend on it. Pixel hits are simulated on one
     #[arg(long, value_name = "N", default_value = "auto")]
     threads: Auto<usize>,
     /// Where to write. velo: .ndjson or .ndjson.zst, one event per line; lhcb: .mdf or .mdf.zst; cylinder: .bin or
-    /// .bin.zst; pixel hits: .tpx3, .bin (records of 16 bytes), .parquet, .txt (burda) or, of frames, .frames. `-` is standard output
+    /// .bin.zst; pixel hits: .tpx3, .bin (records of 16 bytes), .parquet, .txt (burda) or, for frames, .frames. `-`
+    /// is standard output
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
@@ -47,7 +48,7 @@ pub struct Simulate {
 }
 
 impl Simulate {
-    /// Adds what is read and written.
+    /// Adds the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         files.read("--geometry", &self.geometry);
         files.written("--output", [&self.output]);
@@ -63,7 +64,7 @@ impl Simulate {
             )));
         }
         if self.threads.0.is_some() && detector == "timepix" {
-            let message = "--threads is for events: pixel hits are one stream, which one thread simulates";
+            let message = "--threads is for events: one thread simulates the stream of pixel hits";
             return Err(Error::Config(message.into()));
         }
         let config = Config { threads: self.threads.0, ..Config::default() };

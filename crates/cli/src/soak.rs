@@ -1,4 +1,4 @@
-//! `peloton soak`: feeds hits over TCP at a given rate for a long time and watches what becomes of them.
+//! `peloton soak`: sends hits over TCP at a given rate for a long time and accounts for every one.
 
 use crate::effects;
 use crate::interrupt::CANCEL;
@@ -33,19 +33,19 @@ const PACKET: usize = 4096;
 /// Hits of a datagram.
 const DATAGRAM: usize = 512;
 
-/// How hits are sent.
+/// Protocol of the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Transport {
     Tcp,
     Udp,
 }
 
-/// Feed pixel hits over TCP or UDP on this machine at given rates, and account for every one
+/// Send pixel hits over TCP or UDP on this machine at given rates, and account for every one
 ///
-/// The first round sends hits as fast as they are clustered, which measures that rate. Then come rounds at shares of
-/// it. Over TCP with --when-full wait a sender that is too fast has to wait, and the table says by how much it is late;
-/// with drop hits are dropped and counted. Over UDP nobody waits: datagrams that the socket has no room for are dropped
-/// by the operating system, which counts them. Exit code 1 when a hit is neither in a cluster nor counted as dropped.
+/// The first round sends hits as fast as they are clustered, which measures that rate. More rounds follow, at shares
+/// of this rate. Over TCP with --when-full wait a sender that is too fast has to wait, and the table shows its delay;
+/// with drop hits are dropped and counted. Over UDP the sender never waits: the operating system drops and counts
+/// datagrams when the socket is full. Exit code 1 when a hit is neither in a cluster nor counted as dropped.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -53,10 +53,10 @@ Examples:
   peloton soak --input sim:timepix,preset=lead0 --share 1.5 --when-full drop
   peloton soak --seconds 60 --report soak.html  latencies and memory as figures")]
 pub struct Soak {
-    /// Hits that are sent again and again
+    /// Hits to send repeatedly
     #[arg(long, value_name = "SIM", default_value = "sim:timepix,preset=am241,hits=2000000,seed=1")]
     input: String,
-    /// How they are sent
+    /// Protocol of the sender
     #[arg(long, value_name = "NAME", default_value = "tcp")]
     transport: Transport,
     /// Shares of the measured rate, one round each
@@ -65,7 +65,7 @@ pub struct Soak {
     /// Length of a round, s
     #[arg(long, value_name = "T", default_value_t = 60.0, value_parser = crate::throughput::seconds)]
     seconds: f64,
-    /// Time for measuring the rate, s
+    /// Time for the measurement of the rate, s
     #[arg(long, value_name = "T", default_value_t = 3.0, value_parser = crate::throughput::seconds)]
     warm_up: f64,
     #[command(flatten)]
@@ -78,43 +78,43 @@ pub struct Soak {
     sequence: SequenceArgs,
 }
 
-/// What all rounds showed.
+/// Results of all rounds.
 #[derive(Debug, Serialize)]
 struct Soaked<'a> {
     sequence: SequenceName,
     rounds: &'a [Round],
 }
 
-/// What one round showed.
+/// Results of one round.
 #[derive(Debug, Clone, Serialize)]
 struct Round {
-    /// Rate asked for, hits/s; null for all that can be taken.
+    /// Requested rate, hits/s; null for the largest possible.
     asked: Option<f64>,
     seconds: f64,
     sent: u64,
     hits_per_second: f64,
     clusters: u64,
     dropped: u64,
-    /// Sent, and dropped by the system because a socket had no room.
+    /// Hits sent, but dropped by the system because a socket was full.
     dropped_by_system: u64,
     late: u64,
-    /// Sent, and neither in a cluster nor counted as dropped.
+    /// Hits sent, but neither in a cluster nor counted as dropped.
     lost: u64,
     /// How far behind its schedule the sender was at the end, s: back-pressure.
     held_back: f64,
-    /// From sending a packet to the end of the work on it, ms: median, 99 %, 99.9 %, worst.
+    /// Latency from sending a packet to its results, ms: median, 99 %, 99.9 %, worst.
     latency_ms: [f64; 4],
-    /// Resident memory after the first tenth of the round, and the most after that, MiB.
+    /// Resident memory after the first tenth of the round, and the largest after that, MiB.
     memory_mib: Option<[f64; 2]>,
     /// Rate and memory in the course of the round.
     samples: Vec<Sample>,
 }
 
-/// When how many hits had been sent.
+/// Times at which numbers of hits had been sent.
 type Sent = Arc<Mutex<VecDeque<(u64, Instant)>>>;
 
 impl Soak {
-    /// Adds what is read and written.
+    /// Adds the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         self.config.name_files(files);
         self.sequence.name_files(files);
@@ -160,7 +160,7 @@ impl Soak {
         Ok(if lost == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    /// Sends for some time and clusters what arrives.
+    /// Sends for some time and clusters the received hits.
     fn round(
         &self,
         config: &Config,
@@ -284,7 +284,7 @@ impl Sender {
         }
     }
 
-    /// Says that this was all.
+    /// Marks the end of the data.
     fn end(&mut self) -> std::io::Result<()> {
         let Self::Udp(socket) = self else { return Ok(()) };
         // Everything that has room is taken by then; one of several ends gets through.
@@ -299,8 +299,8 @@ impl Sender {
     }
 }
 
-/// Sends the hits again and again, later each time, on schedule when there is a rate. Says how many hits and how
-/// late the last ones were.
+/// Sends the hits repeatedly, with later times in each repetition, on schedule when there is a rate. Returns the
+/// number of hits and the delay of the last ones.
 fn send(
     to: &mut Sender,
     hits: &PixelHits,
@@ -342,7 +342,7 @@ fn send(
     Ok((sent, behind))
 }
 
-/// Latencies of the packets that have been worked on.
+/// Latencies of the processed packets.
 fn note_latencies(sent: &Sent, arrived: u64, latencies: &mut Latencies) {
     let mut log = sent.lock().unwrap_or_else(PoisonError::into_inner);
     while log.front().is_some_and(|(count, _)| *count <= arrived) {

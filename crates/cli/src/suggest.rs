@@ -1,11 +1,12 @@
-//! Did you mean ...? What a mistyped name is most like, of the names that an error lists.
+//! Suggestions for mistyped names. Finds the known name that is most similar to a mistyped one, among the names that
+//! an error lists.
 
 use strsim::normalized_damerau_levenshtein;
 
-/// How alike two words must be, from 0 to 1: one letter in three may be another.
+/// Smallest similarity of two words, from 0 to 1: one letter in three may differ.
 const LIKENESS: f64 = 0.6;
 
-/// What stands before the names that there are, in the errors of all parts of the program.
+/// The text before the list of known names, in the errors of all parts of the program.
 const LISTS: [&str; 9] = [
     "choose one of ",
     "choose from ",
@@ -18,7 +19,7 @@ const LISTS: [&str; 9] = [
     "expected ",
 ];
 
-/// The name most like `given`, if one is.
+/// The name most similar to `given`, if any.
 pub fn closest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let given = given.to_lowercase();
     let likeness = |name: &str| {
@@ -31,7 +32,7 @@ pub fn closest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
     all.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 }
 
-/// The message of an error, and the name that was meant where it lists names and one is alike.
+/// The message of an error, with a suggestion if it lists names and one is similar.
 pub fn with_suggestion(message: &str) -> String {
     match suggestion(message) {
         Some(name) => format!("{message}; did you mean `{name}`?"),
@@ -53,7 +54,7 @@ fn suggestion(message: &str) -> Option<&str> {
     closest(given, names.filter(|name| !name.is_empty()))
 }
 
-/// The input that may have been meant by the name of a file that does not exist, such as `sim:velo` by `simvelo`.
+/// A suggestion for the name of a file that does not exist, such as `sim:velo` for `simvelo`.
 pub fn input_like(path: &str) -> Option<String> {
     if let Some((scheme, rest)) = path.split_once(':') {
         return closest(scheme, ["sim", "tcp", "udp"]).map(|scheme| format!("{scheme}:{rest}"));

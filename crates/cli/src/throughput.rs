@@ -1,4 +1,4 @@
-//! `peloton throughput`: events from memory, again and again.
+//! `peloton throughput`: reconstructs events from memory repeatedly and measures the rate.
 
 use crate::options::{JobArgs, host, outcome};
 use crate::report::PageArgs;
@@ -12,11 +12,12 @@ use std::time::Duration;
 
 /// Measure events/s, with events from memory
 ///
-/// All events are read into memory, and then reconstructed again and again. What is timed is the way from hits or raw
-/// banks in memory to results in memory, by the wall clock; reading and writing are not. Each thread writes its results
-/// over those of its last slice of events, as a program that hands them on does, and keeps nothing from pass to pass.
-/// Passes before and after the timed ones must give the same hash, and timed slices as many tracks and hits as those. Hits
-/// of the cylinder detector are shuffled within their layers first, so that hashes differ from those of `run`.
+/// All events are read into memory, and then reconstructed repeatedly. The timed part runs from hits or raw banks in
+/// memory to results in memory, by the wall clock, without reading and writing. Each thread writes its results over
+/// the results of its last slice of events, as a program that passes them on does, and keeps nothing from pass to
+/// pass. Passes before and after the timed ones must give the same hash, and timed slices the same number of tracks
+/// and hits. Hits of the cylinder detector are shuffled within their layers first, so that hashes differ from the
+/// hashes of `run`.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -28,11 +29,11 @@ Examples:
   peloton throughput events.ndjson --job tracks.parquet    from file to file
   peloton throughput sim:velo --report speed.html    stages and lanes as figures")]
 pub struct Throughput {
-    /// Also measure other sizes of slices and numbers of threads, up to --threads; on a device numbers of streams
+    /// Also measure other slice sizes and numbers of threads, up to --threads; on a device numbers of streams
     #[arg(long)]
     scan: bool,
-    /// Measure whole jobs, as `run` does them, and print the fastest: each reads the inputs, reconstructs, and writes FILE in the format of its
-    /// name; `none` writes no file
+    /// Measure whole jobs, as `run` does them, and print the fastest: each reads the inputs, reconstructs, and writes
+    /// FILE in the format of its name; `none` writes no file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scan", "report"])]
     job: Option<PathBuf>,
     #[command(flatten)]
@@ -43,19 +44,19 @@ pub struct Throughput {
     args: JobArgs,
 }
 
-/// How long to measure.
+/// Duration of the measurement.
 #[derive(Args, Debug, Clone)]
 pub struct PlanArgs {
     /// Passes over all events [default: as many as fill --seconds]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     repetitions: Option<u64>,
-    /// Time to fill with passes, s [default: 3; of tune 0.5 at each level]
+    /// Time to fill with passes, s [default: 3; for tune 0.5 at each level]
     #[arg(long, value_name = "T", value_parser = seconds, conflicts_with = "repetitions")]
     seconds: Option<f64>,
 }
 
 impl PlanArgs {
-    /// The plan; `seconds` unless the flags say something else.
+    /// The plan; `seconds` unless the flags say otherwise.
     pub fn plan(&self, seconds: f64) -> Plan {
         let time = Duration::from_secs_f64(self.seconds.unwrap_or(seconds));
         Plan { passes: self.repetitions, time }
@@ -63,7 +64,7 @@ impl PlanArgs {
 }
 
 impl Throughput {
-    /// Adds what is read and written.
+    /// Adds the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         self.args.name_files(files);
         files.written("--job", self.output());
@@ -92,7 +93,7 @@ impl Throughput {
     }
 }
 
-/// A number of seconds that a clock can hold.
+/// A number of seconds that a clock can represent.
 pub fn seconds(text: &str) -> std::result::Result<f64, String> {
     let wrong = || format!("`{text}` is not a number of seconds from 0 to 1e6");
     text.parse().ok().filter(|seconds| (0.0..=1e6).contains(seconds)).ok_or_else(wrong)

@@ -1,4 +1,4 @@
-//! `peloton tune`: which level and gang size is the fastest here.
+//! `peloton tune`: finds the fastest level and gang size of this machine.
 
 use crate::options::{JobArgs, host};
 use crate::report::PageArgs;
@@ -36,7 +36,7 @@ pub struct Tune {
 }
 
 impl Tune {
-    /// Adds what is read and written.
+    /// Adds the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         self.job.name_files(files);
         self.page.name_files(files);
@@ -66,7 +66,7 @@ impl Tune {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Where the profile goes, if anywhere: whoever takes the results as JSON need not find a file in his folder.
+    /// Where the profile goes, if anywhere: with results as JSON no file is written unless requested.
     fn output(&self) -> Option<PathBuf> {
         let default = || self.job.report.json.is_none().then(|| "peloton-profile.toml".into());
         self.output.clone().or_else(default)

@@ -1,11 +1,11 @@
-//! What this build is.
+//! Description of this build.
 
 use peloton::event::SCHEMA_VERSION;
 use peloton::simd::{GANGS, Isa};
 use peloton_job::SequenceName;
 use std::sync::LazyLock;
 
-/// Whether the level's code is part of this build, be the CPU able to run it or not.
+/// Whether the level's code is part of this build, even if the CPU cannot run it.
 pub fn is_built_in(isa: Isa) -> bool {
     match isa {
         Isa::Scalar | Isa::Portable => true,
@@ -23,7 +23,7 @@ pub static TEXT: LazyLock<String> = LazyLock::new(|| {
          {SCHEMA_VERSION}\ntarget: {}-{}",
         env!("CARGO_PKG_VERSION"),
         levels.join(", "),
-        if cfg!(feature = "cuda") { "CUDA, looked for when it runs" } else { "not built in" },
+        if cfg!(feature = "cuda") { "CUDA, loaded at run time" } else { "not built in" },
         features(),
         std::env::consts::ARCH,
         std::env::consts::OS,

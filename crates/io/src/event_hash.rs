@@ -1,5 +1,5 @@
-//! [`EventHasher`]: one number for a set of events, whatever order and pieces they come in, so that the numbers of the
-//! parts of a job add up to that of the whole.
+//! [`EventHasher`]: one number for a set of events, independent of order and division, so that the numbers of the
+//! parts of a job add up to the number of the whole.
 
 use crate::input::EventId;
 use bytemuck::cast_slice;
@@ -8,12 +8,12 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Adds up hashes of events.
 ///
-/// The hash of an event is the XXH3-64 of its number (u64) and of its values of the columns that `hash_int` covers, one
-/// column after the other, all little-endian: the status by its code (u16), starts as the end of each list counted from
-/// the first item of the event (u32), all others as they lie in memory. The sum is taken modulo 2^64.
+/// The hash of an event is the XXH3-64 of its number (u64) and of its values of the columns that `hash_int` covers,
+/// one column after the other, all little-endian: the status by its code (u16), starts as the end of each list
+/// counted from the first item of the event (u32), all others as in memory. The sum is taken modulo 2^64.
 ///
-/// Rows of an endless stream are no events. There a source, such as a file, takes the place of an event: its number is
-/// that of the source, from 0, and the `hash_int` of its rows (u64) follows.
+/// Rows of an endless stream are not events. There a source, such as a file, replaces the event: the hash covers the
+/// number of the source, from 0, and the `hash_int` of its rows (u64).
 pub struct EventHasher {
     sum: u64,
     bytes: Vec<u8>,
@@ -28,7 +28,7 @@ impl EventHasher {
         Self { sum: 0, bytes: Vec::new(), sources: 0, source: Hasher::new(schema), is_source_open: false }
     }
 
-    /// Adds the events of one piece; `ids` says of each which it is, where rows are events.
+    /// Adds the events of one piece; `ids` identifies each event, if rows are events.
     pub fn add(&mut self, ids: &[EventId], piece: &dyn Results) {
         if !piece.schema().has_events() {
             self.source.update(piece);

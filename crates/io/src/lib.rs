@@ -1,5 +1,5 @@
-//! Files and streams of events: [`input`] reads them into columns, [`output`] writes results, [`EventHasher`] makes one
-//! number of them.
+//! Files and streams of events: [`input`] reads them into columns, [`output`] writes results, [`EventHasher`]
+//! computes one hash for a set of events.
 #![deny(unsafe_code, missing_docs)]
 
 mod event_hash;

@@ -1,11 +1,11 @@
-//! [`About`]: where results come from, for whoever finds them later: program, machine, inputs, configuration.
+//! [`About`]: the origin of results: program, machine, inputs, configuration.
 
 use crate::{Config, Request, cpu_name};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
 
-/// Where results come from. It stands in their JSON under the key `about`.
+/// Origin of results. It is part of their JSON under the key `about`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct About {
@@ -13,15 +13,15 @@ pub struct About {
     pub command: String,
     /// Version of the program.
     pub version: String,
-    /// The CPU as the system calls it.
+    /// The system's name of the CPU.
     pub cpu: String,
-    /// Names of the inputs, without the folders that they are in.
+    /// Names of the inputs, without their folders.
     pub inputs: Vec<String>,
-    /// Parameters that are not those of the preset.
+    /// Parameters that differ from the preset.
     pub changed: Vec<Changed>,
 }
 
-/// A parameter that is not the preset's.
+/// A parameter that differs from the preset.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Changed {
@@ -29,17 +29,17 @@ pub struct Changed {
     pub key: String,
     /// What it is.
     pub value: Value,
-    /// What it is in the preset.
+    /// Its value in the preset.
     pub preset: Value,
 }
 
-/// Results with where they come from.
+/// Results with their origin.
 #[derive(Debug, Clone, Serialize)]
 pub struct WithAbout<T> {
     /// The results.
     #[serde(flatten)]
     pub results: T,
-    /// Where they come from.
+    /// Origin of the results.
     pub about: About,
 }
 
@@ -49,7 +49,7 @@ impl About {
         Self::of(command, &request.inputs, &request.config)
     }
 
-    /// Of these inputs and this configuration.
+    /// Describes results of these inputs and this configuration.
     pub fn of(command: &str, inputs: &[String], config: &Config) -> Self {
         Self {
             command: command.into(),

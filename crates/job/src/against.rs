@@ -1,4 +1,4 @@
-//! [`Against`]: tracks that were made elsewhere beside those that are checked, particle by particle.
+//! [`Against`]: compares the checked tracks with tracks made elsewhere, particle by particle.
 
 use crate::text;
 use crate::track_file::TrackFile;
@@ -10,7 +10,7 @@ use peloton_truth::{PairedCategory, PairedChecker, Rules};
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Pairs what is checked with the tracks of a file.
+/// Compares the checked tracks with the tracks of a file.
 pub struct Against {
     path: PathBuf,
     file: TrackFile,
@@ -21,17 +21,17 @@ impl Against {
     /// Opens the file, if one is named.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Errors of the file.
     pub fn open(options: &CheckOptions, rules: Rules) -> Result<Option<Self>> {
         let Some(path) = &options.against else { return Ok(None) };
         let (file, checker) = (TrackFile::open(path)?, PairedChecker::new(rules));
         Ok(Some(Self { path: path.clone(), file, checker }))
     }
 
-    /// Takes an event, and the particles that were found in it.
+    /// Adds an event, and the particles that were found in it.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Errors of the file.
     pub fn event(
         &mut self,
         id: &EventId,
@@ -43,11 +43,11 @@ impl Against {
         Ok(())
     }
 
-    /// Adds what was found to what is told of a check; `is_whole` where all events were checked, so that all of the file
+    /// Adds the comparison to the summary of a check; `is_whole` if all events were checked, so that the whole file
     /// was needed.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Errors of the file.
     pub fn finish(mut self, host: Host<'_>, is_whole: bool, checked: &mut Checked) -> Result<()> {
         let name = self.path.display();
         if is_whole && !host.is_cancelled() {
@@ -76,7 +76,7 @@ fn table(name: &str, categories: &[PairedCategory]) -> String {
         "by neither",
         "here, 68 %",
         "there, 68 %",
-        "share of here among alone, 68 %",
+        "share of ours among found by one, 68 %",
     ];
     let mut rows = vec![heads.map(String::from)];
     let interval = |ends: Option<[f64; 2]>| {
@@ -97,7 +97,7 @@ fn table(name: &str, categories: &[PairedCategory]) -> String {
         ]);
     }
     format!(
-        "\npaired with {name}: here are the tracks that are checked, there those of this file\n{}",
+        "\ncompared with {name}: here are the checked tracks, there the tracks of this file {}",
         text::table(&rows)
     )
 }

@@ -1,4 +1,4 @@
-//! [`check`]: reconstructs events, or takes tracks made elsewhere, and compares with the truth.
+//! [`check`]: reconstructs events, or reads tracks made elsewhere, and compares them with the truth.
 
 use crate::against::Against;
 use crate::run::reconstruct;
@@ -18,10 +18,10 @@ use serde_json::json;
 use std::path::Path;
 use std::time::Instant;
 
-/// Reconstructs the events of a request, or takes tracks made elsewhere, and compares with the truth.
+/// Reconstructs the events of a request, or reads tracks made elsewhere, and compares them with the truth.
 ///
 /// # Errors
-/// Those of the configuration and the inputs, and [`Error::Format`](peloton::Error::Format) when there is no event to
+/// Errors of the configuration and the inputs, and [`Error::Format`](peloton::Error::Format) when there is no event to
 /// check.
 pub fn check(request: &Request, options: &CheckOptions, host: Host<'_>) -> Result<Checked> {
     with_default_float_mode(|| check_results(request, options, host))

@@ -1,4 +1,4 @@
-//! [`check_each`]: several configurations beside each other on the same events.
+//! [`check_each`]: several configurations on the same events.
 
 use crate::check::finish;
 use crate::host::Muffled;
@@ -15,11 +15,11 @@ use peloton::event::Hasher;
 use peloton::simd::with_default_float_mode;
 use std::time::{Duration, Instant};
 
-/// As [`check`](crate::check), for several configurations of one sequence. Events are read or simulated once, and
+/// Like [`check`](crate::check), for several configurations of one sequence. Events are read or simulated once, and
 /// reconstructed by each configuration in turn, batch by batch.
 ///
 /// # Errors
-/// Those of the configurations and the inputs.
+/// Errors of the configurations and the inputs.
 pub fn check_each(
     request: &Request,
     configs: &[Config],

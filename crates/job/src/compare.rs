@@ -1,4 +1,4 @@
-//! [`compare`]: do two ways of computing give the same bits?
+//! [`compare`]: compares the bits of two ways of computing.
 
 use crate::run::{all_ok, batch_items};
 use crate::source::warn_of_problems;
@@ -16,12 +16,12 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::time::Instant;
 
-/// What a comparison found.
+/// Result of a comparison.
 #[derive(Debug, Clone, Serialize)]
 pub struct Compared {
     /// What was reconstructed.
     pub sequence: SequenceName,
-    /// Number of events, or items of an endless stream's results.
+    /// Number of events, or of clusters of a stream.
     pub events: u64,
     /// Whether all output columns are equal, bit by bit.
     pub equal: bool,
@@ -31,17 +31,17 @@ pub struct Compared {
     pub left: Side,
     /// The other side.
     pub right: Side,
-    /// Where they differ first.
+    /// The first difference.
     pub first_difference: Option<Difference>,
-    /// What only some sequences tell.
+    /// Values that only some sequences have.
     #[serde(flatten)]
     pub facts: Map<String, Value>,
     /// Wall clock of the whole job: input, both sides, the comparison, s.
     pub wall_seconds: f64,
-    /// Why the job as a whole has failed, although it came to its end.
+    /// Why the job as a whole failed, although it ran to the end.
     #[serde(skip)]
     pub failure: Option<String>,
-    /// What an event is: an event, or a cluster.
+    /// Name of the counted items: event, or cluster.
     #[serde(skip)]
     pub row: &'static str,
     /// Whether the job was ended early.
@@ -49,7 +49,7 @@ pub struct Compared {
     pub is_interrupted: bool,
 }
 
-/// A way of computing and what it gave.
+/// A way of computing and its result.
 #[derive(Debug, Clone, Serialize)]
 pub struct Side {
     /// Name of the parameters; null where the sequence has no presets.
@@ -60,12 +60,12 @@ pub struct Side {
     pub gang: usize,
     /// Threads, or streams.
     pub threads: usize,
-    /// What one of them takes at once.
+    /// Items that a thread or stream processes at once.
     pub slice: usize,
-    /// Wall clock from input in memory to results in memory, ns per event. Every event is worked on once, memory that
-    /// grows included: `throughput` measures.
+    /// Wall clock from input in memory to results in memory, ns per event. Every event is processed once, including
+    /// the growth of memory: `throughput` measures more precisely.
     pub wall_ns_per_event: f64,
-    /// Whether it is a device.
+    /// Whether this side is a device.
     #[serde(skip)]
     pub is_device: bool,
     /// Time by stage, summed over threads; on a device by kernel.
@@ -80,7 +80,7 @@ pub struct Side {
 pub struct Difference {
     /// Number of the event in its source.
     pub event: u64,
-    /// What differs, in words.
+    /// The difference in words.
     pub what: String,
 }
 
@@ -88,7 +88,7 @@ pub struct Difference {
 /// overrides the configuration, or names a device.
 ///
 /// # Errors
-/// Those of the configuration, the inputs and the devices.
+/// Errors of the configuration, the inputs and the devices.
 pub fn compare(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<Compared> {
     with_default_float_mode(|| compare_sides(request, sides, host))
 }
@@ -165,7 +165,7 @@ fn side(request: &Request, text: &str) -> Result<Request> {
     let mut side = request.clone();
     for pair in text.split(',').filter(|pair| !pair.is_empty()) {
         let wrong = || {
-            let known = "isa=, gang=, threads=, slice=, preset=, gpu, gpu:NUMBER, gpu:all, emulated, or what the sequence has, such as builder=";
+            let known = "isa=, gang=, threads=, slice=, preset=, gpu, gpu:NUMBER, gpu:all, emulated, or a key of the sequence, such as builder=";
             Error::Config(format!("`{pair}` is not a part of a side: choose from {known}"))
         };
         let Some((key, value)) = pair.split_once('=') else {

@@ -1,4 +1,4 @@
-//! [`Config`]: everything that decides what comes out and how it is computed, read from TOML.
+//! [`Config`]: all parameters of a job, read from TOML.
 
 use crate::{Preset, SequenceName};
 use peloton::cylinder::CylinderConfig;
@@ -20,19 +20,19 @@ const MAX_THREADS: usize = 4096;
 
 /// The configuration of a job.
 ///
-/// In TOML every key may be left out; unknown keys are errors. `isa`, `gang` and `threads` take `"auto"`:
-/// they and `slice_events` change the speed and never the result.
+/// In TOML every key may be left out; unknown keys are errors. `isa`, `gang` and `threads` take `"auto"`: they and
+/// `slice_events` change the speed, never the result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Config {
-    /// What is reconstructed.
+    /// Name of the sequence.
     pub sequence: SequenceName,
     /// Algorithms of the sequence `own`, by the names of their products, in the order in which they run; empty for all others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub algorithms: Vec<String>,
-    /// Products that come out; empty for the one that the sequence makes last.
+    /// Products to write; empty for the last one of the sequence.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub write: Vec<String>,
-    /// Set of parameters that the stages start from.
+    /// Preset that gives the defaults of all stages.
     pub preset: Preset,
     /// Instruction set level; `None` is `"auto"`: `PELOTON_ISA`, else the best of this CPU.
     #[serde(serialize_with = "auto_or_text")]
@@ -43,11 +43,11 @@ pub struct Config {
     /// Threads; `None` is `"auto"`: one per core.
     #[serde(serialize_with = "auto_or_number")]
     pub threads: Option<usize>,
-    /// Events that a thread, or a stream of a device, takes at once; `None` is `"auto"`.
+    /// Events that a thread, or a stream of a device, processes at once; `None` is `"auto"`.
     #[serde(serialize_with = "auto_or_number")]
     pub slice_events: Option<usize>,
-    /// What becomes of an event with a damaged raw bank: `event`: it is lost; `bank`: it is reconstructed without that bank, with
-    /// the status `partial`.
+    /// Treatment of an event with a damaged raw bank: `event`: it is lost; `bank`: it is reconstructed without that
+    /// bank, with the status `partial`.
     pub bad_banks: BadBanks,
     /// Parameters of the Velo stages.
     pub velo: VeloConfig,
@@ -55,9 +55,9 @@ pub struct Config {
     pub scifi: SciFiConfig,
     /// Parameters of long tracks.
     pub long: LongConfig,
-    /// Parameters of the way from Velo tracks into the UT.
+    /// Parameters of the search for UT hits of Velo tracks.
     pub ut: UtConfig,
-    /// Parameters of the way from pixel hits to clusters.
+    /// Parameters of the clustering of pixel hits.
     pub timepix: TimepixConfig,
     /// Parameters of the cylinder detector.
     pub cylinder: CylinderConfig,
@@ -123,7 +123,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Whether a text that [`Config::from_toml`] reads says what is reconstructed.
+    /// Whether a text for [`Config::from_toml`] names a sequence.
     pub fn names_sequence(text: &str) -> bool {
         File::read(text).is_ok_and(|file| file.named_sequence().is_some())
     }
@@ -147,7 +147,7 @@ impl Config {
         })
     }
 
-    /// The same with what each key means, and its unit, as comments.
+    /// The same with meaning and unit of each key as comments.
     pub fn to_commented_toml(&self) -> String {
         crate::config_text::commented(self)
     }
@@ -155,7 +155,7 @@ impl Config {
     /// Checks all values.
     ///
     /// # Errors
-    /// [`Error::Config`] says which value cannot be used, and why.
+    /// [`Error::Config`] names the value that cannot be used, and the reason.
     pub fn validate(&self) -> Result<()> {
         if self.slice_events == Some(0) {
             return Err(Error::Config("slice_events must be at least 1".into()));
@@ -179,20 +179,20 @@ impl Config {
         Level::choose(self.isa, self.gang)
     }
 
-    /// The same without what changes the speed alone, and without where a calibration lies, which differs from machine to
-    /// machine: what it says is told by the hash of its files.
+    /// The same without options that change the speed alone, and without the path of a calibration, which differs
+    /// between machines: the hash of its files replaces the path.
     pub fn of_results(&self) -> Self {
         let timepix = TimepixConfig { calibration: None, ..self.timepix.clone() };
         let cylinder = CylinderConfig { event_threads: 1, ..self.cylinder.clone() };
         Self { isa: None, gang: None, threads: None, slice_events: None, timepix, cylinder, ..self.clone() }
     }
 
-    /// The products that come out.
+    /// The products that are written.
     pub fn products(&self) -> Vec<Handle> {
         self.sequence.system().products(self)
     }
 
-    /// The columns of the product that comes out first.
+    /// The columns of the first product that is written.
     pub fn schema(&self) -> &'static Schema {
         self.products()[0].schema()
     }
@@ -271,7 +271,7 @@ pub(crate) fn cylinder(preset: Preset) -> CylinderConfig {
 }
 
 impl File {
-    /// What is reconstructed: algorithms alone are the sequence `own`.
+    /// Name of the sequence: a list of algorithms without a name is the sequence `own`.
     fn named_sequence(&self) -> Option<SequenceName> {
         self.sequence.or((!self.algorithms.is_empty()).then_some(SequenceName::Own))
     }
@@ -284,7 +284,7 @@ impl File {
     }
 }
 
-/// What is wrong with a text, and in which line.
+/// The fault of a text, and its line.
 pub(crate) fn toml_error(line: Option<usize>, message: &str) -> Error {
     let message = message.lines().map(str::trim).collect::<Vec<_>>().join(" ");
     Error::Config(match line {

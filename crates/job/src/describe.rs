@@ -1,4 +1,4 @@
-//! What a sequence writes, and where the sensors of a detector are.
+//! Columns of a sequence, and positions of the sensors of a detector.
 
 use crate::{Config, Sensor, SequenceName};
 use peloton::engine::{AlgorithmInfo, Handle};
@@ -8,7 +8,7 @@ use peloton_io::output::ColumnRow;
 use serde::Serialize;
 use std::path::Path;
 
-/// The columns of the results of a sequence, as its files have them.
+/// The columns of the results of a sequence, as in its files.
 pub fn describe_columns(sequence: SequenceName) -> Vec<ColumnRow> {
     sequence.system().columns(&Config { sequence, ..Config::default() })
 }
@@ -53,10 +53,11 @@ pub fn describe_algorithms(sequence: Option<SequenceName>) -> Vec<AlgorithmRow> 
     algorithms.iter().map(row).collect()
 }
 
-/// The sensors of LHCb by a folder of geometry files, or `nominal`: those of the detectors that the folder has files of.
+/// The sensors of LHCb from a folder of geometry files, or `nominal`: the sensors of the detectors whose files are in
+/// the folder.
 ///
 /// # Errors
-/// Those of the files, and when there is none.
+/// Errors of the files, and when there is none.
 pub fn describe_geometry(folder: &Path) -> Result<Vec<Sensor>> {
     let geometry = Geometry::named(folder)?;
     let parts = [
@@ -89,8 +90,7 @@ pub fn describe_simulation(input: &str) -> Result<Vec<Sensor>> {
         "sim:velo" => Ok(Sensor::of_velo(&Geometry::Nominal.velo()?).collect()),
         "sim:cylinder" => Ok(Sensor::of_cylinder().collect()),
         _ => Err(Error::Config(format!(
-            "`{input}`: only simulated detectors are described by name: sim:lhcb, sim:velo, sim:cylinder; others by \
-             --geometry DIR"
+            "`{input}`: only simulated detectors are described by name: sim:lhcb, sim:velo, sim:cylinder; others by --geometry DIR"
         ))),
     }
 }

@@ -1,10 +1,10 @@
-//! [`Device`]: where the work runs, the CPU or a GPU.
+//! [`Device`]: the device of a job, the CPU or a GPU.
 
 use peloton::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
 
-/// What runs the sequence.
+/// The device that runs the sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Device {
     /// Gangs of the CPU.
@@ -16,12 +16,12 @@ pub enum Device {
     Emulated(LaneOrder),
 }
 
-/// Which GPUs run the sequence.
+/// The GPUs that run the sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gpus {
-    /// One by its number, counted from 0.
+    /// One GPU by its number, from 0.
     One(usize),
-    /// All of the machine.
+    /// All GPUs of the machine.
     All,
 }
 
@@ -33,7 +33,7 @@ pub enum LaneOrder {
     Forward,
     /// From the last to the first.
     Reverse,
-    /// In an order by this seed.
+    /// In a random order with this seed.
     Random(u32),
 }
 
@@ -67,7 +67,7 @@ impl fmt::Display for Device {
 }
 
 impl Device {
-    /// Its kind, as results name it.
+    /// The kind of the device, as in results.
     pub fn kind(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
@@ -77,7 +77,7 @@ impl Device {
     }
 }
 
-/// What was found of a GPU, in words.
+/// A description of the GPUs that were found.
 pub fn devices_found() -> String {
     if cfg!(feature = "cuda") { found() } else { "not built in (cargo feature cuda)".into() }
 }

@@ -1,9 +1,9 @@
-//! [`Host`]: whom a job tells what goes on, and who may end it early.
+//! [`Host`]: progress callbacks and cancellation.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// A wish to end a job early: what was made so far is still written and summed up. Clones share the wish.
+/// A request to end a job early: results so far are still written and summed up. Clones share the request.
 #[derive(Debug, Clone, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
@@ -13,7 +13,7 @@ impl Cancel {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the end was asked for.
+    /// Whether the end was requested.
     pub fn is_requested(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -22,29 +22,29 @@ impl Cancel {
 /// A part of a job that may take long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Work {
-    /// What is done, such as `reconstructing`.
+    /// Name of the activity, such as `reconstructing`.
     pub what: &'static str,
-    /// What is counted, in the plural, such as `events`.
+    /// Name of the counted items, in the plural, such as `events`.
     pub of: &'static str,
-    /// How many there are, where that is known.
+    /// Number of items, if known.
     pub items: Option<u64>,
 }
 
-/// Hears how a job gets on. Calls come from several threads.
+/// Receives the progress of a job. Calls come from several threads.
 pub trait Progress: Sync {
-    /// What follows is done for this part of a job, such as one of several levels.
+    /// The following work belongs to this part of a job, such as one of several levels.
     fn stage(&self, _name: &str) {}
     /// Work begins.
     fn begin(&self, _work: Work) {}
-    /// So many more items are done.
+    /// This many more items are done.
     fn advance(&self, _items: u64) {}
-    /// This part of the work, such as `writing`, is the one that the others wait for: it was at work for this share of the time so far.
+    /// This stage, such as `writing`, is the slowest: it was busy for this share of the time so far.
     fn busiest(&self, _part: &str, _share: f64) {}
     /// The work is over.
     fn end(&self) {}
-    /// Something worth knowing about work that goes on for long.
+    /// A message during long work.
     fn note(&self, _text: &str) {}
-    /// Something that may be wrong, though the job goes on.
+    /// A warning: something may be wrong, though the job continues.
     fn warn(&self, _text: &str) {}
 }
 
@@ -61,12 +61,12 @@ pub(crate) struct Muffled<'a> {
 }
 
 impl<'a> Muffled<'a> {
-    /// Keeps warnings from `progress`.
+    /// Holds back the warnings of `progress`.
     pub fn new(progress: &'a dyn Progress) -> Self {
         Self { progress, warnings: Mutex::default() }
     }
 
-    /// Tells the warnings after all.
+    /// Passes on the warnings.
     pub fn tell(self) {
         let warnings = self.warnings.into_inner().unwrap_or_default();
         warnings.iter().for_each(|text| self.progress.warn(text));
@@ -105,27 +105,27 @@ impl Progress for Muffled<'_> {
     }
 }
 
-/// Whom a job tells what goes on, and who may end it.
+/// Progress callbacks and cancellation of a job.
 #[derive(Clone, Copy)]
 pub struct Host<'a> {
-    /// Hears progress and warnings.
+    /// Receives progress and warnings.
     pub progress: &'a dyn Progress,
     /// Asked between batches.
     pub cancel: &'a Cancel,
 }
 
 impl Host<'_> {
-    /// Tells that work begins; its end is told by [`Progress::end`].
+    /// Reports the begin of work; [`Progress::end`] reports its end.
     pub fn begin(&self, what: &'static str, of: &'static str, items: Option<u64>) {
         self.progress.begin(Work { what, of, items });
     }
 
-    /// Whether an early end was asked for.
+    /// Whether an early end was requested.
     pub fn is_cancelled(&self) -> bool {
         self.cancel.is_requested()
     }
 
-    /// Tells what may be wrong.
+    /// Reports a warning.
     pub fn warn(&self, text: &str) {
         self.progress.warn(text);
     }

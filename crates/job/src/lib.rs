@@ -1,7 +1,7 @@
 //! What each subcommand of peloton does, as library calls: open any input, run, check, measure, tune, compare, report.
 //!
-//! Nothing here prints or reads command lines: a [`Request`] says what is wanted, a [`Host`] is told of progress and
-//! warnings and can ask for an early end, and what comes back is a summary that can be shown as text or as JSON. The
+//! This crate prints nothing and reads no command lines: a [`Request`] describes the job, a [`Host`] receives
+//! progress and warnings and can end it early, and the result is a summary that can be shown as text or as JSON. The
 //! command line and the bindings to other languages call the same functions.
 //!
 //! Every function is written once for all sequences, on results of any type (`peloton::event::Columns`). The differences between

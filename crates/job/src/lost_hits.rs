@@ -1,4 +1,5 @@
-//! What a stream of pixel hits lost: how much, by what most, and which option to look at. [`WAYS`] lists all ways to lose hits.
+//! Lost hits of a stream of pixel hits: how many, the main reason, and the option to check. [`WAYS`] lists all ways
+//! to lose hits.
 
 use crate::text::{count, grouped};
 use crate::{MaxBad, Summary};
@@ -13,9 +14,9 @@ pub const OUTSIDE_CHIPS: &str = "outside_chips";
 
 /// A way to lose hits.
 pub struct Way {
-    /// Its key among the counts of what was dropped.
+    /// Its key among the counts of dropped hits.
     pub key: &'static str,
-    /// How many hits the input lost in this way; none where hits are lost only after they were read.
+    /// Number of hits that the input lost in this way; none where hits are lost only after they were read.
     pub of_input: Option<fn(&PixelCounts) -> u64>,
     /// What became of the hits, behind their number.
     words: &'static str,
@@ -53,12 +54,12 @@ pub const WAYS: &[Way] = &[
         "--layout",
     ),
     unreadable("malformed", |counts| counts.malformed, "contradict their format"),
-    unreadable("unknown_words", |counts| counts.unknown, "stand in words of unknown kinds"),
-    unreadable("damaged_words", |counts| counts.damaged, "stand in damaged chunks"),
+    unreadable("unknown_words", |counts| counts.unknown, "are in words of unknown kinds"),
+    unreadable("damaged_words", |counts| counts.damaged, "are in damaged chunks"),
     of_input(
         "implausible_times",
         |counts| counts.implausible,
-        "have times that contradict those around them",
+        "have times that contradict their neighbours",
         "--disorder-us, --toa-bits",
     ),
     of_input(
@@ -75,7 +76,7 @@ pub const WAYS: &[Way] = &[
     of_work("filtered_hits", "are in clusters that the filter removed", "--filter", true),
 ];
 
-/// Hits that came faster than they were worked on.
+/// Hits that arrived faster than they were processed.
 pub const TOO_FAST: &str = "input_too_fast";
 
 impl Way {
@@ -85,9 +86,9 @@ impl Way {
     }
 }
 
-/// What became of the hits of a stream.
+/// Counts of the hits of a stream.
 pub struct HitFlow<'a> {
-    /// Hits that the work began with.
+    /// Number of input hits.
     pub read: u64,
     /// Hits in the results.
     pub left: u64,
@@ -97,18 +98,19 @@ pub struct HitFlow<'a> {
     pub chips: Vec<u64>,
 }
 
-/// What is to be said of a stream.
+/// Messages about a stream.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
     /// One line that says how much was lost.
     pub warning: Option<String>,
-    /// Why the job as a whole has failed.
+    /// Why the job as a whole failed.
     pub failure: Option<String>,
 }
 
 impl HitFlow<'_> {
-    /// Judges a stream of hits: more than 1 %, or all hits of a chip, are worth a warning; no hit left, and more lost than
-    /// `max_bad` allows, are failures. What masks and filters took is no loss by `max_bad`, unless nothing is left.
+    /// Judges a stream of hits: more than 1 % lost, or all hits of a chip, give a warning; no hit left, and more lost
+    /// than `max_bad` allows, are failures. Hits that masks and filters removed are no loss by `max_bad`, unless
+    /// nothing is left.
     pub fn judge(&self, max_bad: Option<MaxBad>) -> Verdict {
         let lost_in = |way: &Way| (self.dropped)(way.key);
         let sum = |is_it: &dyn Fn(&Way) -> bool| {
@@ -170,7 +172,7 @@ fn ranges(numbers: &[u64]) -> String {
     runs.map(run).collect::<Vec<_>>().join(", ")
 }
 
-/// The chips of the facts of a summary with hits that the layout does not have.
+/// The chips in the facts of a summary that have hits but are not in the layout.
 pub fn outside_chips(facts: &Map<String, Value>) -> Vec<u64> {
     let chips = facts.get(OUTSIDE_CHIPS).and_then(Value::as_array);
     chips.into_iter().flatten().filter_map(Value::as_u64).collect()

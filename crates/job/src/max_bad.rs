@@ -1,14 +1,14 @@
-//! [`MaxBad`]: how much of an input may be lost before a job counts as failed.
+//! [`MaxBad`]: the largest loss of input with which a job succeeds.
 
 use peloton::{Error, Result};
 use std::{fmt, str::FromStr};
 
-/// How many events, or pixel hits, may be lost.
+/// The number of events, or pixel hits, that may be lost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum MaxBad {
     /// So many.
     Count(u64),
-    /// So many of a hundred, 0 to 100.
+    /// This many of a hundred, 0 to 100.
     Percent(f64),
 }
 
@@ -21,7 +21,7 @@ impl MaxBad {
         }
     }
 
-    /// Whether nothing at all need be left.
+    /// Whether an empty result is accepted.
     pub fn allows_all(self) -> bool {
         self == Self::Percent(100.0)
     }
@@ -44,7 +44,7 @@ impl FromStr for MaxBad {
             }
             None => {
                 let count = text.parse().map(Self::Count);
-                count.map_err(|_| wrong("a whole number from 0 on, nor a share such as 1%"))
+                count.map_err(|_| wrong("a whole number from 0, nor a share such as 1%"))
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Times the reconstruction of events in memory.
+//! Measures the time of the reconstruction of events in memory.
 
 use crate::measured::Measured;
 use crate::source::warn_of_problems;
@@ -20,16 +20,16 @@ const MAX_ITEMS: u64 = 1 << 31;
 /// When to stop.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
-    /// Exactly so many passes; without it, as many as fill `time`.
+    /// Exactly this many passes; if none, as many as fill `time`.
     pub passes: Option<u64>,
     /// Time to fill.
     pub time: Duration,
 }
 
-/// Reads everything into memory, as it is measured with.
+/// Reads everything into memory, in the form of the measurement.
 ///
 /// # Errors
-/// Those of the source, [`Error::Config`] for more than memory can address, [`Error::Format`] for nothing at all.
+/// Errors of the source, [`Error::Config`] for more than memory can address, [`Error::Format`] for nothing at all.
 pub fn load(opened: &mut Opened, config: &Config, host: Host<'_>) -> Result<Box<dyn Batch>> {
     let (mut batch, mut beside) = (opened.source.empty(), Beside::default());
     let source = &mut *opened.source;
@@ -54,17 +54,17 @@ pub fn load(opened: &mut Opened, config: &Config, host: Host<'_>) -> Result<Box<
     warn_of_problems(&*opened.source, host);
     read?;
     if batch.is_empty() {
-        return Err(Error::format("input", "there is nothing in it to measure with"));
+        return Err(Error::format("input", "the input is empty: there is nothing to measure with"));
     }
     opened.detector.prepare_for_measuring(&mut *batch)?;
     Ok(batch)
 }
 
-/// Reconstructs all events again and again. A pass runs from input in memory to output columns in memory and keeps
-/// nothing from the pass before; each thread writes the results of a slice over those of its last one, as a farm that
-/// hands them on does. The threads go from pass to pass of a round without waiting for each other. Passes before and
-/// after the timed ones, which keep all results, must give the same hashes, and each timed slice as many items as
-/// there (of a stream, each timed round).
+/// Reconstructs all events repeatedly. A pass runs from input in memory to output columns in memory and keeps nothing
+/// from the pass before; each thread writes the results of a slice over the results of its last one, as a farm that
+/// passes them on does. The threads go from pass to pass of a round without waiting for each other. Passes before and
+/// after the timed ones, which keep all results, must give the same hashes, and each timed slice the same number of
+/// items (for a stream, each timed round).
 ///
 /// # Errors
 /// [`Error::Internal`] when they differ.
@@ -172,7 +172,7 @@ impl Measured {
         let all_there =
             !is_stream || sums.into_iter().enumerate().all(|(of, sum)| sum.into_inner() == wanted(of));
         if !(same.into_inner() && all_there) {
-            return Err(Error::Internal("the results of a pass are not those of the first one".into()));
+            return Err(Error::Internal("the results of a pass differ from the first pass".into()));
         }
         self.totals.passes += passes;
         self.totals.time += time;

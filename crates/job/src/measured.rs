@@ -1,4 +1,4 @@
-//! [`Measured`]: what repeated passes gave.
+//! [`Measured`]: the results of repeated passes.
 
 use crate::totals::Totals;
 use peloton::event::{Counters, Hashes};

@@ -1,4 +1,4 @@
-//! [`Preset`]: names of parameters for all stages of all sequences.
+//! [`Preset`]: names of parameter sets for all stages of all sequences.
 
 use crate::SequenceName;
 use peloton::long::LongPreset;
@@ -7,21 +7,21 @@ use peloton::ut::UtPreset;
 use peloton::velo;
 use serde::{Deserialize, Serialize};
 
-/// A set of parameters. It names those of all stages; a stage that has none of that name takes its best match.
+/// A set of parameters. It selects the parameters of all stages; a stage without a preset of that name takes its best match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
-    /// The best physics at the best speed that we know.
+    /// The best physics at the best known speed.
     #[default]
     Best,
-    /// Nearly the same particles in half the time: what a farm's first level would run; into the UT tracks above 0.25 GeV/c of transverse
-    /// momentum. Stages that have no such preset have their best.
+    /// Nearly the same particles in half the time, for the first level of a farm; into the UT only tracks above 0.25
+    /// GeV/c of transverse momentum. Stages without such a preset use `best`.
     Fast,
-    /// The Velo's search in two passes, which devices run. All other stages have their best.
+    /// The Velo's search in two passes, which devices run. All other stages use `best`.
     TwoPass,
-    /// Algorithms by the steps of their papers.
+    /// Algorithms with the steps of their papers.
     Paper,
-    /// The same, and of the Velo to the letter of its paper.
+    /// The same, and for the Velo exactly as in its paper.
     PaperLiteral,
     /// The sequential track forwarding of the Velo.
     Forwarding,
@@ -43,7 +43,7 @@ peloton::names!(Preset, "preset", {
 });
 
 impl Preset {
-    /// What it is for the Velo.
+    /// The matching preset of the Velo.
     pub fn velo(self) -> velo::Preset {
         match self {
             Self::Best | Self::Hlt1 | Self::Hlt1Unrestricted => velo::Preset::Best,
@@ -55,7 +55,7 @@ impl Preset {
         }
     }
 
-    /// What it is for the way from Velo tracks into the UT.
+    /// The matching preset of the search for UT hits of Velo tracks.
     pub fn ut(self) -> UtPreset {
         match self {
             Self::Best | Self::TwoPass => UtPreset::Best,
@@ -66,7 +66,7 @@ impl Preset {
         }
     }
 
-    /// What it is for tracks in the SciFi.
+    /// The matching preset of tracks in the SciFi.
     pub fn scifi(self) -> SciFiPreset {
         match self {
             Self::Best | Self::TwoPass => SciFiPreset::Best,
@@ -75,7 +75,7 @@ impl Preset {
         }
     }
 
-    /// What it is for long tracks.
+    /// The matching preset of long tracks.
     pub fn long(self) -> LongPreset {
         match self {
             Self::Best | Self::TwoPass => LongPreset::Best,
@@ -84,7 +84,7 @@ impl Preset {
         }
     }
 
-    /// The events that a sequence's parameters of this name were chosen on, where we chose them: figures of others say more. None for
+    /// The events on which we chose a sequence's parameters of this name: use other events for figures. None for
     /// sequences without such a choice.
     pub fn chosen_on(self, sequence: SequenceName) -> Option<&'static str> {
         let is_ours = matches!(self, Self::Best | Self::Fast | Self::TwoPass);

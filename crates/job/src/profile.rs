@@ -1,4 +1,4 @@
-//! [`Profile`]: which level was measured to be the fastest on a CPU; `peloton tune` writes it.
+//! [`Profile`]: the fastest level measured on a CPU; `peloton tune` writes it.
 
 use crate::config::toml_error;
 use crate::{Config, SequenceName};
@@ -7,25 +7,25 @@ use peloton::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The outcome of a tuning scan, as TOML.
+/// The result of a tuning scan, as TOML.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     /// What was reconstructed.
     pub sequence: SequenceName,
-    /// Name of the parameters it was done with; none where the sequence has no presets.
+    /// Name of the parameters of the scan; none where the sequence has no presets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<String>,
-    /// The CPU it was measured on, as the system calls it.
+    /// The system's name of the measured CPU.
     pub cpu: String,
     /// Name of the fastest level.
     pub isa: String,
     /// The best gang size of each level, lanes.
     pub gangs: BTreeMap<String, usize>,
-    /// Sizes that were the fastest with that level, by their keys in the configuration; none where it has none.
+    /// The fastest sizes with that level, by their keys in the configuration; none where there are no such keys.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sizes: BTreeMap<String, usize>,
-    /// Everything that was measured.
+    /// All measurements.
     pub measured: Vec<Measurement>,
 }
 
@@ -44,7 +44,7 @@ pub struct Measurement {
 }
 
 impl Profile {
-    /// Makes a profile of measurements. The fastest wins; of equals the first.
+    /// Makes a profile from measurements. The fastest wins; the first if several are equal.
     pub fn new(
         sequence: SequenceName,
         preset: Option<String>,
@@ -67,7 +67,7 @@ impl Profile {
     /// Reads a profile.
     ///
     /// # Errors
-    /// [`Error::Config`] for text that is no profile.
+    /// [`Error::Config`] for text that is not a profile.
     pub fn from_toml(text: &str) -> Result<Self> {
         let profile: Self = toml::from_str(text).map_err(|e| {
             let line = e.span().map(|span| 1 + text[..span.start].matches('\n').count());
@@ -83,17 +83,16 @@ impl Profile {
         toml::to_string(self).expect("a profile of names and finite numbers is always TOML")
     }
 
-    /// Fills in what `config` leaves to `auto`: the level, and the gang size that is best for the level that
-    /// will run. A level the CPU at hand lacks is left alone: profiles travel between machines.
+    /// Fills in values that `config` leaves to `auto`: the level, and the best gang size for the level that will run.
+    /// A level that the CPU lacks is ignored: profiles may come from other machines.
     ///
     /// # Errors
-    /// [`Error::Config`] for the profile of another sequence: what is fastest for one says nothing of another.
+    /// [`Error::Config`] for the profile of another sequence, since the fastest level differs between sequences.
     pub fn apply(&self, config: &mut Config) -> Result<()> {
         if self.sequence != config.sequence {
             let (measured, wanted) = (self.sequence, config.sequence);
             let message = format!(
-                "the profile was measured with the sequence {measured}, and this is {wanted}: make one with `peloton \
-                 tune --sequence {wanted}`"
+                "the profile was measured with the sequence {measured}, and this is {wanted}: make one with `peloton tune --sequence {wanted}`"
             );
             return Err(Error::Config(message));
         }
@@ -108,7 +107,8 @@ impl Profile {
         let system = config.sequence.system();
         match self.sizes.iter().find(|(name, value)| !system.set_size(config, name, **value)) {
             Some((name, _)) => {
-                let message = format!("the profile has a size `{name}`, which {} has not", system.name());
+                let message =
+                    format!("the profile has a size `{name}`, which {} does not have", system.name());
                 Err(Error::Config(message))
             }
             None => config.validate(),

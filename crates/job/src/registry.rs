@@ -1,4 +1,4 @@
-//! What runs under the name of each sequence.
+//! The systems behind the names of the sequences.
 
 use crate::sequence_name::with_all_sequences;
 use crate::system::System;
@@ -23,7 +23,7 @@ macro_rules! systems_of_names {
 with_all_sequences!(systems_of_names);
 
 impl SequenceName {
-    /// The presets that the sequence has; none where it has one set of parameters.
+    /// The presets of the sequence; none where it has one set of parameters.
     pub fn presets(self) -> &'static [Preset] {
         self.system().presets()
     }

@@ -1,4 +1,4 @@
-//! [`Request`]: what a job works on and how.
+//! [`Request`]: input and options of a job.
 
 use crate::totals::UNUSABLE_INPUTS;
 use crate::{Config, Device, MaxBad, OutputOptions, Summary};
@@ -11,12 +11,12 @@ use peloton_io::output::Metadata;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Which events of the input: `FIRST:COUNT`; either may be left out.
+/// A range of the input's events: `FIRST:COUNT`; either may be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EventRange {
     /// Number of the first event, from 0.
     pub first: usize,
-    /// How many, or all.
+    /// Number of events, or all.
     pub count: Option<usize>,
 }
 
@@ -33,64 +33,64 @@ impl FromStr for EventRange {
     }
 }
 
-/// How streams of pixel hits are read.
+/// Options for reading streams of pixel hits.
 #[derive(Debug, Clone, Default)]
 pub struct PixelOptions {
-    /// The sensor; without it, what the format says.
+    /// The sensor; if none, the sensor of the format.
     pub layout: Option<Layout>,
-    /// Of the Katherine readout's format.
+    /// Options of the Katherine readout's format.
     pub katherine: KatherineOptions,
-    /// Bits of the counter of times of arrival in t3pa files; found from the data without it.
+    /// Bits of the counter of times of arrival in t3pa files; found from the data if none.
     pub toa_bits: Option<u32>,
-    /// Unit of times of NumPy and Parquet files that say none.
+    /// Unit of times in NumPy and Parquet files without a unit.
     pub time_unit: Option<TimeUnit>,
-    /// Drop the hits of pixels with more than so many hits in the first million hits.
+    /// Drop the hits of pixels with more than this many hits in the first million hits.
     pub mask_hot: Option<u64>,
     /// Pair hits with this edge of a trigger input.
     pub trigger: Option<Edge>,
-    /// What happens to hits that come faster than they are worked on.
+    /// Treatment of hits that arrive faster than they are processed.
     pub when_full: WhenFull,
 }
 
-/// Which part of a plan a request is. What is written must then be whole and the same on every machine.
+/// The part of a plan that a request runs. Its output must be complete and the same on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartOfPlan {
     /// Where reading begins.
     pub start: Start,
-    /// Number of the input among those of the plan.
+    /// Number of the input in the plan.
     pub source: u64,
 }
 
-/// What a job works on, and how.
+/// Input and options of a job.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
-    /// Files, folders, `-`, `sim:...`, addresses; at least one, but for engines, which have no inputs.
+    /// Files, folders, `-`, `sim:...`, addresses; at least one, except for engines, which have no inputs.
     pub inputs: Vec<String>,
     /// Format of every input.
     pub format: Format,
     /// Which events.
     pub events: EventRange,
-    /// What becomes of the checksums of MDF records.
+    /// Treatment of the checksums of MDF records.
     pub checksum: ChecksumPolicy,
     /// Whether the first event that cannot be read or reconstructed ends the job.
     pub strict: bool,
-    /// How many events, or pixel hits, may be lost without the job counting as failed; all but the last one without it.
+    /// Largest number of events, or pixel hits, that may be lost while the job succeeds; all except the last one if none.
     pub max_bad: Option<MaxBad>,
     /// Folder of the detector's geometry files, or `nominal`.
     pub geometry: Option<PathBuf>,
-    /// Kind of Velo banks to read where there are several.
+    /// Kind of Velo banks to read if there are several.
     pub velo_banks: VeloBanks,
-    /// How streams of pixel hits are read.
+    /// Options for reading streams of pixel hits.
     pub pixels: PixelOptions,
-    /// What is reconstructed, and how.
+    /// The configuration of the reconstruction.
     pub config: Config,
     /// Where it runs.
     pub device: Device,
-    /// What of the results is written, and how.
+    /// The format of the output and its options.
     pub output: OutputOptions,
-    /// Which part of a plan it is, if it is one.
+    /// The part of a plan, if it is one.
     pub part: Option<PartOfPlan>,
-    /// The command that asks, for the metadata of files.
+    /// The command line, for the metadata of files.
     pub command: String,
 }
 
@@ -119,7 +119,7 @@ impl Request {
             return Ok(summary);
         }
         if summary.is_interrupted {
-            return Err(Error::System("ended before the part was whole: nothing of it was written".into()));
+            return Err(Error::System("interrupted; the incomplete part was discarded".into()));
         }
         if summary.dropped.get(UNUSABLE_INPUTS).is_some_and(|inputs| *inputs > 0) {
             return Err(Error::format(self.inputs.join(" "), "could not be read to its end"));
@@ -127,8 +127,9 @@ impl Request {
         match self.events.count {
             Some(count) if count as u64 != summary.events => {
                 let found = summary.events;
-                let message =
-                    format!("{found} events where the plan has {count}: it has changed since it was planned");
+                let message = format!(
+                    "{found} events instead of {count} in the plan: it has changed since it was planned"
+                );
                 Err(Error::format(self.inputs.join(" "), message))
             }
             _ => Ok(summary),

@@ -21,10 +21,10 @@ use std::time::{Duration, Instant};
 /// Time between notes on a live input.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
-/// Reconstructs all events of a request and writes the results to `output`, if one is given; its name says the format.
+/// Reconstructs all events of a request and writes the results to `output`, if one is given; its name gives the format.
 ///
 /// # Errors
-/// Those of the configuration, the inputs and the output. What was made before an error is written.
+/// Errors of the configuration, the inputs and the output. Results before an error are written.
 pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<Summary> {
     with_default_float_mode(|| run_and_write(request, output, host))
 }
@@ -72,7 +72,7 @@ pub(crate) fn run_and_write(request: &Request, output: Option<&Path>, host: Host
     if matches!(written, Ok(false))
         && let Some(path) = output
     {
-        let message = "left as it was, without what was made before the error";
+        let message = "left unchanged, without the results before the error";
         host.warn(&format!("{}: {message}", path.display()));
     }
     let mut summary = made?;

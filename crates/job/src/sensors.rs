@@ -1,4 +1,4 @@
-//! [`Sensor`]: where the sensors of detectors are, for displays and for whoever draws them elsewhere.
+//! [`Sensor`]: positions of the sensors of detectors, for displays and other programs.
 
 use peloton::cylinder::geometry::RADII;
 use peloton::event::UT_PLANES;
@@ -9,7 +9,7 @@ use peloton::velo::geometry::SENSORS;
 use peloton::velo::{ALL_SENSORS, VeloSensors};
 use serde::Serialize;
 
-/// What a sensor looks like.
+/// The shape of a sensor.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
@@ -19,7 +19,7 @@ pub enum Shape {
     Radius(f32),
 }
 
-/// A sensor: what measures a hit.
+/// A sensor.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Sensor {
     /// `Velo`, `UT`, `SciFi` or `cylinder`.
@@ -38,7 +38,7 @@ impl Sensor {
         Self { detector, plane, sensor, shape: Shape::Corners(corners) }
     }
 
-    /// Those of the Velo.
+    /// Sensors of the Velo.
     pub fn of_velo(sensors: &VeloSensors) -> impl Iterator<Item = Self> + '_ {
         let sensor = |at: usize| Self::flat("Velo", at / SENSORS, at % SENSORS, sensors.corners(at));
         (0..ALL_SENSORS).map(sensor)

@@ -1,4 +1,4 @@
-//! [`SequenceName`]: which sequence runs.
+//! [`SequenceName`]: the sequences.
 
 use peloton_io::input::{Format, Kind, kind_of, kind_of_standard_input};
 use serde::{Deserialize, Serialize};
@@ -51,9 +51,9 @@ macro_rules! names_of_sequences {
 with_all_sequences!(names_of_sequences);
 
 impl SequenceName {
-    /// The sequence that inputs of this kind are for, by their names, their format or the content of the first of them;
-    /// none where only its reader can tell, as of a named pipe, or where several sequences read it, as the raw banks. Looks
-    /// into standard input, and waits for its first bytes.
+    /// The sequence that fits inputs of this kind, by their names, their format or the content of the first of them;
+    /// none where only its reader can tell, as for a named pipe, or where several sequences read it, as for raw
+    /// banks. Reads the first bytes of standard input, and waits for them.
     pub fn of_inputs(inputs: &[String], format: Format) -> Option<Self> {
         match format {
             Format::Pixels(_) => return Some(Self::Timepix),

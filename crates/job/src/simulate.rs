@@ -23,29 +23,29 @@ const HITS: usize = 1 << 16;
 /// What to simulate.
 #[derive(Debug, Clone)]
 pub struct Simulation {
-    /// The detector, with parameters if any: what follows `sim:` in the name of an input. What it says itself goes
-    /// before the other fields.
+    /// The detector, with parameters if any: the text after `sim:` in the name of an input. Its parameters take
+    /// precedence over the other fields.
     pub detector: String,
-    /// How many events, or pixel hits.
+    /// Number of events, or pixel hits.
     pub events: u64,
     /// Other seeds give other events.
     pub seed: u64,
     /// Geometry of the detector, for `lhcb`.
     pub geometry: Option<PathBuf>,
-    /// Threads that simulate; pixel hits are one stream, made on one thread. The bytes are the same for any number.
+    /// Threads that simulate; pixel hits are one stream, made on one thread. The bytes do not depend on the number.
     pub threads: usize,
 }
 
 /// What was written.
 #[derive(Debug, Clone, Serialize)]
 pub struct Simulated {
-    /// The whole specification, as an input takes it.
+    /// The whole specification, in the form of an input.
     pub spec: String,
-    /// The detector and its parameters, as they were given.
+    /// The detector and its parameters, as given.
     pub detector: String,
-    /// Number of events; of a pixel detector, of clusters.
+    /// Number of events; for a pixel detector, of clusters.
     pub events: u64,
-    /// The same of a pixel detector; absent for others.
+    /// The same for a pixel detector; absent for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clusters: Option<u64>,
     /// Number of hits; absent for raw banks.
@@ -62,10 +62,10 @@ pub struct Simulated {
     pub wall_seconds: f64,
 }
 
-/// Simulates and writes; the name of `output` says the format.
+/// Simulates and writes; the name of `output` gives the format.
 ///
 /// # Errors
-/// [`Error::Config`] for specifications and names that are not known, and those of the output.
+/// [`Error::Config`] for unknown specifications and names, and errors of the output.
 pub fn simulate(what: &Simulation, output: &Path, host: Host<'_>) -> Result<Simulated> {
     let begin = Instant::now();
     // Hosts may compute in another mode; threads that are started inherit this one.
@@ -227,7 +227,7 @@ fn pixels(what: &Simulation, spec: &str, output: &Path, host: Host<'_>) -> Resul
     };
     if (format == PixelFormat::Frames) != (spec.frame_us > 0.0) {
         let message =
-            "files .frames are for simulations of frames (frame=US), others for those of single hits";
+            "files .frames are for simulations of frames (frame=US), others for simulations of single hits";
         return Err(Error::Config(format!("--output {name}: {message}")));
     }
     let mut sink = ByteSink::create(output, host.cancel)?;

@@ -1,4 +1,4 @@
-//! Where results go: the file of an output, whose name says the format.
+//! Outputs of results: files whose names give their format.
 
 use crate::Cancel;
 use peloton::engine::Spread;
@@ -13,49 +13,49 @@ use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How much of its work a job did.
+/// How complete the output of a job is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
-    /// All, or as much as was wanted before it was ended early.
+    /// Complete, or as much as was requested before an early end.
     All,
-    /// All, and the file has to outlive a loss of power before anybody is told that it is there.
+    /// Complete and synced to the disk.
     Durable,
-    /// Some, before an error.
+    /// Incomplete, because of an error.
     Part,
-    /// Nothing, before an error.
+    /// Empty, because of an error.
     Nothing,
 }
 
-/// Results, and which events they are of; of an endless stream no ids.
+/// Results, and the identification of their events; no ids for an endless stream.
 pub type Piece<'a> = (&'a [EventId], &'a Columns);
 
-/// What of results is written, and how.
+/// The format of the output and its options.
 #[derive(Debug, Clone, Default)]
 pub struct OutputOptions {
-    /// How much lines of NDJSON say of tracks and hits.
+    /// Details of tracks and hits in lines of NDJSON.
     pub fields: Fields,
-    /// The columns of a Parquet file, by their names; all without any.
+    /// The columns of a Parquet file, by their names; all if none is named.
     pub columns: Vec<String>,
-    /// How the columns of a Parquet file are packed.
+    /// Compression of the columns of a Parquet file.
     pub compression: TableCompression,
 }
 
 /// Where results go.
 pub struct Destination<'a> {
-    /// The file, whose name says the format.
+    /// The file, whose name gives the format.
     pub path: &'a Path,
-    /// What of the results is written.
+    /// The options of the format.
     pub options: &'a OutputOptions,
-    /// How they came to be.
+    /// Metadata on the origin of the results.
     pub metadata: &'a Metadata,
-    /// Asked to end the job when whoever reads standard output is gone.
+    /// Ends the job when the reader of standard output is gone.
     pub cancel: &'a Cancel,
     /// Threads that format and encode.
     pub threads: Arc<dyn Spread>,
 }
 
 impl Destination<'_> {
-    /// How tables are written.
+    /// Options for writing tables.
     pub fn table_options(&self) -> WriteOptions {
         let OutputOptions { columns, compression, .. } = self.options;
         let threads = self.threads.clone();
@@ -80,9 +80,9 @@ impl Destination<'_> {
     }
 }
 
-/// Takes results piece by piece.
+/// Writes results piece by piece.
 pub trait Sink: Send {
-    /// Says which input the results come from that are written from now on; where these are not events.
+    /// Names the input of the following results, if these are not events.
     fn begin_input(&mut self, _name: &str) {}
 
     /// Writes the events of some pieces, in order.
@@ -91,8 +91,8 @@ pub trait Sink: Send {
     /// When the file cannot be written.
     fn write(&mut self, pieces: &[Piece<'_>]) -> Result<()>;
 
-    /// Writes what is still to be written and puts the file in its place: after an error what there is, unless that
-    /// would cost a file that was there before. Then the answer is `false`.
+    /// Writes the remaining data and renames the file to its name; after an error it keeps the data so far, unless
+    /// that would replace an older file. Then the return value is `false`.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -124,17 +124,17 @@ impl FileFormat {
     }
 }
 
-/// Whether what is written there goes to standard output, a pipe or a device, whose name says no format.
+/// Whether the name is standard output, a pipe or a device, whose name gives no format.
 pub fn is_no_file(path: &Path) -> bool {
     is_standard_output(path) || is_pipe(path)
 }
 
-/// What to say of a name that is not that of a known format.
+/// The message for a name of unknown format.
 pub fn unknown_format(path: &Path, endings: &str) -> Error {
     Error::Config(format!("--output {}: the name must end in {endings}", path.display()))
 }
 
-/// A file that results of any kind are written to.
+/// A file for results of any kind.
 pub struct FileSink {
     path: PathBuf,
     writer: Writer,
@@ -149,8 +149,8 @@ impl FileSink {
     /// Begins the file of results with this schema.
     ///
     /// # Errors
-    /// [`Error::Config`] for a name whose format is unknown, and then no file is touched; [`Error::Io`] when it cannot
-    /// be written.
+    /// [`Error::Config`] for a name whose format is unknown, and then no file is touched; [`Error::Io`] when it
+    /// cannot be written.
     pub fn create(schema: &'static Schema, to: &Destination<'_>) -> Result<Self> {
         let path = to.path;
         let writer = match to.format()? {
@@ -197,7 +197,7 @@ fn buffered(buffer: BufWriter<OutputFile>, path: &Path) -> Result<OutputFile> {
     buffer.into_inner().map_err(|e| Error::io(path, e.into_error()))
 }
 
-/// Puts a file in its place, see [`Sink::finish`].
+/// Renames a file to its name, see [`Sink::finish`].
 pub fn put_in_place(file: OutputFile, done: Done) -> Result<bool> {
     match done {
         Done::All => file.finish().map(|()| true),
@@ -238,7 +238,7 @@ impl ByteSink {
         Ok(Self { path: path.into(), to })
     }
 
-    /// Writes the end of the stream and puts the file in its place.
+    /// Writes the end of the stream and renames the file to its name.
     ///
     /// # Errors
     /// [`Error::Io`] when it cannot be written.

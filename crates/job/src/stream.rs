@@ -1,4 +1,4 @@
-//! Streams batches through reading, work and writing, which run beside each other.
+//! Streams batches through reading, work and writing, which run in parallel.
 //!
 //! ```text
 //! reader thread --cut--> parsing (a thread, the pool) --parsed--> work (this thread, the pool) --done--> writer thread
@@ -19,12 +19,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// For how long each part of a job had events in hand, s. Parts run beside each other and share threads, so that these times overlap.
+/// Busy time of each part of a job, s. Parts run in parallel and share threads, so that these times overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Busy {
     /// Reading and cutting the input, or simulating it.
     pub reading: f64,
-    /// Looking at what is in the events: checksums, lists of banks, text.
+    /// Parsing the events: checksums, lists of banks, text.
     pub parsing: f64,
     /// Reconstructing them.
     pub reconstructing: f64,
@@ -58,7 +58,7 @@ impl Times {
 }
 
 impl Busy {
-    /// The part that was at work the longest, and for how long.
+    /// The part with the longest busy time, and that time.
     pub fn longest(&self) -> (&'static str, f64) {
         let Self { reading, parsing, reconstructing, writing } = *self;
         let parts = [
@@ -77,31 +77,31 @@ const TELL_EVERY: Duration = Duration::from_secs(1);
 /// Chunks that go round: one cut, one parsed, one worked on, one written.
 const CHUNKS: usize = 4;
 
-/// A batch of events with what was made of them.
+/// A batch of events with its results.
 pub struct Chunk<T> {
     /// The events.
     pub batch: Box<dyn Batch>,
-    /// Which they are, and their truth.
+    /// Identification and truth of the events.
     pub beside: Beside,
-    /// What the work makes.
+    /// The results of the work.
     pub result: T,
     /// Why the job ends behind these events.
     failed: Result<()>,
 }
 
 impl<T: Default> Chunk<T> {
-    /// These events, of which nothing is known beside them.
+    /// These events, without auxiliary data.
     pub fn new(batch: Box<dyn Batch>) -> Self {
         Self { batch, beside: Beside::default(), result: T::default(), failed: Ok(()) }
     }
 }
 
-/// What chunks are handed to once they are worked on.
+/// Consumer of processed chunks.
 pub type Consume<'a, T> = &'a mut (dyn FnMut(&Chunk<T>) -> Result<()> + Send);
 
-/// Reads everything from `source`, `items` at a time, and has `work` and then `consume` called with each chunk in
-/// order; `last` is worked on after everything else, and `threads` look at what is in the events. Ends early, without an error, when the host asks for it. Says how
-/// long each part of it took.
+/// Reads everything from `source`, `items` at a time, and calls `work` and then `consume` with each chunk in order;
+/// `last` is processed after everything else, and `threads` parse the events. Ends early, without an error, when the
+/// host asks for it. Returns the busy time of each part.
 pub fn stream<T: Default + Send>(
     (source, items): (&mut dyn Source, usize),
     last: Option<Box<dyn Batch>>,

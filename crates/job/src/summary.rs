@@ -1,4 +1,4 @@
-//! [`Summary`]: what a run did, with the keys that scripts depend on.
+//! [`Summary`]: the result of a run, with keys that scripts depend on.
 
 use crate::lost_hits::Verdict;
 use crate::stream::Busy;
@@ -11,19 +11,19 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Time one stage takes.
+/// Time of one stage.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StageTime {
     /// Name of the stage.
     pub name: &'static str,
     /// Time per event on one thread, ns; an event of an endless stream is an item of its results.
     pub ns_per_event: f64,
-    /// Time per hit that went in, ns.
+    /// Time per input hit, ns.
     pub ns_per_hit: f64,
-    /// Share of the lanes that did wanted work, 0..1; `None` when the stage does not count them.
+    /// Share of the lanes that did useful work, 0..1; `None` when the stage does not count them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub occupancy: Option<f64>,
-    /// Time of its parts, where the algorithm times them apart.
+    /// Times of its parts, if the algorithm measures them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PartTime>,
 }
@@ -37,16 +37,16 @@ pub struct PartTime {
     pub ns_per_event: f64,
 }
 
-/// Bytes of the inputs and outputs of a job, as they lie there, each with the rate while that part was at work.
+/// Bytes of the inputs and outputs of a job, as stored, each with the rate during that part.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Bytes {
     /// Bytes read; null for a simulation.
     pub read: Option<u64>,
-    /// Of these, in a second of reading.
+    /// Bytes read per second of reading.
     pub read_per_second: Option<f64>,
     /// Bytes of all files written; null without any.
     pub written: Option<u64>,
-    /// Of these, in a second of writing.
+    /// Bytes written per second of writing.
     pub written_per_second: Option<f64>,
 }
 
@@ -71,20 +71,20 @@ pub(crate) struct Described {
     pub preset: Option<String>,
     /// The stages in the order in which they run.
     pub stages: Vec<Stage>,
-    /// What results have one value for, from the outside.
+    /// Displayed names of the items of each depth, outermost first.
     pub levels: &'static [&'static str],
     /// Keys that only this sequence has.
     pub facts: Map<String, Value>,
 }
 
-/// What a run did. Serialised, it has the keys of the command line's contract, in its order.
+/// Summary of a run. Its JSON has the keys of the command line's contract, in this order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
     /// What was reconstructed.
     pub sequence: SequenceName,
-    /// Name of the parameters: the preset's, or `custom`; null where the sequence has no presets.
+    /// Name of the parameters: a preset, or `custom`; null where the sequence has no presets.
     pub preset: Option<String>,
-    /// Number of events, dropped ones included; of an endless stream the items of its results.
+    /// Number of events, including dropped ones; for an endless stream the items of its results.
     pub events: u64,
     /// Name of the level that ran, or kind of device.
     pub isa: &'static str,
@@ -95,16 +95,16 @@ pub struct Summary {
     /// Hashes of the results.
     #[serde(flatten)]
     pub hashes: Hashes,
-    /// The hashes of each product, by its name, where several are written; those above are of the first.
+    /// The hashes of each product, by its name, if several are written; the hashes above belong to the first.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "by_name")]
     pub products: Vec<(&'static str, Hashes)>,
-    /// The hashes of all events added up, each with its number, in any order: those of the parts of a job add up to that
-    /// of the whole. Where events are reconstructed over and over there is none.
+    /// The sum of the hashes of all events, each with its number, independent of order: the sums of the parts of a
+    /// job add up to the sum of the whole. Absent where events are reconstructed repeatedly.
     #[serde(serialize_with = "hexadecimal", skip_serializing_if = "Option::is_none")]
     pub hash_events: Option<u64>,
     /// Number of tracks.
     pub tracks: u64,
-    /// Number of hits that went in.
+    /// Number of input hits.
     pub hits: u64,
     /// Events and items that were lost, by reason.
     pub dropped: BTreeMap<&'static str, u64>,
@@ -116,9 +116,9 @@ pub struct Summary {
     pub hits_per_second: f64,
     /// Wall clock of the whole job: input, reconstruction, output, s.
     pub wall_seconds: f64,
-    /// How long of it input was read or simulated, in part while the reconstruction ran, s.
+    /// Time of reading or simulating input, in part during the reconstruction, s.
     pub input_seconds: f64,
-    /// How long each part of the job was at work; none where events are reconstructed over and over.
+    /// Busy time of each part of the job; none where events are reconstructed repeatedly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy: Option<Busy>,
     /// Bytes that were read and written; none where neither is a file or pipe.
@@ -132,19 +132,19 @@ pub struct Summary {
     /// Number of events that could not be reconstructed.
     #[serde(skip)]
     pub bad_events: u64,
-    /// What an event is: an event, or an item of an endless stream's results such as a cluster.
+    /// The name of an item: an event, or an item of an endless stream's results such as a cluster.
     #[serde(skip)]
     pub row: &'static str,
     /// Whether the sequence makes tracks.
     #[serde(skip)]
     pub has_tracks: bool,
-    /// What the input is: read, simulated, or live, when the rates are what came in.
+    /// Kind of the input: read, simulated, or live, when rates are input rates.
     #[serde(skip)]
     pub input: InputKind,
     /// Whether the job was ended early.
     #[serde(skip)]
     pub is_interrupted: bool,
-    /// Why the job as a whole has failed, although it came to its end.
+    /// Why the job as a whole failed, although it ran to the end.
     #[serde(skip)]
     pub failure: Option<String>,
     /// Why the input cannot be what it was read as.
@@ -155,14 +155,14 @@ pub struct Summary {
     pub(crate) has_problems: bool,
 }
 
-/// Where input comes from.
+/// Kind of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputKind {
     /// Files and pipes.
     Read,
     /// The simulation.
     Simulated,
-    /// A readout, in its own time.
+    /// A readout, in real time.
     Live,
 }
 
@@ -259,7 +259,7 @@ impl Summary {
         }
         if let Some(hits) = self.dropped.get(HITS_NOT_IN_GEOMETRY) {
             host.warn(&format!(
-                "{hits} hits of true particles are on channels that the geometry does not have: is --geometry that of these events?"
+                "{hits} hits of true particles are on channels that the geometry does not have: check that --geometry belongs to these events"
             ));
         }
         self.is_interrupted = host.is_cancelled();
@@ -269,7 +269,7 @@ impl Summary {
         self.failure = totals.failure(request.max_bad);
         let unusable = self.dropped.get(UNUSABLE_INPUTS).copied().unwrap_or(0);
         if unusable > 0 && self.failure.is_none() {
-            self.failure = Some(format!("{unusable} of the inputs could not be used, or not to the end"));
+            self.failure = Some(format!("{unusable} of the inputs could not be used, or not completely"));
         }
         if self.row != "event" {
             return self.judge_stream(request, host);

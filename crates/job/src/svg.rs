@@ -1,4 +1,4 @@
-//! Axes and frames of charts, as SVG that stands alone: presentation attributes, no style sheets.
+//! Axes and frames of charts, as self-contained SVG: presentation attributes, no style sheets.
 
 use crate::text::grouped;
 use std::fmt::Write;
@@ -9,18 +9,18 @@ const LINE: f64 = 16.0;
 /// Ticks of a linear axis at most.
 const MAX_TICKS: f64 = 8.0;
 
-/// How values are laid along an axis.
+/// A mapping of values to positions along an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     pub from: f64,
     pub to: f64,
-    /// Whether powers of ten are equally far apart.
+    /// Whether the axis is logarithmic.
     pub is_log: bool,
-    /// What is on it, and the unit.
+    /// Its label and unit.
     pub label: String,
 }
 
-/// A mark on an axis; those without a label are short.
+/// A mark on an axis; marks without a label are short.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tick {
     pub value: f64,
@@ -28,20 +28,20 @@ pub struct Tick {
 }
 
 impl Axis {
-    /// Equal steps are equally long; a range of nothing is widened.
+    /// A linear axis; an empty range is widened.
     pub fn linear(from: f64, to: f64, label: &str) -> Self {
         // What is added to a large number must be large enough to be seen.
         let to = if to > from { to } else { from + 1.0f64.max(1e-9 * from.abs()) };
         Self { from, to, is_log: false, label: label.into() }
     }
 
-    /// Powers of ten are equally far apart, and the label says so. `from` and `to` are more than 0.
+    /// A logarithmic axis; the label says so. `from` and `to` are more than 0.
     pub fn log(from: f64, to: f64, label: &str) -> Self {
         let to = if to > from { to } else { 10.0 * from };
         Self { from, to, is_log: true, label: format!("{label}, logarithmic") }
     }
 
-    /// Where a value lies: 0 at the beginning, 1 at the end, and nothing beyond.
+    /// Position of a value: 0 at the beginning, 1 at the end, limited to this range.
     pub fn place(&self, value: f64) -> f64 {
         let share = if self.is_log {
             (value.max(f64::MIN_POSITIVE) / self.from).ln() / (self.to / self.from).ln()
@@ -51,7 +51,7 @@ impl Axis {
         share.clamp(0.0, 1.0)
     }
 
-    /// The marks: of a logarithmic axis the powers of ten, with 2 to 9 times them between.
+    /// The marks: on a logarithmic axis the powers of ten, with 2 to 9 times them between.
     pub fn ticks(&self) -> Vec<Tick> {
         if self.is_log { self.powers() } else { self.steps() }
     }
@@ -88,7 +88,7 @@ impl Axis {
     }
 }
 
-/// A number without digits that say nothing.
+/// A number, rounded to its significant digits.
 pub fn plain(value: f64) -> String {
     if value.abs() >= 1000.0 {
         let sign = if value < 0.0 { "-" } else { "" };
@@ -98,12 +98,12 @@ pub fn plain(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').into()
 }
 
-/// Text as it may stand in HTML and SVG.
+/// Text escaped for HTML and SVG.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A picture with two axes that is being drawn.
+/// A picture with two axes, under construction.
 pub struct Chart {
     pub x: Axis,
     pub y: Axis,
@@ -118,7 +118,7 @@ pub struct Chart {
 }
 
 impl Chart {
-    /// A picture whose drawing area has this width and height; all labels get the room that they need.
+    /// A picture whose drawing area has this width and height; space for all labels is added.
     pub fn new(title: &str, x: Axis, y: Axis, [width, height]: [f64; 2]) -> Self {
         let longest = y.ticks().iter().map(|tick| tick.label.chars().count()).max().unwrap_or(0);
         let left = CHARACTER * longest as f64 + LINE + 18.0;
@@ -130,7 +130,7 @@ impl Chart {
         chart
     }
 
-    /// Where values lie on the screen.
+    /// Position of values on the screen.
     pub fn at(&self, x: f64, y: f64) -> [f64; 2] {
         let across = self.left + self.width * self.x.place(x);
         [across, self.top + self.height * (1.0 - self.y.place(y))]

@@ -1,4 +1,4 @@
-//! [`System`]: what jobs need to know of a sequence beyond running it.
+//! [`System`]: the part of a sequence that jobs need in addition to running it.
 
 use crate::display::Gather;
 use crate::embed::AnyEngine;
@@ -18,11 +18,11 @@ use peloton_truth::Rules;
 use serde_json::{Map, Value};
 use std::ops::Range;
 
-/// Inputs that are open, and what running their events needs.
+/// Open inputs, and the detector that runs their events.
 pub struct Opened {
     /// The events.
     pub source: Box<dyn Source>,
-    /// What is known of the detector that they come from.
+    /// Information on the detector of the inputs.
     pub detector: Box<dyn Detector>,
 }
 
@@ -52,13 +52,13 @@ pub(crate) fn open(request: &Request, truth: bool, host: Host<'_>) -> Result<Ope
     system.open(request, truth, host)
 }
 
-/// What runs the events of a detector.
+/// Runs the events of a detector.
 pub type Runs = Box<dyn Executor>;
 
 /// Names and values of sizes.
 pub type Sizes = &'static [(&'static str, usize)];
 
-/// What jobs need to know of a sequence before its inputs are open.
+/// The part of a sequence that jobs need before its inputs are open.
 pub trait System: Sync {
     /// The name on the command line and in results.
     fn name(&self) -> &'static str;
@@ -71,7 +71,7 @@ pub trait System: Sync {
         stages(&self.algorithms(config))
     }
 
-    /// The products that come out: those that the configuration names, else the last.
+    /// The products to write: the products that the configuration names, else the last.
     fn products(&self, config: &Config) -> Vec<Handle> {
         let all = self.algorithms(config);
         let made = |name: &String| all.iter().map(|info| info.makes).find(|made| made.name() == name);
@@ -81,7 +81,7 @@ pub trait System: Sync {
         if written.is_empty() { last() } else { written }
     }
 
-    /// Checks what the configuration says of the sequence itself.
+    /// Checks the sequence in a configuration.
     ///
     /// # Errors
     /// [`Error::Config`] for algorithms and products that do not fit together.
@@ -93,17 +93,17 @@ pub trait System: Sync {
         check_written(name, &self.algorithms(config), &config.write)
     }
 
-    /// What is different about an endless stream, cut anywhere; none for events.
+    /// The properties of an endless stream, cut anywhere; none for events.
     fn stream(&self) -> Option<&'static dyn EndlessStream> {
         None
     }
 
-    /// Whether the gang size changes what runs; else only the instruction set does.
+    /// Whether the gang size changes the code that runs; otherwise only the instruction set does.
     fn has_lanes(&self) -> bool {
         true
     }
 
-    /// The presets that the sequence has; none where it has one set of parameters.
+    /// The presets of the sequence; none where it has one set of parameters.
     fn presets(&self) -> &'static [Preset] {
         &[]
     }
@@ -111,26 +111,26 @@ pub trait System: Sync {
     /// Opens the inputs of a request.
     ///
     /// # Errors
-    /// [`Error::Config`](peloton::Error::Config) for inputs that cannot go together, and those of the readers.
+    /// [`Error::Config`](peloton::Error::Config) for inputs that cannot be combined, and errors of the readers.
     fn open(&'static self, request: &Request, truth: bool, host: Host<'_>) -> Result<Opened>;
 
-    /// Makes an engine for a program that has its own events: of the configuration and the geometry of a request.
+    /// Makes an engine for a program that has its own events, from the configuration and the geometry of a request.
     ///
     /// # Errors
-    /// Those of the configuration and of the geometry; [`Error::Unsupported`](peloton::Error::Unsupported) for endless
+    /// Errors of the configuration and of the geometry; [`Error::Unsupported`](peloton::Error::Unsupported) for endless
     /// streams.
     fn embed(&self, _request: &Request) -> Result<AnyEngine> {
         let words = "takes an endless stream, not events";
         Err(Error::Unsupported(format!("the sequence {} {words}", self.name())))
     }
 
-    /// How many events or hits are read at once when so many threads share them.
+    /// Number of events or hits to read at once for this many threads.
     fn batch_items(&self, config: &Config, threads: usize) -> usize;
 
-    /// Whether the parameters are those of the preset.
+    /// Whether the parameters equal the preset.
     fn is_preset(&self, config: &Config) -> bool;
 
-    /// Overrides what only this system knows of `KEY=VALUE`, a part of a side of `compare`; false for unknown keys.
+    /// Applies a `KEY=VALUE` that only this system has, a part of a side of `compare`; false for unknown keys.
     ///
     /// # Errors
     /// For values that cannot be used.
@@ -138,13 +138,13 @@ pub trait System: Sync {
         Ok(false)
     }
 
-    /// Sizes that `tune` tries beside the level, in groups of which the later begin with what was best of the earlier: of
-    /// each, keys of the configuration and their values. They change the speed and nothing else.
+    /// Sizes that `tune` tries in addition to the level, in groups; each group begins with the best of the groups
+    /// before it: keys of the configuration and their values. They change the speed and nothing else.
     fn sizes(&self) -> &'static [&'static [Sizes]] {
         &[]
     }
 
-    /// Sets a size of [`System::sizes`] where the configuration leaves it open; false for names that are none.
+    /// Sets a size of [`System::sizes`] if the configuration does not set it; false for unknown names.
     fn set_size(&self, _config: &mut Config, _name: &str, _value: usize) -> bool {
         false
     }
@@ -154,7 +154,7 @@ pub trait System: Sync {
         column_rows(config.schema())
     }
 
-    /// What every summary tells beyond the keys that all systems have.
+    /// Additional keys in the summaries of this system.
     fn facts(&self, _config: &Config, _totals: &Totals) -> Map<String, Value> {
         Map::new()
     }
@@ -165,7 +165,7 @@ pub trait System: Sync {
 
 /// Said of a sequence where a configuration lists algorithms for it.
 pub(crate) const OWN_ALGORITHMS: &str =
-    "has its own algorithms: leave out `algorithms`, or say sequence = \"own\"";
+    "has its own algorithms: leave out `algorithms`, or set sequence = \"own\"";
 
 /// Refuses products that no algorithm of a sequence makes, and one that is named twice.
 pub(crate) fn check_written(sequence: &str, algorithms: &[&AlgorithmInfo], write: &[String]) -> Result<()> {
@@ -176,7 +176,7 @@ pub(crate) fn check_written(sequence: &str, algorithms: &[&AlgorithmInfo], write
             let words = match made.is_empty() {
                 true => format!("the sequence {sequence} has one product: leave out `write`"),
                 false => format!(
-                    "the sequence {sequence} makes {}, each to be named once at most",
+                    "the sequence {sequence} makes {}; name each of them at most once",
                     made.join(", ")
                 ),
             };
@@ -186,7 +186,7 @@ pub(crate) fn check_written(sequence: &str, algorithms: &[&AlgorithmInfo], write
     }
 }
 
-/// What is different about an endless stream.
+/// Properties of an endless stream.
 pub trait EndlessStream: Sync {
     /// Whether a source ends with this piece.
     fn ends_source(&self, piece: &dyn Batch) -> bool;
@@ -194,16 +194,16 @@ pub trait EndlessStream: Sync {
     /// The piece that ends the stream.
     fn last(&self) -> Box<dyn Batch>;
 
-    /// Appends rows of a piece to what waits to be compared.
+    /// Appends rows of a piece to the rows that wait for comparison.
     fn keep(&self, waiting: &mut Columns, piece: &Columns, rows: Range<usize>);
 }
 
-/// What jobs need to know of a sequence whose inputs are open.
+/// The part of a sequence that jobs need after its inputs are open.
 pub trait Detector: Send + Sync {
-    /// Makes what runs the events, on the CPU or a device.
+    /// Makes the runner of the events, on the CPU or a device.
     ///
     /// # Errors
-    /// Those of the configuration and of the device.
+    /// Errors of the configuration and of the device.
     fn executor(&self, request: &Request, config: &Config) -> Result<Runs>;
 
     /// Creates the file for results.
@@ -220,14 +220,14 @@ pub trait Detector: Send + Sync {
     /// # Errors
     /// When there are no such rules.
     fn track_rules(&self, request: &Request, _options: &CheckOptions) -> Result<Rules> {
-        let message = "--tracks is not for this sequence: it checks tracks of its own";
+        let message = "--tracks is not for this sequence, which checks its own tracks";
         Err(Error::Config(format!("sequence {}: {message}", request.config.sequence)))
     }
 
-    /// Makes what compares results with the truth, and has the source give the truth that the check needs.
+    /// Makes the comparison of results with the truth, and requests the necessary truth from the source.
     ///
     /// # Errors
-    /// When results of this system cannot be checked as asked.
+    /// When results of this system cannot be checked with these options.
     fn check(
         &self,
         request: &Request,
@@ -235,7 +235,7 @@ pub trait Detector: Send + Sync {
         source: &mut dyn Source,
     ) -> Result<Box<dyn Check>>;
 
-    /// Makes what gathers the events of a job for pictures.
+    /// Makes the collector of events for pictures.
     ///
     /// # Errors
     /// Where results are not events.
@@ -243,13 +243,13 @@ pub trait Detector: Send + Sync {
         Err(Error::Unsupported(format!("the sequence {} has no events to draw", request.config.sequence)))
     }
 
-    /// Reasons and counts of what was lost, and keys and values of the summary, that are known only after everything
-    /// was reconstructed.
+    /// Reasons and counts of losses, and keys and values of the summary, that are known only after the
+    /// reconstruction.
     fn outcome(&self) -> (Vec<(&'static str, u64)>, Map<String, Value>) {
         Default::default()
     }
 
-    /// What was asked for and is not in the input, in words; known after everything was reconstructed.
+    /// A message about requested data that the input lacks; known after the reconstruction.
     fn not_found(&self) -> Option<String> {
         None
     }
@@ -259,12 +259,12 @@ pub trait Detector: Send + Sync {
         None
     }
 
-    /// Whether the input comes in as it is measured, so that its rate is worth telling while it lasts.
+    /// Whether the input arrives live, so that its rate is shown.
     fn is_live(&self) -> bool {
         false
     }
 
-    /// Changes events in memory so that they measure what a farm sees.
+    /// Changes events in memory so that measurements are realistic.
     ///
     /// # Errors
     /// For events of another kind.
@@ -277,10 +277,10 @@ pub trait Detector: Send + Sync {
         None
     }
 
-    /// What `throughput` tells beyond the keys that all systems have.
+    /// Additional keys of `throughput`.
     ///
     /// # Errors
-    /// Those of the configuration.
+    /// Errors of the configuration.
     fn measured_facts(
         &self,
         _config: &Config,
@@ -290,14 +290,14 @@ pub trait Detector: Send + Sync {
         Ok(Map::new())
     }
 
-    /// Which bank or hit an event with this status failed by, in words, where one of them is to blame. It may take
-    /// long: jobs ask for their first such event alone.
+    /// The bank or hit that caused an event's status, in words, if one did. It may take long: jobs call it only for
+    /// their first such event.
     fn diagnose(&self, _batch: &dyn Batch, _event: usize, _status: Status) -> Option<String> {
         None
     }
 
-    /// The sources whose banks these events, which are partial, lack: one entry for each event and source. `has_damaged` says
-    /// whether any of their banks is damaged and was left out.
+    /// The sources whose banks are missing in these partial events: one entry for each event and source.
+    /// `has_damaged` says whether any of their banks is damaged and was left out.
     fn lacking(&self, _batch: &dyn Batch, _events: &[usize], _has_damaged: bool) -> Vec<BankSource> {
         Vec::new()
     }

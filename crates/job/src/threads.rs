@@ -1,4 +1,4 @@
-//! Threads that look at what is in events and write results, beside those that reconstruct.
+//! Threads that parse events and write results, in addition to the threads that reconstruct.
 
 use crate::system::Runs;
 use crate::{Config, Request};
@@ -6,7 +6,8 @@ use peloton::Result;
 use peloton::engine::{CommonThreads, Spread, ThisThread, Threads};
 use std::sync::Arc;
 
-/// The threads of a job: those that reconstruct its events, or as many beside an endless stream, which is worked on by one.
+/// The threads of a job: the threads that reconstruct its events, or as many in addition to the one that processes an
+/// endless stream.
 ///
 /// # Errors
 /// [`Error::System`](peloton::Error::System) when the system gives no more threads.
@@ -17,7 +18,7 @@ pub fn threads(request: &Request, runs: &Runs) -> Result<Arc<dyn Spread>> {
     Ok(Arc::new(Threads::new(request.config.thread_count())?))
 }
 
-/// The threads of whoever reads events without reconstructing them: the common ones, or none beside the calling thread where one is asked for.
+/// The threads of a reader of events without reconstruction: the common ones, or only the calling thread if one is requested.
 pub fn common_threads(config: &Config) -> &'static dyn Spread {
     if config.thread_count() == 1 { &ThisThread } else { &CommonThreads }
 }

@@ -1,4 +1,4 @@
-//! [`throughput`]: events from memory, again and again.
+//! [`throughput`]: repeated reconstruction of events from memory.
 
 use crate::host::Muffled;
 use crate::measure::{Plan, hash, load, measure};
@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::time::Instant;
 
-/// What repeated passes over events in memory gave.
+/// Results of repeated passes over events in memory.
 #[derive(Debug, Clone, Serialize)]
 pub struct Throughput {
     /// The keys that every job gives.
@@ -28,11 +28,11 @@ pub struct Throughput {
     pub events_per_second_best: f64,
     /// The same in hits.
     pub hits_per_second_best: f64,
-    /// Raw banks that went in; null for hits.
+    /// Bytes of input raw banks; null for hits.
     pub bytes_per_second: Option<f64>,
     /// The device in words; null for the CPU.
     pub device: Option<String>,
-    /// Events, or hits of an endless stream, that a thread or stream of a device took at once.
+    /// Events, or hits of an endless stream, that a thread or stream of a device processed at once.
     pub slice: usize,
     /// Memory that streams of a device hold there, bytes; 0 for the CPU.
     pub arena_bytes: usize,
@@ -44,7 +44,7 @@ pub struct Throughput {
     pub kernels_wall_ns_per_event: Option<f64>,
     /// Rates for other slices and numbers of threads, or of streams of a device; empty unless asked for.
     pub scan: Vec<ScanPoint>,
-    /// What only some sequences tell.
+    /// Values that only some sequences have.
     #[serde(flatten)]
     pub facts: Map<String, Value>,
 }
@@ -87,7 +87,7 @@ pub struct ScanPoint {
 /// Measures events/s with input in memory; with `scan` also for other slices and numbers of threads, or of streams of a device.
 ///
 /// # Errors
-/// Those of the configuration, the inputs and the device.
+/// Errors of the configuration, the inputs and the device.
 pub fn throughput(request: &Request, plan: Plan, scan: bool, host: Host<'_>) -> Result<Throughput> {
     with_default_float_mode(|| {
         let begin = Instant::now();
@@ -97,11 +97,12 @@ pub fn throughput(request: &Request, plan: Plan, scan: bool, host: Host<'_>) -> 
     })
 }
 
-/// As [`throughput`], for several configurations of one sequence, and with the same events, which are read once. All must
-/// give as many tracks and hits in a pass as in their first one, but may differ from each other.
+/// As [`throughput`], for several configurations of one sequence, and with the same events, which are read once. In
+/// all passes each configuration must give as many tracks and hits as in its first pass, but configurations may
+/// differ.
 ///
 /// # Errors
-/// Those of the configurations and the inputs.
+/// Errors of the configurations and the inputs.
 pub fn throughput_each(
     request: &Request,
     configs: &[Config],

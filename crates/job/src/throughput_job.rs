@@ -1,4 +1,4 @@
-//! [`throughput_of_jobs`]: whole jobs, from files to a file, again and again.
+//! [`throughput_of_jobs`]: repeated whole jobs, from files to a file.
 
 use crate::host::Muffled;
 use crate::measure::Plan;
@@ -12,22 +12,22 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What repeated jobs gave.
+/// Results of repeated jobs.
 #[derive(Debug, Clone, Serialize)]
 pub struct JobThroughput {
-    /// The fastest of them.
+    /// The fastest job.
     #[serde(flatten)]
     pub summary: Summary,
     /// Number of timed jobs.
     pub repetitions: u64,
     /// Wall clock of each of them, s.
     pub seconds: Vec<f64>,
-    /// Events, or items of an endless stream's results, in a second of the fastest.
+    /// Events, or items of an endless stream's results, per second in the fastest job.
     pub job_events_per_second: f64,
 }
 
 impl JobThroughput {
-    /// The wall clock that half of the jobs stay below, s.
+    /// Median wall clock of the jobs, s.
     pub fn median(&self) -> f64 {
         let mut seconds = self.seconds.clone();
         seconds.sort_unstable_by(f64::total_cmp);
@@ -35,11 +35,11 @@ impl JobThroughput {
     }
 }
 
-/// Measures whole jobs on the inputs of a request: reading, reconstructing, hashing, and writing to `output`, where one is named. One job
-/// goes before those that are timed, so that inputs are in the system's cache as far as they fit.
+/// Measures whole jobs on the inputs of a request: reading, reconstructing, hashing, and writing to `output`, where
+/// one is named. One job runs before the timed ones, so that inputs are in the page cache if they fit.
 ///
 /// # Errors
-/// Those of the jobs, [`Error::Config`] for what cannot be read or written twice, and [`Error::Internal`] for one job that gives another
+/// Errors of the jobs, [`Error::Config`] for what cannot be read or written twice, and [`Error::Internal`] for one job that gives another
 /// hash.
 pub fn throughput_of_jobs(
     request: &Request,
@@ -48,7 +48,7 @@ pub fn throughput_of_jobs(
     host: Host<'_>,
 ) -> Result<JobThroughput> {
     if request.inputs.iter().any(|input| is_piped(input)) || output.is_some_and(is_standard_output) {
-        return Err(Error::Config("--job needs files, which are read and written again and again".into()));
+        return Err(Error::Config("--job needs files, which are read and written repeatedly".into()));
     }
     with_default_float_mode(|| {
         let muffled = Muffled::new(host.progress);

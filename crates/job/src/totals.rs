@@ -1,4 +1,4 @@
-//! [`Totals`]: sums over everything that was reconstructed.
+//! [`Totals`]: sums over all reconstructed events.
 
 use crate::{MaxBad, text};
 use peloton::Status;
@@ -12,19 +12,19 @@ use std::time::Duration;
 /// The reason of inputs that were left out.
 pub const UNUSABLE_INPUTS: &str = "unusable_inputs";
 
-/// The reason of hits of true particles that no channel of the geometry has.
+/// The reason of hits of true particles on no channel of the geometry.
 pub const HITS_NOT_IN_GEOMETRY: &str = "hits_not_in_geometry";
 
-/// Sums over everything that was reconstructed.
+/// Sums over all reconstructed events.
 #[derive(Debug, Clone)]
 pub struct Totals {
     /// Counts of all stages.
     pub counters: Counters,
     /// Items of an endless stream's results, events otherwise.
     pub events: u64,
-    /// Hits that went in.
+    /// Number of input hits.
     pub hits: u64,
-    /// Tracks that came out.
+    /// Number of tracks.
     pub tracks: u64,
     /// Hits in all results.
     pub hits_out: u64,
@@ -36,11 +36,11 @@ pub struct Totals {
     pub partial: u64,
     /// The first of them.
     pub first_partial: Option<EventId>,
-    /// Those of the batch that was added last, by their place in it; and whether damaged banks of it were left out.
+    /// Positions of partial events in the last added batch; and whether damaged banks were left out of it.
     pub partial_here: (Vec<usize>, bool),
     /// How many events lack the bank of a source, by the source.
     pub lacking: BTreeMap<BankSource, u64>,
-    /// How many equal passes these are the sums of.
+    /// Number of equal passes in these sums.
     pub passes: u64,
     /// Wall clock from input in memory to results in memory.
     pub time: Duration,
@@ -52,11 +52,11 @@ pub type BankSource = (&'static str, u16);
 /// An event that could not be reconstructed.
 #[derive(Debug, Clone)]
 pub struct BadEvent {
-    /// Which one it is.
+    /// Its identification.
     pub id: EventId,
-    /// What became of it.
+    /// Its status.
     pub status: Status,
-    /// Which bank or hit is to blame, once somebody has looked; empty where none is.
+    /// The bank or hit to blame, after diagnosis; empty if there is none.
     pub blame: Option<String>,
 }
 
@@ -107,8 +107,8 @@ impl Totals {
         }
     }
 
-    /// Finds out by `diagnose` which bank or hit the first event that failed failed by, if it is among these events and
-    /// nobody has looked.
+    /// Finds the bank or hit that caused the first failure by `diagnose`, if that event is among these and not
+    /// diagnosed yet.
     pub fn explain(
         &mut self,
         events: &[u64],
@@ -121,7 +121,7 @@ impl Totals {
         bad.blame = Some(diagnose(event, bad.status).unwrap_or_default());
     }
 
-    /// Counts the sources whose banks the partial events of the last batch lack, and which event the first of them is.
+    /// Counts the sources whose banks are missing in the partial events of the last batch, and finds the first such event.
     pub fn count_lacking(&mut self, ids: &[EventId], lacking: &[BankSource]) {
         for source in lacking {
             *self.lacking.entry(*source).or_default() += 1;
@@ -145,8 +145,8 @@ impl Totals {
         Some(format!("{partial} of {events} events are partial{most}; the first is {first}"))
     }
 
-    /// What a summary tells of events that lack raw banks, if there are any: their number, and how many of them lack the bank of
-    /// each source.
+    /// Values of the summary on events that lack raw banks, if any: their number, and how many of them lack the bank
+    /// of each source.
     pub fn partial_facts(&self) -> Map<String, Value> {
         if self.partial == 0 {
             return Map::new();
@@ -172,13 +172,13 @@ impl Totals {
         ))
     }
 
-    /// Why the job as a whole has failed, if so: nothing, or less than was asked for, could be reconstructed.
+    /// Why the job as a whole failed, if it did: too few events could be reconstructed.
     pub fn failure(&self, max_bad: Option<MaxBad>) -> Option<String> {
         bad_events_failure(self.bad, self.events, max_bad)
     }
 }
 
-/// Why a job with so many bad events has failed, if so.
+/// Why a job with this many bad events failed, if it did.
 pub fn bad_events_failure(bad: u64, events: u64, max_bad: Option<MaxBad>) -> Option<String> {
     match max_bad {
         Some(max) if max.allows_all() => None,
@@ -191,7 +191,7 @@ pub fn bad_events_failure(bad: u64, events: u64, max_bad: Option<MaxBad>) -> Opt
     }
 }
 
-/// Hits of a batch, which for raw banks only decoding tells.
+/// Hits of a batch, which for raw banks only decoding counts.
 pub fn hits_of(batch: &dyn Batch, counters: &Counters) -> u64 {
     batch.hits().unwrap_or(counters.stages[0].items_out)
 }

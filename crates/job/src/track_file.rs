@@ -32,7 +32,7 @@ fn incomplete<'de, D: Deserializer<'de>>(_: D) -> std::result::Result<(), D::Err
     Err(D::Error::custom("a momentum is p, pt and charge"))
 }
 
-/// A track made elsewhere: the ids of its hits, and what it says of its momentum, if it does.
+/// A track made elsewhere: the ids of its hits, and its momentum, if given.
 pub type OtherTrack = (Vec<u32>, Option<Measured>);
 
 impl From<Written> for OtherTrack {
@@ -50,10 +50,10 @@ impl From<Written> for OtherTrack {
 /// Tracks of one event.
 pub type Tracks = Vec<OtherTrack>;
 
-/// Reads NDJSON of tracks, compressed when the name ends in `.zst`. A line is what `run --output` writes, an object that
-/// says of which event it is, or a bare list of tracks; then line i is event i of the inputs. The first line says which.
-/// A track is a list of hit ids, or an object with them, and with a momentum (GeV/c) if it has one: `{"hits": [1, 2], "p":
-/// 5.2, "pt": 0.8, "charge": -1}`.
+/// Reads NDJSON of tracks, compressed when the name ends in `.zst`. A line is a line of `run --output`, an object
+/// that names its event, or a bare list of tracks; then line i is event i of the inputs. The first line decides the
+/// form. A track is a list of hit ids, or an object with them, and with a momentum (GeV/c) if it has one: `{"hits":
+/// [1, 2], "p": 5.2, "pt": 0.8, "charge": -1}`.
 pub struct TrackFile {
     path: PathBuf,
     from: Box<dyn BufRead + Send>,
@@ -118,7 +118,7 @@ impl TrackFile {
     /// The tracks of an event.
     ///
     /// # Errors
-    /// [`Error::Format`] when no line is of this event, two are, or a line holds no lists of hit ids.
+    /// [`Error::Format`] when no line is of this event, two are, or a line has no lists of hit ids.
     pub fn tracks_of(&mut self, id: &EventId) -> Result<Tracks> {
         if let Some((_, tracks)) = self.passed.remove(&Key::of(id)) {
             return Ok(tracks);
@@ -148,10 +148,10 @@ impl TrackFile {
         })
     }
 
-    /// How many lines are of events that nobody asked for.
+    /// Number of lines of events that were not requested.
     ///
     /// # Errors
-    /// [`Error::Format`] when bare lists follow, of which nothing says what they are.
+    /// [`Error::Format`] when bare lists follow, whose events are unknown.
     pub fn rest(&mut self) -> Result<usize> {
         let mut lines = self.passed.len();
         while let Some(line) = self.read()? {

@@ -1,4 +1,4 @@
-//! [`Check`]: what compares results with the truth.
+//! [`Check`]: comparison of results with the truth.
 
 use crate::stream::Chunk;
 use crate::truth_output::TruthOutput;
@@ -13,12 +13,12 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Which rules decide what counts as found.
+/// The rules that decide which particles are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckRules {
-    /// Those of trackers.
+    /// Rules of trackers.
     Tracker(Rules),
-    /// Those of the cylinder detector.
+    /// Rules of the cylinder detector.
     Cylinder,
 }
 
@@ -36,20 +36,20 @@ impl FromStr for CheckRules {
     }
 }
 
-/// What is checked, and how.
+/// Options of a check.
 #[derive(Debug, Clone, Default)]
 pub struct CheckOptions {
-    /// What counts as found; the sequence's own rules without it.
+    /// The rules that decide which particles are found; the default of the sequence if none.
     pub rules: Option<CheckRules>,
-    /// Whether tables of efficiencies against momentum, angles and the like are shown as text.
+    /// Whether tables of efficiencies against momentum, angles and similar quantities are shown as text.
     pub tables: bool,
     /// Whether to find out why particles are missed.
     pub losses: bool,
-    /// Tracks made elsewhere, to check instead of own ones.
+    /// Tracks made elsewhere, to check instead of reconstructed ones.
     pub tracks: Option<PathBuf>,
     /// Tracks made elsewhere, to compare with particle by particle.
     pub against: Option<PathBuf>,
-    /// Where tables of all particles and tracks go; [`truth_files`](crate::truth_files) says under which names.
+    /// Output for tables of all particles and tracks; [`truth_files`](crate::truth_files) gives the names.
     pub truth_output: Option<PathBuf>,
 }
 
@@ -65,20 +65,20 @@ impl CheckOptions {
 
 /// Compares results with the truth, batch by batch.
 pub trait Check: Send {
-    /// Takes the results of a batch.
+    /// Adds the results of a batch.
     ///
     /// # Errors
     /// When they cannot be checked, such as events of another kind.
     fn add(&mut self, chunk: &Chunk<Sliced>) -> Result<()>;
 
-    /// What was found, given the summary of the reconstruction.
+    /// The result of the comparison, given the summary of the reconstruction.
     ///
     /// # Errors
     /// When there was nothing to check.
     fn finish(self: Box<Self>, summary: &Summary, host: Host<'_>) -> Result<Checked>;
 }
 
-/// What a comparison with the truth found.
+/// Result of a comparison with the truth.
 #[derive(Debug, Clone, Serialize)]
 pub struct Checked {
     /// For people.
@@ -87,10 +87,10 @@ pub struct Checked {
     /// For programs.
     #[serde(flatten)]
     pub json: Map<String, Value>,
-    /// Whether everything that must hold does.
+    /// Whether all required properties hold.
     #[serde(skip)]
     pub is_right: bool,
-    /// Why the job as a whole has failed, although it came to its end.
+    /// Why the job as a whole failed, although it ran to the end.
     #[serde(skip)]
     pub failure: Option<String>,
 }
@@ -104,7 +104,7 @@ pub(crate) struct KnownHits {
 }
 
 impl KnownHits {
-    /// Takes the tracks of one event.
+    /// Adds the tracks of one event.
     pub fn event<'a>(&mut self, truth: &TruthEvent, tracks: impl Iterator<Item = &'a [u32]>) {
         // One hit that is known is enough.
         if self.true_hits > 0 {
@@ -118,12 +118,11 @@ impl KnownHits {
         }
     }
 
-    /// Warns when no hit of any track is one of a true particle.
+    /// Warns when no hit of any track belongs to a true particle.
     pub fn tell(&self, host: Host<'_>) {
         if self.hits > 0 && self.true_hits == 0 {
             host.warn(
-                "no hit of any track is among the hits of the true particles, so that every track is a ghost: do the \
-                 tracks belong to these events, and are the truth's hits of this kind (--velo-banks, --events)?",
+                "no hit of any track is among the hits of the true particles, so that every track is a ghost: check that the tracks belong to these events and that the truth's hits are of this kind (--velo-banks, --events)",
             );
         }
     }
@@ -143,6 +142,6 @@ pub(crate) fn report(checker: Checker) -> Result<CheckReport> {
 
 /// What to say where a sequence has no tracks that could be checked.
 pub(crate) fn no_tracks(sequence: &str) -> Error {
-    let message = "makes hits, and what is checked are tracks: give some with --tracks FILE";
+    let message = "makes hits, but `check` needs tracks: give a file with --tracks FILE";
     Error::Unsupported(format!("the sequence {sequence} {message}"))
 }

@@ -1,4 +1,4 @@
-//! [`TruthOutput`]: what became of every particle and of every track, as two tables.
+//! [`TruthOutput`]: the results for every particle and every track, as two tables.
 
 use crate::sink::{Done, put_in_place};
 use peloton::{Error, Result};
@@ -6,7 +6,7 @@ use peloton_io::output::{Metadata, OutputFile, TableField, TableWriter};
 use peloton_truth::{EventRows, PARTICLE_FIELDS, TRACK_FIELDS};
 use std::path::{Path, PathBuf};
 
-/// The files of a truth output: of `NAME.parquet` they are `NAME.particles.parquet` and `NAME.tracks.parquet`.
+/// The files of a truth output: for `NAME.parquet` they are `NAME.particles.parquet` and `NAME.tracks.parquet`.
 ///
 /// # Errors
 /// [`Error::Config`] for another ending.
@@ -44,7 +44,7 @@ impl TruthOutput {
     /// Begins the files.
     ///
     /// # Errors
-    /// Those of [`truth_files`], and [`Error::Io`] when they cannot be written.
+    /// Errors of [`truth_files`], and [`Error::Io`] when they cannot be written.
     pub fn create(path: &Path, metadata: &Metadata) -> Result<Self> {
         let [particles, tracks] = truth_files(path)?;
         Ok(Self {
@@ -62,7 +62,7 @@ impl TruthOutput {
         rows.tracks.into_iter().try_for_each(|row| self.tracks.writer.push(row))
     }
 
-    /// Writes what is left and puts both files in their places.
+    /// Writes the remaining rows and renames both files to their names.
     ///
     /// # Errors
     /// When a file cannot be written.

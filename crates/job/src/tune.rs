@@ -1,4 +1,4 @@
-//! [`tune`]: which level and gang size is the fastest here.
+//! [`tune`]: finds the fastest level and gang size of this machine.
 
 use crate::measure::{Plan, load, measure};
 use crate::system::{Sizes, open, preset_name};
@@ -8,12 +8,12 @@ use peloton::simd::{Level, with_default_float_mode};
 use peloton::{Error, Result};
 use std::time::Instant;
 
-/// What a scan over levels found.
+/// Result of a scan over levels.
 #[derive(Debug, Clone)]
 pub struct Tuned {
-    /// The fastest, and everything that was measured.
+    /// The fastest level, and all measurements.
     pub profile: Profile,
-    /// Threads that it was measured on.
+    /// Number of threads of the measurement.
     pub threads: usize,
     /// Wall clock of the whole scan, s.
     pub wall_seconds: f64,
@@ -23,10 +23,10 @@ pub struct Tuned {
     pub sizes: Vec<(Sizes, f64)>,
 }
 
-/// Measures the events of a request on every level and gang size, or those that its configuration names.
+/// Measures the events of a request on every level and gang size, or on the ones that its configuration names.
 ///
 /// # Errors
-/// Those of the configuration and the inputs; [`Error::Internal`] when a level gives other results.
+/// Errors of the configuration and the inputs; [`Error::Internal`] when a level gives other results.
 pub fn tune(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
     with_default_float_mode(|| tune_levels(request, plan, host))
 }
@@ -145,7 +145,7 @@ fn levels(config: &Config) -> Vec<Level> {
     Level::supported().into_iter().filter(wanted).collect()
 }
 
-/// The CPU as the system calls it, or its architecture.
+/// The system's name of the CPU, or its architecture.
 pub fn cpu_name() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));

@@ -1,4 +1,4 @@
-//! Work on a thread of its own, while the calling thread looks for signals and reports progress.
+//! Work on a thread of its own, while the calling thread checks for signals and reports progress.
 //!
 //! ```text
 //! calling thread   waits without the interpreter's lock; every 20 ms: signals, progress
@@ -21,7 +21,7 @@ const POLL: Duration = Duration::from_millis(20);
 /// So long an interrupted job may take to end before it is left to itself.
 const GRACE: Duration = Duration::from_millis(50);
 
-/// What a job has told so far.
+/// Messages of a job so far.
 #[derive(Default)]
 pub struct Heard {
     what: Mutex<&'static str>,
@@ -30,7 +30,7 @@ pub struct Heard {
     warnings: Mutex<Vec<String>>,
 }
 
-/// The contents of a mutex, whoever panicked with it.
+/// The contents of a mutex, even after a panic.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -68,16 +68,16 @@ impl Heard {
 /// What a thread sends when it is done; none when it panicked.
 type Done<T> = Option<Result<T>>;
 
-/// How work is watched.
+/// Observers of the work.
 #[derive(Default)]
 pub struct Watch<'py> {
-    /// Called with what is done, how much of it, and of how much.
+    /// Called with the name of the activity, its progress, and its total.
     pub progress: Option<Bound<'py, PyAny>>,
-    /// Whether an interrupted job is waited for, because it puts a file in place.
+    /// Whether an interrupted job is awaited, because it is renaming a file.
     pub until_end: bool,
     /// Asks for an early end.
     pub cancel: Cancel,
-    /// Whether nobody is to be warned: the answer says what was lost.
+    /// Whether warnings are suppressed, because the result contains the losses.
     pub is_quiet: bool,
 }
 
@@ -133,7 +133,7 @@ fn wait<T>(receive: &Receiver<Done<T>>, until_end: bool) {
     }
 }
 
-/// Works on the calling thread, which nothing interrupts.
+/// Works on the calling thread, without interruption.
 pub fn at_once<T: Send>(py: Python<'_>, work: impl FnOnce(Host<'_>) -> Result<T> + Send) -> PyResult<T> {
     let (heard, cancel) = (Heard::default(), Cancel::default());
     let host = Host { progress: &heard, cancel: &cancel };

@@ -1,4 +1,4 @@
-//! Columns across the border: out as `__array_interface__` over memory that stays, in as copies of the buffers of others.
+//! Columns between Python and Rust: out as `__array_interface__` over shared memory, in as copies of the caller's buffers.
 
 use crate::errors::{fault, named};
 use arrow_array::cast::AsArray;
@@ -8,11 +8,11 @@ use pyo3::buffer::{Element, PyBuffer};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Values of one column, which numpy reads where they lie.
+/// Values of one column, which numpy reads in place.
 #[pyclass(frozen, module = "peloton._native")]
 pub struct Column(ArrayRef);
 
-/// Of nested lists the innermost values, of all rows behind one another.
+/// For nested lists the innermost values, of all rows one after another.
 pub fn innermost(array: &ArrayRef) -> ArrayRef {
     match array.data_type() {
         DataType::List(_) => innermost(array.as_list::<i32>().values()),
@@ -21,19 +21,20 @@ pub fn innermost(array: &ArrayRef) -> ArrayRef {
 }
 
 impl Column {
-    /// Of values that are no lists.
+    /// For values that are not lists.
     ///
     /// # Errors
     /// For types that numpy does not have, and columns with values that are missing.
     pub fn new(name: &str, array: ArrayRef) -> PyResult<Self> {
         if array.null_count() > 0 {
-            let words = "values are missing, which numpy cannot say: read it with pyarrow or polars";
+            let words =
+                "values are missing, which numpy cannot represent: read the column with pyarrow or polars";
             return Err(named("ColumnError", &format!("{name}: {words}")));
         }
         Ok(Self(array))
     }
 
-    /// Of values some of which are missing: anything may stand in their places.
+    /// For columns with missing values: their positions contain arbitrary data.
     pub fn filled(array: ArrayRef) -> Self {
         Self(array)
     }
@@ -76,11 +77,11 @@ impl Column {
     }
 }
 
-/// Copies a column of Python's into `values`, whose memory is used again: one contiguous dimension of the right type. The Python
-/// side has looked before, so that a refusal here names the column and no more.
+/// Copies a column from Python into `values`, whose memory is reused: one contiguous dimension of the right type. The
+/// Python side has checked the column before, so that an error here only names it.
 ///
-/// A copy, made while this thread holds the interpreter's lock: other threads may write to the column during a run, which
-/// then works on the values of its beginning.
+/// A copy, made while this thread holds the interpreter's lock: other threads may write to the column during a run,
+/// which then uses the values from its beginning.
 ///
 /// # Errors
 /// For columns of another type or shape.
@@ -93,7 +94,7 @@ pub fn copy_column<T: Element + Default>(
     let wrong = |why: &str| named("ColumnError", &format!("{name}: {why}"));
     let buffer = PyBuffer::<T>::get(object).map_err(|e| wrong(&e.to_string()))?;
     if buffer.dimensions() != 1 || !buffer.is_c_contiguous() {
-        return Err(wrong("not one contiguous dimension: make it so with numpy.ascontiguousarray"));
+        return Err(wrong("not one contiguous dimension: convert it with numpy.ascontiguousarray"));
     }
     values.resize(buffer.item_count(), T::default());
     buffer.copy_to_slice(py, values)

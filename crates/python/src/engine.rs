@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 /// So few events are worked on without a thread to wait for: nobody interrupts them.
 const FEW_EVENTS: usize = 32;
 
-/// An engine. Any number of Python threads may use it at once: each takes a seat, and a new one when none is free.
+/// An engine. Any number of Python threads may use it at once: each takes a free workspace, or makes a new one.
 #[pyclass(frozen, module = "peloton._native")]
 pub struct Engine {
     request: Arc<Request>,

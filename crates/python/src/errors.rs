@@ -33,7 +33,7 @@ pub fn fault(message: &str) -> PyErr {
     exception(Error::Internal(message.into()))
 }
 
-/// Tells what may be wrong, as one warning; under a filter that makes errors of warnings it is one.
+/// Raises a Python warning; under a filter that turns warnings into errors it is an exception.
 pub fn warn(py: Python<'_>, warnings: Vec<String>) -> PyResult<()> {
     if warnings.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The jobs: what the subcommands of the command line do. Answers are JSON, with the keys that `--json` gives.
+//! The jobs of the subcommands of the command line. Answers are JSON, with the keys that `--json` gives.
 
 use crate::background::{self, Watch};
 use crate::errors::{exception, fault};
@@ -23,7 +23,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulate, module)?)
 }
 
-/// What an answer is told as.
+/// The form of an answer.
 pub fn json(value: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|e| fault(&e.to_string()))
 }

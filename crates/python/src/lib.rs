@@ -1,5 +1,5 @@
-//! The native half of the Python package `peloton`: jobs, engines and results, without any of the convenience. The Python
-//! files beside it (`../peloton`) are what users see.
+//! The native half of the Python package `peloton`: jobs, engines and results; the Python files add the convenience.
+//! The Python files beside it (`../peloton`) are the public interface.
 //!
 //! Work runs on threads without the interpreter's lock; the calling thread looks for signals and reports progress
 //! meanwhile (`background`).

@@ -1,5 +1,5 @@
-//! Jobs in parts, as `peloton plan`, `peloton run --plan` and `peloton manifest` do them. Answers are JSON, with the keys that
-//! `--json` gives.
+//! Jobs in parts, like `peloton plan`, `peloton run --plan` and `peloton manifest`. Answers are JSON, with the keys
+//! that `--json` gives.
 
 use crate::background::{self, Watch};
 use crate::errors::exception;

@@ -1,4 +1,4 @@
-//! Keyword arguments as the request of a job.
+//! Converts keyword arguments to the request of a job.
 
 use crate::errors::exception;
 use peloton::simd::Isa;
@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// What the Python side says of a job: a dictionary with these keys, each of them there.
+/// The options of a job from Python: a dictionary with these keys, all of them present.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Asked {
@@ -47,7 +47,7 @@ impl Asked {
         self.resolve().map_err(exception)
     }
 
-    /// How the parts of a plan are run: what the plan says takes the place of the inputs.
+    /// Options for running the parts of a plan, which replaces the inputs.
     pub fn of_plan(mut self, plan: &Plan) -> PyResult<Request> {
         if let Some(first) = plan.inputs.first() {
             self.inputs = vec![first.path.clone()];
@@ -101,7 +101,7 @@ impl Asked {
     }
 }
 
-/// How much may be lost: a number or a share as text.
+/// The largest loss: a number or a share as text.
 pub fn max_bad(text: Option<String>) -> Result<Option<MaxBad>> {
     let named = |error: Error| match error {
         Error::Config(message) => Error::Config(format!("max_bad: {message}")),

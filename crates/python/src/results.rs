@@ -1,4 +1,4 @@
-//! [`Results`]: what a sequence made, in memory that every reader of it keeps.
+//! [`Results`]: the results of a sequence, in memory that every reader keeps alive.
 
 use crate::capsule;
 use crate::columns::{Column, innermost};
@@ -23,7 +23,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// Of the columns and the same as Arrow.
+    /// For the columns and the same as Arrow.
     pub fn new(results: SharedResults, batch: RecordBatch, request: Arc<Request>) -> Self {
         Self { results, batch, request }
     }

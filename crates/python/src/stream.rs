@@ -25,7 +25,7 @@ enum Sent {
     End(Option<Result<Box<Summary>>>),
 }
 
-/// Results of a job, in order. The job waits when nobody takes them.
+/// Results of a job, in order. The job waits when the results are not taken.
 #[pyclass(frozen, module = "peloton._native")]
 pub struct Stream {
     request: Arc<Request>,
@@ -39,7 +39,7 @@ pub struct Stream {
 fn job(request: &Request, heard: &Heard, cancel: &Cancel, send: &SyncSender<Sent>) {
     let host = Host { progress: heard, cancel };
     let take = |results| {
-        let gone = |_| Error::Internal("results that nobody takes".into());
+        let gone = |_| Error::Internal("results that are not taken".into());
         send.send(Sent::Piece(results)).map_err(gone)
     };
     let done = catch_unwind(AssertUnwindSafe(|| embed::each(request, host, take).map(Box::new))).ok();

@@ -54,7 +54,7 @@ def test_lost_hits_are_warned_of_once_and_may_be_limited(late):
     with pytest.warns(peloton.PelotonWarning) as caught:
         clusters = peloton.run(late)
     assert [str(one.message) for one in caught] == [
-        "10 of 100 hits (10.0 %) have times that contradict those around them: see --disorder-us, --toa-bits"
+        "10 of 100 hits (10.0 %) have times that contradict their neighbours: see --disorder-us, --toa-bits"
     ]
     assert clusters.dropped["implausible_times"] == 10
     with warnings.catch_warnings():

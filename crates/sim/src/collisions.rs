@@ -1,4 +1,4 @@
-//! What comes out of the proton-proton collisions of one bunch crossing.
+//! Particles from the proton-proton collisions of one bunch crossing.
 //!
 //! Not a generator of physics but of likeness: spectra, multiplicities and fractions are those seen in
 //! LHCb's full simulation, with simple shapes.

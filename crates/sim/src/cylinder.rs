@@ -1,5 +1,5 @@
 //! The cylinder toy (`docs/algorithms.md`, "Cylinder: detector and events"): helices through ten cylinders, with
-//! smeared hits; on demand with inefficiency, noise and scattering.
+//! smeared hits; optionally with inefficiency, noise and scattering.
 
 use super::cylinder_shuffle::cylinder_shuffle;
 use super::random::Random;
@@ -32,7 +32,7 @@ pub struct CylinderSpec {
     pub seed: u64,
     /// Probability that a layer does not see a particle; key `inefficiency`.
     pub inefficiency: f64,
-    /// Hits of no particle on each layer; key `noise`.
+    /// Noise hits on each layer; key `noise`.
     pub noise: u64,
     /// Thickness of a layer in radiation lengths; key `material`.
     pub material: f64,
@@ -97,7 +97,7 @@ impl fmt::Display for CylinderSpec {
     }
 }
 
-/// Simulated events, read like those of files.
+/// Simulated events, read like events of files.
 #[derive(Debug, Clone)]
 pub struct CylinderSim {
     spec: CylinderSpec,
@@ -111,12 +111,12 @@ impl CylinderSim {
         Self { spec, events: first.min(end)..end }
     }
 
-    /// How many events are left.
+    /// Number of remaining events.
     pub fn left(&self) -> u64 {
         self.events.end - self.events.start
     }
 
-    /// Appends up to `max_events` events and their truth; says how many. The hits of a layer are in no order.
+    /// Appends up to `max_events` events and their truth; returns their number. The hits of a layer are in no order.
     pub fn read(&mut self, max_events: usize, batch: &mut CylinderBatch, truth: &mut CylinderTruth) -> usize {
         let before = batch.len();
         for number in self.events.by_ref().take(max_events) {
@@ -129,7 +129,7 @@ impl CylinderSim {
     /// The same on several threads.
     ///
     /// # Errors
-    /// Those of [`in_order`].
+    /// Errors of [`in_order`].
     pub fn read_on(
         &mut self,
         threads: usize,

@@ -1,9 +1,10 @@
-//! Another order of hits: files hold them in the order of their particles, which no detector does.
+//! Reorders hits: files have them in the order of their particles, unlike any real detector.
 
 use super::random::Random;
 use peloton::event::{CYLINDER_LAYERS, CylinderBatch, CylinderTruth, NO_HIT};
 
-/// Puts the hits of each layer of some events in a random order, that of their number of hits and the seed, and the truth with them.
+/// Puts the hits of each layer of some events in a random order, determined by their number of hits and the seed, and
+/// the truth with them.
 pub fn cylinder_shuffle(
     batch: &mut CylinderBatch,
     truth: &mut CylinderTruth,

@@ -1,4 +1,4 @@
-//! [`Few`]: a list that is nearly always short, without memory of its own as long as it is.
+//! [`Few`]: a list that is nearly always short, without heap memory while it is.
 
 use std::ops::{Deref, DerefMut};
 

@@ -1,5 +1,5 @@
-//! Seeded simulations of detectors: events that resemble real ones, for tests and measurements without
-//! data, in any number.
+//! Seeded simulations of detectors: any number of events that resemble real ones, for tests and measurements without
+//! data.
 //!
 //! Everything is computed with IEEE arithmetic and functions in software, so that one seed gives the same
 //! bytes on every machine; each event has its own random numbers, so that it does not matter which others
@@ -33,7 +33,7 @@ use peloton::Result;
 use peloton::event::{TruthEvent, VeloBatch};
 use std::ops::Range;
 
-/// Simulated events, read like those of files.
+/// Simulated events, read like events of files.
 #[derive(Debug, Clone)]
 pub struct SimReader {
     spec: SimSpec,
@@ -48,7 +48,7 @@ impl SimReader {
         Self { spec, events, threads: 1 }
     }
 
-    /// Simulates on so many threads; the events are the same for any number.
+    /// Simulates on this many threads; the events do not depend on the number.
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
@@ -61,11 +61,10 @@ impl SimReader {
         self
     }
 
-    /// Appends up to `max_events` events and their truth; says how many. There is nothing left when it
-    /// says 0.
+    /// Appends up to `max_events` events and their truth; returns their number. At the end it returns 0.
     ///
     /// # Errors
-    /// Those of [`in_order`].
+    /// Errors of [`in_order`].
     pub fn read(
         &mut self,
         max_events: usize,

@@ -1,4 +1,4 @@
-//! [`NormalPair`]: two normal numbers, to all digits or to a few.
+//! [`NormalPair`]: two normal numbers, in full precision or approximately.
 
 use std::f64::consts::TAU;
 use std::sync::LazyLock;
@@ -38,7 +38,7 @@ impl NormalTables {
 }
 
 impl NormalPair {
-    /// How far off [`NormalPair::rough`] is at most.
+    /// Largest error of [`NormalPair::rough`].
     pub const ROUGH: f64 = 0.002;
 
     /// The two numbers (Box and Muller).
@@ -49,7 +49,7 @@ impl NormalPair {
         [radius * cos, radius * sin]
     }
 
-    /// The two numbers from tables, a tenth of the work; NaN in the few cases in which a table is too coarse.
+    /// The two numbers from tables, at a tenth of the cost; NaN in the few cases in which a table is too coarse.
     pub fn rough(self, NormalTables { radius, turn }: &NormalTables) -> [f64; 2] {
         // The root is steep at its beginning, the logarithm at its end.
         if !(1.0 / STEPS as f64..1.0 - 1.0 / 64.0).contains(&self.radius) {

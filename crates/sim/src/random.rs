@@ -58,12 +58,12 @@ impl Random {
         first
     }
 
-    /// The next two normal numbers, not worked out yet, unless one waits ([`Random::take_spare`]).
+    /// The next two normal numbers, not computed yet, unless one waits ([`Random::take_spare`]).
     pub fn normal_pair(&mut self) -> NormalPair {
         NormalPair { radius: self.uniform(), turn: self.uniform() }
     }
 
-    /// The normal number that waits.
+    /// The waiting normal number.
     pub fn take_spare(&mut self) -> Option<f64> {
         self.spare.take()
     }
@@ -94,7 +94,7 @@ impl Random {
         count
     }
 
-    /// A direction, all alike.
+    /// A direction, uniform over the sphere.
     pub fn direction(&mut self) -> [f64; 3] {
         let cos = self.between(-1.0, 1.0);
         let sin = (1.0 - cos * cos).sqrt();

@@ -1,14 +1,14 @@
-//! What to simulate, as text: `sim:velo,events=N,seed=K,...`.
+//! Specification of a simulation, as text: `sim:velo,events=N,seed=K,...`.
 
 use peloton::{Error, Result};
 use std::{fmt, str::FromStr};
 
-/// What is simulated.
+/// The simulated detector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SimDetector {
     /// Hits of the Velo, ideal geometry.
     Velo,
-    /// Raw banks of Velo, UT and SciFi, in a geometry that is given.
+    /// Raw banks of Velo, UT and SciFi, in a given geometry.
     Lhcb,
 }
 
@@ -16,19 +16,19 @@ pub enum SimDetector {
 /// machine; each event depends on the seed and its own number alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimSpec {
-    /// What is simulated: the word after `sim:`.
+    /// The detector: the word after `sim:`.
     pub detector: SimDetector,
     /// Number of events; key `events`.
     pub events: u64,
     /// Seed; key `seed`.
     pub seed: u64,
-    /// Mean number of collisions beside the one with the signal; key `pileup`.
+    /// Mean number of collisions in addition to the signal collision; key `pileup`.
     pub pileup: f64,
     /// Whether each event has a pair of b hadrons; key `signal`, `b` or `none`.
     pub beauty: bool,
     /// Probability that a sensor sees a particle; key `efficiency`.
     pub efficiency: f64,
-    /// Mean number of hits of no particle per event; key `noise`.
+    /// Mean number of noise hits per event; key `noise`.
     pub noise: f64,
     /// x and y of the beam line, mm; keys `beam_x` and `beam_y`.
     pub beam: [f64; 2],
@@ -36,9 +36,9 @@ pub struct SimSpec {
     pub superpixels: bool,
     /// Probability that a layer of the SciFi sees a particle; key `scifi_efficiency`.
     pub scifi_efficiency: f64,
-    /// Part of the SciFi's SiPMs that see half as many particles, the same in each event; key `weak_sipms`.
+    /// Fraction of the SciFi's SiPMs that see half as many particles, the same in each event; key `weak_sipms`.
     pub weak_sipms: f64,
-    /// Part of its channels that see nothing, the same in each event; key `dead_channels`.
+    /// Fraction of its channels that see nothing, the same in each event; key `dead_channels`.
     pub dead_channels: f64,
 }
 

@@ -1,4 +1,4 @@
-//! [`in_order`]: events made on several threads, taken one after another.
+//! [`in_order`]: makes events on several threads and takes them one after another.
 
 use crossbeam_channel::{Receiver, bounded};
 use peloton::simd::set_default_float_mode;
@@ -9,8 +9,8 @@ use std::thread;
 /// Events that each thread makes ahead of those that are taken.
 const AHEAD: usize = 8;
 
-/// Calls `make` with the number of each event, on `threads` threads, and then `take` with what it made, in the order
-/// of the events and on this thread; `take` says whether to go on. Each thread has a scratch of its own.
+/// Calls `make` with the number of each event, on `threads` threads, and then `take` with its result, in the order of
+/// the events and on this thread; `take` returns whether to continue. Each thread has a scratch of its own.
 ///
 /// # Errors
 /// [`Error::System`] when a thread cannot start, [`Error::Internal`] when one panicked.

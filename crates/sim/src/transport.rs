@@ -63,7 +63,7 @@ pub(super) struct Crossing {
     pub flight: usize,
     /// Four times the module, plus the sensor.
     pub sensor: usize,
-    /// Where the middle of the sensor was crossed, in its own frame, mm.
+    /// Crossing of the middle of the sensor, in its own frame, mm.
     pub at: [f64; 2],
     /// du/dz and dv/dz.
     pub slope: [f64; 2],

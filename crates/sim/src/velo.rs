@@ -1,4 +1,4 @@
-//! One simulated Velo event, put together.
+//! Assembles one simulated Velo event.
 
 use super::SimSpec;
 use super::collisions::collide;
@@ -16,8 +16,8 @@ const MIN_MODULES: usize = 3;
 
 /// Simulates event `number` of the sample and appends it to `batch`.
 ///
-/// The truth has the particles with hits in three modules or more; hits of others belong to no particle,
-/// as in the files of real simulated events.
+/// The truth has the particles with hits in three modules or more; hits of other particles belong to no particle, as
+/// in the files of real simulated events.
 pub fn simulate_velo(spec: &SimSpec, number: u64, batch: &mut VeloBatch) -> TruthEvent {
     let mut random = Random::new(spec.seed, number);
     let (mut flights, _) = collide(spec, &mut random);

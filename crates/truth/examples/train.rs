@@ -14,7 +14,7 @@ const USAGE: &str =
     "usage: train TABLE.csv CONSTANT WHAT FILE.rs [hidden|epochs|batch|rate|seed|keep=VALUE ...]";
 
 fn value<T: FromStr>(text: &str, what: &str) -> Result<T> {
-    text.trim().parse().map_err(|_| Error::Config(format!("{what}: `{text}` is no number of its kind")))
+    text.trim().parse().map_err(|_| Error::Config(format!("{what}: `{text}` is not a number of its kind")))
 }
 
 fn options(arguments: &[String]) -> Result<Training> {

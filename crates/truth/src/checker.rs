@@ -13,8 +13,8 @@ use std::collections::HashSet;
 
 /// Compares tracks with the truth, event by event.
 ///
-/// Checkers of different threads are put together with [`merge`](Self::merge); sums are kept in fixed
-/// point, so that the result is the same however the events were divided.
+/// Checkers of different threads are combined by [`merge`](Self::merge); sums are kept in fixed point, so that the
+/// result does not depend on the division of the events.
 pub struct Checker {
     rules: Rules,
     events: u64,
@@ -64,14 +64,14 @@ struct Totals {
 }
 
 impl Rules {
-    /// Whether a particle is of a category, by its name in reports; none where there is no such category.
+    /// Whether a particle belongs to a category, by its name in reports; none where there is no such category.
     pub fn holds(self, category: &str, particle: &Particle) -> Option<bool> {
         let category = self.categories().iter().find(|one| one.name == category)?;
         Some((category.holds)(particle))
     }
 
-    /// The categories of particles, in the order of reports. Names may come twice: lines that begin with dashes are parts of
-    /// the one above them.
+    /// The categories of particles, in the order of reports. Names may come twice: lines that begin with dashes are
+    /// parts of the line above them.
     pub fn category_names(self) -> impl Iterator<Item = &'static str> {
         self.categories().iter().map(|category| category.name)
     }
@@ -133,7 +133,7 @@ impl Rules {
 }
 
 impl Checker {
-    /// A checker that has seen nothing.
+    /// An empty checker.
     pub fn new(rules: Rules) -> Self {
         let totals = || Totals { counts: ParticleCounts::new(), ..Totals::default() };
         Self {
@@ -155,14 +155,14 @@ impl Checker {
         }
     }
 
-    /// Takes one event: its truth, and its tracks as lists of hit names (those of [`Particle::hits`]).
+    /// Adds one event: its truth, and its tracks as lists of hit identifiers (as in [`Particle::hits`]).
     ///
     /// [`Particle::hits`]: peloton::event::Particle::hits
     pub fn event<'a>(&mut self, truth: &TruthEvent, tracks: impl Iterator<Item = &'a [u32]>) {
         self.measured_event(truth, tracks.map(|track| (track, None)));
     }
 
-    /// As [`event`](Self::event), with what the tracks say of their momenta, where they do.
+    /// Like [`event`](Self::event), with the measured momenta of the tracks, if any.
     pub fn measured_event<'a>(
         &mut self,
         truth: &TruthEvent,
@@ -220,7 +220,7 @@ impl Checker {
         self.ghost_rates.add(ratio(f64::from(ghosts), f64::from(kept)).unwrap_or(0.0));
     }
 
-    /// What became of each particle and track of the event that was taken last, whose truth this is.
+    /// The results for each particle and track of the last event, given its truth.
     pub fn last_event(&self, truth: &TruthEvent) -> EventMatches {
         let part = self.rules.part();
         let categories = |particle: &Particle| {
@@ -270,13 +270,14 @@ impl Checker {
         }
     }
 
-    /// The tracks of the last event that are some particle, by their numbers, rising: the labels to train classifiers by. A
-    /// track that is several particles comes several times; of repeated tracks those that count have numbers.
+    /// The tracks of the last event that match a particle, by their numbers, rising: the labels for training
+    /// classifiers. A track that matches several particles comes several times; of repeated tracks those that count
+    /// have numbers.
     pub fn true_tracks(&self) -> impl Iterator<Item = usize> + '_ {
         self.associations.iter().map(|association| association.track as usize)
     }
 
-    /// The particles of the last event that some track is, by their numbers; each as often as it has tracks.
+    /// The particles of the last event that a track matches, by their numbers; each as often as it has tracks.
     pub fn found(&self) -> impl Iterator<Item = usize> + '_ {
         self.associations.iter().map(|association| association.particle as usize)
     }
@@ -307,13 +308,16 @@ impl Checker {
         totals.add(counter, event, self.rules);
     }
 
-    /// Takes over what another checker found in the events that follow those of this one.
+    /// Adds the counts of another checker for the events that follow this one's.
     ///
     /// # Errors
     /// [`Error::Config`] when the rules differ.
     pub fn merge(&mut self, later: &Checker) -> Result<()> {
         if self.rules != later.rules {
-            return Err(Error::Config(format!("rules {} and {} do not mix", self.rules, later.rules)));
+            return Err(Error::Config(format!(
+                "rules {} and {} cannot be combined",
+                self.rules, later.rules
+            )));
         }
         self.events += later.events;
         self.tracks += later.tracks;
@@ -329,7 +333,7 @@ impl Checker {
         Ok(())
     }
 
-    /// What was found so far.
+    /// The results so far.
     pub fn report(&self) -> CheckReport {
         let named = || self.rules.categories().iter().zip(&self.totals);
         let clone_rate = self.rules.clone_rate();

@@ -1,5 +1,5 @@
-//! The rules of the cylinder toy (`docs/algorithms.md`, "Cylinder: checking"): a track is a particle's when
-//! more than three quarters of its hits are.
+//! The rules of the cylinder toy (`docs/algorithms.md`, "Cylinder: checking"): a track belongs to a particle when
+//! more than three quarters of its hits do.
 
 use super::cylinder_tables::{CylinderBins, CylinderTable};
 use super::efficiency::Counter;
@@ -35,14 +35,14 @@ pub struct CylinderChecker {
     last: EventMatches,
 }
 
-/// What became of the particles and tracks of one category; rates are `None` for 0 / 0.
+/// Results for the particles and tracks of one category; rates are `None` for 0 / 0.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct CylinderCategory {
     /// Name of the category.
     pub name: &'static str,
     /// Particles.
     pub reconstructible: u64,
-    /// Of these, those with a track.
+    /// Number of these with a track.
     pub reconstructed: u64,
     /// Their share.
     pub efficiency: Option<f64>,
@@ -56,24 +56,24 @@ pub struct CylinderCategory {
     pub clone_rate: Option<f64>,
     /// Share of the hits of matched tracks that their particle left.
     pub purity: Option<f64>,
-    /// Share of the hits of their particles that matched tracks have.
+    /// Share of the hits of their particles that are on matched tracks.
     pub hit_efficiency: Option<f64>,
     /// Tracks.
     pub tracks: u64,
-    /// Of these, those of no particle.
+    /// Number of these that belong to no particle.
     pub ghosts: u64,
     /// Their share.
     pub ghost_rate: Option<f64>,
 }
 
-/// What the checker found.
+/// Results of the checker.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct CylinderReport {
     /// Number of events.
     pub events: u64,
     /// Number of tracks.
     pub tracks: u64,
-    /// Of these, those of no particle.
+    /// Number of these that belong to no particle.
     pub ghosts: u64,
     /// Their share; `None` without tracks.
     pub ghost_rate: Option<f64>,
@@ -169,7 +169,7 @@ impl CylinderChecker {
         self.last.tracks.push(track);
     }
 
-    /// What became of each particle and track of the event that was taken last.
+    /// Results for each particle and track of the last event.
     pub fn last_event(&self) -> &EventMatches {
         &self.last
     }

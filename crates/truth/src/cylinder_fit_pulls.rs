@@ -3,8 +3,8 @@
 use super::cylinder_pulls::{CylinderPulls, Moments, Pull, Resolution};
 use peloton::event::{CYLINDER_LAYERS, CylinderBatch, CylinderFits, CylinderTruth, NO_HIT};
 
-/// Compares the states of tracks whose hits are all of one particle with that particle: with the helix from its vertex. Where
-/// particles scatter this is the true one up to the first layer alone.
+/// Compares the states of tracks whose hits all belong to one particle with that particle: with the helix from its
+/// vertex. If particles scatter, this is the true state only up to the first layer.
 #[derive(Debug, Clone)]
 pub struct CylinderFitPulls {
     layers: [CylinderPulls; CYLINDER_LAYERS],
@@ -15,13 +15,13 @@ pub struct CylinderFitPulls {
 /// The states at the hits of one layer.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct LayerPulls {
-    /// Which layer, from 0.
+    /// Number of the layer, from 0.
     pub layer: usize,
-    /// Mean chi2 of the hits when the filter took them in, with two measured coordinates.
+    /// Mean chi2 of the hits in the filter, with two measured coordinates.
     pub chi2_filtered: f64,
     /// Mean chi2 of the hits to the smoothed states.
     pub chi2_smoothed: f64,
-    /// Of each parameter; at the last layer the states are those of the filter.
+    /// Pulls of each parameter; at the last layer the states come from the filter.
     pub pulls: Vec<Pull>,
     /// In bins of transverse momentum.
     pub resolutions: Vec<Resolution>,
@@ -35,7 +35,7 @@ impl CylinderFitPulls {
     }
 
     /// Adds the tracks of one event: number `event` of `fits`, number `of_truth` of the hits and of the truth. Tracks
-    /// whose fit failed do not count, nor do those with hits of several particles.
+    /// whose fit failed do not count, nor do tracks with hits of several particles.
     pub fn event(
         &mut self,
         fits: &CylinderFits,
@@ -66,12 +66,12 @@ impl CylinderFitPulls {
         }
     }
 
-    /// Tracks that were compared.
+    /// Number of compared tracks.
     pub fn tracks(&self) -> u64 {
         self.tracks
     }
 
-    /// What was seen so far on the layers that have hits.
+    /// The results so far on the layers that have hits.
     pub fn report(&self) -> Vec<LayerPulls> {
         let layers = self.layers.iter().zip(&self.chi2).enumerate();
         let seen = layers.filter(|(_, (_, chi2))| chi2[0].n > 0);

@@ -33,7 +33,7 @@ impl Moments {
     }
 }
 
-/// Compares states of tracks whose hits are all of one particle with that particle.
+/// Compares states of tracks whose hits all belong to one particle with that particle.
 #[derive(Debug, Clone, Default)]
 pub struct CylinderPulls {
     field: f64,
@@ -68,7 +68,7 @@ pub struct Resolution {
     pub r_phi: f64,
     /// cm.
     pub z: f64,
-    /// Of pT times 1/pT, no unit.
+    /// Resolution of pT times 1/pT, no unit.
     pub pt: f64,
     /// rad.
     pub phi: f64,
@@ -110,7 +110,7 @@ impl CylinderPulls {
         self.state(tracks.state.each_ref().map(|column| f64::from(column[track])), vertex);
     }
 
-    /// Adds one state, as columns have it, of a particle from `vertex`.
+    /// Adds one state, in the form of columns, of a particle from `vertex`.
     pub fn state(&mut self, state: [f64; CYLINDER_STATE], vertex: [f64; 6]) {
         let radius = state[0];
         let Some(truth) = Helix::new(vertex, self.field).at_radius(radius) else { return };
@@ -146,7 +146,7 @@ impl CylinderPulls {
         pulls.map(pull).collect()
     }
 
-    /// The resolutions in bins of transverse momentum; empty bins are left out.
+    /// The resolutions in bins of transverse momentum; empty bins are omitted.
     pub fn resolutions(&self) -> Vec<Resolution> {
         let bins = PT_EDGES.iter().zip(&self.residuals).filter(|(_, m)| m[0].n > 0);
         bins.map(|(&pt_from, m)| {

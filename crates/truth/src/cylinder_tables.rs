@@ -50,14 +50,14 @@ impl CylinderBins {
         })
     }
 
-    /// Takes a particle, and how many tracks it has.
+    /// Adds a particle, with its number of tracks.
     pub fn particle(&mut self, truth: &CylinderTruth, particle: usize, tracks: u64) {
         let one =
             Counter { reconstructible: 1, reconstructed: tracks.min(1), clones: tracks.saturating_sub(1) };
         self.of(truth, particle).for_each(|bin| bin.counter.add(one));
     }
 
-    /// Takes a track, of which this particle left the most hits.
+    /// Adds a track, with the particle that left most of its hits.
     pub fn track(&mut self, truth: &CylinderTruth, particle: usize, is_ghost: bool) {
         for bin in self.of(truth, particle) {
             bin.tracks += 1;
@@ -93,12 +93,12 @@ pub struct CylinderTable {
 /// One bin of a [`CylinderTable`]; rates are `None` for 0 / 0.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct CylinderBin {
-    /// The particles; clones are matched tracks beyond the first of each, over reconstructed particles.
+    /// Particles; clones are matched tracks beyond the first of each, over reconstructed particles.
     #[serde(flatten)]
     pub particles: EfficiencyBin,
-    /// Tracks of which particles of the bin left the most hits.
+    /// Tracks whose main particle is in the bin.
     pub tracks: u64,
-    /// Of these, those of no particle.
+    /// Number of these that belong to no particle.
     pub ghosts: u64,
     /// Their share.
     pub ghost_rate: Option<f64>,

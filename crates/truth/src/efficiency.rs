@@ -9,9 +9,9 @@ const COVERAGE: f64 = 0.682_689_492_137_085_9;
 /// width, and series for the beta distribution no longer converge.
 const MANY: f64 = 1e5;
 
-/// The Clopper-Pearson interval of 68 % for a probability of which `pass` out of `total` trials were seen:
-/// the choice of the Particle Data Group (review of statistics, intervals for binomial data) and of ROOT's
-/// `TEfficiency`. It never covers less than it says. Nothing for 0 out of 0 and for `pass > total`.
+/// The Clopper-Pearson interval of 68 % for a probability, given `pass` successes out of `total` trials: the choice
+/// of the Particle Data Group (review of statistics, intervals for binomial data) and of ROOT's `TEfficiency`. Its
+/// coverage is never below 68 %. None for 0 out of 0 and for `pass > total`.
 pub fn clopper_pearson(pass: u64, total: u64) -> Option<(f64, f64)> {
     if total == 0 || pass > total {
         return None;
@@ -46,12 +46,12 @@ pub(super) fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
-/// What was counted of a category of particles, or of one bin of it.
+/// Counts of a category of particles, or of one bin of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counter {
-    /// Particles that could be found.
+    /// Reconstructible particles.
     pub reconstructible: u64,
-    /// Of these, those found.
+    /// Number of these that were found.
     pub reconstructed: u64,
     /// Tracks of these particles beyond the first of each.
     pub clones: u64,
@@ -65,7 +65,7 @@ impl Counter {
         self.clones += other.clones;
     }
 
-    /// Found over could be found; nothing for 0 / 0.
+    /// Found over reconstructible; none for 0 / 0.
     pub fn efficiency(&self) -> Option<f64> {
         ratio(self.reconstructed as f64, self.reconstructible as f64)
     }

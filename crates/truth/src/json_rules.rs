@@ -1,15 +1,15 @@
 //! The strict validator of the public Velo JSON events, number for number.
 //!
 //! With w(t, p) the share of track t's hits that particle p left (0 for tracks of fewer than two hits):
-//! - A track is a ghost when no particle of the event, of whatever kind, has w > 0.7.
-//! - Within a category, a track is the particle with the largest w (the first of equals), when w > 0.7;
-//!   a particle is reconstructed when any track has w > 0.7. Tracks beyond the first of a particle are
-//!   clones; their rate is per reconstructed particle.
+//! - A track is a ghost when no particle of the event, of any kind, has w > 0.7.
+//! - Within a category, a track belongs to the particle with the largest w (the first if several are equal), when w >
+//!   0.7; a particle is reconstructed when any track has w > 0.7. Tracks beyond the first of a particle are clones;
+//!   their rate is per reconstructed particle.
 //! - Purity is the sum of w over (reconstructed + clones), which is not the number of matched tracks when
 //!   two particles share hits; hit efficiency is the mean over matched tracks.
-//! - The efficiency in brackets is the mean of the running efficiencies after each event, so it depends on
-//!   the order of the events. Events without a particle of the category are left out.
-//! - Tracks that repeat an earlier track of the event hit by hit are passed over, though counted as tracks.
+//! - The efficiency in brackets is the mean of the running efficiencies after each event, so it depends on the order
+//!   of the events. Events without a particle of the category do not count.
+//! - Tracks that repeat an earlier track of the event hit by hit are skipped, though counted as tracks.
 //!
 //! Electrons belong to no category; there is no cut on pseudorapidity.
 

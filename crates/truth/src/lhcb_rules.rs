@@ -1,4 +1,4 @@
-//! The rules of LHCb's track checker: those of Velo tracks, and the categories of all kinds of tracks.
+//! The rules of LHCb's track checker for Velo tracks, and the categories of all kinds of tracks.
 //!
 //! - A track is a particle when the particle left at least 70 % of its hits. A track may be several
 //!   particles (they share hits). A track of fewer than three hits is matched with no particle.

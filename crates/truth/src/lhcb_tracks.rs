@@ -30,7 +30,7 @@ pub(super) fn part_of(hit: u32) -> usize {
     }
 }
 
-/// The detector that a hit is in, by its LHCbID; what is no LHCbID is in the SciFi of no event.
+/// The detector of a hit, by its LHCbID; other numbers count as hits of the SciFi on no particle.
 pub fn detector_of(hit: u32) -> HitsOf {
     [HitsOf::Velo, HitsOf::Ut, HitsOf::SciFi][part_of(hit)]
 }

@@ -51,7 +51,7 @@ pub use velo_pulls::{ImpactParameter, VeloHits, VeloPullReport, VeloPulls};
 use peloton::Error;
 use std::{fmt, str::FromStr};
 
-/// What counts as a found particle, a clone and a ghost, and which particles are asked for.
+/// Rules that define found particles, clones and ghosts, and the categories of particles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rules {
@@ -60,7 +60,7 @@ pub enum Rules {
     Json,
     /// LHCb's track checker: at least 70 %, particles with 2 < eta < 5, clones per track; for Velo tracks.
     Lhcb,
-    /// The same for Velo tracks that were extended to the UT. Hits are LHCbIDs, here and below.
+    /// The same for Velo tracks that were extended to the UT. Here and below, hits are LHCbIDs.
     LhcbUt,
     /// The same for tracks in the SciFi.
     LhcbSeed,
@@ -72,7 +72,7 @@ impl Rules {
     /// All rules.
     pub const ALL: [Rules; 5] = [Rules::Json, Rules::Lhcb, Rules::LhcbUt, Rules::LhcbSeed, Rules::LhcbLong];
 
-    /// The hits that particles must list for these rules, where the truth has those of several detectors.
+    /// The detectors whose hits particles must list for these rules.
     pub fn hits_of(self) -> HitsOf {
         match self {
             Rules::Json | Rules::Lhcb => HitsOf::Velo,

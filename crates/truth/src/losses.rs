@@ -1,4 +1,4 @@
-//! [`VeloLosses`]: why Velo particles are missed, and what false tracks and clones are made of.
+//! [`VeloLosses`]: causes of missed Velo particles, false tracks and clones.
 //!
 //! Particles are those of the json rules' category `velo`, and a track is one when more than 70 % of its hits
 //! are its. Each missed particle, ghost and clone is put down to the first cause that holds, so that the lines
@@ -39,20 +39,20 @@ pub struct Loss {
     pub cause: &'static str,
     /// How often.
     pub count: u64,
-    /// Of these, those of particles with less than 150 MeV/c of transverse momentum; of ghosts, none.
+    /// Number of these from particles with less than 150 MeV/c of transverse momentum; none for ghosts.
     pub slow: u64,
 }
 
-/// What is lost in the Velo, and why; see the module.
+/// Losses in the Velo and their causes; see the module.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LossReport {
     /// Velo particles.
     pub particles: u64,
     /// Tracks.
     pub tracks: u64,
-    /// Particles that no track is.
+    /// Particles without a track.
     pub missed: Vec<Loss>,
-    /// Tracks that are no particle.
+    /// Tracks without a particle.
     pub ghosts: Vec<Loss>,
     /// Tracks of a particle that has a longer one.
     pub clones: Vec<Loss>,
@@ -86,7 +86,7 @@ impl Default for VeloLosses {
 }
 
 impl VeloLosses {
-    /// Takes one event: its truth, its hits, and its tracks as lists of hit ids.
+    /// Adds one event: its truth, its hits, and its tracks as lists of hit ids.
     pub fn event<'a>(
         &mut self,
         truth: &TruthEvent,

@@ -1,4 +1,4 @@
-//! Which particles a track shares hits with. All rules begin here.
+//! Finds the particles that share hits with a track. All rules begin here.
 
 use peloton::event::{Particle, TruthEvent};
 
@@ -19,7 +19,7 @@ pub(super) struct Association {
     pub common: u32,
     /// Hits of the track.
     pub track_hits: u32,
-    /// Of the particle's hits in the detectors that the tracks are asked for: those on the track, and all.
+    /// Numbers of the particle's hits in the detectors of the tracks: on the track, and all.
     pub found: u32,
     pub left: u32,
 }
@@ -30,7 +30,7 @@ impl Association {
         f64::from(self.common) / f64::from(self.track_hits)
     }
 
-    /// Share of the particle's hits that the track has; one that left none misses none.
+    /// Share of the particle's hits that are on the track; 1 for a particle without hits.
     pub fn hit_efficiency(&self) -> f64 {
         if self.left == 0 { 1.0 } else { f64::from(self.found) / f64::from(self.left) }
     }
@@ -39,7 +39,7 @@ impl Association {
 /// What one event says of one category.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct EventCategory {
-    /// Tracks that are a particle of the category.
+    /// Tracks that match a particle of the category.
     pub matched: u64,
     /// Sum of their purities.
     pub purity: f64,
@@ -51,7 +51,7 @@ pub(super) struct EventCategory {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Fate {
     pub reconstructed: bool,
-    /// Tracks that are this particle.
+    /// Tracks that match this particle.
     pub tracks: u32,
 }
 
@@ -79,13 +79,13 @@ pub(super) struct Matcher {
 }
 
 impl Matcher {
-    /// A matcher of no event; `part_of` says below [`PARTS`] where a hit is.
+    /// An empty matcher; `part_of` gives the part of a hit, below [`PARTS`].
     pub fn new(part_of: fn(u32) -> usize) -> Self {
         let (owners, hits, counts, shares) = Default::default();
         Self { owners, hits, counts, shares, part_of }
     }
 
-    /// Takes up another event.
+    /// Begins another event.
     pub fn index(&mut self, truth: &TruthEvent) {
         self.owners.clear();
         for (number, particle) in truth.particles.iter().enumerate() {
@@ -114,7 +114,7 @@ impl Matcher {
         counts
     }
 
-    /// The particles that left hits of the track, rising, each with how many.
+    /// The particles that left hits of the track, rising, each with its number of hits.
     pub fn shares(&mut self, track: &[u32]) -> &[(u32, PartCounts)] {
         self.shares.clear();
         for &hit in track {

@@ -12,7 +12,7 @@ const LEAST: f64 = 3.0;
 /// Probability beyond one standard deviation of a normal distribution, on either side.
 const TAIL: f64 = 0.158_655_253_931_457_05;
 
-/// What a track says of its particle's momentum.
+/// The measured momentum of a track.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
     /// Momentum, GeV/c.
@@ -21,12 +21,12 @@ pub struct Measured {
     pub pt: f64,
     /// Charge; its sign alone counts.
     pub charge: f64,
-    /// Standard deviation of q/p, e c/GeV, where it is known.
+    /// Standard deviation of q/p, e c/GeV, if known.
     pub qop_error: Option<f64>,
 }
 
 impl Measured {
-    /// Of charge over momentum, c/GeV, with its variance, and the slopes dx/dz and dy/dz near the beam.
+    /// From charge over momentum, c/GeV, with its variance, and the slopes dx/dz and dy/dz near the beam.
     pub fn new(qop: f32, variance: Option<f32>, [tx, ty]: [f32; 2]) -> Self {
         let [qop, tx, ty] = [qop, tx, ty].map(f64::from);
         let (p, slope2) = (1.0 / qop.abs(), tx * tx + ty * ty);
@@ -54,7 +54,7 @@ pub(super) struct Momenta {
 }
 
 impl Momenta {
-    /// Takes the track of a particle. Electrons, which radiate, and particles outside of the detector are left out.
+    /// Adds the track of a particle. Electrons, which radiate, and particles outside of the detector do not count.
     pub fn add(&mut self, particle: &Particle, track: Measured) {
         let inside = particle.eta > 2.0 && particle.eta < 5.0;
         let deviation = track.p / particle.p - 1.0;
@@ -74,7 +74,7 @@ impl Momenta {
         self.bins.iter_mut().zip(&later.bins).for_each(|(bin, later)| bin.extend_from_slice(later));
     }
 
-    /// What was found; nothing when no track had a momentum.
+    /// The results; none when no track had a momentum.
     pub fn report(&self) -> Option<MomentumReport> {
         let bins: Vec<_> = (EDGES.windows(2).zip(&self.bins))
             .map(|(edges, tracks)| MomentumBin::new([edges[0], edges[1]], tracks))
@@ -85,7 +85,7 @@ impl Momenta {
     }
 }
 
-/// Momenta of matched tracks: of non-electrons with 2 < eta < 5.
+/// Momenta of matched tracks of non-electrons with 2 < eta < 5.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MomentumReport {
     /// Particles above 3 GeV/c.
@@ -97,9 +97,9 @@ pub struct MomentumReport {
 /// Tracks of particles in a range of momentum.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MomentumBin {
-    /// Least true momentum, GeV/c.
+    /// Smallest true momentum, GeV/c.
     pub low: f64,
-    /// Where the next bin begins, GeV/c; the last one takes all beyond, too.
+    /// Beginning of the next bin, GeV/c; the last bin includes all beyond.
     pub high: f64,
     /// Tracks.
     pub tracks: u64,
@@ -107,8 +107,8 @@ pub struct MomentumBin {
     pub median: Option<f64>,
     /// Half of the central 68 % of it.
     pub half_width: Option<f64>,
-    /// Half of the central 68 % of (q/p - true q/p) / its standard deviation, where that is known: of prompt particles, and of
-    /// all where nobody knows where they were made.
+    /// Half of the central 68 % of (q/p - true q/p) / its standard deviation, if known: of prompt particles, and of
+    /// all if their origins are unknown.
     pub pull_width: Option<f64>,
     /// Tracks with the right charge.
     pub right_charge: u64,

@@ -1,11 +1,11 @@
-//! [`PairedChecker`]: what two lists of tracks have found of the same particles.
+//! [`PairedChecker`]: compares two lists of tracks on the same particles.
 
 use super::efficiency::clopper_pearson;
 use super::{Rules, TrackMatcher};
 use peloton::event::TruthEvent;
 use serde::Serialize;
 
-/// How many of the same particles two programs found.
+/// Numbers of the same particles that two programs found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Paired {
     /// Found by both.
@@ -40,15 +40,15 @@ impl Paired {
 pub struct PairedCategory {
     /// Name of the category.
     pub name: &'static str,
-    /// How many of its particles were found by whom.
+    /// Numbers of its particles found by either program.
     #[serde(flatten)]
     pub paired: Paired,
     /// Lower and upper ends of the 68 % Clopper-Pearson intervals of the shares that the first and the second found.
     pub first_interval: Option<[f64; 2]>,
-    /// The same of the second.
+    /// The same for the second program.
     pub second_interval: Option<[f64; 2]>,
-    /// The same of the share that the first has of the particles that one of the two alone found: as far as the interval is
-    /// away from 0.5, one of them finds more.
+    /// The same for the first program's share of the particles found by one program alone: if the interval excludes
+    /// 0.5, one of them finds more.
     pub first_only_interval: Option<[f64; 2]>,
 }
 
@@ -62,13 +62,13 @@ pub struct PairedChecker {
 }
 
 impl PairedChecker {
-    /// One that has seen nothing.
+    /// An empty checker.
     pub fn new(rules: Rules) -> Self {
         let pairs = rules.category_names().map(|_| Paired::default()).collect();
         Self { rules, matcher: TrackMatcher::new(rules), pairs, found: Default::default() }
     }
 
-    /// Takes one event: its truth, the particles that the first program found (any of them more than once, too), and the
+    /// Adds one event: its truth, the particles that the first program found (possibly more than once), and the
     /// tracks of the second as lists of hits.
     pub fn event<'a>(
         &mut self,

@@ -1,4 +1,4 @@
-//! What a checker found, as JSON and as text.
+//! Results of a checker, as JSON and as text.
 
 use super::Rules;
 use super::momentum::MomentumReport;
@@ -6,17 +6,17 @@ use super::tables::{EfficiencyTable, GhostTable};
 use serde::Serialize;
 use std::fmt;
 
-/// The result of a check. Serialised, its keys are part of the command line's interface; rates are 0..1,
-/// and nothing (`null`, a dash in text) for 0 / 0.
+/// The result of a check. The keys of its JSON are part of the command line's interface; rates are 0..1, and none
+/// (`null`, a dash in text) for 0 / 0.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CheckReport {
     /// Tracks.
     pub tracks: u64,
-    /// Tracks that are no particle.
+    /// Tracks without a particle.
     pub ghosts: u64,
     /// Ghosts over tracks.
     pub ghost_rate: Option<f64>,
-    /// What became of the particles, category by category.
+    /// Results for the particles, category by category.
     pub categories: Vec<CategoryReport>,
     /// The rules of the check.
     pub rules: Rules,
@@ -24,13 +24,13 @@ pub struct CheckReport {
     pub events: u64,
     /// Mean of the ghost rates of the events; 0 for an event without tracks.
     pub ghost_rate_event_average: Option<f64>,
-    /// Tracks that repeat an earlier track hit by hit, which the json rules pass over.
+    /// Tracks that repeat an earlier track hit by hit, which the json rules skip.
     pub repeated_tracks: u64,
     /// Efficiencies against properties of the particles.
     pub tables: Vec<EfficiencyTable>,
     /// Ghost rates against properties of the tracks.
     pub ghost_tables: Vec<GhostTable>,
-    /// Tracks with p > 3 GeV/c and pt > 0.5 GeV/c by their own measure, where they have one.
+    /// Tracks with measured p > 3 GeV/c and pt > 0.5 GeV/c, if they have a momentum.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fast: Option<FastGhosts>,
     /// Their momenta against the true ones.
@@ -38,25 +38,25 @@ pub struct CheckReport {
     pub momentum: Option<MomentumReport>,
 }
 
-/// Ghosts among tracks that say they are fast.
+/// Ghosts among tracks of high measured momentum.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FastGhosts {
     /// Tracks.
     pub tracks: u64,
-    /// Those that are no particle.
+    /// Number of these without a particle.
     pub ghosts: u64,
     /// Their share.
     pub ghost_rate: Option<f64>,
 }
 
-/// What became of the particles of one category.
+/// Results for the particles of one category.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CategoryReport {
     /// Name of the category.
     pub name: String,
     /// Particles.
     pub reconstructible: u64,
-    /// Of these, those found.
+    /// Number of these that were found.
     pub reconstructed: u64,
     /// Found over all.
     pub efficiency: Option<f64>,
@@ -70,7 +70,7 @@ pub struct CategoryReport {
     pub clone_rate: Option<f64>,
     /// Share of the tracks' hits that their particle left, over all events.
     pub purity: Option<f64>,
-    /// Share of the particles' hits that their tracks have, mean over all matched tracks.
+    /// Share of the particles' hits that are on their tracks, mean over all matched tracks.
     pub hit_efficiency: Option<f64>,
     /// lhcb: mean of the efficiencies of the events; json: mean of the running efficiencies after each
     /// event, which depends on the order of events.
@@ -79,7 +79,7 @@ pub struct CategoryReport {
     pub purity_event_average: Option<f64>,
     /// Mean over events of the mean hit efficiency of their matched tracks.
     pub hit_efficiency_event_average: Option<f64>,
-    /// Tracks that are a particle of the category.
+    /// Tracks that match a particle of the category.
     pub matched_tracks: u64,
     /// Sum of their purities.
     pub sum_purity: f64,

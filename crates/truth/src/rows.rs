@@ -1,10 +1,10 @@
-//! Tables of the truth: what became of every particle and of every track, row by row.
+//! Tables of the truth: the results for every particle and every track, row by row.
 
 use peloton::event::{CYLINDER_LAYERS, CylinderTruth, NO_HIT, Particle, TruthEvent};
 use peloton_io::input::EventId;
 use peloton_io::output::{Cell, CellKind, ID_FIELDS, TableField, id_cells};
 
-/// What became of the particles and tracks of one event, by the rules of a checker.
+/// Results for the particles and tracks of one event, by the rules of a checker.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EventMatches {
     /// One for each particle.
@@ -13,32 +13,32 @@ pub struct EventMatches {
     pub tracks: Vec<TrackMatch>,
 }
 
-/// What became of a particle.
+/// Result for a particle.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ParticleMatch {
-    /// The categories that it belongs to.
+    /// Its categories.
     pub categories: Vec<&'static str>,
-    /// Tracks that are this particle.
+    /// Number of tracks that match this particle.
     pub tracks: u32,
-    /// Hits that it left, where the rules look.
+    /// Number of its hits in the detectors of the rules.
     pub hits: u32,
-    /// The track that has most of its hits, and what share of them; none when no track is this particle.
+    /// The track with most of its hits, and their share; none when no track matches this particle.
     pub best: Option<(u32, f64)>,
 }
 
-/// What a track is.
+/// Result for a track.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct TrackMatch {
     /// Its hits.
     pub hits: u32,
-    /// The particle that most of its hits are of, and the share of them that are; none for a ghost. Of several that left as
-    /// many of its hits, the first.
+    /// The particle that left most of its hits, and their share; none for a ghost. If several left as many of its
+    /// hits, the first.
     pub particle: Option<(u32, f64)>,
-    /// Particles that it is: several where they share hits.
+    /// Number of particles that it matches: several where they share hits.
     pub particles: u32,
-    /// Whether an earlier track of the event is the same particle.
+    /// Whether an earlier track of the event matches the same particle.
     pub is_clone: bool,
-    /// Whether it repeats an earlier track hit by hit, and the rules pass it over for that.
+    /// Whether it repeats an earlier track hit by hit, and the rules skip it.
     pub is_repeated: bool,
 }
 
@@ -55,18 +55,23 @@ pub const PARTICLE_FIELDS: [TableField; 29] = {
         run_number,
         event_number,
         field("particle", U32, "1", "number of the particle in its event, from 0, in the order of the input"),
-        field("key", I64, "1", "key that the generator gave the particle; null where there is none"),
-        field("pid", I64, "1", "PDG code; null where it is not known"),
+        field("key", I64, "1", "key that the generator gave the particle; null if there is none"),
+        field("pid", I64, "1", "PDG code; null if unknown"),
         field("charge", F64, "e", "charge"),
         field("p", F64, "GeV/c", "momentum"),
         field("pt", F64, "GeV/c", "transverse momentum"),
         field("eta", F64, "1", "pseudorapidity"),
         field("phi", F64, "rad", "azimuth of the momentum"),
-        field("origin_x", F64, "mm", "x where the particle was made; null where it is not known, as below"),
-        field("origin_y", F64, "mm", "y where the particle was made"),
-        field("origin_z", F64, "mm", "z where the particle was made"),
-        field("mother", I64, "1", "key of the particle that it was made by; null without one"),
-        field("is_long", Bool, "1", "reconstructible in Velo and SciFi; null for other detectors, as below"),
+        field("origin_x", F64, "mm", "x of the particle's origin; null if unknown, also for y and z"),
+        field("origin_y", F64, "mm", "y of the particle's origin"),
+        field("origin_z", F64, "mm", "z of the particle's origin"),
+        field("mother", I64, "1", "key of the mother particle; null if there is none"),
+        field(
+            "is_long",
+            Bool,
+            "1",
+            "reconstructible in Velo and SciFi; null for other detectors, also in the next columns",
+        ),
         field("is_down", Bool, "1", "reconstructible in UT and SciFi"),
         field("has_velo", Bool, "1", "reconstructible in the Velo"),
         field("has_ut", Bool, "1", "reconstructible in the UT"),
@@ -74,15 +79,20 @@ pub const PARTICLE_FIELDS: [TableField; 29] = {
         field("from_beauty", Bool, "1", "from the decay of a b hadron"),
         field("from_charm", Bool, "1", "from the decay of a c hadron"),
         field("from_strange", Bool, "1", "from the decay of a strange hadron"),
-        field("categories", Words, "1", "categories of the rules that it counts in"),
+        field("categories", Words, "1", "categories of the rules in which it counts"),
         field("reconstructible", Bool, "1", "whether it counts in any category"),
-        field("found", Bool, "1", "whether a track is this particle"),
-        field("tracks", U32, "1", "tracks that are this particle: those beyond the first are clones"),
+        field("found", Bool, "1", "whether a track matches this particle"),
+        field(
+            "tracks",
+            U32,
+            "1",
+            "number of tracks that match this particle; tracks beyond the first are clones",
+        ),
         field(
             "best_track",
             U32,
             "1",
-            "number of the track, of those that are this particle, that has most of its hits; null when not found. Where particles share hits a track can be several of them, and its own column particle then names one",
+            "number of the matching track that has most of its hits; null when not found. If particles share hits, a track can match several of them, and its own column particle then names one",
         ),
         field(
             "hit_efficiency",
@@ -107,23 +117,23 @@ pub const TRACK_FIELDS: [TableField; 12] = {
             "particle",
             U32,
             "1",
-            "number of the particle that left most of its hits, in its event; of several that left as many, the first; null for a ghost",
+            "number of the particle that left most of its hits, in its event; the first if several left as many; null for a ghost",
         ),
         field(
             "particles",
             U32,
             "1",
-            "particles that it is: 0 for a ghost, more than one where particles share hits; it counts as a track of each",
+            "number of particles that it matches: 0 for a ghost, more than one where particles share hits; it counts as a track of each",
         ),
-        field("key", I64, "1", "key of this particle; null for a ghost, or where there is none"),
+        field("key", I64, "1", "key of this particle; null for a ghost, or if there is none"),
         field("purity", F64, "1", "share of its hits that this particle left, 0 to 1; null for a ghost"),
-        field("ghost", Bool, "1", "whether it is no particle"),
-        field("clone", Bool, "1", "whether an earlier track of the event is the same particle"),
+        field("ghost", Bool, "1", "whether it is a ghost"),
+        field("clone", Bool, "1", "whether an earlier track of the event matches the same particle"),
         field(
             "repeated",
             Bool,
             "1",
-            "whether the rules pass it over, as it repeats an earlier track hit by hit",
+            "whether the rules skip it, because it repeats an earlier track hit by hit",
         ),
     ]
 };
@@ -215,7 +225,7 @@ pub struct EventRows {
 }
 
 impl EventRows {
-    /// Of an event of LHCb.
+    /// For an event of LHCb.
     pub fn of_event(id: &EventId, truth: &TruthEvent, matches: &EventMatches) -> Self {
         let particles = matches.particles.iter().enumerate();
         let key = |track: &TrackMatch| Some(truth.particles[track.particle?.0 as usize].key);
@@ -228,7 +238,7 @@ impl EventRows {
         }
     }
 
-    /// Of event `number` of a batch of the cylinder detector.
+    /// For event `number` of a batch of the cylinder detector.
     pub fn of_cylinder(id: &EventId, truth: &CylinderTruth, number: usize, matches: &EventMatches) -> Self {
         let first = truth.particles.start[number] as usize;
         let particles = matches.particles.iter().enumerate();

@@ -1,10 +1,10 @@
-//! [`StageLosses`]: at which stage of a chain particles were lost.
+//! [`StageLosses`]: the stages of a chain at which particles were lost.
 
 use super::efficiency::clopper_pearson;
 use serde::Serialize;
 
-/// Counts lost particles by the stage that lost them: the system names the stages and says of each missed particle which
-/// one it was, the first that could not have given a track of it.
+/// Counts lost particles by the stage that lost them: the system names the stages and gives, for each missed
+/// particle, the first stage that could not have led to its track.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StageLosses {
     stages: &'static [&'static str],
@@ -18,7 +18,7 @@ impl StageLosses {
         Self { stages, lost: vec![0; stages.len()], particles: 0 }
     }
 
-    /// Takes a particle: the number of the stage that lost it, or none when it was found.
+    /// Adds a particle: the number of the stage that lost it, or none when it was found.
     ///
     /// # Panics
     /// When there is no such stage.
@@ -29,7 +29,7 @@ impl StageLosses {
         }
     }
 
-    /// Takes over what another table of the same stages has.
+    /// Adds the counts of another table of the same stages.
     pub fn merge(&mut self, later: &Self) {
         debug_assert_eq!(self.stages, later.stages);
         self.particles += later.particles;
@@ -60,9 +60,9 @@ impl StageLosses {
 pub struct StageLoss {
     /// Its name.
     pub stage: &'static str,
-    /// Particles that no stage before it has lost.
+    /// Particles that no earlier stage lost.
     pub entered: u64,
-    /// Of these, those that it lost.
+    /// Number of these that it lost.
     pub lost: u64,
     /// Lower end of the 68 % Clopper-Pearson interval of their share.
     pub low: Option<f64>,
@@ -70,24 +70,24 @@ pub struct StageLoss {
     pub high: Option<f64>,
 }
 
-/// Where the particles of one category were lost.
+/// Losses of the particles of one category, stage by stage.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LossTable {
     /// The category.
     pub category: &'static str,
-    /// The part of the detector that its particles are in; none where they are in any.
+    /// The part of the detector of its particles; none for all parts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<&'static str>,
     /// Particles of it.
     pub particles: u64,
-    /// Of these, those that no track is.
+    /// Number of these without a track.
     pub lost: u64,
     /// By stage.
     pub stages: Vec<StageLoss>,
 }
 
 impl StageLosses {
-    /// The table of a category, in a part of the detector where one is given.
+    /// The table of a category, in a part of the detector if one is given.
     pub fn table(&self, category: &'static str, part: Option<&'static str>) -> LossTable {
         let Self { lost, particles, .. } = self;
         LossTable { category, part, particles: *particles, lost: lost.iter().sum(), stages: self.report() }

@@ -18,7 +18,7 @@ const UT_Z: f64 = 2484.6;
 /// z of the states in the SciFi, mm.
 const SCIFI_Z: f64 = 9410.0;
 
-/// Where states are given.
+/// Places of states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// The closest approach to the beam line.
@@ -58,18 +58,18 @@ impl Place {
 /// A fitted state.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FittedState {
-    /// Where it is given.
+    /// Its place.
     pub place: Place,
     /// The state.
     pub at: TrueState,
     /// Standard deviations of x, y (mm) and their slopes.
     pub sigma: [f64; 4],
-    /// Charge over momentum and its standard deviation, c/GeV, where they are known.
+    /// Charge over momentum and its standard deviation, c/GeV, if known.
     pub qop: Option<[f64; 2]>,
 }
 
 impl FittedState {
-    /// Of a track in the Velo, at one of its ends.
+    /// The state of a track in the Velo, at one of its ends.
     pub fn of_velo(place: Place, states: &States, track: usize) -> Self {
         let States { x, y, z, tx, ty, cov_xx, cov_tt, .. } = states;
         let [x, y, z, tx, ty, xx, tt] =
@@ -79,7 +79,7 @@ impl FittedState {
         Self { place, at: TrueState { x, y, z, tx, ty }, sigma, qop: None }
     }
 
-    /// Of a track in Velo and UT.
+    /// The state of a track in Velo and UT.
     pub fn of_ut(tracks: &VeloUtTracks, track: usize) -> Self {
         let VeloUtTracks { x, y, tx, ty, cov_x: [xx, _, tt], cov_y: [yy, _, uu], .. } = tracks;
         let [x, y, tx, ty] = [x, y, tx, ty].map(|column| f64::from(column[track]));
@@ -88,7 +88,7 @@ impl FittedState {
         Self { place: Place::Ut, at: TrueState { x, y, z: UT_Z, tx, ty }, sigma, qop: Some(qop) }
     }
 
-    /// Of a track in the SciFi; `variance` is that of charge over momentum, where it is known.
+    /// The state of a track in the SciFi; `variance` is the variance of charge over momentum, if known.
     pub fn of_scifi(states: &SciFiStates, track: usize, variance: Option<f32>) -> Self {
         let SciFiStates { x, y, tx, ty, qop, cov_xx, cov_tt, cov_yy, cov_uu, .. } = states;
         let [x, y, tx, ty] = [x, y, tx, ty].map(|column| f64::from(column[track]));
@@ -110,12 +110,12 @@ struct Values {
     hit_shares: Vec<f64>,
 }
 
-/// How many pulls lie in each of equal bins; those beyond the ends are in none.
+/// Numbers of pulls in equal bins; pulls beyond the ends are in none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PullHistogram {
-    /// Where the first bin begins, in units of sigma.
+    /// Beginning of the first bin, in units of sigma.
     pub low: f64,
-    /// Where the last bin ends.
+    /// End of the last bin.
     pub high: f64,
     /// Tracks, bin by bin.
     pub counts: Vec<u64>,
@@ -144,30 +144,30 @@ impl PullHistogram {
 pub struct StatePull {
     /// `beam` (closest approach to the beam line), `end` (of the Velo), `ut` (its middle) or `scifi` (its end).
     pub place: &'static str,
-    /// Which parameter; of q/p what is fitted and true is multiplied with the true charge, so that a positive mean is a
-    /// momentum that is told too small.
+    /// The parameter; for q/p the fitted and the true value are multiplied by the true charge, so that a positive
+    /// mean is a momentum that is too small.
     pub parameter: &'static str,
-    /// Momentum from this on, GeV/c.
+    /// Lower limit of the momentum, GeV/c.
     pub p_from: f64,
-    /// Below this, GeV/c; nothing when there is no limit.
+    /// Upper limit, GeV/c; none when there is no limit.
     pub p_to: Option<f64>,
     /// Tracks.
     pub tracks: u64,
-    /// Mean of (fitted - true) / sigma, of those within 5.
+    /// Mean of (fitted - true) / sigma, for pulls within 5.
     pub mean: f64,
     /// Width of (fitted - true) / sigma.
     pub width: f64,
-    /// Share of those beyond 5.
+    /// Share of pulls beyond 5.
     pub far: f64,
-    /// Width of fitted - true, mm and rad; of q/p in units of the true one.
+    /// Width of fitted - true, mm and rad; for q/p relative to the true value.
     pub resolution: f64,
-    /// Share of sigma^2 that is due to the errors of the hits; the rest is scattering as the fit reckons with it. Of
-    /// each track, the textbook's filter in f64 goes over the same hits with the same noise, and carries along what the
-    /// variances of the hits alone make of the covariance. Nothing when positions of hits are not known.
+    /// Share of sigma^2 from the errors of the hits; the rest is the scattering assumed in the fit. For each track,
+    /// the textbook's filter in f64 processes the same hits with the same noise, and propagates the contribution of
+    /// the hits' variances to the covariance separately. None when positions of hits are unknown.
     pub hit_share: Option<f64>,
-    /// The same of the real variance, which is `width`^2 in units of sigma^2; the rest is real scattering.
+    /// The same for the real variance, which is `width`^2 in units of sigma^2; the rest is real scattering.
     pub true_hit_share: Option<f64>,
-    /// The distribution of (fitted - true) / sigma; of all momenta together alone.
+    /// The distribution of (fitted - true) / sigma, for all momenta together only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub histogram: Option<PullHistogram>,
 }
@@ -190,7 +190,7 @@ pub(super) fn is_prompt(particle: &Particle) -> bool {
 pub(super) struct PlaceValues([[Values; PARAMETERS.len()]; P_EDGES.len()]);
 
 impl PlaceValues {
-    /// Adds the state of a particle of this bin; `shares` are those of the hits in the variances of x and slope.
+    /// Adds the state of a particle of this bin; `shares` are the shares of the hits in the variances of x and slope.
     pub fn add(&mut self, bin: usize, fitted: &FittedState, particle: &Particle, shares: Option<[f64; 2]>) {
         let Some(truth) = fitted.place.truth(particle) else { return };
         let FittedState { at, sigma, qop, .. } = *fitted;
@@ -210,7 +210,7 @@ impl PlaceValues {
         }
     }
 
-    /// The rows of all momenta, then those of each bin.
+    /// The rows of all momenta, then of each bin.
     pub fn rows(&self, place: Place) -> Vec<StatePull> {
         let mut rows = Vec::new();
         let all = std::iter::once(0..P_EDGES.len()).chain((0..P_EDGES.len()).map(|bin| bin..bin + 1));
@@ -226,7 +226,7 @@ impl PlaceValues {
     }
 }
 
-/// Compares the states of tracks with those of the particles that they are: prompt ones, no electrons, above 3 GeV/c. Truth
+/// Compares the states of tracks with the states of their particles: prompt ones, no electrons, above 3 GeV/c. Truth
 /// without states adds nothing.
 #[derive(Debug, Default)]
 pub struct StatePulls {
@@ -235,8 +235,8 @@ pub struct StatePulls {
 }
 
 impl StatePulls {
-    /// Adds an event: its truth, which track is which particle (numbers, by track), and the states of each track. Of
-    /// several tracks that are a particle the first counts, and of several particles that a track is.
+    /// Adds an event: its truth, the particle of each track (numbers, by track), and the states of each track. If
+    /// several tracks match a particle, the first counts; likewise for several particles of a track.
     pub fn event<'a>(
         &mut self,
         particles: &[Particle],
@@ -258,7 +258,7 @@ impl StatePulls {
         }
     }
 
-    /// What was seen so far, place by place; nothing where no particle had a state.
+    /// The results so far, place by place; none where no particle had a state.
     pub fn report(&self) -> Vec<StatePull> {
         Place::ALL.into_iter().zip(&self.values).flat_map(|(place, values)| values.rows(place)).collect()
     }

@@ -102,7 +102,7 @@ impl ParticleCounts {
         }
     }
 
-    /// The tables that have any particle. `clone_rate` is the rules' own.
+    /// The tables that have any particle. `clone_rate` follows the definition of the rules.
     pub fn tables(&self, category: &str, clone_rate: fn(&Counter) -> Option<f64>) -> Vec<EfficiencyTable> {
         let known = |bins: &[Counter]| bins.iter().any(|bin| bin.reconstructible > 0);
         let axes = particle_axes();
@@ -180,11 +180,11 @@ pub struct EfficiencyTable {
     pub variable: &'static str,
     /// Its unit; empty when it has none.
     pub unit: &'static str,
-    /// Bins, rising. The first and last one also take what lies beyond them.
+    /// Bins, rising. The first and last bin include all values beyond them.
     pub bins: Vec<EfficiencyBin>,
 }
 
-/// One bin of an [`EfficiencyTable`]; rates 0..1, nothing for 0 / 0.
+/// One bin of an [`EfficiencyTable`]; rates 0..1, none for 0 / 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct EfficiencyBin {
     /// Lower edge, in the table's unit.
@@ -193,7 +193,7 @@ pub struct EfficiencyBin {
     pub high: f64,
     /// Particles.
     pub reconstructible: u64,
-    /// Of these, those found.
+    /// Number of these that were found.
     pub reconstructed: u64,
     /// Found over all.
     pub efficiency: Option<f64>,
@@ -203,7 +203,7 @@ pub struct EfficiencyBin {
     pub efficiency_high: Option<f64>,
     /// Tracks beyond the first of each particle.
     pub clones: u64,
-    /// Clones over what the rules divide by.
+    /// Clones over the denominator of the rules.
     pub clone_rate: Option<f64>,
 }
 
@@ -230,11 +230,11 @@ pub struct GhostTable {
     pub variable: &'static str,
     /// Its unit; empty when it has none.
     pub unit: &'static str,
-    /// Bins, rising. The first and last one also take what lies beyond them.
+    /// Bins, rising. The first and last bin include all values beyond them.
     pub bins: Vec<GhostBin>,
 }
 
-/// One bin of a [`GhostTable`]; rates 0..1, nothing for 0 / 0.
+/// One bin of a [`GhostTable`]; rates 0..1, none for 0 / 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct GhostBin {
     /// Lower edge, in the table's unit.
@@ -243,7 +243,7 @@ pub struct GhostBin {
     pub high: f64,
     /// Tracks.
     pub tracks: u64,
-    /// Of these, those that are no particle.
+    /// Number of these without a particle.
     pub ghosts: u64,
     /// Ghosts over tracks.
     pub ghost_rate: Option<f64>,

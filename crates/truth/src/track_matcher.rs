@@ -1,10 +1,10 @@
-//! [`TrackMatcher`]: which particles tracks are, without counting anything.
+//! [`TrackMatcher`]: finds the particles of tracks, without counting.
 
 use super::Rules;
 use super::matching::Matcher;
 use peloton::event::TruthEvent;
 
-/// Says by some rules which particles of an event a track is.
+/// Finds the particles of an event that a track matches, by some rules.
 #[derive(Debug)]
 pub struct TrackMatcher {
     rules: Rules,
@@ -12,17 +12,17 @@ pub struct TrackMatcher {
 }
 
 impl TrackMatcher {
-    /// A matcher of no event.
+    /// An empty matcher.
     pub fn new(rules: Rules) -> Self {
         Self { rules, matcher: rules.matcher() }
     }
 
-    /// Takes up another event.
+    /// Begins another event.
     pub fn index(&mut self, truth: &TruthEvent) {
         self.matcher.index(truth);
     }
 
-    /// The particles that a track is, by their numbers, rising; `truth` is that of the event that was taken up last.
+    /// The particles that a track matches, by their numbers, rising; `truth` belongs to the current event.
     pub fn particles(&mut self, truth: &TruthEvent, track: &[u32]) -> Vec<usize> {
         let parts = self.matcher.parts_of(track);
         let matches = self.rules.associate(self.matcher.shares(track), parts, truth);

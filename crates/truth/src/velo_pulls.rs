@@ -15,7 +15,7 @@ const INVERSE_PT_BINS: usize = 6;
 /// The places of states.
 const PLACES: [Place; 2] = [Place::Beam, Place::VeloEnd];
 
-/// Where hits were measured, and how tracks were fitted: what tells hit errors from scattering.
+/// Positions of hits, and parameters of the fit, to separate hit errors from scattering.
 #[derive(Clone, Copy)]
 pub struct VeloHits<'a> {
     /// The parameters of the fit.
@@ -24,8 +24,8 @@ pub struct VeloHits<'a> {
     pub event: VeloEvent<'a>,
 }
 
-/// Compares states with those of the particles that tracks are: prompt ones, no electrons, above 3 GeV/c. Truth without
-/// states adds nothing: those at the beam line need an origin, those at the end of the Velo an exit.
+/// Compares states with the states of the tracks' particles: prompt ones, no electrons, above 3 GeV/c. Truth without
+/// states adds nothing: states at the beam line need an origin, states at the end of the Velo an exit.
 #[derive(Default)]
 pub struct VeloPulls {
     matcher: Option<Matcher>,
@@ -39,7 +39,7 @@ pub struct VeloPulls {
 /// The resolution of the impact parameter in one projection, in one bin of 1/pT.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ImpactParameter {
-    /// 1/pT from this on, c/GeV.
+    /// Lower limit of 1/pT, c/GeV.
     pub inverse_pt_from: f64,
     /// Below this, c/GeV.
     pub inverse_pt_to: f64,
@@ -47,7 +47,7 @@ pub struct ImpactParameter {
     pub tracks: u64,
     /// Half of the central 68 % of fitted - true x, and y, at the z of the origin, mm.
     pub resolution: f64,
-    /// What LHCb's first detector had there: 15 um + 29 um GeV/c / pT, mm.
+    /// Resolution of LHCb's first detector there: 15 um + 29 um GeV/c / pT, mm.
     pub lhcb_run1: f64,
 }
 
@@ -61,8 +61,8 @@ pub struct VeloPullReport {
 }
 
 impl VeloPulls {
-    /// Adds the tracks of event number `event` of `tracks`. Of several tracks that are a particle the first counts.
-    /// Where hits are is known of events of hits, and not of raw banks.
+    /// Adds the tracks of event number `event` of `tracks`. If several tracks match a particle, the first counts.
+    /// Positions of hits are known for events of hits, but not for raw banks.
     pub fn event(
         &mut self,
         truth: &TruthEvent,
@@ -117,7 +117,7 @@ impl VeloPulls {
         }
     }
 
-    /// What was seen so far; nothing when no particle had a state. The rows of all momenta come first.
+    /// The results so far; none when no particle had a state. The rows of all momenta come first.
     pub fn report(&self) -> Option<VeloPullReport> {
         let rows = PLACES.into_iter().zip(&self.values).flat_map(|(place, values)| values.rows(place));
         let pulls: Vec<_> = rows.collect();

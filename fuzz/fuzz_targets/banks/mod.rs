@@ -1,10 +1,10 @@
-//! Banks from any bytes: `u8 source, u8 version, u8 length`, payload; as often as it goes.
+//! Banks from any bytes: `u8 source, u8 version, u8 length`, payload, repeated.
 
 use peloton::Status;
 use peloton::event::{BankKind, RawBatch};
 use peloton::simd::{Isa, Level};
 
-/// An event with the banks of a kind; `source` makes sources of a byte.
+/// An event with the banks of a kind; `source` converts a byte to a source.
 pub fn event(kind: BankKind, mut bytes: &[u8], source: impl Fn(u8) -> u16) -> RawBatch {
     let mut batch = RawBatch::default();
     while let [number, version, length, rest @ ..] = bytes {
@@ -22,7 +22,7 @@ pub fn levels() -> [Level; 2] {
     [usual, Level::new(Isa::Scalar, 1).expect("scalar code")]
 }
 
-/// Bytes of u32 and f32 values for geometries that are made up.
+/// Bytes of u32 and f32 values for made-up geometries.
 #[allow(dead_code)] // Not every target makes one up of such.
 pub fn bytes(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()

@@ -1,5 +1,5 @@
-//! Best hit: of each layer the hit with the smallest chi2. One lane a seed; its state stays in registers from layer to
-//! layer.
+//! Best hit: takes the hit with the smallest chi2 on each layer. One lane a seed; its state stays in registers from
+//! layer to layer.
 
 use super::search::{Visit, Windows, search};
 use super::{Inputs, take_hit};

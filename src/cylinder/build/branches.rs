@@ -1,4 +1,4 @@
-//! The branches of candidates on one layer, as notes, and which of them live on.
+//! The branches of candidates on one layer, as notes, and the choice of the best ones.
 
 use super::search::Visit;
 use crate::event::Column;
@@ -11,7 +11,7 @@ pub(super) struct Branches {
     pub lane: Column<u32>,
     pub hit: Column<u32>,
     pub chi2: Column<f32>,
-    /// Branches that their candidate had no room for.
+    /// Branches that exceeded the limit of their candidate.
     pub lost: u64,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Note<'a, G: Gang> {
 }
 
 impl<'a, G: Gang> Note<'a, G> {
-    /// For candidates with so much chi2 so far, of at most `max` branches each.
+    /// For candidates with this chi2 so far, of at most `max` branches each.
     #[inline(always)]
     pub fn new(to: &'a mut Branches, lane: U32<G>, chi2: F32<G>, max: u32) -> Self {
         Self { to, lane, chi2, room: U32::splat(lane.g, max) }
@@ -82,7 +82,7 @@ impl Key {
     /// Worse than any branch.
     pub const LAST: Self = Self(u64::MAX);
 
-    /// `rank` is the candidate's place among those of the seed, best first; `branch` the number of the branch.
+    /// `rank` is the candidate's rank among the candidates of the seed, best first; `branch` the number of the branch.
     #[inline(always)]
     pub fn new(missed: u32, chi2: f32, penalty: f32, rank: u32, branch: u32) -> Self {
         let (first, cost) =
@@ -92,13 +92,13 @@ impl Key {
         Self((cost << RANK_BITS | u64::from(rank)) << BRANCH_BITS | u64::from(branch))
     }
 
-    /// The candidate, by its place among those of the seed.
+    /// The candidate, by its rank among the candidates of the seed.
     #[inline(always)]
     pub fn candidate(self) -> usize {
         (self.0 >> BRANCH_BITS) as usize & ((1 << RANK_BITS) - 1)
     }
 
-    /// The branch of it, or [`NO_BRANCH`].
+    /// The branch of the candidate, or [`NO_BRANCH`].
     #[inline(always)]
     pub fn branch(self) -> u32 {
         self.0 as u32 & NO_BRANCH
@@ -113,14 +113,14 @@ pub(super) struct Best {
 }
 
 impl Best {
-    /// Removes all, and makes room for `max` branches of each seed.
+    /// Removes all, and reserves memory for `max` branches of each seed.
     pub fn start(&mut self, seeds: usize, max: usize) {
         self.max = max;
         self.keys.set_len(seeds * max);
         self.keys.fill(Key::LAST.0);
     }
 
-    /// Offers a branch. Where it comes to stand is not predictable, so that each place is written.
+    /// Offers a branch. Its final position is not predictable, so that each position is written.
     #[inline(always)]
     pub fn offer(&mut self, seed: u32, Key(key): Key) {
         let keys = &mut self.keys[seed as usize * self.max..][..self.max];
@@ -135,7 +135,7 @@ impl Best {
         }
     }
 
-    /// Those of a seed, and [`Key::LAST`] in the places that are left.
+    /// The branches of a seed, and [`Key::LAST`] in unused positions.
     #[inline(always)]
     pub fn of(&self, seed: usize) -> impl Iterator<Item = Key> {
         self.keys[seed * self.max..][..self.max].iter().map(|key| Key(*key))

@@ -1,8 +1,8 @@
 //! Several candidates a seed: the clone engine, and the standard builder that copies.
 //!
-//! Seeds are taken in chunks. On a layer all candidates of the chunk's seeds, back to back, go through the lanes: what
-//! their last branch took is taken in, they are carried to the layer, and the hits of their windows are noted as
-//! branches. These are compared in one loop, whatever seed they are of; the best of each seed become the candidates of
+//! Seeds are processed in chunks. On a layer all candidates of the chunk's seeds go through the lanes one after
+//! another: the hit of their last branch is added, they are transported to the layer, and the hits of their windows
+//! are noted as branches. One loop compares the branches of all seeds; the best of each seed become the candidates of
 //! the next layer.
 //!
 //! The clone engine keeps notes (parent, hit) and copies a state when a survivor is next loaded: its parent's state is
@@ -101,8 +101,8 @@ pub(super) struct Combinatorial {
 }
 
 impl Combinatorial {
-    /// The hits of the best candidate of each seed at `range` of their order into `out`; returns how many candidates windows
-    /// could not hold.
+    /// Writes the hits of the best candidate of each seed at `range` of their order to `out`; returns the number of
+    /// candidates that windows could not hold.
     #[inline(always)]
     pub fn build<G: Gang>(
         &mut self,

@@ -45,7 +45,7 @@ impl Seeded {
         self.hits.iter_mut().for_each(|column| column.set_len(seeds));
     }
 
-    /// Takes the seeds of `range` that `other` has.
+    /// Takes over the seeds of `range` from `other`.
     pub fn take(&mut self, other: &Self, range: Range<usize>) {
         self.states.take(&other.states, range.clone());
         self.good[range.clone()].copy_from_slice(&other.good[range.clone()]);
@@ -138,7 +138,7 @@ pub(super) struct Build {
 }
 
 impl Build {
-    /// Makes room for what is found, and puts the hits of the seeds there.
+    /// Reserves memory for the results, and writes the hits of the seeds there.
     pub fn start(&mut self, seeded: &Seeded) {
         let seeds = seeded.good.len();
         self.hits.iter_mut().for_each(|column| column.set_len(seeds));
@@ -147,7 +147,7 @@ impl Build {
         }
     }
 
-    /// Grows the seeds at `range` of their order, which begins where a chunk begins.
+    /// Builds tracks from the seeds at `range` of their order, which begins where a chunk begins.
     #[inline(always)]
     pub fn run<G: Gang>(
         &mut self,
@@ -167,7 +167,7 @@ impl Build {
         }
     }
 
-    /// Takes the hits that `other` has found for the seeds at `range` of their order.
+    /// Takes over the hits of `other` for the seeds at `range` of their order.
     pub fn take(&mut self, other: &Self, seeded: &Seeded, range: Range<usize>) {
         for layer in SEED_LAYERS..CYLINDER_LAYERS {
             for &seed in &seeded.order[range.clone()] {

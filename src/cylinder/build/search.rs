@@ -1,4 +1,4 @@
-//! The hits near a candidate: lane by lane its window, hit by hit the chi2.
+//! The hits near a candidate: computes the window of each lane, and the chi2 of each hit.
 
 use crate::cylinder::config::BuildConfig;
 use crate::cylinder::index::Layer;

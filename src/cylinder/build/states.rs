@@ -1,5 +1,5 @@
-//! States in memory, four values side by side: a state that is named by an index is read with five memory accesses where
-//! columns, as [`Matriplex`](crate::kalman::matriplex::Matriplex) has them, need twenty.
+//! States in memory, four values side by side: reading a state by an index takes five memory accesses, where columns,
+//! as in [`Matriplex`](crate::kalman::matriplex::Matriplex), take twenty.
 
 use crate::event::Column;
 use crate::kalman::CylinderState;
@@ -17,7 +17,7 @@ const RECORDS: usize = VALUES / 4;
 pub(super) struct States([Column<[f32; 4]>; RECORDS]);
 
 impl States {
-    /// Reserves memory for so many states; what they hold is arbitrary.
+    /// Reserves memory for this many states; their values are arbitrary.
     pub fn resize(&mut self, states: usize) {
         self.0.iter_mut().for_each(|column| column.set_len(states));
     }
@@ -27,14 +27,14 @@ impl States {
         self.0[0].iter().map(|[azimuth, ..]| *azimuth)
     }
 
-    /// Takes the states of `range` that `other` has.
+    /// Takes over the states of `range` from `other`.
     pub fn take(&mut self, other: &Self, range: Range<usize>) {
         for (column, from) in self.0.iter_mut().zip(&other.0) {
             column[range.clone()].copy_from_slice(&from[range.clone()]);
         }
     }
 
-    /// A gang of states to `at` and behind it.
+    /// Writes a gang of states to `at` and the following positions.
     #[cfg_attr(not(feature = "small-kernels"), inline(always))]
     #[cfg_attr(feature = "small-kernels", inline(never))]
     pub fn store<G: Gang>(&mut self, state: &CylinderState<G>, at: usize) {
@@ -51,7 +51,7 @@ impl States {
         }
     }
 
-    /// The states named by `index`.
+    /// The states at these indices.
     #[cfg_attr(not(feature = "small-kernels"), inline(always))]
     #[cfg_attr(feature = "small-kernels", inline(never))]
     pub fn gather<G: Gang>(&self, g: G, index: U32<G>, radius: f32) -> CylinderState<G> {

@@ -1,4 +1,4 @@
-//! The hits of an event as the filter takes them, layer by layer in the order in which searches meet them.
+//! The hits of an event as input of the filter, layer by layer in the order of searches.
 
 use crate::cylinder::config::BinConfig;
 use crate::event::{CYLINDER_LAYERS, CylinderEvent};
@@ -9,7 +9,7 @@ use std::f32::consts::TAU;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Placed {
     pub hit: Hit,
-    /// Place in the event's columns.
+    /// Position in the event's columns.
     pub source: u32,
     row: u32,
     bin: u32,
@@ -70,7 +70,7 @@ impl Layers {
             .copied()
     }
 
-    /// The hit that lanes without one look at: the last of all.
+    /// The hit that lanes without a hit read: the last of all.
     pub fn last(&self) -> Option<Hit> {
         self.sorted.iter().rev().find_map(|layer| layer.last()).map(|placed| placed.hit)
     }

@@ -22,26 +22,26 @@ pub use refit::{FittedTrack, fit_tracks};
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// None: the reference as it should be.
+    /// None: the correct reference.
     None,
-    /// Of two hits or branches the one with the larger chi2 goes before.
+    /// Of two hits or branches the one with the larger chi2 wins.
     Farthest,
     /// A candidate with exactly the allowed number of holes may have one more.
     HoleAtLimit,
-    /// States of given tracks are those of the filter alone.
+    /// States of given tracks come from the filter alone.
     FilteredOnly,
 }
 
-/// What becomes of a seed.
+/// Result for a seed.
 #[derive(Debug, Clone)]
 pub struct Track {
     /// The hit of each layer, counted from the event's first hit, or [`NO_HIT`].
     pub hits: [u32; CYLINDER_LAYERS],
-    /// The state at the innermost hit, as it is written out.
+    /// The state at the innermost hit, in its output form.
     pub state: State,
     /// chi2 of the fit.
     pub chi2: f32,
-    /// What became of the fit.
+    /// Status of the fit.
     pub fit: FitStatus,
 }
 

@@ -15,13 +15,13 @@ use crate::kalman::reference::single::{
 pub struct FittedTrack {
     /// The hits from inside out, counted from the event's first hit.
     pub hits: Vec<u32>,
-    /// The smoothed state at each hit, as it is written out.
+    /// The smoothed state at each hit, in its output form.
     pub states: Vec<State>,
     /// chi2 of each hit in the filter, and to the smoothed state.
     pub chi2: Vec<[f32; 2]>,
-    /// Sum of those of the filter.
+    /// Sum of the filter's chi2.
     pub sum: f32,
-    /// What became of the fit.
+    /// Status of the fit.
     pub fit: FitStatus,
 }
 

@@ -1,5 +1,5 @@
-//! Filter and smoother: a gang of tracks from the first hit to the last and back. What the way back needs is noted in
-//! memory, hit by hit; states are written there and moved to the results' columns together.
+//! Filter and smoother: a gang of tracks from the first hit to the last and back. The data for the way back are
+//! stored in memory, hit by hit; states are written there and moved to the results' columns together.
 
 use super::lists::Lists;
 use crate::cylinder::config::CylinderConfig;

@@ -1,4 +1,4 @@
-//! Hit lists of given tracks, packed: hit k of every track in one column, whatever layers tracks miss.
+//! Hit lists of given tracks, packed: hit k of every track in one column, for any missing layers.
 
 use crate::Status;
 use crate::cylinder::seeds::EventParticles;
@@ -7,13 +7,13 @@ use crate::event::{CYLINDER_LAYERS, Column, CylinderEvent, CylinderFits, NO_HIT}
 /// The tracks of an event.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
-    /// Hit k of each track from inside out, counted from the event's first hit, or [`NO_HIT`] behind the last one.
+    /// Hit k of each track from inside out, counted from the event's first hit, or [`NO_HIT`] after the last one.
     pub hits: [Column<u32>; CYLINDER_LAYERS],
     /// First, middle and last hit of each track.
     pub ends: [Column<u32>; 3],
     /// Hits of each track.
     pub count: Column<u32>,
-    /// Where the tracks begin among those of the results, and their hits.
+    /// Beginning of the tracks in the results, and their hits.
     pub first: [usize; 2],
 }
 
@@ -23,7 +23,7 @@ impl Lists {
         self.count.len()
     }
 
-    /// Takes the tracks of an event and makes room for their states; gives the event's status.
+    /// Adds the tracks of an event and reserves memory for their states; returns the event's status.
     pub fn pack(
         &mut self,
         event: &CylinderEvent<'_>,

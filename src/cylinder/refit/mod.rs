@@ -26,10 +26,10 @@ pub struct CylinderFitWorkspace {
     scratch: Scratch,
 }
 
-/// Fits the tracks of the events of `range` and appends them to `out`, in order: `input.seeds` are the tracks, by their
-/// hits on each layer; their states at the origin are not looked at. A track without three hits, or with a hit that is no
-/// measurement, has a [`FitStatus`](crate::kalman::FitStatus) other than `Ok`, and states that mean nothing. An event of
-/// which a track names a hit that is not on its layer has no tracks and the status [`Status::Corrupt`].
+/// Fits the tracks of the events of `range` and appends them to `out`, in order: `input.seeds` are the tracks, by
+/// their hits on each layer; their states at the origin are ignored. A track without three hits, or with a hit that
+/// is not a measurement, has a [`FitStatus`](crate::kalman::FitStatus) other than `Ok`, and undefined states. An
+/// event of which a track names a hit that is not on its layer has no tracks and the status [`Status::Corrupt`].
 ///
 /// Output bytes do not depend on `level`, nor on how events are cut into ranges.
 ///

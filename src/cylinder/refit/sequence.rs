@@ -10,8 +10,8 @@ use crate::{Error, Result};
 /// Fits of given tracks in the cylinder detector, as a product.
 pub const CYLINDER_FITS: Handle = Handle::of::<CylinderFits>("cylinder_fits");
 
-/// Given tracks of the cylinder detector to a smoothed state at each of their hits. No track is searched for: which
-/// hits are a track is input.
+/// Given tracks of the cylinder detector to a smoothed state at each of their hits. There is no search: the input
+/// defines the hits of each track.
 #[derive(Debug, Clone)]
 pub struct CylinderFit {
     level: Level,

@@ -1,4 +1,4 @@
-//! What the cylinder kernels are told: the configuration, and where everything lies.
+//! Arguments of the cylinder kernels: the configuration, and the positions of all data.
 
 use super::formulas;
 use crate::Status;

@@ -1,4 +1,4 @@
-//! The formulas of `kalman` and `cylinder` that the kernels call, written down from the CPU's own code.
+//! The formulas of `kalman` and `cylinder` that the kernels call, recorded from the CPU's own code.
 
 use crate::cylinder::build::search::distance;
 use crate::cylinder::build::take_record;

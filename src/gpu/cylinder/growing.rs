@@ -9,8 +9,8 @@ use crate::gpu::device::Device;
 use crate::gpu::pool::DeviceStream;
 use std::ops::Range;
 
-/// A stream that is opened anew with more memory when events come that it has no room for: how large events of the
-/// cylinder are is known only when they come.
+/// A stream that is opened again with more memory when events do not fit: the size of events of the cylinder is known
+/// only when they arrive.
 pub struct GrowingStream {
     device: Device,
     config: CylinderConfig,
@@ -21,11 +21,11 @@ pub struct GrowingStream {
 }
 
 impl GrowingStream {
-    /// Opens a stream of this capacity for a start. It grows to slices of its events that are all as large as the largest
-    /// one that came, or to the largest slice that a stream can have.
+    /// Opens a stream, initially of this capacity. It grows to slices whose events are all as large as the largest
+    /// event so far, or to the largest slice of a stream.
     ///
     /// # Errors
-    /// Those of [`CylinderStream::open`].
+    /// Errors of [`CylinderStream::open`].
     pub fn open(device: Device, config: &CylinderConfig, capacity: Capacity) -> Result<Self> {
         let stream = Some(CylinderStream::open(&device, config, capacity)?);
         Ok(Self { device, config: config.clone(), capacity, stream, is_timed: false })

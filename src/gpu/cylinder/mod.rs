@@ -74,7 +74,7 @@ impl CylinderStream {
     ///
     /// # Errors
     /// [`Error::Config`] and [`Error::Unsupported`] for a configuration that the device cannot run, and
-    /// [`Error::Device`] when it has no room.
+    /// [`Error::Device`] when its memory is too small.
     pub fn open(device: &Device, config: &CylinderConfig, capacity: Capacity) -> Result<Self> {
         config.validate()?;
         let cells = cells_of_event(config);
@@ -250,7 +250,7 @@ impl DeviceStream for CylinderStream {
 fn builder(config: &CylinderConfig) -> Result<(&'static str, u32, usize)> {
     let unsupported = |what: &str| Err(Error::Unsupported(format!("cylinder on a device: {what}")));
     if config.seeds != SeedSource::Truth {
-        return unsupported("seeds come from truth; from hits they are made on CPUs only");
+        return unsupported("seeds come from truth; CPUs alone make them from hits");
     }
     if config.material > 0.0 {
         return unsupported("layers have no material; scattering runs on CPUs only");

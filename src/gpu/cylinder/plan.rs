@@ -1,4 +1,4 @@
-//! The buffers of the cylinder sequence, and which step uses them.
+//! The buffers of the cylinder sequence, and the steps that use them.
 
 use super::args::CylinderArgs;
 use super::output::Layout;
@@ -13,7 +13,7 @@ pub(super) const DIGITS: usize = 256;
 /// Values of a state that is followed: five parameters and their covariance.
 const HELIX: usize = 20;
 
-/// Room of one stream.
+/// Capacity of one stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capacity {
     /// Events of a slice.

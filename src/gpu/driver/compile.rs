@@ -7,7 +7,7 @@ use cudarc::nvrtc::{result, sys};
 use std::ffi::{CStr, CString, c_char};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// What a kernel takes of a GPU, as its assembler tells.
+/// Resources of a kernel on a GPU, as reported by its assembler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Usage {
     /// The kernel.
@@ -18,7 +18,7 @@ pub struct Usage {
     pub shared: u32,
     /// Local memory per thread, bytes: arrays that are not in registers.
     pub stack: u32,
-    /// Registers written to local memory for want of room, bytes.
+    /// Registers spilled to local memory, bytes.
     pub spills: u32,
 }
 
@@ -65,10 +65,10 @@ pub(super) fn compile(architecture: &str) -> Result<Vec<u8>> {
     std::fs::read(&file).map_err(|e| Error::io(&file, e))
 }
 
-/// Compiles the kernels and tells what each takes.
+/// Compiles the kernels and reports the resources of each.
 ///
 /// # Errors
-/// [`Error::Device`] without NVRTC, or with what it says.
+/// [`Error::Device`] without NVRTC, or with its message.
 pub fn usage(architecture: &str) -> Result<Vec<Usage>> {
     let (_, log) = build(architecture, Target::Cubin)?;
     Ok(read_log(&log))

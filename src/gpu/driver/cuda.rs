@@ -46,7 +46,7 @@ fn start() -> Result<(usize, i32)> {
     if version < OLDEST_DRIVER {
         let (have, want) = (version_words(version), version_words(OLDEST_DRIVER));
         return none(&format!(
-            "NVIDIA's driver is too old: it is that of {have}, and {want} (525) is the oldest that will do"
+            "NVIDIA's driver is too old: it supports {have}, but {want} (driver 525) is required"
         ));
     }
     let count = result::init().and_then(|()| result::device::get_count());
@@ -56,14 +56,14 @@ fn start() -> Result<(usize, i32)> {
             none("NVIDIA's driver finds none on this machine")
         }
         Err(DriverError(CUresult::CUDA_ERROR_STUB_LIBRARY)) => {
-            none("libcuda.so is the stub that programs are linked with, and not NVIDIA's driver")
+            none("libcuda.so is the stub that programs are linked with, not NVIDIA's driver")
         }
         Err(error) => Err(failed(error)),
     }
 }
 
 impl Cuda {
-    /// How many GPUs there are.
+    /// Number of GPUs.
     ///
     /// # Errors
     /// As [`Cuda::new`].
@@ -74,7 +74,7 @@ impl Cuda {
     /// Opens a GPU, counted from 0, and loads the kernels.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] when there is none, or none of that number, and [`Error::Device`] when it cannot be used.
+    /// [`Error::Unsupported`] when there is none, or none with that number, and [`Error::Device`] when it cannot be used.
     pub fn new(number: usize) -> Result<Self> {
         let (count, version) = start()?;
         if number >= count {

@@ -1,5 +1,5 @@
-//! [`Emulated`]: the kernels on the CPU, for machines without a GPU. The same source, compiled as C++ behind a
-//! header that plays the GPU's part (`kernels/emulated.h`).
+//! [`Emulated`]: the kernels on the CPU, for machines without a GPU. The same source, compiled as C++ with a header
+//! that emulates the GPU (`kernels/emulated.h`).
 //!
 //! A queue does nothing before it has to, as a GPU may: commands run in [`Queue::wait`]. Fresh memory holds
 //! garbage, as a GPU's does.
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// In which order the lanes of a block, and the blocks, run. Results may not depend on it.
+/// The order in which the lanes of a block, and the blocks, run. Results must not depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// From the first to the last.
@@ -25,7 +25,7 @@ pub enum Order {
     Forward,
     /// From the last to the first.
     Reverse,
-    /// Another order at every turn, by this seed.
+    /// Another order in every round, with this seed.
     Random(u32),
 }
 
@@ -38,18 +38,18 @@ struct Functions {
     _library: Library,
 }
 
-/// Has one call of an emulated device fail, for tests: what is asked of its queues is counted.
+/// Makes one call of an emulated device fail, for tests: it counts the calls of its queues.
 #[derive(Debug, Clone, Default)]
 pub struct Faults(Arc<AtomicU64>);
 
 impl Faults {
-    /// The call with this number from now on fails, counted from 1: a copy, a launch or a wait of any queue of the device. None
-    /// does for 0.
+    /// The call with this number from now on fails, counted from 1: a copy, a launch or a wait of any queue of the
+    /// device. 0 means that no call fails.
     pub fn fail(&self, call: u64) {
         self.0.store(call, Ordering::Relaxed);
     }
 
-    /// Whether that call is still to come.
+    /// Whether that call has not come yet.
     pub fn is_waiting(&self) -> bool {
         self.0.load(Ordering::Relaxed) > 0
     }
@@ -73,7 +73,7 @@ impl Emulated {
     /// Compiles the kernels with the C++ compiler, `CXX` or `c++`, unless they are in the cache.
     ///
     /// # Errors
-    /// [`Error::Device`] without a compiler, or with what it says.
+    /// [`Error::Device`] without a compiler, or with the compiler's message.
     #[allow(unsafe_code)]
     pub fn new(order: Order) -> Result<Self> {
         let path = emulated_library()?;
@@ -130,11 +130,11 @@ fn failed(error: impl std::fmt::Display) -> Error {
 const FLAGS: [&str; 7] =
     ["-std=c++17", "-O2", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-shared", "-Wall"];
 
-/// Where the kernels compiled for the emulated device are, for tests: a shared library with a function for each, which is compiled
-/// when it is not there.
+/// Path of the kernels compiled for the emulated device, for tests: a shared library with a function for each, which
+/// is compiled if necessary.
 ///
 /// # Errors
-/// [`Error::Device`] without a compiler, or with what it says.
+/// [`Error::Device`] without a compiler, or with the compiler's message.
 pub fn emulated_library() -> Result<PathBuf> {
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
     let source = program::source(program::EMULATED);

@@ -1,4 +1,4 @@
-//! The kernels as machine code and PTX, which stand in the program: a machine with a GPU needs no compiler.
+//! The kernels as machine code and PTX, which are part of the program: a machine with a GPU needs no compiler.
 //!
 //! `kernels/compiled` holds what the NVRTC that `.ci/nvrtc-setup` brings makes of the source, and the hash of that source; a test compares
 //! the hash everywhere, and the code where there is that NVRTC. After a change of kernels, or of what is traced into them:
@@ -44,7 +44,7 @@ const SOURCE: &str = include_str!("../kernels/compiled/source.txt");
 /// The kernels for a GPU.
 pub(super) struct Image {
     pub bytes: Vec<u8>,
-    /// Where they come from, in words.
+    /// Their origin.
     pub name: String,
 }
 

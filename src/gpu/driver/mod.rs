@@ -1,5 +1,4 @@
-//! The room that talks to machines: NVIDIA's driver and compiler, and the emulated device. All unsafe code of
-//! `gpu` is here.
+//! Calls of machines: NVIDIA's driver and compiler, and the emulated device. All unsafe code of `gpu` is here.
 
 mod compile;
 mod cuda;
@@ -16,7 +15,7 @@ pub(in crate::gpu) use emulated::GARBAGE;
 pub use emulated::{Faults, Order, emulated_library};
 pub(super) use queue::{COPY_IN, COPY_OUT, Queue};
 
-/// What CUDA libraries there are.
+/// The available CUDA libraries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Libraries {
     /// The driver, libcuda.

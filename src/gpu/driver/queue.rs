@@ -1,4 +1,4 @@
-//! [`Queue`]: work in order on a device, and the checks that make it safe to ask for.
+//! [`Queue`]: work in order on a device, with the checks that make it safe.
 
 use crate::engine::DeviceMemory;
 use crate::gpu::mirror::Arguments;
@@ -75,7 +75,7 @@ impl Queue {
     /// Staging memory on the host.
     ///
     /// # Errors
-    /// [`Error::Device`] while something may be under way: before the first [`Queue::wait`] that succeeds.
+    /// [`Error::Device`] while work may be in progress: before the first [`Queue::wait`] that succeeds.
     pub fn staging(&mut self) -> Result<&mut [u8]> {
         if self.is_busy {
             return Err(Error::Device("copies may still be under way".into()));
@@ -112,7 +112,7 @@ impl Queue {
         self.commands.copy_out(from, to)
     }
 
-    /// Fills a range of the arena with zeros: what no kernel writes and is copied home all the same.
+    /// Fills a range of the arena with zeros, for memory that is copied to the host although no kernel writes it.
     ///
     /// # Errors
     /// As [`Queue::wait`].
@@ -125,10 +125,10 @@ impl Queue {
         self.commands.clear(range)
     }
 
-    /// Runs `blocks` blocks of `threads` threads of a kernel that takes such arguments.
+    /// Runs `blocks` blocks of `threads` threads of a kernel with these arguments.
     ///
     /// # Errors
-    /// As [`Queue::wait`], and for addresses that do not lie in the arena.
+    /// As for [`Queue::wait`], and for addresses that do not lie in the arena.
     #[allow(unsafe_code)]
     pub fn launch<A: Arguments>(
         &mut self,
@@ -154,25 +154,25 @@ impl Queue {
     /// Returns when all is done.
     ///
     /// # Errors
-    /// [`Error::Device`] with what the device says.
+    /// [`Error::Device`] with the device's message.
     pub fn wait(&mut self) -> Result<()> {
         self.commands.wait()?;
         self.is_busy = false;
         Ok(())
     }
 
-    /// Memory that it holds.
+    /// Its memory.
     pub fn memory_held(&self) -> DeviceMemory {
         DeviceMemory { arena: self.arena_bytes, staging: self.staging_bytes }
     }
 
-    /// Whether the time of each kernel and copy is taken from now on, which costs some time itself; not so at first.
+    /// Whether the time of each kernel and copy is measured from now on, which costs some time itself; off at first.
     pub fn set_timed(&mut self, yes: bool) {
         self.commands.set_timed(yes);
     }
 
-    /// Calls `visit` with each kernel, [`COPY_IN`] and [`COPY_OUT`] that was timed and ended before the last [`Queue::wait`], and the
-    /// time it took, ns; then forgets them.
+    /// Calls `visit` with each kernel, [`COPY_IN`] and [`COPY_OUT`] that was timed and ended before the last
+    /// [`Queue::wait`], and its time, ns; then discards them.
     ///
     /// # Errors
     /// As [`Queue::wait`].
@@ -180,7 +180,7 @@ impl Queue {
         self.commands.times(visit)
     }
 
-    /// The arena of an emulated device, as it is.
+    /// The arena of an emulated device, unchanged.
     #[cfg(test)]
     pub fn memory(&self) -> &[u8] {
         self.commands.memory()

@@ -1,4 +1,4 @@
-//! What the pixel kernels are told.
+//! Arguments of the pixel kernels.
 
 use crate::gpu::mirror::{Arguments, definition, mirrored};
 

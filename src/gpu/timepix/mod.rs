@@ -1,4 +1,4 @@
-//! Pixel clusters on a device: a stretch of a stream, hits as they were read out, to clusters with features.
+//! Pixel clusters on a device: a block of a stream, hits in the order of the readout, to clusters with features.
 //!
 //! Sort by time (radix, stable, least digit first: pixel, then time), links within chunks in shared memory, links over
 //! the borders of chunks, clusters numbered in the order of their first hits, sort by cluster, features. Local
@@ -69,11 +69,11 @@ pub struct PixelStream {
 }
 
 impl PixelStream {
-    /// Opens a stream for stretches of at most `capacity` hits.
+    /// Opens a stream for blocks of at most `capacity` hits.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for another than the local definition, [`Error::Config`], and [`Error::Device`] when the device has no
-    /// room.
+    /// [`Error::Unsupported`] for another than the local definition, [`Error::Config`], and [`Error::Device`] when
+    /// its memory is too small.
     pub fn open(
         device: &Device,
         config: &FindConfig,
@@ -113,12 +113,12 @@ impl PixelStream {
         Ok(Self { queue, plan, capacity, args })
     }
 
-    /// Finds the clusters of a stretch, whose hits may be in any order; `out` is emptied first. Clusters and their
-    /// hits are in the order of the CPU's chain.
+    /// Finds the clusters of a block, whose hits may be in any order; `out` is emptied first. Clusters and their hits
+    /// are in the order of the CPU's chain.
     ///
     /// # Errors
-    /// [`Error::Device`] when the stretch is larger than the stream's capacity, when more hits lie within delta
-    /// of one another than the search works through, and when the device fails.
+    /// [`Error::Device`] when the block is larger than the stream's capacity, when more hits lie within delta of one
+    /// another than the search supports, and when the device fails.
     pub fn run(&mut self, hits: &PixelHits, out: &mut PixelClusters) -> Result<()> {
         let done = self.run_at_once(hits, out);
         settled(&mut self.queue, done)
@@ -128,7 +128,7 @@ impl PixelStream {
         let count = hits.len();
         if count > self.capacity {
             let room = self.capacity;
-            return Err(Error::Device(format!("{count} hits in one stretch, and room for {room}")));
+            return Err(Error::Device(format!("{count} hits in one stretch, but the capacity is {room}")));
         }
         out.clear();
         let (Some(&first), Some(&last)) = (hits.time.iter().min(), hits.time.iter().max()) else {
@@ -171,12 +171,12 @@ impl PixelStream {
         Ok(())
     }
 
-    /// Memory that it holds.
+    /// Its memory.
     pub fn memory(&self) -> DeviceMemory {
         self.queue.memory_held()
     }
 
-    /// Whether the time of each kernel and copy is taken from now on; not so at first.
+    /// Whether the time of each kernel and copy is measured from now on; off at first.
     pub fn set_timed(&mut self, yes: bool) {
         self.queue.set_timed(yes);
     }

@@ -1,4 +1,4 @@
-//! The output columns in one piece of memory, so that one copy brings them home.
+//! The output columns in one piece of memory, so that one copy transfers them to the host.
 
 use super::args::PixelArgs;
 use crate::event::{Column, PixelClusters};

@@ -1,4 +1,4 @@
-//! The buffers of the pixel sequence, and which step uses them.
+//! The buffers of the pixel sequence, and the steps that use them.
 
 use super::args::PixelArgs;
 use crate::gpu::arena::{Access, Plan};

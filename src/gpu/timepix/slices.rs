@@ -17,7 +17,7 @@ use crate::timepix::{
 };
 use crate::{Error, Result};
 
-/// Turns pixel hits into clusters on a device, as [`Timepix`] does on the CPU.
+/// Turns pixel hits into clusters on a device, like [`Timepix`] on the CPU.
 pub struct PixelDevice {
     stream: PixelStream,
     device: Device,
@@ -45,11 +45,11 @@ pub struct PixelDevice {
 }
 
 impl PixelDevice {
-    /// For hits on `layout`, in slices of `slice` hits; while more than half of them wait for their clusters to end, slices
-    /// become larger, until more than `config.capacity` wait.
+    /// For hits on `layout`, in slices of `slice` hits; while more than half of them wait for their clusters to end,
+    /// slices become larger, until more than `config.capacity` wait.
     ///
     /// # Errors
-    /// Those of [`PixelStream::open`], of the configuration and of the calibration files that it names.
+    /// Errors of [`PixelStream::open`], of the configuration and of the calibration files that it names.
     pub fn new(device: Device, config: &TimepixConfig, layout: &Layout, slice: usize) -> Result<Self> {
         config.validate()?;
         if slice == 0 {

@@ -1,4 +1,4 @@
-//! [`Traced`]: the gang that writes down.
+//! [`Traced`]: the gang that records operations.
 
 use super::{Node, node};
 use crate::simd::{Gang, Isa};

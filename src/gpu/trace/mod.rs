@@ -1,6 +1,6 @@
-//! Formulas of the CPU's rooms as CUDA C++: the kernels of `kalman` are generic over the gang, and [`Traced`] is a
-//! gang that computes nothing and writes down what it is asked for. A formula is thus written once, and a device
-//! does the same operations in the same order.
+//! Formulas of the CPU as CUDA C++: the kernels of `kalman` are generic over the gang, and [`Traced`] is a gang that
+//! computes nothing and records the operations. A formula is thus written once, and a device does the same operations
+//! in the same order.
 
 mod gang;
 

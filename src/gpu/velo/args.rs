@@ -1,4 +1,4 @@
-//! What the Velo kernels are told: the configuration, and where everything lies.
+//! Arguments of the Velo kernels: the configuration, and the positions of all data.
 
 use crate::Status;
 use crate::event::VELO_MODULES;

@@ -74,8 +74,8 @@ impl VeloStream {
     /// Opens a stream of a sequence on a device.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a preset that runs on CPUs only, [`Error::Config`] for a capacity that the device cannot
-    /// have, and [`Error::Device`] when its memory is full.
+    /// [`Error::Unsupported`] for a preset that runs on CPUs only, [`Error::Config`] for a capacity that the device
+    /// does not support, and [`Error::Device`] when its memory is full.
     pub fn open(device: &Device, velo: &Velo, capacity: Capacity) -> Result<Self> {
         let preset = velo.config().preset;
         if !matches!(preset, Preset::Best | Preset::TwoPass) {
@@ -100,8 +100,8 @@ impl VeloStream {
         Ok(Self { velo, scratch, hits, queue, capacity, args, plan, staged_summary, staged_output })
     }
 
-    /// Reconstructs all events and appends them to `out`. Events that do not fit together are cut into halves, again
-    /// and again; one that does not fit alone passes through without tracks, with its status.
+    /// Reconstructs all events and appends them to `out`. Events that do not fit together are repeatedly split into
+    /// halves; an event that does not fit alone passes through without tracks, with its status.
     ///
     /// # Errors
     /// [`Error::Device`] when the device fails.

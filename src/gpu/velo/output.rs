@@ -1,4 +1,4 @@
-//! The output columns in one piece of memory, packed as they are needed, so that one copy brings them home.
+//! The output columns in one piece of memory, packed, so that one copy transfers them to the host.
 
 use super::args::VeloArgs;
 use crate::Result;

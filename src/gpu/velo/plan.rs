@@ -1,4 +1,4 @@
-//! The steps of the Velo sequence, what each of them takes and makes, and how large that may become.
+//! The steps of the Velo sequence, their inputs and outputs, and the limits of their sizes.
 
 use super::args::{BINS, ROW, VeloArgs, VeloHit, VeloRow, VeloTriplet};
 use crate::event::VELO_MODULES;
@@ -6,14 +6,14 @@ use crate::gpu::arena::{Access, Plan};
 use crate::velo::VeloConfig;
 use crate::velo::geometry::PAIRS;
 
-/// Room of one stream.
+/// Capacity of one stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capacity {
     /// Events of a slice.
     pub events: usize,
     /// Their hits.
     pub hits: usize,
-    /// Candidates of both passes, shared out to the events by their hits.
+    /// Candidates of both passes, distributed over the events by their hits.
     pub rows: usize,
     /// Output columns, bytes.
     pub output: usize,
@@ -25,7 +25,7 @@ const HITS: usize = 3000;
 const OUTPUT: usize = 24;
 
 impl Capacity {
-    /// Room for so many events as there are in real data, and for the worst single event that the limits allow.
+    /// Capacity for the sizes of real events, and for the worst single event that the limits allow.
     pub fn new(events: usize, config: &VeloConfig) -> Self {
         let worst = config.limits.hits as usize;
         // More than any stream can have is refused when it is opened.

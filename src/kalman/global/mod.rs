@@ -38,11 +38,11 @@ pub struct GlobalHit<G: Gang> {
     pub variance: [F32<G>; 3],
 }
 
-/// A state on its way into a hit: the parameters in the frame for all, their covariance with the axes along the radius and
-/// along r-phi in place of x and y. Its first row is 0.
+/// A state at the cylinder of a hit: the parameters in the frame for all, their covariance with the axes along the
+/// radius and along r-phi in place of x and y. Its first row is 0.
 #[derive(Clone, Copy)]
 pub struct OnRadius<G: Gang> {
-    /// Parameters as those of a [`GlobalState`].
+    /// Parameters as in a [`GlobalState`].
     pub p: [F32<G>; 6],
     /// Covariance with other axes.
     pub c: Symmetric<G, 6>,
@@ -57,7 +57,7 @@ pub struct OnRadius<G: Gang> {
 }
 
 impl<G: Gang> OnRadius<G> {
-    /// Adds what a layer of `thickness` radiation lengths at the state's radius does to the covariance.
+    /// Adds the scattering in a layer of `thickness` radiation lengths at the state's radius to the covariance.
     #[cfg_attr(not(feature = "small-kernels"), inline(always))]
     #[cfg_attr(feature = "small-kernels", inline(never))]
     pub fn scatter(&mut self, g: G, thickness: f32) {
@@ -73,7 +73,7 @@ impl<G: Gang> OnRadius<G> {
         c.set(5, 5, c.at(5, 5) + angle2);
     }
 
-    /// Takes in a hit at the state's radius in the lanes of `lanes`.
+    /// Adds a hit at the state's radius in the lanes of `lanes`.
     #[cfg_attr(not(feature = "small-kernels"), inline(always))]
     #[cfg_attr(feature = "small-kernels", inline(never))]
     pub fn measure(&mut self, g: G, hit: &GlobalHit<G>, lanes: Mask<G>) -> Update<G> {
@@ -166,7 +166,7 @@ impl<G: Gang> GlobalState<G> {
         out
     }
 
-    /// The state as it is written out, and its radius: the covariance is that along r-phi.
+    /// The state in its output form, and its radius: the covariance is along r-phi.
     #[cfg_attr(not(feature = "small-kernels"), inline(always))]
     #[cfg_attr(feature = "small-kernels", inline(never))]
     pub fn output(&self, g: G) -> (Output<G>, F32<G>) {

@@ -1,4 +1,4 @@
-//! Transport to a radius in closed form: the path is that of `radius.rs`, from any point.
+//! Transport to a radius in closed form: the path of `radius.rs`, from any point.
 
 use super::{GlobalState, OnRadius};
 use crate::kalman::matriplex::{Entry, Matrix, Pattern, similarity, unroll};
@@ -27,8 +27,9 @@ impl Pattern<6, 6> for ToRadius {
 /// What the path across the axis depends on: x, y, charge / pT, phi.
 const BENDING: [usize; 4] = [0, 1, 3, 4];
 
-/// The states on the cylinder of radius `radius`, and the lanes that get there, moving outwards at both ends and turning by
-/// less than a quarter; in the others the state means nothing. `field` is the curvature of charge / pT = 1.
+/// The states on the cylinder of radius `radius`, and the lanes that reach it, moving outwards at both ends and
+/// turning by less than a quarter; in other lanes the state is undefined. `field` is the curvature of charge / pT =
+/// 1.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn global_to_radius<G: Gang>(

@@ -106,8 +106,8 @@ impl<G: Gang, const N: usize> Symmetric<G, N> {
         positive
     }
 
-    /// The inverse by Cholesky's factors, and the lanes in which the matrix is positive definite; in the others
-    /// the inverse means nothing.
+    /// The inverse by Cholesky's factors, and the lanes in which the matrix is positive definite; in other lanes the
+    /// inverse is undefined.
     #[inline(always)]
     pub fn cholesky(&self, g: G) -> (Self, Mask<G>) {
         let (l, positive) = self.factor(g);

@@ -5,7 +5,7 @@ use crate::event::{Column, PAD};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, U32};
 
-/// N matrices of `elements` values: element e of matrix l is `row(e)[l]`. A row is followed by room for a full
+/// N matrices of `elements` values: element e of matrix l is `row(e)[l]`. A row is followed by padding for a full
 /// gang, so that the last lanes may be loaded and stored whole.
 #[derive(Debug, Clone, Default)]
 pub struct Matriplex {
@@ -15,7 +15,7 @@ pub struct Matriplex {
 }
 
 impl Matriplex {
-    /// Reserves memory for `lanes` matrices of `elements` values; what they hold is arbitrary. Memory only grows.
+    /// Reserves memory for `lanes` matrices of `elements` values; their values are arbitrary. Memory only grows.
     pub fn resize(&mut self, elements: usize, lanes: usize) {
         // One cache line more than a round number: rows must not fall on the same sets of the cache.
         self.stride = lanes.next_multiple_of(PAD) + 16;
@@ -52,7 +52,7 @@ impl Matriplex {
         out
     }
 
-    /// The same of the matrices named by `index`.
+    /// The same for the matrices at these indices.
     #[inline(always)]
     pub fn gather<G: Gang, const R: usize, const C: usize>(
         &self,
@@ -69,7 +69,7 @@ impl Matriplex {
         out
     }
 
-    /// Writes what [`Matriplex::load`] reads.
+    /// Writes the elements that [`Matriplex::load`] reads.
     #[inline(always)]
     pub fn store<G: Gang, const R: usize, const C: usize>(
         &mut self,
@@ -101,7 +101,7 @@ impl Matriplex {
         out
     }
 
-    /// The same of the matrices named by `index`.
+    /// The same for the matrices at these indices.
     #[inline(always)]
     pub fn gather_symmetric<G: Gang, const N: usize>(
         &self,
@@ -118,7 +118,7 @@ impl Matriplex {
         out
     }
 
-    /// Writes what [`Matriplex::load_symmetric`] reads.
+    /// Writes the elements that [`Matriplex::load_symmetric`] reads.
     #[inline(always)]
     pub fn store_symmetric<G: Gang, const N: usize>(
         &mut self,

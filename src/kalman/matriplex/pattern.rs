@@ -1,6 +1,6 @@
-//! Which elements of a matrix are known beforehand.
+//! Elements of a matrix that are known at compile time.
 
-/// What is known of one element.
+/// Knowledge about one element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry {
     /// Always 0.

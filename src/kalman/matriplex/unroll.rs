@@ -1,5 +1,5 @@
-//! `unroll!`: a loop over 0..6 written out, so that a matrix in registers is only ever indexed by constants and
-//! its structural zeros are known to the compiler.
+//! `unroll!`: a loop over 0..6, unrolled, so that a matrix in registers is only ever indexed by constants and its
+//! structural zeros are known to the compiler.
 
 /// `unroll!(I < N { body })`: the body for `I` = 0, 1, ... N - 1, each time with `I` a constant. N is at most 6.
 macro_rules! unroll {

@@ -47,8 +47,8 @@ fn turned<const N: usize>(axes: &Square<N>, c: &Square<N>) -> Square<N> {
     multiply(&multiply(axes, c), &transpose(axes))
 }
 
-/// Takes in a hit; gives the chi2, too. The axes are those along the radius of the state and across: with those of x and y, even
-/// f64 loses the hit's small error along the radius beside a wide covariance.
+/// Adds a hit; returns its chi2, too. The axes are along the radius of the state and across: along x and y, even f64
+/// loses the hit's small error along the radius beside a wide covariance.
 pub fn global_update(state: &GlobalState, hit: &GlobalHit) -> (GlobalState, f64) {
     let [x, y, ..] = state.p;
     let axes = to_axes::<3>(x, y);
@@ -77,7 +77,7 @@ pub fn to_global(state: &State) -> GlobalState {
     GlobalState { p, c: multiply(&multiply(&f, &state.c), &transpose(&f)) }
 }
 
-/// The state as it is written out: azimuth, z, charge / pT, phi and theta, the covariance of r-phi in place of the azimuth's.
+/// The state in its output form: azimuth, z, charge / pT, phi and theta, the covariance of r-phi in place of the azimuth's.
 pub fn written_global(state: &GlobalState) -> State {
     let [x, y, ..] = state.p;
     let (radius, near) = (x.hypot(y), y.atan2(x));

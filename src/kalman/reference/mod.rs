@@ -1,5 +1,5 @@
-//! The naive twin of the filter, in f64: helices by stepping (`docs/algorithms.md`, "Cylinder: transport"), derivatives by
-//! differences, dense matrices. It shares no formula with the kernels but the textbook's.
+//! The naive twin of the filter, in f64: helices by stepping (`docs/algorithms.md`, "Cylinder: transport"),
+//! derivatives by differences, dense matrices. It shares only textbook formulas with the kernels.
 
 pub mod global;
 mod linear;
@@ -13,8 +13,9 @@ pub type Square<const N: usize> = [[f64; N]; N];
 /// A helix at a point: x, y, z (cm), charge / pT (c/GeV), phi and theta of the momentum (rad).
 pub type Point = [f64; 6];
 
-/// A helix on a cylinder in the parameters of the kernels, see [`axis`](super::axis): a filter of others, such as phi in
-/// index of the moment, is another filter where little is known, for it takes other things for linear.
+/// A helix on a cylinder in the parameters of the kernels, see [`axis`](super::axis): a filter of other parameters,
+/// such as phi instead of the moment, gives other results where the covariance is large, since it linearises
+/// differently.
 pub type OnCylinder = [f64; 5];
 
 /// A state on a cylinder.
@@ -28,7 +29,7 @@ pub struct State {
     pub c: Square<5>,
 }
 
-/// A hit in the terms of its cylinder.
+/// A hit in the coordinates of its cylinder.
 #[derive(Debug, Clone, Copy)]
 pub struct Measured {
     /// Radius, cm.
@@ -39,8 +40,8 @@ pub struct Measured {
     pub variance: [f64; 2],
 }
 
-/// The helix on the cylinder of radius `radius`, after so many steps, each as long as the distance in radius that is
-/// left. `field` is the curvature (1/cm) of charge / pT = 1.
+/// The helix on the cylinder of radius `radius`, after this many steps, each as long as the remaining distance in
+/// radius. `field` is the curvature (1/cm) of charge / pT = 1.
 pub fn step_to_radius(point: Point, field: f64, radius: f64, iterations: usize) -> Point {
     let [mut x, mut y, z, charge_over_pt, phi, theta] = point;
     let curvature = field * charge_over_pt;
@@ -144,7 +145,7 @@ pub fn to_radius(state: &State, field: f64, radius: f64, iterations: usize) -> S
     State { radius, p, c }
 }
 
-/// Takes in a hit on the state's own cylinder; gives the chi2, too.
+/// Adds a hit on the state's own cylinder; returns its chi2, too.
 pub fn update(state: &State, hit: &Measured) -> (State, f64) {
     let residual = [turn(hit.position[0] - state.p[0]), hit.position[1] - state.p[1]];
     let c = &state.c;
@@ -169,7 +170,7 @@ pub fn update(state: &State, hit: &Measured) -> (State, f64) {
     (out, chi2)
 }
 
-/// Filters hits one after another, each at its own radius; gives the last state and the sum of chi2.
+/// Filters hits one after another, each at its own radius; returns the last state and the sum of chi2.
 pub fn filter(start: &State, field: f64, hits: &[Measured], iterations: usize) -> (State, f64) {
     let mut state = *start;
     let mut sum = 0.0;
@@ -181,8 +182,8 @@ pub fn filter(start: &State, field: f64, hits: &[Measured], iterations: usize) -
     (state, sum)
 }
 
-/// The smoothed state of the first layer of two, given what was predicted from it for the second one and the smoothed
-/// state there: the gain is C F^T P^-1.
+/// The smoothed state of the first layer of two, given its prediction for the second one and the smoothed state
+/// there: the gain is C F^T P^-1.
 pub fn smooth(first: &State, field: f64, predicted: &State, next: &State, iterations: usize) -> State {
     let near = first.p[0];
     let (_, f) = linearised(first.p, STEPS, |p| {
@@ -202,7 +203,7 @@ pub fn smooth(first: &State, field: f64, predicted: &State, next: &State, iterat
     out
 }
 
-/// The state as it is written out: phi and theta in place of moment and slope, the covariance of r-phi in place of the
+/// The state in its output form: phi and theta in place of moment and slope, the covariance of r-phi in place of the
 /// azimuth's.
 pub fn written(state: &State) -> State {
     let radius = state.radius;

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SciFiPreset {
-    /// The best physics at the best speed that we know.
+    /// The best physics at the best known speed.
     #[default]
     Best,
-    /// What a farm's first level would run: the same search in one pass.
+    /// For the first level of a farm: the same search in one pass.
     Fast,
     /// The hybrid seeding of LHCb's first trigger stage of 2023, without its limits on the numbers of candidates.
     Hlt1,
@@ -21,26 +21,26 @@ pub enum SciFiPreset {
 
 crate::names!(SciFiPreset, "preset of the SciFi", { Best => "best", Fast => "fast", Hlt1 => "hlt1" });
 
-/// Everything that can be set about tracks in the SciFi.
+/// Parameters of tracks in the SciFi.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SciFiConfig {
-    /// Where the other parameters come from.
+    /// Preset that gives the defaults of the other parameters.
     pub preset: SciFiPreset,
-    /// What an event may hold.
+    /// Limits on an event.
     pub limits: LimitConfig,
-    /// Resolution of a hit across its fibre, which covariances go by, mm; the search does not.
+    /// Resolution of a hit across its fibre, used in covariances but not in the search, mm.
     pub resolution: f32,
-    /// What the variance of scattering in the SciFi is multiplied by in the covariances of states (no unit): some particles bounce off
-    /// nuclei, too.
+    /// Factor on the variance of scattering in the SciFi in the covariances of states (no unit), for elastic
+    /// scattering off nuclei.
     pub scattering: f32,
-    /// Standard deviation of z where particles begin, mm: momenta are those of particles from the origin, and their errors go by
-    /// it.
+    /// Standard deviation of z of the particles' origin, mm, used in errors of momenta, which assume particles from
+    /// the origin.
     pub origin_z: f32,
-    /// Relative error of the formula that makes a momentum of a track in the SciFi alone.
+    /// Relative error of the formula for the momentum of a track in the SciFi alone.
     pub momentum_error: f32,
-    /// Whether the x of an event's hits are copied to one block, half by half, for the search; otherwise it reads the event's
-    /// columns. Both find the same. Of the preset `hlt1`.
+    /// Whether the x of an event's hits are copied to one block, half by half, for the search; otherwise it reads the
+    /// event's columns. Both find the same. For the preset `hlt1`.
     pub compact: bool,
     /// The search of the preset `hlt1`.
     pub hlt1: SeedPass,
@@ -48,7 +48,7 @@ pub struct SciFiConfig {
     pub rows: RowsConfig,
 }
 
-/// Sizes beyond which an event is refused, and lists are cut short and counted.
+/// Limits beyond which an event is refused, or lists are truncated and counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitConfig {
@@ -58,10 +58,10 @@ pub struct LimitConfig {
     pub hits_in_zone: u32,
     /// |x| of a hit, mm.
     pub coordinate: f32,
-    /// Triplets of one kind in a half, or runs of bits of a pivot in a half, or lines in y of a pass; what lies beyond is counted as
-    /// dropped.
+    /// Triplets of one kind in a half, or runs of bits of a pivot in a half, or lines in y of a pass; further ones
+    /// are counted as dropped.
     pub triplets: u32,
-    /// Candidates in x, of a half or, with rows of bits, of both, of which there are 65,536 at most; what lies beyond is counted as
+    /// Candidates in x, of a half or, with rows of bits, of both, at most 65,536; further ones are counted as
     /// dropped.
     pub candidates: u32,
 }
@@ -84,19 +84,19 @@ impl Default for LimitConfig {
 pub struct SeedPass {
     /// The x layers, 0 to 5 by z, of a triplet's first, middle and last hit, for each kind of triplets.
     pub triplets: Vec<[usize; 3]>,
-    /// Smallest momentum that windows are made for, MeV.
+    /// Smallest momentum that the windows cover, MeV.
     pub min_momentum: f64,
     /// Distance of a hit in one of the other x layers to the parabola through a triplet, mm.
     pub x_tolerance: f32,
     /// Fewest hits in x.
     pub min_x_hits: u32,
-    /// Distance of a hit in a u or v layer to where it is expected, mm.
+    /// Distance of a hit in a u or v layer to its expected place, mm.
     pub uv_tolerance: f32,
     /// Fewest hits of a track.
     pub min_hits: u32,
     /// Fewest of them in u and v layers.
     pub min_uv_hits: u32,
-    /// Of how many of its hits a track in x must be the best, lest it is a clone; fewer where it has all six.
+    /// Number of hits for which a track in x must be the best track; otherwise it is a clone; less if it has all six.
     pub min_own_hits: u32,
     /// The same for tracks with six hits.
     pub min_own_of_six: u32,
@@ -112,8 +112,8 @@ const MOST_HITS: u32 = 65_000;
 /// Numbers of a track that the classifier weighs.
 pub(in crate::scifi) const FEATURES: usize = 15;
 
-/// How the tracks of a pass are chosen: by the weighted sum of what is known of them (`rows/choose.rs`), which is the
-/// logarithm of the odds that a track is none but a particle's; then those that share few hits with better ones.
+/// Choice of the tracks of a pass: by the weighted sum of their numbers (`rows/choose.rs`), the logarithm of the odds
+/// that a track is true; then tracks that share few hits with better ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChoiceConfig {
@@ -175,7 +175,7 @@ impl SciFiConfig {
         }
     }
 
-    /// Checks what serde cannot.
+    /// Checks limits that serde cannot check.
     ///
     /// # Errors
     /// [`Error::Config`] naming the value and its limits.

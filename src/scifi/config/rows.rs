@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 pub struct RowsConfig {
     /// The x layers of the middle station, 2 and 3, in the order in which their hits are pivots (no unit).
     pub pivots: [usize; 2],
-    /// How far a hit marks its row to each side: a constant, mm, and what the median distance of fixed tracks from a line of one
-    /// parameter is multiplied by.
+    /// Half width of the mark of a hit in its row: a constant, mm, and a factor on the median distance of fixed
+    /// tracks from a line of one parameter.
     pub reach: [f32; 2],
     /// Beyond this |x| hits mark one bit more at both ends: tracks spread more there, and hits are few, mm.
     pub outer: f32,
-    /// The passes: each looks at the hits that the ones before it left.
+    /// The passes: each uses the hits that earlier ones left.
     pub passes: Vec<RowPass>,
 }
 
@@ -24,10 +24,10 @@ pub struct RowsConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RowPass {
-    /// Largest size of a track's shift, x in the first less x in the last layer, each less that of the line from the origin through
-    /// the pivot, mm: 307 is a particle of about 4 GeV/c, 540 one of 2.3 GeV/c.
+    /// Largest size of a track's shift, x in the first less x in the last layer, each relative to the line from the
+    /// origin through the pivot, mm: 307 is a particle of about 4 GeV/c, 540 one of 2.3 GeV/c.
     pub shift: f32,
-    /// What the reach of marks is multiplied by (no unit).
+    /// Factor on the reach of marks (no unit).
     pub width: f32,
     /// Fewest hits in x, 5 or 4 (no unit).
     pub min_x_hits: u32,
@@ -35,19 +35,19 @@ pub struct RowPass {
     pub four_hit_shift: f32,
     /// Distance of a hit in x to a parabola through three others, mm.
     pub x_tolerance: f32,
-    /// Distance of a hit in a u or v layer to where it is expected, mm.
+    /// Distance of a hit in a u or v layer to its expected place, mm.
     pub uv_tolerance: f32,
-    /// And to the line in y through such hits, which decides what hits the track has, mm.
+    /// Distance to the line in y through such hits, for the final choice of hits, mm.
     pub line_tolerance: f32,
     /// Fewest hits of a track (no unit).
     pub min_hits: u32,
     /// Fewest of them in u and v layers (no unit).
     pub min_uv_hits: u32,
-    /// Of how many of its hits a track in x must be the best, lest it is a clone; fewer where it has all six (no unit).
+    /// Number of hits for which a track in x must be the best track; otherwise it is a clone; less if it has all six (no unit).
     pub min_own_hits: u32,
     /// The same for tracks with six hits (no unit).
     pub min_own_of_six: u32,
-    /// How tracks are chosen in the end (no unit).
+    /// The final choice of tracks (no unit).
     pub choice: ChoiceConfig,
 }
 

@@ -22,7 +22,7 @@ pub fn reference(geometry: &SciFiGeometry, event: &RawEvent<'_>, out: &mut SciFi
     reference_with(false, geometry, event, out);
 }
 
-/// The same, on demand with a fault: one comparison the wrong way round, which tests must see.
+/// The same, optionally with a planted fault: one flipped comparison, which tests must detect.
 pub fn reference_with(fault: bool, geometry: &SciFiGeometry, event: &RawEvent<'_>, out: &mut SciFiBatch) {
     let (hits, status) = match hits(fault, geometry, event) {
         Ok(hits) => (hits, Status::Ok),
@@ -181,8 +181,8 @@ fn hit(geometry: &SciFiGeometry, (channel, half, width): Cluster) -> Option<Hit>
     })
 }
 
-/// Where the fibres of a hit end at the mirror, in f64 from the tables: x at y = 0, z there, y of the end, mm. The hit is
-/// told by its LHCbID and the half of the channel.
+/// Positions of the fibres of a hit at the mirror, in f64 from the tables: x at y = 0, z there, y of the end, mm. The
+/// hit is identified by its LHCbID and the half of the channel.
 pub fn position_f64(geometry: &SciFiGeometry, id: u32, half: u32) -> Option<[f64; 3]> {
     let channel = id & 0xF_FFFF;
     let mat = (channel >> 9) as usize;

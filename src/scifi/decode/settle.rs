@@ -1,4 +1,4 @@
-//! The order of the hits of a zone: checked, and put right where it is not.
+//! The order of the hits of a zone: checked, and corrected where necessary.
 
 use crate::event::{Column, SciFiBatch};
 use crate::lhcb::decode::Order;

@@ -1,4 +1,4 @@
-//! Clones in x: of candidates that share hits the best live.
+//! Clones in x: keeps the best of candidates that share hits.
 
 use super::half::HalfHits;
 use super::triplets::Candidates;

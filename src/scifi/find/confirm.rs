@@ -1,5 +1,5 @@
-//! Confirmation: tracks in x take in hits of the u and v layers, one lane a track and its first such hit. What a hit
-//! there lies off the track in x tells its y; the y of a track lie on a line from the origin.
+//! Confirmation: adds hits of the u and v layers to tracks in x, one lane a track and its first such hit. The
+//! distance of such a hit from the track in x gives its y; the y of a track lie on a line from the origin.
 
 use super::half::HalfHits;
 use super::occupancy::Occupancy;

@@ -1,5 +1,5 @@
-//! Where last hits are looked for, cut into gangs: the windows of all first hits in one list, so that the loop over them has no
-//! branch that depends on how many hits a window has.
+//! Windows of last hits, cut into gangs: the windows of all first hits in one list, so that the loop over them has no
+//! branch that depends on the number of hits of a window.
 
 use super::half::HalfHits;
 use super::plan::Kind;

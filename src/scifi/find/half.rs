@@ -1,4 +1,4 @@
-//! [`HalfHits`]: what each step of the search reads.
+//! [`HalfHits`]: the common input of the steps of the search.
 
 use crate::scifi::index::{Index, Layer};
 

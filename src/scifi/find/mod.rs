@@ -11,8 +11,8 @@
 //!              where the next hits must be
 //! ```
 //!
-//! Nothing is cut off at a number: lists grow to what they must hold. Work that no detector gives, such as all hits in one
-//! place, is cut and counted.
+//! No number is a limit: lists grow as needed. Work beyond any real detector, such as all hits in one place, is
+//! truncated and counted.
 //!
 //! Results do not depend on the gang: every list is in the order of its input, or its members are ordered when they are
 //! chosen.

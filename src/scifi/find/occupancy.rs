@@ -1,4 +1,4 @@
-//! How many lanes do wanted work.
+//! Counts lanes that do useful work.
 
 use crate::event::StageCounter;
 use crate::simd::Gang;

@@ -1,4 +1,4 @@
-//! Pairs: first and last hits of a half, one lane a last hit, and those of them with a middle hit where they lead.
+//! Pairs: first and last hits of a half, one lane a last hit, and pairs with a middle hit at their expected place.
 
 use super::cut::Cut;
 use super::half::HalfHits;

@@ -1,4 +1,4 @@
-//! What a pass needs to know of its layers, worked out once: windows, parabolas, fits.
+//! Windows, parabolas and fits of the layers of a pass, computed once.
 
 use crate::scifi::config::SeedPass;
 use crate::scifi::layers::{CUBIC, X_LAYERS, Z, Z_REFERENCE, bend};

@@ -1,4 +1,4 @@
-//! [`Track`]: a track as it is found.
+//! [`Track`]: a track under construction.
 
 use crate::scifi::layers::{UV_LAYERS, X_LAYERS};
 

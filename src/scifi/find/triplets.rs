@@ -1,5 +1,5 @@
-//! Triplets: pairs with each of their middle hits, one lane a triplet; a parabola through the three predicts the hits of
-//! the other x layers, and a step of least squares takes these in.
+//! Triplets: pairs with each of their middle hits, one lane a triplet; a parabola through the three predicts the hits
+//! of the other x layers, and a step of least squares adds these.
 
 use super::half::HalfHits;
 use super::occupancy::Occupancy;

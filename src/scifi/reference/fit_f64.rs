@@ -1,5 +1,5 @@
-//! The fits of a track, in f64 and as the textbook has them: least squares by the method of Gram and Schmidt, errors by
-//! letting each of their sources move the hits.
+//! The fits of a track, in f64 by the textbook: least squares by the method of Gram and Schmidt, errors by moving the
+//! hits for each source of errors.
 
 use super::layers::{bend, distance};
 use crate::lhcb::magnet::field;
@@ -105,8 +105,8 @@ pub struct Fit {
     slopes: Vec<f64>,
 }
 
-/// A track as the fits have it: the three parameters in x and the two in y, lengths in m beside the first of each, and the
-/// sums of the squared distances of hits in x and in y, mm^2.
+/// A fitted track: the three parameters in x and the two in y, lengths in m beside the first of each, and the sums of
+/// the squared distances of hits in x and in y, mm^2.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FittedTrack {
     /// x at the reference, mm, per m, per m^2.
@@ -118,7 +118,7 @@ pub struct FittedTrack {
 }
 
 impl Fit {
-    /// Of hits in upright layers at these z, and in tilted ones at these z and slopes.
+    /// For hits in upright layers at these z, and in tilted ones at these z and slopes.
     pub fn new(upright: &[f64], tilted: &[[f64; 2]]) -> Self {
         let (zs, slopes): (Vec<f64>, Vec<f64>) = tilted.iter().map(|[z, slope]| (*z, *slope)).unzip();
         Self { x: LeastSquares::new(upright, basis_x), y: LeastSquares::new(&zs, basis_y), slopes }
@@ -147,8 +147,8 @@ impl Fit {
         [0, 1].map(|axis| [0, 1].map(|of| found[axis][of] - end[axis][of]))
     }
 
-    /// The covariances of x and its slope, and of y and its slope, of hits with this resolution, mm, and a particle of this q/p,
-    /// c/GeV.
+    /// The covariances of x and its slope, and of y and its slope, for hits with this resolution, mm, and a particle
+    /// of this q/p, c/GeV.
     pub fn covariance(&self, resolution: f64, qop: f64) -> [[f64; 3]; 2] {
         let mut sums = [[0.0; 3]; 2];
         let mut add = |errors: [[f64; 2]; 2]| {
@@ -175,7 +175,7 @@ impl Fit {
         sums
     }
 
-    /// Variance of x where the line of the track meets z = 0 against that of a track that does not scatter, mm^2, of hits with
+    /// Variance of x where the line of the track meets z = 0 relative to a track that does not scatter, mm^2, of hits with
     /// this resolution, mm, and a particle of this q/p, c/GeV, which scatters before the SciFi, too.
     pub fn variance_of_origin(&self, resolution: f64, qop: f64) -> f64 {
         let origin = |parameters: Vec<f64>| {
@@ -198,7 +198,7 @@ impl Fit {
         of_hits.sum::<f64>() + scattered.sum::<f64>() + before.sum::<f64>() + 4.0 * in_ut * in_ut
     }
 
-    /// Variance of the slope in x against that of a track that does not scatter.
+    /// Variance of the slope in x relative to a track that does not scatter.
     pub fn variance_of_turn(&self, resolution: f64, qop: f64) -> f64 {
         let of_hits = (0..self.x.zs.len()).map(|hit| {
             let mut moved = vec![0.0; self.x.zs.len()];
@@ -212,8 +212,8 @@ impl Fit {
         of_hits.sum::<f64>() + scattered.sum::<f64>()
     }
 
-    /// The state at z = 9,410 mm of a track that was fitted: x, y and their slopes. What the parabola leaves out of the field
-    /// where the track is, and that layers lean, is put in.
+    /// The state at z = 9,410 mm of a fitted track: x, y and their slopes. It includes corrections for the field
+    /// beyond the parabola, and for layers that lean.
     pub fn state(&self, track: &FittedTrack) -> [f64; 4] {
         let ([x, tx], [y, ty]) = (state_x(&track.x), state_y(&track.y));
         let shapes = self.shapes();

@@ -1,4 +1,4 @@
-//! The naive twin of the search for tracks: scalar, by linear scans, and nothing of the kernels' own.
+//! The naive twin of the search for tracks: scalar, with linear scans, and without code of the kernels.
 //!
 //! [`find`] gives the tracks of one event in the order of the kernels, with the same bits in what the search says;
 //! covariances and what the field changes are worked out in f64 ([`Fit`]), and positions to what that leaves.
@@ -24,7 +24,7 @@ use states::state;
 use track::Hits;
 pub use track::ReferenceTrack;
 
-/// The tracks of one event, of which all hits are finite and in order, given the detector and its magnet.
+/// The tracks of one event, whose hits are all finite and in order, given the detector and its magnet.
 pub fn find(
     config: &SciFiConfig,
     (geometry, bending): (&SciFiGeometry, &Bending),

@@ -1,4 +1,4 @@
-//! Tracks in x by rows of bits: for every hit of a pivot's layer and every shift, which layers have hits where the track would be.
+//! Tracks in x by rows of bits: for every hit of a pivot's layer and every shift, the layers with hits at the track's place.
 
 use super::layers::{X_Z, bend, distance};
 use super::track::Place;

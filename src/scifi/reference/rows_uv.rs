@@ -1,4 +1,4 @@
-//! Tracks in x by rows of bits take in hits of the u and v layers: of all slopes in y those for which most layers have hits.
+//! Adds hits of the u and v layers to tracks in x by rows of bits: for all slopes in y, the ones with hits in most layers.
 
 use super::layers::{UV_SLOPE, UV_Z, bend, distance};
 use super::rows::{CandidateX, Four, Layer, most, place, runs};

@@ -12,7 +12,7 @@ pub struct ReferenceTrack {
     pub position: [f32; 2],
     /// dx/dz and dy/dz there.
     pub slope: [f32; 2],
-    /// x, y and their slopes as the search has them.
+    /// x, y and their slopes in the model of the search.
     pub searched: [f32; 4],
     /// Charge over momentum, c/GeV.
     pub qop: f32,
@@ -20,9 +20,9 @@ pub struct ReferenceTrack {
     pub var_qop: f64,
     /// Sums of the squared distances in x and in y, mm^2.
     pub chi2: [f32; 2],
-    /// What a choice weighs.
+    /// The numbers that a choice weights.
     pub features: [f32; FEATURES],
-    /// Variance of x, covariance with its slope, variance of the slope; then those of y.
+    /// Variance of x, covariance with its slope, variance of the slope; then the same for y.
     pub covariance: [[f64; 3]; 2],
 }
 

@@ -1,4 +1,4 @@
-//! Tracks in x take in hits of the u and v layers.
+//! Adds hits of the u and v layers to tracks in x.
 
 use super::layers::{UV_SLOPE, UV_Z, bend, distance};
 use super::track::Place;

@@ -1,4 +1,4 @@
-//! Tracks in x: every pair, every middle hit, the nearest hits of the other layers, and what is left of those that share
+//! Tracks in x: every pair, every middle hit, the nearest hits of the other layers, without the worse ones that share
 //! hits.
 
 use super::layers::{X_Z, bend, distance};

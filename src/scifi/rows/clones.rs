@@ -1,4 +1,4 @@
-//! Clones in x: of candidates that share hits the best live; of equal ones the first.
+//! Clones in x: keeps the best of candidates that share hits, the first if several are equal.
 
 use super::exact::{Candidates, VALUE, VALUES};
 use crate::event::Column;

@@ -1,4 +1,4 @@
-//! Exact: of runs of bits the hits of the other layers, and the fit; one lane a run.
+//! Exact: finds the hits of the other layers for runs of bits, and fits; one lane a run.
 
 use super::hits::{Four, RowHits, UPPER};
 use super::plan::{Plan, Rows};

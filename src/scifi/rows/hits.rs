@@ -1,5 +1,5 @@
-//! [`RowHits`]: x of an event's hits by half and layer, with far places around each layer, and a table that names the first hits of
-//! buckets.
+//! [`RowHits`]: x of an event's hits by half and layer, with distant sentinels around each layer, and a table with
+//! the first hits of buckets.
 
 use super::plan::REACH;
 use crate::Status;

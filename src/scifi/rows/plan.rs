@@ -1,4 +1,4 @@
-//! What a pass needs to know of its rows, worked out once.
+//! Rows, windows and parabolas of a pass, computed once.
 
 use super::sensitivity::{Crossings, Sensitivity};
 use crate::scifi::config::{RowPass, RowsConfig};

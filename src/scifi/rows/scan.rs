@@ -1,4 +1,5 @@
-//! Scan: for each hit of a pivot's layer all shifts at once. Where enough of the other rows have bits, there may be a track.
+//! Scan: tests all shifts at once for each hit of a pivot's layer. Where enough of the other rows have bits, there
+//! may be a track.
 
 use super::bits::{Marks, WORDS, Window, draw, each, odd_of, places, two_of, window};
 use super::hits::RowHits;

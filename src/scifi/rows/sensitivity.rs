@@ -1,5 +1,5 @@
-//! How tracks leave the straight line from the origin in the x layers: tracks of fixed directions and momenta, sent through the magnet's
-//! field to where the layers are.
+//! Deviations of tracks from the straight line from the origin in the x layers, from tracks of fixed directions and
+//! momenta through the magnet's field to the layers.
 //!
 //! A track that is at x in the pivot's layer is in another layer near x z / z_pivot + k s. The number s, mm, is the same for all layers:
 //! its sign is the charge's, its size grows with 1/p. What is left is the spread.

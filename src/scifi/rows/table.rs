@@ -1,4 +1,4 @@
-//! [`Table`]: columns that one place names, at a distance that no two of them share lines of the first cache by.
+//! [`Table`]: columns with a common index, spaced so that no two of them use the same lines of the first-level cache.
 
 use crate::event::{Column, PAD};
 use crate::simd::array_of;

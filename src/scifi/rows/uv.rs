@@ -1,5 +1,5 @@
-//! Confirm: tracks in x take in hits of the u and v layers. All slopes in y at once, again by rows of bits; then the lines of those with
-//! most layers, one lane a line.
+//! Confirm: adds hits of the u and v layers to tracks in x. Tests all slopes in y at once, again by rows of bits;
+//! then the lines with hits in most layers, one lane a line.
 
 use super::bits::{Marks, draw, each, odd_of, two_of, window};
 use super::exact::{A, B, C, CHI2, Candidates};

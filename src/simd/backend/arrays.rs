@@ -1,5 +1,5 @@
-//! Short arrays without loops. Of `[value; N]`, `std::array::from_fn` and loops over an array the compiler makes loops that it
-//! then unrolls; the thousands of them that come together in a kernel took it a good part of the time for the library.
+//! Short arrays without loops. The compiler makes loops of `[value; N]`, `std::array::from_fn` and loops over an
+//! array and then unrolls them; the thousands of them in a kernel took a large part of the build time of the library.
 
 use std::mem::MaybeUninit;
 
@@ -47,7 +47,7 @@ pub fn call_for_each<const N: usize>(mut act: impl FnMut(usize)) {
     }
 }
 
-/// The array of what `make` says of each index, in order.
+/// The array of the results of `make` for each index, in order.
 #[inline(always)]
 pub fn make_array<T: Copy, const N: usize>(mut make: impl FnMut(usize) -> T) -> [T; N] {
     let mut out = MaybeUninit::<[T; N]>::uninit();

@@ -10,7 +10,7 @@ use std::arch::x86_64::*;
 /// A context whose CPU has AVX2 and FMA.
 ///
 /// # Safety
-/// A value of the type exists only where the CPU has AVX2 and FMA: [`Ymm`] runs them on the strength of it.
+/// A value of the type exists only where the CPU has AVX2 and FMA: [`Ymm`] relies on it.
 pub unsafe trait HasAvx2: Context {}
 // SAFETY: the context holds pulp's token of x86-64-v3, which has both.
 unsafe impl HasAvx2 for Avx2Context {}

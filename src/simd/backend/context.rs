@@ -1,5 +1,5 @@
-//! Contexts: zero-sized proofs that the CPU has some instructions, which also compile code for them. A gang
-//! smaller than the level's register is plain code in the level's context.
+//! Contexts: zero-sized proofs that the CPU has some instructions, which also compile code for them. A gang smaller
+//! than the level's register is plain code in the level's context.
 //!
 //! Contexts are made in `simd` alone, from a CPU that has been asked: whoever holds one may rely on it.
 
@@ -9,7 +9,7 @@ use crate::simd::Isa;
 use bytemuck::cast;
 use wide::f32x4;
 
-/// A proof of CPU features and the level that code in it is counted under.
+/// A proof of CPU features and the level of its code.
 pub trait Context: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// The level that a gang in this context reports.
     const ISA: Isa;

@@ -1,4 +1,4 @@
-//! What kind of CPU this is, where only that tells how large its caches of addresses are, or which of two ways is the faster one.
+//! The kind of this CPU, if it determines how large its caches of addresses are, or which of two ways is the faster one.
 
 /// Whether AMD made the CPU.
 pub(crate) fn is_amd() -> bool {

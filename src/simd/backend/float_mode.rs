@@ -1,6 +1,6 @@
-//! The CPU's floating-point mode: rounding, denormals, exceptions. Rust, and every promise of the same bits, takes the
-//! default one for granted. A host need not be in it: programs and shared libraries that were linked with `-ffast-math`
-//! switch flush-to-zero on in whoever loads them, others set a rounding mode, and new threads inherit all of it.
+//! The CPU's floating-point mode: rounding, denormals, exceptions. Rust, and every promise of the same bits, assumes
+//! the default mode. A host may use another mode: programs and shared libraries that were linked with `-ffast-math`
+//! switch flush-to-zero on in their process, others set a rounding mode, and new threads inherit all of it.
 
 use std::hint::black_box;
 
@@ -9,7 +9,7 @@ mod register {
     use std::arch::asm;
 
     pub type Mode = u32;
-    /// Round to nearest, denormals as they are, no exception traps.
+    /// Round to nearest, keep denormals, no exception traps.
     pub const DEFAULT: Mode = 0x1f80;
     /// What has been seen since it was last cleared: no operation depends on it.
     const FLAGS: Mode = 0x3f;
@@ -40,7 +40,7 @@ mod register {
     use std::arch::asm;
 
     pub type Mode = u64;
-    /// Round to nearest, denormals as they are, no exception traps.
+    /// Round to nearest, keep denormals, no exception traps.
     pub const DEFAULT: Mode = 0;
 
     #[inline(always)]
@@ -88,12 +88,12 @@ impl Drop for Found {
     }
 }
 
-/// Runs `work` in the default floating-point mode (round to nearest, denormals as they are, no traps), whatever the
-/// calling thread's is, which it finds again afterwards.
+/// Runs `work` in the default floating-point mode (round to nearest, denormals kept, no traps), and restores the
+/// calling thread's mode afterwards.
 ///
-/// What this crate computes gives the same bits in every mode of the caller: its entries and each
-/// [`dispatch!`](crate::dispatch) do this already. It is for what a program computes itself, on results or on the way
-/// to events. It costs about five nanoseconds where the mode is the default, and seven where it is not.
+/// This crate gives the same bits in every mode of the caller: its entries and each [`dispatch!`](crate::dispatch) do
+/// this already. It is for a program's own computations on events or results. It costs about five nanoseconds where
+/// the mode is the default, and seven where it is not.
 #[inline]
 pub fn with_default_float_mode<R, F: FnOnce() -> R>(work: F) -> R {
     let mode = register::read();
@@ -113,8 +113,8 @@ fn apart<R, F: FnOnce() -> R>(work: F) -> R {
     work()
 }
 
-/// Sets the default floating-point mode for the rest of the calling thread: for the start of a thread of one's own,
-/// which inherits its mode from the one that starts it.
+/// Sets the default floating-point mode for the rest of the calling thread: for the start of a program's own thread,
+/// which inherits its mode from its parent.
 pub fn set_default_float_mode() {
     register::write(register::DEFAULT);
 }

@@ -1,11 +1,11 @@
-//! [`copy_to_hand_over`]: copies what another core will read.
+//! [`copy_to_hand_over`]: copies data for another core.
 
 use bytemuck::Pod;
 
-/// Copies values into memory that another core has read and will read again; nobody here reads it.
+/// Copies values into memory that another core has read and will read again, and that this core does not read.
 ///
-/// A core that writes to a line of memory first fetches it and takes it away from all others, which takes several times as long
-/// where another has it, most between distant cores. Written past the caches nothing is fetched.
+/// A core that writes to a cache line first fetches it and takes it away from all others, which takes several times
+/// as long if another core has it, most between distant cores. Stores past the caches fetch nothing.
 ///
 /// # Panics
 /// When the slices differ in length.

@@ -1,5 +1,5 @@
-//! [`Portable`]: four lanes through the `wide` crate, whose registers are fixed when the crate is built: SSE2
-//! on x86-64, NEON on aarch64, arrays where there is neither. A mask is a register of all-ones and all-zeros.
+//! [`Portable`]: four lanes through the `wide` crate, whose registers are fixed when the crate is built: SSE2 on
+//! x86-64, NEON on aarch64, arrays elsewhere. A mask is a register of all-ones and all-zeros.
 
 use super::{
     Context, array_of, for_each, gather_record_source, gather_source, load_short, memory_through_u32,

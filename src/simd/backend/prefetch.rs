@@ -1,10 +1,11 @@
-//! [`prefetch`]: asks for memory before it is needed.
+//! [`prefetch`]: requests memory before it is needed.
 
-/// Asks for the memory of an element that will be read soon. Nothing happens where there is no such element, or no
+/// Prefetches an element that will be read soon. It does nothing for an element that does not exist, or without an
 /// instruction for it: results never depend on it.
 ///
-/// For elements in no order, which the CPU cannot foresee, and for more columns than it follows by itself: asked for while
-/// the gang before is computed, they have come from the second or third cache when they are read.
+/// For elements in random order, which the CPU cannot predict, and for more columns than its own prefetcher follows:
+/// requested while the previous gang is computed, they have arrived from the second or third cache when they are
+/// read.
 #[inline(always)]
 pub fn prefetch<T>(from: &[T], index: u32) {
     let address = from.as_ptr().wrapping_add(index as usize);

@@ -1,5 +1,5 @@
-//! [`Scalar`]: a gang of `N` lanes in arrays. With one lane this is ordinary scalar code; with more it is what
-//! the compiler makes of short loops, on every CPU.
+//! [`Scalar`]: a gang of `N` lanes in arrays. With one lane this is ordinary scalar code; with more it is compiled
+//! from short loops, on every CPU.
 
 use super::{Context, array_of, copies, for_each, gather_record_source, gather_source, memory_through_u32};
 use crate::simd::{Gang, Isa};

@@ -1,4 +1,4 @@
-//! The static definition: a window from each free hit on, filled from the hit outwards.
+//! The static definition: a window from each free hit on, filled outwards from the hit.
 
 use crate::event::{Column, PixelHits};
 

@@ -33,7 +33,7 @@ impl Forest {
         self.parent.len() as u32
     }
 
-    /// Makes sets of their own of all numbers below `len`.
+    /// Makes a set of each number below `len`.
     pub fn grow(&mut self, len: u32) {
         let from = self.len();
         self.parent.set_len(len as usize);
@@ -48,7 +48,7 @@ impl Forest {
         root(&mut self.parent, of)
     }
 
-    /// Makes one set of two; returns its root.
+    /// Joins two sets; returns the root.
     #[inline(always)]
     pub fn join(&mut self, a: u32, b: u32) -> u32 {
         let (a, b) = (self.root(a), self.root(b));
@@ -56,7 +56,7 @@ impl Forest {
         a.min(b)
     }
 
-    /// Makes one set of both of each pair.
+    /// Joins the sets of each pair.
     #[inline(never)]
     pub fn join_all(&mut self, pairs: &[[u32; 2]]) {
         let parent = &mut self.parent[..];
@@ -73,8 +73,8 @@ impl Forest {
         }
     }
 
-    /// Numbers the sets in the order of their roots: afterwards [`Forest::number`] is known for all. Says how
-    /// many sets there are. Nothing can be joined any more.
+    /// Numbers the sets in the order of their roots: afterwards [`Forest::number`] is known for all. Returns the
+    /// number of sets. Sets cannot be joined after that.
     pub fn number_sets(&mut self) -> u32 {
         let parent = &mut self.parent[..];
         let mut sets = 0;

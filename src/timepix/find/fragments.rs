@@ -1,10 +1,10 @@
 //! The local definition, fast: fragments first, links between fragments afterwards.
 //!
-//! A hit without a linked neighbour begins a fragment, any other joins the fragment of one; where its
-//! neighbours belong to several, a link is noted. That loop has no branch that depends on the hits (but for
-//! three and more pieces, which are rare), so nothing is mispredicted, and it waits for nothing: the table
-//! of last hits holds times, which are known beforehand. Links are worked off in a second loop, over
-//! fragments instead of hits: most links are between fragments that are one already.
+//! A hit without a linked neighbour begins a fragment, any other joins the fragment of one; if its neighbours belong
+//! to several fragments, a link is recorded. That loop has no branch that depends on the hits (except for three and
+//! more pieces, which are rare), so nothing is mispredicted, and it never waits: the table of last hits holds times,
+//! which are known beforehand. A second loop processes links, over fragments instead of hits: most links connect
+//! fragments that are already joined.
 //!
 //! The nine times are nine loads. Three loads of a row each were measured and are slower: a row that holds
 //! the hit of a moment ago cannot be forwarded from the store and waits until that has reached the cache.
@@ -87,8 +87,8 @@ impl Fragments {
         }
     }
 
-    /// Clusters time-ordered hits on the matrix: `labels` become cluster numbers in the order of first hits.
-    /// Returns how many clusters there are.
+    /// Clusters time-ordered hits on the matrix: `labels` become cluster numbers in the order of first hits. Returns
+    /// the number of clusters.
     pub fn run(
         &mut self,
         window: u32,
@@ -132,8 +132,7 @@ impl Fragments {
         clusters
     }
 
-    /// Removes the hits from number `from` on of those that [`Fragments::run`] had last, so that some of them
-    /// may come again.
+    /// Removes the hits from number `from` on of the last [`Fragments::run`], so that some of them may come again.
     pub fn forget(&mut self, hits: &PixelHits, from: usize) {
         for i in from..hits.len() {
             let pixel = self.pixel(hits.x[i], hits.y[i]);

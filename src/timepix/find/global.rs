@@ -1,4 +1,4 @@
-//! The global definition: union-find in order of time; each root knows the latest hit of its cluster.
+//! The global definition: union-find in order of time; each root stores the latest hit of its cluster.
 //!
 //! The last cluster of a pixel is enough to know: whatever open cluster had that pixel before became one
 //! with it when it came, and what was not open then never opens again.

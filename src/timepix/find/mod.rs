@@ -43,7 +43,7 @@ impl Finder {
     /// A finder for sensors of `width` x `height` pixels.
     ///
     /// # Errors
-    /// Those of [`FindConfig::validate`].
+    /// Errors of [`FindConfig::validate`].
     pub fn new(config: FindConfig, width: usize, height: usize) -> Result<Self> {
         Self::at_level(config, Level::choose(None, None)?, width, height)
     }
@@ -51,7 +51,7 @@ impl Finder {
     /// The same, with the instructions of a level.
     ///
     /// # Errors
-    /// Those of [`FindConfig::validate`].
+    /// Errors of [`FindConfig::validate`].
     pub fn at_level(config: FindConfig, level: Level, width: usize, height: usize) -> Result<Self> {
         config.validate()?;
         let engine = match (config.algorithm, config.definition) {
@@ -73,8 +73,8 @@ impl Finder {
         &self.config
     }
 
-    /// Clusters hits that are in order of time and on the sensor: `labels` get the cluster number of each
-    /// hit, clusters being numbered in the order of their first hits. Returns how many clusters there are.
+    /// Clusters hits that are in order of time and on the sensor: `labels` get the cluster number of each hit,
+    /// clusters being numbered in the order of their first hits. Returns the number of clusters.
     ///
     /// # Panics
     /// When a hit is far outside the sensor.
@@ -100,8 +100,8 @@ impl Finder {
         }
     }
 
-    /// Some hits from number `from` on of the last run will come again, as the first ones of the next run.
-    /// Without this call the next run may have to start from scratch, which is slower and finds the same.
+    /// Some hits from number `from` on of the last run will come again, as the first ones of the next run. Without
+    /// this call the next run may have to start from scratch, which is slower and gives the same result.
     pub fn forget(&mut self, hits: &PixelHits, from: usize) {
         match &mut self.engine {
             Engine::Fragments(engine) => engine.forget(hits, from),

@@ -1,4 +1,4 @@
-//! Which of a hit's nine neighbours have to be looked at.
+//! The neighbours among a hit's nine that must be checked.
 //!
 //! Two of the nine that are neighbours of each other, and both linked to the hit, are linked already: both
 //! lie in the window before the hit, so they are not further apart in time than the window, and when the

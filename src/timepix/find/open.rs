@@ -1,4 +1,4 @@
-//! The paper's algorithm 1: a list of open clusters, and for each pixel the open clusters that have it.
+//! The paper's algorithm 1: a list of open clusters, and for each pixel its open clusters.
 //!
 //! A hit looks up the clusters of its nine neighbours, joins them, and merges the others into the oldest.
 //! The baseline: what the published programs do, in its own right and as a check on the others.

@@ -19,11 +19,11 @@ impl PlainMatrix {
     }
 }
 
-/// Clusters time-ordered hits by the local definition: `parent` becomes the first hit of each hit's cluster.
-/// Returns how many clusters there are.
+/// Clusters time-ordered hits by the local definition: `parent` becomes the first hit of each hit's cluster. Returns
+/// the number of clusters.
 ///
-/// What a C programmer writes at first, and as fast as C compilers make that: no idea of its own but that the root of the
-/// new hit is kept at hand while its neighbours are joined.
+/// The usual first version in C, as fast as C compilers make it: its only refinement is that the root of the new hit
+/// is kept at hand while its neighbours are joined.
 pub fn plain_loop(window: u32, hits: &PixelHits, matrix: &mut PlainMatrix, parent: &mut [u32]) -> usize {
     let (width, last) = (matrix.width, &mut matrix.last[..]);
     let n = hits.len();

@@ -1,4 +1,4 @@
-//! The local definition where no time may lie between linked hits: clusters of frames.
+//! The local definition with a time difference of 0: clusters of frames.
 //!
 //! Hits of one time are a frame, in order of x and y: a raster. So of the eight neighbours of a hit only the four before it
 //! can have come, one below it in its column and three in the column before. The middle one of these is a neighbour of
@@ -48,7 +48,7 @@ impl Raster {
         }
     }
 
-    /// Clusters hits: `labels` become cluster numbers in the order of first hits. Returns how many clusters there are, or
+    /// Clusters hits: `labels` become cluster numbers in the order of first hits. Returns the number of clusters, or
     /// none when hits are not in the order of time, x and y, or not on the matrix.
     pub fn run(&mut self, hits: &PixelHits, forest: &mut Forest, labels: &mut Column<u32>) -> Option<u32> {
         let (level, sides) = (self.level, [self.width, self.height]);

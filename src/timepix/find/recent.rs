@@ -1,4 +1,4 @@
-//! Links to the few hits just before, where few hits are within the window: no table of pixels, nothing to wait for.
+//! Links to the few hits just before, for blocks with few hits in the window: no table of pixels, and no waiting for memory.
 //!
 //! Where never more than [`REACH`] hits lie in the window before a hit, its neighbours are among these. Each hit is
 //! compared with the one before it, then with the one before that, and so on: columns against themselves, as many hits
@@ -39,13 +39,13 @@ impl Recent {
         Self { level, clock: Column::default(), patterns: Column::default(), end: 0 }
     }
 
-    /// Forgets the last block: other hits come.
+    /// Discards the last block: other hits follow.
     pub fn begin(&mut self) {
         self.end = 0;
     }
 
-    /// Makes the patterns of a block; none when hits may have neighbours further back. There is a pattern of each hit
-    /// that [`before`] says is looked at before the block, too.
+    /// Makes the patterns of a block; none when hits may have neighbours further back. Patterns also cover each hit
+    /// before the block that [`before`] includes.
     pub fn patterns(&mut self, window: u32, hits: &PixelHits, block: Range<usize>) -> Option<&[u32]> {
         if window > MAX_WINDOW {
             return None;

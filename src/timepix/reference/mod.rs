@@ -1,4 +1,4 @@
-//! Naive clustering: every definition by its words, comparing all pairs.
+//! Naive clustering: every definition literally, by comparing all pairs.
 
 use super::config::{Definition, FindConfig};
 use crate::event::PixelHits;

@@ -1,4 +1,4 @@
-//! [`Buckets`]: sorts words by buckets, and what is in a bucket by ranks.
+//! [`Buckets`]: sorts words by buckets, and each bucket by ranks.
 //!
 //! One counting pass brings words to buckets of some 16 words each, whatever their order. In a bucket the place of a word is
 //! the number of words that are less ([`rank`]): no branch depends on how words lie. A bucket of more words, as a large
@@ -41,9 +41,9 @@ struct Scratch {
 pub(super) struct Limits {
     /// The lowest bit that words are sorted by.
     pub low: u32,
-    /// No word is larger.
+    /// Upper limit of the words.
     pub most: u64,
-    /// Words, of 100, that may lie in large buckets.
+    /// Largest share of words in large buckets, of 100.
     pub most_crowded: u32,
 }
 
@@ -69,7 +69,8 @@ struct Words<'a> {
 }
 
 impl Buckets {
-    /// The words sorted, where equal ones keep their order; none, with the words as they were, where too many lie in large buckets.
+    /// Sorts the words, where equal ones keep their order; returns none and leaves the words unchanged if too many
+    /// lie in large buckets.
     pub fn sort<G: Gang>(&mut self, g: G, limits: Limits, words: &mut Column<u64>) -> Option<&[u64]> {
         let Self { other, sorted, scratch } = self;
         let len = words.len();

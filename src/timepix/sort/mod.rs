@@ -1,4 +1,4 @@
-//! [`TimeSorter`]: puts the hits of a t-ordered stream in order of time, with a bounded buffer.
+//! [`TimeSorter`]: puts the hits of a nearly time-ordered stream in order of time, with a bounded buffer.
 //!
 //! A stream is t-ordered when no hit is older than the latest one before it by more than a fixed time
 //! (the paper, section 3.1). The latest is the latest time that two hits in a row have reached, so that one hit with a
@@ -85,13 +85,13 @@ impl TimeSorter {
         }
     }
 
-    /// The same with sizes of its own choice.
+    /// The same with given sizes.
     pub fn with_shape(mut self, shape: SortShape) -> Self {
         (self.shape, self.radix) = (shape, Radix::new(shape));
         self
     }
 
-    /// Takes hits in; those that come too late are counted.
+    /// Adds hits; late hits are counted.
     pub fn push(&mut self, hits: &PixelHits) {
         self.push_part(hits, 0..hits.len());
     }
@@ -118,7 +118,7 @@ impl TimeSorter {
         self.latest = latest;
     }
 
-    /// Appends to `out`, in order, all hits that nothing can come before any more.
+    /// Appends to `out`, in order, all hits before which no other can come any more.
     pub fn take(&mut self, out: &mut PixelHits) {
         self.take_those(false, out);
     }
@@ -207,7 +207,7 @@ impl TimeSorter {
         self.late
     }
 
-    /// How often the buffer was full and hits had to leave early.
+    /// Number of times that the buffer was full and hits had to leave early.
     pub fn forced(&self) -> u64 {
         self.forced
     }

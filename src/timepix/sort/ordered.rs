@@ -1,4 +1,4 @@
-//! What can be said about many hits at once: whether they are in order, whether any is late.
+//! Checks of many hits at once: whether they are in order, whether any is late.
 
 use crate::event::PixelHits;
 use crate::simd::Gang;
@@ -78,7 +78,7 @@ fn is_in_time(time: &[i64], reached: &mut Reached, [disorder, floor]: [i64; 2]) 
 /// The latest time that two hits in a row have reached: one hit with a wrong time makes no others late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reached {
-    /// The time; the least there is before the second hit.
+    /// The time; the smallest value before the second hit.
     pub time: i64,
     /// Time of the last hit.
     pub last: i64,
@@ -88,7 +88,7 @@ impl Reached {
     /// Before the first hit.
     pub const NOTHING: Self = Self { time: i64::MIN, last: i64::MIN };
 
-    /// Takes the next hit in.
+    /// Adds the next hit.
     #[inline(always)]
     pub fn take(&mut self, time: i64) {
         self.time = self.time.max(self.last.min(time));

@@ -32,7 +32,7 @@ struct Extent {
 }
 
 impl Packing {
-    /// How these hits can be packed; none when they do not fit. There is at least one hit.
+    /// The packing of these hits; none when they do not fit. There is at least one hit.
     pub fn of<G: Gang>(g: G, hits: &PixelHits) -> Option<Self> {
         let Extent { first, last, x, y } = extent_room(g, hits);
         let bits = |value: u64| u64::BITS - value.leading_zeros();
@@ -42,7 +42,7 @@ impl Packing {
         fits.then_some(Self { first, most_time, x_bits, y_bits })
     }
 
-    /// No word is larger.
+    /// Upper limit of the words.
     pub fn most(&self) -> u64 {
         let rest_bits = self.x_bits + self.y_bits + TOT_BITS;
         (self.most_time << (rest_bits / 2) << (rest_bits - rest_bits / 2)) | ((1 << rest_bits) - 1)

@@ -1,4 +1,4 @@
-//! [`Pivots`]: sorts the words of a large bucket, which pivots part until they are few.
+//! [`Pivots`]: sorts the words of a large bucket by splitting it at pivots.
 
 use super::buckets::By;
 use super::ranks::{FEW, insert, rank};

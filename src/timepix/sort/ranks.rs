@@ -1,4 +1,4 @@
-//! [`rank`]: the places of a few keys in order. The place of each is the number of keys that are less.
+//! [`rank`]: the positions of a few keys in sorted order. The position of each key is the number of smaller keys.
 
 use crate::simd::Gang;
 use crate::simd::varying::U32;

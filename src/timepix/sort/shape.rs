@@ -1,4 +1,4 @@
-//! [`SortShape`]: how the sort goes about its work on this CPU.
+//! [`SortShape`]: parameters of the sort for this CPU.
 
 use crate::simd::is_amd;
 use std::ops::RangeInclusive;
@@ -6,26 +6,27 @@ use std::ops::RangeInclusive;
 /// Sizes that change the speed of the sort by time and nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SortShape {
-    /// Most bits of a digit. A pass over a digit of `b` bits writes to 2^b places in turn.
+    /// Most bits of a digit. A pass over a digit of `b` bits writes to 2^b positions in turn.
     pub digit_bits: u32,
     /// Hits that are sorted at once.
     pub part_hits: usize,
-    /// Words, of 100, that may lie in large buckets of time, as large clusters make them: where more do, words are sorted digit by
-    /// digit.
+    /// Largest share of words in large buckets of time, of 100, as large clusters make them: beyond it words are
+    /// sorted digit by digit.
     pub most_crowded: u32,
 }
 
-/// What the sizes may be.
+/// Limits of the sizes.
 pub const DIGIT_BITS: RangeInclusive<u32> = 6..=13;
 pub const PART_HITS: RangeInclusive<usize> = 1 << 10..=1 << 24;
 
 impl SortShape {
-    /// Few passes with up to 8,192 open places: fastest on CPUs (Zen) that write to lines of their second-level cache
-    /// nearly as fast as to those of the first. For large clusters they take less time than buckets that pivots part.
+    /// Few passes with up to 8,192 open positions: fastest on CPUs (Zen) that write to lines of their second-level
+    /// cache nearly as fast as to lines of the first. For large clusters this takes less time than splitting buckets
+    /// at pivots.
     pub const FEW_PASSES: Self = Self { digit_bits: 13, part_hits: 1 << 16, most_crowded: 60 };
-    /// More passes, whose 512 open lines of 64 bytes and 2 KiB of counters are in a first-level cache of 48 KiB; over
-    /// parts of 32 KiB: with the memory they are written to 16 pages of 4 KiB, as many as the smallest
-    /// first-level caches of addresses for stores hold.
+    /// More passes, whose 512 open lines of 64 bytes and 2 KiB of counters fit in a first-level cache of 48 KiB; over
+    /// parts of 32 KiB: with their destination they touch 16 pages of 4 KiB, the size of the smallest first-level TLB
+    /// for stores.
     pub const SMALL_DIGITS: Self = Self { digit_bits: 9, part_hits: 1 << 12, most_crowded: 100 };
 
     /// The shape for this CPU.

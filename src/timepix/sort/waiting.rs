@@ -1,4 +1,4 @@
-//! [`Waiting`]: hits that wait, in blocks of which each knows between which times its hits are.
+//! [`Waiting`]: waiting hits, in blocks with known ranges of time.
 //!
 //! ```text
 //! blocks | all leave | some leave | all stay | all stay | ...
@@ -33,12 +33,12 @@ struct Block {
 }
 
 impl Waiting {
-    /// How many hits wait.
+    /// Number of waiting hits.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Adds some of these hits, of which those are left out that `is_late` says so of; it is asked of each, in order, if any is late at all.
+    /// Adds these hits except the ones that `is_late` rejects; it is called with each, in order, if any is late at all.
     pub fn push(
         &mut self,
         level: Level,
@@ -80,7 +80,7 @@ impl Waiting {
         self.take_before(None, out);
     }
 
-    /// Moves what is older than `time` to `out`, which is empty, in the order in which it came.
+    /// Moves the hits older than `time` to the empty `out`, in order of arrival.
     pub fn split(&mut self, level: Level, time: i64, out: &mut PixelHits) {
         self.take_before(Some((level, time)), out);
     }
@@ -124,7 +124,8 @@ impl Waiting {
         self.len = self.blocks.iter().map(|block| block.hits.len()).sum();
     }
 
-    /// A time before which are about `some` hits of each block that is in question, and one at least; none where all hits are few.
+    /// A time before which there are about `some` hits of each block in question, and at least one; none where all
+    /// hits are few.
     pub fn limit_of_some(&self, some: usize, times: &mut Vec<i64>) -> Option<i64> {
         if self.len <= 2 * some {
             return None;

@@ -13,8 +13,8 @@ use std::ops::Range;
 /// Quarters of strips of a quarter of a sector.
 const PART_SHIFT: u32 = SECTOR_SHIFT - 2;
 
-/// Decodes the events of `range` and appends them to `out`, in order, as [`decode`](super::decode) does, with the hits in the order
-/// of cells. `layout` is that of the geometry.
+/// Decodes the events of `range` and appends them to `out`, in order, like [`decode`](super::decode), with the hits
+/// in the order of cells. `layout` belongs to the geometry.
 ///
 /// Output bytes do not depend on `level`. Memory is allocated only while `scratch` and `out` still grow.
 ///

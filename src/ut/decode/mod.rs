@@ -1,7 +1,7 @@
 //! Decode: raw banks of an event to hits by plane, group of sectors, y.
 //!
-//! The steps are those of the Compass paper (Fernandez Declara et al., section IV), with sectors in place of
-//! sector groups, which makes the sort nearly free: within a sector hits already come in order.
+//! The steps follow the Compass paper (Fernandez Declara et al., section IV), with sectors in place of sector groups,
+//! which makes the sort nearly free: within a sector hits already come in order.
 //!
 //! ```text
 //! banks -> gather:  one word a hit, with its board                  (eight words at a time)
@@ -11,7 +11,7 @@
 //!       -> place:   sector and strip of each hit at its place       (permutation)
 //!       -> decode:  x, z, ends in y, weight, LHCbID in order        (in lanes)
 //! ```
-//! At the end the order is checked, and hits are sorted where banks or geometry made it otherwise.
+//! At the end the order is checked, and hits are sorted where banks or geometry have another order.
 //!
 //! The search by pairs reads hits by plane, row of sectors and x: `by_cell` has the same steps with quarters of sectors in place of
 //! sectors, and needs no check, as hits of a quarter stay in the order of their bank.

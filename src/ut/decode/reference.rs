@@ -25,7 +25,7 @@ pub fn reference(geometry: &UtGeometry, event: &RawEvent<'_>, out: &mut UtBatch)
     reference_with(false, geometry, event, out);
 }
 
-/// The same, on demand with a fault: one comparison the wrong way round, which tests must see.
+/// The same, optionally with a planted fault: one flipped comparison, which tests must detect.
 pub fn reference_with(fault: bool, geometry: &UtGeometry, event: &RawEvent<'_>, out: &mut UtBatch) {
     let (mut hits, status) = match hits(geometry, event) {
         Ok(hits) => (hits, Status::Ok),
@@ -224,8 +224,8 @@ impl Strip {
     }
 }
 
-/// Where the strip of a hit is, in f64 from the tables: x at y = 0, lower end in y, z, mm. The hit is told by its LHCbID,
-/// quarters of a strip, and the version of its bank.
+/// Position of the strip of a hit, in f64 from the tables: x at y = 0, lower end in y, z, mm. The hit is identified
+/// by its LHCbID, quarters of a strip, and the version of its bank.
 pub fn position_f64(geometry: &UtGeometry, version: u8, id: u32, quarter: u32) -> Option<[f64; 3]> {
     let number = if version == 3 { geometry.first_number } else { 0 };
     let strips = 0..crate::ut::geometry::STRIPS;

@@ -1,4 +1,4 @@
-//! The order of the hits: checked for all, and put right where it is not.
+//! The order of the hits: checked for all, and corrected where necessary.
 
 use super::SECTOR_SHIFT;
 use crate::event::{Column, UT_GROUPS, UtBatch};

@@ -1,4 +1,4 @@
-//! Attach: hits in the UT for tracks of known momentum, of which Velo and SciFi have told it; a lane a track.
+//! Attach: hits in the UT for tracks of known momentum, from Velo and SciFi; a lane a track.
 //!
 //! The magnet bends such a track where velo-ut's fit has lines meet; hits near to where it passes the first plane with any
 //! set it right, and hits nearest to that are taken in the planes behind. What has most hits wins, then what lies nearest

@@ -1,5 +1,5 @@
-//! Complete: the hits nearest to a doublet's line in the other two planes, and a first fit of what comes of it; a lane a
-//! doublet, whosever it is.
+//! Complete: the hits nearest to a doublet's line in the other two planes, and a first fit of the result; a lane a
+//! doublet, for all tracks together.
 
 use super::tracklet::{PLANES, Tracklet};
 use super::{Beside, Doublets, KINK, Line, MIDDLE, NONE, SLOT_BITS, Search, Tally, Tracks};

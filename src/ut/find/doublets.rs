@@ -1,6 +1,6 @@
-//! Doublets: pairs of hits in planes 0 and 2, then in planes 3 and 1, in a direction not too far from the Velo track's; a
-//! lane a track. The first `candidates` of a track are taken, in the order of its hits; by the choice `compass`, of those
-//! with a hit of a third plane where they lead, and in planes 3 and 1 where planes 0 and 2 gave none.
+//! Doublets: pairs of hits in planes 0 and 2, then in planes 3 and 1, in a direction near the Velo track's; a lane a
+//! track. The first `candidates` of a track are taken, in the order of its hits; with the choice `compass`, the first
+//! ones with a hit of a third plane at the expected place, and in planes 3 and 1 only where planes 0 and 2 gave none.
 
 use super::complete::{Follow, PlaneOf};
 use super::{Beside, Doublets, Line, NONE, SLOPE, SLOT_BITS, Search, Tally, Tracks};

@@ -1,4 +1,4 @@
-//! Errors of fits: what hits, the Velo track and scattering make of states and momenta.
+//! Errors of fits: effects of hits, the Velo track and scattering on states and momenta.
 //!
 //! Fits weigh the place where the Velo track meets the line of the hits by a parametrised error. What their results are
 //! really off by follows from how much each source of errors moves them:

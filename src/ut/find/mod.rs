@@ -5,8 +5,8 @@
 //!                    z = 770 mm       plane 0   1            2       3
 //!                                        o       o           o        o   hits: at distance d from it
 //! ```
-//! Two searches: that of the choice `line` is in `pairs`. Of the choices `kick` and `compass` the structure is that of Compass UT
-//! (IEEE Access 7, 2019, 91612):
+//! Two searches: the search of the choice `line` is in `pairs`. The choices `kick` and `compass` have the structure
+//! of Compass UT (IEEE Access 7, 2019, 91612):
 //! - `select`: tracks that fly forward and into the UT;
 //! - `windows`: hits of each plane beside a track, as far as its momentum may bend it; a lane a track;
 //! - `doublets`: pairs of hits in planes 0 and 2, then in 3 and 1; a lane a track;
@@ -112,7 +112,7 @@ struct Best {
     doublet: u32,
 }
 
-/// Events as far as they are reconstructed: Velo tracks, and hits of the UT.
+/// Events with their intermediate results: Velo tracks, and hits of the UT.
 #[derive(Debug, Clone, Copy)]
 pub struct UtFindInput<'a> {
     /// Velo tracks.
@@ -121,12 +121,12 @@ pub struct UtFindInput<'a> {
     pub hits: UtHitsIn<'a>,
 }
 
-/// Hits in the order that a choice reads.
+/// Hits in the order of a choice.
 #[derive(Debug, Clone, Copy)]
 pub enum UtHitsIn<'a> {
-    /// By group of sectors: of the choices `kick` and `compass`.
+    /// By group of sectors: for the choices `kick` and `compass`.
     Groups(&'a UtBatch),
-    /// By cell: of the choice `line`.
+    /// By cell: for the choice `line`.
     Cells(&'a UtCellHits),
 }
 
@@ -218,9 +218,9 @@ impl<G: Gang> Beside<G> {
     }
 }
 
-/// Finds the hits in the UT of the Velo tracks of all events, and appends the tracks that have some to `out`, event by
-/// event. An event that failed before gives no tracks and its status. The stages are `ut decode`, of which the store is a part
-/// where there is one, `ut windows` and `ut tracklets`.
+/// Finds the hits in the UT of the Velo tracks of all events, and appends the tracks with hits to `out`, event by
+/// event. An event that failed before has no tracks and keeps its status. The stages are `ut decode`, which includes
+/// the store where there is one, `ut windows` and `ut tracklets`.
 ///
 /// Output bytes do not depend on `level`. Memory is allocated only while `workspace` and `out` still grow.
 ///

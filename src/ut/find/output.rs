@@ -1,4 +1,4 @@
-//! The columns of the tracks that are kept.
+//! The columns of accepted tracks.
 
 use super::Search;
 use super::errors::Errors;

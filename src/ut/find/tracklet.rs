@@ -1,4 +1,4 @@
-//! [`Tracklet`]: hits of several planes that may be one particle's.
+//! [`Tracklet`]: hits of several planes that may belong to one particle.
 
 use super::{Beside, MIDDLE, SLOPE};
 use crate::event::UT_PLANES;

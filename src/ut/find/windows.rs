@@ -1,4 +1,4 @@
-//! Windows: the hits of each plane that a track may have left, a lane a track.
+//! Windows: the possible hits of a track in each plane, a lane a track.
 //!
 //! A particle of the smallest momentum asked for bends by `tolerance`; a hit counts when it is nearer than that to the
 //! straight line, and when the line passes its strip within a tolerance in y. With `sectors` it must also be in one of

@@ -1,4 +1,4 @@
-//! Errors of fits, as `find/errors.rs` has them.
+//! Errors of fits, the twin of `find/errors.rs`.
 
 use super::line::{Beside, MIDDLE, SLOPE};
 use crate::ut::layout::UtLayout;

@@ -1,4 +1,4 @@
-//! The fit of the best tracklet, and whether it is good.
+//! The fit of the best tracklet, and whether it is accepted.
 
 use super::errors::{Errors, Normal};
 use super::line::{Beside, Line, MIDDLE, SLOPE};

@@ -1,5 +1,5 @@
-//! The fit of a track into the UT in f64, as the textbook has it: least squares by elimination, errors by letting each of
-//! their sources move what was measured.
+//! The fit of a track into the UT in f64, by the textbook: least squares by elimination, errors by moving the
+//! measurements for each source of errors.
 
 use crate::ut::config::{UtChoice, UtConfig};
 use crate::ut::layout::UtLayout;
@@ -22,8 +22,8 @@ pub struct UtHit64 {
     pub plane: usize,
 }
 
-/// The end of a Velo track: x, y, z in mm, its slopes, and its covariance in one projection: of the place, of place and
-/// slope, of the slope.
+/// The end of a Velo track: x, y, z in mm, its slopes, and its covariance in one projection: of the position, of
+/// position and slope, of the slope.
 #[derive(Debug, Clone, Copy)]
 pub struct VeloEnd64 {
     /// x, y, z, mm.
@@ -34,14 +34,14 @@ pub struct VeloEnd64 {
     pub covariance: [f64; 3],
 }
 
-/// What the fit finds, in the units of [`VeloUtTracks`](crate::event::VeloUtTracks).
+/// Results of the fit, in the units of [`VeloUtTracks`](crate::event::VeloUtTracks).
 #[derive(Debug, Clone, Copy)]
 pub struct UtFit64 {
     /// x and dx/dz in the middle of the UT.
     pub x: [f64; 2],
     /// Their covariance.
     pub cov_x: [f64; 3],
-    /// That of y and dy/dz.
+    /// Covariance of y and dy/dz.
     pub cov_y: [f64; 3],
     /// Charge over momentum, c/GeV, and its variance.
     pub qop: [f64; 2],

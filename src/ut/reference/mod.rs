@@ -67,7 +67,7 @@ pub fn reference(config: &UtConfig, layout: &UtLayout, input: UtFindInput<'_>, o
     reference_with(false, config, layout, input, out);
 }
 
-/// The same, on demand with a fault: windows one per cent too narrow, which tests must see.
+/// The same, optionally with a planted fault: windows one per cent too narrow, which tests must detect.
 pub fn reference_with(
     fault: bool,
     config: &UtConfig,

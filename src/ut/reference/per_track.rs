@@ -1,4 +1,4 @@
-//! Compass as its paper runs it on CPUs (section V.C): one track after another, its windows and at once its tracklets.
+//! Compass as its paper runs it on CPUs (section V.C): one track after another, its windows and then its tracklets.
 //!
 //! Windows are ranges of hits in groups of sectors, as the paper has them (section V.A, figure 7): hits of a group come in
 //! the order of y, two binary searches say where those of the track's y begin and end, and from both ends hits that are
@@ -13,8 +13,8 @@ use crate::ut::layout::{ROW_STEP, UtLayout};
 /// Groups of sectors in which hits of a track are looked for at most.
 const MOST_GROUPS: usize = 5;
 
-/// The windows of a track in the paper's layout: for each plane the first hits of its groups in the order in which they are
-/// searched, relative to the first hit of the plane, and how many hits there are; none is a size of 0.
+/// The windows of a track in the paper's layout: for each plane the first hits of its groups in the order of the
+/// search, relative to the first hit of the plane, and the numbers of hits; a size of 0 means none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ranges {
     /// First hits.
@@ -24,8 +24,8 @@ pub struct Ranges {
 }
 
 /// Reconstructs all events, a track at a time, and appends their tracks to `out`: the same tracks as
-/// [`find`](crate::ut::find) as long as no window has more hits than that one takes. Always inlined: a caller that has the
-/// instruction gets fused multiply-adds that are no calls.
+/// [`find`](crate::ut::find) as long as no window has more hits than its limit. Always inlined: in a caller with the
+/// instruction, fused multiply-adds are not calls.
 ///
 /// # Panics
 /// When the configuration has no number of `sectors`.
@@ -37,7 +37,7 @@ pub fn per_track(
     hits: &UtBatch,
     out: &mut VeloUtTracks,
 ) {
-    assert!(config.sectors > 0, "ut.sectors = 0: windows of this form are those of groups of sectors");
+    assert!(config.sectors > 0, "ut.sectors = 0: windows of this form need groups of sectors");
     search(
         (config, layout),
         (velo, hits.into()),
@@ -55,7 +55,7 @@ pub fn per_track(
     );
 }
 
-/// The windows of one Velo track of an event, whether it points at the UT or not.
+/// The windows of one Velo track of an event, even if it does not point at the UT.
 pub fn ranges(
     config: &UtConfig,
     layout: &UtLayout,

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 /// Hits of an event at most: places in a pair of modules are numbers of 16 bits.
 pub(in crate::velo) const MOST_HITS: u32 = 60_000;
 
-/// Parameters of the preset `fast`. Hits are judged as [`BestConfig`](super::BestConfig) says. Tuned on the even lines of the public
-/// 200-event sample.
+/// Parameters of the preset `fast`. Hits are judged as in [`BestConfig`](super::BestConfig). Tuned on the even lines
+/// of the public 200-event sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkConfig {
@@ -18,7 +18,7 @@ pub struct LinkConfig {
     pub scatter_slope: f32,
     /// Largest chi2 of a triplet of the first pass, whose hits are within two of 512 bins of a turn (no unit).
     pub score: f32,
-    /// The same of a track that ends with three hits (no unit).
+    /// The same for a track that ends with three hits (no unit).
     pub weak_score: f32,
     /// Half width of the window for the outer hit of a triplet of the second pass, in 1/256 turn, 0..=16.
     pub second_window: f32,
@@ -30,10 +30,10 @@ pub struct LinkConfig {
     pub second_doca_weight: f32,
     /// Largest score of a track of the second pass that ends with three hits (no unit).
     pub second_weak_score: f32,
-    /// Two tracks are one when one begins beyond the end of the other, and each meets the other's hit there: largest sum of
-    /// both chi2; 0: never, nor of two that share that hit (no unit).
+    /// Two tracks are joined when one begins beyond the end of the other, and each meets the other's hit there:
+    /// largest sum of both chi2; 0: never, even if they share that hit (no unit).
     pub join_chi2: f32,
-    /// How many pairs beyond, at most (no unit).
+    /// Largest number of pairs in between (no unit).
     pub join_pairs: u32,
 }
 

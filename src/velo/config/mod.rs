@@ -17,18 +17,18 @@ pub use paper::PaperConfig;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
-    /// The best physics at the best speed that we know: two passes of triplet search (`find`).
+    /// The best physics at the best known speed: two passes of triplet search (`find`).
     #[default]
     Best,
     /// Nearly the same particles in half the time: links between triplets of all hits (`link`).
     Fast,
-    /// The search of `best`, whatever that will be: devices run it.
+    /// The search of `best` under its own name, which devices run.
     TwoPass,
-    /// Search by triplet by the steps of its paper (IEEE 8778210) with the constants of LHCb's public code of that
-    /// time: modules by side, phi windows.
+    /// Search by triplet with the steps of its paper (IEEE 8778210) and the constants of LHCb's public code of 2019:
+    /// modules by side, phi windows.
     Paper,
-    /// The same to the letter of the paper: triplets by the chi2 of their least-squares line, hits of tracks by
-    /// (dx^2 + dy^2) / dz^2, tracks fitted by least squares.
+    /// The same exactly as in the paper: triplets by the chi2 of their least-squares line, hits of tracks by (dx^2 +
+    /// dy^2) / dz^2, tracks fitted by least squares.
     PaperLiteral,
     /// The sequential track forwarding of the paper's section II.A: the baseline.
     Forwarding,
@@ -64,13 +64,13 @@ impl std::fmt::Display for Preset {
     }
 }
 
-/// Everything that can be set about Velo reconstruction.
+/// Parameters of the Velo reconstruction.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct VeloConfig {
-    /// Which algorithm runs (no unit).
+    /// Algorithm (no unit).
     pub preset: Preset,
-    /// What an event may hold (no unit).
+    /// Limits on an event (no unit).
     pub limits: LimitConfig,
     /// Parameters of the presets `best` and `two-pass` (no unit).
     pub best: BestConfig,
@@ -84,7 +84,7 @@ pub struct VeloConfig {
     pub fit: FitConfig,
 }
 
-/// Sizes beyond which an event is refused, and lists are cut short and counted.
+/// Limits beyond which an event is refused, or lists are truncated and counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitConfig {
@@ -94,7 +94,7 @@ pub struct LimitConfig {
     pub hits_in_module: u32,
     /// |x|, |y| and |z| of a hit, mm.
     pub coordinate: f32,
-    /// Hits looked at in one search window; what lies beyond is counted as dropped (no unit).
+    /// Largest number of hits in one search window; further hits are counted as dropped (no unit).
     pub candidates_in_window: u32,
 }
 
@@ -118,21 +118,21 @@ pub struct BestConfig {
     pub scatter_slope: f32,
     /// Largest chi2 of a hit that a track is forwarded to (no unit).
     pub forward_chi2: f32,
-    /// A line that passes nearer to the beam axis has no hit to find there: when a triplet is looked for. The sensors'
-    /// inner edge is at 5.1 mm when the Velo is closed; the rest is for lines that bend, mm.
+    /// Smallest distance from the beam axis of a line that leads to a hit of a triplet. The sensors' inner edge is at
+    /// 5.1 mm when the Velo is closed; the rest is for lines that bend, mm.
     pub inner_radius: f32,
-    /// The same where a track is forwarded, mm.
+    /// The same for a forwarded track, mm.
     pub forward_inner_radius: f32,
-    /// Nor has one that passes further from it: the sensors' outer corners are at 50.7 mm, mm.
+    /// Largest distance from the beam axis of such lines: the sensors' outer corners are at 50.7 mm, mm.
     pub outer_radius: f32,
-    /// Two tracks are one when one begins in the pair after the one where the other ends, and each meets the other's hit
+    /// Two tracks are joined when one begins in the pair after the end of the other, and each meets the other's hit
     /// there: largest sum of both chi2; 0: never (no unit).
     pub join_chi2: f32,
     /// Pairs in a row a track may miss (no unit).
     pub skipped_pairs: u32,
     /// First pass: narrow windows over all hits (no unit).
     pub first: PassConfig,
-    /// Second pass: wide windows, and triplets over a gap, over the hits that the first left (no unit).
+    /// Second pass: wide windows, and triplets over a gap, over the remaining hits (no unit).
     pub second: PassConfig,
     /// A track is a clone when more than this share of its hits is on longer tracks (no unit).
     pub shared_hits: f32,
@@ -202,11 +202,11 @@ pub struct PassConfig {
     pub weak_score: f32,
     /// Whether triplets may step over one pair (no unit).
     pub gaps: bool,
-    /// Half width of the window for the outer hit of one that does, in 1/256 turn, 0..=16.
+    /// Half width of the window for the outer hit of such a triplet, in 1/256 turn, 0..=16.
     pub gap_window: f32,
     /// Largest distance of its doublet's line to the beam line, mm.
     pub gap_doublet_doca: f32,
-    /// Largest score of a triplet that does (no unit).
+    /// Largest score of such a triplet (no unit).
     pub gap_score: f32,
     /// Its score per distance of closest approach, 1/mm.
     pub gap_doca_weight: f32,
@@ -218,10 +218,10 @@ impl Default for PassConfig {
     }
 }
 
-/// Parameters of the straight-line Kalman fit (`docs/algorithms.md`, "Velo: straight-line fit"). Momenta are not
-/// known: the noise begins with what the slope tells of them, and then follows how much the track itself scatters.
-/// Tuned on pulls of `sim:velo`, seed 101, in bins of momentum above 3 GeV/c. The other presets have the values of
-/// LHCb's Allen, where the slope alone decides.
+/// Parameters of the straight-line Kalman fit (`docs/algorithms.md`, "Velo: straight-line fit"). Momenta are unknown:
+/// the noise begins with an estimate from the slope, and then adapts to the scattering of the track itself. Tuned on
+/// pulls of `sim:velo`, seed 101, in bins of momentum above 3 GeV/c. The other presets have the values of Allen,
+/// where the slope alone decides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FitConfig {
@@ -233,20 +233,20 @@ pub struct FitConfig {
     pub noise_slope: f32,
     /// Its part proportional to (tx^2 + ty^2)^1.5, rad^2.
     pub noise_steep: f32,
-    /// How much a hit changes that variance: from the fourth hit on it is multiplied by 1 + `noise_gain` x share x
-    /// (chi2 - `noise_chi2`), where the share is what the slope's error has in that of the residual. 0: the slopes
-    /// alone decide (no unit).
+    /// Strength of the change of that variance by a hit: from the fourth hit on it is multiplied by 1 + `noise_gain`
+    /// x share x (chi2 - `noise_chi2`), where the share is the part of the slope's error in the error of the
+    /// residual. 0: the slopes alone decide (no unit).
     pub noise_gain: f32,
     /// The chi2 of a hit at which the variance stays unchanged (no unit).
     pub noise_chi2: f32,
-    /// A hit's chi2 counts up to this: hits of others are no scattering (no unit).
+    /// Upper limit of a hit's chi2 in that change: hits of other particles are not scattering (no unit).
     pub noise_largest_chi2: f32,
-    /// What scatters between the innermost hit and the beam line, in units of that variance: the module of the hit, and
+    /// Scattering between the innermost hit and the beam line, in units of that variance: the module of the hit, and
     /// the foil (no unit).
     pub noise_beam: f32,
     /// The same between the last hit and the end of the Velo: the module of the hit (no unit).
     pub noise_end: f32,
-    /// Where the end-Velo state is given, mm.
+    /// z of the state at the end of the Velo, mm.
     pub end_z: f32,
     /// x of the beam line, mm.
     pub beam_x: f32,
@@ -315,7 +315,7 @@ impl VeloConfig {
         Self { preset, paper, fit, ..Self::default() }
     }
 
-    /// Checks what serde cannot.
+    /// Checks limits that serde cannot check.
     ///
     /// # Errors
     /// [`Error::Config`] naming the value and its limits.
@@ -331,7 +331,7 @@ impl VeloConfig {
         ] {
             if !(0.0..=MAX_WINDOW as f32).contains(&window) {
                 return wrong(format!(
-                    "{name} = {window}: a window is 0 to {MAX_WINDOW} of 1/256 turn wide to each side"
+                    "{name} = {window}: the half width of a window must be 0 to {MAX_WINDOW}, in units of 1/256 turn"
                 ));
             }
         }

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Parameters of the presets `paper` and `paper-literal`. The paper prints none; these are those of the public code of its
-/// time, LHCb's Allen of 2019 (`docs/algorithms.md`, "Velo: preset `paper`"), which also judges hits otherwise than the
-/// paper says: `seed_by_fit` and `forward_by_angle` switch from the one to the other ([`PaperConfig::literal`] has both).
+/// Parameters of the presets `paper` and `paper-literal`. The paper prints none; the values come from the public code
+/// of 2019, LHCb's Allen (`docs/algorithms.md`, "Velo: preset `paper`"), which also judges hits differently from the
+/// paper: `seed_by_fit` and `forward_by_angle` switch between the two ([`PaperConfig::literal`] has both).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PaperConfig {
@@ -14,17 +14,17 @@ pub struct PaperConfig {
     pub seed_window_slope: f32,
     /// Largest squared distance of a triplet's last hit from the line of the first two, mm^2.
     pub seed_scatter: f32,
-    /// Whether a triplet is judged by the chi2 of the least-squares line through its hits, as in the paper, and not by that
-    /// distance (no unit).
+    /// Whether a triplet is judged by the chi2 of the least-squares line through its hits, as in the paper, instead
+    /// of that distance (no unit).
     pub seed_by_fit: bool,
-    /// Largest chi2 per degree of freedom of such a triplet, hits weighing `weak_weight` (no unit).
+    /// Largest chi2 per degree of freedom of such a triplet, where hits have the weight `weak_weight` (no unit).
     pub seed_chi2: f32,
     /// Half width of the phi window of forwarding around the extrapolated track, rad.
     pub forward_window: f32,
     /// Largest squared distance of a hit from the extrapolated track, mm^2.
     pub forward_scatter: f32,
-    /// Whether a hit is judged by that squared distance over dz^2, where dz is from the track's last hit to it, as in the
-    /// paper, and not by the distance (no unit).
+    /// Whether a hit is judged by that squared distance over dz^2, where dz is from the track's last hit to it, as in
+    /// the paper, instead of the distance (no unit).
     pub forward_by_angle: bool,
     /// Largest (dx^2 + dy^2) / dz^2 of such a hit (no unit).
     pub forward_angle2: f32,
@@ -56,7 +56,7 @@ impl Default for PaperConfig {
 }
 
 impl PaperConfig {
-    /// Judges hits as the paper says.
+    /// Judges hits as in the paper.
     pub fn literal() -> Self {
         Self { seed_by_fit: true, forward_by_angle: true, ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! Groups of touching pixels that reach over several superpixels, exact for any shape.
+//! Groups of touching pixels that extend over several superpixels, exact for any shape.
 //!
 //! The superpixels of a whole event are one list, sorted by sensor, column, row. Each is split into its one
 //! or two groups of pixels, the *nodes*. A node's neighbours in the list are close before it, at four

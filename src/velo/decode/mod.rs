@@ -42,13 +42,13 @@ const SENSOR_SHIFT: u32 = 18;
 /// Bits of a channel above which a module's number stands: four sensors each.
 const MODULE_SHIFT: u32 = 20;
 
-/// Which Velo banks are decoded where an event has several kinds.
+/// Kind of Velo banks to decode if an event has several kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum VeloBanks {
-    /// Clusters made in the readout where there are any, else superpixels.
+    /// Clusters from the readout if there are any, else superpixels.
     #[default]
     Auto,
-    /// Clusters made in the readout.
+    /// Clusters from the readout.
     Retina,
     /// Superpixels.
     Superpixel,
@@ -134,12 +134,12 @@ struct Part<'a> {
     range: Range<usize>,
 }
 
-/// What decoding needs to know.
+/// Input of decoding besides the banks.
 #[derive(Debug, Clone, Copy)]
 pub struct VeloDecoder<'a> {
-    /// Where the sensors are.
+    /// The sensors.
     pub sensors: &'a VeloSensors,
-    /// Which banks to take where an event has several kinds.
+    /// The kind of banks to decode if an event has several.
     pub banks: VeloBanks,
 }
 

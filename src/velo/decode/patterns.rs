@@ -1,4 +1,4 @@
-//! What the 256 patterns of a superpixel hold. Bit b is the pixel in column b / 4, row b % 4.
+//! Clusters in the 256 patterns of a superpixel. Bit b is the pixel in column b / 4, row b % 4.
 //!
 //! Pixels of one superpixel touch unless an empty row lies between them, so a pattern is one group, or two
 //! with an empty row between them.

@@ -32,7 +32,7 @@ pub fn reference(
     reference_with(false, sensors, banks, event, number, out);
 }
 
-/// The same, on demand with a fault: one comparison the wrong way round, which tests must see.
+/// The same, optionally with a planted fault: one flipped comparison, which tests must detect.
 pub fn reference_with(
     fault: bool,
     sensors: &VeloSensors,
@@ -237,7 +237,8 @@ fn append(sensors: &VeloSensors, clusters: &[Cluster], number: u64, out: &mut Ve
     out.status.push(Status::Ok);
 }
 
-/// Where a hit is, in f64 from the tables, mm: told by its LHCbID, and by how far into its pixel the cluster's middle is.
+/// Position of a hit, in f64 from the tables, mm: identified by its LHCbID, and by the offset of the cluster's middle
+/// in its pixel.
 pub fn position_f64(sensors: &VeloSensors, id: u32, [fx, fy]: [f64; 2]) -> Option<[f64; 3]> {
     let (row, column, sensor) = (id & 0xFF, (id >> 8 & 0x3FF) as usize, (id >> 18 & 0xFF) as usize);
     let u = f64::from(*sensors.column_x.get(column)?) + fx * f64::from(sensors.column_pitch[column]);

@@ -1,5 +1,5 @@
-//! Superpixels: 2 x 4 pixels each. Those that the readout marks as having no neighbour are clusters by
-//! themselves, read off a table; the others are grouped.
+//! Superpixels: 2 x 4 pixels each. Superpixels that the readout marks as isolated are clusters by themselves, looked
+//! up in a table; the others are grouped.
 
 use super::groups::{self, GroupScratch, Superpixels};
 use super::patterns::CLUSTER;

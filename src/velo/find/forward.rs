@@ -1,4 +1,4 @@
-//! Forwarding: every track under way looks for its next hit, one lane a track.
+//! Forwarding: every track under construction looks for its next hit, one lane a track.
 
 use super::nearest::{Candidates, Line, Reach, Search, columns_of_lines};
 use super::scratch::{FindScratch, OF_SECOND};

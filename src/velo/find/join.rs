@@ -1,5 +1,5 @@
-//! Joining: a particle that scatters in a module may leave two tracks, one that ends there and one that begins in the next
-//! pair.
+//! Joining: a particle that scatters in a module may leave two tracks, one that ends there and one that begins in the
+//! next pair.
 
 use super::nearest::{Judge, Line, columns_of_lines};
 use crate::event::{Column, PAD};

@@ -1,8 +1,8 @@
 //! Find: tracks from sorted hits, by triplets, in two passes (preset `best`).
 //!
-//! The structure is that of Search by triplet (IEEE 8778210, section III): the pairs of modules are visited
-//! once, from the largest z down, and at each step the tracks under way are *forwarded* into the next pair,
-//! then new triplets are *seeded* around the current one; hits of tracks are flagged and seed no more.
+//! The structure follows Search by triplet (IEEE 8778210, section III): the pairs of modules are visited once, from
+//! the largest z down, and at each step the tracks under construction are *forwarded* into the next pair, then new
+//! triplets are *seeded* around the current one; hits of tracks are flagged and seed no more.
 //!
 //! ```text
 //!      z  <----------------------------------------------
@@ -11,16 +11,16 @@
 //!             o  <- - - - - - o - - - - - - -  o ...         one lane a track
 //! ```
 //!
-//! What differs from the paper, and why:
+//! Differences from the paper, with reasons:
 //! - Pairs instead of modules of one side: particles that cross sides stay whole.
-//! - Two passes. The first, with narrow windows, takes the nine tracks in ten that point at the beam line
-//!   and its hits with them; the second, with windows many times as wide and triplets over a gap, looks at the few
-//!   hits that are left. Both cost less than one pass with wide windows, and find fewer ghosts.
+//! - Two passes. The first, with narrow windows, takes the nine tracks in ten that point at the beam line, with their
+//!   hits; the second, with windows many times as wide and triplets over a gap, processes the few remaining hits.
+//!   Both cost less than one pass with wide windows, and find fewer ghosts.
 //! - chi2 with a scattering term that grows with the slope, not a fixed distance; a triplet also pays for its
-//!   distance to the beam line. Of triplets that share an outer hit only the best lives.
+//!   distance to the beam line. Of triplets that share an outer hit only the best is kept.
 //! - A triplet's doublet meets the next pair on the same side of the beam as its hits. A third of all ghosts do not.
-//! - Three-hit tracks compete for hits, best first; tracks that share most hits with longer ones are clones. Tracks of
-//!   which one begins where the other ends are one.
+//! - Three-hit tracks compete for hits, best first; tracks that share most hits with longer ones are clones. Tracks
+//!   are joined where one begins at the end of the other.
 //!
 //! Results do not depend on the gang: within a step no lane sees what another one does, a triplet or track
 //! takes the first of equally good hits in the order of its window, and everything else is decided in order. For the same reason two

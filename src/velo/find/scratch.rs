@@ -1,4 +1,4 @@
-//! What the searches reuse from event to event.
+//! Memory of the searches, reused from event to event.
 
 use super::seed::SeedScratch;
 use crate::event::{Column, PAD};

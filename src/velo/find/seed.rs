@@ -1,5 +1,5 @@
-//! Seeding: triplets around the free hits of one pair. Doublets are written down first, so that every lane
-//! of the search has one, whatever the number of candidates of a hit.
+//! Seeding: triplets around the free hits of one pair. Doublets are listed first, so that every lane of the search
+//! has one, for any number of candidates of a hit.
 
 use super::nearest::{Candidates, Line, Reach, Search, columns_of_lines, distance_to_beam};
 use super::scratch::{FindScratch, OF_SECOND};

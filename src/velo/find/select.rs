@@ -1,4 +1,4 @@
-//! Selection: which candidates of a pass are tracks, and which tracks are clones.
+//! Selection: chooses tracks among the candidates of a pass, and removes clones.
 
 use crate::event::Column;
 use crate::velo::config::PassConfig;

@@ -1,4 +1,4 @@
-//! The shapes of triplets: which pairs of modules their hits are in.
+//! The shapes of triplets: the pairs of modules of their hits.
 
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};

@@ -1,4 +1,4 @@
-//! What the searches count.
+//! Counts of the searches.
 
 use crate::event::{Counters, StageCounter, Truncation};
 use crate::simd::Gang;

@@ -1,9 +1,9 @@
 //! Sort: hits of two events by (event, pair of modules, phi bin, input order), with a table of where each bin begins.
 //!
-//! phi is only a way to find neighbours, so a turn is cut into bins on a scale that is cheap and exact on
-//! every gang: the *diamond angle* t = y / (|x| + |y|), continued around the four quadrants. A window is a
-//! number of whole bins, read off the table in two look-ups; no search is needed. The bins of a pair go on for
-//! a while after a turn, and so do its hits, so that a window over the wrap is in one piece:
+//! phi is only a way to find neighbours, so a turn is cut into bins on a scale that is cheap and exact on every gang:
+//! the *diamond angle* t = y / (|x| + |y|), continued around the four quadrants. A window is a number of whole bins,
+//! read off the table in two look-ups; no search is needed. The bins of a pair continue after a full turn, and so do
+//! its hits, so that a window across the wrap is one range:
 //!
 //! ```text
 //!   table of a pair:        bin 0  bin 1  ...  bin 255 | bin 0, bin 1, ... bin 33 again

@@ -1,4 +1,4 @@
-//! Links between triplets, and the chains that they make.
+//! Links between triplets, and the chains that they form.
 
 use super::hits::Span;
 use super::triplets::Best;

@@ -1,5 +1,5 @@
-//! Middle hits with many candidates, or with some that are far from those of their neighbours: all pairs of candidates, one lane a
-//! middle hit.
+//! Middle hits with many candidates, or with some that are far from their neighbours' candidates: all pairs of
+//! candidates, one lane a middle hit.
 
 use super::chains::Links;
 use super::hits::{LinkHits, ROW};

@@ -1,5 +1,5 @@
-//! The hits that no track of the first pass has, in columns and records of their own. Windows come from the table of all hits, and from how many
-//! hits are left before each of them.
+//! The hits that are on no track of the first pass, in columns and records of their own. Windows come from the table
+//! of all hits, and from the number of remaining hits before each of them.
 
 use super::chains::Links;
 use super::hits::{LinkHits, Span, repeat};

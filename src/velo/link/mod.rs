@@ -1,7 +1,7 @@
 //! Link search: tracks from sorted hits by loops over all hits of an event at once (preset `fast`).
 //!
-//! Nothing is followed step by step, and no hit is marked while tracks are under way. Every hit looks for the best triplet around
-//! it; triplets that name one another are linked; links make chains:
+//! Nothing is followed step by step, and no hit is marked while tracks are under construction. Every hit looks for
+//! the best triplet around it; triplets that contain one another's middle hits are linked; links form chains:
 //!
 //! ```text
 //!      pair k+1    k    k-1   k-2
@@ -10,13 +10,13 @@
 //!         o ====== o ==== o ==== o     a chain of four hits
 //! ```
 //!
-//! 1. `hits`: sort into columns by pair and phi, with a table that opens a window of two bins in one look-up.
+//! 1. `hits`: sort into columns by pair and phi, with a table that gives a window of two bins in one look-up.
 //! 2. `triplets`: the best triplet of each hit, with the neighbours of a gang of hits in registers.
-//! 3. `chains`: links, and chains followed in lockstep. Two hits of one pair between the same neighbours are one.
+//! 3. `chains`: links, and chains followed in lockstep. Two hits of one pair between the same neighbours count as one.
 //! 4. `ends`: ends that lie inside other chains are dropped, chains that meet in one hit are joined.
-//! 5. `left`: the hits that no track has, with windows by the first table.
-//! 6. `second`: doublets within wide windows, and their extrapolations, for the whole event at once; chains of those.
-//! 7. Tracks of which one begins up to some pairs after the other's end are joined, as in `find`.
+//! 5. `left`: the hits on no track, with windows by the first table.
+//! 6. `second`: doublets within wide windows, and their extrapolations, for the whole event at once; chains of these.
+//! 7. Tracks of which one begins up to some pairs after the end of the other are joined, as in `find`.
 //!
 //! Results do not depend on the gang: no lane sees what another one does, scatters come before reads, and what is decided in
 //! order is decided in the order of hits.

@@ -1,6 +1,6 @@
-//! The second pass: triplets of hits that are left, with wide windows. One loop over the event lists the doublets that pass the cuts,
-//! one opens the windows that they point into, one judges the hits there. Loops that did all of this hit by hit would wait for memory
-//! and for divisions, and end at each hit where no branch predictor foresees.
+//! The second pass: triplets of the remaining hits, with wide windows. One loop over the event lists the doublets
+//! that pass the cuts, one opens the windows that they point into, one judges the hits there. Loops that did all of
+//! this hit by hit would wait for memory and for divisions, and would be mispredicted at the end of each hit.
 
 use super::hits::{BINS, LinkHits, ROW, Span, bin, cell};
 use super::left::Left;

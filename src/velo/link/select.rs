@@ -1,4 +1,4 @@
-//! Which chains are tracks.
+//! Chooses the chains that become tracks.
 
 use super::chains::{Chains, Links};
 use super::left::Left;

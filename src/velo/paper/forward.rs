@@ -1,4 +1,4 @@
-//! Track forwarding: every track under way looks for its next hit in both modules of a pair, one lane a track.
+//! Track forwarding: every track under construction looks for its next hit in both modules of a pair, one lane a track.
 
 use super::scratch::{Active, PaperScratch, Step};
 use super::search::{Best, Candidates, Line, Measure, limit, window};

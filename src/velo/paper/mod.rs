@@ -1,21 +1,23 @@
-//! Search by triplet by the steps of its paper (presets `paper` and `paper-literal`): D. H. Cámpora Pérez, N. Neufeld, A. Riscos Núñez,
-//! "A fast local algorithm for track reconstruction on parallel architectures", section III, IEEE 8778210. The paper
-//! prints no constants; those here are of LHCb's public code of 2019 (`docs/algorithms.md`, "Velo: preset `paper`").
+//! Search by triplet with the steps of its paper (presets `paper` and `paper-literal`): D. H. Cámpora Pérez, N.
+//! Neufeld, A. Riscos Núñez, "A fast local algorithm for track reconstruction on parallel architectures", section
+//! III, IEEE 8778210. The paper prints no constants; these come from LHCb's public code of 2019
+//! (`docs/algorithms.md`, "Velo: preset `paper`").
 //!
-//! Its five parts: sort by phi per module (`sort`), candidate windows by binary search (`search`), and then, from
-//! the largest z down, at each pair of modules: *forward* the tracks under way into the next pair (`forward`),
-//! *seed* triplets of free hits of one side around the current pair (`seed`); at the end the filter of
-//! three-hit tracks (`weak`).
+//! Its five parts: sort by phi per module (`sort`), candidate windows by binary search (`search`), and then, from the
+//! largest z down, at each pair of modules: *forward* the tracks under construction into the next pair (`forward`),
+//! *seed* triplets of free hits of one side around the current pair (`seed`); at the end the filter of three-hit
+//! tracks (`weak`).
 //!
 //! ```text
 //!   module  m-2             m             m+2         (one side)
 //!            h2 <- - - - - h1 - - - - - - h0          one lane a doublet (h0, h1)
 //! ```
 //!
-//! Where the paper leaves open what is done, it is done as in [`PaperConfig`](super::PaperConfig)'s source. What that source
-//! does otherwise than the paper says is a switch of [`PaperConfig`](super::PaperConfig); `paper-literal` has all of them as in the
-//! paper. Two things are laid out differently and give the same tracks: windows are opened when a hit is seeded and not for every
-//! hit beforehand, and doublets are listed so that lanes do not wait for the hit with the most candidates.
+//! Points that the paper leaves open follow [`PaperConfig`](super::PaperConfig)'s source. Differences of that source
+//! from the paper are switches of [`PaperConfig`](super::PaperConfig); `paper-literal` sets all of them as in the
+//! paper. Two things are laid out differently and give the same tracks: windows are opened when a hit is seeded and
+//! not for every hit beforehand, and doublets are listed so that lanes do not wait for the hit with the most
+//! candidates.
 //!
 //! Results do not depend on the gang, for the reasons given in `find`.
 

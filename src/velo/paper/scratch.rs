@@ -1,4 +1,4 @@
-//! What the preset reuses from event to event, and what its steps are told.
+//! Memory of the preset, reused from event to event, and the arguments of its steps.
 
 use super::seed::SeedScratch;
 use crate::event::Column;

@@ -1,5 +1,5 @@
-//! The two searches that seeding and forwarding share: the window of a module by binary search in phi, and the
-//! hit of a window that is nearest to a line.
+//! The two searches shared by seeding and forwarding: the window of a module by binary search in phi, and the hit of
+//! a window nearest to a line.
 
 use crate::event::{Counters, Truncation};
 use crate::simd::varying::{F32, Mask, U32};

@@ -1,4 +1,4 @@
-//! Weak track filter: which tracks of three hits are tracks, one lane a track.
+//! Weak track filter: accepts or rejects tracks of three hits, one lane a track.
 
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};

@@ -1,4 +1,5 @@
-//! The textbook's straight-line Kalman filter, in f64: what the fit's states and chi2 must be to a hundredth of their errors.
+//! The textbook's straight-line Kalman filter, in f64: the fit's states and chi2 must agree with it to a hundredth of
+//! their errors.
 //!
 //! The same model as everywhere: a hit measures x and y with variance 1 / weight; between hits the slopes scatter; they
 //! start with those of the line through the first and the last hit, and a variance of 1.
@@ -26,12 +27,12 @@ pub struct Line {
     pub tt: f64,
     /// Of both projections.
     pub chi2: f64,
-    /// What the errors of the hits alone have in `xx`, `xt` and `tt`; the rest is scattering, and the start.
+    /// Contributions of the hits' errors alone to `xx`, `xt` and `tt`; scattering and the start make the rest.
     pub of_hits: [f64; 3],
 }
 
 impl Line {
-    /// The line at another z; nothing scatters on the way.
+    /// The line at another z, without scattering on the way.
     pub fn at(self, z: f64) -> Self {
         let dz = z - self.z;
         Self {
@@ -49,12 +50,12 @@ impl Line {
         }
     }
 
-    /// The line behind something that scatters it by so much, rad^2.
+    /// The line after scattering by this variance, rad^2.
     pub fn scattered(self, noise: f64) -> Self {
         Self { tt: self.tt + noise, ..self }
     }
 
-    /// z of the closest approach to the beam line; the line's own when it does not tend there.
+    /// z of the closest approach to the beam line; the line's own z when it does not approach it.
     pub fn closest_to_beam(self, config: &FitConfig) -> f64 {
         let (x, y) = (f64::from(config.beam_x) - self.x, f64::from(config.beam_y) - self.y);
         let slope2 = self.tx * self.tx + self.ty * self.ty;
@@ -97,19 +98,19 @@ impl Line {
     }
 }
 
-/// What the filters say of a track.
+/// Results of the filters for a track.
 #[derive(Debug, Clone, Copy)]
 pub struct Filtered {
     /// From the first hit to the last one.
     pub down: Line,
     /// From the last hit to the first one.
     pub up: Line,
-    /// Variance of the scattering angle in a module, rad^2: what the way up ended with.
+    /// Variance of the scattering angle in a module, rad^2, at the end of the way up.
     pub noise: f64,
 }
 
-/// The filters from the first hit to the last one, and from the last to the first; both end on a hit, before whatever
-/// scatters there.
+/// The filters from the first hit to the last one, and from the last to the first; both end on a hit, before any
+/// scattering there.
 ///
 /// # Panics
 /// When there is no hit.

@@ -1,5 +1,5 @@
-//! Naive link search: every hit's best triplet; links of triplets that name one another; chains of links; the same once more with wider
-//! windows for the hits that are left.
+//! Naive link search: every hit's best triplet; links of triplets that contain one another's middle hits; chains of
+//! links; the same once more with wider windows for the remaining hits.
 
 use super::find::{Finder, Line, score};
 use super::join::{Track, join};

@@ -27,7 +27,7 @@ pub use scores::{Judge, Scores};
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// None: the reference as it should be.
+    /// None: the correct reference.
     None,
     /// Of equally near hits the last is taken, not the first.
     LastOfEquals,

@@ -1,11 +1,11 @@
-//! By what triplets and tracks of three hits are judged: as the searches reckon, in f32 ([`Scores::in_f32`]), and as a
-//! textbook would in f64 ([`Scores::in_f64`]), for tests of how much single precision costs.
+//! Scores of triplets and tracks of three hits: in f32 as in the searches ([`Scores::in_f32`]), and in f64 by the
+//! textbook ([`Scores::in_f64`]), to test the effect of single precision.
 
 use super::modules::{Hit, chi2};
 use super::{find, forwarding, paper};
 use crate::velo::config::{BestConfig, PassConfig};
 
-/// What a search thinks of three hits, from the outside in.
+/// Scores of three hits, from the outside in.
 #[derive(Debug, Clone, Copy)]
 pub struct Scores {
     /// Preset `best`: chi2 of the inner hit, plus a weight times the distance to the beam (no unit).
@@ -14,14 +14,14 @@ pub struct Scores {
     pub scatter: [f64; 2],
     /// The same presets: chi2 per degree of freedom of the least-squares line (no unit).
     pub chi2: f64,
-    /// Preset `paper-literal`: the same, as triplets are judged by it (no unit).
+    /// Preset `paper-literal`: the same, for triplets (no unit).
     pub seed_chi2: f64,
 }
 
-/// How three hits are judged.
+/// Ways to judge three hits.
 #[derive(Debug, Clone, Copy)]
 pub struct Judge<'a> {
-    /// Of the preset `best`.
+    /// Parameters of the preset `best`.
     pub best: &'a BestConfig,
     /// One of its passes.
     pub pass: &'a PassConfig,
@@ -32,7 +32,7 @@ pub struct Judge<'a> {
 }
 
 impl Scores {
-    /// As the searches reckon.
+    /// As in the searches.
     pub fn in_f32(judge: &Judge<'_>, hits: [[f32; 3]; 3]) -> Self {
         let [a, b, c] = hits.map(|[x, y, z]| Hit { key: 0.0, x, y, z, source: 0, used: false });
         let triplet = find::triplet_score(judge.best, judge.pass, judge.doca_weight, hits);
@@ -44,7 +44,7 @@ impl Scores {
         }
     }
 
-    /// As a textbook would.
+    /// By the textbook.
     pub fn in_f64(judge: &Judge<'_>, hits: [[f32; 3]; 3]) -> Self {
         let hits = hits.map(|hit| hit.map(f64::from));
         let [outer, middle, inner] = hits;

@@ -135,7 +135,7 @@ fn halves_of_the_scifi_have_tables_of_their_own() {
 #[test]
 fn losses_go_by_the_rules_of_the_sequence() {
     let message = failure(&["check", "--sequence", "long", SIM, "--losses", "--rules", "lhcb-seed"]);
-    assert!(message.contains("--losses goes by the rules lhcb-long"), "{message}");
+    assert!(message.contains("--losses uses the rules lhcb-long"), "{message}");
     let message = failure(&["check", "--sequence", "ut", SIM, "--losses"]);
     assert!(
         message.contains("--losses is for the sequences velo, velo-ut, scifi, long, long-ut, cylinder"),
@@ -184,7 +184,7 @@ fn tracks_are_paired_with_those_of_another_preset() {
     assert_eq!(files["paired"], best["paired"]);
     let text = output(&["check", "--sequence", "long", SIM, "--against", words(&tracks)]);
     let text = String::from_utf8_lossy(&text.stdout);
-    assert!(text.contains("paired with") && text.contains("here alone  there alone  by neither"), "{text}");
+    assert!(text.contains("compared with") && text.contains("here alone  there alone  by neither"), "{text}");
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn losses_are_reported_once_and_may_be_limited() {
         .map(|n| (1000 + n as u32, if n % 10 == 5 { 2_000_000 } else { 4_000_000 + 1000 * n }))
         .collect();
     let file = burda(&folder, "late.txt", &hits);
-    let words = "warning: 10 of 100 hits (10.0 %) have times that contradict those around them: see --disorder-us, --toa-bits";
+    let words = "warning: 10 of 100 hits (10.0 %) have times that contradict their neighbours: see --disorder-us, --toa-bits";
     for command in ["run", "check", "throughput", "compare", "display"] {
         let page = path(&folder, "page.html");
         let more: &[&str] = match command {

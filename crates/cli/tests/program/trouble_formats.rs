@@ -146,7 +146,10 @@ fn one_calibration_is_not_that_of_several_chips() {
     for (input, calibration) in [(&four, &one), (&serval, &real)] {
         let output = path(&folder, "none.ndjson");
         let (code, _, error) = said(&["run", "-q", input, "--calibration", calibration, "--output", &output]);
-        assert!(code == Some(2) && error.contains("it is of one chip") && error.contains("chips"), "{error}");
+        assert!(
+            code == Some(2) && error.contains("it is for one chip") && error.contains("chips"),
+            "{error}"
+        );
         assert!(!Path::new(&output).exists());
     }
     // A folder for each chip, of which one is another.

@@ -1,4 +1,4 @@
-//! Streams that can be read but once, whose first bytes are looked at before they are read.
+//! Streams that can be read only once, whose first bytes are examined before reading.
 
 use super::source::is_zstd;
 use std::io::{self, Chain, Cursor, ErrorKind, Read, Stdin};
@@ -10,7 +10,7 @@ const MOST_COMPRESSED: usize = 256 << 10;
 /// What was read of standard input to see what it is, and not yet read by anybody else.
 static OF_STANDARD_INPUT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
-/// Standard input from its first byte on, whether it was looked at or not.
+/// Standard input from its first byte on, including bytes already examined.
 pub fn standard_input() -> Chain<Cursor<Vec<u8>>, Stdin> {
     let mut kept = OF_STANDARD_INPUT.lock().unwrap_or_else(PoisonError::into_inner);
     Cursor::new(std::mem::take(&mut *kept)).chain(io::stdin())
@@ -19,17 +19,17 @@ pub fn standard_input() -> Chain<Cursor<Vec<u8>>, Stdin> {
 /// The first bytes of standard input, decompressed: `want` of them, unless it ends before. Whoever reads it gets them again.
 ///
 /// # Errors
-/// Those of standard input.
+/// Errors of standard input.
 pub(super) fn look_at_standard_input(want: usize) -> io::Result<Vec<u8>> {
     let mut kept = OF_STANDARD_INPUT.lock().unwrap_or_else(PoisonError::into_inner);
     look_ahead(&mut io::stdin(), want, &mut kept)
 }
 
-/// Reads on to the end of `kept` until `want` bytes are known of what the stream holds, or it ends; gives these bytes,
-/// decompressed where `kept` is compressed.
+/// Extends `kept` until `want` bytes of the stream's content are known, or it ends; returns these bytes, decompressed
+/// if `kept` is compressed.
 ///
 /// # Errors
-/// Those of the stream.
+/// Errors of the stream.
 pub fn look_ahead(stream: &mut dyn Read, want: usize, kept: &mut Vec<u8>) -> io::Result<Vec<u8>> {
     let mut buffer = [0; 4096];
     loop {

@@ -1,4 +1,4 @@
-//! Bank containers: the banks of one type of one event in a file of their own, as Allen keeps them.
+//! Bank containers: the banks of one type of one event in a file of their own, as in Allen.
 //!
 //! ```text
 //! u32 n | u32 offset[n + 1], counted from the end of this list | n times: u32 source, payload
@@ -21,7 +21,7 @@ pub(super) const FOLDERS: [(&str, BankKind); 4] = [
     ("FTCluster", BankKind::SciFi),
 ];
 
-/// Version of the banks in the public containers; the files do not tell.
+/// Version of the banks in the public containers, which do not contain it.
 pub fn assumed_version(kind: BankKind) -> u8 {
     match kind {
         BankKind::VeloSuperpixel => 2,
@@ -30,7 +30,7 @@ pub fn assumed_version(kind: BankKind) -> u8 {
     }
 }
 
-/// The banks of a container, as (source, payload) in the order of the file; `file` stands in messages.
+/// The banks of a container, as (source, payload) in the order of the file; messages name `file`.
 ///
 /// # Errors
 /// [`Error::Format`] for offsets that fall or do not end at the end of the file.
@@ -60,10 +60,10 @@ pub fn read_container<'a>(file: &'a str, bytes: &'a [u8]) -> Result<Vec<(u16, &'
     Ok(banks)
 }
 
-/// Writes a container; payloads are filled up with zeros to multiples of four bytes, as they are read.
+/// Writes a container; payloads are padded with zeros to multiples of four bytes, as in reading.
 ///
 /// # Errors
-/// Those of `writer`; [`Error::Columns`] for more banks or bytes than the format can hold.
+/// Errors of `writer`; [`Error::Columns`] for more banks or bytes than the format can hold.
 pub fn write_container(file: &str, banks: &[(u16, &[u8])], writer: &mut dyn Write) -> Result<()> {
     let too_much = || Error::Columns(format!("{file}: too many banks for one container"));
     let mut bytes = u32::try_from(banks.len()).map_err(|_| too_much())?.to_le_bytes().to_vec();

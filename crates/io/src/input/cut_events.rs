@@ -1,5 +1,4 @@
-//! [`CutEvents`]: events of raw banks as they were cut from their inputs, and what is in them, which any number of threads find
-//! out side by side.
+//! [`CutEvents`]: events of raw banks after cutting and before parsing, which any number of threads do in parallel.
 //!
 //! ```text
 //! words of a batch | record 0 | record 1 | record 2 | ...      cut: a jump an event, in the order of the input
@@ -36,7 +35,7 @@ pub(super) struct Rules {
     pub judge: TruthJudge,
 }
 
-/// Events that were cut from their inputs and are not looked at yet; their bytes are in the words of a [`RawBatch`].
+/// Events that were cut from their inputs but not parsed; their bytes are in the words of a [`RawBatch`].
 #[derive(Debug, Default)]
 pub struct CutEvents {
     // Entry i is locked by the thread that has piece i and so never waited for: the mutex only proves it.
@@ -78,14 +77,14 @@ struct CutEvent {
 /// Where an event comes from.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Origin {
-    /// What messages call the input.
+    /// Name of the input in messages.
     pub input: Arc<str>,
     /// Folders in which truth may be.
     pub truth: [Option<Arc<Path>>; 2],
 }
 
 impl CutEvents {
-    /// Whether there is neither an event nor anything to tell.
+    /// Whether there are neither events nor messages.
     pub fn is_empty(&self) -> bool {
         self.events == 0 && self.problems.count() == 0
     }
@@ -151,11 +150,11 @@ impl CutEvents {
         PIECE.min(self.events - piece * PIECE)
     }
 
-    /// Finds out what is in the events, shared out to `threads`, and appends them in their order to `batch`, in whose words they are,
-    /// to `notes`, and what is wrong with them to `problems`.
+    /// Parses the events on `threads`, and appends them in their order to `batch`, which holds their words, to
+    /// `notes`, and their faults to `problems`.
     ///
     /// # Errors
-    /// Those that end the job at an event: as [`RawReader::read`](super::RawReader::read). What comes before is appended.
+    /// Errors that end the job at an event, see [`RawReader::read`](super::RawReader::read). Events before it are appended.
     pub fn parse(
         &mut self,
         threads: &dyn Spread,
@@ -270,9 +269,7 @@ impl CutEvent {
         }
         let status = event.banks.status();
         if rules.only_nominal && event.banks.lacks_nominal() {
-            let message = "its raw banks do not say that they are of the nominal detector: name the folder of their \
-                           detector's geometry files with --geometry, or decode them by the nominal geometry all the \
-                           same with --geometry nominal-forced";
+            let message = "its raw banks are not marked as simulated with the nominal detector: name the folder of their detector's geometry files with --geometry, or decode them with the nominal geometry anyway by --geometry nominal-forced";
             let place = place(&self.input, self.number);
             return Err(Error::Config(format!("--geometry nominal: {place}: {message}")));
         }

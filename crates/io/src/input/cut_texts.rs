@@ -1,5 +1,4 @@
-//! [`CutTexts`]: texts of events as they were cut from their inputs, and what is in them, which any number of threads find out
-//! side by side.
+//! [`CutTexts`]: texts of events after cutting and before parsing, which any number of threads do in parallel.
 
 use super::problems::Problems;
 use super::records::Cut;
@@ -10,7 +9,7 @@ use peloton::{Error, Result, Status};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Texts of events that are not looked at yet.
+/// Texts of events that are not parsed yet.
 #[derive(Debug, Default)]
 pub struct CutTexts {
     /// All texts, one behind another.
@@ -38,7 +37,7 @@ struct CutText {
 }
 
 impl CutTexts {
-    /// Whether there is neither an event nor anything to tell.
+    /// Whether there are neither events nor messages.
     pub fn is_empty(&self) -> bool {
         self.used == 0 && self.problems.count() == 0
     }
@@ -91,11 +90,11 @@ impl CutTexts {
         self.used += 1;
     }
 
-    /// Parses the texts, shared out to `threads`, and appends the events in their order to `batch`, their truth to `truth` when it is
-    /// asked for, and what is wrong with them to `problems`.
+    /// Parses the texts on `threads`, and appends the events in their order to `batch`, their truth to `truth` if
+    /// requested, and their faults to `problems`.
     ///
     /// # Errors
-    /// [`Error::Format`] at the first problem in strict mode. What comes before is appended.
+    /// [`Error::Format`] at the first problem in strict mode. Events before it are appended.
     pub fn parse(
         &mut self,
         threads: &dyn Spread,

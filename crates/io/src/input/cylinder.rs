@@ -71,7 +71,7 @@ impl CylinderReader {
         Ok(Self::new(waiting, options))
     }
 
-    /// Reads any stream, compressed or not; `name` stands in messages.
+    /// Reads any stream, compressed or not; messages name `name`.
     pub fn from_stream(name: &str, stream: impl Read + Send + 'static, options: ReadOptions) -> Self {
         let stream: Stream = Box::new(std::io::BufReader::new(stream));
         Self::new([super::source::Entry::Stream { name: name.into(), stream }].into(), options)
@@ -84,36 +84,36 @@ impl CylinderReader {
         Self { waiting, current: None, options, next, inputs, problems, record: Vec::new() }
     }
 
-    /// Bytes that were read of the inputs so far, as they lie there.
+    /// Bytes read from the inputs so far, before decompression.
     pub fn bytes_read(&self) -> u64 {
         self.options.bytes.get()
     }
 
-    /// How many inputs could not be used at all, beside others that could.
+    /// Number of inputs that could not be used at all, while others could.
     pub fn unusable_inputs(&self) -> u64 {
         self.problems.unusable()
     }
 
-    /// Passes over all events and says how many there are.
+    /// Skips all events and returns their number.
     ///
     /// # Errors
-    /// Those of [`CylinderReader::read`].
+    /// Errors of [`CylinderReader::read`].
     pub fn count(mut self) -> Result<u64> {
         self.options = passing(self.options);
         self.read(1, &mut CylinderBatch::default(), &mut CylinderTruth::default())?;
         Ok(self.next as u64)
     }
 
-    /// What went wrong so far, the first problems in words.
+    /// Faults so far, the first ones in words.
     pub fn problems(&self) -> (&[String], u64) {
         (self.problems.kept(), self.problems.count())
     }
 
-    /// Appends up to `max_events` events and their truth; says how many. There is nothing left when it says 0. An
-    /// event that cannot be decoded has no hits and the status [`Status::Corrupt`].
+    /// Appends up to `max_events` events and their truth; returns their number. At the end it returns 0. An event
+    /// that cannot be decoded has no hits and the status [`Status::Corrupt`].
     ///
     /// # Errors
-    /// [`Error::Io`], and [`Error::Format`] for a stream that is no toy file; in strict mode for any problem.
+    /// [`Error::Io`], and [`Error::Format`] for a stream that is not a toy file; in strict mode for any problem.
     pub fn read(
         &mut self,
         max_events: usize,
@@ -259,7 +259,7 @@ fn decode(place: &str, record: &[u8], batch: &mut CylinderBatch, truth: &mut Cyl
             Some(slot @ None) => *slot = Some(particle),
             _ => {
                 return Err(
-                    fields.wrong("label", &format!("{label} is no number of a track, or comes twice"))
+                    fields.wrong("label", &format!("{label} is not the number of a track, or comes twice"))
                 );
             }
         }
@@ -359,7 +359,7 @@ fn read_hit(fields: &mut Fields) -> Result<([f32; 3], [f32; 3], i32)> {
 /// Writes all events in the toy format. Covariances of tracks are written as zeros.
 ///
 /// # Errors
-/// What the writer says; [`std::io::ErrorKind::InvalidInput`] for an event beyond the format's 2 GiB.
+/// Errors of the writer; [`std::io::ErrorKind::InvalidInput`] for an event beyond the format's 2 GiB.
 pub fn write_cylinder(
     batch: &CylinderBatch,
     truth: &CylinderTruth,

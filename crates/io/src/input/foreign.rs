@@ -1,4 +1,4 @@
-//! Formats that are known by their first bytes and not read: an error names them.
+//! Formats that are recognised by their first bytes but not read: an error names them.
 
 /// Nanoseconds since 1970 that are taken for a time at which something was measured: the years 2009 to 2100.
 const UNIX_TIMES: std::ops::Range<u64> = 1_230_768_000_000_000_000..4_102_444_800_000_000_000;
@@ -18,7 +18,7 @@ pub(super) fn known_but_not_read(head: &[u8]) -> Option<&'static str> {
         [0x89, b'H', b'D', b'F', ..] => "an HDF5 file, which is not read",
         [b'r', b'o', b'o', b't', 0, ..] => "a ROOT file, which is not read",
         _ if is_pymepix(head) => {
-            "raw data of pymepix (.raw: words without the chunk headers of .tpx3 behind a Unix time), which is not read"
+            "raw data of pymepix (.raw: words without the chunk headers of .tpx3 after a Unix time), which is not read"
         }
         _ => return None,
     })

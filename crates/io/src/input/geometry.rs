@@ -1,4 +1,4 @@
-//! [`Geometry`]: where the detector's geometry comes from; each part is read when it is asked for.
+//! [`Geometry`]: the detector's geometry; each part is read when it is needed.
 
 use peloton::bytes::{Fields, File};
 use peloton::lhcb::Bending;
@@ -12,10 +12,10 @@ use xxhash_rust::xxh3::Xxh3;
 /// Longest geometry file, bytes: far above any real one.
 const MAX_FILE: u64 = 16 << 20;
 
-/// The name that stands for the nominal detector where a folder is asked for.
+/// The name of the nominal detector in place of a folder.
 pub const NOMINAL: &str = "nominal";
 
-/// The name that stands for the nominal detector also where events do not say that they are of it.
+/// The name of the nominal detector for events that are not marked as simulated with it.
 pub const NOMINAL_FORCED: &str = "nominal-forced";
 
 /// Largest distance of the beam line from the z axis, mm: far inside of the innermost modules' edges.
@@ -35,12 +35,12 @@ const FILES: [&str; 7] = [
 /// Geometry and conditions of LHCb.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Geometry {
-    /// A nominal detector, magnet down: what simulations without geometry files fly through.
+    /// A nominal detector, magnet down: the detector of simulations without geometry files.
     Nominal,
-    /// The same, for events that do not say that they are of it, too.
+    /// The same, also for events that are not marked as simulated with it.
     NominalForced,
     /// A folder with the files `velo_geometry.bin`, `ut_boards.bin`, `ut_geometry.bin`, `ut_tables.bin`,
-    /// `scifi_geometry.bin`, `beamline.bin` and `polarity.bin`, as far as they are needed.
+    /// `scifi_geometry.bin`, `beamline.bin` and `polarity.bin`, if they are needed.
     Folder(PathBuf),
 }
 
@@ -63,12 +63,12 @@ impl Geometry {
         Ok(Self::Folder(folder.into()))
     }
 
-    /// Whether only events may be reconstructed that say that they are of the nominal detector.
+    /// Whether only events marked as simulated with the nominal detector may be reconstructed.
     pub fn wants_nominal_events(&self) -> bool {
         matches!(self, Self::Nominal)
     }
 
-    /// XXH3-64 of the names and contents of the files of a folder that there are; none for the nominal detector.
+    /// XXH3-64 of the names and contents of the files in the folder; none for the nominal detector.
     ///
     /// # Errors
     /// As [`Geometry::velo`].
@@ -87,7 +87,7 @@ impl Geometry {
     /// Sensors of the Velo.
     ///
     /// # Errors
-    /// [`Error::Io`] for a file that cannot be read, [`Error::Format`] names file, field and offset; as below.
+    /// [`Error::Io`] for a file that cannot be read, [`Error::Format`] names file, field and offset.
     pub fn velo(&self) -> Result<VeloSensors> {
         match self {
             Self::Nominal | Self::NominalForced => Ok(VeloSensors::nominal()),
@@ -159,7 +159,7 @@ impl Geometry {
         Ok([xy[0], xy[1]])
     }
 
-    /// How the magnet bends: its polarity, and what momenta follow from.
+    /// The magnet: its polarity, and the coefficients of momenta.
     ///
     /// # Errors
     /// As [`Geometry::velo`].

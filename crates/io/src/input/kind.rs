@@ -1,4 +1,4 @@
-//! [`kind_of`]: what a file holds, by its first bytes.
+//! [`kind_of`]: the kind of a file, by its first bytes.
 
 use super::ahead::look_at_standard_input;
 use super::cylinder::begins_toy_file;
@@ -16,7 +16,7 @@ const HEAD: usize = 256;
 /// Those of a stream that may come slowly, at first: enough for all formats but JSON behind white space.
 const HEAD_OF_STREAM: usize = 64;
 
-/// What an input holds.
+/// The kind of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Hits of the Velo, as JSON.
@@ -29,8 +29,8 @@ pub enum Kind {
     Pixels,
 }
 
-/// What a file holds, or the first file of a folder that holds anything known; none for what is not known, cannot be
-/// read, or is a pipe, of which nothing may be read beforehand.
+/// The kind of a file, or of the first known file of a folder; none for an unknown or unreadable file, or a pipe,
+/// from which nothing may be read beforehand.
 pub fn kind_of(path: &Path) -> Option<Kind> {
     if is_pipe(path) {
         return None;
@@ -43,7 +43,7 @@ pub fn kind_of(path: &Path) -> Option<Kind> {
     unpiped.filter_map(kind_of_entry).next()
 }
 
-/// The same of standard input, whose first bytes are read again by whoever reads it next. Waits until there are some.
+/// The same for standard input, whose first bytes the next reader reads again. Waits until there are some bytes.
 pub fn kind_of_standard_input() -> Option<Kind> {
     let of_first = |bytes| look_at_standard_input(bytes).ok().and_then(|head| kind_of_head(&head));
     of_first(HEAD_OF_STREAM).or_else(|| of_first(HEAD))

@@ -1,5 +1,5 @@
-//! Bytes to hits: event files and streams, decoded into batches of columns ([`VeloReader`]) or cut into the
-//! raw banks of a detector ([`RawReader`]); [`EventBatch`] takes banks that a program has in memory.
+//! Readers: event files and streams, decoded into batches of columns ([`VeloReader`]) or cut into the raw banks of a
+//! detector ([`RawReader`]); [`EventBatch`] takes banks from memory.
 //!
 //! Input is hostile until proven otherwise. What concerns one event (a corrupt line, wrong offsets, an
 //! absurd size) gives that event a [`Status`](peloton::Status) and a line in [`VeloReader::problems`], and
@@ -56,14 +56,14 @@ pub const MAX_EVENT_BYTES: usize = 128 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Format {
-    /// Found out from the content.
+    /// Recognised from the content.
     #[default]
     Auto,
-    /// Velo JSON: objects one after another, laid out in any way.
+    /// Velo JSON: objects one after another, in any layout.
     VeloJson,
     /// Velo NDJSON: one object a line. A corrupt line costs one event.
     VeloNdjson,
-    /// MDF: whole events as the detector sent them.
+    /// MDF: whole events as sent by the detector.
     Mdf,
     /// Folders `VP`, `VPRetinaCluster`, `UT`, `FTCluster` of bank containers, one file per event.
     Banks,
@@ -120,14 +120,14 @@ impl FromStr for Format {
     }
 }
 
-/// Which event it is: what its results are found again by.
+/// Identification of an event and its results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EventId {
-    /// Number of the event among those of the inputs, from 0.
+    /// Number of the event over all inputs, from 0.
     pub number: u64,
-    /// Number of the run, where the input tells it.
+    /// Number of the run, if the input has it.
     pub run: Option<u32>,
-    /// Number that the detector gave the event, where the input tells it.
+    /// Number that the detector gave the event, if the input has it.
     pub event: Option<u64>,
 }
 
@@ -143,11 +143,11 @@ impl fmt::Display for EventId {
     }
 }
 
-/// Where events come from.
+/// A source of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// A file, or a directory: all files in it that hold events, in natural order (9 before 10).
-    /// Sub-directories and hidden files are left alone.
+    /// A file, or a directory: all files in it that hold events, in natural order (9 before 10). Subdirectories and
+    /// hidden files are skipped.
     Path(PathBuf),
     /// Standard input.
     Stdin,
@@ -156,34 +156,34 @@ pub enum Source {
 /// Where reading begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Start {
-    /// The first byte to read of the first source, where an event must begin; other bytes than the first of an MDF file
-    /// that is not compressed only.
+    /// The first byte to read of the first source, where an event must begin; other than the first byte only for an
+    /// uncompressed MDF file.
     pub byte: u64,
     /// Number of the event that begins there; 0 unless other sources were read before.
     pub event: usize,
 }
 
-/// What to read, and how.
+/// Inputs and options of a reader.
 #[derive(Debug, Clone)]
 pub struct ReadOptions {
     /// Format of every source.
     pub format: Format,
-    /// Number of the first event, counted from 0 over all sources; those before it are not decoded.
+    /// Number of the first event, counted from 0 over all sources; earlier events are not decoded.
     pub first: usize,
-    /// How many events at most; all without it.
+    /// Largest number of events; all if none.
     pub count: Option<usize>,
     /// Whether the first problem ends the job.
     pub strict: bool,
-    /// Whether events must say that they are of the nominal detector: the first one that does not ends the job.
+    /// Whether events must be marked as simulated with the nominal detector: the first one without the mark ends the job.
     pub only_nominal: bool,
-    /// Whether to read simulated truth. An event without any is then dropped.
+    /// Whether to read simulated truth. An event without truth is then dropped.
     pub truth: bool,
     /// Where reading begins.
     pub start: Start,
-    /// What becomes of the checksums of MDF records.
+    /// Treatment of the checksums of MDF records.
     pub checksum: ChecksumPolicy,
-    /// How many events are cut at once however long they are, if there are so many: enough for every thread that looks at them. Beyond
-    /// these a batch ends with a few megabytes.
+    /// Number of events that are cut at once for any length, if available: enough for every thread that parses them.
+    /// Beyond this number a batch ends with a few megabytes.
     pub least: usize,
     /// Counts the bytes read.
     pub bytes: ByteCount,
@@ -206,13 +206,13 @@ impl Default for ReadOptions {
     }
 }
 
-/// What becomes of the checksums of MDF records.
+/// Treatment of the checksums of MDF records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ChecksumPolicy {
     /// They are compared: an event with a wrong one is dropped, with a status.
     #[default]
     Verify,
-    /// They are not looked at.
+    /// They are ignored.
     Skip,
 }
 

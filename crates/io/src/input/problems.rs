@@ -1,8 +1,8 @@
-//! What went wrong without ending the job.
+//! Faults that did not end the job.
 
 use peloton::{Error, Result};
 
-/// How many problems are kept in words; all are counted.
+/// Largest number of problems kept in words; all are counted.
 pub const MAX_PROBLEMS: usize = 20;
 
 /// Problems, the first [`MAX_PROBLEMS`] in words.
@@ -74,10 +74,10 @@ impl Problems {
     /// Counts an input that can be read no further; what came before is used.
     pub(super) fn break_off(&mut self, words: &str) {
         self.unusable += 1;
-        self.add(format!("{words}; what came before that was read"));
+        self.add(format!("{words}; events before that were read"));
     }
 
-    /// How many inputs could not be used at all, beside others that could, or not to their ends.
+    /// Number of inputs that could not be used at all, while others could, or not completely.
     pub fn unusable(&self) -> u64 {
         self.unusable
     }
@@ -87,7 +87,7 @@ impl Problems {
         &self.kept
     }
 
-    /// How many there are in all.
+    /// Total number.
     pub fn count(&self) -> u64 {
         self.count
     }

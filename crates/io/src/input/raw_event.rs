@@ -1,4 +1,4 @@
-//! [`OpenEvent`]: one event being put together from its banks, and its truth.
+//! [`OpenEvent`]: one event under construction from its banks, and its truth.
 
 use super::mdf::{BANK_HEADER, Banks, bank_type, is_nominal, odin_numbers};
 use super::raw_reader::{EventNote, McBanks, McFormat, TruthJudge};
@@ -30,7 +30,7 @@ pub(super) struct OpenEvent {
     /// Why it failed.
     words: String,
     pub banks: EventBanks,
-    /// Banks behind whose payloads other bytes than zeros lie in their last words.
+    /// Banks whose payloads are followed by bytes other than zeros in their last words.
     pub ragged: Vec<RawBank>,
     pub note: EventNote,
     /// Whether the truth is wanted.
@@ -61,7 +61,7 @@ impl Default for OpenEvent {
 }
 
 impl OpenEvent {
-    /// Forgets the last event and begins one without banks, whose truth is kept or passed over.
+    /// Discards the last event and begins one without banks, whose truth is kept or skipped.
     pub fn begin(&mut self, truth: bool) {
         self.status = Status::Ok;
         self.damaged = None;
@@ -75,7 +75,7 @@ impl OpenEvent {
         self.vertices.clear();
     }
 
-    /// The first failure is the one that is told.
+    /// The first failure is reported.
     pub fn fail(&mut self, status: Status, words: &str) {
         if self.status == Status::Ok {
             self.status = self.damaged.unwrap_or(status);
@@ -96,7 +96,7 @@ impl OpenEvent {
         }
     }
 
-    /// Adds a bank whose payload begins at a word of the batch; `is_filled` says that zeros follow it up to the next word.
+    /// Adds a bank whose payload begins at a word of the batch; `is_filled` says whether zeros follow it up to the next word.
     pub fn push(
         &mut self,
         kind: BankKind,
@@ -117,18 +117,18 @@ impl OpenEvent {
         }
     }
 
-    /// Says that the payloads lie so many words further on.
+    /// Moves the payloads by this many words.
     pub fn move_by(&mut self, words: u32) {
         self.banks.move_by(words);
         self.ragged.iter_mut().for_each(|bank| bank.first += words);
     }
 
-    /// Ends the event; says what became of it.
+    /// Ends the event; returns its status.
     pub fn close(&mut self) -> Status {
         self.banks.close(self.status)
     }
 
-    /// Why the event cannot be used, once it is closed.
+    /// The reason why the event cannot be used, once it is closed.
     pub fn why(&self) -> String {
         let mut earlier = HashSet::new();
         let mut twice = || self.came.iter().find(|bank| !earlier.insert(**bank));
@@ -141,7 +141,7 @@ impl OpenEvent {
         }
     }
 
-    /// Takes the banks of a body that begins at a word of the batch.
+    /// Adds the banks of a body that begins at a word of the batch.
     pub fn take_banks(&mut self, body: &[u8], first_word: u32) {
         let (mut banks, mut number) = (Banks::new(body), 0);
         while let Some(bank) = banks.next() {
@@ -150,7 +150,7 @@ impl OpenEvent {
                 Err(status) => {
                     let at = banks.at();
                     let words =
-                        format!("no whole raw bank begins at byte {at} of the event, behind {number} banks");
+                        format!("no whole raw bank begins at byte {at} of the event, after {number} banks");
                     self.damage(status, &words);
                     continue;
                 }
@@ -187,8 +187,8 @@ impl OpenEvent {
         }
     }
 
-    /// Truth, where it is wanted and nothing is wrong so far: from banks, or from files in the first of `folders` that has them.
-    /// Without any the event is dropped, and with some that cannot be decoded it is corrupt.
+    /// Reads the truth, if requested and no fault has occurred: from banks, or from files in the first of `folders`
+    /// that has them. An event without truth is dropped; if the truth cannot be decoded, it is corrupt.
     pub fn find_truth(
         &mut self,
         place: impl Fn() -> String,
@@ -212,7 +212,7 @@ impl OpenEvent {
         };
         let Some(truth) = found else {
             let words =
-                "no simulated truth: neither banks of it nor a file in truth/tracks beside the events";
+                "no simulated truth: neither in banks nor in a file in truth/tracks beside the events";
             self.fail(Status::NoTruth, words);
             return Ok(());
         };

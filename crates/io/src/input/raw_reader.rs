@@ -24,7 +24,7 @@ const LONG_BATCH: usize = 1 << 20;
 /// Words of a long event: memory for one is there behind a batch that is long enough.
 const LONG_EVENT: usize = 1 << 17;
 
-/// How the truth of an event is written down.
+/// The encoding of the truth of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum McFormat {
     /// Files beside bank containers, without a version.
@@ -38,13 +38,13 @@ pub enum McFormat {
 pub struct McBanks {
     /// True particles and their hits.
     pub tracks: Vec<u8>,
-    /// How `tracks` is written.
+    /// The encoding of `tracks`.
     pub format: McFormat,
     /// True vertices; empty when there are none.
     pub vertices: Vec<u8>,
-    /// Where particles pass, by their keys, which rise: what no file has, and simulations hand over beside their banks.
+    /// Points on the paths of particles, by their keys, which rise: only simulations provide them, with their banks.
     pub states: Vec<(u32, TrueStates)>,
-    /// What messages call it.
+    /// Name in messages.
     pub place: String,
 }
 
@@ -56,18 +56,18 @@ impl McBanks {
     }
 }
 
-/// What is known of an event beside its banks.
+/// Auxiliary data of an event.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct EventNote {
-    /// Number of the run, where it is told.
+    /// Number of the run, if known.
     pub run: Option<u32>,
-    /// Number the detector gave the event, where it is told.
+    /// Number that the detector gave the event, if known.
     pub number: Option<u64>,
-    /// The simulated truth, where it was asked for and is there.
+    /// The simulated truth, if requested and present.
     pub truth: Option<McBanks>,
 }
 
-/// Says why the truth of an event cannot be used, if so: `decode_mc` of [`truth`](crate::input::mdf) is one.
+/// Returns the reason why the truth of an event cannot be used, if any: `decode_mc` of [`truth`](crate::input::mdf) is one.
 pub type TruthJudge = fn(&McBanks) -> Result<()>;
 
 /// Reads raw banks from any number of sources, one after another.
@@ -111,12 +111,12 @@ struct MdfFile {
     is_told: bool,
 }
 
-/// Whether a path holds raw banks: an MDF file, a folder with one, or a folder of bank containers. The
-/// format, or none when it is something else.
+/// Whether a path holds raw banks: an MDF file, a folder with one, or a folder of bank containers. The format, or
+/// none for other content.
 ///
 /// # Errors
-/// [`Error::Io`] for what is not there or cannot be read, [`Error::Config`] for a pipe: what is read of it to see
-/// what it holds would be lost.
+/// [`Error::Io`] for a path that does not exist or cannot be read, [`Error::Config`] for a pipe, since the bytes
+/// needed for recognition would be lost.
 pub fn find_raw(path: &Path) -> Result<Option<Format>> {
     if is_pipe(path) {
         let words = "is a pipe, which can be read only once: name its format with --format";
@@ -141,12 +141,12 @@ pub fn find_raw(path: &Path) -> Result<Option<Format>> {
     Ok(None)
 }
 
-/// Whether what lies there can be read but once, as a named pipe: neither a file nor a directory.
+/// Whether the path can be read only once, like a named pipe: neither a file nor a directory.
 pub fn is_pipe(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|kind| !kind.is_file() && !kind.is_dir())
 }
 
-/// Whether a stream that begins so is one of MDF records.
+/// Whether a stream with this beginning consists of MDF records.
 pub fn is_raw_stream(head: &[u8]) -> bool {
     looks_like_record(head)
 }
@@ -175,7 +175,7 @@ impl RawReader {
     /// Lists the sources; files are opened one by one while reading.
     ///
     /// # Errors
-    /// [`Error::Io`] for what is not there, [`Error::Format`] for a folder without containers.
+    /// [`Error::Io`] for a path that does not exist, [`Error::Format`] for a folder without containers.
     pub fn open(sources: &[Source], options: ReadOptions) -> Result<Self> {
         let mut reader = Self::new(options);
         for source in sources {
@@ -202,7 +202,7 @@ impl RawReader {
         Ok(reader)
     }
 
-    /// Reads MDF records from any stream, zstd-compressed or not; `name` stands in messages.
+    /// Reads MDF records from any stream, zstd-compressed or not; messages name `name`.
     pub fn from_stream(name: &str, stream: impl Read + Send + 'static, options: ReadOptions) -> Self {
         let mut reader = Self::new(options);
         let stream: Stream = Box::new(BufReader::new(stream));
@@ -225,17 +225,17 @@ impl RawReader {
         }
     }
 
-    /// Has `judge` look at the truth of each event, which is corrupt when it refuses.
+    /// Calls `judge` with the truth of each event, which is corrupt when `judge` refuses it.
     pub fn judging_truth(self, judge: TruthJudge) -> Self {
         Self { judge, ..self }
     }
 
-    /// Appends up to `max_events` events to `batch` and as many to `notes`; says how many. There is nothing
-    /// left when it says 0. An event that cannot be read has no banks and a status.
+    /// Appends up to `max_events` events to `batch` and as many to `notes`; returns their number. At the end it
+    /// returns 0. An event that cannot be read has no banks and a status.
     ///
     /// # Errors
-    /// [`Error::Io`] when a file cannot be read, [`Error::Format`] when a file holds no event at all or, in
-    /// strict mode, at the first problem. `batch` then holds the events before it, and nothing is left.
+    /// [`Error::Io`] when a file cannot be read, [`Error::Format`] when a file holds no event at all or, in strict
+    /// mode, at the first problem. `batch` then holds the events before it, and reading is at its end.
     pub fn read(
         &mut self,
         max_events: usize,
@@ -261,12 +261,13 @@ impl RawReader {
         Ok(batch.len() - before)
     }
 
-    /// Cuts up to `max_events` events from the inputs: their bytes come into the words of `batch`, and
-    /// [`CutEvents::parse`] says afterwards what is in them. `cut` is emptied before. Says how many events there are; there is nothing left when
-    /// it says 0.
+    /// Cuts up to `max_events` events from the inputs: their bytes go to the words of `batch`, and
+    /// [`CutEvents::parse`] parses them later. `cut` is emptied before. Says how many events there are; there is
+    /// nothing left when it says 0.
     ///
     /// # Errors
-    /// As [`RawReader::read`], as far as they concern inputs and not what is in the events. `cut` then holds the events before it.
+    /// As [`RawReader::read`], as far as they concern inputs and not the content of events. `cut` then holds the
+    /// events before it.
     pub fn cut(&mut self, max_events: usize, batch: &mut RawBatch, cut: &mut CutEvents) -> Result<usize> {
         let ReadOptions { truth, strict, only_nominal, checksum, .. } = self.options;
         let verify = checksum == ChecksumPolicy::Verify;
@@ -315,32 +316,32 @@ impl RawReader {
         Ok(())
     }
 
-    /// Passes over all events and says how many there are.
+    /// Skips all events and returns their number.
     ///
     /// # Errors
-    /// Those of [`RawReader::read`].
+    /// Errors of [`RawReader::read`].
     pub fn count(mut self) -> Result<u64> {
         self.options = passing(self.options);
         self.read(1, &mut RawBatch::default(), &mut Vec::new())?;
         Ok(self.event as u64)
     }
 
-    /// Bytes that were read of the inputs so far, as they lie there.
+    /// Bytes read from the inputs so far, before decompression.
     pub fn bytes_read(&self) -> u64 {
         self.options.bytes.get()
     }
 
-    /// What went wrong without ending the job: the first [`MAX_PROBLEMS`](super::MAX_PROBLEMS), in words.
+    /// Faults that did not end the job: the first [`MAX_PROBLEMS`](super::MAX_PROBLEMS), in words.
     pub fn problems(&self) -> &[String] {
         self.told.kept()
     }
 
-    /// How many problems there were in all.
+    /// Total number of problems.
     pub fn problem_count(&self) -> u64 {
         self.told.count()
     }
 
-    /// How many inputs could not be used at all, beside others that could.
+    /// Number of inputs that could not be used at all, while others could.
     pub fn unusable_inputs(&self) -> u64 {
         self.told.unusable()
     }

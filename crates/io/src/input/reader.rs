@@ -71,7 +71,7 @@ impl VeloReader {
     /// Lists the sources; streams are opened one by one while reading.
     ///
     /// # Errors
-    /// [`Error::Io`] for a path that is not there, [`Error::Format`] for a directory without files,
+    /// [`Error::Io`] for a path that does not exist, [`Error::Format`] for a directory without files,
     /// [`Error::Config`] when there is no source at all.
     pub fn open(sources: &[Source], options: ReadOptions) -> Result<Self> {
         if sources.is_empty() {
@@ -91,7 +91,7 @@ impl VeloReader {
         Ok(reader)
     }
 
-    /// Reads any stream, compressed or not; `name` stands in messages.
+    /// Reads any stream, compressed or not; messages name `name`.
     pub fn from_stream(name: &str, stream: impl Read + Send + 'static, options: ReadOptions) -> Self {
         let mut reader = Self::new(options);
         let stream: Stream = Box::new(BufReader::new(stream));
@@ -116,19 +116,19 @@ impl VeloReader {
         }
     }
 
-    /// Lowers the longest text of one event, bytes; [`MAX_EVENT_BYTES`] without it.
+    /// Lowers the longest text of one event, bytes; [`MAX_EVENT_BYTES`] by default.
     pub fn with_event_limit(mut self, bytes: usize) -> Self {
         self.limit = bytes.min(MAX_EVENT_BYTES);
         self
     }
 
-    /// Appends up to `max_events` events to `batch`, and as many to `truth` when it is asked for; says how
-    /// many. There is nothing left when it says 0. An event that cannot be read has no hits and a status.
-    /// Batches are cut short when they get very large (tens of millions of hits).
+    /// Appends up to `max_events` events to `batch`, and as many to `truth` if requested; returns their number. At
+    /// the end it returns 0. An event that cannot be read has no hits and a status. Batches are cut short when they
+    /// get very large (tens of millions of hits).
     ///
     /// # Errors
-    /// [`Error::Io`] when a file cannot be read, [`Error::Format`] when a source holds no event at all or,
-    /// in strict mode, at the first problem. `batch` then holds the events before it, and nothing is left.
+    /// [`Error::Io`] when a file cannot be read, [`Error::Format`] when a source holds no event at all or, in strict
+    /// mode, at the first problem. `batch` then holds the events before it, and reading is at its end.
     pub fn read(
         &mut self,
         max_events: usize,
@@ -154,11 +154,12 @@ impl VeloReader {
         Ok(appended)
     }
 
-    /// Cuts the texts of up to `max_events` events from the inputs: [`CutTexts::parse`] says afterwards what is in them. `texts` is emptied
-    /// before. Says how many events there are; there is nothing left when it says 0.
+    /// Cuts the texts of up to `max_events` events from the inputs: [`CutTexts::parse`] parses them later. `texts` is
+    /// emptied before. Says how many events there are; there is nothing left when it says 0.
     ///
     /// # Errors
-    /// As [`VeloReader::read`], as far as they concern inputs and not what is in the events. `texts` then holds the events before it.
+    /// As [`VeloReader::read`], as far as they concern inputs and not the content of events. `texts` then holds the
+    /// events before it.
     pub fn cut(&mut self, max_events: usize, texts: &mut CutTexts) -> Result<usize> {
         texts.begin(self.options.truth, self.options.strict, self.limit);
         let done = self.cut_texts(max_events, texts);
@@ -195,32 +196,32 @@ impl VeloReader {
         Ok(())
     }
 
-    /// Passes over all events and says how many there are.
+    /// Skips all events and returns their number.
     ///
     /// # Errors
-    /// Those of [`VeloReader::read`].
+    /// Errors of [`VeloReader::read`].
     pub fn count(mut self) -> Result<u64> {
         self.options = passing(self.options);
         self.read(1, &mut VeloBatch::default(), &mut Vec::new())?;
         Ok(self.event as u64)
     }
 
-    /// Bytes that were read of the inputs so far, as they lie there.
+    /// Bytes read from the inputs so far, before decompression.
     pub fn bytes_read(&self) -> u64 {
         self.options.bytes.get()
     }
 
-    /// What went wrong without ending the job: the first [`MAX_PROBLEMS`](super::MAX_PROBLEMS) problems, in words.
+    /// Faults that did not end the job: the first [`MAX_PROBLEMS`](super::MAX_PROBLEMS) problems, in words.
     pub fn problems(&self) -> &[String] {
         self.told.kept()
     }
 
-    /// How many problems there were in all.
+    /// Total number of problems.
     pub fn problem_count(&self) -> u64 {
         self.told.count()
     }
 
-    /// How many inputs could not be used at all, beside others that could.
+    /// Number of inputs that could not be used at all, while others could.
     pub fn unusable_inputs(&self) -> u64 {
         self.told.unusable()
     }

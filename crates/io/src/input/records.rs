@@ -1,4 +1,4 @@
-//! Cuts a stream into the texts of single events, without ever holding more than one of them.
+//! Cuts a stream into the texts of single events, and holds only one of them at a time.
 
 use super::Format;
 use super::source::{PutBack, Stream};
@@ -40,7 +40,7 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Looks at the beginning of the stream to find out how its texts end.
+    /// Examines the beginning of the stream to find the separator of its texts.
     pub fn new(stream: Stream, compressed: bool, format: Format, limit: usize) -> std::io::Result<Self> {
         let stream = PutBack::new(stream);
         let mut records = Self { stream, framing: Framing::Lines, compressed, limit, line: 1, broken: None };
@@ -113,7 +113,7 @@ impl Records {
         }
     }
 
-    /// Appends the next text to `text`. Blank lines are passed over. What is no whole text leaves nothing.
+    /// Appends the next text to `text`. Blank lines are skipped. An incomplete text is discarded.
     pub fn next(&mut self, text: &mut Vec<u8>) -> std::io::Result<Cut> {
         let begin = text.len();
         let found = match self.framing {

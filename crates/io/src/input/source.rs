@@ -1,4 +1,4 @@
-//! Opens sources: lists directories in natural order and undoes zstd, which is known by its magic number.
+//! Opens sources: lists directories in natural order and decompresses zstd, which is recognised by its magic number.
 
 use super::{Source, standard_input};
 use peloton::{Error, Result};
@@ -17,7 +17,7 @@ pub(super) type Stream = Box<dyn BufRead + Send>;
 
 const BUFFER: usize = 256 << 10;
 
-/// How many bytes were read of inputs, as they lie there. Clones share the count.
+/// Number of bytes read from inputs, before decompression. Clones share the count.
 #[derive(Debug, Clone, Default)]
 pub struct ByteCount(Arc<AtomicU64>);
 
@@ -73,13 +73,13 @@ impl PutBack {
         Self { pending: Vec::new(), at: 0, broken: None, stream }
     }
 
-    /// Has `bytes` come next.
+    /// Puts `bytes` before the rest of the stream.
     pub fn put_back(&mut self, bytes: &[u8]) {
         self.pending.splice(..self.at, bytes.iter().copied());
         self.at = 0;
     }
 
-    /// The next `want` bytes, or fewer when the stream ends or breaks off, which shows itself again in reading.
+    /// The next `want` bytes, or fewer when the stream ends or fails, which reading reports again.
     pub fn peek(&mut self, want: usize) -> Vec<u8> {
         let mut head = Vec::new();
         let read = self.by_ref().take(want as u64).read_to_end(&mut head);
@@ -139,7 +139,7 @@ pub(super) enum Entry {
 }
 
 impl Entry {
-    /// What messages call it.
+    /// Name in messages.
     pub fn name(&self) -> String {
         match self {
             Entry::File { path, .. } => path.display().to_string(),
@@ -148,12 +148,12 @@ impl Entry {
         }
     }
 
-    /// Whether it may turn out to hold no events: a file that was merely found in a directory.
+    /// Whether it may turn out to hold no events: a file that was found in a directory.
     pub fn is_listed(&self) -> bool {
         matches!(self, Entry::File { listed: true, .. })
     }
 
-    /// Opens a file that is not compressed at a byte of it.
+    /// Opens an uncompressed file at a byte position.
     pub fn open_at(self, byte: u64, count: &ByteCount) -> Result<(Stream, bool)> {
         let name = self.name();
         let Entry::File { path, .. } = self else {
@@ -170,7 +170,7 @@ impl Entry {
         self.open_with(BUFFER, count)
     }
 
-    /// As [`Entry::open`], with a buffer of so many bytes.
+    /// Like [`Entry::open`], with a buffer of this many bytes.
     pub fn open_with(self, buffer: usize, count: &ByteCount) -> Result<(Stream, bool)> {
         let name = self.name();
         let raw: Stream = match self {
@@ -186,10 +186,10 @@ impl Entry {
     }
 }
 
-/// The files of a source: itself, or those of a folder in the order in which they are read.
+/// The files of a source: itself, or the files of a folder in reading order.
 ///
 /// # Errors
-/// [`Error::Io`] for what is not there, [`Error::Format`] for a folder without files.
+/// [`Error::Io`] for a path that does not exist, [`Error::Format`] for a folder without files.
 pub fn files(path: &Path) -> Result<Vec<PathBuf>> {
     let name = |entry| match entry {
         Entry::File { path, .. } => Some(path),

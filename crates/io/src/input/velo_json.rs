@@ -20,7 +20,7 @@ pub(super) struct Decoded {
     pub z: Vec<f32>,
     pub module_start: Vec<u32>,
     pub truth: TruthEvent,
-    /// What is wrong with the truth without making the event useless.
+    /// Faults of the truth that do not make the event useless.
     pub notes: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Decoded {
 pub(super) struct Trouble {
     pub status: Status,
     pub message: String,
-    /// Line in the text, from 1, and column in that line, where they are known.
+    /// Line in the text, from 1, and column in that line, if known.
     pub place: Option<(usize, usize)>,
 }
 

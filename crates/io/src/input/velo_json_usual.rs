@@ -1,5 +1,6 @@
-//! Reads the usual form of a Velo JSON event in one pass: known keys, each once, decimal numbers without exponent, no white space
-//! but one space behind a comma or a colon. Anything else is left to the general parser, which also says what is wrong.
+//! Reads the usual form of a Velo JSON event in one pass: known keys, each once, decimal numbers without exponent, no
+//! white space but one space behind a comma or a colon. All other forms are left to the general parser, which also
+//! reports faults.
 //!
 //! Whatever is read here has the values that the general parser reads. Truth is passed over, checked as strictly as there.
 

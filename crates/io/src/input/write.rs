@@ -6,12 +6,12 @@ use peloton::units::MEV_PER_GEV;
 use std::collections::HashMap;
 use std::io::{Result, Write};
 
-/// Writes one event as one line of NDJSON (which is also a Velo JSON file of its own), with its truth when
-/// there is any. Reading the line gives the same columns and the same truth, except that the format has
-/// no place for origins, and that hits are named by their index in the event.
+/// Writes one event as one line of NDJSON (which is also a Velo JSON file of its own), with its truth when there is
+/// any. Reading the line gives the same columns and the same truth, except that the format cannot store origins, and
+/// that hits are identified by their index in the event.
 ///
 /// # Errors
-/// Those of `writer`.
+/// Errors of `writer`.
 pub fn write_velo_json(
     event: VeloEvent<'_>,
     truth: Option<&TruthEvent>,

@@ -1,4 +1,4 @@
-//! Results as Arrow: one row an event (or cluster), everything below it as list columns, by the schema alone.
+//! Results as Arrow: one row an event (or cluster), everything below it as list columns, from the schema alone.
 
 use super::columns::{Memory, Owner, kept};
 use super::table::{ID_FIELDS, TableField};
@@ -12,11 +12,11 @@ use peloton::{Error, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The Arrow schema of results with this schema: `event_id`, `run_number` and `event_number` where rows are events, then the columns
-/// in their order, those of tracks and hits as lists, then `extra`. Lists are never null, nor is what
-/// is in them (a field named `element`). Times are in ns and energies in keV, whatever they are in memory. Starts of lists are what the lists themselves say, and left out, unless an event has several lists
-/// of hits: then they are a list, counted from the event's first hit. Each field's metadata hold its `unit` and its
-/// `description`.
+/// The Arrow schema of results with this schema: `event_id`, `run_number` and `event_number` where rows are events,
+/// then the columns in their order, columns of tracks and hits as lists, then `extra`. Lists are never null, nor are
+/// their values (a field named `element`). Times are in ns and energies in keV, for any unit in memory. Starts of
+/// lists follow from the lists themselves and are omitted, unless an event has several lists of hits: then they are a
+/// list, counted from the event's first hit. Each field's metadata hold its `unit` and its `description`.
 pub fn arrow_schema(of: &'static ResultSchema, extra: &[Field]) -> SchemaRef {
     let ids = of.has_events().then(id_fields).into_iter().flatten();
     let columns = of.columns.iter().filter(|info| is_written(info));
@@ -31,10 +31,11 @@ pub fn arrow_schema(of: &'static ResultSchema, extra: &[Field]) -> SchemaRef {
     Arc::new(Schema::new(ids.chain(columns).chain(extra.iter().cloned()).collect::<Vec<_>>()))
 }
 
-/// Results as a batch of [`arrow_schema()`], or of some of its fields in their order. `ids` says of each event which it is (none where rows are no events), `extra` the columns of the extra fields.
+/// Results as a batch of [`arrow_schema()`], or of some of its fields in their order. `ids` identifies each event
+/// (none where rows are not events), `extra` holds the columns of the extra fields.
 ///
 /// # Errors
-/// [`Error::Columns`] when lengths do not belong together, or lists are too long for Arrow's 32-bit offsets.
+/// [`Error::Columns`] when lengths contradict each other, or lists are too long for Arrow's 32-bit offsets.
 pub fn arrow_batch(
     schema: &SchemaRef,
     ids: &[EventId],
@@ -47,9 +48,9 @@ pub fn arrow_batch(
     RecordBatch::try_new(schema.clone(), arrays).map_err(|e| Error::Columns(e.to_string()))
 }
 
-/// The same as [`arrow_batch`] without copies: the batch lies in the memory of the results, which live as long as any part
-/// of the batch does. Copied are statuses, and what files have in other units or shapes than memory has: times and energies
-/// of pixels, and starts where an event has several lists.
+/// The same as [`arrow_batch`] without copies: the batch uses the memory of the results, which live as long as any
+/// part of the batch does. Only statuses are copied, and columns whose unit or shape differs between files and
+/// memory: times and energies of pixels, and starts where an event has several lists.
 ///
 /// # Errors
 /// As [`arrow_batch`].

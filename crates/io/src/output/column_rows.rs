@@ -1,11 +1,11 @@
-//! The columns of results as rows for people: what documents and `peloton describe` say of them.
+//! The columns of results as rows of text, for documents and `peloton describe`.
 
 use super::arrow_schema;
 use arrow_schema::{DataType, Field};
 use peloton::event::{ColumnInfo, Kind, Schema};
 use serde::Serialize;
 
-/// What a table of columns says of one of them.
+/// A row of a table of columns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ColumnRow {
     /// Its name.
@@ -13,7 +13,7 @@ pub struct ColumnRow {
     /// Type of its values, in memory and in files.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What it has one value for.
+    /// The items with one value each.
     pub per: &'static str,
     /// Unit, 1 for none.
     pub unit: String,
@@ -23,7 +23,7 @@ pub struct ColumnRow {
     pub meaning: String,
 }
 
-/// The columns of a sequence: those of its files that say which event it is, then those of its results.
+/// The columns of a sequence: columns of its files that identify the event, then the columns of its results.
 pub fn column_rows(of: &'static Schema) -> Vec<ColumnRow> {
     let Schema { levels, columns } = of;
     let schema = arrow_schema(of, &[]);

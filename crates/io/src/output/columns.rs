@@ -1,4 +1,4 @@
-//! [`Memory`]: columns of results as Arrow arrays, by a copy or in the memory where they lie.
+//! [`Memory`]: columns of results as Arrow arrays, by a copy or in their own memory.
 
 use arrow_array::types::{Float32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray, UInt16Array};
@@ -16,7 +16,7 @@ pub(super) enum Memory<'a> {
     Shared(&'a dyn Fn(usize) -> Bytes),
 }
 
-/// Whatever owns results, such as [`Columns`](peloton::event::Columns).
+/// An owner of results, such as [`Columns`](peloton::event::Columns).
 pub trait Owner: Deref<Target = dyn Results> + Send + Sync + 'static {}
 
 impl<T: Deref<Target = dyn Results> + Send + Sync + 'static> Owner for T {}

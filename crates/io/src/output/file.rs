@@ -1,4 +1,4 @@
-//! [`OutputFile`]: a file that stands under its name only when it is whole.
+//! [`OutputFile`]: a file that appears under its name only when it is complete.
 //!
 //! ```text
 //! create    tracks.parquet: as it was, or not there     .peloton-x1Y2z3.part: what is written
@@ -17,8 +17,8 @@ use tempfile::{Builder, NamedTempFile};
 /// Symbolic links that are followed at most, as many as Linux does.
 const MAX_LINKS: usize = 40;
 
-/// An output of a job, under a temporary name beside its own until it is finished. Dropped before that, it leaves
-/// nothing behind, and a file that was there before as it was.
+/// An output of a job, under a temporary name beside its own until it is finished. If it is dropped before that, it
+/// leaves nothing behind, and an older file of the name unchanged.
 pub struct OutputFile {
     path: PathBuf,
     to: Target,
@@ -40,11 +40,11 @@ struct Temporary {
 }
 
 impl OutputFile {
-    /// Begins the file. Symbolic links stay: it is what they point to that is replaced, and its permissions are kept.
-    /// `-` is standard output.
+    /// Begins the file. Symbolic links stay: their target is replaced, and its permissions are kept. `-` is standard
+    /// output.
     ///
     /// # Errors
-    /// [`Error::Io`] when nothing can be written there; a file that was there before is left as it was.
+    /// [`Error::Io`] when nothing can be written there; an older file is left unchanged.
     pub fn create(path: &Path) -> Result<Self> {
         let to = target(path).map_err(|e| Error::io(path, e))?;
         Ok(Self { path: path.into(), to, is_broken: false })
@@ -55,7 +55,7 @@ impl OutputFile {
         Self { path: path.into(), to: Target::Stream(stream), is_broken: false }
     }
 
-    /// Puts the whole file in its place, over one that is there.
+    /// Renames the complete file to its name, and replaces an older one.
     ///
     /// # Errors
     /// [`Error::Io`], also when an earlier write failed; then nothing of the file is left.
@@ -70,10 +70,10 @@ impl OutputFile {
         }
     }
 
-    /// Puts the whole file in its place when it is safe on the disk, name included.
+    /// Syncs the complete file to the disk and renames it, the directory included.
     ///
     /// # Errors
-    /// Those of [`finish`](Self::finish).
+    /// Errors of [`finish`](Self::finish).
     pub fn finish_durably(self) -> Result<()> {
         let (path, to) = self.flush()?;
         let Target::Temporary(temporary) = to else { return Ok(()) };
@@ -89,11 +89,11 @@ impl OutputFile {
         }
     }
 
-    /// Puts what a failed job made in its place unless a file is there, which is worth more than a part of another:
-    /// that one stays, and the answer is `false`.
+    /// Renames the output of a failed job to its name unless an older file has it, which is worth more than a partial
+    /// one: then the older file stays, and the return value is `false`.
     ///
     /// # Errors
-    /// Those of [`finish`](Self::finish).
+    /// Errors of [`finish`](Self::finish).
     pub fn keep_part(self) -> Result<bool> {
         let (path, to) = self.flush()?;
         let Target::Temporary(temporary) = to else { return Ok(true) };
@@ -158,7 +158,7 @@ impl Drop for Unfinished {
     }
 }
 
-/// Removes all outputs that are not finished: for a process that ends without dropping them.
+/// Removes all unfinished outputs, for a process that ends without dropping them.
 pub fn remove_unfinished() {
     for path in &*UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) {
         // What was finished in the meantime is no longer there.
@@ -166,20 +166,20 @@ pub fn remove_unfinished() {
     }
 }
 
-/// Writes a whole file at once, as [`OutputFile`].
+/// Writes a whole file at once, like [`OutputFile`].
 ///
 /// # Errors
-/// Those of [`OutputFile`].
+/// Errors of [`OutputFile`].
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut file = OutputFile::create(path)?;
     file.write_all(bytes).map_err(|e| Error::io(path, e))?;
     file.finish()
 }
 
-/// Writes a whole file at once and returns when it is safe on the disk.
+/// Writes a whole file at once and returns when it is synced to the disk.
 ///
 /// # Errors
-/// Those of [`OutputFile`].
+/// Errors of [`OutputFile`].
 pub fn write_durably(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut file = OutputFile::create(path)?;
     file.write_all(bytes).map_err(|e| Error::io(path, e))?;
@@ -279,7 +279,7 @@ pub(super) mod tests {
     use bytes::Bytes;
     use std::sync::Arc;
 
-    /// What was written to an output in memory.
+    /// The content of an output in memory.
     #[derive(Clone, Default)]
     pub struct Written(Arc<Mutex<Vec<u8>>>);
 
@@ -299,7 +299,7 @@ pub(super) mod tests {
         }
     }
 
-    /// An output in memory, and what is written to it.
+    /// An output in memory, and its content.
     pub fn in_memory() -> (OutputFile, Written) {
         let written = Written::default();
         (OutputFile::stream(Path::new("memory"), Box::new(written.clone())), written)

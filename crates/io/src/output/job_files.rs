@@ -1,4 +1,4 @@
-//! [`JobFiles`]: what a job reads and writes, looked at before any of it is touched.
+//! [`JobFiles`]: checks the inputs and outputs of a job before any is opened.
 
 use super::file::{Place, place_of};
 use peloton::{Error, Result};
@@ -29,7 +29,7 @@ impl Named {
 }
 
 impl JobFiles {
-    /// Adds files or folders that are read; `-` is standard input, and what is no file is passed over.
+    /// Adds files or folders that are read; `-` is standard input, and names of other inputs are skipped.
     pub fn read<P: AsRef<Path>>(&mut self, what: &'static str, paths: impl IntoIterator<Item = P>) {
         self.read.extend(paths.into_iter().map(|path| Named { what, path: path.as_ref().into() }));
     }
@@ -39,7 +39,7 @@ impl JobFiles {
         self.written.extend(paths.into_iter().map(|path| Named { what, path: path.as_ref().into() }));
     }
 
-    /// Looks for a file that is written twice, or both read and written, under whatever names.
+    /// Finds a file that is written twice, or both read and written, under any names.
     ///
     /// # Errors
     /// [`Error::Config`] that names both sides.

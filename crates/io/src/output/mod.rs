@@ -1,5 +1,5 @@
-//! Writes results: NDJSON, Arrow and Parquet by the schema of the columns, clusters of pixels as text. Files appear under
-//! their names when they are whole.
+//! Writes results: NDJSON, Arrow and Parquet by the schema of the columns, clusters of pixels as text. Files appear
+//! under their names when they are complete.
 
 mod arrow;
 mod column_rows;

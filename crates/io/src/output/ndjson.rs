@@ -1,5 +1,5 @@
-//! [`NdjsonWriter`]: one line per event: which it is, what became of it, and its tracks as lists of hits or as objects, or
-//! its hits.
+//! [`NdjsonWriter`]: one line per event: its identification, its status, and its tracks as lists of hits or as
+//! objects, or its hits.
 
 use super::SideBySide;
 use crate::input::EventId;
@@ -16,11 +16,11 @@ type Column<'a> = (&'static ColumnInfo, Values<'a>);
 
 /// Writes results as newline-delimited JSON.
 ///
-/// A line is an event, also of one that was dropped: `{"event_id":0,"run_number":null,"event_number":null,"status":"ok",
-/// "tracks":[[3,17,40],[8,21,44,60]]}` for an event of two tracks. `event_id` is its number among those of the inputs, the
-/// other two are those that the detector gave, null where the input has none. Where the results are hits, their columns
-/// stand in the place of the tracks: `"start":[0,...],"id":[...],...`, the first hit of each group and the number of hits,
-/// then column by column. With [`Fields::Named`] each track, or each of such hits, is an object of its columns:
+/// A line is an event, including dropped ones: `{"event_id":0,"run_number":null,"event_number":null,"status":"ok",
+/// "tracks":[[3,17,40],[8,21,44,60]]}` for an event of two tracks. `event_id` is its number over all inputs, the
+/// other two are the numbers from the detector, null if the input has none. If the results are hits, their columns
+/// replace the tracks: `"start":[0,...],"id":[...],...`, the first hit of each group and the number of hits, then
+/// column by column. With [`Fields::Named`] each track, or each of such hits, is an object of its columns:
 /// `"tracks":[{"hits":[3,17,40],"chi2":0.5,...}]`, `"hits":[{"id":7,...}]`.
 #[derive(Debug)]
 pub struct NdjsonWriter<W: Write> {
@@ -29,10 +29,10 @@ pub struct NdjsonWriter<W: Write> {
     texts: SideBySide,
 }
 
-/// How much a line says of a track or hit.
+/// Details of a track or hit in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fields {
-    /// Of tracks the hits alone.
+    /// Only the hits of a track.
     #[default]
     Lists,
     /// Every column, by its name.
@@ -40,15 +40,15 @@ pub enum Fields {
 }
 
 impl<W: Write> NdjsonWriter<W> {
-    /// Writes to `to`; `threads` format lines side by side, and the bytes do not depend on them.
+    /// Writes to `to`; `threads` format lines in parallel, and the bytes do not depend on them.
     pub fn new(to: W, fields: Fields, threads: Arc<dyn Spread>) -> Self {
         Self { to, fields, texts: SideBySide::new(threads) }
     }
 
-    /// Writes the events of some pieces; their ids say of each event which it is.
+    /// Writes the events of some pieces; their ids identify each event.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// Errors of the sink.
     pub fn write(&mut self, pieces: &[(&[EventId], Table<'_>)]) -> io::Result<()> {
         let fields = self.fields;
         self.texts.write(pieces.len(), &mut self.to, &|number, text| {
@@ -61,10 +61,10 @@ impl<W: Write> NdjsonWriter<W> {
         })
     }
 
-    /// Flushes and gives the sink back.
+    /// Flushes and returns the sink.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// Errors of the sink.
     pub fn finish(mut self) -> io::Result<W> {
         self.to.flush()?;
         Ok(self.to)

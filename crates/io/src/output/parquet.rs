@@ -31,10 +31,10 @@ const PAGE_BYTES: usize = 256 << 10;
 /// Rows that are encoded at once: events, and rows that are smaller.
 const BLOCK_ROWS: [usize; 2] = [256, 2048];
 
-/// How results came to be: written into the file, so that it can be told later. What is empty is left out.
+/// Metadata on the origin of results, for the file. Empty values are omitted.
 #[derive(Debug, Clone, Default)]
 pub struct Metadata {
-    /// What was reconstructed, as `peloton.sequence`.
+    /// The sequence, as `peloton.sequence`.
     pub sequence: String,
     /// The command line, as `peloton.command`.
     pub command: String,
@@ -71,8 +71,8 @@ fn entry((key, value): (&str, &str)) -> KeyValue {
 }
 
 /// Writes results as Parquet: the columns of [`arrow_schema()`], which `docs/columns.md` lists, and in the file's own
-/// metadata `peloton.schema_version`, `peloton.version`, what [`Metadata`] holds, and at the end `peloton.hash_int` and
-/// `peloton.output_hash`. Bytes do not depend on how the events are cut into pieces.
+/// metadata `peloton.schema_version`, `peloton.version`, the values of [`Metadata`], and at the end
+/// `peloton.hash_int` and `peloton.output_hash`. Bytes do not depend on the division of the events into pieces.
 pub struct ParquetWriter {
     writer: RowGroups,
     columns: &'static [ColumnInfo],
@@ -91,10 +91,10 @@ pub struct ParquetWriter {
 }
 
 impl ParquetWriter {
-    /// Writes results with this schema to `to`; `path` names it in errors. `extra` are columns beside them.
+    /// Writes results with this schema to `to`; `path` names it in errors. `extra` are additional columns.
     ///
     /// # Errors
-    /// Those of the file, and [`Error::Config`] for columns that are not there.
+    /// Errors of the file, and [`Error::Config`] for columns that are not there.
     pub fn new(
         to: OutputFile,
         path: &Path,
@@ -133,11 +133,11 @@ impl ParquetWriter {
         self.schema.field_with_name(name).is_ok()
     }
 
-    /// Writes the events of one piece; `ids` says of each which it is (none where rows are no events), `extra` holds the
-    /// values of the extra columns; those of columns that are not [written](Self::writes) may be anything.
+    /// Writes the events of one piece; `ids` identifies each event (none where rows are not events), `extra` holds
+    /// the values of the extra columns; columns that are not [written](Self::writes) may have any values.
     ///
     /// # Errors
-    /// Those of the file, and [`Error::Columns`](peloton::Error::Columns) for results with other columns.
+    /// Errors of the file, and [`Error::Columns`](peloton::Error::Columns) for results with other columns.
     pub fn write(&mut self, ids: &[EventId], table: &Table<'_>, extra: Vec<ArrayRef>) -> Result<()> {
         if !table.columns().iter().map(|(info, _)| *info).eq(self.columns) {
             return Err(Error::Columns(
@@ -179,10 +179,10 @@ impl ParquetWriter {
         RecordBatch::try_new(self.schema.clone(), columns).map_err(|e| Error::Columns(e.to_string()))
     }
 
-    /// Writes the file's end, with the hashes of all results where they are known, and gives the file back.
+    /// Writes the file's end, with the hashes of all results if known, and returns the file.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Errors of the file.
     pub fn finish(mut self, hashes: Option<Hashes>) -> Result<OutputFile> {
         if let Some(Hashes { int, output }) = hashes {
             for (key, hash) in [("hash_int", int), ("output_hash", output)] {

@@ -8,7 +8,7 @@
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
-/// Points of a track at least.
+/// Smallest number of points of a track.
 pub const MIN_POINTS: usize = 3;
 /// Coordinates are written in this part of a mm.
 const GRAIN: f64 = 1000.0;
@@ -21,7 +21,7 @@ pub enum PhoenixHit {
     Point(#[serde(serialize_with = "point")] [f64; 3]),
     /// A strip.
     Line {
-        /// How it is drawn: `Line`.
+        /// Its style: `Line`.
         #[serde(rename = "type")]
         shape: &'static str,
         /// Both ends, mm.
@@ -62,17 +62,17 @@ pub struct PhoenixTrack {
     /// Its colour, `0xRRGGBB`.
     #[serde(skip_serializing_if = "Option::is_none")]
     color: Option<String>,
-    /// What it is called.
+    /// Its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// How many hits it has.
+    /// Its number of hits.
     #[serde(rename = "nHits", skip_serializing_if = "Option::is_none")]
     pub hits: Option<usize>,
 }
 
 impl PhoenixTrack {
-    /// A track through some points, from where it begins, mm; none for fewer than two points that are numbers. Points half
-    /// way between others are put in where there are too few.
+    /// A track through some points, from its start, mm; none for fewer than two finite points. Points half way
+    /// between others are inserted if there are too few.
     pub fn new(points: &[[f64; 3]]) -> Option<Self> {
         let mut pos: Vec<_> =
             points.iter().copied().filter(|point| point.iter().all(|value| value.is_finite())).collect();
@@ -119,14 +119,14 @@ impl PhoenixEvent {
         Self { event, run, hits: BTreeMap::new(), tracks: BTreeMap::new() }
     }
 
-    /// Adds hits, all points or all strips; a collection of nothing is left out.
+    /// Adds hits, all points or all strips; an empty collection is omitted.
     pub fn add_hits(&mut self, name: &str, hits: Vec<PhoenixHit>) {
         if !hits.is_empty() {
             self.hits.insert(name.into(), hits);
         }
     }
 
-    /// Adds tracks; a collection of nothing is left out.
+    /// Adds tracks; an empty collection is omitted.
     pub fn add_tracks(&mut self, name: &str, tracks: Vec<PhoenixTrack>) {
         if !tracks.is_empty() {
             self.tracks.insert(name.into(), tracks);

@@ -1,4 +1,4 @@
-//! [`RowGroups`]: writes row groups of Parquet, whose columns any number of threads encode side by side.
+//! [`RowGroups`]: writes row groups of Parquet, whose columns any number of threads encode in parallel.
 //!
 //! ```text
 //! batches, as they come | 4 rows | 4 rows | 3 rows | ...
@@ -46,10 +46,10 @@ enum Task {
 const TASKS: usize = 1;
 
 impl RowGroups {
-    /// Begins the file. So many rows are encoded at once.
+    /// Begins the file. This many rows are encoded at once.
     ///
     /// # Errors
-    /// Those of the file, and when the system gives no thread.
+    /// Errors of the file, and when the system gives no thread.
     pub fn new(
         to: OutputFile,
         schema: SchemaRef,
@@ -66,7 +66,7 @@ impl RowGroups {
     /// Adds rows to the open group.
     ///
     /// # Errors
-    /// Those of the file, also of what was written before.
+    /// Errors of the file, also of what was written before.
     pub fn write(&mut self, batch: RecordBatch) -> Result<()> {
         self.send(Task::Rows(batch))
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Formats pieces of text side by side; memory is that of the pieces of one call.
+/// Formats pieces of text in parallel; it needs memory for the pieces of one call.
 pub struct SideBySide {
     threads: Arc<dyn Spread>,
     // Entry i is locked by the thread that has piece i and so never waited for: the mutex only proves it.
@@ -30,10 +30,10 @@ impl SideBySide {
         Self { threads, texts: Vec::new() }
     }
 
-    /// Has `format` append each of the pieces, by its number, to a text of its own, and writes these in order.
+    /// Calls `format` to append each piece, by its number, to a text of its own, and writes these in order.
     ///
     /// # Errors
-    /// Those of the sink and of `format`, the first in the order of the pieces; what comes before is written.
+    /// Errors of the sink and of `format`, the first in the order of the pieces; what comes before is written.
     pub fn write(
         &mut self,
         pieces: usize,

@@ -1,4 +1,4 @@
-//! [`TableWriter`]: a table of rows as Parquet, for what is no result of a sequence.
+//! [`TableWriter`]: a table of rows as Parquet, for data that are not results of a sequence.
 
 use super::arrow::{described, element};
 use super::parquet::{ended, failed, plain_properties};
@@ -51,7 +51,7 @@ pub struct TableField {
 pub enum Cell {
     /// Nothing is known.
     Null,
-    /// A count or a number of something.
+    /// A count or an index.
     Count(u64),
     /// A whole number.
     Int(i64),
@@ -89,25 +89,25 @@ cells! {
     bool => Bool,
 }
 
-/// The columns that say of which event a row is.
+/// The columns that identify the event of a row.
 pub const ID_FIELDS: [TableField; 3] = [
     TableField {
         name: "event_id",
         kind: CellKind::U64,
         unit: "1",
-        meaning: "number of the event among those of the inputs, from 0",
+        meaning: "number of the event over all inputs, from 0",
     },
     TableField {
         name: "run_number",
         kind: CellKind::U32,
         unit: "1",
-        meaning: "number of the run; null where the input has none",
+        meaning: "number of the run; null if the input has none",
     },
     TableField {
         name: "event_number",
         kind: CellKind::U64,
         unit: "1",
-        meaning: "number that the detector gave the event; null where the input has none",
+        meaning: "number that the detector gave the event; null if the input has none",
     },
 ];
 
@@ -116,8 +116,8 @@ pub fn id_cells(id: &EventId) -> [Cell; 3] {
     [id.number.into(), id.run.into(), id.event.into()]
 }
 
-/// Writes rows as Parquet. Each column's metadata hold its `unit` and its `description`, the file's what [`Metadata`]
-/// holds.
+/// Writes rows as Parquet. Each column's metadata hold its `unit` and its `description`, the file's metadata the
+/// values of [`Metadata`].
 pub struct TableWriter {
     writer: ArrowWriter<BufWriter<OutputFile>>,
     schema: SchemaRef,
@@ -130,7 +130,7 @@ impl TableWriter {
     /// Writes to `to`; `path` names it in errors.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Errors of the file.
     pub fn new(to: OutputFile, path: &Path, metadata: &Metadata, fields: &[TableField]) -> Result<Self> {
         let columns = fields.iter().map(|field| {
             let nullable = field.kind != CellKind::Words;
@@ -146,7 +146,7 @@ impl TableWriter {
     /// Writes a row: one value for each field.
     ///
     /// # Errors
-    /// Those of the file, and [`Error::Columns`] for values of other types than the fields.
+    /// Errors of the file, and [`Error::Columns`] for values of other types than the fields.
     pub fn push(&mut self, row: Vec<Cell>) -> Result<()> {
         if row.len() != self.fields.len() {
             return Err(Error::Columns(format!("{} values in {} columns", row.len(), self.fields.len())));
@@ -155,10 +155,10 @@ impl TableWriter {
         if self.rows.len() >= ROWS { self.write() } else { Ok(()) }
     }
 
-    /// Writes the file's end and gives the file back.
+    /// Writes the file's end and returns the file.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Errors of the file.
     pub fn finish(mut self) -> Result<OutputFile> {
         self.write()?;
         ended(self.writer, &self.path)

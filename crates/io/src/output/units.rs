@@ -1,4 +1,4 @@
-//! Units of files: what has a unit of the kernels in memory has the one that people use in a file.
+//! Units of files: values in units of the kernels are converted to usual units.
 
 use arrow_array::{ArrayRef, Float64Array};
 use arrow_schema::DataType;
@@ -56,7 +56,7 @@ impl Form {
         self == Self::KiloElectronVolts
     }
 
-    /// The values in the unit of files; none for a form that changes nothing.
+    /// The values in the unit of files; none for a form without conversion.
     pub fn convert(self, values: Values<'_>) -> Option<ArrayRef> {
         match (self, values) {
             (Self::Nanoseconds, Values::I64(ticks)) => Some(times(ticks.iter().copied())),

@@ -1,4 +1,4 @@
-//! [`WriteOptions`]: which columns of a table are written, and how.
+//! [`WriteOptions`]: columns and compression of a table.
 
 use arrow_schema::{Schema, SchemaRef};
 use parquet::basic::{Compression, ZstdLevel};
@@ -8,16 +8,16 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// How tables are written.
+/// Options for writing tables.
 #[derive(Debug, Clone)]
 pub struct WriteOptions {
-    /// The columns that are written, by their names; all without any.
+    /// The columns to write, by their names; all if none is named.
     pub columns: Vec<String>,
-    /// Columns that the results have no values of: they are null.
+    /// Columns without values in the results: they are null.
     pub missing: &'static [&'static str],
-    /// How they are packed.
+    /// Their compression.
     pub compression: TableCompression,
-    /// Threads that encode columns side by side. The bytes do not depend on them.
+    /// Threads that encode columns in parallel. The bytes do not depend on them.
     pub threads: Arc<dyn Spread>,
 }
 
@@ -49,7 +49,7 @@ impl WriteOptions {
     }
 }
 
-/// How the columns of a table are packed.
+/// Compression of the columns of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableCompression {
     /// zstd of this level, 1 to 22.

@@ -1,4 +1,4 @@
-//! The configuration as a file to start from: every key once, each with what it means and its unit.
+//! The configuration as a file to start from: every key once, with its meaning and unit.
 
 mod scifi;
 mod velo;
@@ -15,10 +15,10 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
                 "what is reconstructed: velo, velo-ut, scifi, long, long-ut, ut, scifi-hits, own, timepix, cylinder, cylinder-fit",
             ),
             ("algorithms", "of the sequence own: names of algorithms, in the order in which they run"),
-            ("write", "names of the products that come out; the last one that the sequence makes without it"),
+            ("write", "names of the products to write; if left out, the last one of the sequence"),
             (
                 "preset",
-                "set of parameters that all stages start from: best, fast, two-pass, paper, paper-literal, forwarding, hlt1, hlt1-unrestricted",
+                "preset that gives the defaults of all stages: best, fast, two-pass, paper, paper-literal, forwarding, hlt1, hlt1-unrestricted",
             ),
             (
                 "isa",
@@ -28,23 +28,26 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ("threads", "auto (one per core) or a number"),
             (
                 "slice_events",
-                "events that a thread takes at once: auto or a number; changes nothing but speed",
+                "events that a thread processes at once: auto or a number; changes nothing but speed",
             ),
             (
                 "bad_banks",
-                "what becomes of an event with a damaged raw bank: event (it is lost), bank (it is reconstructed without that bank)",
+                "treatment of an event with a damaged raw bank: event (it is lost), bank (it is reconstructed without that bank)",
             ),
         ],
     ),
     (
         "velo.limits",
         &[
-            ("hits", "hits of an event; one with more is refused and counted"),
-            ("hits_in_module", "hits of a module; an event with more is refused and counted"),
+            ("hits", "largest number of hits of an event; larger events are refused and counted"),
+            (
+                "hits_in_module",
+                "largest number of hits of a module; events with more are refused and counted",
+            ),
             ("coordinate", "largest |x|, |y| and |z| of a hit, mm"),
             (
                 "candidates_in_window",
-                "hits looked at in one search window; what lies beyond is counted as dropped",
+                "largest number of hits in one search window; further hits are counted as dropped",
             ),
         ],
     ),
@@ -54,20 +57,20 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ("hit_resolution", "resolution of a hit in x and in y, mm"),
             (
                 "scatter_constant",
-                "variance of the scattering angle in one pair of modules, whatever the slope, rad^2",
+                "variance of the scattering angle in one pair of modules, independent of the slope, rad^2",
             ),
             ("scatter_slope", "its part proportional to tx^2 + ty^2, rad^2"),
-            ("forward_chi2", "largest chi2 of a hit that a track is continued to"),
+            ("forward_chi2", "largest chi2 of a hit that is added to a track"),
             (
                 "join_chi2",
-                "tracks of which one begins in the pair after the other's last are one up to this sum of chi2",
+                "largest sum of chi2 of two tracks that are joined, if one begins in the pair after the end of the other",
             ),
             (
                 "inner_radius",
-                "no hit of a triplet is expected on a line that passes nearer to the beam line, mm",
+                "smallest distance from the beam line of a line that leads to a hit of a triplet, mm",
             ),
-            ("forward_inner_radius", "nor one that a track is continued to, mm"),
-            ("outer_radius", "nor on one that passes further from it, mm"),
+            ("forward_inner_radius", "the same for a hit that is added to a track, mm"),
+            ("outer_radius", "largest distance from the beam line of such lines, mm"),
             ("skipped_pairs", "pairs of modules in a row that a track may miss"),
             ("shared_hits", "a track is a clone when more than this share of its hits is on longer tracks"),
         ],
@@ -88,14 +91,14 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ),
             (
                 "seed_by_fit",
-                "whether a triplet is judged by the chi2 of its least-squares line in place of that distance",
+                "whether a triplet is judged by the chi2 of its least-squares line instead of that distance",
             ),
             ("seed_chi2", "largest chi2 per degree of freedom of such a triplet"),
             ("forward_window", "half width of the window in phi around the extrapolated track, rad"),
             ("forward_scatter", "largest squared distance of a hit from the extrapolated track, mm^2"),
             (
                 "forward_by_angle",
-                "whether a hit is judged by that squared distance over dz^2 in place of the distance",
+                "whether a hit is judged by that squared distance over dz^2 instead of the distance",
             ),
             ("forward_angle2", "largest (dx^2 + dy^2) / dz^2 of such a hit"),
             ("skipped_pairs", "pairs of modules in a row that a track may miss"),
@@ -119,30 +122,32 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
         "velo",
         &[(
             "preset",
-            "which algorithm runs, and whose parameters it has: best, fast, two-pass, paper, paper-literal, forwarding",
+            "algorithm, and the defaults of its parameters: best, fast, two-pass, paper, paper-literal, forwarding",
         )],
     ),
     (
         "ut",
         &[
-            ("preset", "where the other parameters come from: best, fast, paper, hlt1, hlt1-unrestricted"),
+            (
+                "preset",
+                "preset that gives the defaults of the other parameters: best, fast, paper, hlt1, hlt1-unrestricted",
+            ),
             (
                 "choice",
-                "how tracks are chosen: kick (by a fit with the magnet's kick at one z), compass (the same, as its paper \
-                 has it), line (by the line of hits, of all pairs)",
+                "choice among tracks: kick (by a fit with the magnet's kick at one z), compass (the same, as in its paper), line (by the line of hits, of all pairs)",
             ),
             (
                 "sectors",
-                "groups of sectors in which hits are looked for: 1, 3 or 5, or 0 for as far as the window reaches, as the choice line has it",
+                "number of groups of sectors to search: 1, 3 or 5, or 0 for all that the window reaches, as with the choice line",
             ),
             (
                 "candidates",
-                "doublets of hits that are tried for a track; 0 with the choice line, which tries all",
+                "largest number of doublets that are tried for a track; 0 with the choice line, which tries all",
             ),
-            ("min_momentum", "windows are as wide as particles of this momentum bend, MeV/c"),
-            ("min_pt", "windows are as wide as particles of this transverse momentum bend, MeV/c"),
-            ("y_tolerance", "how far above or below its strip a track may pass, mm"),
-            ("y_tolerance_slope", "the same, per mm that it is bent"),
+            ("min_momentum", "momentum of the particles whose bend sets the width of windows, MeV/c"),
+            ("min_pt", "transverse momentum of the particles whose bend sets the width of windows, MeV/c"),
+            ("y_tolerance", "largest distance of a track above or below its strip, mm"),
+            ("y_tolerance_slope", "the same, per mm of bending"),
             ("slope_tolerance", "largest angle between a doublet and the Velo track, rad"),
             ("hit_tolerance", "largest distance of a third and a fourth hit from the doublet's line, mm"),
             ("velo_slope_error", "error of the Velo track's slope in the first fit"),
@@ -157,18 +162,18 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "kink",
-                "how far before the middle of the UT lines of hits meet Velo tracks: constant, per |ty|, per ty^2, mm",
+                "distance before the middle of the UT at which lines of hits meet Velo tracks: constant, per |ty|, per ty^2, mm",
             ),
-            ("kink_error", "error of that meeting: constant and per c/GeV, mm"),
+            ("kink_error", "error of that meeting point: constant and per c/GeV, mm"),
             ("offset_error", "error of the Velo track's y: constant and per c/GeV, mm"),
-            ("fourth_hit", "what a fourth hit is worth"),
-            ("momentum", "what the logarithm of the momentum in GeV/c is worth"),
-            ("max_momentum", "larger momenta are worth no more, GeV/c"),
-            ("max_cost", "tracks that cost more are dropped"),
-            ("pair_margin", "pairs of hits may be steeper than the cuts on momentum allow by this factor"),
-            ("pair_kink", "lines through pairs meet the Velo track within so many errors of that meeting"),
-            ("own_hits", "hits that no cheaper track has, at least, for a track to be no clone"),
-            ("scale", "true momentum times what the fit says of 1/p"),
+            ("fourth_hit", "gain of a fourth hit in the choice of tracks"),
+            ("momentum", "gain per logarithm of the momentum in GeV/c"),
+            ("max_momentum", "momentum above which that gain no longer grows, GeV/c"),
+            ("max_cost", "largest cost of a track"),
+            ("pair_margin", "factor by which pairs of hits may be steeper than the cuts on momentum allow"),
+            ("pair_kink", "largest distance of a pair's line from that meeting point, in errors"),
+            ("own_hits", "fewest hits of a track that no better track has; with fewer the track is a clone"),
+            ("scale", "factor between the true momentum and the result of the fit"),
         ],
     ),
     ("scifi", scifi::TOP),
@@ -180,34 +185,31 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
     (
         "long",
         &[
-            ("preset", "where the other parameters come from"),
-            ("max_tx", "largest slope in x at the beam line of Velo tracks that are looked at"),
+            ("preset", "preset that gives the defaults of the other parameters"),
+            ("max_tx", "largest slope in x at the beam line of Velo tracks that are matched"),
             ("max_ty", "the same in y"),
-            (
-                "inner_radius",
-                "Velo tracks that pass the UT nearer to the beam than this are not looked at, mm",
-            ),
+            ("inner_radius", "Velo tracks that pass the UT nearer to the beam than this are not matched, mm"),
             ("max_change_tx", "largest change of the slope in x"),
             ("max_change_ty", "largest change of the slope in y"),
             ("max_distance_x", "largest distance in x where the lines meet in the magnet, mm"),
             ("max_distance_y", "largest distance in y behind the SciFi, mm"),
-            ("scale_y", "what y of the Velo's line is multiplied with there"),
+            ("scale_y", "factor on the y of the Velo's line there"),
             (
                 "weights",
                 "weights of the distances in x and y, and of the slopes' changes in y and x, in the chi2",
             ),
             ("max_chi2", "largest chi2 of a pair"),
-            ("min_response", "smallest response of the classifier of pairs, 0 to 1; at 0 none is asked"),
-            ("min_response_ut", "the same with hits in the UT, of the sequence long-ut"),
+            ("min_response", "smallest response of the classifier of pairs, 0 to 1; 0 switches it off"),
+            ("min_response_ut", "the same with hits in the UT, for the sequence long-ut"),
             (
                 "min_response_first",
-                "smallest response of the first classifier of pairs that the other is asked about; at 0 all are",
+                "smallest response of the first classifier for pairs that the second one judges; at 0 it judges all",
             ),
             (
                 "all_pairs",
                 "whether all pairs compete, the best first, or each SciFi track takes its best Velo track",
             ),
-            ("momentum_error", "relative error of a momentum beside that of the slopes"),
+            ("momentum_error", "relative error of a momentum in addition to the error from the slopes"),
         ],
     ),
     (
@@ -215,17 +217,17 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "disorder_us",
-                "how much older than the latest hit before it a hit may be, us; left out: by format",
+                "largest lateness of a hit, us: how much older it may be than the latest hit before it; left out: by format",
             ),
-            ("capacity", "hits that may wait for their order, or for their clusters to end"),
-            ("block_hits", "hits that are worked on at once; changes nothing but speed"),
+            ("capacity", "hits that may wait for their order, or for the end of their clusters"),
+            ("block_hits", "hits that are processed at once; changes nothing but speed"),
             (
                 "sort_digit_bits",
-                "bits of a digit of the sort by time of scalar code, 6 to 13; left out: as suits the CPU (speed alone)",
+                "bits of a digit of the sort by time of scalar code, 6 to 13; left out: chosen for the CPU (speed alone)",
             ),
             (
                 "sort_part_hits",
-                "hits that scalar code sorts at once; left out: as suits the CPU (speed alone)",
+                "hits that scalar code sorts at once; left out: chosen for the CPU (speed alone)",
             ),
             (
                 "calibration",
@@ -236,7 +238,10 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
                 "time_walk",
                 "[a, b, c, d] of the time walk a / (E - b)^c + d in ns, E in keV; needs a calibration",
             ),
-            ("filter", "which clusters are kept, such as [\"size=2:100\", \"energy=10:\"]; empty: all"),
+            (
+                "filter",
+                "filters on clusters, such as [\"size=2:100\", \"energy=10:\"]; empty: all clusters are kept",
+            ),
         ],
     ),
     (
@@ -244,47 +249,47 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "definition",
-                "what a cluster is: neighbours within delta (local), of an open cluster (global), of a window (static)",
+                "definition of a cluster: neighbours within delta (local), of an open cluster (global), of a window (static)",
             ),
-            ("delta", "time difference that still links hits, ticks of 1.5625 ns: 128 are 200 ns"),
-            ("strict", "whether a difference of exactly delta no longer links"),
-            ("algorithm", "which program finds the clusters: fast, open, plain; changes nothing but speed"),
+            ("delta", "largest time difference that links hits, ticks of 1.5625 ns: 128 are 200 ns"),
+            ("strict", "whether a difference of exactly delta does not link"),
+            ("algorithm", "algorithm that finds the clusters: fast, open, plain; changes nothing but speed"),
         ],
     ),
     (
         "cylinder",
         &[
             ("builder", "how tracks are built: best-hit, standard, clone-engine"),
-            ("seeds", "where seeds come from: truth, hits"),
-            ("event_threads", "threads that share one event; they change the speed and never the result"),
+            ("seeds", "origin of the seeds: truth, hits"),
+            ("event_threads", "threads that share one event; they change the speed, never the result"),
             ("field", "magnetic field along z, T"),
-            (
-                "material",
-                "thickness of each layer that fits and builders reckon with, radiation lengths; 0 for none",
-            ),
+            ("material", "thickness of each layer in fits and builders, radiation lengths; 0 for none"),
         ],
     ),
     (
         "cylinder.bins",
         &[
             ("phi", "bins of a full turn of azimuth, a power of two"),
-            ("z_half", "half length in z of what is binned, layer by layer, cm"),
+            ("z_half", "half length in z of the binned region, layer by layer, cm"),
             ("z_width", "width of a bin in z, layer by layer, cm"),
         ],
     ),
     (
         "cylinder.build",
         &[
-            ("chi2", "a hit may be taken below this chi2"),
+            ("chi2", "largest chi2 of a hit that a track takes"),
             ("candidates", "candidates kept for each seed and layer"),
             ("holes", "layers without a hit that a candidate may pass"),
             ("window", "half width of the search window, standard deviations"),
             ("window_phi", "its limit in azimuth, rad"),
             ("window_z", "its limit in z, cm"),
-            ("hits_in_window", "branches of a candidate on one layer; more are cut off and counted"),
+            (
+                "hits_in_window",
+                "largest number of branches of a candidate on one layer; more are dropped and counted",
+            ),
             (
                 "hole_penalty",
-                "what a missing hit adds to chi2 when candidates are compared; 0: more hits always win",
+                "penalty in chi2 for a missing hit when candidates are compared; 0: more hits always win",
             ),
         ],
     ),
@@ -310,7 +315,7 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ("max_bend_z", "largest distance in z of the middle hit from the line through the others, cm"),
             (
                 "max_partners",
-                "hits of the second layer looked at for one of the first, and of the third for a pair",
+                "largest number of hits of the second layer for a hit of the first, and of the third for a pair",
             ),
             ("min_hits", "fewest hits of a track"),
             ("max_shared_hits", "hits that a track may share with better ones"),
@@ -327,7 +332,7 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
                 "prior",
                 "standard deviations of the start: azimuth (rad), z (cm), charge / pT (c/GeV), moment (cm), slope",
             ),
-            ("radial_error", "standard deviation of hits along the radius, cm; of the form global alone"),
+            ("radial_error", "standard deviation of hits along the radius, cm; only for the form global"),
         ],
     ),
 ];
@@ -341,9 +346,9 @@ const PASS: &[(&str, &str)] = &[
     ("doca_weight", "score per distance from the beam line, 1/mm"),
     ("weak_score", "largest score of a track that ends with three hits"),
     ("gaps", "whether triplets may step over a pair of modules"),
-    ("gap_window", "window of those that do, 1/256 turn"),
+    ("gap_window", "window of triplets that step over a pair, 1/256 turn"),
     ("gap_doublet_doca", "largest distance of their doublet's line from the beam line, mm"),
-    ("gap_score", "largest score of those that do"),
+    ("gap_score", "largest score of these triplets"),
     ("gap_doca_weight", "their score per distance from the beam line, 1/mm"),
 ];
 

@@ -19,10 +19,10 @@ use std::path::Path;
 /// How long a frame is unless something else is wanted, us.
 const FRAME_US: f64 = 1000.0;
 
-/// Draws a frame of pixel hits, where hits are, and how times, energies and sizes are distributed, as one HTML file.
+/// Draws a frame of pixel hits, a map of all hits, and the distributions of times, energies and sizes, as one HTML file.
 ///
 /// # Errors
-/// [`Error::Config`] for what frames do not have, and those of the inputs and the output.
+/// [`Error::Config`] for options that frames do not have, and errors of the inputs and the output.
 pub fn display(
     request: &Request,
     options: &DisplayOptions,

@@ -1,4 +1,4 @@
-//! [`display`]: pictures of what was reconstructed, for the browser, for papers and for HSF Phoenix.
+//! [`display`]: pictures of reconstructed events, for the browser, for papers and for HSF Phoenix.
 
 mod event;
 mod frames;
@@ -26,13 +26,13 @@ const NAMED: usize = 3;
 /// What to draw.
 #[derive(Debug, Clone, Copy)]
 pub struct DisplayOptions {
-    /// Which events, or which frame of a stream; without it the first event, or the frame with the most hits.
+    /// The events, or the frame of a stream; if none, the first event, or the frame with the most hits.
     pub events: Option<EventChoice>,
-    /// How long frames of a stream are, us; 1000 without it.
+    /// Length of the frames of a stream, us; 1000 if none.
     pub frame_us: Option<f64>,
-    /// The view that a figure shows; the first of the sequence without it.
+    /// The view of a figure; the first of the sequence if none.
     pub view: Option<View>,
-    /// Whether tracks are compared with the truth, where there is one.
+    /// Whether tracks are compared with the truth, if there is one.
     pub truth: bool,
 }
 
@@ -42,14 +42,14 @@ impl Default for DisplayOptions {
     }
 }
 
-/// A frame of pixel hits that was drawn.
+/// A drawn frame of pixel hits.
 #[derive(Debug, Clone, Serialize)]
 pub struct Frame {
     /// What was reconstructed.
     pub sequence: SequenceName,
     /// Number of the frame.
     pub event: u64,
-    /// Frames that there are.
+    /// Number of frames.
     pub frames: u64,
     /// The page.
     pub output: PathBuf,
@@ -57,18 +57,18 @@ pub struct Frame {
     pub frame_hits: u64,
     /// Clusters in the frame.
     pub frame_clusters: u64,
-    /// Hits that went in.
+    /// Number of input hits.
     pub hits: u64,
-    /// Clusters that were found.
+    /// Number of clusters.
     pub clusters: u64,
-    /// Reasons and counts of what was lost.
+    /// Reasons and counts of lost hits.
     pub dropped: BTreeMap<&'static str, u64>,
-    /// Why the job as a whole has failed, although it came to its end.
+    /// Why the job as a whole failed, although it ran to the end.
     #[serde(skip)]
     pub failure: Option<String>,
 }
 
-/// Events that were drawn.
+/// Drawn events.
 #[derive(Debug, Clone, Serialize)]
 pub struct DrawnEvents {
     /// What was reconstructed.
@@ -83,9 +83,9 @@ pub struct DrawnEvents {
     pub hits: usize,
     /// Their tracks.
     pub tracks: usize,
-    /// What tracks are by the truth, and how many particles are missed; empty without truth.
+    /// Classes of the tracks by the truth, and number of missed particles; empty without truth.
     pub classes: BTreeMap<&'static str, usize>,
-    /// Why the job as a whole has failed, although it came to its end.
+    /// Why the job as a whole failed, although it ran to the end.
     #[serde(skip)]
     pub failure: Option<String>,
 }
@@ -101,7 +101,7 @@ pub enum Displayed {
 }
 
 impl Displayed {
-    /// What was drawn, in a line.
+    /// A description of the picture, in a line.
     pub fn text(&self) -> String {
         match self {
             Self::Frame(drawn) => format!(
@@ -132,7 +132,7 @@ impl Displayed {
         }
     }
 
-    /// Why the job as a whole has failed, although it came to its end.
+    /// Why the job as a whole failed, although it ran to the end.
     pub fn failure(&self) -> Option<&str> {
         match self {
             Self::Frame(drawn) => drawn.failure.as_deref(),
@@ -141,10 +141,10 @@ impl Displayed {
     }
 }
 
-/// Draws events, or a frame of a stream of pixel hits; the name of the output says as what.
+/// Draws events, or a frame of a stream of pixel hits; the extension of the output selects the format.
 ///
 /// # Errors
-/// Those of the options, the inputs and the output.
+/// Errors of the options, the inputs and the output.
 pub fn display(
     request: &Request,
     options: &DisplayOptions,

@@ -1,4 +1,4 @@
-//! Jobs that give their results to the caller instead of a file: piece by piece, or as one.
+//! Jobs that give their results to the caller instead of a file: in pieces, or as one.
 
 use super::shared::{Lent, SharedResults};
 use super::spares::Spares;
@@ -11,11 +11,11 @@ use peloton::simd::with_default_float_mode;
 use peloton_io::input::EventId;
 use std::time::Instant;
 
-/// Reconstructs all events of a request and gives the results to `take`, batch by batch and in order. Counts are those of
+/// Reconstructs all events of a request and gives the results to `take`, batch by batch and in order. Counts are in
 /// the summary.
 ///
 /// # Errors
-/// Those of the configuration and the inputs, and of `take`.
+/// Errors of the configuration and the inputs, and of `take`.
 pub fn each(
     request: &Request,
     host: Host<'_>,
@@ -24,10 +24,10 @@ pub fn each(
     with_default_float_mode(|| pieces(request, host, false, &mut take))
 }
 
-/// Reconstructs all events of a request and gives the results as one.
+/// Reconstructs all events of a request and returns the results as one.
 ///
 /// # Errors
-/// Those of the configuration and the inputs, and [`Error::Columns`](peloton::Error::Columns) for more than 32-bit starts
+/// Errors of the configuration and the inputs, and [`Error::Columns`](peloton::Error::Columns) for more than 32-bit starts
 /// hold.
 pub fn collect(request: &Request, host: Host<'_>) -> Result<(SharedResults, Summary)> {
     let mut all = None;

@@ -17,13 +17,12 @@ pub type CheckEvents = fn(Events<'_>) -> Result<()>;
 fn check_nominal(events: Events<'_>) -> Result<()> {
     let Events::Banks(events) = events else { return Ok(()) };
     let Some(event) = (0..events.len()).find(|&event| events.lacks_nominal(event)) else { return Ok(()) };
-    let words = "the raw banks do not say that they are of the nominal detector: name the folder of their detector's \
-                 geometry files, or decode them by the nominal geometry all the same with `nominal-forced`";
+    let words = "the raw banks are not marked as simulated with the nominal detector: name the folder of their detector's geometry files, or decode them with the nominal geometry anyway by `nominal-forced`";
     Err(Error::Config(format!("geometry `nominal`, event {event} of the batch: {words}")))
 }
 
-/// An engine of the sequence that a configuration names. It holds nothing that changes, so that any number of threads may
-/// share it; clones are the same engine.
+/// An engine of the sequence that a configuration names. It does not change, so that any number of threads may share
+/// it; clones are the same engine.
 #[derive(Clone)]
 pub struct AnyEngine {
     engine: Engine,
@@ -31,25 +30,25 @@ pub struct AnyEngine {
     pub(super) checks: Vec<CheckEvents>,
 }
 
-/// Scratch memory of one thread, for every engine of the sequence that it was made for.
+/// Scratch memory of one thread, for every engine of the same sequence.
 pub struct AnyWorkspace {
     workspace: Workspace,
     cancel: Cancel,
 }
 
 impl AnyWorkspace {
-    /// Lets `cancel` end runs with this workspace, after the slice under way.
+    /// Lets `cancel` end runs with this workspace, after the current slice.
     pub fn end_by(&mut self, cancel: &Cancel) {
         self.cancel = cancel.clone();
     }
 }
 
 impl AnyEngine {
-    /// An engine of the configuration and the geometry of a request; its inputs are not looked at. Without a geometry only
+    /// An engine for the configuration and the geometry of a request; its inputs are ignored. Without a geometry only
     /// events of hits can be reconstructed.
     ///
     /// # Errors
-    /// Those of the configuration and of the geometry; [`Error::Unsupported`] for the sequence of an endless stream, which
+    /// Errors of the configuration and of the geometry; [`Error::Unsupported`] for the sequence of an endless stream, which
     /// [`ClusterStream`](super::ClusterStream) runs.
     pub fn new(request: &Request) -> Result<Self> {
         check_preset(&request.config)?;
@@ -71,7 +70,7 @@ impl AnyEngine {
         self
     }
 
-    /// What was asked for.
+    /// The request of the engine.
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -106,13 +105,13 @@ impl AnyEngine {
         AnyOutcome::new(self.sequence().products())
     }
 
-    /// Reconstructs all events on the calling thread: `to` is emptied and gets one entry per event, in order. Nothing is
-    /// allocated once `workspace` and `to` have grown to the size of the data.
+    /// Reconstructs all events on the calling thread: `to` is emptied and receives one entry per event, in order.
+    /// Nothing is allocated once `workspace` and `to` have grown to the size of the data.
     ///
     /// # Errors
-    /// [`Error::Config`] for events, a workspace or an outcome of another sequence, and as
-    /// [`Engine::run_range`]; [`Error::System`] when it was ended early
-    /// ([`AnyWorkspace::end_by`]). Trouble with one event is a status in the results.
+    /// [`Error::Config`] for events, a workspace or an outcome of another sequence, and as [`Engine::run_range`];
+    /// [`Error::System`] when it was ended early ([`AnyWorkspace::end_by`]). Errors of one event are a status in the
+    /// results.
     pub fn run(&self, events: Events<'_>, workspace: &mut AnyWorkspace, to: &mut AnyOutcome) -> Result<()> {
         self.checks.iter().try_for_each(|check| check(events))?;
         let AnyWorkspace { workspace, cancel } = workspace;
@@ -134,7 +133,7 @@ impl AnyEngine {
     /// Starts threads that run this engine.
     ///
     /// # Errors
-    /// For no threads at all, and when the system gives no more.
+    /// For no threads at all, and when the system cannot start more.
     pub fn pool(&self, threads: usize) -> Result<AnyPool> {
         AnyPool::new(self.engine.clone(), self.checks.clone(), threads, self.slice_events())
     }

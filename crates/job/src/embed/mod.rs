@@ -1,5 +1,5 @@
-//! Reconstruction for programs that keep their own events, threads and results, by any sequence that a configuration names:
-//! what the bindings to other languages stand on.
+//! Reconstruction for programs that keep their own events, threads and results, by any sequence that a configuration
+//! names: the base of the bindings to other languages.
 //!
 //! ```text
 //! AnyEngine     the sequence of a Request; shared by any number of threads

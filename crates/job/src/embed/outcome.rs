@@ -1,4 +1,4 @@
-//! [`AnyOutcome`]: results of any sequence, as columns that say what they are.
+//! [`AnyOutcome`]: results of any sequence, as columns with their schema.
 
 use super::shared::{Lent, SharedResults};
 use super::spares::Spares;
@@ -9,7 +9,7 @@ use peloton_io::input::EventId;
 use peloton_io::output::{RecordBatch, arrow_shared};
 use std::sync::Arc;
 
-/// Results of a batch of events, or of a piece of a stream, with the counts that belong to them.
+/// Results of a batch of events, or of a piece of a stream, with their counts.
 pub struct AnyOutcome {
     products: Products,
     ids: Vec<EventId>,
@@ -27,7 +27,7 @@ impl AnyOutcome {
         &mut self.products
     }
 
-    /// Reuses a recycled buffer for the next results, where there is one.
+    /// Reuses a recycled buffer for the next results, if there is one.
     pub fn reuse(&mut self, spares: &Spares) {
         let columns = self.products.first_mut();
         if let Some(results) = spares.take(columns.schema()) {
@@ -35,8 +35,8 @@ impl AnyOutcome {
         }
     }
 
-    /// Shares the results, which are read-only from then on; their memory goes to `home` after the last reader. This outcome
-    /// is then empty and usable again.
+    /// Shares the results, which are read-only from then on; their memory goes to `home` after the last reader. This
+    /// outcome is then empty and usable again.
     pub fn share(&mut self, home: &Spares) -> SharedResults {
         let lent = Lent::new(self.products.first_mut().take(), home);
         SharedResults::new(lent, std::mem::take(&mut self.ids), std::mem::take(&mut self.products.counters))
@@ -47,19 +47,19 @@ impl AnyOutcome {
         self.products.first()
     }
 
-    /// What happened in the run that made these results.
+    /// The counts of the run that made these results.
     pub fn counters(&self) -> &Counters {
         &self.products.counters
     }
 
-    /// Says which events these are, one entry for each.
+    /// Sets the identification of these events, one entry for each.
     pub fn set_ids(&mut self, ids: &[EventId]) {
         self.ids.clear();
         self.ids.extend_from_slice(ids);
     }
 
-    /// Moves the columns out as an Arrow batch that lies in their memory ([`arrow_shared`]); these results are then empty
-    /// and usable again.
+    /// Moves the columns out as an Arrow batch that uses their memory ([`arrow_shared`]); these results are then
+    /// empty and usable again.
     ///
     /// # Errors
     /// [`Error::Columns`] for lists too long for Arrow's 32-bit offsets, and then they are lost.
@@ -74,7 +74,7 @@ impl AnyOutcome {
     }
 }
 
-/// Hashes results of one sequence, over any number of runs in order, as `hash_int` and `output_hash` of a job do.
+/// Hashes results of one sequence, over any number of runs in order, like `hash_int` and `output_hash` of a job.
 #[derive(Default)]
 pub struct AnyHasher(Option<Hasher>);
 

@@ -5,7 +5,7 @@ use super::outcome::AnyOutcome;
 use peloton::engine::{Engine, Events, Pool, Sliced};
 use peloton::{Error, Result};
 
-/// Threads that run one engine. Results are joined, so that they are those of one thread, column by column.
+/// Threads that run one engine. Results are joined, so that they equal the results of one thread, column by column.
 pub struct AnyPool {
     pool: Pool,
     results: Sliced,
@@ -25,12 +25,12 @@ impl AnyPool {
         Ok(Self { pool, results: Sliced::default(), checks, process: std::process::id() })
     }
 
-    /// Whether the threads are there: a child of `fork` has none.
+    /// Whether the threads exist: a child of `fork` has none.
     pub fn has_threads(&self) -> bool {
         self.process == std::process::id()
     }
 
-    /// Reconstructs all events; `to` is emptied and gets one entry per event, in order.
+    /// Reconstructs all events; `to` is emptied and receives one entry per event, in order.
     ///
     /// # Errors
     /// As [`AnyEngine::run`](super::AnyEngine::run), and [`Error::System`] in a child of `fork`.

@@ -19,7 +19,7 @@ pub struct Reader {
     is_over: bool,
 }
 
-/// Events in memory, which every engine takes that takes events of their kind.
+/// Events in memory, accepted by every engine for events of their kind.
 pub struct ReadEvents {
     batch: Box<dyn Batch>,
     beside: Beside,
@@ -29,7 +29,7 @@ impl Reader {
     /// Opens the inputs; `truth` says whether the true particles are read, too.
     ///
     /// # Errors
-    /// Those of the readers, and for the sequence of an endless stream, whose input has no events.
+    /// Errors of the readers, and for the sequence of an endless stream, whose input has no events.
     pub fn open(request: &Request, truth: bool, host: Host<'_>) -> Result<Self> {
         let system = request.config.sequence.system();
         if system.stream().is_some() {
@@ -40,10 +40,10 @@ impl Reader {
         Ok(Self { source, threads: common_threads(&request.config), truth, is_over: false })
     }
 
-    /// The next events, at most so many; none at the end, and after an error.
+    /// The next events, at most this many; none at the end, and after an error.
     ///
     /// # Errors
-    /// When the input cannot be read on, or a fault in an event ends it.
+    /// When reading cannot continue, or a fault in an event ends it.
     pub fn read(&mut self, events: usize) -> Result<Option<ReadEvents>> {
         let (events, mut batch, mut beside) = (events.max(1), self.source.empty(), Beside::default());
         while batch.len() < events && !self.is_over {
@@ -61,12 +61,12 @@ impl Reader {
         Ok((!batch.is_empty()).then_some(ReadEvents { batch, beside }))
     }
 
-    /// What was wrong with the input so far without ending it, and how often in all.
+    /// Faults of the input so far that did not end it, and their total number.
     pub fn problems(&self) -> (Vec<String>, u64) {
         self.source.problems()
     }
 
-    /// Reasons and counts of what was lost before it could become an event.
+    /// Reasons and counts of data lost before they became events.
     pub fn dropped(&self) -> Vec<(&'static str, u64)> {
         self.source.dropped()
     }
@@ -78,12 +78,12 @@ impl ReadEvents {
         self.batch.events()
     }
 
-    /// Which events they are.
+    /// Identification of the events.
     pub fn ids(&self) -> &[EventId] {
         &self.beside.ids
     }
 
-    /// The true particles of each event of LHCb, where they were asked for and are known.
+    /// The true particles of each event of LHCb, if requested and known.
     pub fn truth(&self) -> &[TruthEvent] {
         &self.beside.truth
     }

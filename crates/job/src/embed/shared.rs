@@ -1,4 +1,4 @@
-//! [`SharedResults`]: results that nobody changes any more, in memory that whoever reads them keeps.
+//! [`SharedResults`]: read-only results, in memory that their readers keep alive.
 
 use super::spares::Spares;
 use crate::sink::{Destination, Done, FileFormat, FileSink, Sink};
@@ -12,7 +12,7 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Results of any sequence, as columns that say what they are. Clones are the same results.
+/// Results of any sequence, as columns with their schema. Clones are the same results.
 #[derive(Clone)]
 pub struct SharedResults {
     results: Arc<Lent>,
@@ -61,7 +61,7 @@ impl SharedResults {
         Self { results: Arc::new(results), ids: ids.into(), counters: Box::new(counters) }
     }
 
-    /// What the columns are, and how they are nested.
+    /// The schema: the columns, and their nesting.
     pub fn schema(&self) -> &'static Schema {
         self.results.schema()
     }
@@ -71,7 +71,7 @@ impl SharedResults {
         self.results.items(depth)
     }
 
-    /// What happened in the run that made these results.
+    /// The counts of the run that made these results.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -81,7 +81,7 @@ impl SharedResults {
         Hasher::of(&**self.results)
     }
 
-    /// All columns in the memory where they lie, see [`arrow_shared`].
+    /// All columns, without a copy, see [`arrow_shared`].
     ///
     /// # Errors
     /// [`Error::Columns`] for lists too long for Arrow's 32-bit offsets.
@@ -89,10 +89,10 @@ impl SharedResults {
         arrow_shared(&self.ids, &self.results)
     }
 
-    /// Writes a file as a job does whose output it is; the name says the format.
+    /// Writes a file like the output of a job; the name gives the format.
     ///
     /// # Errors
-    /// [`Error::Config`] for names of unknown formats, and those of the file.
+    /// [`Error::Config`] for names of unknown formats, and errors of the file.
     pub fn write(&self, path: &Path, request: &Request) -> Result<()> {
         let schema = self.schema();
         if !schema.has_events() && FileFormat::of(path) != Some(FileFormat::Parquet) {

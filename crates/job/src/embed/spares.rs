@@ -1,4 +1,4 @@
-//! [`Spares`]: memory of results that nobody reads any more, for the next ones.
+//! [`Spares`]: recycled memory of dropped results, for the next results.
 
 use peloton::event::{Columns, Schema};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 /// So many results at most are kept for each user: while one is being made its user may hold the one before.
 const KEPT: usize = 2;
 
-/// Memory of results that nobody reads any more: what fresh memory costs is a good part of what fast kernels cost. Nobody
-/// waits for it: when another thread is at it, there is none.
+/// Recycled memory of dropped results: fresh memory costs a large part of the time of fast kernels. It never blocks:
+/// while another thread uses it, it returns nothing.
 #[derive(Clone, Default)]
 pub struct Spares(Arc<Shared>);
 
@@ -19,7 +19,7 @@ struct Shared {
 }
 
 impl Spares {
-    /// One more thread makes results beside the others, until what comes back is dropped.
+    /// Adds a thread that makes results, until the return value is dropped.
     pub fn add_user(&self) -> SpareUser {
         self.0.users.fetch_add(1, Ordering::Relaxed);
         SpareUser(self.clone())
@@ -45,7 +45,7 @@ impl Spares {
     }
 }
 
-/// One thread that makes results. Without it less memory is kept.
+/// One thread that makes results. When it is dropped, less memory is kept.
 #[must_use]
 pub struct SpareUser(Spares);
 

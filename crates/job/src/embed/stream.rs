@@ -1,4 +1,4 @@
-//! [`ClusterStream`]: pixel hits to clusters, fed in pieces cut anywhere.
+//! [`ClusterStream`]: clusters pixel hits, which arrive in pieces cut anywhere.
 
 use super::AnyOutcome;
 use crate::Config;
@@ -12,7 +12,7 @@ use peloton_io::input::timepix::{PixelColumns, PixelCounts, PixelDecoder, PixelF
 /// Bytes that are decoded before their hits are worked on.
 const PIECE: usize = 256 << 10;
 
-/// Clusters of an endless stream of pixel hits. Where the stream is cut into pieces cannot be seen in the clusters.
+/// Clusters of an endless stream of pixel hits. The clusters do not depend on how the stream is cut into pieces.
 pub struct ClusterStream {
     timepix: Timepix,
     decoder: PixelDecoder,
@@ -28,11 +28,11 @@ pub struct ClusterStream {
 }
 
 impl ClusterStream {
-    /// A stream from this sensor, or from four chips that do not see each other. One thread runs it, the caller's, unless the
-    /// configuration asks for more.
+    /// A stream from this sensor; if none, from four chips that do not see each other. The caller's thread runs it,
+    /// unless the configuration asks for more.
     ///
     /// # Errors
-    /// Those of the configuration and of the system's threads.
+    /// Errors of the configuration and of the system's threads.
     pub fn new(config: &Config, layout: Option<Layout>) -> Result<Self> {
         let format = PixelFormat::Tpx3;
         let layout = layout.map_or_else(|| format.default_layout(), Ok)?;
@@ -53,13 +53,13 @@ impl ClusterStream {
         })
     }
 
-    /// Whether the threads that it needs are there: a child of `fork` has none, and would wait for them for ever, at the
-    /// end of the stream as well.
+    /// Whether its threads exist: a child of `fork` has none, and would wait for them for ever, also at the end of
+    /// the stream.
     pub fn has_threads(&self) -> bool {
         self.threads <= 1 || self.process == std::process::id()
     }
 
-    /// Takes in raw words of Timepix3.
+    /// Adds raw words of Timepix3.
     ///
     /// # Errors
     /// [`Error::Columns`](peloton::Error::Columns) when so many clusters wait that 32-bit starts do not hold them, and then they are lost.
@@ -71,7 +71,7 @@ impl ClusterStream {
         Ok(())
     }
 
-    /// Takes in hits: their times, then x, y and times over threshold; those outside of the sensor are counted and dropped.
+    /// Adds hits: their times, then x, y and times over threshold; hits outside of the sensor are counted and dropped.
     ///
     /// # Errors
     /// [`Error::Columns`](peloton::Error::Columns) for columns of different lengths, and as [`tpx3`](Self::tpx3).
@@ -80,7 +80,7 @@ impl ClusterStream {
         self.work_if_full()
     }
 
-    /// The stream is at its end: what waits comes out, and another stream may begin.
+    /// Ends the stream: waiting clusters are complete, and another stream may begin.
     ///
     /// # Errors
     /// As [`tpx3`](Self::tpx3).
@@ -95,7 +95,7 @@ impl ClusterStream {
         AnyOutcome::new(Products::new(&[Timepix::PRODUCT]))
     }
 
-    /// Moves the clusters that are complete to `to`, with what happened since the last call.
+    /// Moves the complete clusters to `to`, with the counts since the last call.
     ///
     /// # Errors
     /// [`Error::Config`](peloton::Error::Config) for an outcome of another sequence, and as [`tpx3`](Self::tpx3).
@@ -111,7 +111,7 @@ impl ClusterStream {
         Ok(())
     }
 
-    /// What the stream held so far.
+    /// Counts of the input so far.
     pub fn counts(&self) -> PixelCounts {
         let mut counts = *self.columns.counts();
         counts.merge(self.decoder.counts());

@@ -1,5 +1,5 @@
-//! The look that all pages have in common: one file of HTML that stands alone, asks for nothing over the network, and is
-//! readable on a telephone, on a dark screen and on paper.
+//! The style that all pages share: one self-contained HTML file, without network requests, readable on a phone, on a
+//! dark screen and on paper.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
@@ -9,28 +9,28 @@ const CSS: &str = include_str!("look.css");
 /// What browsers may do with a page: without a script of its own, and with one.
 const POLICIES: &str = include_str!("policy.txt");
 
-/// Colours that there are for series: the classes `s1` to `s8` of the style sheet.
+/// Number of colours for series: the classes `s1` to `s8` of the style sheet.
 pub const SERIES: usize = 8;
 
-/// The class of the colour of a series; they begin again behind the last.
+/// The class of the colour of a series; they repeat after the last.
 pub fn series_class(number: usize) -> String {
     format!("s{}", number % SERIES + 1)
 }
 
-/// A page that stands alone.
+/// A self-contained page.
 pub struct Page<'a> {
-    /// What the browser shows as its name.
+    /// Its title in the browser.
     pub title: &'a str,
     /// Styles of this page alone.
     pub css: &'a str,
     /// What it shows.
     pub body: Markup,
-    /// A program that runs in it, if it needs any.
+    /// Its script, if any.
     pub script: Option<&'a str>,
 }
 
 impl Page<'_> {
-    /// The page as HTML. Its policy lets browsers load nothing, whatever is in the text of the page.
+    /// The page as HTML. Its policy forbids browsers to load anything, for any text of the page.
     pub fn html(&self) -> String {
         let Self { title, css, body, script } = self;
         let policy = POLICIES.lines().nth(usize::from(script.is_some())).unwrap_or_default();
@@ -55,7 +55,7 @@ impl Page<'_> {
     }
 }
 
-/// Data as JSON that may stand in a script: no text in it can end the script.
+/// Data as JSON for a script: no text in it can end the script.
 pub fn script_data(data: &impl Serialize) -> String {
     let text = serde_json::to_string(data).unwrap_or_else(|_| "null".into());
     text.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")

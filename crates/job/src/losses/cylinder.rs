@@ -1,4 +1,4 @@
-//! [`CylinderLosses`]: where the sequence `cylinder` lost particles, and from which layer on hits.
+//! [`CylinderLosses`]: where the sequence `cylinder` lost particles, and the layer from which hits are missing.
 //!
 //! A particle without a track is asked for step by step. Seeds from hits: the search runs on its own hits alone, with the cuts of
 //! `[cylinder.seeding]` as they are and then with one of them open, to find out which one refused it. Then all tracks of the
@@ -74,7 +74,7 @@ const OPEN: [Change; 4] = [
     |cuts| cuts.max_bend_z = cuts.max_bend_z.max(1000.0),
 ];
 
-/// Tables of what the sequence lost.
+/// Tables of losses of the sequence.
 pub struct CylinderLosses {
     level: Level,
     config: CylinderConfig,
@@ -97,7 +97,7 @@ impl CylinderLosses {
         Self { level, config: config.clone(), workspace, tracks, alone, own, lost, whole }
     }
 
-    /// Takes an event of a batch: what was found in it, and what became of its particles.
+    /// Adds an event of a batch: its tracks, and the results for its particles.
     pub fn event(
         &mut self,
         (hits, truth): (&CylinderBatch, &CylinderTruth),

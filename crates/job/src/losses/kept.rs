@@ -5,8 +5,8 @@ use peloton::Status;
 use peloton::event::{Column, Results, Values, ValuesMut};
 use std::ops::Range;
 
-/// Appends to `to` the first event of `from` with those of its tracks alone that `keep` takes, by their numbers; where a
-/// sequence ends at hits, with those of its hits.
+/// Appends to `to` the first event of `from` with only the tracks that `keep` lists by their numbers; where a
+/// sequence ends at hits, with only these hits.
 pub fn append_kept<R: Results>(to: &mut R, from: &R, keep: impl Fn(usize) -> bool) {
     let table = from.table();
     let columns = table.columns();

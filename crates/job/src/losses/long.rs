@@ -97,10 +97,10 @@ fn are_taken<'a>(
 }
 
 impl LongLosses {
-    /// For the sequence of these parts; `make` makes its last stage of a configuration.
+    /// For the sequence of these parts; `make` makes its last stage from a configuration.
     ///
     /// # Errors
-    /// Those of `make`.
+    /// Errors of `make`.
     pub fn new(
         velo: Velo,
         scifi: SciFiLosses,

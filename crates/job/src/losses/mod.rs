@@ -1,8 +1,8 @@
-//! [`Losses`]: where the particles that a sequence did not find were lost.
+//! [`Losses`]: where the sequence lost the particles that it did not find.
 //!
-//! A particle is asked for step by step. First whether the detectors and the stages before give what is needed of it: hits in
-//! enough layers, a Velo track, a track in the SciFi. Then the last search runs on this particle alone, in events made of
-//! its tracks and its hits:
+//! Each particle is followed step by step. First whether the detectors and the earlier stages give the necessary
+//! parts: hits in enough layers, a Velo track, a track in the SciFi. Then the last search runs on this particle
+//! alone, in events made of its tracks and its hits:
 //!
 //! ```text
 //!   its own hits, later cuts open        nothing?  windows and tolerances lost it
@@ -29,35 +29,35 @@ use peloton::event::{BadBanks, Outcome, RawBatch, RawEvents, Results, TruthEvent
 use peloton::velo::{Velo, VeloSequenceWorkspace};
 use peloton_truth::{LossTable, Rules, StageLosses, TrackMatcher};
 
-/// Says of one sequence where it lost particles.
+/// Finds the steps at which one sequence lost particles.
 pub trait FindLosses: Send {
-    /// The steps, in the order in which they are asked for.
+    /// The steps, in order.
     fn steps(&self) -> &'static [&'static str];
 
-    /// The categories of particles that there are tables for.
+    /// The categories of particles with tables.
     fn categories(&self) -> &'static [&'static str];
 
-    /// Parts of the detector that are searched apart, so that the first category has a table of each.
+    /// Parts of the detector that are searched separately, so that the first category has a table of each.
     fn parts(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// The number of the part that a particle of the event taken up is in.
+    /// The number of the part that contains a particle of the current event.
     fn part_of(&self, _truth: &TruthEvent, _particle: usize) -> Option<usize> {
         None
     }
 
-    /// Takes up an event: what the stages before make of it.
+    /// Begins an event: runs its earlier stages.
     fn take(&mut self, banks: RawEvents<'_>, event: usize, truth: &TruthEvent);
 
-    /// The step that lost a particle of this event which no track is.
+    /// The step that lost a particle of this event without a track.
     fn lost_at(&mut self, truth: &TruthEvent, particle: usize) -> usize;
 }
 
-/// How a search is run on one particle alone, from what helps it most to what it has in the event.
+/// The ways to run a search on one particle alone, from the easiest to its real conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alone {
-    /// On its own hits, with all cuts behind the windows open.
+    /// On its own hits, with all cuts after the windows open.
     Open,
     /// On its own hits.
     OwnHits,
@@ -72,7 +72,7 @@ fn step_alone(mut finds: impl FnMut(Alone) -> bool) -> usize {
     WAYS.iter().position(|&alone| !finds(alone)).unwrap_or(WAYS.len())
 }
 
-/// Tables of what a sequence lost.
+/// Tables of the losses of a sequence.
 pub struct Losses {
     of: Box<dyn FindLosses>,
     rules: Rules,
@@ -90,7 +90,7 @@ struct Table {
 }
 
 impl Losses {
-    /// Tables without particles; `rules` and `bad_banks` are those of the sequence.
+    /// Tables without particles; `rules` and `bad_banks` belong to the sequence.
     pub fn new(of: Box<dyn FindLosses>, rules: Rules, bad_banks: BadBanks) -> Self {
         let table = |category, part| Table { category, part, losses: StageLosses::new(of.steps()) };
         let categories = of.categories();
@@ -99,7 +99,7 @@ impl Losses {
         Self { of, rules, bad_banks, tables, found: Vec::new() }
     }
 
-    /// Takes an event, and the particles that were found in it.
+    /// Adds an event, and the particles that were found in it.
     pub fn event(
         &mut self,
         banks: &RawBatch,
@@ -143,7 +143,7 @@ pub fn losses_text(tables: &[LossTable]) -> String {
     tables.iter().map(|table| text::stage_losses(&title(table), &table.stages)).collect()
 }
 
-/// Velo tracks of one event at a time, and which particles they are.
+/// Velo tracks of one event at a time, and their particles.
 pub struct VeloPart {
     velo: Velo,
     workspace: VeloSequenceWorkspace,
@@ -170,7 +170,7 @@ impl VeloPart {
         self.particles = lists.map(|hits| self.matcher.particles(truth, hits)).collect();
     }
 
-    /// Appends to `own` an event of the tracks that are this particle; says whether there are any.
+    /// Appends to `own` an event of the tracks that match this particle; returns whether there are any.
     pub fn append_own(&self, particle: usize, own: &mut VeloTracks) -> bool {
         append_own(&self.tracks.results, &self.particles, particle, own)
     }

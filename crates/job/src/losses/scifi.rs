@@ -54,10 +54,10 @@ struct Search {
 }
 
 impl SciFiLosses {
-    /// For a sequence over this detector; `make` makes one of a configuration.
+    /// For a sequence over this detector; `make` makes one from a configuration.
     ///
     /// # Errors
-    /// Those of `make`.
+    /// Errors of `make`.
     pub fn new(
         geometry: Arc<SciFiGeometry>,
         config: &SciFiConfig,

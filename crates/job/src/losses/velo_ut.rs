@@ -83,7 +83,7 @@ impl VeloUtLosses {
     /// For the sequence of these parts.
     ///
     /// # Errors
-    /// Those of the detector and the configuration.
+    /// Errors of the detector and the configuration.
     pub fn new(velo: Velo, ut: UtDetector, config: UtConfig) -> Result<Self> {
         config.validate()?;
         let (level, velo_z) = (Algorithm::level(&velo), velo.config().fit.end_z);

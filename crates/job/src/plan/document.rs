@@ -1,4 +1,4 @@
-//! [`Plan`]: which events of which inputs each part has, as JSON.
+//! [`Plan`]: the events of each part, by input, as JSON.
 
 use peloton::{Error, Result};
 use peloton_io::output::write_whole;
@@ -12,9 +12,9 @@ const PLAN_VERSION: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// The form of this document.
+    /// The version of this document's form.
     pub plan_version: u32,
-    /// Number of events; null for pixel hits, which are no events.
+    /// Number of events; null for pixel hits, which are not events.
     pub events: Option<u64>,
     /// The inputs in the order in which their events are numbered.
     pub inputs: Vec<PlannedInput>,
@@ -22,27 +22,27 @@ pub struct Plan {
     pub parts: Vec<PlannedPart>,
 }
 
-/// A file, a folder of bank containers or a simulation, and what it is known again by.
+/// A file, a folder of bank containers or a simulation, with hashes that identify it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedInput {
     /// The absolute path, or `sim:...`.
     pub path: String,
-    /// The format, as `--format` has it.
+    /// The format, as in `--format`.
     pub format: String,
-    /// Size, bytes; of a folder all of its files, of a simulation 0.
+    /// Size, bytes; for a folder the sum of its files, for a simulation 0.
     pub size: u64,
-    /// XXH3-64 of the first MiB; of a folder that of the names and sizes of its files; empty for a simulation.
+    /// XXH3-64 of the first MiB; for a folder of the names and sizes of its files; empty for a simulation.
     pub xxh3_first_mib: String,
     /// XXH3-64 of the last MiB; empty for a folder or a simulation.
     pub xxh3_last_mib: String,
-    /// Number of its first event among those of all inputs.
+    /// Number of its first event in the numbering over all inputs.
     pub first_number: u64,
     /// Number of its events; null for pixel hits.
     pub events: Option<u64>,
 }
 
-/// Which events a part has.
+/// The events of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedPart {
@@ -50,13 +50,13 @@ pub struct PlannedPart {
     pub input: usize,
     /// Number of the part's first event in the input, from 0.
     pub first_event: u64,
-    /// How many events; null for all pixel hits of the input.
+    /// Number of events; null for all pixel hits of the input.
     pub events: Option<u64>,
-    /// The byte at which the first event begins, where reading can begin there.
+    /// The byte at which the first event begins, if reading can begin there.
     pub byte: Option<u64>,
 }
 
-/// A part with its input: all that its results follow from beside the configuration.
+/// A part with its input: together with the configuration it determines the results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartSpec {
     /// Number of the part.
@@ -77,7 +77,7 @@ impl Plan {
     /// Reads a plan.
     ///
     /// # Errors
-    /// [`Error::Config`] when there is no such file, or it is no plan.
+    /// [`Error::Config`] when there is no such file, or it is not a plan.
     pub fn read(path: &Path) -> Result<Self> {
         let wrong = |what: String| Error::Config(format!("--plan {}: {what}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
@@ -96,7 +96,7 @@ impl Plan {
         write_whole(path, text.as_bytes())
     }
 
-    /// The part of this number.
+    /// The part with this number.
     ///
     /// # Errors
     /// [`Error::Config`] when there is none.
@@ -106,8 +106,8 @@ impl Plan {
             Error::Config(format!("--part {part}: the plan has the parts 0 to {last}"))
         })?;
         let input = self.inputs.get(events.input).cloned();
-        let input =
-            input.ok_or_else(|| Error::Config(format!("--part {part}: the plan has no input of it")))?;
+        let input = input
+            .ok_or_else(|| Error::Config(format!("--part {part}: the plan does not contain its input")))?;
         Ok(PartSpec { part, events, input })
     }
 
@@ -115,7 +115,7 @@ impl Plan {
     fn check(&self) -> std::result::Result<(), String> {
         if self.plan_version != PLAN_VERSION {
             return Err(format!(
-                "plan_version is {}, and this program knows {PLAN_VERSION}",
+                "plan_version is {}, but this program reads {PLAN_VERSION}",
                 self.plan_version
             ));
         }

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Copy)]
 pub struct PartFolder<'a>(pub &'a Path);
 
-/// Why a part could not be made, as JSON.
+/// The reason why a part failed, as JSON.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 pub struct Failure {
     /// In words.
@@ -66,7 +66,7 @@ impl PartFolder<'_> {
         fs::create_dir_all(self.0).map_err(|e| Error::io(self.0, e))
     }
 
-    /// Notes that a part is begun.
+    /// Records the begin of a part.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -76,13 +76,13 @@ impl PartFolder<'_> {
         file.and_then(|mut file| file.write_all(b"begun\n")).map_err(|e| Error::io(path, e))
     }
 
-    /// How often a part was begun.
+    /// Number of attempts at a part.
     pub fn times_begun(self, part: usize) -> u64 {
         fs::read_to_string(self.begun(part)).map_or(0, |text| text.lines().count() as u64)
     }
 
-    /// Removes what says of a part that it is done, or why it could not be made the last time. Results stay until others take
-    /// their place; without their report they are not done.
+    /// Removes the files that mark a part as done, or as failed. Results stay until others replace them; without
+    /// their report they do not count as done.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -96,7 +96,7 @@ impl PartFolder<'_> {
         Ok(())
     }
 
-    /// Names of all Parquet files that are there, in order.
+    /// Names of all Parquet files of the folder, in order.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -115,12 +115,12 @@ impl PartFolder<'_> {
     }
 }
 
-/// A JSON document, if it is there and whole.
+/// A JSON document, if it exists and is complete.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
-/// Writes a JSON document and returns when it is safe on the disk.
+/// Writes a JSON document and returns when it is synced to the disk.
 ///
 /// # Errors
 /// [`Error::Io`].

@@ -1,4 +1,4 @@
-//! What an input of a plan is known again by.
+//! Identification of an input of a plan.
 
 use super::document::PlannedInput;
 use peloton::{Error, Result};
@@ -21,13 +21,13 @@ pub struct Identity {
     pub last: String,
 }
 
-/// A hash as documents have it.
+/// A hash in the form of the documents.
 pub fn hexadecimal(hash: u64) -> String {
     format!("{hash:016x}")
 }
 
 impl Identity {
-    /// That of a file or folder as it is now; nothing for a simulation.
+    /// The identification of a file or folder at present; nothing for a simulation.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -78,7 +78,7 @@ impl Identity {
     }
 
     /// # Errors
-    /// [`Error::Format`] when an input is not what was planned, [`Error::Io`] when it cannot be read.
+    /// [`Error::Format`] when an input differs from the plan, [`Error::Io`] when it cannot be read.
     pub fn check(input: &PlannedInput) -> Result<()> {
         let found = Self::of(&input.path)?;
         let PlannedInput { path, size, xxh3_first_mib, xxh3_last_mib, .. } = input;

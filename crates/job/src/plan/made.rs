@@ -1,4 +1,4 @@
-//! [`Made`]: what decides the results of all parts beside the plan.
+//! [`Made`]: all that determines the results of parts, except the plan.
 
 use super::input::hexadecimal;
 use crate::Request;
@@ -9,22 +9,22 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-/// What decides the results of all parts beside the plan: parts that differ in it do not belong together.
+/// All that determines the results of parts, except the plan: parts that differ in it do not belong together.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Made {
     /// Version of the program.
     pub version: String,
-    /// XXH3-64 of the configuration without what changes the speed alone, and of how inputs are read.
+    /// XXH3-64 of the configuration without options that change the speed alone, and of the options for reading inputs.
     pub config_hash: String,
     /// XXH3-64 of the files of geometry and calibration; null where none are named.
     pub geometry_hash: Option<String>,
 }
 
 impl Made {
-    /// That of a request.
+    /// The description of a request.
     ///
     /// # Errors
-    /// Those of the geometry and calibration files.
+    /// Errors of the geometry and calibration files.
     pub fn of(request: &Request) -> Result<Self> {
         Ok(Self {
             version: env!("CARGO_PKG_VERSION").into(),
@@ -33,7 +33,7 @@ impl Made {
         })
     }
 
-    /// The hash of the configuration without what changes the speed alone, and of how inputs are read.
+    /// The hash of the configuration without options that change the speed alone, and of the options for reading inputs.
     pub fn config_hash(request: &Request) -> String {
         let Request { strict, velo_banks, pixels, config, checksum, output, .. } = request;
         let mut text = format!("{}\n{strict} {velo_banks} {pixels:?}", config.of_results().to_toml());

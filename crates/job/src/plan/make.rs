@@ -15,11 +15,11 @@ use peloton_sim::timepix::PixelSimSpec;
 use peloton_sim::{CylinderSpec, SimSpec};
 use std::path::{Path, PathBuf};
 
-/// Cuts inputs into parts of so many events at most. Where reading cannot begin in the middle of a file (compressed
+/// Cuts inputs into parts of at most this many events. Where reading cannot begin in the middle of a file (compressed
 /// files, text, toy files, pixel hits), the file is one part.
 ///
 /// # Errors
-/// [`Error::Config`] for what cannot be planned, such as a pipe, and those of the readers for what cannot be read.
+/// [`Error::Config`] for inputs that cannot be planned, such as a pipe, and errors of the readers.
 pub fn make(names: &[String], format: Format, part_events: u64, host: Host<'_>) -> Result<Plan> {
     if part_events == 0 {
         return Err(Error::Config("--part-events must be at least 1".into()));
@@ -28,7 +28,7 @@ pub fn make(names: &[String], format: Format, part_events: u64, host: Host<'_>) 
     let mut cut = Cut { part_events, inputs: Vec::new(), parts: Vec::new(), number: 0 };
     if let Some(name) = inputs::special(names, &["sim:", "tcp://", "udp://"])? {
         if !name.starts_with("sim:") {
-            return Err(Error::Config(format!("{name}: what is measured now cannot be planned")));
+            return Err(Error::Config(format!("{name}: a live measurement cannot be planned")));
         }
         let input = PlannedInput { events: simulated_events(name)?, ..input(name.into(), Format::Auto)? };
         cut.add(input, Starts::Anywhere);
@@ -40,15 +40,15 @@ pub fn make(names: &[String], format: Format, part_events: u64, host: Host<'_>) 
     };
     if let Some(other) = named.iter().find(is_other) {
         let [first, other] = [&named[0], other].map(|found| found.path.display());
-        let message = format!("{first} and {other} hold different things: make a plan for each kind");
+        let message =
+            format!("{first} and {other} contain different kinds of data: make a plan for each kind");
         return Err(Error::Config(message));
     }
     let goes_on = named.windows(2).filter(|pair| follows(&pair[1].path, &pair[0].path)).count();
     if goes_on > 0 {
         let files = text::count(goes_on, "file");
         host.warn(&format!(
-            "{files} go on with the run of the file before: each part begins anew, so clusters and triggers at the borders of \
-             files differ from those of one job over all files"
+            "{files} continue the run of the file before: each part begins anew, so clusters and triggers at the borders of files differ from a single job over all files"
         ));
     }
     host.begin("planning", "inputs", Some(named.len() as u64));
@@ -119,7 +119,7 @@ fn pixel_format(path: &Path, format: Format) -> Result<PixelFormat> {
         _ => format_of_pixels(path).ok_or_else(|| {
             Error::format(
                 path.display().to_string(),
-                "not a format of pixel hits that is known by its content",
+                "not a format of pixel hits that its content identifies",
             )
         }),
     }
@@ -193,7 +193,7 @@ impl Cut {
         }
         let absolute = std::path::absolute(path).map_err(|e| Error::io(path, e))?;
         let name = absolute.to_str().ok_or_else(|| {
-            Error::Config(format!("{}: a plan can name files in UTF-8 only", absolute.display()))
+            Error::Config(format!("{}: a plan needs file names in UTF-8", absolute.display()))
         })?;
         self.add(PlannedInput { events, ..input(name.into(), *format)? }, starts);
         Ok(())

@@ -1,4 +1,4 @@
-//! [`manifest`]: whether all parts are there and belong together, and their sum.
+//! [`manifest`]: checks that all parts are there and belong together, and adds them up.
 
 use super::document::{PartSpec, Plan};
 use super::folder::{self, Failure, PartFolder};
@@ -14,34 +14,34 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// A part that is not there, or does not belong to the others.
+/// A part that is missing, or does not belong to the others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FailedPart {
     /// Number of the part.
     pub part: usize,
     /// Its input.
     pub input: String,
-    /// What is wrong, in words.
+    /// The fault, in words.
     pub reason: String,
-    /// How often it was begun.
+    /// Number of attempts.
     pub runs: u64,
 }
 
 /// The sum of all parts of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Manifest {
-    /// Whether every part is there once and belongs to the others, and no file belongs to no part.
+    /// Whether every part is there once and belongs to the others, and every file belongs to a part.
     pub is_complete: bool,
     /// Number of parts of the plan.
     pub parts: usize,
-    /// Those of them that are done.
+    /// Number of parts that are done.
     pub parts_done: usize,
-    /// What made them; null when no part is done.
+    /// How they were made; null when no part is done.
     #[serde(flatten)]
     pub made: Option<Made>,
     /// The sequence; null when no part is done.
     pub sequence: Value,
-    /// The hashes of all events, each with its number, added up: that of one run over all inputs when complete.
+    /// The sum of the hashes of all events, each with its number: the hash of one run over all inputs when complete.
     pub hash_events: String,
     /// Number of events that could not be reconstructed.
     pub bad_events: u64,
@@ -54,26 +54,26 @@ pub struct Manifest {
     pub lacking_sources: BTreeMap<String, u64>,
     /// Wall clock of all parts, s.
     pub seconds: f64,
-    /// How often parts were begun in all.
+    /// Number of attempts at all parts.
     pub runs: u64,
-    /// Parts that were begun more than once, and how often.
+    /// Parts with more than one attempt, and their number of attempts.
     pub repeated: BTreeMap<usize, u64>,
-    /// Parts that are not there.
+    /// Missing parts.
     pub failed: Vec<FailedPart>,
     /// Files of results in the folder that are no part of the plan.
     pub unplanned: Vec<String>,
-    /// What the job lost, in a sentence; null when it lost nothing that is worth one.
+    /// The losses of the job, in a sentence; null when there are none to report.
     pub warning: Option<String>,
-    /// Why the job as a whole has failed; null when it has not.
+    /// Why the job as a whole failed; null when it did not.
     pub failure: Option<String>,
 }
 
 /// What is not a count, though a whole number.
 const NO_COUNTS: [&str; 2] = ["gang", "threads"];
 
-/// Looks at all parts in a folder and writes their sum there as `_manifest.json`. With `verify` every file of results is
-/// read and its hash compared; else its size is enough. More events, or pixel hits, lost than `max_bad` allows are a failure, and so
-/// are all of them.
+/// Checks all parts in a folder and writes their sum there as `_manifest.json`. With `verify` every result file is
+/// read and its hash compared; otherwise its size is compared. The job fails if more events, or pixel hits, are lost
+/// than `max_bad` allows, or all of them.
 ///
 /// # Errors
 /// [`Error::Io`] when the folder cannot be read or the manifest not be written.
@@ -87,8 +87,8 @@ pub fn manifest(
     manifest_after(plan, from, verify, max_bad, &BTreeMap::new(), host)
 }
 
-/// [`manifest`] after a call that could not make some parts, with reasons. They count as failed whatever is in the folder: what
-/// lies there of them was made before, perhaps in another way.
+/// [`manifest`] after a call in which some parts failed, with reasons. They count as failed for any content of the
+/// folder: files of theirs were made before, perhaps with other options.
 ///
 /// # Errors
 /// As [`manifest`].
@@ -105,7 +105,7 @@ pub fn manifest_after(
     host.begin(if verify { "reading" } else { "looking" }, "parts", Some(plan.parts.len() as u64));
     let look = |part| {
         if host.is_cancelled() {
-            return Err(Error::System("ended before all parts were looked at".into()));
+            return Err(Error::System("ended before all parts were checked".into()));
         }
         let found = look(plan, part, folder, verify, not_made.get(&part));
         host.progress.advance(1);
@@ -169,7 +169,7 @@ fn check_file(report: &PartReport, folder: PartFolder<'_>, verify: bool) -> Opti
     match std::fs::metadata(&path) {
         Err(e) => return Some(Error::io(&path, e).to_string()),
         Ok(kind) if kind.len() != expected.size => {
-            return Some(format!("{} has {} bytes and not {}", expected.name, kind.len(), expected.size));
+            return Some(format!("{} has {} bytes instead of {}", expected.name, kind.len(), expected.size));
         }
         Ok(_) if !verify => return None,
         Ok(_) => {}
@@ -274,7 +274,7 @@ impl Manifest {
                 ))
             }
             (None, Some(name)) => {
-                Some(format!("{name} is no part of the plan: remove it, or make a folder of its own"))
+                Some(format!("{name} is not part of the plan: remove it, or use a separate folder"))
             }
             (None, None) => lost,
         };

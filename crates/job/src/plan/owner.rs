@@ -1,4 +1,4 @@
-//! [`Owner`]: whose parts a folder holds, so that those of one job are never written over those of another.
+//! [`Owner`]: the owner of a folder of parts, so that the parts of one job are never overwritten by another.
 
 use super::document::Plan;
 use super::folder::{self, PartFolder};
@@ -13,7 +13,8 @@ use std::io::Write;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The job that a folder of parts belongs to, as JSON. Geometry and calibration are files of the workers: each part says which.
+/// The job that a folder of parts belongs to, as JSON. Geometry and calibration are files of the workers: each part
+/// records its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
     /// XXH3-64 of the plan.
@@ -24,11 +25,11 @@ pub struct Owner {
     config_hash: String,
 }
 
-/// Has a folder belong to the parts of a plan and a configuration, before anything else is written there. A folder that belongs to
-/// other parts, or holds their files, is taken over with `force` alone.
+/// Makes a plan and a configuration the owner of a folder, before anything else is written there. A folder that
+/// belongs to other parts, or contains their files, changes its owner with `force` alone.
 ///
 /// # Errors
-/// [`Error::Config`] for a folder of others, and then nothing is written; [`Error::Io`].
+/// [`Error::Config`] for a folder of another job, and then nothing is written; [`Error::Io`].
 pub fn claim(plan: &Plan, to: &Path, how: &Request, force: bool) -> Result<()> {
     check_request(how)?;
     let owner = Owner::of(plan, how)?;
@@ -57,10 +58,10 @@ pub fn claim(plan: &Plan, to: &Path, how: &Request, force: bool) -> Result<()> {
     folder::write(&folder.owner(), &owner)
 }
 
-/// What to say of a folder of others.
+/// The message for a folder of another job.
 pub fn refused(to: &Path, why: &str) -> Error {
     let what_to_do = "give another folder, or force it (--force, in Python force=True) to replace them";
-    Error::Config(format!("{}: holds parts of another job ({why}): {what_to_do}", to.display()))
+    Error::Config(format!("{}: contains parts of another job ({why}): {what_to_do}", to.display()))
 }
 
 impl Owner {
@@ -100,7 +101,7 @@ impl Owner {
         files.iter().find_map(|name| {
             let report = folder.0.join(name).with_extension("json");
             let Some(report) = folder::read::<PartReport>(&report) else {
-                return Some(format!("{name} is no part of this job"));
+                return Some(format!("{name} does not belong to this job"));
             };
             let Made { version, config_hash, .. } = &report.made;
             let is_same = plan.part(report.spec.part).is_ok_and(|spec| spec == report.spec)

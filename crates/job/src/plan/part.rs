@@ -23,7 +23,7 @@ pub struct PartReport {
     /// Which part.
     #[serde(flatten)]
     pub spec: PartSpec,
-    /// What decides its results beside the plan.
+    /// All that determines its results, except the plan.
     #[serde(flatten)]
     pub made: Made,
     /// Instruction set and lanes, or the device.
@@ -32,13 +32,13 @@ pub struct PartReport {
     pub host: String,
     /// Wall clock, s.
     pub seconds: f64,
-    /// How often it was begun, the last time included.
+    /// Number of attempts, including the last.
     pub runs: u64,
     /// The file of results.
     pub output: WrittenFile,
     /// Number of events that could not be reconstructed.
     pub bad_events: u64,
-    /// What `run --json` says.
+    /// The output of `run --json`.
     pub summary: Map<String, Value>,
 }
 
@@ -53,7 +53,7 @@ pub struct WrittenFile {
     pub xxh3: String,
 }
 
-/// What came of a part.
+/// Result of running a part.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ran {
     /// How it was made, now or before.
@@ -62,12 +62,13 @@ pub struct Ran {
     pub was_done: bool,
 }
 
-/// Runs a part of a plan and writes it to a folder, unless it is done and `force` is false. The request says how; its
-/// inputs and events are those of the part.
+/// Runs a part of a plan and writes it to a folder, unless it is done and `force` is false. The request gives the
+/// options; inputs and events come from the part.
 ///
 /// # Errors
-/// [`Error::Config`] for what cannot be done in parts and for a folder of other parts ([`claim`]), [`Error::Format`] when the input is not what was planned, and those
-/// of [`run`](crate::run()). Nothing is left of the results then, and a file beside them says why.
+/// [`Error::Config`] for options that parts do not support and for a folder of other parts ([`claim`]),
+/// [`Error::Format`] when the input differs from the plan, and errors of [`run`](crate::run()). The results are
+/// removed then, and a file beside them gives the reason.
 pub fn run_part(
     plan: &Plan,
     part: usize,
@@ -96,13 +97,13 @@ pub fn run_part(
     ran.map(|report| Ran { report, was_done: false })
 }
 
-/// Whether parts can be run in this way, as far as the request alone says it.
+/// Whether parts can be run with these options, as far as the request alone shows.
 ///
 /// # Errors
-/// [`Error::Config`] for what cannot be done in parts.
+/// [`Error::Config`] for options that parts do not support.
 pub fn check_request(how: &Request) -> Result<()> {
     if how.pixels.mask_hot.is_some() {
-        let message = "--mask-hot looks at the first hits of all inputs together, and parts are made apart";
+        let message = "--mask-hot uses the first hits of all inputs together, but parts are made separately";
         return Err(Error::Config(message.into()));
     }
     Ok(())
@@ -113,7 +114,7 @@ fn request(spec: &PartSpec, how: &Request) -> Result<Request> {
     let PartSpec { events: of, input, .. } = spec;
     let index = |number: u64| {
         usize::try_from(number)
-            .map_err(|_| Error::Config(format!("event {number}: this machine counts less far")))
+            .map_err(|_| Error::Config(format!("event {number}: this number is too large for this machine")))
     };
     let first = index(input.first_number.saturating_add(of.first_event))?;
     let start = match of.byte {
@@ -178,7 +179,7 @@ impl PartFolder<'_> {
 }
 
 impl WrittenFile {
-    /// That of a file as it is now.
+    /// The description of a file at present.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -201,7 +202,7 @@ impl WrittenFile {
     }
 }
 
-/// Refuses the bytes of a file of results that are not those that were written, by the hash in the JSON beside the file.
+/// Refuses a result file whose bytes have changed, by the hash in the JSON beside the file.
 ///
 /// # Errors
 /// [`Error::Format`] for other bytes, and for a file without such a JSON.
@@ -209,7 +210,7 @@ pub fn check_part(path: &Path, bytes: &[u8]) -> Result<()> {
     let name = path.display().to_string();
     let report: Option<PartReport> = folder::read(&path.with_extension("json"));
     let Some(PartReport { output, .. }) = report else {
-        let message = "there is no JSON beside it that says how it was made: it is no part that is done";
+        let message = "there is no JSON beside it that describes it: it is not a completed part";
         return Err(Error::format(name, message));
     };
     if output.size == bytes.len() as u64 && output.xxh3 == hexadecimal(xxh3_64(bytes)) {
@@ -218,8 +219,8 @@ pub fn check_part(path: &Path, bytes: &[u8]) -> Result<()> {
     Err(Error::format(name, NOT_AS_WRITTEN))
 }
 
-/// What to say of a part that has changed since it was made.
-pub const NOT_AS_WRITTEN: &str = "it is not what was written: remove it and run the part again";
+/// The message for a part that has changed since it was made.
+pub const NOT_AS_WRITTEN: &str = "it has changed since it was written: remove it and run the part again";
 
 /// The name of this machine, where the system tells.
 fn host_name() -> String {

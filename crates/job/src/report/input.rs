@@ -1,4 +1,4 @@
-//! [`ReportInput`]: results as other commands wrote them, of which it is known what they are.
+//! [`ReportInput`]: results of other commands, of a known kind.
 
 use super::check::CheckData;
 use super::compare::CompareData;
@@ -65,7 +65,7 @@ impl ReportInput {
     /// Reads a file: JSON of `check`, `throughput`, `tune`, `compare` or `soak`, or the profile that `tune` writes.
     ///
     /// # Errors
-    /// [`Error::Io`] when it cannot be read, [`Error::Format`] when it is something else.
+    /// [`Error::Io`] when it cannot be read, [`Error::Format`] when it is not such a file.
     pub fn read(path: &Path) -> Result<Self> {
         let size = std::fs::metadata(path).map_err(|e| Error::io(path, e))?.len();
         let place = path.display().to_string();
@@ -99,10 +99,10 @@ impl ReportInput {
         Ok(Self { path: Some(path.into()), ..input })
     }
 
-    /// Results by the name that figures give them.
+    /// Results with their name in figures.
     ///
     /// # Errors
-    /// [`Error::Format`] when they are of no kind that is known.
+    /// [`Error::Format`] when their kind is unknown.
     pub fn from_json(name: String, json: Value) -> Result<Self> {
         if let Some(number) = too_large(&json) {
             return Err(Error::format("results", format!("a number of {number:e} cannot be a result")));
@@ -121,8 +121,7 @@ impl ReportInput {
         } else if has("rounds") {
             Results::Soak(parse(&json)?)
         } else {
-            let message = "these are no results that a report can show: give what check, throughput, tune, compare or soak \
-                           write with --json FILE";
+            let message = "these are not results that a report can show: give a file that check, throughput, tune, compare or soak wrote with --json FILE";
             return Err(Error::format("results", message));
         };
         let valid = match &results {
@@ -140,7 +139,7 @@ impl ReportInput {
         Ok(Self { name, path: None, about, json, results })
     }
 
-    /// What figures call it.
+    /// Its name in figures.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -1,4 +1,4 @@
-//! [`report`]: results that other commands wrote as JSON, as one page of HTML with figures, which stands alone.
+//! [`report`]: results of other commands, read from JSON, as one self-contained HTML page with figures.
 //!
 //! Files of one kind and sequence are drawn into the same figures, with ratios to the first. A page has no scripts and asks
 //! for nothing; each figure has its numbers beside it.
@@ -31,10 +31,7 @@ const MAX_INPUTS: usize = crate::look::SERIES;
 /// [`Error::Config`] without input or with too many.
 pub fn report(mut inputs: Vec<ReportInput>) -> Result<String> {
     if inputs.is_empty() || inputs.len() > MAX_INPUTS {
-        return Err(Error::Config(format!(
-            "a report is of 1 to {MAX_INPUTS} files, and these are {}",
-            inputs.len()
-        )));
+        return Err(Error::Config(format!("a report takes 1 to {MAX_INPUTS} files, not {}", inputs.len())));
     }
     input::name_apart(&mut inputs);
     let names: Vec<_> = inputs.iter().map(|input| input.name().to_string()).collect();

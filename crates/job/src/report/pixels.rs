@@ -5,7 +5,7 @@ use crate::text::grouped;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-/// What `check` writes of pixel hits.
+/// The output of `check` on pixel hits.
 #[derive(Debug, Deserialize)]
 pub struct PixelData {
     definitions: Vec<Definition>,

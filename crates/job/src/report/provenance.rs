@@ -1,4 +1,4 @@
-//! Where the results come from: program, machine, inputs, configuration, hashes.
+//! Origin of the results: program, machine, inputs, configuration, hashes.
 
 use super::input::ReportInput;
 use crate::SequenceName;
@@ -12,7 +12,7 @@ const MAX_CHANGED: usize = 40;
 /// The name of a row, and what an input tells there; nothing when it does not.
 type Row = (&'static str, fn(&ReportInput) -> String);
 
-/// A row for each thing that any of the inputs tells, a column for each input.
+/// A row for each fact of any input, a column for each input.
 pub fn section(inputs: &[ReportInput]) -> Markup {
     let rows: Vec<Row> = vec![
         ("command", |input| input.about.command.clone()),

@@ -46,7 +46,7 @@ struct Sample {
 }
 
 impl SoakData {
-    /// What is wrong with the numbers, if anything is.
+    /// The error of the numbers, if any.
     pub fn validate(&self) -> Result<(), String> {
         let samples: usize = self.rounds.iter().map(|round| round.samples.len()).sum();
         if self.rounds.len() > MAX_ROUNDS || samples > MAX_SAMPLES {
@@ -124,8 +124,7 @@ fn latencies(rounds: &[(String, &Round)]) -> Option<Drawing> {
     });
     let curves = Curves {
         title: "Latency".into(),
-        description: "Time from sending a packet of hits to the end of the work on it: median, 99 %, 99.9 % and worst, a \
-                      line a round."
+        description: "Time from sending a packet of hits to its results: median, 99 %, 99.9 % and worst, a line a round."
             .into(),
         x: "share of the packets that are not slower",
         y: "latency, ms",
@@ -149,7 +148,7 @@ fn in_time(rounds: &[(String, &Round)], value: impl Fn(&Sample) -> Option<f64>) 
 fn rates(rounds: &[(String, &Round)]) -> Option<Drawing> {
     let curves = Curves {
         title: "Rate".into(),
-        description: "Hits clustered in a second against the time since the round began, a line a round."
+        description: "Hits clustered per second against the time since the round began, a line a round."
             .into(),
         x: "time, s",
         y: "million hits/s",
@@ -196,7 +195,7 @@ fn fates(rounds: &[(String, &Round)]) -> Option<Drawing> {
         Bar { name: name.clone(), segments: segments.collect(), said: short(1e-6 * round.sent as f64) }
     });
     let bars = Bars {
-        title: "What became of the hits".into(),
+        title: "Fate of the hits".into(),
         description: "Hits of each round: clustered, dropped, dropped by the system, late, lost.".into(),
         x: "million hits".into(),
         bars: bars.collect(),

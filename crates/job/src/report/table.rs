@@ -1,4 +1,4 @@
-//! Tables of a page, and numbers as they stand in them.
+//! Tables of a page, and their numbers.
 
 use maud::{Markup, html};
 
@@ -28,7 +28,7 @@ pub fn table(head: &[&str], rows: &[Vec<String>]) -> Markup {
     }
 }
 
-/// What stands for what is not known.
+/// The text of an unknown value.
 pub const NOTHING: &str = "-";
 
 /// A number of about three digits.
@@ -43,7 +43,7 @@ pub fn short(value: f64) -> String {
     }
 }
 
-/// What a time in ns is divided by, and the unit that it then has, so that times up to this one are easy to read.
+/// The divisor of a time in ns, and the unit after the division, so that times up to this one are easy to read.
 pub fn time_unit(longest_ns: f64) -> (f64, &'static str) {
     match longest_ns {
         ns if ns < 1e4 => (1.0, "ns"),

@@ -1,4 +1,4 @@
-//! Throughput: how fast, and where the time goes.
+//! Throughput: rates, and times of the stages.
 
 use super::figures::{Bar, Bars, Figures, Segment};
 use super::table::{NOTHING, short, table, time_unit};
@@ -37,7 +37,7 @@ struct Stage {
 }
 
 impl ThroughputData {
-    /// What is wrong with the numbers, if anything is.
+    /// The error of the numbers, if any.
     pub fn validate(&self) -> Result<(), String> {
         if self.stages.len() > MAX_STAGES {
             return Err(format!("{} stages are more than {MAX_STAGES}", self.stages.len()));
@@ -46,7 +46,7 @@ impl ThroughputData {
             stage.ns_per_event < 0.0 || stage.occupancy.is_some_and(|share| !(0.0..=1.0).contains(&share))
         };
         match self.stages.iter().find(is_bad) {
-            Some(stage) => Err(format!("stage {}: time or lane occupancy cannot be", stage.name)),
+            Some(stage) => Err(format!("stage {}: its time or lane occupancy is not possible", stage.name)),
             None => Ok(()),
         }
     }
@@ -143,8 +143,8 @@ fn occupancy(names: &[String], all: &[ThroughputData]) -> Option<super::figures:
     let keys = if all.len() > 1 { names.to_vec() } else { Vec::new() };
     let bars = Bars {
         title: "Lane occupancy".into(),
-        description: "Share of the lanes that did wanted work, for each stage that counts them.".into(),
-        x: "share of the lanes that did wanted work".into(),
+        description: "Share of the lanes that did useful work, for each stage that counts them.".into(),
+        x: "share of the lanes that did useful work".into(),
         bars,
         keys,
         to: Some(1.0),

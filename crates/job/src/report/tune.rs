@@ -27,7 +27,7 @@ struct Measured {
 }
 
 impl TuneData {
-    /// What is wrong with the numbers, if anything is.
+    /// The error of the numbers, if any.
     pub fn validate(&self) -> Result<(), String> {
         if self.measured.len() > MAX_MEASURED {
             return Err(format!("{} measurements are more than {MAX_MEASURED}", self.measured.len()));
@@ -36,7 +36,7 @@ impl TuneData {
             |one: &Measured| one.stages.values().copied().chain([one.ns_per_event]).collect::<Vec<_>>();
         match self.measured.iter().find(|one| times(one).iter().any(|time| !time.is_finite() || *time < 0.0))
         {
-            Some(one) => Err(format!("{} x {}: a time is negative or no number", one.isa, one.gang)),
+            Some(one) => Err(format!("{} x {}: a time is negative or not a number", one.isa, one.gang)),
             None => Ok(()),
         }
     }

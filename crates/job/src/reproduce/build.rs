@@ -7,7 +7,7 @@ use peloton::simd::Isa;
 use peloton::{Error, Result};
 use serde_json::Value;
 
-/// What tables are built from.
+/// The input of tables.
 pub struct Facts<'a> {
     /// The facts of each run of each part.
     pub parts: &'a [Vec<Value>],
@@ -23,7 +23,7 @@ fn categories(run: &Value) -> Result<Vec<&str>> {
     Ok(names.iter().filter_map(Value::as_str).collect())
 }
 
-/// The tables of a specification: one, one for each property of [`Rows::Bins`], or none of a part that was left out.
+/// The tables of a specification: one, one for each property of [`Rows::Bins`], or none for a part that was left out.
 ///
 /// # Errors
 /// [`Error::Internal`] when the specification does not fit the facts.

@@ -1,4 +1,5 @@
-//! Measures the parts of an entry. Each gives *facts*: one JSON object for each run, whose keys stand in [`facts`](super::facts).
+//! Measures the parts of an entry. Each gives *facts*: one JSON object for each run, whose keys are listed in
+//! [`facts`](super::facts).
 
 use super::facts;
 use super::job::{Job, Variant};
@@ -11,7 +12,7 @@ use peloton::simd::Level;
 use peloton::{Error, Result};
 use serde_json::Value;
 
-/// What a part gave.
+/// The result of a part.
 #[derive(Default)]
 pub struct Made {
     /// What went in.
@@ -20,14 +21,14 @@ pub struct Made {
     pub facts: Vec<Value>,
     /// Hashes of the results that a report lists.
     pub hashes: Vec<String>,
-    /// The configuration that is varied; none where the inputs are, too.
+    /// The configuration that is varied; none if the inputs are varied, too.
     pub config: Option<Config>,
 }
 
 /// Measures a part.
 ///
 /// # Errors
-/// Those of the jobs, and when the part was interrupted.
+/// Errors of the jobs, and when the part was interrupted.
 pub fn make(part: &Part, job: &Job<'_>) -> Result<Made> {
     let mut made = Made::default();
     if part.only_simulated && !job.is_simulated() {
@@ -88,7 +89,7 @@ fn samples(part: &Part, job: &Job<'_>) -> Vec<(Cell, Vec<String>)> {
 /// Every combination of a part's axes as a configuration.
 ///
 /// # Errors
-/// [`Error::Config`] for a combination that is none.
+/// [`Error::Config`] for a combination that is not valid.
 pub fn variants(part: &Part, job: &Job<'_>) -> Result<Vec<Variant>> {
     let mut all = vec![part.config.clone()];
     for axis in &part.axes {
@@ -157,7 +158,7 @@ fn listed(which: Hashes, mut hashes: Vec<String>, request: &Request) -> Result<V
     }
     if which == Hashes::Same && hashes.len() > 1 {
         let message = format!(
-            "{}: configurations that differ in speed alone gave other results",
+            "{}: configurations that differ in speed alone gave different results",
             request.inputs.join(", ")
         );
         return Err(Error::Internal(message));

@@ -1,4 +1,4 @@
-//! What each kind of measurement gives: the facts of its runs, which `papers/*.toml` name by their paths, and hashes.
+//! The results of each kind of measurement: the facts of its runs, which `papers/*.toml` name by their paths, and hashes.
 //!
 //! - `check`: the keys of `peloton check --json`, with `categories/NAME`, `names` of these in their order, and the bins of
 //!   a category against a property as `bins/NAME PROPERTY/NUMBER`.
@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 /// Measures one sample of a part.
 ///
 /// # Errors
-/// Those of the jobs, and when it was interrupted.
+/// Errors of the jobs, and when it was interrupted.
 pub fn measure(part: &Part, request: &Request, variants: &[Variant], job: &Job<'_>) -> Result<Facts> {
     let configs: Vec<Config> = variants.iter().map(|variant| variant.config.clone()).collect();
     match &part.measure {
@@ -68,7 +68,7 @@ fn check(part: &Part, request: &Request, configs: &[Config], job: &Job<'_>) -> R
         if !is_right {
             let sequence = request.config.sequence;
             return Err(Error::Internal(format!(
-                "{inputs}: algorithms disagree; `peloton check --sequence {sequence} {inputs}` says which"
+                "{inputs}: algorithms disagree; `peloton check --sequence {sequence} {inputs}` shows the difference"
             )));
         }
         hashes.push(json.get("output_hash").and_then(Value::as_str).unwrap_or_default().to_string());

@@ -1,4 +1,4 @@
-//! [`Job`]: what was asked for, and what all measurements of an entry need.
+//! [`Job`]: the request, and all that the measurements of an entry need.
 
 use crate::{Config, Host, Plan, cpu_name};
 use peloton::{Error, Result};
@@ -9,28 +9,28 @@ use std::time::Duration;
 /// Facts of each run, and hashes of the results.
 pub type Facts = (Vec<Value>, Vec<String>);
 
-/// What is to be made, and how.
+/// Options for making a table or figure.
 #[derive(Debug, Clone, Default)]
 pub struct Reproduction {
     /// Inputs in place of the simulated ones.
     pub inputs: Vec<String>,
     /// Folder of the detector's geometry files, for raw banks.
     pub geometry: Option<PathBuf>,
-    /// Whether few events and short times do.
+    /// Whether few events and short times are enough.
     pub quick: bool,
-    /// Threads; one per core without it, and one where times are measured.
+    /// Threads; if none, one per core, and one where times are measured.
     pub threads: Option<usize>,
     /// Time of each measurement, s.
     pub seconds: Option<f64>,
-    /// The command that asks, for the metadata of files.
+    /// The command line, for the metadata of files.
     pub command: String,
 }
 
-/// What was asked for, and whom to tell.
+/// The request and the host.
 pub struct Job<'a> {
-    /// What was asked for.
+    /// The request.
     pub options: &'a Reproduction,
-    /// Whom to tell.
+    /// Receives progress, and can end the work.
     pub host: Host<'a>,
 }
 
@@ -40,7 +40,7 @@ impl Job<'_> {
         self.options.inputs.is_empty()
     }
 
-    /// The first of a full and a short form, or the short one where that will do.
+    /// The first of a full and a short form, or the short one if that is enough.
     pub fn size<'a, T>(&self, forms: &'a [T]) -> Option<&'a T> {
         if self.options.quick { forms.last() } else { forms.first() }
     }
@@ -51,32 +51,31 @@ impl Job<'_> {
         Plan { passes: None, time: Duration::from_secs_f64(seconds) }
     }
 
-    /// Says what is being done.
+    /// Reports the current activity.
     pub fn stage(&self, name: &str) {
         self.host.progress.stage(name);
     }
 
-    /// What a part of the work gave, or an error when an early end was asked for: half a table says nothing, and what an
-    /// interrupted job complains of (no events, say) is only that it was interrupted.
+    /// The result of a part of the work, or an error when an early end was requested: half a table is useless, and
+    /// other errors of an interrupted job (such as no events) only follow from the interruption.
     ///
     /// # Errors
-    /// Those of the part, and when it was interrupted.
+    /// Errors of the part, and when it was interrupted.
     pub fn complete<T>(&self, part: Result<T>) -> Result<T> {
         if self.host.is_cancelled() {
-            let message =
-                "interrupted before the table was complete, so nothing of it was printed or written";
+            let message = "interrupted before the table was complete: nothing was printed or written";
             return Err(Error::format("reproduce", message));
         }
         part
     }
 
-    /// Threads where all are to be used.
+    /// Number of threads when all are to be used.
     pub fn threads(&self) -> usize {
         Config { threads: self.options.threads, ..Config::default() }.thread_count().max(1)
     }
 }
 
-/// The CPU, and what runs on it by a configuration.
+/// The CPU, and the level that a configuration runs.
 ///
 /// # Errors
 /// When nothing would run.
@@ -85,7 +84,7 @@ pub fn machine(config: &Config) -> Result<String> {
     Ok(format!("{}, {level}, {}", cpu_name(), crate::text::count(threads, "thread")))
 }
 
-/// A configuration, and the keys and values that it was made of.
+/// A configuration, with the keys and values that made it.
 pub struct Variant {
     /// The configuration.
     pub config: Config,

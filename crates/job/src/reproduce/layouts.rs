@@ -1,5 +1,5 @@
-//! Products of small matrices by memory layout (Matriplex, figure 4). Facts of a run: `isa`, `gang`, `products`, and the
-//! least time of a product in ns by layout: `array`, `gathered`, `gang_wide`, `some`, `together`.
+//! Products of small matrices by memory layout (Matriplex, figure 4). Facts of a run: `isa`, `gang`, `products`, and
+//! the least time of a product in ns by layout: `array`, `gathered`, `gang_wide`, `some`, `together`.
 
 use super::job::{Facts, Job};
 use crate::Config;
@@ -18,7 +18,7 @@ const ROUNDS: usize = 5;
 /// Measures every layout for every configuration and number of products.
 ///
 /// # Errors
-/// When layouts give other products, and when it was interrupted.
+/// When layouts give different products, and when it was interrupted.
 pub fn measure(products: &[Vec<usize>; 2], configs: &[Config], job: &Job<'_>) -> Result<Facts> {
     let (mut facts, mut hashes) = (Vec::new(), Vec::new());
     for config in configs {

@@ -26,10 +26,10 @@ use crate::{Config, Host};
 use job::Job;
 use peloton::{Error, Result};
 
-/// Refuses to draw what has no drawing, which is better known before the work than after it.
+/// Refuses a table or figure without a drawing, before the work begins.
 ///
 /// # Errors
-/// [`Error::Config`] that names what has a drawing.
+/// [`Error::Config`] that lists the entries with a drawing.
 pub fn check_drawing(name: &str) -> Result<()> {
     if entries().any(|entry| entry.name == name && entry.is_run() && !entry.is_drawn()) {
         let drawn: Vec<_> =
@@ -43,15 +43,15 @@ pub fn check_drawing(name: &str) -> Result<()> {
 /// Makes a table or figure by its name.
 ///
 /// # Errors
-/// [`Error::Config`] for an unknown name, [`Error::Unsupported`] for what cannot be made here, which say what can; and those
-/// of the job.
+/// [`Error::Config`] for an unknown name, [`Error::Unsupported`] for an entry that cannot be made here (the message
+/// lists the others); and errors of the job.
 pub fn reproduce(name: &str, options: &Reproduction, host: Host<'_>) -> Result<Report> {
     let all = papers().iter().flat_map(|paper| paper.entries.iter().map(move |entry| (paper, entry)));
     let (paper, entry) = all.into_iter().find(|(_, entry)| entry.name == name).ok_or_else(|| {
         let names: Vec<_> =
             entries().filter(|entry| entry.is_run()).map(|entry| entry.name.as_str()).collect();
         Error::Config(format!(
-            "unknown table or figure `{name}`: choose one of {}; `peloton reproduce list` names all and says what each shows",
+            "unknown table or figure `{name}`: choose one of {}; `peloton reproduce list` describes all of them",
             names.join(", ")
         ))
     })?;

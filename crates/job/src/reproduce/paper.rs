@@ -49,22 +49,22 @@ pub(super) fn text(text: &str) -> &str {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
-    /// One word for it.
+    /// Its short name.
     pub name: String,
-    /// How it is cited.
+    /// Its citation.
     pub title: String,
     /// Its tables and figures.
     #[serde(rename = "entry")]
     pub entries: Vec<Entry>,
 }
 
-/// One table or figure of a paper, or several that one answer holds for.
+/// One table or figure of a paper, or several with a common answer.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     /// Its name on the command line.
     pub name: String,
-    /// Which table or figure it is.
+    /// Its table or figure in the paper.
     pub of: String,
     /// What it shows.
     pub what: String,
@@ -104,7 +104,7 @@ pub enum Making {
     Impossible(String),
 }
 
-/// What is measured, and what is shown of it.
+/// The measurements and tables of an entry.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Run {
@@ -127,7 +127,7 @@ pub struct Run {
     pub(super) notes: Vec<String>,
 }
 
-/// Particles that are needed to quote rates.
+/// Number of particles that rates require.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Enough {
@@ -139,7 +139,7 @@ pub struct Enough {
     pub(super) note: Option<String>,
 }
 
-/// Something that is measured, for one configuration or many.
+/// A measurement, for one configuration or many.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Part {
@@ -163,7 +163,7 @@ pub struct Part {
     pub(super) hashes: Hashes,
 }
 
-/// What is done in a part.
+/// The kind of a measurement.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Measure {
@@ -178,19 +178,19 @@ pub enum Measure {
     Scan,
     /// Times on every level and gang.
     Tune,
-    /// Products of matrices by layout; so many of them, and in the short form.
+    /// Products of matrices by layout; this many of them, and in the short form.
     Layouts([Vec<usize>; 2]),
     /// Clusters of these pairs of configurations, hit by hit.
     Agreement(Vec<[usize; 2]>),
-    /// Clusters that borders split: of windows in time (ns), of blocks of hits, of regions along each side.
+    /// Clusters that are split at borders: of windows in time (ns), of blocks of hits, of regions along each side.
     Splitting { windows: Vec<f64>, blocks: Vec<usize>, regions: Vec<usize> },
 }
 
-/// What a configuration is varied by.
+/// An axis of variations of a configuration.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Axis {
-    /// Something of this machine.
+    /// A property of this machine.
     Sweep(Sweep),
     /// These keys and values. `label` names a run; `"{n}"` is the number of a [`Sweep`].
     Patches(Vec<toml::Table>),
@@ -211,7 +211,7 @@ pub enum Sweep {
     UpTo16,
 }
 
-/// Which hashes of the results a report lists.
+/// The hashes of results that a report lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Hashes {
@@ -225,7 +225,7 @@ pub enum Hashes {
     None,
 }
 
-/// A table: which runs are its rows, and what its columns are read from.
+/// A table: the runs of its rows, and the sources of its columns.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TableSpec {
@@ -253,14 +253,14 @@ pub struct TableSpec {
     pub(super) gains: Option<String>,
 }
 
-/// What the rows of a table are.
+/// The rows of a table.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Rows {
     /// The runs.
     #[default]
     Each,
-    /// These, for which `{row}` stands in paths.
+    /// These rows, whose labels replace `{row}` in paths.
     Labels(Vec<Label>),
     /// Categories of particles.
     Categories,
@@ -268,7 +268,7 @@ pub enum Rows {
     Bins { category: String, against: Vec<[String; 2]> },
 }
 
-/// The label of a row, and what `{row}` is there.
+/// The label of a row, and its value of `{row}`.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Label {
@@ -278,7 +278,7 @@ pub enum Label {
     One(Cell),
 }
 
-/// A cell of a row: given, or read off the first run.
+/// A cell of a row: given, or read from the first run.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Given {
@@ -286,7 +286,7 @@ pub enum Given {
     Quantity(Box<Quantity>),
 }
 
-/// The list for people, paper by paper: what runs, what a GPU makes, and what cannot be made.
+/// The list as text, paper by paper: entries that run, that need a GPU, and that cannot be made.
 pub fn list_text() -> String {
     let mut out = String::new();
     for Paper { title, entries, .. } in papers() {

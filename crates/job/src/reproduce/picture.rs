@@ -1,4 +1,4 @@
-//! Pictures of tables: lines through points, one above the other where there are several tables.
+//! Pictures of tables: lines through points, one above the other for several tables.
 
 use super::table::{Column, Origin, Plot, Table};
 use crate::svg::{Axis, Chart, escaped};
@@ -34,7 +34,7 @@ pub fn picture(tables: &[Table]) -> Result<String> {
         (height, width) = (height + up, width.max(across));
     }
     if body.is_empty() {
-        return Err(Error::Config("--svg: this result has nothing to draw; leave --svg out".into()));
+        return Err(Error::Config("--svg: this result has no drawing; leave --svg out".into()));
     }
     Ok(format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} \

@@ -1,5 +1,5 @@
-//! Which cluster every hit of a sample is in, for the two tables of the pixel paper that need it: how well clusters by two
-//! configurations agree, and how many clusters are split when the hits are shared out among workers.
+//! The cluster of every hit of a sample, for the two tables of the pixel paper that need it: agreement of the
+//! clusters of two configurations, and number of clusters split when hits are distributed among workers.
 
 use super::job::{Facts, Job, Variant};
 use crate::Request;
@@ -10,11 +10,12 @@ use peloton::{Error, Result};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
-/// Compares the clusters of pairs of configurations. Facts of a pair: labels of the configurations as `first` and `second`,
-/// `clusters` of both, clusters that are `identical`, `intersection` over union of the two sets, mean `overlap` in hits.
+/// Compares the clusters of pairs of configurations. Facts of a pair: labels of the configurations as `first` and
+/// `second`, `clusters` of both, clusters that are `identical`, `intersection` over union of the two sets, mean
+/// `overlap` in hits.
 ///
 /// # Errors
-/// Those of the jobs.
+/// Errors of the jobs.
 pub fn agreement(
     pairs: &[[usize; 2]],
     request: &Request,
@@ -36,11 +37,11 @@ pub fn agreement(
     Ok((facts, found.into_iter().map(|labels| labels.hash).collect()))
 }
 
-/// Counts the clusters that borders split. Facts: the number of `clusters`; shares of them: `windows/NS/border`,
-/// `windows/NS/split`, `blocks/HITS/split`, `regions/NUMBER/split`.
+/// Counts the clusters that are split at borders. Facts: the number of `clusters`; shares of them:
+/// `windows/NS/border`, `windows/NS/split`, `blocks/HITS/split`, `regions/NUMBER/split`.
 ///
 /// # Errors
-/// Those of the job.
+/// Errors of the job.
 pub fn splitting(
     windows: &[f64],
     blocks: &[usize],
@@ -111,7 +112,7 @@ impl Labels {
     /// How well two ways to find clusters agree on the same hits.
     fn overlap(&self, other: &Self) -> Result<Overlap> {
         if self.labels.len() != other.labels.len() {
-            let message = "two ways to find clusters gave different numbers of hits".into();
+            let message = "two algorithms clustered different numbers of hits".into();
             return Err(Error::Internal(message));
         }
         let mut common = HashMap::<(u32, u32), u64>::new();

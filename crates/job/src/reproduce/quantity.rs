@@ -1,4 +1,4 @@
-//! [`Quantity`]: a number or word that is read off the facts of runs; [`Check`]: what is asked of such numbers.
+//! [`Quantity`]: a number or word that is read from the facts of runs; [`Check`]: a limit on such numbers.
 //!
 //! The facts of a run are one JSON object ([`make`](super::driver::make)). A quantity names values in it by paths, such as
 //! `categories/07_long/efficiency`.
@@ -18,41 +18,41 @@ pub struct Quantity {
     pub name: String,
     /// Its unit. Facts are shares, ns and numbers per second, and are converted to this unit.
     pub unit: String,
-    /// Path of the value; of several, joined by ` + `, it is the sum. `row` is the label of the row.
+    /// Path of the value; several paths joined by ` + ` give their sum. `row` is the label of the row.
     pub value: String,
-    /// What the value is divided by, in the same form; 1 over it where there is no value.
+    /// The divisor of the value, in the same form; 1 over it if there is no value.
     pub per: String,
-    /// Factor in place of the one of the unit.
+    /// Factor in place of the unit's factor.
     pub scale: Option<f64>,
-    /// Digits behind the point; two without it.
+    /// Digits after the point; two if none.
     pub digits: Option<usize>,
-    /// Number of the run, among those of the row.
+    /// Number of the run, among the runs of the row.
     pub run: usize,
-    /// Number of the run that `per` is read off; the same one without it.
+    /// Number of the run for `per`; the same one if none.
     pub per_run: Option<usize>,
     /// Number of the part, for checks.
     pub part: usize,
-    /// What is made of several runs.
+    /// Combination of several runs.
     pub fold: Option<Fold>,
-    /// What the column is divided by.
+    /// The divisor of the column.
     pub over: Option<Over>,
-    /// Whether there is one column for each category of particles, for which `{category}` stands.
+    /// Whether there is one column for each category of particles, which replaces `{category}`.
     pub each_category: bool,
 }
 
-/// What is made of the values of several runs.
+/// Combination of the values of several runs.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fold {
-    /// The least value of the first so many.
+    /// The least of the first values, this many.
     Least(usize),
-    /// The largest difference within so many in a row.
+    /// The largest difference within this many in a row.
     Spread(usize),
     /// The number of values that differ.
     Distinct,
 }
 
-/// What a column is divided by.
+/// The divisor of a column.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Over {
@@ -62,14 +62,14 @@ pub enum Over {
     First,
 }
 
-/// A row: its label, and what stands for `{row}` in paths.
+/// A row: its label, and the text that replaces `{row}` in paths.
 #[derive(Debug, Clone, Default)]
 pub struct Row {
     pub label: Cell,
     pub key: String,
 }
 
-/// What a run has at a path.
+/// The value of a run at a path.
 ///
 /// # Errors
 /// [`Error::Internal`] when there is no such path.
@@ -98,7 +98,7 @@ impl Quantity {
     /// The cell of a row that takes its numbers from these runs.
     ///
     /// # Errors
-    /// [`Error::Internal`] when a path leads nowhere.
+    /// [`Error::Internal`] when a path does not exist.
     pub fn cell(&self, runs: &[&Value], row: &Row) -> Result<Cell> {
         if self.value == "row" {
             return Ok(row.label.clone());
@@ -162,7 +162,7 @@ impl Quantity {
     }
 }
 
-/// Something that is asked of the numbers.
+/// A limit on the numbers.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Check {
@@ -218,10 +218,10 @@ fn number(quantity: &Quantity, parts: &[Vec<Value>]) -> Result<Option<f64>> {
 }
 
 impl Check {
-    /// Asks it of the facts of all parts; nothing where the short form does not.
+    /// Applies the limit to the facts of all parts; nothing if the short form does not measure them.
     ///
     /// # Errors
-    /// [`Error::Internal`] when a path leads nowhere.
+    /// [`Error::Internal`] when a path does not exist.
     pub fn ask(&self, parts: &[Vec<Value>], quick: bool) -> Result<Option<Asked>> {
         if quick && self.full_only {
             return Ok(None);

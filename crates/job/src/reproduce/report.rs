@@ -1,4 +1,4 @@
-//! [`Report`]: a reproduced table or figure with everything that must be known to read it.
+//! [`Report`]: a reproduced table or figure with its conditions.
 
 use super::table::{Origin, Table};
 use serde::Serialize;
@@ -6,40 +6,40 @@ use serde::Serialize;
 /// A check of the numbers against a limit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Asked {
-    /// Who set the limit: the paper, or this project.
+    /// Origin of the limit: the paper, or this project.
     pub limit: Origin,
-    /// What is asked.
+    /// The limited quantity.
     pub what: String,
     /// What was found.
     pub found: String,
-    /// Whether that is enough.
+    /// Whether the limit is met.
     pub holds: bool,
 }
 
-/// A table or figure of a paper as it came out here.
+/// A table or figure of a paper as made here.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
     /// Name of the entry.
     pub name: &'static str,
-    /// The paper, and which of its tables or figures.
+    /// The paper, and its table or figure.
     pub of: String,
     /// What it shows.
     pub what: &'static str,
-    /// What went in here.
+    /// The input here.
     pub input: Vec<String>,
-    /// What ran here: CPU, instruction set, threads.
+    /// The conditions here: CPU, instruction set, threads.
     pub machine: String,
-    /// What the paper's own numbers were made with and on.
+    /// Program and machine of the paper's own numbers.
     pub paper_machine: &'static str,
     /// The tables.
     pub tables: Vec<Table>,
     /// Checks of them.
     pub asked: Vec<Asked>,
-    /// What else must be known to read them.
+    /// Notes on the numbers.
     pub notes: Vec<String>,
-    /// Hashes of the results, of all that must be equal or be repeated.
+    /// Hashes of all results that must be equal or reproducible.
     pub hashes: Vec<String>,
-    /// Whether it is the short form, whose numbers say little.
+    /// Whether it is the short form, whose numbers mean little.
     pub quick: bool,
 }
 

@@ -1,10 +1,10 @@
-//! [`Table`]: what text, JSON and pictures of a reproduction are made of.
+//! [`Table`]: the common source of text, JSON and pictures of a reproduction.
 
 use crate::text;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Where the values of a column come from.
+/// Origin of the values of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
@@ -14,37 +14,37 @@ pub enum Origin {
     Here,
     /// The paper.
     Paper,
-    /// Published results of another program, which the name of the column says.
+    /// Published results of another program, named in the column.
     Program,
 }
 
-/// A column: its name, its unit (empty for none), and where its values come from.
+/// A column: its name, its unit (empty for none), and the origin of its values.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Column {
-    /// Its name; those of the paper have the same name as ours.
+    /// Its name; columns of the paper have the same name as ours.
     pub name: String,
     /// The unit; empty for none.
     pub unit: String,
-    /// Where its values come from.
+    /// Origin of its values.
     pub origin: Origin,
 }
 
 /// One value of a table.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Cell {
-    /// Nothing is known, or nothing can be said.
+    /// The value is unknown, or not defined.
     #[default]
     Nothing,
     /// A word.
     Word(String),
     /// A whole number.
     Count(u64),
-    /// A number, and how many digits behind the point text shows.
+    /// A number, with its digits after the point in text.
     Number(f64, usize),
 }
 
 impl Cell {
-    /// One number over another, with so many digits; nothing unless the other is above 0.
+    /// One number over another, with this many digits; nothing unless the other is above 0.
     pub fn ratio(over: f64, under: f64, digits: usize) -> Self {
         if under > 0.0 { Self::Number(over / under, digits) } else { Self::Nothing }
     }
@@ -75,7 +75,7 @@ impl Cell {
         }
     }
 
-    /// As text shows it.
+    /// The value as text.
     pub fn text(&self) -> String {
         match self {
             Self::Nothing => "-".into(),
@@ -118,7 +118,7 @@ impl From<&str> for Cell {
     }
 }
 
-/// How a table is drawn: columns of numbers against another one.
+/// The drawing of a table: columns of numbers against another one.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plot {
@@ -126,14 +126,14 @@ pub struct Plot {
     pub x: usize,
     /// The columns along y; their unit is the axis'.
     pub y: Vec<usize>,
-    /// The column that tells lines apart, if one does.
+    /// The column that distinguishes lines, if any.
     pub by: Option<usize>,
-    /// Whether x has equal steps for equal ratios.
+    /// Whether x is logarithmic.
     #[serde(default)]
     pub is_log: bool,
 }
 
-/// A table: what was set, what came out, what the paper has.
+/// A table: settings, results, and the paper's values.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Table {
     /// What it shows.
@@ -142,13 +142,13 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// Its rows, a value for each column.
     pub rows: Vec<Vec<Cell>>,
-    /// How it is drawn, if it is.
+    /// Its drawing, if any.
     #[serde(skip)]
     pub plot: Option<Plot>,
 }
 
 impl Table {
-    /// The title and aligned columns. Those of the paper say so.
+    /// The title and aligned columns. Columns of the paper are marked.
     pub fn text(&self) -> String {
         let head = |column: &Column| {
             let Column { name, unit, origin } = column;

@@ -1,5 +1,4 @@
-//! What a naive decoder tells of the raw banks of one event: which of them is to blame, which hits there are
-//! and where.
+//! Diagnosis of the raw banks of one event by naive decoders: the faulty bank, the hits and their positions.
 
 use crate::Sensor;
 use crate::display::{Hit, Part};
@@ -20,7 +19,7 @@ use peloton_truth::{HitsOf, detector_of};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Decodes the banks of one detector without any hurry.
+/// Decodes the banks of one detector, slowly and with diagnosis.
 pub enum NaiveDecoder {
     /// Of the Velo.
     Velo(Arc<VeloSensors>, VeloBanks),
@@ -31,7 +30,7 @@ pub enum NaiveDecoder {
 }
 
 impl NaiveDecoder {
-    /// The hits of an event, or why it has none.
+    /// The hits of an event, or the reason why it has none.
     pub fn hits(&self, event: &RawEvent<'_>) -> Result<Vec<Hit>, Status> {
         let (hits, statuses) = match self {
             Self::Velo(sensors, banks) => {
@@ -61,7 +60,7 @@ impl NaiveDecoder {
         Ok(self.hits(event)?.into_iter().map(|hit| hit.id).collect())
     }
 
-    /// Where the hits are measured.
+    /// The sensors.
     pub fn sensors(&self) -> Vec<Sensor> {
         match self {
             Self::Velo(sensors, _) => Sensor::of_velo(sensors).collect(),
@@ -123,7 +122,7 @@ impl NaiveDecoder {
     }
 }
 
-/// Hits of the Velo as they are drawn.
+/// Hits of the Velo for drawing.
 pub fn velo_hits(event: &VeloEvent<'_>) -> Vec<Hit> {
     let at = |hit: usize| [event.x[hit], event.y[hit], event.z[hit]].map(f64::from);
     (0..event.len()).map(|hit| Hit::point(Part::Velo, event.id[hit], at(hit))).collect()
@@ -154,12 +153,12 @@ fn scifi_hits(geometry: &SciFiGeometry, hits: &SciFiBatch) -> Vec<Hit> {
     (0..events * SCIFI_ZONES).flat_map(of_zone).map(hit).collect()
 }
 
-/// Which bank the first of these decoders that fails so has to blame, in words.
+/// The bank that the first failing decoder blames, in words.
 pub fn blame(decoders: &[NaiveDecoder], event: &RawEvent<'_>, status: Status) -> Option<String> {
     decoders.iter().find_map(|decoder| decoder.blame(event, status))
 }
 
-/// The sources whose banks these events, which are partial, lack.
+/// The sources whose banks are missing in these partial events.
 pub fn lacking(
     decoders: &[NaiveDecoder],
     batch: &RawBatch,
@@ -197,19 +196,19 @@ fn name(kind: BankKind) -> &'static str {
     }
 }
 
-/// Tells hits of true particles that no channel of a geometry can have.
+/// Counts hits of true particles that are on no channel of a geometry.
 pub struct KnownChannels {
     ut: Option<UtGeometry>,
     scifi: Option<SciFiGeometry>,
 }
 
 impl KnownChannels {
-    /// Of those detectors whose geometry there is.
+    /// For the detectors in the geometry.
     pub fn new(geometry: &Geometry) -> Self {
         Self { ut: geometry.ut().ok(), scifi: geometry.scifi().ok() }
     }
 
-    /// How many of these hits, by their LHCbIDs, no channel of the geometry has; those of other detectors are passed over.
+    /// Number of these hits, by their LHCbIDs, that are on no channel of the geometry; hits of other detectors are skipped.
     pub fn unknown<'a>(&self, hits: impl Iterator<Item = &'a u32>) -> u64 {
         let is_unknown = |hit: &&u32| match detector_of(**hit) {
             HitsOf::Ut => self.ut.as_ref().is_some_and(|ut| !ut.has_id(**hit)),
@@ -220,12 +219,12 @@ impl KnownChannels {
     }
 }
 
-/// The names of the hits of raw events, for tracks made elsewhere; of those detectors whose geometry there is.
+/// The identifiers of the hits of raw events, for tracks made elsewhere; for the detectors in the geometry.
 #[derive(Default)]
 pub struct HitNames(Vec<(HitsOf, NaiveDecoder)>);
 
 impl HitNames {
-    /// Of the detectors whose hits these rules ask for.
+    /// For the detectors whose hits these rules need.
     pub fn new(geometry: &Geometry, banks: VeloBanks, hits_of: HitsOf) -> Self {
         let wanted = |part| hits_of == part || hits_of == HitsOf::All;
         let velo = || geometry.velo().ok().map(|sensors| NaiveDecoder::Velo(Arc::new(sensors), banks));
@@ -237,7 +236,7 @@ impl HitNames {
         Self(found.filter_map(|(part, decoder)| Some((part, decoder()?))).collect())
     }
 
-    /// How many of these hits an event does not have. Hits of detectors that cannot be decoded are passed over.
+    /// Number of these hits that an event does not have. Hits of detectors that cannot be decoded are skipped.
     pub fn unknown<'a>(&self, event: &RawEvent<'_>, hits: impl Iterator<Item = &'a u32>) -> u64 {
         let names = |(part, decoder): &(HitsOf, NaiveDecoder)| {
             let ids: HashSet<u32> = decoder.ids(event).ok()?.into_iter().collect();

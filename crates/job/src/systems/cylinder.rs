@@ -149,7 +149,7 @@ impl System for CylinderSystem {
     fn embed(&self, request: &Request) -> Result<AnyEngine> {
         let Request { config, .. } = request;
         if config.cylinder.seeds == SeedSource::Truth {
-            let words = "seeds = \"truth\" needs true particles, which come with files and simulations alone";
+            let words = "seeds = \"truth\" needs true particles, which only files and simulations have";
             return Err(Error::Config(format!("[cylinder] {words}: say seeds = \"hits\"")));
         }
         let cylinder = Cylinder::new(config.level()?, config.cylinder.clone())?;

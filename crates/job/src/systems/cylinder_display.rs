@@ -1,4 +1,4 @@
-//! What pictures show of events of the cylinder detector, whose files are in cm.
+//! Pictures of events of the cylinder detector, whose files are in cm.
 
 use super::track_check::product;
 use crate::Sensor;
@@ -21,7 +21,7 @@ pub struct GatherCylinder {
 }
 
 impl GatherCylinder {
-    /// For tracks that were found in this field, T.
+    /// For found tracks in this field, T.
     pub fn of_tracks(field: f64) -> Self {
         Self { field, tracks: found_tracks }
     }

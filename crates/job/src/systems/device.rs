@@ -1,4 +1,4 @@
-//! What runs sequences on a device.
+//! Executors of sequences on a device.
 
 use super::PixelDetector;
 use crate::system::Runs;
@@ -33,7 +33,7 @@ mod opened {
 
     fn open(device: Device) -> Result<Vec<Opened>> {
         match device {
-            Device::Cpu => Err(Error::Internal("the CPU was asked for as a device".into())),
+            Device::Cpu => Err(Error::Internal("the CPU was requested as a device".into())),
             Device::Gpu(Gpus::One(number)) => Ok(vec![Opened::gpu(number)?]),
             Device::Gpu(Gpus::All) => Opened::all_gpus(),
             Device::Emulated(order) => Ok(vec![Opened::emulated(order.into())?]),

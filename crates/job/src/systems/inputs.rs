@@ -1,4 +1,4 @@
-//! What all systems do with the names of inputs.
+//! Functions of all systems for the names of inputs.
 
 use crate::Request;
 use peloton::{Error, Result};
@@ -9,14 +9,13 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// Refuses a job without inputs, and a pattern that the shell left as it is because no file matches.
+/// Refuses a job without inputs, and a pattern that the shell did not expand because no file matches.
 ///
 /// # Errors
 /// [`Error::Config`] for no input at all, [`Error::Io`] for the pattern.
 pub fn check(inputs: &[String]) -> Result<()> {
     if inputs.is_empty() {
-        let message = "no input: give files, a folder, `-` for standard input, or a simulation such as \
-                       sim:velo,events=1000,seed=1 (a pattern that matches no file may leave nothing of itself)";
+        let message = "no input: give files, a folder, `-` for standard input, or a simulation such as sim:velo,events=1000,seed=1 (a shell may remove a pattern that matches no file)";
         return Err(Error::Config(message.into()));
     }
     let is_pattern = |input: &&String| {
@@ -32,10 +31,10 @@ pub fn check(inputs: &[String]) -> Result<()> {
     }
 }
 
-/// The one input that begins in one of these ways.
+/// The single input with one of these prefixes.
 ///
 /// # Errors
-/// [`Error::Config`] when there are others beside it.
+/// [`Error::Config`] when there are other inputs, too.
 pub fn special<'a>(inputs: &'a [String], starts: &[&str]) -> Result<Option<&'a str>> {
     let is_special = |input: &&String| starts.iter().any(|start| input.starts_with(start));
     match inputs.iter().find(is_special) {
@@ -55,7 +54,7 @@ pub fn sources(inputs: &[String]) -> Vec<InputSource> {
 /// Events that are cut at once for each thread, however long they are: two of the usual slices.
 const EVENTS_PER_THREAD: usize = 8;
 
-/// What readers of events are told.
+/// Options for readers of events.
 pub fn options(request: &Request, truth: bool) -> ReadOptions {
     ReadOptions {
         format: request.format,
@@ -71,14 +70,14 @@ pub fn options(request: &Request, truth: bool) -> ReadOptions {
     }
 }
 
-/// Whether an input is a pipe and the job ends at the first fault in an event, as [`Source::waits_for_faults`](crate::Source::waits_for_faults)
-/// says.
+/// Whether an input is a pipe and the job ends at the first fault in an event, see
+/// [`Source::waits_for_faults`](crate::Source::waits_for_faults).
 pub fn waits_for_faults(request: &Request) -> bool {
     let ReadOptions { strict, only_nominal, .. } = options(request, false);
     (strict || only_nominal) && request.inputs.iter().any(|name| is_piped(name))
 }
 
-/// Whether an input can be read but once.
+/// Whether an input can be read only once.
 pub fn is_piped(name: &str) -> bool {
     name == "-" || name.starts_with("tcp://") || name.starts_with("udp://") || is_pipe(Path::new(name))
 }

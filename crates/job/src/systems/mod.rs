@@ -1,4 +1,4 @@
-//! The systems: what jobs know of each sequence.
+//! The systems of all sequences.
 
 mod banks;
 mod cylinder;

@@ -1,4 +1,4 @@
-//! [`OverBanks`]: the systems that read raw banks of LHCb and nothing else, each a list of algorithms.
+//! [`OverBanks`]: the systems that read only raw banks of LHCb, each a list of algorithms.
 
 use super::banks::{NaiveDecoder, blame, lacking};
 use super::parts::{Parts, are_presets, infos};
@@ -18,19 +18,19 @@ use peloton::{Error, Result, Status};
 use peloton_io::input::{Format, Geometry};
 use peloton_truth::Rules;
 
-/// A sequence from raw banks of LHCb, as jobs need to know it.
+/// A sequence from raw banks of LHCb, in the form that jobs need.
 pub struct OverBanks {
     /// The name on the command line and in results.
     pub name: &'static str,
     /// Algorithms in the order in which they run, named by their products; empty when the configuration lists them.
     pub algorithms: &'static [&'static str],
-    /// The presets that the sequence has; none where it has one set of parameters.
+    /// The presets of the sequence; none where it has one set of parameters.
     pub presets: &'static [Preset],
-    /// What finds out where the sequence lost particles; none where it ends at hits.
+    /// Finds where the sequence lost particles; none where it ends at hits.
     pub losses: Option<MakeLosses>,
 }
 
-/// Makes what finds out where a sequence lost particles.
+/// Makes the search for lost particles of a sequence.
 pub type MakeLosses = fn(&Parts, &Config) -> Result<Box<dyn FindLosses>>;
 
 /// The detector that banks come from.
@@ -93,8 +93,7 @@ impl System for OverBanks {
         let message = match (is_own, config.algorithms.is_empty()) {
             (false, false) => OWN_ALGORITHMS,
             (true, true) => {
-                "needs algorithms: list them in a configuration, as algorithms = [\"velo_tracks\", ...]; \
-                 `peloton describe --algorithms` names them all"
+                "needs algorithms: list them in a configuration, as algorithms = [\"velo_tracks\", ...]; `peloton describe --algorithms` lists all"
             }
             _ => return check_written(self.name, &infos(&self.names(config))?, &config.write),
         };
@@ -155,11 +154,11 @@ impl Detector for BankDetector {
         let mut check = TrackCheck::new(request, rules, options, rows)?;
         if options.losses {
             if rules != own {
-                let message = format!("--losses goes by the rules {own}, not by {rules}: leave out --rules");
+                let message = format!("--losses uses the rules {own}, not {rules}: leave out --rules");
                 return Err(Error::Config(message));
             }
             if !request.config.write.is_empty() {
-                let message = "--losses is for the product that the sequence makes last: leave out --write";
+                let message = "--losses is for the last product of the sequence: leave out --write";
                 return Err(Error::Config(message.into()));
             }
             let losses = losses.ok_or_else(|| no_tracks(name))?(&self.parts, &request.config)?;
@@ -198,7 +197,7 @@ impl Detector for BankDetector {
 /// Finds the hits of an event of raw banks.
 pub type HitsOfBanks = Box<dyn Fn(&RawBatch, usize) -> Vec<Hit> + Send>;
 
-/// What finds the hits of an event of raw banks; those of banks that cannot be decoded are left out.
+/// Finds the hits of an event of raw banks, without banks that cannot be decoded.
 pub fn hits_by(decoders: Vec<NaiveDecoder>) -> HitsOfBanks {
     Box::new(move |banks, event| {
         let event = banks.view().event(event);
@@ -215,10 +214,10 @@ pub fn pool(sequence: impl Into<Sequence>, config: &Config) -> Result<Runs> {
     Ok(Box::new(Pool::new(Engine::new(sequence), config.thread_count(), slice)?))
 }
 
-/// The rules of trackers that are asked for; `default` when none are.
+/// The requested rules for trackers; `default` if none.
 ///
 /// # Errors
-/// [`Error::Config`] for those of another detector.
+/// [`Error::Config`] for rules of another detector.
 pub fn tracker_rules(options: &CheckOptions, default: Rules) -> Result<Rules> {
     match options.rules {
         Some(CheckRules::Tracker(rules)) => Ok(rules),

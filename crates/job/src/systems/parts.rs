@@ -1,4 +1,4 @@
-//! [`Parts`]: algorithms by name, and what each needs to know of the detector.
+//! [`Parts`]: algorithms by name, and their parts of the detector.
 
 use super::banks::NaiveDecoder;
 use crate::{Config, Request};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub const ALGORITHMS: [&AlgorithmInfo; 7] =
     [Velo::INFO, UtHits::INFO, UtCells::INFO, VeloUtByCell::INFO, SciFiHits::INFO, SciFi::INFO, Long::INFO];
 
-/// The section of a configuration that the parameters of an algorithm stand in; empty where it has none.
+/// The section of a configuration with the parameters of an algorithm; empty where it has none.
 pub fn section_of(algorithm: &str) -> &'static str {
     match algorithm {
         "velo_tracks" => "velo",
@@ -28,7 +28,7 @@ pub fn section_of(algorithm: &str) -> &'static str {
     }
 }
 
-/// What is known of the algorithms of these names, which run in this order. Long tracks are given hits in the UT where it is decoded.
+/// Information on the algorithms of these names, which run in this order. Long tracks get hits in the UT if it is decoded.
 ///
 /// # Errors
 /// [`Error::UnknownName`] that lists all algorithms over raw banks of LHCb.
@@ -45,7 +45,7 @@ pub fn infos(names: &[&str]) -> Result<Vec<&'static AlgorithmInfo>> {
     names.iter().map(info).collect()
 }
 
-/// Whether the algorithms have the parameters of the preset. Long tracks use no parameter of the search in the UT.
+/// Whether the algorithms use the parameters of the preset. Long tracks use no parameter of the search in the UT.
 pub fn are_presets(names: &[&str], config: &Config) -> bool {
     let preset = config.preset;
     names.iter().all(|name| match *name {
@@ -61,7 +61,7 @@ fn has_ut(names: &[&str]) -> bool {
     names.contains(&"ut_hits")
 }
 
-/// What the algorithms of a sequence need to know of the detector; what none of them needs is not there.
+/// The parts of the detector that the algorithms of a sequence need; other parts are absent.
 #[derive(Default)]
 pub struct Parts {
     velo: Option<VeloPart>,
@@ -80,7 +80,7 @@ struct VeloPart {
 }
 
 impl Parts {
-    /// What these algorithms need of a geometry.
+    /// The parts of a geometry that these algorithms need.
     ///
     /// # Errors
     /// For a geometry without one of the parts.
@@ -112,7 +112,7 @@ impl Parts {
     /// The sequence of these algorithms, in this order.
     ///
     /// # Errors
-    /// Those of the configuration, and [`Error::Config`] for an algorithm that lacks a product which it reads, and for no algorithm.
+    /// Errors of the configuration, and [`Error::Config`] for an algorithm that lacks a product which it reads, and for no algorithm.
     pub fn sequence(&self, name: &'static str, algorithms: &[&str], config: &Config) -> Result<Sequence> {
         let mut adding = Adding { name, sequence: None };
         for algorithm in algorithms {
@@ -143,7 +143,7 @@ impl Parts {
         adding.sequence.ok_or_else(|| Error::Config(format!("sequence {name}: it has no algorithm")))
     }
 
-    /// Decoders that can tell which bank is to blame.
+    /// Decoders that can name the faulty bank.
     pub fn decoders(&self) -> Vec<NaiveDecoder> {
         let velo = self.velo.iter().map(|part| NaiveDecoder::Velo(part.sensors.clone(), part.banks));
         let ut = self.ut.iter().map(|geometry| NaiveDecoder::Ut(geometry.clone()));
@@ -151,7 +151,7 @@ impl Parts {
         velo.chain(ut).chain(scifi).collect()
     }
 
-    /// What finds tracks in the Velo.
+    /// Finds tracks in the Velo.
     pub fn velo(&self, config: &Config) -> Result<Velo> {
         let VeloPart { sensors, banks, beam } = self.velo.as_ref().ok_or_else(|| missing("Velo"))?;
         let velo = Velo::new(config.level()?, config.velo.clone())?;
@@ -184,24 +184,24 @@ impl Parts {
         self.bending.ok_or_else(|| missing("magnet"))
     }
 
-    /// What finds tracks in the SciFi, as configured.
+    /// Finds tracks in the SciFi, as configured.
     pub fn scifi(&self, config: &Config) -> Result<SciFi> {
         self.scifi_as(config, config.scifi.clone())
     }
 
-    /// What finds tracks in the SciFi, with these parameters.
+    /// Finds tracks in the SciFi, with these parameters.
     pub fn scifi_as(&self, config: &Config, parameters: SciFiConfig) -> Result<SciFi> {
         let bending = self.bending()?;
         let scifi = SciFi::new(config.level()?, parameters, self.scifi_geometry()?, bending.polarity)?;
         Ok(scifi.with_bending(bending).with_bad_banks(config.bad_banks))
     }
 
-    /// What matches tracks, with these parameters.
+    /// Matches tracks, with these parameters.
     pub fn long(&self, config: &Config, parameters: LongConfig) -> Result<Long> {
         Long::new(self.scifi(config)?, parameters, self.bending()?)
     }
 
-    /// What matches tracks and gives them hits in the UT, with these parameters.
+    /// Matches tracks and adds hits in the UT, with these parameters.
     pub fn long_ut(&self, config: &Config, parameters: LongConfig) -> Result<LongUt> {
         LongUt::new(&self.velo(config)?, &self.ut()?, self.scifi(config)?, parameters, self.bending()?)
     }

@@ -51,16 +51,16 @@ pub struct RawSource {
     waits_for_faults: bool,
 }
 
-/// Says how many of these hits an event of raw banks does not have.
+/// Counts the hits in a list that an event of raw banks does not have.
 pub type CountInBanks = Box<dyn Fn(&RawBatch, usize, &mut dyn Iterator<Item = &u32>) -> u64 + Send + Sync>;
 
-/// What the inputs of a request hold, once it is known that they are not simulated hits.
+/// The content of the inputs of a request, other than simulated hits.
 pub enum Found {
     /// Raw banks.
     Raw(RawSource, Geometry),
-    /// Something else, from a pipe whose first bytes have been looked at.
+    /// Another format, from a pipe whose first bytes were read.
     OtherPipe(String, Box<dyn Read + Send>),
-    /// Something else, from files.
+    /// Another format, from files.
     OtherFiles(Vec<InputSource>),
 }
 
@@ -83,7 +83,7 @@ impl RawSource {
     /// The simulation of a specification.
     ///
     /// # Errors
-    /// Those of the geometry.
+    /// Errors of the geometry.
     pub fn simulated(request: &Request, spec: SimSpec, truth: bool) -> Result<(Self, Geometry)> {
         let geometry = geometry(request, true)?;
         let (first, count) = (request.events.first as u64, request.events.count.map(|count| count as u64));
@@ -118,10 +118,10 @@ impl RawSource {
         }
     }
 
-    /// Looks into the inputs.
+    /// Determines the content of the inputs.
     ///
     /// # Errors
-    /// Those of the readers and of the geometry.
+    /// Errors of the readers and of the geometry.
     pub fn find(request: &Request, names: &[String], truth: bool) -> Result<Found> {
         let options = inputs::options(request, truth);
         if let [name] = names
@@ -149,7 +149,7 @@ impl RawSource {
     /// Opens inputs that must be raw banks.
     ///
     /// # Errors
-    /// [`Error::Config`] when they are something else, and those of the readers and of the geometry.
+    /// [`Error::Config`] for other inputs, and errors of the readers and of the geometry.
     pub fn open(request: &Request, sequence: &str, truth: bool, host: Host<'_>) -> Result<(Self, Geometry)> {
         let names = &request.inputs;
         let wrong = || {
@@ -171,7 +171,7 @@ impl RawSource {
     }
 }
 
-/// Says that simulated events have no format.
+/// Refuses a format for simulated events.
 pub fn warn_of_format(request: &Request, host: Host<'_>) {
     if request.format != Format::Auto {
         host.warn("--format has no effect: the events are simulated");
@@ -182,7 +182,7 @@ pub fn warn_of_format(request: &Request, host: Host<'_>) {
 fn is_raw(options: &ReadOptions, sources: &[InputSource]) -> Result<bool> {
     match (options.format, sources.first()) {
         (Format::Auto, Some(InputSource::Path(path))) if is_pipe(path) => Err(Error::Config(format!(
-            "{} is a pipe, which can be read only once: beside other inputs it needs --format",
+            "{} is a pipe, which can be read only once: with other inputs it needs --format",
             path.display()
         ))),
         (Format::Auto, Some(InputSource::Path(path))) => Ok(find_raw(path)?.is_some() || is_named_mdf(path)),
@@ -190,17 +190,17 @@ fn is_raw(options: &ReadOptions, sources: &[InputSource]) -> Result<bool> {
     }
 }
 
-/// Whether the name says what damage at the beginning hides.
+/// Whether the name identifies the format when the beginning is damaged.
 pub fn is_named_mdf(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     path.is_file() && (name.ends_with(".mdf") || name.ends_with(".mdf.zst"))
 }
 
 impl RawSource {
-    /// As [`Source::cut`], for batches in which `banks_of` finds the raw banks.
+    /// Like [`Source::cut`], for batches in which `banks_of` finds the raw banks.
     ///
     /// # Errors
-    /// Those of the reader.
+    /// Errors of the reader.
     pub fn cut_banks(
         &mut self,
         events: usize,
@@ -228,7 +228,7 @@ impl RawSource {
 }
 
 impl RawSource {
-    /// As [`Source::count_unknown`], for a batch of raw banks.
+    /// Like [`Source::count_unknown`], for a batch of raw banks.
     pub fn count_unknown_in_banks(&self, rules: Rules) -> CountInBanks {
         let names = HitNames::new(&self.geometry, self.banks, rules.hits_of());
         Box::new(move |banks, event, hits| names.unknown(&banks.view().event(event), hits))

@@ -1,4 +1,4 @@
-//! [`RawFound`]: what is found out of events of raw banks beside their banks, and [`RawCut`], events that are not looked at yet.
+//! [`RawFound`]: auxiliary data of events of raw banks, and [`RawCut`], events that are not parsed yet.
 
 use super::banks::KnownChannels;
 use crate::{Beside, Unparsed};
@@ -9,7 +9,7 @@ use peloton_io::input::mdf::{HitsOf, decode_mc};
 use peloton_io::input::{CutEvents, EventId, EventNote, Geometry, Problems};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What was found out of the events so far; a source and what it cut have it together.
+/// The auxiliary data so far, shared between a source and its cut events.
 #[derive(Clone)]
 pub struct RawFound(Arc<Mutex<Inside>>);
 
@@ -25,10 +25,10 @@ struct Inside {
     not_nominal: u64,
 }
 
-/// What is wanted of events beside their banks.
+/// The requested auxiliary data.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted {
-    /// The hits that true particles list, when the truth is asked for.
+    /// The hits that true particles list, if the truth is requested.
     pub truth: Option<HitsOf>,
     /// Whether the hits of true particles are looked up in the geometry.
     pub looks_up_hits: bool,
@@ -51,28 +51,28 @@ impl RawFound {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was wrong with the input.
+    /// Faults of the input.
     pub fn problems(&self) -> (Vec<String>, u64) {
         let inside = self.lock();
         (inside.problems.kept().to_vec(), inside.problems.count())
     }
 
-    /// How many inputs could not be used at all.
+    /// Number of inputs that could not be used at all.
     pub fn unusable_inputs(&self) -> u64 {
         self.lock().problems.unusable()
     }
 
-    /// How many hits of true particles are of no channel of the geometry.
+    /// Number of hits of true particles on no channel of the geometry.
     pub fn unknown_hits(&self) -> u64 {
         self.lock().unknown_hits
     }
 
-    /// How many events do not say that they are of the nominal detector and are decoded by its geometry all the same.
+    /// Number of events that are decoded with the nominal geometry but not marked as simulated with it.
     pub fn not_nominal(&self) -> u64 {
         self.lock().not_nominal
     }
 
-    /// Takes in the events of a batch from this one on, which these notes are of.
+    /// Adds the events of a batch from this one on, with these notes.
     ///
     /// # Errors
     /// For truth that cannot be decoded.
@@ -109,7 +109,7 @@ impl RawFound {
 /// Finds the raw banks in a batch.
 pub type BanksOf = fn(&mut dyn Batch) -> Result<&mut RawBatch>;
 
-/// Events of raw banks that are not looked at yet.
+/// Events of raw banks that are not parsed yet.
 pub struct RawCut {
     pub events: CutEvents,
     notes: Vec<EventNote>,

@@ -1,10 +1,10 @@
-//! How the tracks of each product are checked: by which rules, and what a check knows of them.
+//! The check of the tracks of each product: its rules, and its data.
 
 use super::track_check::{Rows, TrackRows, product};
 use peloton::event::{Columns, LongTracks, SciFiTracks, VeloTracks, VeloUtTracks};
 use peloton_truth::{FittedState, Measured, Place, Rules};
 
-/// The rules that the tracks of a product are checked by, unless others are asked for, and what appends the tracks of an event; none for
+/// The default rules for the tracks of a product, and the function that appends the tracks of an event; none for
 /// hits.
 pub fn of_product(name: &str) -> (Rules, Option<Rows>) {
     match name {

@@ -27,7 +27,7 @@ fn lock(problems: &Mutex<Problems>) -> MutexGuard<'_, Problems> {
 }
 
 impl TextSource {
-    /// What a reader reads of the inputs of a request.
+    /// The reading options for the inputs of a request.
     pub fn new(reader: VeloReader, request: &Request) -> Self {
         Self { reader, problems: Arc::default(), waits_for_faults: waits_for_faults(request) }
     }
@@ -35,7 +35,7 @@ impl TextSource {
     /// As [`Source::cut`](crate::Source::cut).
     ///
     /// # Errors
-    /// Those of the reader.
+    /// Errors of the reader.
     pub fn cut(&mut self, events: usize, beside: &mut Beside) -> Result<usize> {
         let make = || Texts { cut: CutTexts::default(), problems: self.problems.clone() };
         self.reader.cut(events, &mut beside.unparsed(make).cut)
@@ -52,7 +52,7 @@ impl TextSource {
         (problems.kept().to_vec(), problems.count())
     }
 
-    /// How many inputs could not be used at all, beside others that could.
+    /// Number of inputs that could not be used at all, while others could.
     pub fn unusable_inputs(&self) -> u64 {
         lock(&self.problems).unusable()
     }

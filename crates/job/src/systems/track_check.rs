@@ -15,12 +15,12 @@ use serde_json::json;
 /// Appends the tracks of one event, for a check.
 pub type Rows = fn(&Columns, usize, &mut TrackRows);
 
-/// Results as those of a sequence.
+/// Results as columns of a sequence.
 pub fn product<P: Product>(results: &Columns) -> &P {
     results.get().expect("results of this sequence")
 }
 
-/// The tracks of one event as a check wants them.
+/// The tracks of one event in the form of a check.
 #[derive(Debug, Default)]
 pub struct TrackRows {
     ids: Vec<u32>,
@@ -32,7 +32,7 @@ pub struct TrackRows {
 }
 
 impl TrackRows {
-    /// Appends a track: the LHCbIDs of its hits, its momentum where it has one, and its states.
+    /// Appends a track: the LHCbIDs of its hits, its momentum if measured, and its states.
     pub fn push(
         &mut self,
         ids: impl IntoIterator<Item = u32>,
@@ -58,15 +58,15 @@ impl TrackRows {
         self.state_ends.clear();
     }
 
-    /// The tracks: LHCbIDs of the hits, and the momentum where there is one.
+    /// The tracks: LHCbIDs of the hits, and the momentum if measured.
     pub fn iter(&self) -> impl Iterator<Item = (&[u32], Option<Measured>)> {
         let begins = std::iter::once(0).chain(self.tracks.iter().map(|(end, _)| *end));
         begins.zip(&self.tracks).map(|(begin, (end, measured))| (&self.ids[begin..*end], *measured))
     }
 }
 
-/// Compares the tracks of a sequence with the truth: efficiencies, ghosts, momenta, pulls of states. The sequence hands over
-/// its columns by `rows`, which appends the tracks of one event.
+/// Compares the tracks of a sequence with the truth: efficiencies, ghosts, momenta, pulls of states. The function
+/// `rows` of the sequence appends the tracks of one event from its columns.
 pub struct TrackCheck {
     checker: Checker,
     known: KnownHits,
@@ -82,10 +82,10 @@ pub struct TrackCheck {
 }
 
 impl TrackCheck {
-    /// A check by these rules that has seen nothing.
+    /// An empty check with these rules.
     ///
     /// # Errors
-    /// When the tables that are asked for cannot be written.
+    /// When the requested tables cannot be written.
     pub fn new(request: &Request, rules: Rules, options: &CheckOptions, rows: Rows) -> Result<Self> {
         let (checker, known) = (Checker::new(rules), KnownHits::default());
         let (tables, truth) = (options.tables, options.truth_tables(request)?);
@@ -95,7 +95,7 @@ impl TrackCheck {
         Ok(Self { checker, known, tables, rows, event, pulls, truth, losses, against, is_whole })
     }
 
-    /// Has it find out, too, where particles were lost; `rules` and `bad_banks` are those of the sequence.
+    /// Adds the search for lost particles; `rules` and `bad_banks` belong to the sequence.
     pub fn with_losses(self, of: Box<dyn FindLosses>, rules: Rules, bad_banks: BadBanks) -> Self {
         Self { losses: Some(Losses::new(of, rules, bad_banks)), ..self }
     }

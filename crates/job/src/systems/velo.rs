@@ -48,7 +48,7 @@ impl VeloDetector {
     /// The sequence for these events.
     ///
     /// # Errors
-    /// Those of the configuration.
+    /// Errors of the configuration.
     fn sequence(&self, config: &Config) -> Result<Velo> {
         let velo = Velo::new(config.level()?, config.velo.clone())?;
         Ok(match &self.sensors {
@@ -379,7 +379,7 @@ impl Check for VeloCheck {
             if let Some(losses) = &mut self.losses {
                 let VeloInputBatch::Hits(hits) = batch else {
                     let message =
-                        "--losses needs events of hits: of raw banks only the names of hits are known";
+                        "--losses needs events of hits: for raw banks only the identifiers of hits are known";
                     return Err(Error::Unsupported(message.into()));
                 };
                 losses.event(truth, &hits.view().event(number), tracks.hit_lists(event));

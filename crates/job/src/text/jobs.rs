@@ -1,4 +1,4 @@
-//! What other jobs than runs and checks find, as text.
+//! Text output of jobs other than runs and checks.
 
 use super::summary::summary;
 use super::words::{count, grouped, percent, plain, preset_words, rate, table};
@@ -77,7 +77,7 @@ fn section(name: &str, profile: &Profile, of: impl Fn(&Measurement) -> Option<f6
     format!("\n{}", table(&rows))
 }
 
-/// What a comparison found.
+/// The result of a comparison.
 pub fn compared(report: &Compared) -> String {
     let side = |side: &Side| {
         let Side { preset, isa, gang, threads, slice, .. } = side;
@@ -103,7 +103,7 @@ pub fn compared(report: &Compared) -> String {
     text.push_str(&times([&report.left, &report.right], row));
     text.push_str(&format!("the whole job took {:.2} s\n", report.wall_seconds));
     if report.is_interrupted {
-        text.push_str("interrupted: this is what was compared so far\n");
+        text.push_str("interrupted: partial results follow\n");
     }
     text
 }
@@ -139,11 +139,11 @@ fn times(sides: [&Side; 2], row: &str) -> String {
     table(&rows)
 }
 
-/// What repeated passes gave.
+/// The results of repeated passes.
 pub fn throughput(report: &Throughput) -> String {
     let mut text = match &report.device {
         Some(device) => format!(
-            "{device}, slices of {}, {:.0} MB there, {:.0} MB page-locked\n",
+            "{device}, slices of {}, {:.0} MB of device memory, {:.0} MB page-locked\n",
             report.slice,
             report.arena_bytes as f64 / 1e6,
             report.pinned_bytes as f64 / 1e6

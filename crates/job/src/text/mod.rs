@@ -1,4 +1,4 @@
-//! Results as text for people: aligned columns, shares in per cent.
+//! Text output: aligned columns, shares in per cent.
 
 mod jobs;
 mod plan;

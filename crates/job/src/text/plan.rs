@@ -4,7 +4,7 @@ use super::words::{grouped, table};
 use crate::plan::{Manifest, Ran};
 use serde_json::Value;
 
-/// What came of a part, in a line.
+/// The result of a part, in a line.
 pub fn part(ran: &Ran) -> String {
     let Ran { report, was_done } = ran;
     let how = if *was_done { "done before".into() } else { format!("{:.2} s", report.seconds) };

@@ -59,7 +59,7 @@ pub fn summary(summary: &Summary) -> String {
         text.push_str(&format!("hash_events {hash:016x}\n"));
     }
     if summary.is_interrupted {
-        text.push_str("interrupted: this is what was made so far\n");
+        text.push_str("interrupted: partial results follow\n");
     }
     text
 }

@@ -1,4 +1,4 @@
-//! What checks find, as text.
+//! Text output of checks.
 
 use super::words::{axis, edge, percent, table};
 use peloton_truth::{
@@ -33,7 +33,7 @@ pub fn tables(report: &CheckReport) -> String {
     text
 }
 
-/// Why particles are missed, and what false tracks and clones are made of.
+/// Causes of missed particles, false tracks and clones.
 pub fn losses(report: &LossReport) -> String {
     let share = |count, of: u64| percent((of > 0).then_some(count as f64 / of as f64));
     let mut text = String::new();
@@ -133,9 +133,7 @@ pub fn state_pulls(pulls: &[StatePull]) -> String {
         ]);
     }
     format!(
-        "\nstates of prompt particles above 3 GeV/c, no electrons: pulls are (fitted - true) / sigma, those of q/p times\n\
-         the charge; widths and resolutions half of the central 68 %; hits: which share of sigma^2, and of the real\n\
-         variance, is due to hit errors, the rest being scattering\n{}",
+        "\nstates of prompt particles above 3 GeV/c, no electrons: pulls are (fitted - true) / sigma, for q/p times the charge; widths and resolutions half of the central 68 %; hits: share of sigma^2, and of the real variance, from hit errors, the rest from scattering {}",
         table(&rows)
     )
 }

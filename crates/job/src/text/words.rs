@@ -39,7 +39,7 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// A rate with three digits or more before the point in groups, and one behind it where there are fewer.
+/// A rate with at least three digits before the point in groups, and one after it if there are fewer.
 pub fn rate(per_second: f64) -> String {
     if per_second < 100.0 { format!("{per_second:.1}") } else { grouped(per_second.round() as u64) }
 }

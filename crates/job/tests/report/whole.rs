@@ -31,7 +31,7 @@ const CONTENT: [(&str, usize, &[&str]); 8] = [
     ("throughput", 2, &["Time of the stages", "Lane occupancy"]),
     ("tune", 4, &["Whole sequence", "Stage find", "times as fast as scalar x 1"]),
     ("compare", 0, &["Equal", "hash of all output"]),
-    ("soak", 4, &["Latency", "What became of the hits", "Memory", "as fast as possible"]),
+    ("soak", 4, &["Latency", "Fate of the hits", "Memory", "as fast as possible"]),
 ];
 
 #[test]

@@ -1,4 +1,4 @@
-//! Fits the weights of `peloton::lhcb::magnet` to what is public of the real field:
+//! Fits the weights of `peloton::lhcb::magnet` to public data on the real field:
 //!
 //! ```text
 //! cargo run --release --example fit_magnet -- ../shared/data/lhcb

@@ -1,4 +1,4 @@
-//! The field that is fitted, with weights that are free: as `peloton::lhcb::magnet`, whose are constants.
+//! The fitted field, with free weights: as in `peloton::lhcb::magnet`, which has constant ones.
 
 /// First knot, distance of knots, mm, and number of pieces, as there.
 const FIRST: f64 = -600.0;
@@ -9,7 +9,7 @@ const CURVATURE: f64 = 0.299_792_458e-3;
 /// Longest step of a particle, and steps of a sum, mm.
 const LONGEST: f64 = 130.0;
 const SUM_STEPS: f64 = 60.0;
-/// By how much weights are changed to see what follows.
+/// Change of weights for numerical derivatives.
 pub const CHANGE: f64 = 1e-4;
 
 /// The weights of both splines, by turns.
@@ -82,7 +82,7 @@ impl Model {
         state
     }
 
-    /// What bends a straight way in the plane x = 0 sideways, times `weight`, summed between two z.
+    /// The sideways bending of a straight path in the plane x = 0, times `weight`, summed between two z.
     pub fn sideways(&self, ty: f64, origin: f64, [from, to]: [f64; 2], weight: impl Fn(f64) -> f64) -> f64 {
         let step = (to - from) / SUM_STEPS;
         let at = |i: usize| {
@@ -93,8 +93,8 @@ impl Model {
         step * (0..SUM_STEPS as usize).map(at).sum::<f64>()
     }
 
-    /// Appends how far the splines are from smooth ones that vanish at their ends and do not depend on x where nothing is
-    /// known.
+    /// Appends the deviation of the splines from smooth ones that vanish at their ends and do not depend on x where
+    /// there are no data.
     pub fn roughness(&self, strength: f64, all: &mut Vec<f64>) {
         for term in 0..2 {
             // In units of what b1 adds where particles are furthest out.

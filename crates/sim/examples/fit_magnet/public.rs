@@ -1,16 +1,16 @@
-//! What is public of the real field.
+//! Public data on the real field.
 
 use peloton::{Error, Result};
 use peloton_io::input::Geometry;
 use std::path::Path;
 
-/// z that the UT's tables speak of, mm.
+/// z of the UT's tables, mm.
 pub const UT_MIDDLE: f64 = 2484.6;
 const UT_PLANES: [f64; 4] = [2327.5, 2372.5, 2597.5, 2642.5];
-/// The layer that others are compared with.
+/// The reference layer.
 pub const REFERENCE_LAYER: usize = 4;
 
-/// Transport of a particle: where it starts behind the UT, charge over momentum, c/GeV, and where it is in the first and
+/// Transport of a particle: its start behind the UT, charge over momentum, c/GeV, and its position in the first and
 /// in the last layer of the SciFi.
 pub struct Ray {
     pub start: [f64; 4],
@@ -39,7 +39,7 @@ pub struct Public {
     pub z: [f64; 3],
     pub integrals: Vec<Integral>,
     pub factors: Vec<Factor>,
-    /// z between two layers of the SciFi, and how much the field bends there (`params_predictT.txt`, sixth number).
+    /// z between two layers of the SciFi, and the bending there (`params_predictT.txt`, sixth number).
     pub layers: Vec<(f64, f64)>,
 }
 
@@ -52,7 +52,7 @@ fn table(path: &Path) -> Result<Vec<f64>> {
     let text = String::from_utf8_lossy(&bytes);
     let numbers = text.split_ascii_whitespace().map(|word| word.parse().ok()).collect::<Option<Vec<f64>>>();
     let numbers = numbers.filter(|numbers| numbers.len() == 19 + NODES[0] * NODES[1] * NUMBERS);
-    numbers.ok_or_else(|| Error::format(path.display().to_string(), "this is no table of transport"))
+    numbers.ok_or_else(|| Error::format(path.display().to_string(), "this is not a table of transport"))
 }
 
 /// x, y and slopes where a table ends, of a node's particle.

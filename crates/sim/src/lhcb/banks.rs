@@ -1,4 +1,4 @@
-//! Raw banks of simulated hits, as the readout would send them.
+//! Raw banks of simulated hits, in the form of the readout.
 
 use super::trackers::TrackerHits;
 use crate::pixels::Cluster;

@@ -1,4 +1,5 @@
-//! What the SciFi does not see: some of all particles, half of them where little light arrives, none in dead channels.
+//! Losses of the SciFi: a part of all particles, half of the particles in SiPMs with little light, all particles in
+//! dead channels.
 
 use crate::SimSpec;
 use crate::random::{Random, mix};
@@ -30,13 +31,13 @@ impl Fibres {
         Self { efficiency: spec.scifi_efficiency, weak: spec.weak_sipms, dead: spec.dead_channels }
     }
 
-    /// Whether a particle is seen that passed where this hit is. One random number is drawn, whatever the losses are.
+    /// Whether a particle at the position of this hit is seen. One random number is drawn, for any losses.
     pub fn see(&self, hit: &SciFiChannel, random: &mut Random) -> bool {
         let is_weak = fixed(OF_SIPMS | u64::from(hit.id >> SIPM)) < self.weak;
         random.chance(if is_weak { self.efficiency * WEAK } else { self.efficiency }) && !self.is_dead(hit)
     }
 
-    /// Whether the channel never tells of anything.
+    /// Whether the channel is dead.
     pub fn is_dead(&self, hit: &SciFiChannel) -> bool {
         fixed(OF_CHANNELS | u64::from(hit.id)) < self.dead
     }

@@ -44,7 +44,7 @@ const ODIN_VERSION: u8 = 6;
 /// Tracks in the Velo that make a vertex one that can be found.
 const VERTEX_TRACKS: i32 = 4;
 
-/// What particles fly through: the ideal Velo, and trackers as their geometry files tell.
+/// The simulated detector: the ideal Velo, and trackers from their geometry files.
 #[derive(Debug, Clone, Copy)]
 pub struct LhcbDetector<'a> {
     /// Sectors and boards of the UT.
@@ -77,7 +77,7 @@ pub struct SimulatedEvent {
     seen: Vec<TrueHit>,
 }
 
-/// How the magnet bent a particle that is reconstructible in Velo and SciFi and no electron.
+/// Bending of a particle that is reconstructible in Velo and SciFi and not an electron.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bend {
     /// True momentum, GeV/c.
@@ -151,17 +151,17 @@ impl SimulatedEvent {
         }
     }
 
-    /// How the magnet bent the event's particles, in no particular order.
+    /// Bending of the event's particles, in no particular order.
     pub fn bends(&self) -> &[Bend] {
         &self.bends
     }
 
-    /// Where particles passed the planes of the UT and the layers of the SciFi that saw them.
+    /// Positions of particles at the planes of the UT and the layers of the SciFi that saw them.
     pub fn true_hits(&self) -> &[TrueHit] {
         &self.seen
     }
 
-    /// Appends the event to a batch, as a reader of files would.
+    /// Appends the event to a batch, like a reader of files.
     pub fn push(&self, batch: &mut RawBatch) -> EventNote {
         let mut status = Status::Ok;
         for (code, version, source, payload) in &self.banks {
@@ -185,7 +185,7 @@ impl SimulatedEvent {
     /// Writes the event as an MDF record.
     ///
     /// # Errors
-    /// Those of `writer`.
+    /// Errors of `writer`.
     pub fn write(&self, writer: &mut dyn Write) -> std::io::Result<()> {
         let mut body = Vec::new();
         let odin = [self.run, 0, 0, (self.number >> 32) as u32, self.number as u32, 0, 0, 0, 0, 0];
@@ -240,13 +240,13 @@ impl LhcbReader {
         Self { events: first.min(end)..end, spec, threads: 1 }
     }
 
-    /// Simulates on so many threads; the events are the same for any number.
+    /// Simulates on this many threads; the events do not depend on the number.
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// How many events are left.
+    /// Number of remaining events.
     pub fn left(&self) -> u64 {
         self.events.end - self.events.start
     }
@@ -256,10 +256,10 @@ impl LhcbReader {
         self.events.next().map(|number| SimulatedEvent::new(&self.spec, detector, number))
     }
 
-    /// Appends up to `max_events` events to `batch`, and what a reader of files would say of each to `notes`.
+    /// Appends up to `max_events` events to `batch`, and the notes of a reader of files to `notes`.
     ///
     /// # Errors
-    /// Those of [`in_order`].
+    /// Errors of [`in_order`].
     pub fn read(
         &mut self,
         max_events: usize,

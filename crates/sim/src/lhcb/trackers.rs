@@ -1,4 +1,4 @@
-//! Hits in the UT and the SciFi, of particles and of nobody.
+//! Hits in the UT and the SciFi, from particles and from noise.
 
 use super::LhcbDetector;
 use super::fibres::Fibres;
@@ -74,20 +74,20 @@ pub(super) struct TrackerHits {
     pub ut: BTreeMap<(u16, u8, u16), (UtChannel, Vec<usize>)>,
     /// By (board, link, cell).
     pub scifi: BTreeMap<(u16, u8, u8), FibreHit>,
-    /// Particles that came to the last layer of the SciFi.
+    /// Particles that reached the last layer of the SciFi.
     pub through: Vec<Through>,
-    /// Where each particle passed the middle of the UT and the end of the SciFi.
+    /// Position of each particle at the middle of the UT and at the end of the SciFi.
     pub states: Vec<TrueStates>,
-    /// Where particles passed the middle of a plane or layer that saw them.
+    /// Positions of particles at the middle of a plane or layer that saw them.
     pub seen: Vec<TrueHit>,
 }
 
-/// A hit of a tracker, and where the particle that left it passed the layer's nominal z.
+/// A hit of a tracker, and the position of its particle at the layer's nominal z.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrueHit {
-    /// Name of the hit.
+    /// Identifier of the hit.
     pub id: u32,
-    /// Where the particle was.
+    /// Position of the particle.
     pub at: TrueState,
 }
 
@@ -95,7 +95,7 @@ pub struct TrueHit {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Through {
     pub flight: usize,
-    /// dx/dz and dy/dz where it began.
+    /// dx/dz and dy/dz at its start.
     pub begin: [f64; 2],
     /// x in the six upright layers of the SciFi, mm.
     pub x: [f64; 6],

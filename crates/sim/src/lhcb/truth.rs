@@ -1,4 +1,4 @@
-//! The truth of a simulated event as it is stored in raw banks.
+//! The truth of a simulated event, encoded in raw banks.
 
 use crate::flight::{Flight, Vector, angles, norm};
 use peloton::units::MEV_PER_GEV;

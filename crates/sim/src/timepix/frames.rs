@@ -1,4 +1,4 @@
-//! Frames: what a chip with a shutter makes of hits. A pixel has one value a frame, and the time of a hit is lost.
+//! Frames: the hits of a chip with a shutter. A pixel has one value a frame, and the time of a hit is lost.
 
 use peloton::event::{NS_PER_TICK, PixelHits};
 
@@ -13,23 +13,23 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    /// Of shutters that are open for so long, us.
+    /// For shutters that are open for this time, us.
     pub fn new(us: f64) -> Self {
         Self { length: ((us * 1000.0 / NS_PER_TICK) as i64).max(1), frame: 0, waiting: Vec::new() }
     }
 
-    /// When the frame that is open ends, ticks.
+    /// End of the open frame, ticks.
     pub fn end(&self) -> i64 {
         (self.frame + 1) * self.length
     }
 
-    /// Takes a cluster in.
+    /// Adds a cluster.
     pub fn add(&mut self, cluster: &PixelHits) {
         self.waiting.extend((0..cluster.len()).map(|i| cluster.get(i)));
     }
 
-    /// Appends the hits of the frame that is open, and opens the next one that has hits; clusters that come later do
-    /// not begin before its end. False when there is nothing left and will be nothing.
+    /// Appends the hits of the open frame, and opens the next one that has hits; later clusters do not begin before
+    /// its end. Returns false at the end of the stream.
     pub fn take(&mut self, is_more: bool, hits: &mut PixelHits) -> bool {
         let end = self.end();
         self.waiting.sort_unstable_by_key(|&(time, x, y, tot)| (time >= end, x, y, time, tot));

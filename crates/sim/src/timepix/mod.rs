@@ -24,7 +24,7 @@ const LONGEST_WAIT: f64 = 7.5;
 /// A hit on its way to the readout: when it gets there, its number, the hit.
 type Waiting = Reverse<(i64, u64, (i64, u16, u16, u16))>;
 
-/// A simulated stream, made as it is read.
+/// A simulated stream, made while it is read.
 pub struct PixelSim {
     spec: PixelSimSpec,
     random: Random,
@@ -56,7 +56,7 @@ impl PixelSim {
         }
     }
 
-    /// Appends hits until `hits` has `until` of them or the stream ends; says whether there may be more. The
+    /// Appends hits until `hits` has `until` of them or the stream ends; returns whether there may be more. The
     /// stream has at least as many hits as its specification says: the last cluster is whole.
     pub fn read(&mut self, until: usize, hits: &mut PixelHits) -> bool {
         while hits.len() < until {
@@ -75,12 +75,12 @@ impl PixelSim {
         true
     }
 
-    /// How many clusters were made so far.
+    /// Number of clusters so far.
     pub fn clusters(&self) -> u64 {
         self.clusters
     }
 
-    /// The most that a hit of this stream can be older than one before it, us.
+    /// The largest lateness of a hit of this stream after an earlier one, us.
     pub fn disorder_us(&self) -> f64 {
         if self.spec.frame_us > 0.0 {
             return 0.0;

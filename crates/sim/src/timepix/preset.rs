@@ -1,4 +1,4 @@
-//! Cluster sizes of the presets: mixtures whose mean and standard deviation are those of the paper.
+//! Cluster sizes of the presets: mixtures with the paper's mean and standard deviation.
 //!
 //! The lead samples are small clusters and, rarely, the large ones of the paper's "subset" samples: with the
 //! published moments of both, rate and size of the small ones follow. The others are two geometric

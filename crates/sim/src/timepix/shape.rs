@@ -1,5 +1,5 @@
-//! Shapes and times of simulated clusters. All hits of a cluster come within less than 200 ns, and each
-//! touches another, so that every definition sees one cluster.
+//! Shapes and times of simulated clusters. All hits of a cluster come within less than 200 ns, and each touches
+//! another, so that every definition gives one cluster.
 
 use super::preset::PixelPreset;
 use crate::random::Random;

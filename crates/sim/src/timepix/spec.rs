@@ -1,4 +1,4 @@
-//! What to simulate, as text: `sim:timepix,preset=am241,hits=N,seed=K,...`.
+//! Specification of a simulation, as text: `sim:timepix,preset=am241,hits=N,seed=K,...`.
 
 use super::preset::PixelPreset;
 use peloton::{Error, Result};
@@ -8,18 +8,19 @@ use std::str::FromStr;
 /// A simulated stream of pixel hits of one chip; the same specification gives the same hits on every machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PixelSimSpec {
-    /// Which sample; key `preset`.
+    /// The sample; key `preset`.
     pub preset: PixelPreset,
-    /// At least so many hits: the last cluster is whole; key `hits`.
+    /// Smallest number of hits: the last cluster is complete; key `hits`.
     pub hits: u64,
     /// Seed; key `seed`.
     pub seed: u64,
     /// Mean rate of hits, 1/s; key `rate`.
     pub rate: f64,
-    /// Mean time that a hit waits to be read out, us; 0 leaves clusters one after the other; key `delay`.
+    /// Mean delay of a hit before its readout, us; 0 keeps clusters one after the other; key `delay`.
     pub delay_us: f64,
-    /// How long the shutter of a frame is open, us: hits have the number of their frame for a time, in ticks, those of a
-    /// pixel are one, and come frame by frame in order of x and y; 0 for single hits; key `frame`.
+    /// Time that the shutter of a frame is open, us: hits have the number of their frame in place of a time, in
+    /// ticks, each pixel has one hit, and hits come frame by frame in order of x and y; 0 for single hits; key
+    /// `frame`.
     pub frame_us: f64,
 }
 

@@ -12,12 +12,12 @@ use network::{Dense, fit, response};
 use peloton::{Error, Result};
 use std::ops::RangeInclusive;
 
-/// Seeds of samples whose candidates weights are fitted to.
+/// Seeds of samples for the fit of weights.
 pub const WEIGHT_SEEDS: RangeInclusive<u64> = 1..=799;
-/// Seeds of samples that thresholds are chosen on.
+/// Seeds of samples for the choice of thresholds.
 pub const THRESHOLD_SEEDS: RangeInclusive<u64> = 800..=999;
 
-/// Candidates to learn from.
+/// Candidates for training.
 #[derive(Debug, Clone)]
 pub struct Table {
     names: Vec<String>,
@@ -27,7 +27,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table without rows; the names are those of the features, in the order of the network's inputs.
+    /// An empty table with the names of the features, in the order of the network's inputs.
     pub fn new(names: &[&str]) -> Self {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
         Self { names, features: Vec::new(), rows: Vec::new() }
@@ -36,8 +36,7 @@ impl Table {
     /// Appends a candidate of the sample of a seed.
     ///
     /// # Errors
-    /// [`Error::Config`] where a feature is missing, too much or not a finite number, and for a seed that is not to be
-    /// learnt from.
+    /// [`Error::Config`] if the number of features is wrong, one is not finite, or the seed is not for training.
     pub fn push(&mut self, seed: u64, features: &[f32], is_true: bool) -> Result<()> {
         let row = self.rows.len();
         if features.len() != self.names.len() {
@@ -50,7 +49,7 @@ impl Table {
         }
         if !WEIGHT_SEEDS.contains(&seed) && !THRESHOLD_SEEDS.contains(&seed) {
             let (first, last) = (WEIGHT_SEEDS.start(), THRESHOLD_SEEDS.end());
-            let message = format!("seed {seed} is not one to learn from: those are {first} to {last}");
+            let message = format!("seed {seed} is not for training: use {first} to {last}");
             return Err(Error::Config(format!("row {row} of a training table: {message}")));
         }
         self.features.extend(features);
@@ -77,18 +76,18 @@ impl Table {
     }
 }
 
-/// How a network is trained.
+/// Options of a training.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Training {
     /// Units of the hidden layer, 1 to [`peloton::classifier::MAX_HIDDEN`].
     pub hidden: usize,
-    /// How often each candidate is looked at.
+    /// Number of passes over all candidates.
     pub epochs: usize,
     /// Candidates between two steps.
     pub batch: usize,
     /// Length of the first step (Adam); steps shorten evenly to none.
     pub rate: f64,
-    /// Of the first weights and of the order of candidates.
+    /// Seed of the first weights and of the order of candidates.
     pub seed: u64,
     /// The share of true candidates of [`THRESHOLD_SEEDS`] that the threshold keeps.
     pub keep: f64,
@@ -100,36 +99,36 @@ impl Default for Training {
     }
 }
 
-/// A trained network, and how well it tells true candidates from false ones.
+/// A trained network, with measures of its quality.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trained {
     names: Vec<String>,
     training: Training,
     network: Dense,
     threshold: f32,
-    /// Candidates, true and false, that weights were fitted to.
+    /// Numbers of candidates, true and false, for the weights.
     pub weight_rows: [usize; 2],
-    /// Those that the threshold was chosen on.
+    /// Numbers of candidates for the threshold.
     pub threshold_rows: [usize; 2],
-    /// Of these, the shares of true and of false candidates that are kept.
+    /// Shares of true and of false ones of these that are kept.
     pub kept: [f64; 2],
-    /// Of these, the share of pairs of a true and a false candidate that are in the right order (half for equal ones).
+    /// Share of pairs of a true and a false candidate in the right order (half for equal ones).
     pub ordered: f64,
 }
 
 /// Trains a network.
 ///
 /// # Errors
-/// [`Error::Config`] for options out of range, too few candidates of either kind, and a feature that is the same for all.
+/// [`Error::Config`] for options out of range, too few candidates of either kind, and a feature that is constant.
 pub fn train(table: &Table, training: &Training) -> Result<Trained> {
     train_with_noise(table, training, &mut |_| ())
 }
 
-/// Trains a network on candidates with noise: each time that weights are fitted to a candidate, `noise` changes a copy of its features.
-/// Means, widths and the figures of the network are those of the candidates without noise.
+/// Trains a network on candidates with noise: each time that weights are fitted to a candidate, `noise` changes a
+/// copy of its features. Means, widths and the figures of the network use the candidates without noise.
 ///
 /// # Errors
-/// As [`train`].
+/// As for [`train`].
 pub fn train_with_noise(
     table: &Table,
     training: &Training,
@@ -181,13 +180,12 @@ pub fn train_with_noise(
 }
 
 impl Trained {
-    /// How likely a candidate with these features is a true one, 0 to 1.
+    /// Probability that a candidate with these features is true, 0 to 1.
     pub fn response(&self, features: &[f32]) -> f64 {
         response(&self.network, features)
     }
 
-    /// Takes another threshold, which was chosen on the candidates of [`THRESHOLD_SEEDS`] in this table by more than how many
-    /// of them are true.
+    /// Sets another threshold, with its measures on the candidates of [`THRESHOLD_SEEDS`] in this table.
     pub fn set_threshold(&mut self, table: &Table, threshold: f32) {
         let rows = table.part(THRESHOLD_SEEDS);
         self.threshold = threshold;

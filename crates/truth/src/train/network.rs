@@ -99,7 +99,7 @@ fn standard(names: &[String], rows: &[(&[f32], bool)]) -> Result<Vec<[f64; 2]>, 
         if (scale as f32).is_finite() && scale > 0.0 {
             Ok([mean, scale])
         } else {
-            Err(format!("`{name}` says nothing: it is always {mean}"))
+            Err(format!("`{name}` is constant: it is always {mean}"))
         }
     };
     names.iter().enumerate().map(of).collect()

@@ -16,8 +16,9 @@ fn list(out: &mut String, indent: &str, name: &str, values: &[f32]) {
 }
 
 impl Trained {
-    /// The network as a constant of a Rust file. `what` is said of it in one line, without a full stop; `made` says how the
-    /// table was made, so that it can be made again; `library` is the path to peloton's library, `crate` inside it.
+    /// The network as a constant of a Rust file. `what` describes it in one line, without a full stop; `made`
+    /// describes how the table was made, so that it can be made again; `library` is the path to peloton's library,
+    /// `crate` inside it.
     pub fn to_rust(&self, constant: &str, what: &str, made: &str, library: &str) -> String {
         let (network, training) = (&self.network, &self.training);
         let [weights, thresholds] =

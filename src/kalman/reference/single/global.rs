@@ -1,4 +1,4 @@
-//! The filter of x, y, z, charge / pT, phi and theta, which takes in hits of three coordinates.
+//! The filter of x, y, z, charge / pT, phi and theta, with hits of three coordinates.
 
 use super::maths::{atan2, fma, sincos};
 use super::written::angle;
@@ -172,8 +172,8 @@ fn measure(state: &mut OnRadius, position: [f32; 3], [radial, tangential, var_z]
     (chi2, sane)
 }
 
-/// Goes to a hit, scatters in its layer and takes it in; its chi2, whether the track gets there, and whether the residual had
-/// a covariance.
+/// Transports the state to a hit, scatters in its layer and adds it; returns its chi2, whether the track arrives, and
+/// whether the residual had a covariance.
 pub fn take(state: &mut GlobalState, field: f32, material: f32, radial: f32, hit: &Hit) -> (f32, bool, bool) {
     let (mut there, reached) = to_radius(state, field, hit.radius);
     if material > 0.0 {

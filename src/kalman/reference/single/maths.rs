@@ -1,4 +1,4 @@
-//! Arithmetic as gangs do it, one lane.
+//! Arithmetic of gangs, for one lane.
 
 use std::f32::consts::{FRAC_2_PI, FRAC_PI_2, PI, TAU};
 

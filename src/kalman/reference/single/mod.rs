@@ -103,13 +103,13 @@ fn arc(reach: f32, half_curvature: f32) -> [f32; 5] {
 /// The derivatives of a step to another cylinder: `None` where they are 0.
 pub type Derivatives = [[Option<f32>; 5]; 5];
 
-/// The state on another cylinder, if the track gets there.
+/// The state on another cylinder, if the track reaches it.
 pub fn to_radius(state: &State, field: f32, radius: f32) -> (State, bool) {
     let (state, _, reached) = step(state, field, radius);
     (state, reached)
 }
 
-/// The state on another cylinder, the derivatives, and whether the track gets there.
+/// The state on another cylinder, the derivatives, and whether the track reaches it.
 pub fn step(state: &State, field: f32, radius: f32) -> (State, Derivatives, bool) {
     let [azimuth, z, k, q, slope] = state.p;
     let r = state.radius;
@@ -147,8 +147,8 @@ pub fn step(state: &State, field: f32, radius: f32) -> (State, Derivatives, bool
     (State { radius, p, c: similarity(&f, &state.c) }, f, reached)
 }
 
-/// Takes in a hit on the state's own cylinder, if there is one; its chi2, and whether the residual had a covariance.
-/// Without either nothing changes, by the same operations with weights of zero.
+/// Adds a hit on the state's own cylinder, if there is one; returns its chi2, and whether the residual had a
+/// covariance. Without either nothing changes, by the same operations with weights of zero.
 pub fn update(state: &mut State, hit: Option<&Hit>) -> (f32, bool) {
     let c = state.c;
     let at = |i: usize, j: usize| c[i.max(j)][i.min(j)];
@@ -184,7 +184,7 @@ pub fn update(state: &mut State, hit: Option<&Hit>) -> (f32, bool) {
     (fma(d[1], weighted[1], d[0] * weighted[0]), sane)
 }
 
-/// Adds what a layer of `thickness` radiation lengths does to the covariance.
+/// Adds the scattering in a layer of `thickness` radiation lengths to the covariance.
 pub fn scatter(state: &mut State, thickness: f32) {
     let noise = noise(state, thickness);
     for (i, j) in [(2, 2), (3, 3), (4, 2), (4, 4)] {

@@ -1,10 +1,10 @@
-//! The way back: what later hits say of an earlier state.
+//! The way back: improves an earlier state with later hits.
 
 use super::maths::fma;
 use super::{Derivatives, State, axis_of, similarity};
 
-/// One hit of a filter: the state with it taken in, what scattering then added to the covariance, and the step from there
-/// to the next hit.
+/// One hit of a filter: the state after it, the covariance that scattering then added, and the step from there to the
+/// next hit.
 #[derive(Debug, Clone, Copy)]
 pub struct Filtered {
     /// With the hit.
@@ -13,11 +13,11 @@ pub struct Filtered {
     pub noise: [[f32; 5]; 5],
     /// The derivatives of the step to the next hit.
     pub f: Derivatives,
-    /// The parameters that this step gave.
+    /// The parameters after this step.
     pub predicted: [f32; 5],
 }
 
-/// What a layer of `thickness` radiation lengths adds to the covariance.
+/// The covariance that a layer of `thickness` radiation lengths adds.
 pub fn noise(state: &State, thickness: f32) -> [[f32; 5]; 5] {
     let [_, _, k, moment, slope] = state.p;
     let axis = axis_of(state.radius, moment);
@@ -101,7 +101,7 @@ fn change(back: &Derivatives, layer: &Filtered, next: &State) -> [f32; 5] {
     times(back, change)
 }
 
-/// The smoothed state where nothing scatters: the next one carried back.
+/// The smoothed state without scattering: the next one transported back.
 pub fn carry_back(layer: &Filtered, next: &State) -> State {
     let back = inverse(&layer.f);
     let change = change(&back, layer, next);

@@ -52,8 +52,8 @@ fn leave(vertex: [f32; 6], field: f32, radius: f32) -> ([f32; 5], [[Option<f32>;
     (p, f, reached)
 }
 
-/// The state of a track from a vertex of these variances on the cylinder of `radius`, with the first hit taken in if there
-/// is one; whether the track gets there, and what [`update`](super::update) says of a hit.
+/// The state of a track from a vertex of these variances on the cylinder of `radius`, after the first hit if there is
+/// one; whether the track arrives, and the result of [`update`](super::update) for a hit.
 pub fn from_vertex(
     vertex: [f32; 6],
     before: [f32; 6],

@@ -1,4 +1,4 @@
-//! States as they are written out, and what is wrong with them.
+//! Output form of states, and their faults.
 
 use super::maths::{atan2, fma, max, min, within_turn};
 use super::{State, axis_of};
@@ -40,7 +40,7 @@ pub fn written(state: &State) -> State {
     State { radius: r, p, c: out }
 }
 
-/// What is wrong with a written state: the gravest.
+/// The fault of an output state: the gravest.
 pub fn judge(state: &State, reached: bool, measured: bool) -> FitStatus {
     let State { p, c, .. } = state;
     let values = || p.iter().copied().chain((0..5).flat_map(|i| c[i][..=i].to_vec()));

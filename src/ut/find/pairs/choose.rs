@@ -1,4 +1,4 @@
-//! Choose: the cheapest tracklet of each track, the first of equals; and which track a hit belongs to.
+//! Choose: the tracklet of lowest cost for each track, the first if several are equal; and the track of each hit.
 
 use super::{Chosen, Tracklets, Workspace};
 use crate::event::UT_PLANES;

@@ -1,4 +1,4 @@
-//! Costs: what tracklets cost by themselves, and the slopes of their lines; a lane a tracklet.
+//! Costs: the cost of each tracklet by itself, and the slopes of their lines; a lane a tracklet.
 
 use super::super::Search;
 use super::spans::Spans;

@@ -6,13 +6,13 @@
 //!                                o-------o-------------o-------o       the nearest hits in planes 1 and 3 to the line of a
 //!                               A                      C               pair, A in plane 0 and C in plane 2
 //! ```
-//! 1. `spans`: which hits the windows of a track touch, in each plane a range; a lane a track.
-//! 2. `windows`: the hits of these ranges that are in the windows, packed one behind the other; a lane a hit.
-//! 3. `join`: pairs of hits in planes 0 and 2 in a direction that the cuts on momentum allow, on a line that the Velo track meets
-//!    where the magnet bends it, with the nearest hits in the other planes; a lane a pair. Planes 3 and 1 where no
-//!    tracklet has four hits.
-//! 4. `costs`: what tracklets cost by themselves; a lane a tracklet, whosever it is.
-//! 5. `choose`: the cheapest tracklet of each track; hits belong to the cheapest track that has them.
+//! 1. `spans`: the hits that the windows of a track touch, in each plane a range; a lane a track.
+//! 2. `windows`: the hits of these ranges that are in the windows, packed one after the other; a lane a hit.
+//! 3. `join`: pairs of hits in planes 0 and 2 in a direction that the cuts on momentum allow, on a line that the Velo
+//!    track meets where the magnet bends it, with the nearest hits in the other planes; a lane a pair. Planes 3 and 1
+//!    are used where no tracklet has four hits.
+//! 4. `costs`: the cost of each tracklet by itself; a lane a tracklet, for all tracks together.
+//! 5. `choose`: the tracklet of lowest cost for each track; hits belong to the best track that contains them.
 //! 6. The fit of `find/fit.rs`; a lane a tracklet.
 //!
 //! Hits come by cell ([`UtCellHits`]), so that nothing is sorted here and ranges are read by whole registers. Places of hits are

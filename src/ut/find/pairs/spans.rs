@@ -1,4 +1,4 @@
-//! Spans: which hits the windows of each track touch, as ranges of hits in the order of cells; a lane a track.
+//! Spans: the hits that the windows of each track touch, as ranges of hits in the order of cells; a lane a track.
 //!
 //! Strips of a window are as near to a track as the smallest momentum bends it. What a window touches in its lowest row of sectors is
 //! one range; the few windows that touch more rows are listed, and their further ranges found with full lanes.

@@ -1,4 +1,4 @@
-//! Windows: the hits that a track may have left in each plane, those of all tracks one behind the other; a lane a hit.
+//! Windows: the possible hits of a track in each plane, for all tracks one after the other; a lane a hit.
 
 use super::super::{MIDDLE, SLOPE, SLOTS, Search};
 use super::spans::{MORE, Spans};

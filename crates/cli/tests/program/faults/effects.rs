@@ -121,13 +121,13 @@ fn what_a_refusal_says() {
         ),
         (
             &["tune", VELO, "--max-bad", "2"],
-            "--max-bad means nothing to `peloton tune`: it is for run, check",
+            "--max-bad has no effect on `peloton tune`: it is for run, check",
         ),
         (
             &["display", PIXELS, "--trigger", "rise1", "--output", "a.html"],
-            "--trigger means nothing to `peloton display`",
+            "--trigger has no effect on `peloton display`",
         ),
-        (&["soak", "--layout", "quad"], "--layout means nothing to `peloton soak`"),
+        (&["soak", "--layout", "quad"], "--layout has no effect on `peloton soak`"),
         (&["soak", "--preset", "best"], "--preset"),
         (
             &["run", "--sequence", "timepix", PIXELS, "--katherine-unit", "2"],

@@ -70,7 +70,7 @@ fn text_that_is_no_hit_is_told_with_its_line() {
     let some = file(&folder, "some.txt", "258 100 3 7\n\n258 200 3 7\n258 300 x 7\n258 400 3\n");
     let (code, _, error) = said(&["run", "--sequence", "timepix", &some]);
     assert_eq!(code, Some(0), "{error}");
-    assert!(error.contains("some.txt: 2 lines are no hits; the first is line 4: `258 300 x 7`"), "{error}");
+    assert!(error.contains("some.txt: 2 lines are not hits; the first is line 4: `258 300 x 7`"), "{error}");
     // Files of a folder that are something else are passed over.
     file(&folder, "picture.png", b"\x89PNG\r\n\x1a\n and so on");
     let inputs = folder.to_str().unwrap();
@@ -107,7 +107,7 @@ fn the_sequence_is_chosen_by_the_input() {
             let hash =
                 if command == "compare" { &named["left"]["output_hash"] } else { &named["output_hash"] };
             assert!(hash.is_string() || command == "check", "{command} {input}");
-            let told = said(&job).2.contains("because the input is for it");
+            let told = said(&job).2.contains("because it fits the input");
             assert_eq!(told, sequence != "velo", "{command} {input}");
         }
     }
@@ -175,7 +175,7 @@ fn a_pixel_file_that_breaks_off_is_told_and_the_others_are_read() {
         let at = told.split(" bytes into it").next().unwrap().rsplit(' ').next().unwrap();
         assert!(at.parse::<u64>().unwrap() > bytes.len() as u64 / 10, "{told}");
         assert!(
-            told.contains("what came before that was read") && error.contains("1 of the inputs"),
+            told.contains("events before that were read") && error.contains("1 of the inputs"),
             "{error}"
         );
     }

@@ -121,7 +121,7 @@ fn a_part_that_is_killed_leaves_nothing_that_looks_done() {
     let sum = json_of(&["manifest", &to, "--plan", &plan], 1);
     assert_eq!((&sum["parts_done"], &sum["repeated"]["0"]), (&0.into(), &2.into()));
     let reason = sum["failed"][0]["reason"].as_str().unwrap();
-    assert!(reason.contains("ended before the part was whole"), "{reason}");
+    assert!(reason.contains("interrupted; the incomplete part was discarded"), "{reason}");
     assert_eq!(sum["failed"][1]["reason"], "not run");
 }
 

@@ -56,8 +56,8 @@ fn files_that_cannot_be_planned_are_named() {
     });
     let output = path(&folder, "plan.json");
     for (inputs, words) in [
-        (&[&raw[..], &toy][..], "hold different things"),
-        (&[&pixels, &other_pixels], "hold different things"),
+        (&[&raw[..], &toy][..], "contain different kinds of data"),
+        (&[&pixels, &other_pixels], "contain different kinds of data"),
         (&[&raw, "absent.mdf"], "absent.mdf"),
         (&[&raw, &text], "c.txt: unknown format"),
         (&[&raw, &empty], "d.mdf: there is no event in it"),
@@ -135,7 +135,7 @@ fn a_manifest_names_what_lacks_or_does_not_belong() {
     run("1", &["--force"]);
     // What is done is found by its size; the byte that differs by its hash.
     run(":", &[]);
-    let changed = "part-00003.parquet: it is not what was written: remove it and run the part again";
+    let changed = "part-00003.parquet: it has changed since it was written: remove it and run the part again";
     assert_eq!(reason(&manifest(1), 3), changed);
     let by_size = json_of(&["manifest", &to, "--plan", &plan, "--verify=size"], 1);
     assert_eq!((reason(&by_size, 3), &by_size["parts_done"]), (String::new(), &6.into()));

@@ -43,7 +43,7 @@ fn files_of_others_are_not_written_over() {
     std::fs::write(&foreign, "mine").unwrap();
     let job = ["run", "--plan", &plan, "--part", "0", "--output", &to];
     let (code, _, error) = said(&job);
-    assert!(code == Some(2) && error.contains("part-00000.parquet is no part of this job"), "{error}");
+    assert!(code == Some(2) && error.contains("part-00000.parquet does not belong to this job"), "{error}");
     assert_eq!((std::fs::read(&foreign).unwrap(), names(&to).len()), (b"mine".to_vec(), 1));
     json(&[&job[..], &["--force"]].concat());
     // Parts that were made before folders had owners are known by their reports.

@@ -17,13 +17,13 @@ fn is_plain(block: &BankBlock<'_>) -> bool {
 }
 
 impl EventBatch {
-    /// Appends a slice of an event builder: `event_ids.len()` events, and of each source one block with a bank of every
-    /// event. A block whose sizes do not add up gives every event the status `truncated_bank`. Says how many such blocks
-    /// there are.
+    /// Appends a slice of an event builder: `event_ids.len()` events, and of each source one block with a bank of
+    /// every event. A block whose sizes do not add up gives every event the status `truncated_bank`. Returns the
+    /// number of such blocks.
     ///
     /// # Errors
-    /// [`Error::Columns`] for a block with another number of events, for an alignment that cannot be, and while an event is being
-    /// put together; nothing is appended then.
+    /// [`Error::Columns`] for a block with another number of events, for an alignment that is not possible, and while
+    /// an event is incomplete; nothing is appended then.
     pub fn blocks(&mut self, blocks: &[BankBlock<'_>], event_ids: &[u64]) -> Result<usize> {
         let events = event_ids.len();
         for (number, block) in blocks.iter().enumerate() {
@@ -31,7 +31,7 @@ impl EventBatch {
             if types.len() != events || sizes.len() != events || *align_log2 > MAX_ALIGN_LOG2 {
                 let what = format!("{} types, {} sizes, align_log2 {align_log2}", types.len(), sizes.len());
                 let words =
-                    format!("{events} of each, and an align_log2 of {MAX_ALIGN_LOG2} at most, are wanted");
+                    format!("{events} of each, and an align_log2 of {MAX_ALIGN_LOG2} at most, are required");
                 return Err(Error::Columns(format!("block {number} (source {source}) has {what}: {words}")));
             }
         }

@@ -1,4 +1,4 @@
-//! [`EventBatch`]: raw banks of events that a program hands over.
+//! [`EventBatch`]: raw banks of events from a program.
 
 mod blocks;
 
@@ -9,7 +9,7 @@ use peloton::event::{BankKind, RawBatch};
 use peloton::{Error, Result};
 use std::io::Cursor;
 
-/// Raw banks of events, and which events they are.
+/// Raw banks of events, with their identification.
 #[derive(Debug, Default)]
 pub struct EventBatch {
     raw: RawBatch,
@@ -38,7 +38,7 @@ impl EventBatch {
         self.open = Open::default();
     }
 
-    /// The raw banks of all events that were closed.
+    /// The raw banks of all complete events.
     pub fn raw(&self) -> &RawBatch {
         &self.raw
     }
@@ -48,15 +48,15 @@ impl EventBatch {
         self.open.begun
     }
 
-    /// Which events they are.
+    /// Identification of the events.
     pub fn ids(&self) -> &[EventId] {
         &self.ids
     }
 
-    /// Adds a raw bank to the event that [`close`](Self::close) will end. Types are those of raw bank headers: banks of detectors
-    /// are kept, faults of the readout give the event its status, the ODIN bank its numbers, and the bank of
-    /// [`nominal_bank`](super::mdf::nominal_bank) says that the event is of the nominal detector; others are passed over. A payload
-    /// that no bank can have gives the event a status as well.
+    /// Adds a raw bank to the event that the next [`close`](Self::close) ends. Types are the types of raw bank
+    /// headers: banks of detectors are kept, readout errors give the event its status, the ODIN bank its numbers, and
+    /// the bank of [`nominal_bank`](super::mdf::nominal_bank) marks the event as simulated with the nominal detector;
+    /// other banks are skipped. A payload that is not possible also gives the event a status.
     pub fn bank(&mut self, kind: u8, version: u8, source: u16, payload: &[u8]) {
         self.open.begun = true;
         match u16::try_from(payload.len()) {
@@ -89,18 +89,18 @@ impl EventBatch {
         }
     }
 
-    /// Ends the event, with a status that the caller knows of; says what became of it.
+    /// Ends the event, with a status from the caller; returns its final status.
     pub fn close(&mut self, event_id: u64, status: Status) -> Status {
         let Open { run, number, .. } = std::mem::take(&mut self.open);
         self.ids.push(EventId { number: event_id, run, event: number });
         self.raw.close_event(event_id, status)
     }
 
-    /// Appends the events of the whole MDF records at the beginning of `bytes`, which are copied; says how many bytes they
-    /// were, and how many events. What is behind them is the beginning of a record whose end is not there yet.
+    /// Copies and appends the events of the whole MDF records at the beginning of `bytes`; returns the number of
+    /// bytes and of events. The remaining bytes are the beginning of an incomplete record.
     ///
     /// # Errors
-    /// [`Error::Format`] when there is no MDF record at all in `bytes`, [`Error::Columns`] while an event is being put together.
+    /// [`Error::Format`] when there is no MDF record at all in `bytes`, [`Error::Columns`] while an event is incomplete.
     pub fn mdf(&mut self, bytes: &[u8]) -> Result<(usize, usize)> {
         self.refuse_open()?;
         let used = whole_records(bytes);
@@ -133,10 +133,10 @@ impl EventBatch {
     }
 }
 
-/// The status that a caller names by its number.
+/// The status with this number.
 ///
 /// # Errors
-/// [`Error::Config`] for numbers that nothing has.
+/// [`Error::Config`] for unknown numbers.
 pub fn known_status(code: u16) -> Result<Status> {
     let last = Status::ALL.len() - 1;
     let status = Status::ALL.get(usize::from(code)).copied();

@@ -10,7 +10,7 @@ pub(in crate::input) const HEADER: usize = 8;
 /// One raw bank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bank<'a> {
-    /// Which detector, or what else.
+    /// The detector, or another type.
     pub kind: u8,
     /// Version of the payload's encoding.
     pub version: u8,
@@ -29,7 +29,7 @@ impl Bank<'_> {
     }
 }
 
-/// The banks of a body. After a fault it goes on where the next whole bank begins, as far as that can be told.
+/// The banks of a body. After a fault it continues at the next whole bank, if it can be found.
 #[derive(Debug, Clone)]
 pub struct Banks<'a> {
     whole: &'a [u8],
@@ -43,7 +43,7 @@ impl<'a> Banks<'a> {
         Self { whole: body, body, at: 0 }
     }
 
-    /// Where the bank begins that came last, or the fault.
+    /// The beginning of the last bank, or of the fault.
     pub fn at(&self) -> usize {
         self.at
     }
@@ -86,8 +86,8 @@ impl<'a> Banks<'a> {
     }
 }
 
-/// What a bank of type [`ODIN`](super::bank_type::ODIN) says: the number of the run, and that of the event. None when it is
-/// too short.
+/// The content of a bank of type [`ODIN`](super::bank_type::ODIN): the number of the run, and of the event. None when
+/// it is too short.
 pub fn odin_numbers(version: u8, payload: &[u8]) -> Option<(u32, u64)> {
     let word = |at: usize| Some(u32::from_le_bytes(*payload.get(4 * at..)?.first_chunk()?));
     // Since version 7 the number of the event stands at the end, its lower half first.

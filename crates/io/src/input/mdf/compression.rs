@@ -14,7 +14,7 @@ const BLOCK: usize = (1 << 24) - 1;
 /// Bytes of the checksum before the data of an lz4 block.
 const LZ4_CHECKSUM: usize = 8;
 
-/// How a body is packed.
+/// Compression of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
     /// zlib.
@@ -102,8 +102,8 @@ fn strip_lz4_checksum(data: &[u8]) -> Result<&[u8], String> {
 /// Unpacks a body and appends it to `to`.
 ///
 /// # Errors
-/// What is wrong, in words: an unknown tag, a block that is cut short or not as long as it says, or more
-/// than [`MAX_BODY`] bytes in all.
+/// A description of the fault: an unknown tag, a block that is truncated or not as long as it claims, or more than
+/// [`MAX_BODY`] bytes in all.
 pub fn decompress(body: &[u8], to: &mut Vec<u8>) -> Result<(), String> {
     let mut rest = body;
     let start = to.len();
@@ -125,7 +125,7 @@ pub fn decompress(body: &[u8], to: &mut Vec<u8>) -> Result<(), String> {
     Ok(())
 }
 
-/// How long a body is once it is unpacked, as its blocks say, at most [`MAX_BODY`].
+/// Length of a body after decompression, as its blocks claim, at most [`MAX_BODY`].
 pub fn unpacked_size(body: &[u8]) -> usize {
     let (mut rest, mut all) = (body, 0);
     while let Some(header) = rest.first_chunk::<HEADER>() {
@@ -139,7 +139,7 @@ pub fn unpacked_size(body: &[u8]) -> usize {
 /// Packs a body.
 ///
 /// # Errors
-/// Those of the packers, which have none for memory.
+/// Errors of the packers, which have none for memory.
 pub fn compress(body: &[u8], method: Compression) -> std::io::Result<Vec<u8>> {
     let mut out = Vec::new();
     // Half the size that can be counted: what does not pack well still fits.

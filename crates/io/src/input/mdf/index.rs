@@ -1,4 +1,4 @@
-//! Where the events of a file begin, from header to header.
+//! Positions of the events of a file, from header to header.
 
 use super::record::{Cut, HEAD, Records, size_of};
 use crate::input::source::{Stream, is_zstd};
@@ -11,12 +11,12 @@ use std::path::Path;
 /// Bytes read at once: a header is far from the next one.
 const BUFFER: usize = 4 << 10;
 
-/// Shows `visit` the byte at which each event of an MDF file begins, as a reader counts events: what is damaged is one,
-/// too. Records are passed over without being read. Says how many there are; none for a compressed file, in which no
-/// byte is the place of an event.
+/// Passes to `visit` the byte at which each event of an MDF file begins, in the numbering of a reader: damaged events
+/// count, too. Records are skipped without being read. Returns their number; none for a compressed file, in which
+/// events have no byte position.
 ///
 /// # Errors
-/// [`Error::Io`], and [`Error::Format`] for what is no MDF file.
+/// [`Error::Io`], and [`Error::Format`] for a file that is not MDF.
 pub fn event_starts(path: &Path, mut visit: impl FnMut(u64)) -> Result<Option<u64>> {
     let failed = |e| Error::io(path, e);
     let file = File::open(path).map_err(failed)?;

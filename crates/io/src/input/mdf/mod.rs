@@ -1,4 +1,4 @@
-//! MDF: LHCb's files of whole events as the detector sent them. A file is one record after another:
+//! MDF: LHCb's files of whole events as sent by the detector. A file is one record after another:
 //!
 //! ```text
 //! u32 size x 3 | u32 checksum | u8 compression, header, data type, spare | sub-header (28 bytes) | body
@@ -29,7 +29,7 @@ pub use record::{RecordHeader, whole_records};
 pub use truth::{HitsOf, Vertex, decode_mc, decode_vertices};
 pub use write::{put_bank, write_record};
 
-/// Numbers of raw bank types that are read here beside those of [`BankKind`](peloton::event::BankKind).
+/// Numbers of raw bank types in addition to [`BankKind`](peloton::event::BankKind).
 pub mod bank_type {
     /// Run, event number and clock.
     pub const ODIN: u8 = 16;
@@ -37,13 +37,14 @@ pub mod bank_type {
     pub const MC_TRACKS: u8 = 32;
     /// True vertices of a simulated event.
     pub const MC_VERTICES: u8 = 33;
-    /// A bank for tests, of no detector. In events of the nominal detector it says so: [`put_nominal`](super::put_nominal).
+    /// A bank for tests, of no detector. In events simulated with the nominal detector it marks them:
+    /// [`put_nominal`](super::put_nominal).
     pub const TEST: u8 = 51;
 
-    /// Whether a bank of this type stands in the place of one that is not right: a fault of the readout (a fragment throttled 89,
-    /// mistimed 90, 91, 94, missing 92, truncated 93, malformed 95, of another event 96, lost in a full buffer 100, of a wrong
-    /// size 101), or the error bank of a detector (Velo 29, muons 50, UT 68, calorimeter 78, RICH 81, Plume 86, SciFi 88).
-    /// These are what LHCb's own filter of damaged events asks for.
+    /// Whether a bank of this type reports an error: a fault of the readout (a fragment throttled 89, mistimed 90,
+    /// 91, 94, missing 92, truncated 93, malformed 95, of another event 96, lost in a full buffer 100, of a wrong
+    /// size 101), or the error bank of a detector (Velo 29, muons 50, UT 68, calorimeter 78, RICH 81, Plume 86, SciFi
+    /// 88). LHCb's own filter of damaged events checks the same types.
     pub const fn is_error(code: u8) -> bool {
         matches!(code, 89..=96 | 100 | 101) || is_detector_error(code)
     }

@@ -1,4 +1,4 @@
-//! The bank by which events say that they are of the nominal detector.
+//! The bank that marks events as simulated with the nominal detector.
 //!
 //! ```text
 //! type 51 (LHCb's TestDet, which other readers pass over) | version 1 | source 0 | payload: ASCII `peloton nominal detector`
@@ -15,7 +15,7 @@ pub fn nominal_bank() -> Bank<'static> {
     Bank { kind: bank_type::TEST, version: VERSION, source: 0, payload: PAYLOAD }
 }
 
-/// Whether a bank of this type, version and payload says that its event is of the nominal detector.
+/// Whether a bank of this type, version and payload marks its event as simulated with the nominal detector.
 pub fn is_nominal(kind: u8, version: u8, payload: &[u8]) -> bool {
     kind == bank_type::TEST && version == VERSION && payload == PAYLOAD
 }

@@ -16,7 +16,7 @@ const DATA_BANKS: u8 = 1;
 /// Longest record, bytes.
 const MAX_RECORD: usize = super::MAX_BODY;
 
-/// What a record says about its event.
+/// Header of a record with information on its event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RecordHeader {
     /// Which triggers accepted the event.
@@ -79,8 +79,8 @@ pub(in crate::input) fn looks_like_record(bytes: &[u8]) -> bool {
     bytes.first_chunk().is_some_and(|head| size_of(head).is_some())
 }
 
-/// How many of these bytes, from the first on, are whole records: a stream that comes in pieces goes on behind them. All
-/// of the bytes where one of the headers is damaged, since only a reader of records can tell what follows.
+/// Length of the whole records at the beginning of these bytes: a stream that arrives in pieces continues after them.
+/// All of the bytes if one of the headers is damaged, since only a reader of records can find the next one.
 pub fn whole_records(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some(head) = bytes[at..].first_chunk() {
@@ -93,7 +93,7 @@ pub fn whole_records(bytes: &[u8]) -> usize {
     at
 }
 
-/// What comes next in a stream.
+/// The next item of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
     /// A whole record, whose bytes are in the words of a batch.
@@ -105,9 +105,9 @@ pub enum Cut {
     },
     /// The stream ends inside a record.
     Truncated,
-    /// So many bytes are no record; the next one may follow.
+    /// This many bytes are not a record; the next one may follow.
     Garbage(u64),
-    /// In the whole stream there is no record.
+    /// The whole stream contains no record.
     NotMdf,
 }
 
@@ -120,7 +120,7 @@ impl<'a> Record<'a> {
         RecordHeader::from_bytes(self.0[HEAD..].first_chunk().expect("a whole header"))
     }
 
-    /// The checksum that the record says it has; 0 for none.
+    /// The checksum in the record; 0 for none.
     pub fn sum(self) -> u32 {
         u32::from_le_bytes(*self.0[12..].first_chunk().expect("a whole header"))
     }
@@ -161,13 +161,13 @@ impl Records {
         Self { found: true, ..Self::new(stream) }
     }
 
-    /// Whether the stream may be one of records, by its beginning, which stays to be read.
+    /// Whether the beginning of the stream looks like a record; it remains to be read.
     pub fn begins(&mut self) -> bool {
         looks_like_record(&self.stream.peek(HEAD))
     }
 
-    /// What comes next; none at the end, or after an error. The bytes of a record come into the words of `batch`, and with them as much of
-    /// the next header as there is at once: a record costs one read.
+    /// The next item; none at the end, or after an error. The bytes of a record go to the words of `batch`, with as
+    /// much of the next header as is available at once: a record costs one read.
     pub fn next(&mut self, batch: &mut RawBatch) -> io::Result<Option<Cut>> {
         if self.ended {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Decodes the truth that comes with LHCb's simulated raw events: particles with their hits, and vertices.
+//! Decodes the truth of LHCb's simulated raw events: particles with their hits, and vertices.
 
 use crate::input::{McBanks, McFormat};
 use peloton::Result;
@@ -9,7 +9,7 @@ use peloton::units::MEV_PER_GEV;
 /// Bytes of a particle without its hits, at least: what bounds the count that a file claims.
 const SMALLEST: usize = 84;
 
-/// The detector whose hits a [`Particle`] is to list.
+/// The detector whose hits a [`Particle`] lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HitsOf {
     /// The vertex locator.
@@ -27,11 +27,11 @@ pub enum HitsOf {
 pub struct Vertex {
     /// Charged particles that come from it.
     pub tracks: i32,
-    /// Where it is, mm.
+    /// Its position, mm.
     pub position: [f64; 3],
 }
 
-/// Decodes the particles of an event. All of them are kept, those without any hit too.
+/// Decodes the particles of an event. All particles are kept, including particles without hits.
 ///
 /// # Errors
 /// [`Error::Format`](peloton::Error::Format) names the place, the field and its offset.
@@ -105,7 +105,7 @@ fn particle(fields: &mut Fields<'_>, banks: &McBanks, hits_of: HitsOf) -> Result
     })
 }
 
-/// Decodes the vertices of an event; none when they were not stored.
+/// Decodes the vertices of an event; none if they were not stored.
 ///
 /// # Errors
 /// [`Error::Format`](peloton::Error::Format) names the place, the field and its offset.

@@ -6,7 +6,7 @@ use super::compression::{Compression, compress};
 use super::record::{BEFORE_BODY, CHECKED, RecordHeader, head};
 use std::io::{Error, ErrorKind, Result, Write};
 
-/// Appends a bank to a body, filled up with zeros to a multiple of four bytes.
+/// Appends a bank to a body, padded with zeros to a multiple of four bytes.
 ///
 /// # Errors
 /// [`ErrorKind::InvalidInput`] for a payload longer than a bank can be: 65,527 bytes.
@@ -21,7 +21,7 @@ pub fn put_bank(body: &mut Vec<u8>, bank: &Bank<'_>) -> Result<()> {
 /// Writes a record with its checksum. `body` holds banks as [`put_bank`] makes them.
 ///
 /// # Errors
-/// Those of `writer`, and [`ErrorKind::InvalidInput`] for more than four gigabytes.
+/// Errors of `writer`, and [`ErrorKind::InvalidInput`] for more than four gigabytes.
 pub fn write_record(
     writer: &mut dyn Write,
     header: &RecordHeader,

@@ -1,4 +1,4 @@
-//! Hits in UDP datagrams. The system drops what it has no room for; it also counts that.
+//! Hits in UDP datagrams. The system drops and counts datagrams when its buffer is full.
 
 use peloton::{Error, Result};
 use socket2::SockRef;
@@ -32,7 +32,7 @@ impl Datagrams {
     /// The socket, for its address, its time limit and [`dropped_datagrams`].
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     pub fn socket(&self) -> std::io::Result<UdpSocket> {
         self.socket.try_clone()
     }
@@ -54,7 +54,7 @@ impl Read for Datagrams {
     }
 }
 
-/// Datagrams that the system dropped at a socket that is still open; none where it does not say.
+/// Datagrams that the system dropped at an open socket; none if it does not report them.
 pub fn dropped_datagrams(socket: &UdpSocket) -> Option<u64> {
     let port = format!(":{:04X}", socket.local_addr().ok()?.port());
     let table = if socket.local_addr().ok()?.is_ipv4() { "/proc/net/udp" } else { "/proc/net/udp6" };

@@ -1,4 +1,4 @@
-//! [`Feed`]: reads blocks of hits on a thread of its own and hands them over through a bounded channel.
+//! [`Feed`]: reads blocks of hits on a thread of its own and passes them through a bounded channel.
 //!
 //! When the work is slower than the input the channel fills, and either reading waits (a file is read later,
 //! a TCP sender is slowed down) or hits are dropped and counted. Blocks go back to be filled again.
@@ -15,33 +15,33 @@ use std::time::{Duration, Instant};
 /// Blocks that wait at most.
 const DEPTH: usize = 8;
 
-/// Where blocks of hits come from.
+/// A source of blocks of hits.
 pub trait PixelStream: Send + 'static {
-    /// Appends hits to `block` until it has at least `hits`, the source ends, or there is nothing at the moment.
+    /// Appends hits to `block` until it has at least `hits`, the source ends, or no data are available.
     ///
     /// # Errors
     /// When the stream cannot be read.
     fn read(&mut self, hits: usize, block: &mut PixelBlock) -> Result<ReadEnd>;
-    /// What the stream held so far.
+    /// Counts of the stream so far.
     fn counts(&self) -> PixelCounts;
-    /// Name of what the last hits came from.
+    /// Name of the source of the last hits.
     fn source(&self) -> Arc<str> {
         "".into()
     }
-    /// What was wrong with the stream so far.
+    /// Faults of the stream so far.
     fn troubles(&self) -> PixelTroubles {
         PixelTroubles::default()
     }
 }
 
-/// What is wrong with a stream without ending the job.
+/// Faults of a stream that did not end the job.
 #[derive(Debug, Clone, Default)]
 pub struct PixelTroubles {
     /// The first problems in words.
     pub problems: Vec<String>,
-    /// How many there are in all.
+    /// Total number.
     pub count: u64,
-    /// Inputs that could not be used at all, beside others that could.
+    /// Inputs that could not be used at all, while others could.
     pub unusable_inputs: u64,
 }
 
@@ -82,7 +82,7 @@ impl PixelStream for PixelReader {
     }
 }
 
-/// What happens to hits that come while the channel is full.
+/// Treatment of hits that arrive while the channel is full.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum WhenFull {
     /// Reading waits.
@@ -94,21 +94,21 @@ pub enum WhenFull {
 
 peloton::names!(WhenFull, "way to treat hits that come too fast", { Wait => "wait", Drop => "drop" });
 
-/// A block and what was known when it was read.
+/// A block and the state of the stream after it.
 pub struct Fed {
     /// Hits and triggers.
     pub block: PixelBlock,
     /// Why reading stopped.
     pub end: ReadEnd,
-    /// Name of what the hits came from.
+    /// Name of the source of the hits.
     pub source: Arc<str>,
-    /// What the stream held up to here.
+    /// Counts of the stream up to here.
     pub counts: PixelCounts,
     /// Hits dropped up to here because the channel was full.
     pub dropped: u64,
-    /// When it was read.
+    /// Time of reading.
     pub read_at: Instant,
-    /// How long reading took up to here.
+    /// Duration of reading up to here.
     pub reading: Duration,
 }
 
@@ -124,7 +124,7 @@ impl Feed {
     /// Starts to read blocks of about `hits` hits.
     ///
     /// # Errors
-    /// [`Error::Config`] when the system gives no thread.
+    /// [`Error::Config`] when the system cannot start a thread.
     pub fn start(stream: impl PixelStream, hits: usize, when_full: WhenFull) -> Result<Self> {
         let (to_work, blocks) = bounded(DEPTH);
         let (used, from_work) = bounded(DEPTH + 2);
@@ -138,10 +138,10 @@ impl Feed {
         Ok(Self { blocks, used, thread: Some(thread), troubles: PixelTroubles::default() })
     }
 
-    /// The next block; none when the stream is at its end.
+    /// The next block; none at the end of the stream.
     ///
     /// # Errors
-    /// Those of the stream.
+    /// Errors of the stream.
     #[allow(clippy::should_implement_trait, reason = "an iterator could not take blocks back")]
     pub fn next(&mut self) -> Result<Option<Fed>> {
         match self.blocks.recv() {
@@ -156,12 +156,12 @@ impl Feed {
         }
     }
 
-    /// What was wrong with the stream, known at its end.
+    /// Faults of the stream, known at its end.
     pub fn troubles(&self) -> &PixelTroubles {
         &self.troubles
     }
 
-    /// Gives the memory of a block back.
+    /// Returns the memory of a block.
     pub fn give_back(&self, mut block: PixelBlock) {
         block.clear();
         // When enough blocks wait to be filled, this one is one too many.

@@ -1,4 +1,4 @@
-//! What columns of hits are: their names and types, and the units of times. For formats whose files name their columns.
+//! Columns of hits: their names and types, and the units of times. For formats whose files name their columns.
 
 use peloton::Error;
 use std::{fmt, str::FromStr};
@@ -11,7 +11,7 @@ pub struct TimeUnit {
 }
 
 impl TimeUnit {
-    /// The tick of 1.5625 ns that hits have.
+    /// The tick of 1.5625 ns of hits.
     pub const TICK: Self = Self { ticks: 1, of: 1 };
 
     /// All units that have a name; `clocks` are the coarse ones of 25 ns.
@@ -103,7 +103,7 @@ pub(super) enum Values {
 pub(super) struct HitColumn {
     pub name: String,
     pub values: Values,
-    /// The unit that the file says beside the name and the type.
+    /// The unit in the file, apart from the name and the type.
     pub unit: Option<String>,
 }
 
@@ -116,7 +116,7 @@ pub(super) struct Roles {
     pub y: usize,
     pub tot: usize,
     pub chip: Option<usize>,
-    /// Whether the unit of the times is nothing that the file says.
+    /// Whether the unit of the times is not in the file.
     pub is_assumed: bool,
 }
 
@@ -137,11 +137,11 @@ const COLUMNS: &str =
     "columns of hits are x, y, tot, chip and the time: t, time or toa, with its unit as in t_ns";
 
 impl Roles {
-    /// Finds the columns. `unit` is that of times which say none; whole numbers of the names t and time are of the unit `usual`
-    /// without it.
+    /// Finds the columns. `unit` is used for times without a unit; without it, whole numbers of the names t and time
+    /// have the unit `usual`.
     ///
     /// # Errors
-    /// In words, with the name of the column that is not understood, is missing or comes twice.
+    /// A message with the name of the column that is unknown, missing or duplicated.
     pub fn find(
         columns: &[HitColumn],
         unit: Option<TimeUnit>,
@@ -174,14 +174,14 @@ impl Roles {
         for column in [x, y, tot].into_iter().chain(chip).map(|place| &columns[place]) {
             if column.values != Values::Whole {
                 let HitColumn { name, values, .. } = column;
-                return Err(format!("the column `{name}` holds {values}: whole numbers are read"));
+                return Err(format!("the column `{name}` holds {values}: whole numbers are required"));
             }
         }
         if let Some(other) =
             columns[tot].unit.as_deref().filter(|unit| !["25 ns", "clocks", "1"].contains(unit))
         {
             return Err(format!(
-                "the column `{}` has the unit {other}: clocks of 25 ns are read",
+                "the column `{}` has the unit {other}: clocks of 25 ns are required",
                 columns[tot].name
             ));
         }
@@ -190,7 +190,7 @@ impl Roles {
             Some(own) => {
                 let name = &columns[time].name;
                 return Err(format!(
-                    "--time-unit is for times without a unit, and the column `{name}` has {own}"
+                    "--time-unit is for times without a unit, but the column `{name}` has {own}"
                 ));
             }
             None => unit_of_others(&columns[time], unit, usual)?,
@@ -198,11 +198,13 @@ impl Roles {
         Ok(Self { time, unit, x, y, tot, chip, is_assumed })
     }
 
-    /// What to tell where the unit of times is not certain.
+    /// A message if the unit of times is uncertain.
     pub fn doubt(&self, columns: &[HitColumn]) -> Option<String> {
         let name = &columns[self.time].name;
         self.is_assumed.then(|| {
-            format!("the column `{name}` says no unit and is taken for ticks of 1.5625 ns (--time-unit says which)")
+            format!(
+                "the column `{name}` has no unit and is taken as ticks of 1.5625 ns (--time-unit sets it)"
+            )
         })
     }
 }
@@ -245,7 +247,7 @@ fn own_unit(column: &HitColumn) -> Result<Option<TimeUnit>, String> {
         Values::Durations(unit) => Some(*unit),
         Values::Whole | Values::Floats => None,
         Values::Other(_) => {
-            return Err(format!("the column `{name}` holds {values}: numbers and durations are read"));
+            return Err(format!("the column `{name}` holds {values}: numbers or durations are required"));
         }
     };
     let described = match unit {
@@ -278,7 +280,7 @@ fn unit_of_others(
         (Some(unit), _) => Ok((unit, false)),
         (None, Some(usual)) if may_be_usual => Ok((usual, true)),
         _ => Err(format!(
-            "the column `{name}` says no unit: name it with --time-unit, such as ns, or ticks of 1.5625 ns"
+            "the column `{name}` has no unit: name it with --time-unit, such as ns, or ticks of 1.5625 ns"
         )),
     }
 }

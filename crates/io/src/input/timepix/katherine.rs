@@ -5,7 +5,7 @@ use peloton::event::TICKS_PER_CLOCK;
 
 const WORD: usize = 6;
 
-/// Particulars of a Katherine readout.
+/// Options of a Katherine readout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KatherineOptions {
     /// Clocks of 25 ns in one unit of the timestamp offset: 16384 by libkatherine, 4096 by clusterer_lite.

@@ -1,5 +1,6 @@
-//! Frames as matrices of text, one after another (`.pmf` of the Pixet programs, `.txt` for one frame): a line is a row of
-//! the chip, a number a pixel, 0 for one that was not hit. All hits of the k-th frame get the time of k ticks.
+//! Frames as matrices of text, one after another (`.pmf` of the Pixet programs, `.txt` for one frame): a line for
+//! each row of the chip, a number for each pixel, 0 for a pixel without a hit. All hits of the k-th frame get the
+//! time of k ticks.
 
 use super::{Decode, Output};
 

@@ -45,7 +45,7 @@ pub use write_parquet::ParquetHits;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum PixelFormat {
-    /// Found out from the content.
+    /// Recognised from the content.
     #[default]
     Auto,
     /// Text of the ADVACAM Pixet programs.
@@ -102,8 +102,8 @@ impl PixelFormat {
         })
     }
 
-    /// How much older than the latest hit before it a hit of this format usually is at most, us: chips of a quad
-    /// against each other, the halves of a Timepix4, files that are hardly sorted at all.
+    /// Usual largest lateness of a hit of this format after an earlier one of the stream, us: chips of a quad against
+    /// each other, the halves of a Timepix4, files that are hardly sorted at all.
     pub fn usual_disorder_us(self) -> f64 {
         match self {
             Self::Tpx4 => 200_000.0,
@@ -126,13 +126,12 @@ impl PixelFormat {
         }
     }
 
-    /// Whether hits have the number of a frame and no time of their own: clusters are those of frames.
+    /// Whether hits have the number of a frame and no time: clusters are connected pixels of a frame.
     pub fn is_of_frames(self) -> bool {
         matches!(self, Self::Frames | Self::Pmf)
     }
 
-    /// The sensor that files of this format come from unless told otherwise: one chip, or four that do not
-    /// see each other.
+    /// The default sensor of files of this format: one chip, or four that do not see each other.
     pub fn default_layout(self) -> Result<Layout> {
         match self {
             Self::Tpx4 => Layout::single(448, 512),
@@ -161,32 +160,32 @@ impl FromStr for PixelFormat {
     }
 }
 
-/// What a stream held. Hits read are `hits + outside`; nothing else of the input was a hit.
+/// Counts of a stream. Hits read are `hits + outside`; the rest of the input was not hits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PixelCounts {
     /// Hits handed on.
     pub hits: u64,
     /// Hits on chips or pixels that the layout does not have: dropped.
     pub outside: u64,
-    /// The chips of these that the layout does not have.
+    /// The chips of these hits that the layout does not have.
     pub outside_chips: Chips,
-    /// Trigger edges handed on.
+    /// Trigger edges in the output.
     pub triggers: u64,
-    /// Words or lines that are no hit by their own account: headers, heartbeats, markers.
+    /// Words or lines that are not hits by their kind: headers, heartbeats, markers.
     pub control: u64,
-    /// Words of kinds that are not known, or outside every chunk.
+    /// Words of unknown kinds, or outside every chunk.
     pub unknown: u64,
-    /// Lines, words or chunks that contradict their format, or are cut off.
+    /// Lines, words or chunks that contradict their format, or are truncated.
     pub malformed: u64,
-    /// Hits that the device says it lost itself.
+    /// Hits that the device reports as lost.
     pub lost_by_device: u64,
-    /// Hits, triggers and heartbeats whose time contradicts those around them: dropped.
+    /// Hits, triggers and heartbeats whose time contradicts their neighbours: dropped.
     pub implausible: u64,
     /// Words in damaged chunks: dropped, as none of them can be trusted.
     pub damaged: u64,
     /// Runs: streams with a clock of their own.
     pub runs: u64,
-    /// How often the clock of a stream started again; the time goes on behind the restart, and nothing is dropped.
+    /// Number of restarts of the clock; the time continues after a restart, and nothing is dropped.
     pub restarts: u64,
 }
 
@@ -215,7 +214,7 @@ const T3PA_TURNS: [i64; 2] = [TICKS_PER_CLOCK << 28, TICKS_PER_CLOCK << 30];
 pub struct Chips([u64; 4]);
 
 impl Chips {
-    /// Adds a chip; one of a number beyond 255 counts as 255.
+    /// Adds a chip; numbers beyond 255 count as 255.
     pub fn insert(&mut self, chip: usize) {
         let chip = chip.min(255);
         self.0[chip / 64] |= 1 << (chip % 64);
@@ -232,22 +231,22 @@ impl Chips {
     }
 }
 
-/// How to read hits.
+/// Options for reading hits.
 #[derive(Debug, Clone, Default)]
 pub struct PixelOptions {
     /// Format of every source.
     pub format: PixelFormat,
-    /// The sensor; that of the format without it.
+    /// The sensor; the format's default if none.
     pub layout: Option<Layout>,
-    /// Particulars of the Katherine readout.
+    /// Options of the Katherine readout.
     pub katherine: KatherineOptions,
-    /// How much older than the latest hit before it a hit may be, us; what is usual for the format without it.
+    /// Largest lateness of a hit after an earlier one of the stream, us; the format's default if none.
     pub disorder_us: Option<f64>,
-    /// Bits of the counter of times of arrival in t3pa files; found from the data without it.
+    /// Bits of the counter of times of arrival in t3pa files; found from the data if none.
     pub toa_bits: Option<u32>,
-    /// Unit of times of NumPy and Parquet files that say none.
+    /// Unit of times in NumPy and Parquet files without a unit.
     pub time_unit: Option<TimeUnit>,
-    /// Counts the bytes read, but not those of Parquet files.
+    /// Counts the bytes read, except in Parquet files.
     pub bytes: ByteCount,
 }
 

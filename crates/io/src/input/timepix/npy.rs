@@ -79,7 +79,7 @@ impl Records {
         Self { shape: Some(shape), ..Self::npy(None) }
     }
 
-    /// A NumPy file; `unit` is that of times that say none.
+    /// A NumPy file; `unit` is used for times without a unit.
     pub fn npy(unit: Option<TimeUnit>) -> Self {
         Self { shape: None, unit, broken: false, records: 0, promised: None }
     }

@@ -1,4 +1,4 @@
-//! Headers of NumPy files: which fields a record has, and where.
+//! Headers of NumPy files: names, types and offsets of the fields of a record.
 
 use super::hit_columns::{HitColumn, TimeUnit, Values};
 
@@ -30,7 +30,7 @@ impl Field {
         wide
     }
 
-    /// A whole number; none for what an i64 cannot hold, and for the least one, which durations have for "not a time".
+    /// A whole number; none for values beyond an i64, and for the smallest one, which means "not a time" in durations.
     #[inline]
     pub fn whole(&self, record: &[u8]) -> Option<i64> {
         let shift = 64 - 8 * self.bytes as u32;
@@ -59,10 +59,10 @@ impl Field {
 pub(super) struct Header {
     /// Bytes of a record.
     pub size: usize,
-    /// The fields that have a name, and where they are.
+    /// The named fields, and their offsets.
     pub columns: Vec<HitColumn>,
     pub fields: Vec<Field>,
-    /// How many records there are, where it says it.
+    /// Number of records, if given.
     pub records: Option<u64>,
 }
 
@@ -77,7 +77,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<(usize, Result<Header, String>)> {
         return Some((bytes.len(), Err(format!("its header is longer than {MAX_HEADER} bytes"))));
     }
     let text = bytes.get(start..start + length)?;
-    let text = std::str::from_utf8(text).map_err(|_| "its header is no text".to_string());
+    let text = std::str::from_utf8(text).map_err(|_| "its header is not text".to_string());
     Some((start + length, text.and_then(header)))
 }
 

@@ -1,4 +1,4 @@
-//! What a source says of itself before its first hit: names and types of columns, units, chips.
+//! Information of a source before its first hit: names and types of columns, units, chips.
 
 use super::hit_columns::TimeUnit;
 use super::npy::roles;
@@ -13,9 +13,9 @@ const MAX_LINE: usize = 4096;
 /// What is known before the first hit.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Beginning {
-    /// Whether hits say which chip they are on, in a format that need not.
+    /// Whether hits have the number of their chip, in a format where it is optional.
     pub has_chips: bool,
-    /// What was taken for granted.
+    /// Assumptions that were made.
     pub doubt: Option<String>,
 }
 

@@ -33,10 +33,10 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// Opens a file; `unit` is that of times that say none.
+    /// Opens a file; `unit` is used for times without a unit.
     ///
     /// # Errors
-    /// [`Error::Format`] for what is no Parquet file, or one whose columns are not understood.
+    /// [`Error::Format`] for a file that is not Parquet, or with unknown columns.
     pub fn open(name: &str, file: impl ChunkReader + 'static, unit: Option<TimeUnit>) -> Result<Self> {
         let (name, wrong) = (name.to_string(), |what: String| Error::format(name, what));
         let opened = unharmed(|| {
@@ -48,7 +48,7 @@ impl Columns {
                 entries.into_iter().flatten().find(entry).and_then(|entry| entry.value.clone())
             };
             if said(SEQUENCE).is_some() {
-                return Err("it holds results of peloton, not hits".into());
+                return Err("it contains results of peloton, not hits".into());
             }
             let time_unit = said(TIME_UNIT);
             let fields = builder.schema().fields().iter();
@@ -67,12 +67,12 @@ impl Columns {
         Ok(Self { name, rows, roles })
     }
 
-    /// Whether hits say which chip they are on.
+    /// Whether hits have the number of their chip.
     pub fn has_chips(&self) -> bool {
         self.roles.chip.is_some()
     }
 
-    /// Appends hits until there are `hits`; false when the file is at its end.
+    /// Appends hits until there are `hits`; false at the end of the file.
     ///
     /// # Errors
     /// [`Error::Format`] where the file is broken.

@@ -1,4 +1,4 @@
-//! Hits that somebody else reads: [`PixelDecoder`] for bytes in pieces cut anywhere, [`PixelColumns`] for columns.
+//! Hits from other readers: [`PixelDecoder`] for bytes in pieces cut anywhere, [`PixelColumns`] for columns.
 
 use super::clock::{Payload, Sample, Sink, Timeline};
 use super::tpx3::Tpx3;
@@ -6,7 +6,7 @@ use super::{Decode, Output, PixelCounts, PixelFormat, PixelOptions, is_time};
 use peloton::event::{Layout, PixelBlock};
 use peloton::{Error, Result};
 
-/// Decodes one stream of bytes, which may be cut anywhere, inside a word as well.
+/// Decodes one stream of bytes, which may be cut anywhere, even inside a word.
 pub struct PixelDecoder {
     decoder: Tpx3,
     clock: Timeline,
@@ -18,7 +18,7 @@ pub struct PixelDecoder {
 }
 
 impl PixelDecoder {
-    /// Of the raw words of Timepix3, for hits on `layout` that are out of order by at most `disorder_us` us, or by what is usual.
+    /// For raw words of Timepix3, for hits on `layout` with a disorder of at most `disorder_us` us, or the usual one.
     pub fn tpx3(layout: Layout, disorder_us: Option<f64>) -> Self {
         let options = PixelOptions { disorder_us, ..PixelOptions::default() };
         let clock = PixelFormat::Tpx3.clock(&options);
@@ -40,7 +40,7 @@ impl PixelDecoder {
         self.rest.drain(..used);
     }
 
-    /// Appends what was held back. The next piece begins another stream, with a clock of its own.
+    /// Appends the hits that were held back. The next piece begins another stream, with a clock of its own.
     pub fn finish(&mut self, block: &mut PixelBlock) {
         let Self { layout, counts, clock, .. } = self;
         let mut to = Output { block, counts, layout, clock };
@@ -51,13 +51,13 @@ impl PixelDecoder {
         self.clock = PixelFormat::Tpx3.clock(&self.options);
     }
 
-    /// What the streams held so far.
+    /// Counts of the streams so far.
     pub fn counts(&self) -> &PixelCounts {
         &self.counts
     }
 }
 
-/// Takes in hits that come as columns, through the clock of a stream.
+/// Processes hits in columns with the clock of a stream.
 pub struct PixelColumns {
     clock: Timeline,
     options: PixelOptions,
@@ -66,14 +66,14 @@ pub struct PixelColumns {
 }
 
 impl PixelColumns {
-    /// For hits on `layout` that are out of order by at most `disorder_us` us, or by what is usual.
+    /// For hits on `layout` with a disorder of at most `disorder_us` us, or the usual one.
     pub fn new(layout: Layout, disorder_us: Option<f64>) -> Self {
         let options = PixelOptions { disorder_us, ..PixelOptions::default() };
         let clock = PixelFormat::Hits16.clock(&options);
         Self { clock, options, layout, counts: PixelCounts::default() }
     }
 
-    /// Appends hits to `block`, and counts what becomes of each: their times in ticks, then x, y and times over threshold.
+    /// Appends hits to `block`, and counts the result for each: their times in ticks, then x, y and times over threshold.
     ///
     /// # Errors
     /// [`Error::Columns`] for columns of different lengths.
@@ -96,13 +96,13 @@ impl PixelColumns {
         Ok(())
     }
 
-    /// Appends what was held back. The next hits begin another stream, with a clock of its own.
+    /// Appends the hits that were held back. The next hits begin another stream, with a clock of its own.
     pub fn finish(&mut self, block: &mut PixelBlock) {
         self.clock.finish(&mut Sink { block, counts: &mut self.counts });
         self.clock = PixelFormat::Hits16.clock(&self.options);
     }
 
-    /// What the streams held so far.
+    /// Counts of the streams so far.
     pub fn counts(&self) -> &PixelCounts {
         &self.counts
     }

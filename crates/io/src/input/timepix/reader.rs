@@ -26,19 +26,19 @@ const BUFFER: usize = 256 << 10;
 /// Most bytes that a decoder may leave for later: a NumPy header, a line.
 const MAX_REST: usize = 128 << 10;
 
-/// Why [`PixelReader::read`] came back.
+/// The reason why [`PixelReader::read`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadEnd {
-    /// There are hits to work on, and there may be more.
+    /// There are hits to process, and there may be more.
     More,
-    /// A run is at its end, that is a source or files of one run; the next one has a clock of its own.
+    /// A run has ended, that is a source or files of one run; the next one has a clock of its own.
     EndOfSource,
     /// Nothing is left.
     End,
 }
 
-/// Reads hits from any number of sources, one after another, in bounded memory. Raw files of Timepix3 and Timepix4 whose
-/// names are numbered one after the other are one run, as a readout cuts it: its clock goes on.
+/// Reads hits from any number of sources, one after another, in bounded memory. Raw files of Timepix3 and Timepix4
+/// with consecutive numbers in their names are one run, as a readout cuts it: its clock continues.
 pub struct PixelReader {
     waiting: VecDeque<Entry>,
     current: Option<Current>,
@@ -88,16 +88,16 @@ impl PixelReader {
         reader.inputs = reader.waiting.len();
         if !reader.open_next()? {
             let kinds =
-                "none of the inputs holds pixel hits: neither t3pa, burda, tpx3, tpx4, npy nor parquet";
+                "none of the inputs contains pixel hits: neither t3pa, burda, tpx3, tpx4, npy nor parquet";
             return Err(Error::format("input", kinds));
         }
         Ok(reader)
     }
 
-    /// Reads any stream, compressed or not; `name` stands in messages.
+    /// Reads any stream, compressed or not; messages name `name`.
     ///
     /// # Errors
-    /// Those of the stream's first bytes.
+    /// Errors of the stream's first bytes.
     pub fn from_stream(
         name: &str,
         stream: impl Read + Send + 'static,
@@ -128,38 +128,38 @@ impl PixelReader {
         }
     }
 
-    /// What went wrong so far without ending the job, the first problems in words, and how often in all.
+    /// Faults so far that did not end the job, the first ones in words, and their total number.
     pub fn problems(&self) -> (&[String], u64) {
         (self.problems.kept(), self.problems.count())
     }
 
-    /// How many inputs could not be used at all, beside others that could.
+    /// Number of inputs that could not be used at all, while others could.
     pub fn unusable_inputs(&self) -> u64 {
         self.problems.unusable()
     }
 
-    /// The sensor that the hits lie on.
+    /// The sensor of the hits.
     pub fn layout(&self) -> &Layout {
         self.layout.as_ref().expect("the first source is open, and with it the layout known")
     }
 
-    /// Format of the source that was opened last.
+    /// Format of the last opened source.
     pub fn format(&self) -> PixelFormat {
         self.format
     }
 
-    /// Name of the source that was opened last.
+    /// Name of the last opened source.
     pub fn source(&self) -> &Arc<str> {
         &self.source
     }
 
-    /// What the streams held so far.
+    /// Counts of the streams so far.
     pub fn counts(&self) -> &PixelCounts {
         &self.counts
     }
 
-    /// Appends hits and triggers to `block` until it has at least `hits` hits, the source ends, or a stream with
-    /// a time limit (a socket) has nothing to give for so long.
+    /// Appends hits and triggers to `block` until it has at least `hits` hits, the source ends, or a stream with a
+    /// time limit (a socket) has no data for that time.
     ///
     /// # Errors
     /// [`Error::Io`] when a stream cannot be read, [`Error::Format`] when its format is not known.
@@ -240,7 +240,7 @@ impl PixelReader {
         let malformed = self.counts.malformed - self.before.malformed;
         if malformed > 0 {
             let what = match fault {
-                Some(fault) => format!("lines are no hits; the first is {fault}"),
+                Some(fault) => format!("lines are not hits; the first is {fault}"),
                 None => "parts of it contradict its format".into(),
             };
             self.problems.add(format!("{name}: {malformed} {what}"));
@@ -408,7 +408,7 @@ impl Current {
         self.buffer.copy_within(used..self.filled, 0);
         self.filled -= used;
         if self.filled > MAX_REST {
-            let message = format!("more than {MAX_REST} bytes that are no hit, header or line");
+            let message = format!("more than {MAX_REST} bytes that are not a hit, header or line");
             return Err(Error::format(&self.name, message));
         }
         let space = &mut self.buffer[self.filled..self.filled + BUFFER];

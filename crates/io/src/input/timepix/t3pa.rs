@@ -1,4 +1,4 @@
-//! Rows of `.t3pa` files: which number of a line is what, by the names in the header.
+//! Rows of `.t3pa` files: the meaning of the numbers of a line, by the names in the header.
 
 use super::hit_columns::listed;
 
@@ -20,15 +20,15 @@ const LOSS_ENDS: u64 = 0x75;
 /// The values of a row. Times are in clocks of 25 ns, `fine` in steps of 1.5625 ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Row {
-    /// Number of the row in its measurement, where the file has it.
+    /// Number of the row in its measurement, if the file has it.
     pub index: Option<u64>,
     /// Pixel (y * 256 + x) in the low 16 bits, the chip above them.
     pub matrix: u64,
     pub toa: u64,
     pub tot: u64,
-    /// How much earlier than `toa` the hit was; 0 where the file does not say it.
+    /// How much earlier than `toa` the hit was; 0 if the file does not have it.
     pub fine: u64,
-    /// 0, or the number of the chip, or the mark of a row that is no hit.
+    /// 0, or the number of the chip, or the mark of a row that is not a hit.
     pub overflow: Option<u64>,
 }
 
@@ -46,8 +46,8 @@ pub(super) enum Meaning {
 }
 
 impl Row {
-    /// Devices of several chips have the chip above the pixel in the matrix index. Some repeat it in the column overflow, in
-    /// others it is always 0; rows that are no hits have there a number that is neither.
+    /// Devices of several chips have the chip above the pixel in the matrix index. Some repeat it in the column
+    /// overflow, in others the column is always 0; rows that are not hits have another number there.
     pub fn meaning(&self) -> Meaning {
         let (chip, pixel) = (self.matrix >> 16, self.matrix & 0xFFFF);
         match self.overflow {
@@ -76,7 +76,7 @@ impl Columns {
     /// Reads the names of a header.
     ///
     /// # Errors
-    /// In words, for names that are not known, come twice or are missing.
+    /// A message, for names that are unknown, duplicated or missing.
     pub fn of_header(line: &[u8]) -> Result<Self, String> {
         let text = String::from_utf8_lossy(line);
         let names = names(&text);
@@ -94,9 +94,7 @@ impl Columns {
         let usual = NAMES.join(", ");
         if !unknown.is_empty() {
             let unknown = listed(&unknown);
-            return Err(format!(
-                "the header names columns that are not understood: {unknown} (columns are {usual})"
-            ));
+            return Err(format!("the header names unknown columns: {unknown} (columns are {usual})"));
         }
         if let Some(missing) = [MATRIX, TOA, TOT].into_iter().find(|role| places[*role].is_none()) {
             return Err(format!("the header names no column {} (columns are {usual})", NAMES[missing]));
@@ -104,7 +102,7 @@ impl Columns {
         Ok(Self::Named { count: names.len(), places })
     }
 
-    /// The values of a row; none for a line that cannot be one.
+    /// The values of a row; none for a line that is not a row.
     ///
     /// Some files name the six usual columns and have fewer values: then, too, the number of values decides.
     pub fn row(&self, values: &[u64]) -> Option<Row> {

@@ -1,4 +1,4 @@
-//! [`UsualLines`]: the numbers of lines as nearly all are, digits with one tab or blank between numbers.
+//! [`UsualLines`]: the numbers of lines in the usual form, digits with one tab or space between numbers.
 //!
 //! First all bytes of a block that are no digit are marked, 64 bytes at a time; then a number is what lies between two marks. So
 //! no number waits until the one before it has been read.
@@ -80,13 +80,13 @@ impl UsualLines {
         at < self.length
     }
 
-    /// Passes over what is before a byte of the text.
+    /// Skips the text before a byte.
     pub fn pass(&mut self, to: usize) {
         let marks = &self.marks[self.next..self.count];
         self.next += marks.iter().take_while(|mark| usize::from(**mark) < to).count();
     }
 
-    /// The line that begins at byte `start` of the text, behind all marks that were taken; its numbers come to `numbers`.
+    /// Parses the line that begins at byte `start` of the text, after all marks so far; its numbers go to `numbers`.
     #[inline(always)]
     pub fn next_line(&mut self, text: &[u8], start: usize, numbers: &mut [u64; NUMBERS]) -> Next {
         let marks = &self.marks[self.next..self.count];

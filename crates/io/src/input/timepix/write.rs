@@ -81,7 +81,7 @@ fn records(hits: &PixelHits, range: Range<usize>, to: &mut Vec<u8>) -> io::Resul
 /// Writes hits of chip 0 as `.tpx3` words; every chunk begins with a heartbeat of its first hit's time.
 ///
 /// # Errors
-/// Those of the sink.
+/// Errors of the sink.
 pub fn write_tpx3(hits: &PixelHits, to: &mut dyn Write) -> io::Result<()> {
     write_chunks(hits, tpx3, to)
 }

@@ -16,8 +16,8 @@ use std::sync::Arc;
 /// Unit of the times that are written.
 const TICK: &str = "1.5625 ns";
 
-/// Writes hits of one chip as Parquet with the columns t, x, y and tot. The unit of the times stands in the metadata of the
-/// file, as `peloton.time_unit`, and each column's in its own.
+/// Writes hits of one chip as Parquet with the columns t, x, y and tot. The metadata of the file contain the unit of
+/// the times, as `peloton.time_unit`, and the metadata of each column its own.
 pub struct ParquetHits {
     schema: SchemaRef,
     writer: ArrowWriter<Vec<u8>>,
@@ -27,7 +27,7 @@ impl ParquetHits {
     /// Begins a file.
     ///
     /// # Errors
-    /// Those of the Parquet library.
+    /// Errors of the Parquet library.
     pub fn new() -> Result<Self> {
         let field = |name: &str, kind: DataType, unit: &str| {
             Field::new(name, kind, false).with_metadata([("unit".to_string(), unit.to_string())].into())
@@ -48,10 +48,10 @@ impl ParquetHits {
         Ok(Self { schema, writer })
     }
 
-    /// Writes hits, as far as they are packed already.
+    /// Writes hits; some stay in memory until they are compressed.
     ///
     /// # Errors
-    /// [`Error::Io`] of the sink, and those of the Parquet library.
+    /// [`Error::Io`] of the sink, and errors of the Parquet library.
     pub fn write(&mut self, hits: &PixelHits, to: &mut dyn Write) -> Result<()> {
         let small = |column: &[u16]| Arc::new(UInt16Array::from(column.to_vec())) as ArrayRef;
         let time = Arc::new(Int64Array::from(hits.time.to_vec())) as ArrayRef;
@@ -63,7 +63,7 @@ impl ParquetHits {
         to.write_all(&packed).map_err(|e| Error::io("output", e))
     }
 
-    /// Writes what is left, and the end of the file.
+    /// Writes the remaining hits, and the end of the file.
     ///
     /// # Errors
     /// As [`ParquetHits::write`].

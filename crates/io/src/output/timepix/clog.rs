@@ -24,18 +24,18 @@ impl ClogWriter {
         Self { texts, is_of_frames, last: None, is_empty: true }
     }
 
-    /// Another input begins: its frames are others, even if they have the same numbers.
+    /// Another input begins: its frames are separate, even if they have the same numbers.
     pub fn begin_input(&mut self) {
         if self.is_of_frames {
             self.last = None;
         }
     }
 
-    /// Writes the next clusters. Those of a stream are a frame, which begins with its first hit; those of frames lie in the
-    /// frame of their number, counted from 0 in the input, and in `N` from 1, without times.
+    /// Writes the next clusters. Clusters of a stream form a frame, which begins with its first hit; clusters of
+    /// frames are in the frame of their number, counted from 0 in the input, and in `N` from 1, without times.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// Errors of the sink.
     pub fn write(&mut self, clusters: &PixelClusters, to: &mut dyn Write) -> io::Result<()> {
         if self.is_of_frames {
             return self.write_frames(clusters, to);
@@ -89,7 +89,7 @@ impl ClogWriter {
     /// Ends the last frame.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// Errors of the sink.
     pub fn finish(self, to: &mut dyn Write) -> io::Result<()> {
         if self.is_empty { Ok(()) } else { to.write_all(b"\n") }
     }

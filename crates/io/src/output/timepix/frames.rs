@@ -1,4 +1,4 @@
-//! Columns of Parquet beside those of the clusters, where hits are of frames.
+//! Additional Parquet columns if hits come from frames.
 
 use crate::output::arrow::described;
 use arrow_array::{ArrayRef, UInt64Array};
@@ -15,7 +15,7 @@ pub fn frame_fields() -> Vec<Field> {
     vec![described("frame", DataType::UInt64, "1", meaning)]
 }
 
-/// The number of the frame of each cluster, which its hits have for a time.
+/// The number of the frame of each cluster, stored in the times of its hits.
 pub fn frame_columns(clusters: &PixelClusters) -> Vec<ArrayRef> {
     let frames = clusters.features.time.iter().map(|frame| u64::try_from(*frame).unwrap_or(0));
     vec![Arc::new(UInt64Array::from_iter_values(frames))]

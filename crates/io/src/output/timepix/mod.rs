@@ -1,4 +1,4 @@
-//! Clusters of pixel hits as text, and what files hold of them beside the columns of the schema.
+//! Clusters of pixel hits as text, and additional columns of their files.
 
 mod clog;
 mod frames;

@@ -1,4 +1,4 @@
-//! Columns of clusters beside those in memory: which input their hits came from, on which chip, with what energy.
+//! Additional columns of clusters in files: input, chip and energy of their hits.
 
 use crate::output::arrow::described;
 use crate::output::units::kev;
@@ -10,14 +10,14 @@ use peloton::timepix::Calibration;
 use peloton::{Error, Result};
 use std::sync::Arc;
 
-/// What tells where hits came from.
+/// The origin of hits.
 #[derive(Debug, Clone)]
 pub struct Origin {
-    /// The name of the input that is being read.
+    /// The name of the current input.
     pub input: String,
     /// The chips of the sensor.
     pub layout: Layout,
-    /// From time over threshold to energy, where it is known.
+    /// Converts time over threshold to energy, if known.
     pub calibration: Option<Calibration>,
     /// Whether times are numbers of frames.
     pub is_of_frames: bool,
@@ -39,7 +39,7 @@ impl Origin {
 
 /// The fields of [`origin_columns`].
 pub fn origin_fields() -> Vec<Field> {
-    let input = "the file, pipe, address or simulation that the cluster's hits came from";
+    let input = "the file, pipe, address or simulation of the cluster's hits";
     let chip = "number of the chip that the hit is on";
     let energy = "energy of the hit; null without a calibration";
     vec![
@@ -49,7 +49,7 @@ pub fn origin_fields() -> Vec<Field> {
     ]
 }
 
-/// Where the hits of clusters came from; columns that are not wanted, by their names, are null.
+/// The origin of the hits of clusters; columns that are not requested, by their names, are null.
 ///
 /// # Errors
 /// [`Error::Columns`] when lists are too long for Arrow's 32-bit offsets.

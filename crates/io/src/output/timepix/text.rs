@@ -8,15 +8,16 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::ops::Range;
 
-/// Writes one JSON object a cluster: time and duration in ns, energy in keV or null without a calibration, bounds as `[x, y, x, y]`, hits as
-/// `[x, y, tot, ns after the first]`, the chip and the energy of each hit, and the input they came from; with `pairs` also the count of the latest trigger before the cluster, and for
-/// each hit the ns since the latest trigger before it, null without one. Clusters of frames begin with the number of their `frame`, and have null
-/// for all times.
+/// Writes one JSON object a cluster: time and duration in ns, energy in keV or null without a calibration, bounds as
+/// `[x, y, x, y]`, hits as `[x, y, tot, ns after the first]`, the chip and the energy of each hit, and their input;
+/// with `pairs` also the count of the latest trigger before the cluster, and for each hit the ns since the latest
+/// trigger before it, null without one. Clusters of frames begin with the number of their `frame`, and have null for
+/// all times.
 ///
-/// `texts` formats them side by side.
+/// `texts` formats them in parallel.
 ///
 /// # Errors
-/// Those of the sink.
+/// Errors of the sink.
 pub fn write_cluster_ndjson(
     clusters: &PixelClusters,
     origin: &Origin,

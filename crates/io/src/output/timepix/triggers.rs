@@ -1,4 +1,4 @@
-//! Columns of Parquet beside those of the clusters: which trigger came before them.
+//! Additional Parquet columns of clusters: the trigger before them.
 
 use crate::output::arrow::described;
 use arrow_array::builder::{Float64Builder, ListBuilder};
@@ -8,7 +8,7 @@ use peloton::event::{PixelClusters, TriggerPairs};
 use std::sync::Arc;
 
 /// The fields of [`trigger_columns`]: `trigger`, the device's count of the latest trigger before the cluster, and the
-/// list `hit_since_trigger`; both null where there was none.
+/// list `hit_since_trigger`; both null if there was none.
 pub fn trigger_fields() -> Vec<Field> {
     let counter = "the device's count of the latest trigger before the cluster; null without one";
     let since = "time of each hit since the latest trigger before it; null without one";

@@ -1,13 +1,13 @@
-//! [`EventChoice`]: which events are drawn.
+//! [`EventChoice`]: the choice of events to draw.
 
 use crate::EventRange;
 use peloton::{Error, Result};
 use std::str::FromStr;
 
-/// Which events are drawn: `K`, or `A..B` for those from A on and before B, counted from 0 over all inputs.
+/// The events to draw: `K`, or `A..B` from A up to but not including B, counted from 0 over all inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventChoice {
-    /// Number of the first.
+    /// Number of the first event.
     pub first: usize,
     /// How many.
     pub count: usize,
@@ -35,8 +35,9 @@ impl FromStr for EventChoice {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let wrong =
-            || Error::Config(format!("`{text}` is neither a number, as 3, nor a range A..B, as 0..10"));
+        let wrong = || {
+            Error::Config(format!("`{text}` is neither a number, such as 3, nor a range A..B, such as 0..10"))
+        };
         let number = |text: &str| text.parse::<usize>().map_err(|_| wrong());
         let Some((first, end)) = text.split_once("..") else {
             return Ok(Self { first: number(text)?, count: 1 });

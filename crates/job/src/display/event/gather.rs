@@ -1,4 +1,4 @@
-//! [`Gather`]: what each system says of its events for pictures.
+//! [`Gather`]: collects the data for pictures of a system's events.
 
 use super::{Hit, Momentum, Particle, Point, Track, Truth, path};
 use crate::systems::{Rows, TrackRows};
@@ -8,50 +8,50 @@ use peloton::event::{Columns, Particle as TrueParticle, TruthEvent};
 use peloton_truth::{Checker, EventMatches, Measured, Rules};
 use std::collections::HashMap;
 
-/// One event: where it is in its batch and in its results.
+/// One event, by its place in its batch and in its results.
 pub struct Of<'a> {
-    /// The batch, what is known beside it, and its results.
+    /// The batch, its auxiliary data, and its results.
     pub chunk: &'a Chunk<Sliced>,
     /// Number of the event in the batch.
     pub number: usize,
-    /// The piece of the results that the event is in.
+    /// The piece of the results that contains the event.
     pub results: &'a Columns,
     /// Number of the event in that piece.
     pub event: usize,
 }
 
-/// What is drawn of one event.
+/// The drawn parts of one event.
 #[derive(Debug, Clone, Default)]
 pub struct Gathered {
     /// Its hits.
     pub hits: Vec<Hit>,
     /// Its tracks, in the order of the results.
     pub tracks: Vec<Track>,
-    /// What is true of it.
+    /// Its truth.
     pub truth: Option<Truth>,
 }
 
-/// Gathers what is drawn of the events of a system.
+/// Collects the drawn parts of the events of a system.
 pub trait Gather: Send {
-    /// Where the hits are measured.
+    /// The sensors.
     fn sensors(&self) -> Vec<Sensor>;
 
-    /// What is drawn of an event.
+    /// Collects the drawn parts of an event.
     fn event(&mut self, of: &Of<'_>) -> Gathered;
 }
 
 /// The hits of an event of a batch.
 pub type HitsOf = Box<dyn Fn(&dyn Batch, usize) -> Vec<Hit> + Send>;
 
-/// Gathers events of LHCb.
+/// Collects events of LHCb.
 pub struct GatherTracks {
     /// Its hits.
     pub hits: HitsOf,
-    /// What appends its tracks; none where the sequence ends at hits.
+    /// Appends its tracks; none where the sequence ends at hits.
     pub rows: Option<Rows>,
-    /// What counts as found.
+    /// The rules that decide which particles are found.
     pub rules: Rules,
-    /// Where the hits are measured.
+    /// The sensors.
     pub sensors: Vec<Sensor>,
 }
 

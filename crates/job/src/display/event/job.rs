@@ -42,7 +42,7 @@ impl Kind {
 /// Draws events of a system.
 ///
 /// # Errors
-/// Those of the options, the inputs and the output.
+/// Errors of the options, the inputs and the output.
 pub fn display(
     request: &Request,
     options: &DisplayOptions,
@@ -52,7 +52,7 @@ pub fn display(
     let kind = Kind::of(output)?;
     let events = chosen(request, options, kind)?;
     if options.view.is_some() && kind != Kind::Svg {
-        return Err(Error::Config("--view is for figures, whose name ends in .svg".into()));
+        return Err(Error::Config("--view is for figures, whose names end in .svg".into()));
     }
     let request = Request { events, ..request.clone() };
     let Collected { scene, failure } = collect(&request, options, host)?;
@@ -90,7 +90,7 @@ pub fn display(
 fn chosen(request: &Request, options: &DisplayOptions, kind: Kind) -> Result<EventRange> {
     let is_range = request.events != EventRange::default();
     if options.events.is_some() && is_range {
-        return Err(Error::Config("--event and --events say both which events: give one of them".into()));
+        return Err(Error::Config("--event and --events both choose events: give one of them".into()));
     }
     if let Some(events) = options.events {
         if kind != Kind::Phoenix {

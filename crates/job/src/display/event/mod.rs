@@ -1,4 +1,4 @@
-//! Pictures of events: hits, tracks and what is true of them, the same for every sequence of events.
+//! Pictures of events: hits, tracks and their truth, the same for every sequence of events.
 //!
 //! ```text
 //! chunk of events --Gather (one per system)--> DrawnEvent --+--> view: one projection as SVG --> svg: a figure
@@ -28,7 +28,7 @@ use peloton::Status;
 use peloton_io::input::EventId;
 use peloton_truth::{EventMatches, ParticleMatch, TrackMatch};
 
-/// A part of a detector that hits are of.
+/// A part of a detector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// Of LHCb.
@@ -45,7 +45,7 @@ impl Part {
     /// All parts.
     pub const ALL: [Part; 4] = [Part::Velo, Part::Ut, Part::SciFi, Part::Cylinder];
 
-    /// What people call it; the same as [`Sensor::detector`].
+    /// Its displayed name; the same as [`Sensor::detector`].
     pub fn name(self) -> &'static str {
         match self {
             Part::Velo => "Velo",
@@ -59,14 +59,14 @@ impl Part {
 /// A point in space, mm.
 pub type Point = [f64; 3];
 
-/// A hit: a point, or a strip or fibre that measures one direction alone.
+/// A hit: a point, or a strip or fibre that measures one direction only.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
     /// Where it is.
     pub part: Part,
-    /// What tracks name it by.
+    /// Its identifier in tracks.
     pub id: u32,
-    /// Both ends of the strip; the same point twice of a pixel.
+    /// Both ends of the strip; the same point twice for a pixel.
     pub ends: [Point; 2],
 }
 
@@ -76,13 +76,13 @@ impl Hit {
         Self { part, id, ends: [at; 2] }
     }
 
-    /// Half way between the ends.
+    /// The point halfway between the ends.
     pub fn middle(&self) -> Point {
         let [a, b] = self.ends;
         std::array::from_fn(|axis| 0.5 * (a[axis] + b[axis]))
     }
 
-    /// How long the strip is, mm; 0 for a point.
+    /// Length of the strip, mm; 0 for a point.
     pub fn length(&self) -> f64 {
         let [a, b] = self.ends;
         (0..3).map(|axis| (b[axis] - a[axis]).powi(2)).sum::<f64>().sqrt()
@@ -99,26 +99,26 @@ impl Hit {
         [a[0] + share * (b[0] - a[0]), y, a[2] + share * (b[2] - a[2])]
     }
 
-    /// Whether all coordinates are numbers.
+    /// Whether all coordinates are finite.
     pub fn is_finite(&self) -> bool {
         self.ends.iter().flatten().all(|value| value.is_finite())
     }
 }
 
-/// A track as it is drawn.
+/// A drawn track.
 #[derive(Debug, Clone, Default)]
 pub struct Track {
-    /// Its hits, as indices into those of the event, in its own order; hits that the event does not have are left out.
+    /// Its hits, as indices into the hits of the event, in its own order; hits that the event does not have are omitted.
     pub hits: Vec<usize>,
-    /// How many hits it names.
+    /// Number of hits in its list.
     pub named: usize,
-    /// Where its hits are: of a strip the point nearest to the fitted line.
+    /// Positions of its hits: for a strip the point nearest to the fitted line.
     pub points: Vec<Point>,
-    /// What was fitted, piece by piece.
+    /// The fitted line, piece by piece.
     pub pieces: Vec<Piece>,
     /// Whether it flies towards smaller z, from the last of its points to the first.
     pub is_backward: bool,
-    /// Its momentum, where it is measured.
+    /// Its momentum, if measured.
     pub momentum: Option<Momentum>,
     /// One value for each of [`DrawnEvent::columns`].
     pub values: Vec<f64>,
@@ -135,10 +135,10 @@ pub struct Momentum {
     pub qop: f64,
 }
 
-/// A true particle as it is drawn.
+/// A drawn true particle.
 #[derive(Debug, Clone, Default)]
 pub struct Particle {
-    /// In words: PDG code and key, as far as they are known.
+    /// Its name: PDG code and key, if known.
     pub name: String,
     /// Momentum, GeV/c.
     pub p: f64,
@@ -146,18 +146,18 @@ pub struct Particle {
     pub pt: f64,
     /// Pseudorapidity.
     pub eta: f64,
-    /// Its hits, as indices into those of the event, from the smallest z up, or from inside out.
+    /// Its hits, as indices into the hits of the event, from the smallest z up, or from inside out.
     pub hits: Vec<usize>,
     /// Where they are.
     pub points: Vec<Point>,
 }
 
-/// What is true of an event.
+/// The truth of an event.
 #[derive(Debug, Clone, Default)]
 pub struct Truth {
     /// All particles.
     pub particles: Vec<Particle>,
-    /// What became of particles and tracks.
+    /// Matches of particles and tracks.
     pub matches: EventMatches,
 }
 
@@ -172,43 +172,43 @@ pub struct TrackColumn {
     pub meaning: &'static str,
 }
 
-/// An event as it is drawn. Lengths are mm.
+/// A drawn event. Lengths are mm.
 #[derive(Debug, Clone)]
 pub struct DrawnEvent {
-    /// Which one it is.
+    /// Its identification.
     pub id: EventId,
-    /// What became of it.
+    /// Its status.
     pub status: Status,
     /// Its hits.
     pub hits: Vec<Hit>,
-    /// What is told of each track.
+    /// Columns of the table of tracks.
     pub columns: Vec<TrackColumn>,
     /// Its tracks.
     pub tracks: Vec<Track>,
-    /// What is true of it, where that is known.
+    /// Its truth, if known.
     pub truth: Option<Truth>,
 }
 
-/// What a line in the picture is, by the truth.
+/// The class of a line in the picture, by the truth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// A track of an event without truth.
     Track,
     /// The first track of a particle.
     Found,
-    /// Another track of a particle that has one.
+    /// Another track of a particle that already has one.
     Clone,
-    /// A track of no particle.
+    /// A track that belongs to no particle.
     Ghost,
-    /// A particle that should have a track and has none.
+    /// A reconstructible particle without a track.
     Missed,
 }
 
 impl Class {
-    /// All classes, those on top last.
+    /// All classes, in drawing order.
     pub const ALL: [Class; 5] = [Class::Track, Class::Found, Class::Missed, Class::Clone, Class::Ghost];
 
-    /// One such, and the name of its style.
+    /// Name of the class in the singular, and the name of its style.
     pub fn name(self) -> &'static str {
         match self {
             Class::Track => "track",
@@ -219,7 +219,7 @@ impl Class {
         }
     }
 
-    /// What a legend says.
+    /// Its text in a legend.
     pub fn legend(self) -> &'static str {
         match self {
             Class::Track => "tracks",
@@ -230,13 +230,13 @@ impl Class {
         }
     }
 
-    /// What it is, in a sentence.
+    /// Its description, in a sentence.
     pub fn meaning(self) -> &'static str {
         match self {
             Class::Track => "tracks; the input has no truth to compare with",
-            Class::Found => "tracks that are a true particle, the first of each",
-            Class::Clone => "further tracks of a particle that has one",
-            Class::Ghost => "tracks that are no particle",
+            Class::Found => "tracks that belong to a true particle, the first of each",
+            Class::Clone => "further tracks of a particle that already has one",
+            Class::Ghost => "tracks that belong to no particle",
             Class::Missed => "reconstructible particles without a track: their hits are joined",
         }
     }
@@ -263,17 +263,17 @@ impl Class {
 }
 
 impl DrawnEvent {
-    /// What a track is.
+    /// Class of a track.
     pub fn class(&self, track: usize) -> Class {
         Class::of(self.track_match(track))
     }
 
-    /// What the truth says of a track.
+    /// The true particle of a track.
     pub fn track_match(&self, track: usize) -> Option<&TrackMatch> {
         self.truth.as_ref()?.matches.tracks.get(track)
     }
 
-    /// The particles that should have a track, have hits here and have no track; none where nothing was reconstructed.
+    /// Reconstructible particles with hits here and without a track; none where nothing was reconstructed.
     pub fn missed(&self) -> impl Iterator<Item = (&Particle, &ParticleMatch)> {
         let truth = self.truth.iter().filter(|_| self.status.is_reconstructed());
         let all = truth.flat_map(|truth| truth.particles.iter().zip(&truth.matches.particles));
@@ -282,7 +282,7 @@ impl DrawnEvent {
         })
     }
 
-    /// How many lines there are of a class.
+    /// Number of lines of a class.
     pub fn count(&self, class: Class) -> usize {
         match class {
             Class::Missed => self.missed().count(),
@@ -290,7 +290,7 @@ impl DrawnEvent {
         }
     }
 
-    /// The classes that lines of this event are of, with how many there are.
+    /// The classes of the lines of this event, with their numbers.
     pub fn classes(&self) -> Vec<(Class, usize)> {
         let known = |class: &Class| (*class == Class::Track) == self.truth.is_none();
         Class::ALL.into_iter().filter(known).map(|class| (class, self.count(class))).collect()
@@ -306,12 +306,12 @@ impl DrawnEvent {
     }
 }
 
-/// Everything that is drawn: events, and the detector that they are in.
+/// The whole scene: events, and their detector.
 #[derive(Debug, Clone)]
 pub struct Scene {
     /// What was reconstructed.
     pub sequence: crate::SequenceName,
-    /// What was read, in words.
+    /// Name of the input.
     pub title: String,
     /// Sensors or layers.
     pub sensors: Vec<Sensor>,

@@ -1,4 +1,4 @@
-//! An event as a page: linked views, switches for what tracks are, a table of tracks.
+//! An event as a page: linked views, switches for classes of tracks, a table of tracks.
 
 use super::svg::title;
 use super::view::{self, Frame};
@@ -138,27 +138,31 @@ fn help(event: &DrawnEvent) -> String {
     let has_tracks = !event.tracks.is_empty() || event.truth.is_some();
     let mut text = String::from("Dots are hits");
     text.push_str(match has_tracks {
-        true => "; thick lines join the hits of a track, thin ones are its fitted states carried on along themselves. ",
+        true => "; thick lines join the hits of a track, thin lines are its fitted states, extrapolated. ",
         false => ". ",
     });
     let joins = |track: &Track| track.pieces.iter().any(|piece| piece.line == Line::Join);
     if event.tracks.iter().any(joins) {
-        text.push_str("Where the magnet bends, dotted lines join two states smoothly: nobody fitted them. ");
+        text.push_str(
+            "Where the magnet bends, dotted lines join two states smoothly; these lines are not fitted. ",
+        );
     }
     if event.hits.iter().any(|hit| hit.length() > 0.0) {
         text.push_str("A strip or fibre measures one direction: ");
         text.push_str(match has_tracks {
             true => {
-                "its hit is drawn where the track crosses it, and long unused ones only seen from above. "
+                "its hit is drawn where the track crosses it, and long unused ones are only drawn from above. "
             }
-            false => "long ones are only seen from above. ",
+            false => "long ones are only drawn from above. ",
         });
     }
     text.push_str("Wheel: zoom; drag: move; double click: the whole view");
     if has_tracks {
-        text.push_str("; the mouse on a track or its row marks it everywhere, a click keeps it");
+        text.push_str(
+            "; the mouse on a track or its row highlights it in all views, a click keeps the highlight",
+        );
     }
-    text.push_str(". The address keeps the view.");
+    text.push_str(". The address stores the view.");
     text
 }
 
@@ -166,7 +170,7 @@ fn help(event: &DrawnEvent) -> String {
 fn columns(event: &DrawnEvent) -> Vec<ColumnData> {
     let column =
         |name: &str, unit, meaning: &str| ColumnData { name: name.into(), unit, meaning: meaning.into() };
-    let mut columns = vec![column("hits", "1", "hits of the track, or of the particle that is missed")];
+    let mut columns = vec![column("hits", "1", "hits of the track, or of the missed particle")];
     columns.extend(event.columns.iter().map(|own| column(own.name, own.unit, own.meaning)));
     if has_momenta(event) {
         columns.push(column("p", "GeV/c", "momentum of the track"));

@@ -1,4 +1,4 @@
-//! The line of a track: straight where a state was fitted, joined smoothly in between, where the magnet bends.
+//! The line of a track: straight at a fitted state, joined smoothly in between, where the magnet bends.
 
 use super::{Hit, Part, Point};
 use peloton_truth::{FittedState, Place};
@@ -6,12 +6,12 @@ use peloton_truth::{FittedState, Place};
 /// Points of a join between two straight pieces.
 const STEPS: usize = 16;
 
-/// What a piece of a line says.
+/// The kind of a piece of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line {
-    /// A fitted state, carried on along itself.
+    /// A fitted state, extrapolated.
     State,
-    /// A smooth join of two of them, which nobody fitted.
+    /// A smooth join of two states, which is not fitted.
     Join,
 }
 
@@ -20,7 +20,7 @@ pub enum Line {
 pub struct Piece {
     /// What it says.
     pub line: Line,
-    /// Its points, two at least.
+    /// Its points, at least two.
     pub points: Vec<Point>,
 }
 
@@ -64,15 +64,15 @@ fn part(place: Place) -> Part {
     }
 }
 
-/// Whether a track flies towards smaller z: its hits are behind its state at the beam.
+/// Whether a track flies towards smaller z: its hits are before its state at the beam.
 pub fn is_backward(hits: &[Hit], states: &[FittedState]) -> bool {
     let beam = states.iter().find(|state| state.place == Place::Beam);
     let ahead: f64 = beam.map_or(0.0, |beam| hits.iter().map(|hit| hit.middle()[2] - beam.at.z).sum());
     ahead < 0.0
 }
 
-/// The line of a track with these hits and states. In the Velo a line through the hits stands for the state where a sequence
-/// gives none.
+/// The line of a track with these hits and states. In the Velo a line through the hits replaces a state that a
+/// sequence does not give.
 pub fn of_states(hits: &[Hit], states: &[FittedState]) -> Vec<Piece> {
     let pieces: Vec<_> =
         [Part::Velo, Part::Ut, Part::SciFi].into_iter().filter_map(|of| straight(of, hits, states)).collect();
@@ -131,7 +131,7 @@ fn least_squares(points: &[Point]) -> Option<Straight> {
     (spread > 0.0).then_some(Straight { at: mean, slope, from, to })
 }
 
-/// Where a line is at this z; its end pieces go on for ever.
+/// The position of a line at this z; its end pieces extend without limit.
 pub fn at_z(line: &[Piece], z: f64) -> Option<Point> {
     let points: Vec<_> = line.iter().flat_map(|piece| &piece.points).collect();
     let spans = points.windows(2).filter(|pair| pair[0][2] < pair[1][2]);

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 /// The events of a scene as text.
 ///
 /// # Errors
-/// [`Error::Internal`] should a value not be JSON.
+/// [`Error::Internal`] if a value cannot be written as JSON.
 pub fn json(scene: &Scene) -> Result<String> {
     let mut events = Map::new();
     for event in &scene.events {

@@ -1,4 +1,4 @@
-//! One view of an event as a figure for papers: SVG that stands alone.
+//! One view of an event as a figure for papers: a self-contained SVG.
 
 use super::{Class, DrawnEvent, Line, Scene, View, view};
 use crate::svg::{Chart, escaped};
@@ -32,7 +32,7 @@ pub fn figure(scene: &Scene, view: View) -> String {
     chart.finish(&format!("class=\"figure\" data-view=\"{view}\""))
 }
 
-/// What the figure shows, in a line.
+/// Description of the figure, in a line.
 pub fn title(scene: &Scene, event: &DrawnEvent) -> String {
     let mut title = format!("{}, {}", scene.title, event.id);
     if event.status != peloton::Status::Ok {

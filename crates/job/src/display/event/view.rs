@@ -6,12 +6,12 @@ use crate::{Sensor, Shape};
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// What is on the axes.
+/// The axes of a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
     /// Distance from the z axis against z.
     Rz,
-    /// As the beam sees it.
+    /// Along the beam.
     Xy,
     /// From above: the magnet of LHCb bends here.
     Xz,
@@ -35,7 +35,7 @@ const FAR: f64 = 2e4;
 const GRAIN: f64 = 100.0;
 
 impl View {
-    /// The views that show an event of this detector best.
+    /// The best views of an event of this detector.
     pub fn of(scene: &Scene) -> [View; 3] {
         let is_there = |part: Part| scene.sensors.iter().any(|sensor| sensor.detector == part.name());
         match () {
@@ -55,7 +55,7 @@ impl View {
         }
     }
 
-    /// A point as it is seen, mm.
+    /// A projected point, mm.
     pub fn project(self, [x, y, z]: Point) -> [f64; 2] {
         match self {
             View::Rz => [z, x.hypot(y)],
@@ -79,7 +79,7 @@ impl View {
     }
 }
 
-/// What part of a view is drawn, and how large.
+/// The drawn part of a view, and its size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Frame {
     /// Smallest values of the axes, mm.
@@ -135,7 +135,7 @@ impl Frame {
         Self { low, high, size: size.map(f64::round) }
     }
 
-    /// Where a projected point is in the frame.
+    /// The position of a projected point in the frame.
     pub fn at(&self, point: [f64; 2]) -> [f64; 2] {
         let share = |axis: usize| (point[axis] - self.low[axis]) / (self.high[axis] - self.low[axis]);
         [share(0) * self.size[0], (1.0 - share(1)) * self.size[1]]
@@ -153,7 +153,7 @@ impl Frame {
     }
 }
 
-/// A path of SVG that is being written, in steps from point to point, which are short numbers.
+/// An SVG path under construction, in relative steps, which are short numbers.
 #[derive(Debug, Default)]
 pub struct Path {
     text: String,
@@ -178,7 +178,7 @@ impl Path {
         self.step('m', point);
     }
 
-    /// Goes on with it.
+    /// Continues the path.
     pub fn go(&mut self, point: [f64; 2]) {
         self.step('l', point);
     }
@@ -202,9 +202,9 @@ impl Path {
     }
 }
 
-/// The whole event in one view, as elements of SVG in units of a frame. Their classes are those of the style sheet:
-/// `sensors`, `hits` (also `strips`), and a group for each [`Class`] with `dots` (used hits) and the tracks, each a group of `state` (fitted
-/// states), `join` (what lies between two states) and `line` (hits joined).
+/// The whole event in one view, as elements of SVG in units of a frame. Their classes are the classes of the style
+/// sheet: `sensors`, `hits` (also `strips`), and a group for each [`Class`] with `dots` (used hits) and the tracks,
+/// each a group of `state` (fitted states), `join` (between two states) and `line` (hits joined).
 pub fn elements(scene: &Scene, event: &DrawnEvent, view: View, frame: &Frame) -> String {
     let mut svg = format!("<path class=\"sensors\" d=\"{}\"/>", outlines(&scene.sensors, view, frame));
     let used = event.used();

@@ -1,4 +1,4 @@
-//! Distributions, and where hits are.
+//! Distributions, and maps of hits.
 
 use super::PixelDisplay;
 use super::colours::{STEPS, heat, of_step, step};
@@ -33,7 +33,7 @@ struct Labels {
     is_count: bool,
 }
 
-/// All distributions that have anything in them.
+/// All distributions that are not empty.
 pub fn distributions(display: &PixelDisplay) -> Vec<String> {
     let ms = 1e-6 * NS_PER_TICK;
     // Short streams have axes in us.
@@ -137,7 +137,7 @@ pub fn occupancy(display: &PixelDisplay) -> String {
     let of = if display.square == 1 { "pixel".into() } else { format!("{0} x {0} pixels", display.square) };
     let highest = display.occupancy.iter().max().copied().unwrap_or(0).max(2) as f64;
     let colours = Axis::log(1.0, highest, &format!("hits per {of}"));
-    let mut chart = Chart::new("Where hits are, over the whole input", x, y, [scale * width, scale * height]);
+    let mut chart = Chart::new("Map of hits, over the whole input", x, y, [scale * width, scale * height]);
     chart.paper("#12121a");
     let [left, top, across, up] = chart.area();
     let side = display.square;
@@ -179,7 +179,7 @@ fn squares(display: &PixelDisplay, colours: &Axis) -> Vec<Strokes> {
     paths
 }
 
-/// The pixels with the most hits, as a table; nothing where pixels are not counted one by one.
+/// The pixels with the most hits, as a table; none where pixels are not counted individually.
 pub fn hottest(display: &PixelDisplay) -> Markup {
     if display.square > 1 {
         return Markup::default();

@@ -1,4 +1,4 @@
-//! Colours of values: from dark over red and orange to a light yellow, for dark and for light ones alike.
+//! Colours of values: from dark over red and orange to a light yellow, for dark and light pages alike.
 
 /// Red, green and blue at equal distances.
 const STOPS: [[f64; 3]; 6] = [
@@ -10,7 +10,7 @@ const STOPS: [[f64; 3]; 6] = [
     [252.0, 255.0, 200.0],
 ];
 
-/// Steps of colour in pictures: what is equal is drawn at once.
+/// Number of colours in pictures: equal colours are drawn at once.
 pub const STEPS: usize = 48;
 
 /// The colour of a share of the largest value, 0 to 1.

@@ -1,4 +1,4 @@
-//! The picture of one frame: pixels by time over threshold, outlines of clusters, and what lies under the mouse.
+//! The picture of one frame: pixels by time over threshold, outlines of clusters, and details under the mouse.
 
 use super::colours::{STEPS, heat, of_step, step};
 use super::strokes::{Along, Strokes};
@@ -15,7 +15,7 @@ const SIDE: f64 = 480.0;
 const OUTLINE: f64 = 0.14;
 const PAPER: &str = "#12121a";
 
-/// The frame as SVG. It has a picture of its own inside, in pixels of the sensor, which the page zooms.
+/// The frame as SVG. It contains a second SVG, in pixels of the sensor, which the page zooms.
 pub fn picture(display: &PixelDisplay) -> String {
     let [width, height] = display.sensor.map(|side| side as f64);
     let scale = SIDE / width.max(height);

@@ -5,7 +5,7 @@ const PARTS: u32 = 4;
 const OCTAVES: u32 = 24;
 const BINS: usize = (PARTS * OCTAVES) as usize;
 
-/// Counts by two numbers of at least 1 each; what is larger than the last bin is in it.
+/// Counts by two numbers of at least 1 each; the last bin contains all larger values.
 #[derive(Debug, Clone)]
 pub struct Grid {
     counts: Vec<u64>,
@@ -39,7 +39,7 @@ impl Grid {
         self.counts[bin(y) * BINS + bin(x)] += 1;
     }
 
-    /// The bins that have any.
+    /// The bins that are not empty.
     pub fn cells(&self) -> impl Iterator<Item = Cell> + '_ {
         let filled = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
         filled.map(|(at, count)| {

@@ -1,10 +1,10 @@
-//! [`Histogram`]: counts of values whose range nobody knows beforehand, in bounded memory.
+//! [`Histogram`]: counts of values with unknown range, in bounded memory.
 
 /// Bins; even.
 const BINS: usize = 256;
 
-/// Counts of whole numbers from the first one on. Bins double in width when a value lies beyond the last one, so
-/// that nothing is lost.
+/// Counts of whole numbers from the first one on. Bins double in width when a value lies beyond the last one, so that
+/// nothing is lost.
 #[derive(Debug, Clone)]
 pub struct Histogram {
     counts: [u64; BINS],
@@ -17,7 +17,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Bins from `start` on, `width` wide at first.
+    /// Bins from `start` on, initially `width` wide.
     pub fn new(start: i64, width: i64) -> Self {
         Self { counts: [0; BINS], start, width: width.max(1), below: 0 }
     }
@@ -43,7 +43,7 @@ impl Histogram {
         self.width = self.width.saturating_mul(2);
     }
 
-    /// Values counted, those below the first bin among them.
+    /// Number of values, including values below the first bin.
     pub fn total(&self) -> u64 {
         self.below + self.counts.iter().sum::<u64>()
     }
@@ -53,7 +53,7 @@ impl Histogram {
         self.below
     }
 
-    /// Where bins begin and how many values they have, up to the last bin that has any; one at least.
+    /// Beginnings of bins and their counts, up to the last bin that is not empty; at least one.
     pub fn bins(&self) -> impl Iterator<Item = (i64, u64)> + '_ {
         let last = self.counts.iter().rposition(|count| *count > 0).unwrap_or(0);
         let place = |i: usize| self.start.saturating_add(self.width.saturating_mul(i as i64));

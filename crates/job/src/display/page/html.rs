@@ -4,11 +4,11 @@ use super::{PixelDisplay, charts, frame};
 use crate::look::Page;
 use maud::{Markup, PreEscaped, html};
 
-/// What a page says of itself beside its pictures.
+/// The texts of a page beside its pictures.
 pub struct About {
-    /// What was read, such as the name of a file.
+    /// Name of the input, such as a file.
     pub title: String,
-    /// What was found, how it was set, what was lost: names and values.
+    /// Results, settings and losses: names and values.
     pub facts: Vec<(String, String)>,
 }
 
@@ -55,6 +55,5 @@ pub fn table(heading: &str, head: &[&str], rows: &[Vec<String>], note: &str) -> 
 }
 
 /// How to read the frame.
-const HELP: &str = "A square is a pixel that was hit; its colour is its time over threshold (of several hits, the last one's). \
-                    Lines go around clusters. Wheel: zoom; drag: move; double click: all of the sensor; the mouse on a \
-                    pixel: what was measured there.";
+const HELP: &str = "A square is a pixel with a hit; its colour is its time over threshold (of several hits, the last one's). \
+                    Lines go around clusters. Wheel: zoom; drag: move; double click: all of the sensor; the mouse on a pixel: its measured values.";

@@ -1,4 +1,4 @@
-//! [`PixelDisplay`]: what a stream looks like, as a page of pictures: one frame, where hits are, and distributions.
+//! [`PixelDisplay`]: the picture of a stream, as a page: one frame, a map of hits, and distributions.
 
 mod charts;
 mod colours;
@@ -41,7 +41,7 @@ impl FrameHits {
     }
 }
 
-/// Takes in the clusters of a stream and draws them.
+/// Collects the clusters of a stream and draws them.
 pub struct PixelDisplay {
     /// Width and height of the sensor, pixels.
     sensor: [usize; 2],
@@ -72,8 +72,8 @@ pub struct PixelDisplay {
 }
 
 impl PixelDisplay {
-    /// Draws frame number `wanted` of those of `frame_us` that begin with the first cluster; without a number the one
-    /// with the most hits, the first of equals.
+    /// Draws frame number `wanted` of the frames of `frame_us` that begin with the first cluster; without a number
+    /// the frame with the most hits, the first if several are equal.
     pub fn new(sensor: [usize; 2], wanted: Option<u64>, frame_us: f64) -> Self {
         let mut square = 1;
         while sensor[0].div_ceil(square) * sensor[1].div_ceil(square) > MAX_PIXELS {
@@ -101,7 +101,7 @@ impl PixelDisplay {
         }
     }
 
-    /// Takes clusters of a source in, which come in order.
+    /// Adds clusters of a source, which come in order.
     pub fn add(&mut self, clusters: &PixelClusters) {
         for cluster in 0..clusters.len() {
             let range = clusters.of_cluster(cluster);
@@ -163,7 +163,7 @@ impl PixelDisplay {
         }
     }
 
-    /// Ends a source: the clock of the next one is another, and it is drawn from the next frame on.
+    /// Ends a source: the next one has another clock, and is drawn from the next frame on.
     pub fn end_source(&mut self) {
         if self.start.take().is_some() {
             self.sources += 1;
@@ -193,7 +193,7 @@ impl PixelDisplay {
         self.sources
     }
 
-    /// Number of the frame that is drawn, and its hits and clusters.
+    /// Number of the drawn frame, and its hits and clusters.
     pub fn frame(&self) -> (u64, [u64; 2]) {
         (self.chosen.number, [self.chosen.total(), self.chosen.clusters.into()])
     }

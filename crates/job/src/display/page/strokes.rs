@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-/// A path of lines, each of which begins at a step from the end of the one before: half as long as with places.
+/// A path of lines, each of which begins at a step from the end of the previous one: half as long as with absolute positions.
 #[derive(Debug, Clone, Default)]
 pub struct Strokes {
     path: String,
     at: [i64; 2],
 }
 
-/// Which way lines go.
+/// Direction of the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Along {
     /// To the right.
@@ -19,7 +19,7 @@ pub enum Along {
 }
 
 impl Strokes {
-    /// Adds a line from a place on.
+    /// Adds a line from a position on.
     pub fn push(&mut self, [x, y]: [i64; 2], along: Along, length: i64) {
         let [dx, dy] = [x - self.at[0], y - self.at[1]];
         // A step to a negative number needs nothing between the two.
@@ -32,7 +32,7 @@ impl Strokes {
         self.at = end;
     }
 
-    /// Adds lines of length 1, given in the order of their rows (or columns) and in it of their places: neighbours are one.
+    /// Adds lines of length 1, in the order of their rows (or columns) and positions: neighbours become one line.
     pub fn push_joined(&mut self, along: Along, places: impl IntoIterator<Item = [i64; 2]>) {
         let next = |[x, y]: [i64; 2], length| match along {
             Along::X => [x + length, y],

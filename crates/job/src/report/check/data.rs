@@ -1,4 +1,4 @@
-//! What `check` writes of tracks, as far as reports show it.
+//! The part of the output of `check` on tracks that reports show.
 
 use serde::Deserialize;
 
@@ -33,7 +33,7 @@ pub struct CheckData {
     pub states: Option<States>,
     #[serde(default)]
     pub momentum: Option<Momentum>,
-    /// Those of the cylinder.
+    /// Values of the cylinder.
     #[serde(default)]
     pub pulls: Vec<Pull>,
     #[serde(default)]
@@ -54,7 +54,7 @@ pub struct Category {
     pub purity: Option<f64>,
     #[serde(default)]
     pub hit_efficiency: Option<f64>,
-    /// The cylinder tells ghosts by category.
+    /// The cylinder reports ghosts by category.
     #[serde(default)]
     pub ghost_rate: Option<f64>,
 }
@@ -62,7 +62,7 @@ pub struct Category {
 /// Shares against one property.
 #[derive(Debug, Deserialize)]
 pub struct Table {
-    /// Of which particles; of ghosts, of none.
+    /// The category of particles; for ghosts, none.
     #[serde(default)]
     pub category: String,
     pub variable: String,
@@ -70,7 +70,7 @@ pub struct Table {
     pub bins: Vec<Bin>,
 }
 
-/// One bin; which numbers it has depends on the table.
+/// One bin; its numbers depend on the table.
 #[derive(Debug, Deserialize)]
 pub struct Bin {
     pub low: f64,
@@ -114,7 +114,7 @@ pub struct States {
     pub impact_parameters: Vec<Impact>,
 }
 
-/// A pull; those of the cylinder have neither places nor bins of momentum.
+/// A pull; the cylinder's have neither places nor bins of momentum.
 #[derive(Debug, Deserialize)]
 pub struct Pull {
     #[serde(default)]
@@ -178,7 +178,7 @@ pub struct Resolution {
 }
 
 impl CheckData {
-    /// What is wrong with the numbers, if anything is: figures show only what can be.
+    /// The error of the numbers, if any: figures show only valid values.
     pub fn validate(&self) -> Result<(), String> {
         let tables = || self.tables.iter().chain(&self.ghost_tables);
         let momentum = self.momentum.iter().flat_map(|momentum| &momentum.bins);
@@ -219,18 +219,18 @@ impl CheckData {
             momentum.flat_map(|bin| [bin.right_charge_rate, bin.right_charge_low, bin.right_charge_high]);
         let mut rates = categories.chain(bins).chain(charges).chain([self.ghost_rate]).flatten();
         if let Some(rate) = rates.find(|rate| !(0.0..=1.0).contains(rate)) {
-            return Err(format!("an efficiency or rate of {rate} cannot be"));
+            return Err(format!("an efficiency or rate of {rate} is not possible"));
         }
         // By some rules there can be more clones than particles.
         let clones = tables().flat_map(|table| &table.bins).filter_map(|bin| bin.clone_rate);
         let mut clones = clones.chain(self.categories.iter().filter_map(|of| of.clone_rate));
         match clones.find(|rate| !(0.0..=1e3).contains(rate)) {
-            Some(rate) => Err(format!("a clone rate of {rate} cannot be")),
+            Some(rate) => Err(format!("a clone rate of {rate} is not possible")),
             None => Ok(()),
         }
     }
 
-    /// Those of all sequences.
+    /// Values of all sequences.
     pub fn all_pulls(&self) -> impl Iterator<Item = &Pull> {
         self.pulls.iter().chain(self.states.iter().flat_map(|states| &states.pulls))
     }

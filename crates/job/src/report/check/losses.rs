@@ -1,4 +1,4 @@
-//! Why particles are missed, and what ghosts and clones are made of.
+//! Causes of missed particles, ghosts and clones.
 
 use super::super::figures::{Bar, Bars, Drawing, Segment};
 use super::data::{CheckData, Loss, Losses};
@@ -14,7 +14,7 @@ const KINDS: [Kind; 3] = [
     ("Clones", "tracks", |losses| (&losses.clones, losses.tracks)),
 ];
 
-/// A figure for each kind of loss, where inputs tell them.
+/// A figure for each kind of loss, if inputs have them.
 pub fn figures(names: &[String], all: &[CheckData]) -> Vec<Drawing> {
     let known = names.iter().zip(all).filter_map(|(name, one)| Some((name, one.losses.as_ref()?)));
     let known: Vec<_> = known.collect();

@@ -14,19 +14,19 @@ use maud::{Markup, html};
 /// Categories whose figures are seen at once; the others can be opened.
 const OPEN: usize = 2;
 
-/// Everything that was found.
+/// All figures of a check.
 pub fn section(names: &[String], all: &[CheckData], figures: &mut Figures) -> Markup {
     html! {
         (overview::table(names, all))
         (part("Ghosts and clones", overview::figures(names, all), figures))
-        (part("What is lost, and why", losses::figures(names, all), figures))
+        (part("Losses and their causes", losses::figures(names, all), figures))
         @let categories = efficiency::categories(names, all);
         @if !categories.is_empty() {
             h3 { "Efficiency" }
             p.soft {
-                "Bars are Clopper-Pearson intervals of 68 %. Grey: how many particles there are"
-                @if names.len() > 1 { " in the first file; ratios are to the first file, their bars those of the other one alone" }
-                ". The first and the last bin also take what lies beyond them."
+                "Bars are Clopper-Pearson intervals of 68 %. Grey: number of particles"
+                @if names.len() > 1 { " in the first file; ratios are relative to the first file, with the interval of the other file alone" }
+                ". The first and the last bin include all values beyond them."
             }
             @for (number, category) in categories.into_iter().enumerate() {
                 details.category open[number < OPEN] {
@@ -39,8 +39,7 @@ pub fn section(names: &[String], all: &[CheckData], figures: &mut Figures) -> Ma
         @if !pulls.is_empty() {
             h3 { "Pulls" }
             p.soft {
-                "Grey: tracks. Dashed: the Gaussian of mean 0 and width 1; line: the one of the mean and width that were \
-                 measured."
+                "Grey: tracks. Dashed: the Gaussian of mean 0 and width 1; line: the Gaussian of the measured mean and width."
             }
             (grid(pulls, figures))
         }

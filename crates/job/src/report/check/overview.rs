@@ -11,7 +11,7 @@ use peloton_truth::clopper_pearson;
 /// Categories in the figure of clones at most.
 const MAX_BARS: usize = 24;
 
-/// A row for the ghosts, and one for each category; of several inputs one after the other.
+/// A row for the ghosts, and one for each category; several inputs one after the other.
 pub fn table(names: &[String], all: &[CheckData]) -> Markup {
     let named =
         |what: &str, name: &String| if names.len() > 1 { format!("{what}, {name}") } else { what.into() };
@@ -54,7 +54,7 @@ pub fn table(names: &[String], all: &[CheckData]) -> Markup {
     table::table(&head, &rows)
 }
 
-/// The names of all categories, in the order in which they come first.
+/// The names of all categories, in order of their first appearance.
 pub fn category_names(all: &[CheckData]) -> Vec<&str> {
     let mut names = Vec::new();
     for category in all.iter().flat_map(|one| &one.categories) {

@@ -155,8 +155,8 @@ fn impact(names: &[String], all: &[CheckData]) -> Option<Drawing> {
     curves.push(Curve { name: "LHCb's first detector".into(), points: run1.collect() });
     let figure = Curves {
         title: "Resolution of the impact parameter".into(),
-        description: "Half of the central 68 % of fitted - true in one projection, against 1/pT, with that of LHCb's first \
-                      detector."
+        description: "Half of the central 68 % of fitted - true in one projection, against 1/pT, with the resolution of \
+                      LHCb's first detector."
             .into(),
         x: "1/pT, c/GeV",
         y: "resolution, \u{b5}m",

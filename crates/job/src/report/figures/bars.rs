@@ -1,4 +1,4 @@
-//! [`Bars`]: lying bars with a name above each, in one piece or in several; long names have room even in narrow windows.
+//! [`Bars`]: horizontal bars with a name above each, in one piece or in several; long names fit even in narrow windows.
 
 use super::panel::{WIDTH, tick_mark};
 use super::{Data, Drawing, px};
@@ -18,31 +18,31 @@ const LONGEST: usize = 58;
 
 /// A piece of a bar.
 pub struct Segment {
-    /// What it is: a part of the whole, or a series.
+    /// Its name: a part of the whole, or a series.
     pub name: String,
     pub value: f64,
-    /// Which colour it has: the number of a series.
+    /// Its colour: the number of a series.
     pub colour: usize,
 }
 
-/// One bar. Of several with the same name the first has it above.
+/// One bar. Of several bars with the same name the first shows it.
 pub struct Bar {
     pub name: String,
     pub segments: Vec<Segment>,
-    /// What stands behind it.
+    /// Text after the bar.
     pub said: String,
 }
 
-/// What is drawn.
+/// Content of the figure.
 pub struct Bars {
     pub title: String,
     pub description: String,
-    /// What the axis is, with its unit.
+    /// Label of the axis, with its unit.
     pub x: String,
     pub bars: Vec<Bar>,
-    /// What the colours mean.
+    /// Meaning of the colours.
     pub keys: Vec<String>,
-    /// End of the axis, where it is not that of the longest bar.
+    /// End of the axis, if not the end of the longest bar.
     pub to: Option<f64>,
 }
 

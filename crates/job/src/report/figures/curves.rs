@@ -16,7 +16,7 @@ const FEW: usize = 40;
 pub struct Point {
     pub x: f64,
     pub value: Option<f64>,
-    /// Its interval, where it is known.
+    /// Its interval, if known.
     pub interval: Option<[f64; 2]>,
 }
 
@@ -26,16 +26,16 @@ pub struct Curve {
     pub points: Vec<Point>,
 }
 
-/// How the axis up is chosen.
+/// Range of the vertical axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum YRange {
     /// From 0 to the largest value.
     FromZero,
-    /// Around the values, powers of ten equally far apart; values are more than 0.
+    /// Around the values, on a logarithmic axis; values are more than 0.
     Log,
 }
 
-/// What is drawn.
+/// Content of the figure.
 pub struct Curves<'a> {
     pub title: String,
     pub description: String,
@@ -45,7 +45,7 @@ pub struct Curves<'a> {
     pub x_is_log: bool,
     pub range: YRange,
     pub curves: Vec<Curve>,
-    /// Names of places on the axis across, which then has no numbers.
+    /// Names of positions on the horizontal axis, which then has no numbers.
     pub places: &'a [(f64, &'a str)],
 }
 

@@ -1,4 +1,4 @@
-//! [`Heat`]: a table whose cells have the colours of their numbers, the best one framed.
+//! [`Heat`]: a table whose cells are coloured by their numbers, with a frame around the best one.
 
 use super::panel::{WIDTH, tick_mark};
 use super::{Data, Drawing, px};
@@ -28,23 +28,23 @@ pub struct Cell {
     /// Number of its column and row.
     pub column: usize,
     pub row: usize,
-    /// What its colour says, more than 0.
+    /// The value of its colour, more than 0.
     pub value: f64,
-    /// What stands in it, and what the mouse says of it.
+    /// Its text, and its text under the mouse.
     pub text: String,
     pub hover: String,
 }
 
-/// What is drawn.
+/// Content of the figure.
 pub struct Heat {
     pub title: String,
     pub description: String,
-    /// Names of columns and rows, and of what they are.
+    /// Names of columns and rows, and labels of both.
     pub columns: Vec<String>,
     pub rows: Vec<String>,
     pub x: &'static str,
     pub y: &'static str,
-    /// What the values are, with the unit.
+    /// Label of the values, with the unit.
     pub z: String,
     pub cells: Vec<Cell>,
 }

@@ -1,4 +1,4 @@
-//! The kinds of figures that reports have, as SVG inside of HTML; their colours are those of the page.
+//! The kinds of figures in reports, as SVG inside of HTML, with the colours of the page.
 
 mod bars;
 mod curves;
@@ -16,7 +16,7 @@ pub use rates::{RateBin, RateFigure, RateRange, RateSeries};
 use crate::look::series_class;
 use maud::{Markup, html};
 
-/// What is drawn, and what stands around it.
+/// A figure and its texts.
 pub struct Drawing {
     /// Its heading.
     title: String,
@@ -67,7 +67,7 @@ fn px(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').into()
 }
 
-/// Draws figures and numbers them, so that every name in the page is there once.
+/// Draws figures and numbers them, so that every name in the page is unique.
 #[derive(Default)]
 pub struct Figures(usize);
 
@@ -90,7 +90,7 @@ impl Figures {
     }
 }
 
-/// What the colours mean.
+/// Meaning of the colours.
 pub fn key(names: &[String]) -> Markup {
     html! {
         div.keys {
@@ -105,7 +105,7 @@ pub fn key(names: &[String]) -> Markup {
     }
 }
 
-/// The drawing alone, as SVG; `name` is its own in the page.
+/// The drawing alone, as SVG; `name` is unique in the page.
 pub fn svg(drawing: &Drawing, name: &str) -> Markup {
     let [width, height] = drawing.size;
     html! {

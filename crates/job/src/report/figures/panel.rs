@@ -1,4 +1,4 @@
-//! [`Panel`]: an area with axes in which values have places.
+//! [`Panel`]: an area with axes that maps values to positions.
 
 use super::px;
 use crate::svg::{Axis, Tick};
@@ -13,7 +13,7 @@ const LINE: f64 = 20.0;
 const LABELS_ACROSS: f64 = 1.0 / 46.0;
 const LABELS_UP: f64 = 1.0 / 24.0;
 
-/// A drawing area: where it lies in the figure, and its axes.
+/// A drawing area: its position in the figure, and its axes.
 pub struct Panel {
     pub x: Axis,
     pub y: Axis,
@@ -24,7 +24,7 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// An area from `top` down, as high as this, that leaves room for its labels, and for those of a second axis to the
+    /// An area of this height below `top`, with space for its labels, and for the labels of a second axis to the
     /// right if there is one.
     pub fn new([x, y]: [Axis; 2], second: Option<&Axis>, [top, height]: [f64; 2]) -> Self {
         let left = room(&y, height);
@@ -32,17 +32,17 @@ impl Panel {
         Self { x, y, left, top, width: WIDTH - left - right, height }
     }
 
-    /// Where a value lies across.
+    /// Horizontal position of a value.
     pub fn x(&self, value: f64) -> f64 {
         self.left + self.width * self.x.place(value)
     }
 
-    /// Where a value lies up.
+    /// Vertical position of a value.
     pub fn y(&self, value: f64) -> f64 {
         self.top + self.height * (1.0 - self.y.place(value))
     }
 
-    /// Which value lies there.
+    /// The value at a position.
     pub fn value_at(&self, x: f64) -> f64 {
         let share = (x - self.left) / self.width;
         let Axis { from, to, is_log, .. } = self.x;
@@ -60,7 +60,7 @@ impl Panel {
         html! { path.grid d=(path) {} }
     }
 
-    /// Both axes; without numbers and name of the one across where another panel below has them.
+    /// Both axes; the horizontal one without numbers and name if another panel below has them.
     pub fn axes(&self, has_x_labels: bool) -> Markup {
         let (right, bottom) = (self.left + self.width, self.top + self.height);
         let middle = [self.left + 0.5 * self.width, self.top + 0.5 * self.height];
@@ -114,7 +114,7 @@ pub const BELOW: f64 = 46.0;
 const LONG: f64 = 5.0;
 const SHORT: f64 = 3.0;
 
-/// A mark on an axis, which says of which value it is.
+/// A mark on an axis, with its value.
 pub fn tick_mark(axis: &str, value: f64, [x, y]: [f64; 2], [across, down]: [f64; 2]) -> Markup {
     html! {
         line.axis data-axis=(axis) data-tick=(value) x1=(px(x)) y1=(px(y)) x2=(px(x + across)) y2=(px(y + down)) {}

@@ -1,4 +1,4 @@
-//! [`PullFigure`]: a distribution of (fitted - true) / sigma with the Gaussian that it should be, and the one that it is.
+//! [`PullFigure`]: a distribution of (fitted - true) / sigma with the expected Gaussian, and the measured one.
 
 use super::panel::{BELOW, Panel, WIDTH};
 use super::{Data, Drawing, px};
@@ -12,13 +12,13 @@ const HEIGHT: f64 = 170.0;
 /// Points of a curve.
 const POINTS: usize = 101;
 
-/// What is drawn.
+/// Content of the figure.
 pub struct PullFigure {
     pub title: String,
-    /// Where the bins begin and end, and what is in each.
+    /// Edges of the bins, and their counts.
     pub range: [f64; 2],
     pub counts: Vec<u64>,
-    /// All that were counted, those beyond the ends too.
+    /// Number of all entries, including entries beyond the ends.
     pub total: u64,
     pub mean: f64,
     pub width: f64,
@@ -72,8 +72,7 @@ impl PullFigure {
             data.rows.push(vec![low.to_string(), (low + step).to_string(), count.to_string()]);
         }
         let description = format!(
-            "Distribution of (fitted - true) / sigma of {} tracks: mean {mean:.3}, width {width:.3}. Dashed: the Gaussian of \
-             mean 0 and width 1; line: that of this mean and width.",
+            "Distribution of (fitted - true) / sigma of {} tracks: mean {mean:.3}, width {width:.3}. Dashed: the Gaussian of mean 0 and width 1; line: the Gaussian of this mean and width.",
             grouped(total)
         );
         Some(Drawing {

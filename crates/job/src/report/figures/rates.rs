@@ -1,5 +1,5 @@
-//! [`RateFigure`]: shares of particles or tracks, bin by bin, with their intervals over the grey distribution of what they
-//! are shares of; several series have the ratio to the first below.
+//! [`RateFigure`]: shares of particles or tracks, bin by bin, with their intervals over the grey distribution of
+//! their totals; several series have the ratio to the first below.
 
 use super::panel::{BELOW, Panel, WIDTH};
 use super::{Data, Drawing, SHAPES, exact, px};
@@ -24,7 +24,7 @@ pub struct RateBin {
     /// Edges of the bin.
     pub low: f64,
     pub high: f64,
-    /// What it is a share of.
+    /// Its denominator.
     pub count: u64,
     /// The share and its interval, 0..1; nothing for 0 / 0.
     pub value: Option<f64>,
@@ -37,7 +37,7 @@ pub struct RateSeries {
     pub bins: Vec<RateBin>,
 }
 
-/// Which end of 0..1 the values are near to.
+/// The end of 0..1 that the values are near to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RateRange {
     /// Axes end at 1.
@@ -46,10 +46,10 @@ pub enum RateRange {
     Loss,
 }
 
-/// What is drawn.
+/// Content of the figure.
 pub struct RateFigure<'a> {
     pub title: String,
-    /// What the bins are of, with its unit, what is in them, and what the share is.
+    /// The quantity of the bins, with its unit, their content, and the share.
     pub x: &'a str,
     pub counted: &'a str,
     pub rate: &'a str,
@@ -67,7 +67,7 @@ struct Mark<'a> {
 }
 
 impl RateFigure<'_> {
-    /// The drawing; none when no bin has anything in it.
+    /// The drawing; none when all bins are empty.
     pub fn drawing(self) -> Option<Drawing> {
         let all = || self.series.iter().flat_map(|series| &series.bins);
         if all().all(|bin| bin.value.is_none()) {

@@ -1,4 +1,4 @@
-//! Do all algorithms find the same clusters, and is every hit accounted for?
+//! Checks that all algorithms find the same clusters, and that every hit is accounted for.
 
 use super::PixelDetector;
 use crate::summary::object;
@@ -35,7 +35,7 @@ struct Report {
     definitions: Vec<Row>,
 }
 
-/// Collects the hits of the first source, sorted by time, beside the sequence that clusters them.
+/// Collects the hits of the first source, sorted by time, in parallel to the sequence that clusters them.
 pub struct PixelCheck {
     timepix: TimepixConfig,
     sides: [usize; 2],
@@ -51,7 +51,7 @@ impl PixelCheck {
     /// For the hits of a request.
     ///
     /// # Errors
-    /// Those of the configuration.
+    /// Errors of the configuration.
     pub fn new(request: &Request, detector: &PixelDetector) -> Result<Self> {
         let timepix = detector.configuration(&request.config);
         let sorter = TimeSorter::new(request.config.level()?, timepix.disorder_ticks(), timepix.capacity);

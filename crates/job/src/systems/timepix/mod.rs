@@ -28,7 +28,7 @@ use std::sync::Arc;
 /// Pixel hits to clusters; an endless stream.
 pub struct TimepixSystem;
 
-/// The sensor that hits come from, and what is known of them beforehand.
+/// The sensor of the hits, and their known properties.
 pub struct PixelDetector {
     /// Their sensor.
     pub layout: Layout,
@@ -42,12 +42,12 @@ pub struct PixelDetector {
     pub is_of_frames: bool,
     /// Whether they come from a socket.
     pub is_live: bool,
-    /// Pairs hits with triggers, when that was asked for.
+    /// Pairs hits with triggers, if requested.
     pub pairing: Option<Arc<Pairing>>,
 }
 
 impl PixelDetector {
-    /// The configuration with what these hits say where it is silent.
+    /// The configuration, with defaults from the properties of these hits.
     pub fn configuration(&self, config: &Config) -> TimepixConfig {
         let mut timepix = config.timepix.clone();
         timepix.disorder_us.get_or_insert(self.disorder_us);
@@ -58,10 +58,10 @@ impl PixelDetector {
         timepix
     }
 
-    /// What clusters these hits on the CPU.
+    /// Clusters these hits on the CPU.
     ///
     /// # Errors
-    /// Those of the configuration.
+    /// Errors of the configuration.
     pub fn sequence(&self, config: &Config) -> Result<Timepix> {
         let timepix = self.configuration(config);
         // Unless told otherwise, two threads are left for reading and sorting.

@@ -1,4 +1,4 @@
-//! [`Pairing`]: pairs the hits of clusters with triggers, beside the search for clusters.
+//! [`Pairing`]: pairs the hits of clusters with triggers, in parallel to the search for clusters.
 
 use crate::text::grouped;
 use peloton::Result;
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What pairs hits with triggers, and the pairs that nobody has written yet.
+/// Pairs hits with triggers, and holds the pairs until they are written.
 pub struct Pairing {
     state: Mutex<State>,
     /// Whether somebody will write the pairs.
@@ -30,29 +30,29 @@ impl Pairing {
         Self { state: Mutex::new(state), is_written: AtomicBool::new(false) }
     }
 
-    /// Keeps pairs for somebody who writes them.
+    /// Keeps pairs for a writer.
     pub fn keep(&self) {
         self.is_written.store(true, Ordering::Relaxed);
     }
 
-    /// The pairs of the next piece of clusters, in the order in which they were found.
+    /// The pairs of the next piece of clusters, in order.
     pub fn next(&self) -> Option<TriggerPairs> {
         self.state().waiting.pop_front()
     }
 
-    /// Takes the memory of pairs back.
+    /// Returns the memory of pairs.
     pub fn give_back(&self, pairs: TriggerPairs) {
         self.state().unused.push(pairs);
     }
 
-    /// What is told in the end: triggers that were dropped, hits that were paired.
+    /// Final counts: dropped triggers, paired hits.
     pub fn outcome(&self) -> (Vec<(&'static str, u64)>, Map<String, Value>) {
         let state = self.state();
         let facts = Map::from_iter([("paired_hits".to_string(), json!(state.pairer.paired()))]);
         (vec![("forgotten_triggers", state.pairer.forgotten())], facts)
     }
 
-    /// That there was no edge of the kind to pair with, and which others there were.
+    /// A message that the input has no edge of the requested kind, with the kinds that it has.
     pub fn not_found(&self) -> Option<String> {
         let state = self.state();
         let (edge, seen) = (state.pairer.edge(), state.pairer.seen());
@@ -94,7 +94,7 @@ pub struct Paired {
 }
 
 impl Paired {
-    /// Pairs the hits of what `runs` finds.
+    /// Pairs the hits of the clusters from `runs`.
     pub fn new(runs: Box<dyn Executor>, pairing: std::sync::Arc<Pairing>) -> Self {
         Self { runs, pairing }
     }

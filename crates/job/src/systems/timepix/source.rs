@@ -1,4 +1,4 @@
-//! Where pixel hits come from: files, pipes, sockets, the simulation.
+//! Sources of pixel hits: files, pipes, sockets, the simulation.
 
 use super::PixelDetector;
 use super::pairing::Pairing;
@@ -158,7 +158,7 @@ impl Source for PixelSource {
         let is_unknown = unknown > 0 && triggers == 0 && unknown >= control;
         let message = match hits + outside {
             0 if malformed > 0 => {
-                "there is no hit in the input, and some of it contradicts its format: see --format"
+                "there is no hit in the input, and parts of it contradict its format: see --format"
             }
             0 if is_unknown => "there is no hit in the input, and no word of a known kind: see --format",
             _ => return None,
@@ -202,7 +202,7 @@ struct Found {
 /// Opens the inputs of a request.
 ///
 /// # Errors
-/// Those of the readers and sockets.
+/// Errors of the readers and sockets.
 pub fn open(request: &Request, host: Host<'_>) -> Result<Opened> {
     let names = &request.inputs;
     let TimepixConfig { filter, calibration, .. } = &request.config.timepix;
@@ -233,12 +233,12 @@ pub fn open(request: &Request, host: Host<'_>) -> Result<Opened> {
             None => from_reader(PixelReader::open(&inputs::sources(names), options)?, false),
         };
     if request.pixels.katherine != KatherineOptions::default() && format != Some(PixelFormat::Katherine) {
-        let message = "--katherine-unit is for the format katherine, and the input has another one";
+        let message = "--katherine-unit is for the format katherine, but the input has another one";
         return Err(Error::Config(message.into()));
     }
     let has_columns = matches!(format, Some(PixelFormat::Npy | PixelFormat::Parquet));
     if request.pixels.time_unit.is_some() && !has_columns {
-        let message = "--time-unit is for the formats npy and parquet, and the input has another one";
+        let message = "--time-unit is for the formats npy and parquet, but the input has another one";
         return Err(Error::Config(message.into()));
     }
     if is_of_frames && request.config.timepix.time_walk.is_some() {
@@ -318,7 +318,7 @@ fn listen(address: &str, options: PixelOptions, host: Host<'_>) -> Result<Found>
     let place = &address[6..];
     if place.to_socket_addrs().is_err() {
         let message =
-            "no address to listen at: it is HOST:PORT, such as tcp://0.0.0.0:5000 or udp://127.0.0.1:5000";
+            "no address to listen at: give HOST:PORT, such as tcp://0.0.0.0:5000 or udp://127.0.0.1:5000";
         return Err(Error::Config(format!("{address}: {message}")));
     }
     if address.starts_with("tcp://") {
@@ -355,7 +355,7 @@ fn wait(address: &str, host: Host<'_>, peek: impl Fn() -> std::io::Result<usize>
         match peek() {
             Err(e) if matches!(e.kind(), Interrupted | TimedOut | WouldBlock) && !host.is_cancelled() => {}
             Err(_) if host.is_cancelled() => {
-                let message = "ended before there was anything to read";
+                let message = "ended before any data arrived";
                 return Err(Error::io(address, std::io::Error::other(message)));
             }
             // A datagram may be larger than what is looked at of it, which some systems call an error.
@@ -375,7 +375,7 @@ fn accept(listener: &TcpListener, host: Host<'_>) -> std::io::Result<TcpStream> 
             }
             Err(e) if e.kind() == std::io::ErrorKind::WouldBlock && !host.is_cancelled() => sleep(PATIENCE),
             Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {
-                return Err(std::io::Error::other("ended before a sender came"));
+                return Err(std::io::Error::other("ended before a sender connected"));
             }
             Err(e) => return Err(e),
         }

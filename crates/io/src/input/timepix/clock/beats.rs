@@ -1,7 +1,8 @@
-//! [`Heartbeats`] of Timepix3: which of them date the hits.
+//! [`Heartbeats`] of Timepix3: the heartbeats that date the hits.
 //!
-//! Hits have 30 bits of the clock and wrap every 26.8 s; a heartbeat has 48 bits. So a heartbeat chooses the turn of the hits'
-//! counter and no more: hits are extended around the running time, whose turn is that of the heartbeats.
+//! Hits have 30 bits of the clock and wrap every 26.8 s; a heartbeat has 48 bits. So a heartbeat only chooses the
+//! turn of the hits' counter: times of hits are extended around the running time, whose turn comes from the
+//! heartbeats.
 //!
 //! - The first turn is that of two heartbeats that are at most an eighth of a turn apart; until then words wait.
 //! - A heartbeat that is further than that from the running time, or before the last one of its chip, is in doubt: what follows
@@ -26,7 +27,7 @@ const FIRST_BEATS: usize = 3;
 /// A word that waits, with what it needs to be read later.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Waiting {
-    /// The word; of a heartbeat, its clocks.
+    /// The word; for a heartbeat, its clocks.
     pub word: u64,
     pub chip: u8,
     pub is_beat: bool,
@@ -100,13 +101,13 @@ impl Heartbeats {
         self.give_up(to)
     }
 
-    /// What waits, in the order in which it came; nothing waits any more.
+    /// Takes out the waiting words, in order of arrival.
     pub fn take_waiting(&mut self) -> Vec<Waiting> {
         (self.first_hit, self.span) = (None, 0);
         std::mem::take(&mut self.waiting)
     }
 
-    /// What is left of these words waits again.
+    /// The rest of these words waits again.
     pub fn wait_again(&mut self, words: impl Iterator<Item = Waiting>) {
         self.waiting.extend(words);
     }
@@ -151,7 +152,7 @@ impl Heartbeats {
         }
     }
 
-    /// The stream is at its end, or words have waited long enough: decides without the next heartbeat.
+    /// At the end of the stream, or when words have waited long enough: decides without the next heartbeat.
     #[cold]
     pub fn give_up(&mut self, to: &mut (&mut Timeline, Sink<'_>)) -> Action {
         match &mut self.state {

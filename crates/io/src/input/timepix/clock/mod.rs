@@ -1,8 +1,8 @@
-//! The clock of a stream of pixel hits: which times are believed, which are set aside, and where the clock starts again.
+//! The clock of a stream of pixel hits: accepts times, sets times aside, and recognises restarts.
 //!
-//! Every format feeds one [`Timeline`] per stream, whatever the number of chips: hits and triggers as [`Sample`]s, heartbeats as
-//! witnesses. Formats whose counters wrap extend them around [`Timeline::around`]; [`Heartbeats`] (Timepix3) and [`Pulses`]
-//! (Timepix4) decide which heartbeats the extension may follow.
+//! Every format feeds one [`Timeline`] per stream, for any number of chips: hits and triggers as [`Sample`]s,
+//! heartbeats as witnesses. Formats whose counters wrap extend them around [`Timeline::around`]; [`Heartbeats`]
+//! (Timepix3) and [`Pulses`] (Timepix4) decide which heartbeats the extension may follow.
 //!
 //! ```text
 //!              behind            near                ahead
@@ -45,10 +45,10 @@ const MAX_WAITING: usize = 1 << 23;
 /// A hit or trigger and its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sample {
-    /// Ticks of the device's clock; of a counter that wraps, any of the times that it stands for.
+    /// Ticks of the device's clock; for a counter that wraps, any of the possible times.
     pub time: i64,
-    /// Samples of one group share what dates them (a timestamp word), and neither confirm nor object to one another; 0 for
-    /// a sample of its own.
+    /// Samples of one group are dated by the same data (a timestamp word), and neither confirm nor contradict one
+    /// another; 0 for a single sample.
     pub group: u32,
     pub payload: Payload,
 }

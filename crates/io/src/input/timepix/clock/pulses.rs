@@ -68,7 +68,7 @@ impl Pulses {
         self.halves[half].state != State::Runs
     }
 
-    /// The clock of a half that the hits are near to, and what is added to it: clocks.
+    /// The clock of a half nearest to the hits, and its offset: clocks.
     #[inline(always)]
     pub fn near(&self, half: usize) -> [i64; 2] {
         let Half { last, running, offset, .. } = self.halves[half];
@@ -91,7 +91,7 @@ impl Pulses {
         if waiting < MAX_WAITING { Action::GoOn } else { self.give_up(to) }
     }
 
-    /// The words of a half that are to be read now, in the order in which they came.
+    /// The words of a half that can be read now, in order of arrival.
     pub fn take_waiting(&mut self, half: usize) -> Vec<u64> {
         if self.waits(half) { Vec::new() } else { std::mem::take(&mut self.halves[half].waiting) }
     }
@@ -143,7 +143,7 @@ impl Pulses {
         Action::GoOn
     }
 
-    /// The stream is at its end, or words have waited long enough.
+    /// At the end of the stream, or when words have waited long enough.
     #[cold]
     pub fn give_up(&mut self, to: &mut (&mut Timeline, Sink<'_>)) -> Action {
         for half in 0..2 {

@@ -1,8 +1,8 @@
-//! The rules of the clock by their words, for samples that are all there from the beginning.
+//! The rules of the clock in their simplest form, for samples that are all known from the beginning.
 
 use super::{OBJECTIONS, PAUSE, RESTART_RUN};
 
-/// What becomes of samples: their times, none for those set aside; and how often the clock started again.
+/// Results for the samples: their times, none if set aside; and the number of restarts.
 pub fn naive(samples: &[i64], disorder: i64, wrap: Option<i64>) -> (Vec<Option<i64>>, u64) {
     // The turn of the counter that is nearest to `near`, but never before zero.
     let extended = |time: i64, near: i64| {

@@ -1,4 +1,4 @@
-//! Decides about samples that are in doubt: believed, set aside, or a restart.
+//! Decides about samples in doubt: accepted, set aside, or a restart.
 
 use super::timeline::{Sink, Timeline};
 use super::{OBJECTIONS, PAUSE, Payload, RESTART_RUN, Sample, nearest};

@@ -1,4 +1,4 @@
-//! [`Timeline`]: the running time of a stream, whatever its format.
+//! [`Timeline`]: the running time of a stream, for any format.
 
 use super::super::PixelCounts;
 use super::{LEAST_DISORDER, Payload, Sample};
@@ -34,7 +34,7 @@ pub(in super::super) struct Near {
 }
 
 impl Near {
-    /// Believes a sample that is near; false, and nothing, for any other.
+    /// Accepts a sample that is near; returns false for any other, and does nothing.
     #[inline(always)]
     pub fn takes(&mut self, time: i64) -> bool {
         let is_near = time <= self.high && time >= self.now - self.quick;
@@ -98,7 +98,7 @@ impl Timeline {
         timeline
     }
 
-    /// For a counter that may turn out to wrap after so many ticks, the least first.
+    /// For a counter that may wrap after these numbers of ticks, the smallest first.
     pub fn finding(disorder: i64, possible_wraps: &'static [i64]) -> Self {
         let mut timeline = Self { possible_wraps, ..Self::new(disorder) };
         if let Some(least) = possible_wraps.first() {
@@ -108,7 +108,7 @@ impl Timeline {
         timeline
     }
 
-    /// For hits that have no time of arrival: everything is believed.
+    /// For hits without a time of arrival: everything is accepted.
     pub fn unchecked() -> Self {
         let bound = i64::MAX >> 1;
         let mut timeline = Self { behind: bound, is_started: true, ..Self::new(0) };
@@ -117,7 +117,7 @@ impl Timeline {
         timeline
     }
 
-    /// The time that counters are extended around, ticks of the device's clock: the running time, or that of a later heartbeat.
+    /// The time that counters are extended around, ticks of the device's clock: the running time, or the time of a later heartbeat.
     #[inline(always)]
     pub fn around(&self) -> i64 {
         self.near.now.max(self.seen)
@@ -128,7 +128,7 @@ impl Timeline {
         self.near.now
     }
 
-    /// Heartbeats so far were wrong: the time that counters are extended around is not later than this one.
+    /// Heartbeats so far were wrong: moves the time that counters are extended around back to at most this one.
     pub fn forget(&mut self, time: i64) {
         self.seen = self.seen.min(time);
     }
@@ -143,27 +143,27 @@ impl Timeline {
         self.is_started
     }
 
-    /// The latest time of all, whether it is believed or waits: ticks.
+    /// The latest time of all samples, accepted or waiting: ticks.
     pub fn newest(&self) -> i64 {
         self.queue.iter().map(|sample| sample.time).fold(self.near.latest, i64::max)
     }
 
-    /// The latest time that was believed, ticks.
+    /// The latest accepted time, ticks.
     pub fn latest(&self) -> i64 {
         self.near.latest
     }
 
-    /// How far samples may be out of order, ticks.
+    /// Largest disorder of samples, ticks.
     pub fn disorder(&self) -> i64 {
         self.behind
     }
 
-    /// The running time, for many samples in a row: those that it does not take are for [`take`](Self::take).
+    /// The running time, for many samples in a row; [`take`](Self::take) handles samples that it refuses.
     pub fn near(&mut self) -> &mut Near {
         &mut self.near
     }
 
-    /// Takes the next sample in.
+    /// Processes the next sample.
     #[inline(always)]
     pub fn take(&mut self, sample: Sample, to: &mut Sink<'_>) {
         if self.near.takes(sample.time) {
@@ -173,7 +173,7 @@ impl Timeline {
         }
     }
 
-    /// A heartbeat of time `time`: it may confirm samples that wait, and what comes near to it is believed.
+    /// A heartbeat of time `time`: it may confirm waiting samples, and times near it are accepted.
     pub fn witness(&mut self, time: i64, to: &mut Sink<'_>) {
         self.seen = self.seen.max(time);
         if self.queue.is_empty() {
@@ -196,7 +196,7 @@ impl Timeline {
         }
     }
 
-    /// The next sample begins a stretch of its own near `near`, behind a gap or a restart that is known from elsewhere.
+    /// The next sample begins a new stretch near `near`, after a known gap or restart.
     pub fn begin(&mut self, near: i64, to: &mut Sink<'_>) {
         self.finish(to);
         (self.near.now, self.near.last, self.is_started) = (near, near, false);
@@ -205,7 +205,7 @@ impl Timeline {
         self.unexplained = 0;
     }
 
-    /// The clock starts again with the next sample, as the input itself says: the time goes on behind the latest so far.
+    /// The clock starts again with the next sample, as the input states: the time continues from the latest time so far.
     pub fn restart(&mut self, to: &mut Sink<'_>) {
         self.finish(to);
         if self.is_started {
@@ -214,12 +214,12 @@ impl Timeline {
         }
     }
 
-    /// The stream is at its end: nothing waits any more.
+    /// Ends the stream: nothing waits any more.
     pub fn finish(&mut self, to: &mut Sink<'_>) {
         self.settle(true, to);
     }
 
-    /// Takes the restarts back that no heartbeat has explained.
+    /// Takes back the restarts that no heartbeat has explained.
     pub fn take_unexplained(&mut self) -> u32 {
         std::mem::take(&mut self.unexplained)
     }
