@@ -34,6 +34,11 @@ impl Radix {
         Self { shape, other: Column::default(), places: Column::default(), limits: Column::default() }
     }
 
+    /// How it goes about its work.
+    pub fn shape(&self) -> &SortShape {
+        &self.shape
+    }
+
     /// Sorts words by their bits from `low` on, where equal ones keep their order, and hands them over part by part.
     pub fn sort<G: Gang>(&mut self, g: G, low: u32, words: &mut Column<u64>, mut visit: impl FnMut(&[u64])) {
         self.other.set_len(words.len());
