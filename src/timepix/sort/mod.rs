@@ -18,7 +18,7 @@ mod waiting;
 use crate::event::{Column, PixelHits};
 use crate::simd::{Gang, Level};
 use buckets::{Buckets, Limits};
-pub(crate) use ordered::Reached;
+pub(crate) use ordered::{Reached, first_from_room};
 use ordered::{is_in_time_room, is_ordered_room, look_room};
 use packed::{Packing, TOT_BITS, extent_room, pack_room, unpack_room};
 use radix::{Radix, insert_few};

@@ -127,7 +127,7 @@ pub(super) fn look_room<G: Gang>(g: G, low: u32, words: &[u64]) -> Look {
 
 /// The number of the first value that is not below `limit`.
 #[inline(never)]
-pub(super) fn first_from_room<G: Gang, T: Copy + PartialOrd>(g: G, values: &[T], limit: T) -> usize {
+pub(crate) fn first_from_room<G: Gang, T: Copy + PartialOrd>(g: G, values: &[T], limit: T) -> usize {
     g.vectorize(
         #[inline(always)]
         || {
