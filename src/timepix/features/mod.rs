@@ -127,9 +127,9 @@ fn piece_room<G: Gang>(
 mod tests {
     use super::*;
     use crate::event::ClusterFeatures;
-    use std::f64::consts::FRAC_PI_4;
     use crate::simd::Level;
     use proptest::prelude::*;
+    use std::f64::consts::FRAC_PI_4;
 
     fn features(level: Level, rows: &[(i64, u16, u16, u16)]) -> ClusterFeatures {
         let mut clusters = PixelClusters::default();

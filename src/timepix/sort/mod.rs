@@ -351,7 +351,7 @@ mod tests {
         #[test]
         fn any_stream_in_any_pieces(
             rows in prop::collection::vec((0i64..2000, 0u16..3, 0u16..3), 0..400),
-            scale in prop::sample::select(vec![1, 1000, 1 << 30]),
+            scale in prop::sample::select(vec![1, 1000, 1 << 30, 1 << 42, 1 << 50]),
             disorder in 0i64..3000,
             piece in 1usize..100,
         ) {
@@ -382,6 +382,20 @@ mod tests {
                     "{level}, {shape:?}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn hits_that_wait_are_packed_anew_as_time_goes_on_and_unpacked_where_they_do_not_fit() {
+        // Blocks fit into words, the stream does not; pixels have more and more bits. In the end one hit is far ahead.
+        let row = |i: i64| (((i ^ 5) << 18) + i * 7919 % 4096, (i / 1000) as u16, (i * 31 % 60_000) as u16);
+        let mut rows: Vec<_> = (0..20_000).map(row).collect();
+        rows[15_000].0 += 1 << 44;
+        let hits = table(&rows);
+        for piece in [100, 101, 102, 103, 1000] {
+            let (out, sorter) = sorted(&hits, 10 << 18, usize::MAX, piece);
+            assert!((0..out.len()).map(|i| out.get(i)).eq(expected(&hits, 10 << 18).0), "{piece}");
+            assert_eq!(sorter.late(), 0);
         }
     }
 

@@ -65,7 +65,8 @@ impl Packing {
     /// Whether hits fit.
     pub fn holds(&self, extent: Extent) -> bool {
         let [first, last] = extent.times;
-        let times = first >= self.first && last.abs_diff(self.first) >> (u64::BITS - self.rest_bits() - 1) < 2;
+        let times =
+            first >= self.first && last.abs_diff(self.first) >> (u64::BITS - self.rest_bits() - 1) < 2;
         times && u32::from(extent.x) < 1 << self.x_bits && u32::from(extent.y) < 1 << self.y_bits
     }
 

@@ -207,7 +207,9 @@ impl Waiting {
     /// Appends the time of every hit of a block, or of one in some.
     fn add_times(&self, block: &Block, step: usize, times: &mut Vec<i64>) {
         match self.packing {
-            Some(packing) => times.extend(block.hits.words.iter().step_by(step).map(|word| packing.time(*word))),
+            Some(packing) => {
+                times.extend(block.hits.words.iter().step_by(step).map(|word| packing.time(*word)))
+            }
             None => times.extend(block.hits.hits.time.iter().step_by(step)),
         }
     }
