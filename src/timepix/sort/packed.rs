@@ -78,7 +78,7 @@ impl Packing {
     /// Words of hits before a time are less than this, others are not.
     pub fn limit(&self, time: i64) -> u64 {
         let ticks = if time > self.first { time.abs_diff(self.first) } else { 0 };
-        ticks.checked_mul(1 << self.rest_bits()).unwrap_or(u64::MAX)
+        ticks.saturating_mul(1 << self.rest_bits())
     }
 
     /// The time of a hit.

@@ -22,7 +22,7 @@ pub const PART_HITS: RangeInclusive<usize> = 1 << 10..=1 << 24;
 impl SortShape {
     /// Few passes with up to 8,192 open places: fastest on CPUs (Zen) that write to lines of their second-level cache
     /// nearly as fast as to those of the first. For large clusters they take less time than buckets that pivots part.
-    pub const FEW_PASSES: Self = Self { digit_bits: 13, part_hits: 1 << 16, most_crowded: 60 };
+    pub const FEW_PASSES: Self = Self { digit_bits: 13, part_hits: 1 << 16, most_crowded: 45 };
     /// More passes, whose 512 open lines of 64 bytes and 2 KiB of counters are in a first-level cache of 48 KiB; over
     /// parts of 32 KiB: with the memory they are written to 16 pages of 4 KiB, as many as the smallest
     /// first-level caches of addresses for stores hold.
