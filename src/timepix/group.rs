@@ -45,19 +45,22 @@ impl Grouper {
         let (mut first, mut ends) = (0, [0; N]);
         for ((table_end, out), end) in table_ends.into_iter().zip(&mut out).zip(&mut ends) {
             let before = *out.hit_start.last().expect("offsets begin with 0");
-            let begin = front;
+            let (begin, mut len) = (front, out.hit_start.len());
             let counts = &counts[first..table_end];
+            out.hit_start.set_len(len + counts.len());
             for (i, (index, count)) in indices[first..table_end].iter_mut().zip(counts).enumerate() {
                 let size = count.iter().sum::<u32>();
                 if leaves(first + i) {
                     *index = front;
                     front += size;
-                    out.hit_start.push(before + (front - begin));
+                    out.hit_start[len] = before + (front - begin);
+                    len += 1;
                 } else {
                     back -= size;
                     *index = back;
                 }
             }
+            out.hit_start.set_len(len);
             (first, *end) = (table_end, front as usize);
         }
         records.set_len(labels.len());

@@ -7,6 +7,7 @@
 use super::config::{Definition, FindConfig};
 use super::find::Finder;
 use super::group::Grouper;
+use super::sort::first_from_room;
 use crate::Result;
 use crate::event::{Column, PixelClusters, PixelHits};
 use crate::simd::Level;
@@ -14,6 +15,7 @@ use crate::simd::Level;
 /// Clusters a stream of hits.
 pub struct Clusterer {
     finder: Finder,
+    level: Level,
     /// Hits that wait, then the new ones.
     hits: PixelHits,
     /// How many wait from the last run.
@@ -39,6 +41,7 @@ impl Clusterer {
     ) -> Result<Self> {
         Ok(Self {
             finder: Finder::at_level(config, level, width, height)?,
+            level,
             hits: PixelHits::default(),
             carried: 0,
             capacity,
@@ -110,9 +113,10 @@ impl Clusterer {
 
     /// Keeps the hits of clusters from `open` on, and tells the finder that they will come again.
     fn keep(&mut self, open: usize) {
-        let Self { hits, labels, finder, .. } = self;
+        let Self { hits, labels, finder, level, .. } = self;
         let is_kept = |label: &u32| *label as usize >= open;
-        if let Some(first) = labels.iter().position(is_kept) {
+        let first = crate::dispatch_isa!(*level, g => first_from_room(g, &labels[..], open as u32));
+        if first < labels.len() {
             let reach = hits.time[first].saturating_sub(i64::from(finder.config().window()));
             finder.forget(hits, hits.time.partition_point(|time| *time < reach));
             let mut kept = 0;

@@ -67,6 +67,9 @@ impl Forest {
             if (above(a) ^ a) | (above(b) ^ b) != 0 {
                 (a, b) = (root(parent, a), root(parent, b));
             }
+            if a == b {
+                continue;
+            }
             parent[x as usize] = a;
             parent[y as usize] = b;
             parent[a.max(b) as usize] = a.min(b);

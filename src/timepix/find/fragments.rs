@@ -40,7 +40,7 @@ pub(super) struct Fragments {
     last: Vec<Last>,
     pieces: Box<Pieces>,
     links: Box<[[u32; 2]; LINKS]>,
-    /// Of the hits of a block.
+    /// Of the hits of a block: time and place; or the nearest hit, and what is linked beside it, of hits for which that is something.
     places: Box<[[u32; 2]; TURN + AHEAD]>,
     recent: Recent,
     height: usize,
@@ -183,6 +183,7 @@ impl Fragments {
                 range.start - first,
                 next,
                 &mut labels[first..range.end],
+                &mut self.places,
                 &mut self.links,
             );
         }
@@ -288,18 +289,18 @@ fn place_all<const STRIDE: usize>(Block { time, x, y }: Block<'_>, base: u32, to
     }
 }
 
-/// Fragments by patterns of linked hits just before: labels from number `from` on become fragments. Returns how many
-/// fragments there are now, and how many links.
+/// Fragments by patterns of linked hits just before: labels from number `from` on become fragments; `several` is memory for hits
+/// with further neighbours. Returns how many fragments there are now, and how many links.
 #[inline(never)]
 fn link_recent(
     patterns: &[u32],
     from: usize,
     mut next: u32,
     labels: &mut [u32],
+    several: &mut [[u32; 2]; TURN + AHEAD],
     links: &mut [[u32; 2]; LINKS],
 ) -> (u32, usize) {
     let patterns = &patterns[..labels.len()];
-    let mut count = 0;
     // The nearest hit of a pattern, and what of the pattern is not linked with that hit.
     let nearest = |pattern: u32, of: usize| {
         let pattern = u64::from(pattern);
@@ -307,20 +308,23 @@ fn link_recent(
         let hit = of.saturating_sub(1 + distance as usize);
         (hit, (pattern >> distance >> 1) as u32 & !patterns[hit])
     };
+    let mut with_rest = 0;
     for i in from..labels.len() {
         let pattern = patterns[i];
         let (first, rest) = nearest(pattern, i);
         // About a half of all hits begin a fragment where clusters are small: no branch foresees which.
-        let fragment = select_unpredictable(pattern == 0, next, labels[first]);
+        labels[i] = select_unpredictable(pattern == 0, next, labels[first]);
         next += u32::from(pattern == 0);
-        labels[i] = fragment;
-        let (second, mut others) = nearest(rest, first);
-        links[count & (LINKS - 1)] = [fragment, labels[second]];
-        count += usize::from(rest != 0);
-        let mut last = second;
-        while others != 0 {
-            (last, others) = nearest(others, last);
-            links[count & (LINKS - 1)] = [fragment, labels[last]];
+        several[with_rest] = [first as u32, rest];
+        with_rest += usize::from(rest != 0);
+    }
+    // Few hits have neighbours that are not linked with their nearest one, whose fragment is theirs.
+    let mut count = 0;
+    for &[first, mut rest] in &several[..with_rest] {
+        let (mut hit, fragment) = (first as usize, labels[first as usize]);
+        while rest != 0 {
+            (hit, rest) = nearest(rest, hit);
+            links[count & (LINKS - 1)] = [fragment, labels[hit]];
             count += 1;
         }
     }

@@ -27,7 +27,7 @@ const HALF: usize = REACH / 2;
 #[derive(Debug)]
 pub(super) struct Recent {
     level: Level,
-    /// Time, modulo 2^16, in which every pause longer than the window is a tick longer than it.
+    /// Time, modulo 2^16, in which every pause longer than the window is a tick longer than it where there are long ones.
     clock: Column<u16>,
     patterns: Column<u32>,
     /// Where the last block ended.
@@ -53,7 +53,8 @@ impl Recent {
         let before = before(&block);
         let all = block.start - before..block.end;
         let level = self.level;
-        if crate::dispatch_isa!(level, g => is_dense_room(g, window, &hits.time[all.clone()])) {
+        let [least, most] = crate::dispatch_isa!(level, g => reach_room(g, &hits.time[all.clone()]));
+        if least <= u64::from(window) {
             self.end = 0;
             return None;
         }
@@ -67,7 +68,11 @@ impl Recent {
         patterns.set_len(all.len());
         patterns[..before - kept].fill(0);
         clock.set_len(all.len());
-        cut_pauses(window, &hits.time[all.clone()], clock);
+        if most <= u64::from(u16::MAX) {
+            crate::dispatch_isa!(level, g => shorten_room(g, &hits.time[all.clone()], clock));
+        } else {
+            cut_pauses(window, &hits.time[all.clone()], clock);
+        }
         let look = Look {
             window: window as u16,
             x: &hits.x.padded()[all.start..],
@@ -82,6 +87,15 @@ impl Recent {
 /// How many hits before a block are looked at.
 pub(super) fn before(block: &Range<usize>) -> usize {
     block.start.min(BEFORE)
+}
+
+/// The clock of some hits without long pauses.
+#[inline(never)]
+fn shorten_room<G: Gang>(g: G, time: &[i64], clock: &mut [u16]) {
+    g.vectorize(
+        #[inline(always)]
+        || time.iter().zip(clock).for_each(|(time, clock)| *clock = *time as u16),
+    );
 }
 
 /// The clock of some hits, which begins at 0.
@@ -164,19 +178,17 @@ impl Look<'_> {
     }
 }
 
-/// Whether a hit has more than [`REACH`] hits in the window before it.
+/// How long hits are after the one [`BEFORE`] places before: the shortest time, and the longest. The first hits count for the longest.
 #[inline(never)]
-fn is_dense_room<G: Gang>(g: G, window: u32, time: &[i64]) -> bool {
+fn reach_room<G: Gang>(g: G, time: &[i64]) -> [u64; 2] {
     g.vectorize(
         #[inline(always)]
         || {
             let (now, before) = (time.get(BEFORE..).unwrap_or_default(), time);
-            now.chunks(CHUNK).zip(before.chunks(CHUNK)).any(|(now, before)| {
-                let pairs = now.iter().zip(before);
-                pairs.fold(false, |dense, (now, before)| {
-                    dense | (now.wrapping_sub(*before) as u64 <= u64::from(window))
-                })
-            })
+            let times = now.iter().zip(before).map(|(now, before)| now.wrapping_sub(*before) as u64);
+            let first = time.get(REACH).or(time.last()).zip(time.first());
+            let first = first.map_or(0, |(now, before)| now.wrapping_sub(*before) as u64);
+            times.fold([u64::MAX, first], |[least, most], time| [time.min(least), time.max(most)])
         },
     )
 }

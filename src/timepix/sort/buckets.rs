@@ -41,7 +41,8 @@ struct Scratch {
 pub(super) struct Limits {
     /// The lowest bit that words are sorted by.
     pub low: u32,
-    /// Upper limit of the words.
+    /// Lower and upper limit of the words.
+    pub least: u64,
     pub most: u64,
     /// Largest share of words in large buckets, of 100.
     pub most_crowded: u32,
@@ -77,7 +78,7 @@ impl Buckets {
         other.set_len(len);
         sorted.set_len(len);
         scratch.counts.clear();
-        let by = By::new(limits.low, [0, limits.most], len);
+        let by = By::new(limits.low, [limits.least >> limits.low << limits.low, limits.most], len);
         let crowded = (len as u64 * u64::from(limits.most_crowded) / 100) as usize;
         let words =
             Words { from: words.padded_mut(), other: other.padded_mut(), to: sorted.padded_mut(), crowded };
@@ -240,10 +241,11 @@ mod tests {
         expected.sort_by_key(|word| word >> LOW);
         for level in Level::supported() {
             let mut buckets = Buckets::default();
-            // Twice: what is left of the first time must not be seen, nor a bound that is larger than it need be.
-            for most in [most, most.max(1 << 50)] {
+            // Again and again: what is left of the first time must not be seen, nor bounds that are wider than they need be.
+            let least = words.iter().copied().min().unwrap_or(0);
+            for (least, most) in [(0, most), (least, most), (0, most.max(1 << 50))] {
                 let mut words: Column<u64> = words.iter().copied().collect();
-                let limits = Limits { low: LOW, most, most_crowded: 100 };
+                let limits = Limits { low: LOW, least, most, most_crowded: 100 };
                 let sorted = crate::dispatch_isa!(level, g => buckets.sort(g, limits, &mut words));
                 assert_eq!(sorted, Some(&expected[..]), "{level}");
             }
@@ -274,7 +276,7 @@ mod tests {
         for level in Level::supported() {
             for (most_crowded, is_sorted) in [(0, false), (19, false), (21, true), (100, true)] {
                 let (mut buckets, mut given) = (Buckets::default(), words.iter().copied().collect());
-                let limits = Limits { low: LOW, most: 5000 << 30 << LOW, most_crowded };
+                let limits = Limits { low: LOW, least: 0, most: 5000 << 30 << LOW, most_crowded };
                 let sorted = crate::dispatch_isa!(level, g => buckets.sort(g, limits, &mut given).is_some());
                 assert_eq!((sorted, is_sorted || given[..] == words[..]), (is_sorted, true), "{level}");
             }

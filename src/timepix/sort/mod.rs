@@ -18,14 +18,14 @@ mod waiting;
 use crate::event::{Column, PixelHits};
 use crate::simd::{Gang, Level};
 use buckets::{Buckets, Limits};
-pub(crate) use ordered::Reached;
-use ordered::{is_in_time_room, is_ordered_room};
-use packed::{Packing, TOT_BITS, pack_room, unpack_room};
+pub(crate) use ordered::{Reached, first_from_room};
+use ordered::{is_in_time_room, is_ordered_room, look_room};
+use packed::{Packing, TOT_BITS, extent_room, pack_room, unpack_room};
 use radix::{Radix, insert_few};
 pub use shape::SortShape;
 pub(super) use shape::{DIGIT_BITS, PART_HITS};
 use std::ops::Range;
-use waiting::Waiting;
+use waiting::{Lot, Waiting};
 
 /// Lanes that a gang must have so that ranks take less time than digits.
 const LANES: usize = 8;
@@ -48,7 +48,6 @@ pub struct TimeSorter {
     late: u64,
     forced: u64,
     level: Level,
-    shape: SortShape,
     /// Packed hits, or their times and places.
     words: Column<u64>,
     /// Places in order.
@@ -56,9 +55,10 @@ pub struct TimeSorter {
     radix: Radix,
     buckets: Buckets,
     /// Memory for hits on their way out, lent while they are sorted.
-    leaving: Option<PixelHits>,
-    left: PixelHits,
-    /// Some of the times of a block.
+    leaving: Option<Lot>,
+    /// Hits of a block without those that came too late.
+    in_time: PixelHits,
+    /// Some times of hits that wait.
     times: Vec<i64>,
 }
 
@@ -74,20 +74,19 @@ impl TimeSorter {
             late: 0,
             forced: 0,
             level,
-            shape: SortShape::of_this_cpu(),
             words: Column::default(),
             order: Column::default(),
             radix: Radix::new(SortShape::of_this_cpu()),
             buckets: Buckets::default(),
             leaving: None,
-            left: PixelHits::default(),
+            in_time: PixelHits::default(),
             times: Vec::new(),
         }
     }
 
     /// The same with given sizes.
     pub fn with_shape(mut self, shape: SortShape) -> Self {
-        (self.shape, self.radix) = (shape, Radix::new(shape));
+        self.radix = Radix::new(shape);
         self
     }
 
@@ -104,16 +103,19 @@ impl TimeSorter {
         let is_in_time =
             crate::dispatch_isa!(level, g => is_in_time_room(g, time, &mut latest, [disorder, floor]));
         if is_in_time {
-            self.waiting.push(level, hits, part, None);
+            self.waiting.push(level, hits, part);
         } else {
-            let (mut reached, late) = (self.latest, &mut self.late);
-            let mut is_late = |time: i64| {
-                let is_late = time < reached.time.saturating_sub(disorder).max(floor);
+            let mut reached = self.latest;
+            self.in_time.clear();
+            for (time, x, y, tot) in part.map(|i| hits.get(i)) {
+                if time < reached.time.saturating_sub(disorder).max(floor) {
+                    self.late += 1;
+                } else {
+                    self.in_time.push(time, x, y, tot);
+                }
                 reached.take(time);
-                *late += u64::from(is_late);
-                is_late
-            };
-            self.waiting.push(level, hits, part, Some(&mut is_late));
+            }
+            self.waiting.push(level, &self.in_time, 0..self.in_time.len());
         }
         self.latest = latest;
     }
@@ -138,8 +140,11 @@ impl TimeSorter {
     fn take_those(&mut self, end: bool, out: &mut PixelHits) {
         let mut leaving = self.leaving.take().unwrap_or_default();
         leaving.clear();
-        self.take_unsorted(end, &mut leaving);
-        self.append_sorted(&leaving, out);
+        let (_, packing) = self.take_lot(end, &mut leaving);
+        match packing {
+            Some(packing) => self.append_words(packing, &mut leaving.words, out),
+            None => self.append_sorted(&leaving.hits, out),
+        }
         self.leaving = Some(leaving);
     }
 
@@ -150,50 +155,51 @@ impl TimeSorter {
     /// With `end` the stream is at its end, and while hits wait they are to be taken again: many leave in several parts, so that
     /// the memory for one is used for the next.
     pub(super) fn take_unsorted(&mut self, end: bool, out: &mut PixelHits) -> [i64; 2] {
+        let mut leaving = self.leaving.take().unwrap_or_default();
+        std::mem::swap(&mut leaving.hits, out);
+        leaving.clear();
+        let (between, packing) = self.take_lot(end, &mut leaving);
+        std::mem::swap(&mut leaving.hits, out);
+        if let Some(packing) = packing {
+            let level = self.level;
+            crate::dispatch_isa!(level, g => unpack_room(g, packing, &leaving.words, out));
+        }
+        self.leaving = Some(leaving);
+        between
+    }
+
+    /// Moves hits that leave to `out`, which is empty; says between which times they are, and how they are packed.
+    fn take_lot(&mut self, end: bool, out: &mut Lot) -> ([i64; 2], Option<Packing>) {
         let from = self.floor;
-        out.clear();
         if end {
             match self.waiting.limit_of_some(LEAVING, &mut self.times) {
                 Some(limit) => self.split(limit, out),
                 None => self.waiting.take_all(out),
             }
+            let packing = self.waiting.packing();
             if self.waiting.len() > 0 {
-                return [from, self.floor];
+                return ([from, self.floor], packing);
             }
             (self.latest, self.floor) = (Reached::NOTHING, i64::MIN);
-            return [from, i64::MAX];
+            return ([from, i64::MAX], packing);
         }
         if self.latest.time != i64::MIN {
             let limit = self.latest.time.saturating_sub(self.disorder);
             self.split(limit, out);
-            if let Some(limit) = self.overflow() {
-                std::mem::swap(&mut self.left, out);
-                out.clear();
+            // Where too many wait, the older half of them has to go, at the risk of hits that come before it.
+            if self.waiting.len() > self.capacity {
+                self.forced += 1;
+                let limit = self.waiting.middle(&mut self.times).saturating_add(1);
                 self.split(limit, out);
-                self.left.extend_from(out, 0..out.len(), 0);
-                std::mem::swap(&mut self.left, out);
             }
         }
-        [from, self.floor]
+        ([from, self.floor], self.waiting.packing())
     }
 
-    /// Moves what is older than `time` to `out`, which is empty, in the order in which it came.
-    fn split(&mut self, time: i64, out: &mut PixelHits) {
+    /// Appends what is older than `time` to `out`, in the order in which it came.
+    fn split(&mut self, time: i64, out: &mut Lot) {
         self.floor = self.floor.max(time);
         self.waiting.split(self.level, time, out);
-    }
-
-    /// Where too many hits wait, the time before which the older half of them has to go, at the risk of hits that
-    /// come before it.
-    fn overflow(&mut self) -> Option<i64> {
-        if self.waiting.len() <= self.capacity {
-            return None;
-        }
-        self.forced += 1;
-        self.left.time.clear();
-        self.waiting.times().for_each(|times| self.left.time.extend_from_slice(times));
-        let middle = self.left.time.len() / 2;
-        Some(self.left.time.select_nth_unstable(middle).1.saturating_add(1))
     }
 
     /// Sorts hits, all of them, into `out`.
@@ -223,28 +229,21 @@ impl TimeSorter {
         crate::dispatch_isa!(level, g => {
             if is_ordered_room(g, hits) {
                 out.extend_from(hits, 0..hits.len(), 0);
-            } else if let Some(packing) = Packing::of(g, hits) {
-                self.sort_packed(g, packing, hits, out);
+            } else if let Some(packing) = Packing::of(extent_room(g, hits, 0..hits.len())) {
+                let Self { words, radix, buckets, .. } = self;
+                words.clear();
+                pack_room(g, packing, hits, 0..hits.len(), words);
+                sort_words(g, (radix, buckets), packing, words, out);
             } else {
                 self.sort_indexed(g, hits, out);
             }
         });
     }
 
-    /// By whole hits in one word each.
-    #[inline(always)]
-    fn sort_packed<G: Gang>(&mut self, g: G, packing: Packing, hits: &PixelHits, out: &mut PixelHits) {
-        pack_room(g, packing, hits, &mut self.words);
-        let Self { words, radix, buckets, shape, .. } = self;
-        if insert_few(TOT_BITS, words) {
-            return unpack_room(g, packing, words, out);
-        }
-        let limits = Limits { low: TOT_BITS, most: packing.most(), most_crowded: shape.most_crowded };
-        let sorted = if G::LANES >= LANES { buckets.sort(g, limits, words) } else { None };
-        match sorted {
-            Some(sorted) => unpack_room(g, packing, sorted, out),
-            None => radix.sort(g, TOT_BITS, words, |part| unpack_room(g, packing, part, out)),
-        }
+    /// The same of hits that are packed.
+    fn append_words(&mut self, packing: Packing, words: &mut Column<u64>, out: &mut PixelHits) {
+        let Self { level, radix, buckets, .. } = self;
+        crate::dispatch_isa!(*level, g => sort_words(g, (radix, buckets), packing, words, out));
     }
 
     /// The same through an index, for hits that span much time on a large sensor.
@@ -276,6 +275,32 @@ impl TimeSorter {
             let (time, x, y, tot) = hits.get(i as usize);
             out.push(time, x, y, tot);
         }
+    }
+}
+
+/// Appends the hits of words, in order.
+#[inline(always)]
+fn sort_words<G: Gang>(
+    g: G,
+    (radix, buckets): (&mut Radix, &mut Buckets),
+    packing: Packing,
+    words: &mut Column<u64>,
+    out: &mut PixelHits,
+) {
+    let look = look_room(g, TOT_BITS, words);
+    if look.ordered || insert_few(TOT_BITS, words) {
+        return unpack_room(g, packing, words, out);
+    }
+    let limits = Limits {
+        low: TOT_BITS,
+        least: look.least,
+        most: look.most,
+        most_crowded: radix.shape().most_crowded,
+    };
+    let sorted = if G::LANES >= LANES { buckets.sort(g, limits, words) } else { None };
+    match sorted {
+        Some(sorted) => unpack_room(g, packing, sorted, out),
+        None => radix.sort(g, TOT_BITS, words, |part| unpack_room(g, packing, part, out)),
     }
 }
 
@@ -326,7 +351,7 @@ mod tests {
         #[test]
         fn any_stream_in_any_pieces(
             rows in prop::collection::vec((0i64..2000, 0u16..3, 0u16..3), 0..400),
-            scale in prop::sample::select(vec![1, 1000, 1 << 30]),
+            scale in prop::sample::select(vec![1, 1000, 1 << 30, 1 << 42, 1 << 50]),
             disorder in 0i64..3000,
             piece in 1usize..100,
         ) {
@@ -357,6 +382,20 @@ mod tests {
                     "{level}, {shape:?}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn hits_that_wait_are_packed_anew_as_time_goes_on_and_unpacked_where_they_do_not_fit() {
+        // Blocks fit into words, the stream does not; pixels have more and more bits. In the end one hit is far ahead.
+        let row = |i: i64| (((i ^ 5) << 18) + i * 7919 % 4096, (i / 1000) as u16, (i * 31 % 60_000) as u16);
+        let mut rows: Vec<_> = (0..20_000).map(row).collect();
+        rows[15_000].0 += 1 << 44;
+        let hits = table(&rows);
+        for piece in [100, 101, 102, 103, 1000] {
+            let (out, sorter) = sorted(&hits, 10 << 18, usize::MAX, piece);
+            assert!((0..out.len()).map(|i| out.get(i)).eq(expected(&hits, 10 << 18).0), "{piece}");
+            assert_eq!(sorter.late(), 0);
         }
     }
 
@@ -417,7 +456,7 @@ mod tests {
             sorter.take(&mut out);
         }
         // 600 of these and the newest hits, in one block.
-        assert_eq!((sorter.waiting() / 100, sorter.waiting.times().count()), (7, 1));
+        assert_eq!((sorter.waiting() / 100, sorter.waiting.blocks()), (7, 1));
         sorter.finish(&mut out);
         let rows: Vec<_> = (0..out.len()).map(|i| out.get(i)).collect();
         assert!(rows == expected(&hits, 100).0);

@@ -96,26 +96,46 @@ impl Reached {
     }
 }
 
-/// The first and the last of some times.
-#[inline(never)]
-pub(super) fn span_room<G: Gang>(g: G, time: &[i64]) -> [i64; 2] {
-    g.vectorize(
-        #[inline(always)]
-        || time.iter().fold([i64::MAX, i64::MIN], |[first, last], &time| [first.min(time), last.max(time)]),
-    )
+/// What is known of words when all have been looked at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Look {
+    /// Whether they are in order by their bits from the lowest that counts.
+    pub ordered: bool,
+    pub least: u64,
+    pub most: u64,
 }
 
-/// The number of the first hit that is not before `limit`.
+/// Looks at words, which are in order by their bits from `low` on or not.
 #[inline(never)]
-pub(super) fn first_from_room<G: Gang>(g: G, time: &[i64], limit: i64) -> usize {
+pub(super) fn look_room<G: Gang>(g: G, low: u32, words: &[u64]) -> Look {
     g.vectorize(
         #[inline(always)]
         || {
-            let has_one = |chunk: &[i64]| chunk.iter().fold(false, |any, time| any | (*time >= limit));
-            let chunk = time.chunks(SMALL_CHUNK).take_while(|chunk| !has_one(chunk)).count();
-            let start = time.len().min(chunk * SMALL_CHUNK);
-            let rest = time[start..].iter().position(|time| *time >= limit);
-            start + rest.unwrap_or(time.len() - start)
+            let (mut least, mut most) = words.iter().fold((u64::MAX, 0), |(a, b), &w| (w.min(a), w.max(b)));
+            if words.is_empty() {
+                (least, most) = (0, 0);
+            }
+            let is_wrong = |start: usize| {
+                let now = &words[start..words.len().min(start + CHUNK)];
+                let before = &words[start - 1..][..now.len()];
+                now.iter().zip(before).fold(false, |wrong, (a, b)| wrong | (a >> low < b >> low))
+            };
+            Look { ordered: !(1..words.len()).step_by(CHUNK).any(is_wrong), least, most }
+        },
+    )
+}
+
+/// The number of the first value that is not below `limit`.
+#[inline(never)]
+pub(crate) fn first_from_room<G: Gang, T: Copy + PartialOrd>(g: G, values: &[T], limit: T) -> usize {
+    g.vectorize(
+        #[inline(always)]
+        || {
+            let has_one = |chunk: &[T]| chunk.iter().fold(false, |any, value| any | (*value >= limit));
+            let chunk = values.chunks(SMALL_CHUNK).take_while(|chunk| !has_one(chunk)).count();
+            let start = values.len().min(chunk * SMALL_CHUNK);
+            let rest = values[start..].iter().position(|value| *value >= limit);
+            start + rest.unwrap_or(values.len() - start)
         },
     )
 }

@@ -7,82 +7,139 @@
 
 use crate::event::{Column, PixelHits};
 use crate::simd::Gang;
+use std::ops::Range;
 
 /// Bits of the time over threshold, which the sort leaves alone.
 pub(super) const TOT_BITS: u32 = u16::BITS;
 
+/// Of the time that words can count a quarter lies before the first hit: later hits may be earlier.
+const BEFORE: u64 = 4;
+
 /// Where the parts of a hit are in its word.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Packing {
     /// Time that words count from.
     first: i64,
-    /// Most ticks from there on.
-    most_time: u64,
     x_bits: u32,
     y_bits: u32,
 }
 
 /// What decides how hits are packed.
-struct Extent {
-    first: i64,
-    last: i64,
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extent {
+    /// The first and the last time.
+    pub times: [i64; 2],
     /// All bits that any x or y has.
-    x: u16,
-    y: u16,
+    pub x: u16,
+    pub y: u16,
+}
+
+impl Extent {
+    /// Of no hit.
+    pub const NOTHING: Self = Self { times: [i64::MAX, i64::MIN], x: 0, y: 0 };
+
+    /// Of the hits of both.
+    pub fn with(self, other: Self) -> Self {
+        let ([a, b], [c, d]) = (self.times, other.times);
+        Self { times: [a.min(c), b.max(d)], x: self.x | other.x, y: self.y | other.y }
+    }
 }
 
 impl Packing {
-    /// The packing of these hits; none when they do not fit. There is at least one hit.
-    pub fn of<G: Gang>(g: G, hits: &PixelHits) -> Option<Self> {
-        let Extent { first, last, x, y } = extent_room(g, hits);
-        let bits = |value: u64| u64::BITS - value.leading_zeros();
-        let (x_bits, y_bits) = (bits(x.into()), bits(y.into()));
-        let most_time = last.abs_diff(first);
-        let fits = bits(most_time) + x_bits + y_bits + TOT_BITS <= u64::BITS;
-        fits.then_some(Self { first, most_time, x_bits, y_bits })
+    /// How these hits can be packed; none when they do not fit.
+    pub fn of(extent: Extent) -> Option<Self> {
+        let bits = |value: u16| u16::BITS - value.leading_zeros();
+        let packing = Self { first: extent.times[0], x_bits: bits(extent.x), y_bits: bits(extent.y) };
+        packing.holds(extent).then_some(packing)
     }
 
-    /// Upper limit of the words.
-    pub fn most(&self) -> u64 {
-        let rest_bits = self.x_bits + self.y_bits + TOT_BITS;
-        (self.most_time << (rest_bits / 2) << (rest_bits - rest_bits / 2)) | ((1 << rest_bits) - 1)
+    /// The same with room for hits that come later, before these in time and behind.
+    pub fn around(extent: Extent) -> Option<Self> {
+        let packing = Self::of(extent)?;
+        let room = (1u64 << (u64::BITS - packing.rest_bits() - 1)) / (BEFORE / 2);
+        let first = packing.first.saturating_sub(i64::try_from(room).unwrap_or(i64::MAX));
+        let packing = Self { first, ..packing };
+        packing.holds(extent).then_some(packing)
+    }
+
+    /// Whether hits fit.
+    pub fn holds(&self, extent: Extent) -> bool {
+        let [first, last] = extent.times;
+        let times =
+            first >= self.first && last.abs_diff(self.first) >> (u64::BITS - self.rest_bits() - 1) < 2;
+        times && u32::from(extent.x) < 1 << self.x_bits && u32::from(extent.y) < 1 << self.y_bits
+    }
+
+    /// Bits that are not of the time.
+    fn rest_bits(&self) -> u32 {
+        self.x_bits + self.y_bits + TOT_BITS
+    }
+
+    /// Words of hits before a time are less than this, others are not.
+    pub fn limit(&self, time: i64) -> u64 {
+        let ticks = if time > self.first { time.abs_diff(self.first) } else { 0 };
+        ticks.saturating_mul(1 << self.rest_bits())
+    }
+
+    /// The time of a hit.
+    pub fn time(&self, word: u64) -> i64 {
+        self.first.wrapping_add((word >> self.rest_bits()) as i64)
+    }
+
+    /// Packs anew what `from` has packed. It fits.
+    pub fn take_over(&self, from: &Self, words: &mut [u64]) {
+        for word in words {
+            let pixel = *word >> TOT_BITS;
+            let (x, y) = (pixel >> from.y_bits & ((1 << from.x_bits) - 1), pixel & ((1 << from.y_bits) - 1));
+            *word = self.word(from.time(*word), x, y, *word & u64::from(u16::MAX));
+        }
+    }
+
+    #[inline(always)]
+    fn word(&self, time: i64, x: u64, y: u64, tot: u64) -> u64 {
+        let high = (time.wrapping_sub(self.first) as u64) << self.x_bits | x;
+        (high << self.y_bits | y) << TOT_BITS | tot
     }
 }
 
+/// The extent of some hits.
 #[inline(never)]
-fn extent_room<G: Gang>(g: G, hits: &PixelHits) -> Extent {
+pub(super) fn extent_room<G: Gang>(g: G, hits: &PixelHits, part: Range<usize>) -> Extent {
     g.vectorize(
         #[inline(always)]
-        || extent(hits),
+        || {
+            let or = |column: &[u16]| column.iter().fold(0, |all, value| all | value);
+            let (x, y) = (or(&hits.x[part.clone()]), or(&hits.y[part.clone()]));
+            let times = hits.time[part].iter();
+            Extent { times: times.fold([i64::MAX, i64::MIN], |[a, b], &t| [a.min(t), b.max(t)]), x, y }
+        },
     )
 }
 
-#[inline(always)]
-fn extent(hits: &PixelHits) -> Extent {
-    let or = |column: &[u16]| column.iter().fold(0, |all, value| all | value);
-    let (x, y) = (or(&hits.x), or(&hits.y));
-    let (first, last) = hits.time.iter().fold((i64::MAX, i64::MIN), |(a, b), &t| (a.min(t), b.max(t)));
-    Extent { first, last, x, y }
-}
-
-/// Packs hits; a function of its own, which enters the feature context.
+/// Appends the words of some hits; a function of its own, which enters the feature context.
 #[inline(never)]
-pub(super) fn pack_room<G: Gang>(g: G, packing: Packing, hits: &PixelHits, words: &mut Column<u64>) {
-    words.set_len(hits.len());
+pub(super) fn pack_room<G: Gang>(
+    g: G,
+    packing: Packing,
+    hits: &PixelHits,
+    part: Range<usize>,
+    words: &mut Column<u64>,
+) {
+    let start = words.len();
+    words.set_len(start + part.len());
     g.vectorize(
         #[inline(always)]
-        || pack(packing, hits, words),
+        || pack(packing, hits, part, &mut words[start..]),
     );
 }
 
 #[inline(always)]
-fn pack(packing: Packing, hits: &PixelHits, words: &mut [u64]) {
-    let Packing { first, x_bits, y_bits, .. } = packing;
+fn pack(packing: Packing, hits: &PixelHits, part: Range<usize>, words: &mut [u64]) {
     let n = words.len();
-    let (time, x, y, tot) = (&hits.time[..n], &hits.x[..n], &hits.y[..n], &hits.tot[..n]);
+    let (time, x) = (&hits.time[part.clone()][..n], &hits.x[part.clone()][..n]);
+    let (y, tot) = (&hits.y[part.clone()][..n], &hits.tot[part][..n]);
     for i in 0..n {
-        let high = (time[i].wrapping_sub(first) as u64) << x_bits | u64::from(x[i]);
-        words[i] = (high << y_bits | u64::from(y[i])) << TOT_BITS | u64::from(tot[i]);
+        words[i] = packing.word(time[i], x[i].into(), y[i].into(), tot[i].into());
     }
 }
 

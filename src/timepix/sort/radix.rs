@@ -34,6 +34,11 @@ impl Radix {
         Self { shape, other: Column::default(), places: Column::default(), limits: Column::default() }
     }
 
+    /// Digits and parts of this sort.
+    pub fn shape(&self) -> &SortShape {
+        &self.shape
+    }
+
     /// Sorts words by their bits from `low` on, where equal ones keep their order, and passes them on part by part.
     pub fn sort<G: Gang>(&mut self, g: G, low: u32, words: &mut Column<u64>, mut visit: impl FnMut(&[u64])) {
         self.other.set_len(words.len());

@@ -5,8 +5,9 @@
 //!                                  ^ not touched, however many wait
 //! ```
 
-use super::ordered::{first_from_room, span_room};
-use crate::event::PixelHits;
+use super::ordered::first_from_room;
+use super::packed::{Extent, Packing, extent_room, pack_room, unpack_room};
+use crate::event::{Column, PixelHits};
 use crate::simd::Level;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -16,18 +17,56 @@ const BLOCK_HITS: usize = 1 << 15;
 /// Of so many hits one is looked at to find a time between hits.
 const SAMPLED: usize = 16;
 
-/// Hits in the order in which they came.
+/// Hits, as words or as columns: in one of them are none.
 #[derive(Debug, Default)]
+pub(super) struct Lot {
+    pub words: Column<u64>,
+    pub hits: PixelHits,
+}
+
+impl Lot {
+    pub fn len(&self) -> usize {
+        self.words.len() + self.hits.len()
+    }
+
+    pub fn clear(&mut self) {
+        self.words.clear();
+        self.hits.clear();
+    }
+
+    fn append(&mut self, other: &mut Self) {
+        if self.len() == 0 {
+            std::mem::swap(self, other);
+        } else {
+            self.words.extend_from_slice(&other.words);
+            self.hits.extend_from(&other.hits, 0..other.hits.len(), 0);
+        }
+        other.clear();
+    }
+}
+
+/// Hits in the order in which they came: words while all of them fit, else columns until none is left.
+#[derive(Debug)]
 pub(super) struct Waiting {
     blocks: VecDeque<Block>,
     /// Memory of blocks that have left.
-    spare: Vec<PixelHits>,
+    spare: Vec<Lot>,
     len: usize,
+    packing: Option<Packing>,
+    /// All bits that any x or y has had.
+    pixels: Extent,
+}
+
+impl Default for Waiting {
+    fn default() -> Self {
+        let (blocks, spare, packing) = Default::default();
+        Self { blocks, spare, len: 0, packing, pixels: Extent::NOTHING }
+    }
 }
 
 #[derive(Debug, Default)]
 struct Block {
-    hits: PixelHits,
+    hits: Lot,
     /// No hit is before the first of these, or behind the second.
     times: [i64; 2],
 }
@@ -38,67 +77,87 @@ impl Waiting {
         self.len
     }
 
-    /// Adds these hits except the ones that `is_late` rejects; it is called with each, in order, if any is late at all.
-    pub fn push(
-        &mut self,
-        level: Level,
-        hits: &PixelHits,
-        part: Range<usize>,
-        is_late: Option<&mut dyn FnMut(i64) -> bool>,
-    ) {
+    /// How hits are packed that wait or have just left; none when they are in columns.
+    pub fn packing(&self) -> Option<Packing> {
+        self.packing
+    }
+
+    /// Adds some of these hits.
+    pub fn push(&mut self, level: Level, hits: &PixelHits, part: Range<usize>) {
         if part.is_empty() {
             return;
         }
+        let extent = crate::dispatch_isa!(level, g => extent_room(g, hits, part.clone()));
+        self.make_fit(level, extent);
         if self.blocks.back().is_none_or(|last| last.hits.len() >= BLOCK_HITS) {
             let mut hits = self.spare.pop().unwrap_or_default();
             if !self.blocks.is_empty() {
                 // Many hits wait: the block will be full, too.
-                hits.set_len(BLOCK_HITS + part.len());
+                match self.packing {
+                    Some(_) => hits.words.reserve_total(BLOCK_HITS + part.len()),
+                    None => hits.hits.set_len(BLOCK_HITS + part.len()),
+                }
                 hits.clear();
             }
-            self.blocks.push_back(Block { hits, times: [i64::MAX, i64::MIN] });
+            self.blocks.push_back(Block { hits, times: Extent::NOTHING.times });
         }
         let Some(Block { hits: block, times }) = self.blocks.back_mut() else { return };
-        let [first, last] = crate::dispatch_isa!(level, g => span_room(g, &hits.time[part.clone()]));
-        *times = [times[0].min(first), times[1].max(last)];
-        let before = block.len();
-        match is_late {
-            None => block.extend_from(hits, part, 0),
-            Some(is_late) => {
-                for (time, x, y, tot) in part.map(|i| hits.get(i)) {
-                    if !is_late(time) {
-                        block.push(time, x, y, tot);
-                    }
-                }
+        *times = [times[0].min(extent.times[0]), times[1].max(extent.times[1])];
+        self.len += part.len();
+        match self.packing {
+            Some(packing) => {
+                crate::dispatch_isa!(level, g => pack_room(g, packing, hits, part, &mut block.words))
+            }
+            None => block.hits.extend_from(hits, part, 0),
+        }
+    }
+
+    /// Packs anew where hits of this extent do not fit beside those that wait, and unpacks all where none of it helps.
+    fn make_fit(&mut self, level: Level, extent: Extent) {
+        self.pixels = Extent { times: Extent::NOTHING.times, ..self.pixels.with(extent) };
+        let all = extent.with(self.pixels);
+        if self.len == 0 {
+            self.packing = Packing::around(all);
+        }
+        let Some(old) = self.packing.filter(|packing| !packing.holds(all)) else { return };
+        let times = self.blocks.iter().map(|block| Extent { times: block.times, ..Extent::NOTHING });
+        self.packing = Packing::around(times.fold(all, Extent::with));
+        for Block { hits: Lot { words, hits }, .. } in &mut self.blocks {
+            if let Some(packing) = &self.packing {
+                packing.take_over(&old, words);
+            } else {
+                crate::dispatch_isa!(level, g => unpack_room(g, old, words, hits));
+                words.clear();
             }
         }
-        self.len += block.len() - before;
     }
 
     /// Moves all hits to `out`, which is empty.
-    pub fn take_all(&mut self, out: &mut PixelHits) {
+    pub fn take_all(&mut self, out: &mut Lot) {
         self.take_before(None, out);
     }
 
-    /// Moves the hits older than `time` to the empty `out`, in order of arrival.
-    pub fn split(&mut self, level: Level, time: i64, out: &mut PixelHits) {
+    /// Appends the hits older than `time` to `out`, in order of arrival.
+    pub fn split(&mut self, level: Level, time: i64, out: &mut Lot) {
         self.take_before(Some((level, time)), out);
     }
 
-    fn take_before(&mut self, limit: Option<(Level, i64)>, out: &mut PixelHits) {
+    fn take_before(&mut self, limit: Option<(Level, i64)>, out: &mut Lot) {
+        let packing = self.packing;
         let leaves = |time: i64| limit.is_none_or(|(_, limit)| time < limit);
         for Block { hits, times } in &mut self.blocks {
             match limit {
                 _ if !leaves(times[0]) => continue,
                 Some((level, limit)) if !leaves(times[1]) => {
-                    part(level, limit, hits, out);
+                    match packing {
+                        Some(packing) => {
+                            part_words(level, packing.limit(limit), &mut hits.words, &mut out.words)
+                        }
+                        None => part(level, limit, &mut hits.hits, &mut out.hits),
+                    }
                     times[0] = limit;
                 }
-                _ if out.is_empty() => std::mem::swap(hits, out),
-                _ => {
-                    out.extend_from(hits, 0..hits.len(), 0);
-                    hits.clear();
-                }
+                _ => out.append(hits),
             }
         }
         let mut at = 0;
@@ -107,7 +166,7 @@ impl Waiting {
             let is_last = at + 1 == self.blocks.len();
             let before = at.checked_sub(1).filter(|_| !is_last).and_then(|before| self.blocks.get(before));
             let joins = before.is_some_and(|before| before.hits.len() + block.hits.len() <= BLOCK_HITS);
-            if !block.hits.is_empty() && !joins {
+            if block.hits.len() > 0 && !joins {
                 at += 1;
                 continue;
             }
@@ -115,9 +174,8 @@ impl Waiting {
             if let Some(before) = at.checked_sub(1).and_then(|before| self.blocks.get_mut(before))
                 && joins
             {
-                before.hits.extend_from(&block.hits, 0..block.hits.len(), 0);
+                before.hits.append(&mut block.hits);
                 before.times = [before.times[0].min(block.times[0]), before.times[1].max(block.times[1])];
-                block.hits.clear();
             }
             self.spare.push(block.hits);
         }
@@ -130,25 +188,81 @@ impl Waiting {
         if self.len <= 2 * some {
             return None;
         }
-        let Block { hits, times: [_, last] } = self.blocks.iter().min_by_key(|block| block.times[0])?;
-        if hits.len() <= 2 * some {
-            return last.checked_add(1);
+        let block = self.blocks.iter().min_by_key(|block| block.times[0])?;
+        if block.hits.len() <= 2 * some {
+            return block.times[1].checked_add(1);
         }
         times.clear();
-        times.extend(hits.time.iter().step_by(SAMPLED));
+        self.add_times(block, SAMPLED, times);
         times.select_nth_unstable(some / SAMPLED).1.checked_add(1)
     }
 
-    /// The times of all hits.
-    pub fn times(&self) -> impl Iterator<Item = &[i64]> {
-        self.blocks.iter().map(|block| &block.hits.time[..])
+    /// Half of the hits are not later than this; `times` is memory for it.
+    pub fn middle(&self, times: &mut Vec<i64>) -> i64 {
+        times.clear();
+        self.blocks.iter().for_each(|block| self.add_times(block, 1, times));
+        let middle = times.len() / 2;
+        *times.select_nth_unstable(middle).1
     }
+
+    /// Appends the time of every hit of a block, or of one in some.
+    fn add_times(&self, block: &Block, step: usize, times: &mut Vec<i64>) {
+        match self.packing {
+            Some(packing) => {
+                times.extend(block.hits.words.iter().step_by(step).map(|word| packing.time(*word)))
+            }
+            None => times.extend(block.hits.hits.time.iter().step_by(step)),
+        }
+    }
+
+    /// How many blocks there are.
+    #[cfg(test)]
+    pub fn blocks(&self) -> usize {
+        self.blocks.len()
+    }
+}
+
+/// As [`part`], of words that are less than `limit`.
+fn part_words(level: Level, limit: u64, words: &mut Column<u64>, out: &mut Column<u64>) {
+    let first = crate::dispatch_isa!(level, g => first_from_room(g, &words[..], limit));
+    let end = words.iter().rposition(|word| *word < limit).map_or(first, |last| first.max(last + 1));
+    if !out.is_empty() {
+        let leaving = out.len() + first;
+        out.extend_from_slice(&words[..first]);
+        out.set_len(leaving + end - first + 1);
+        let (mut kept, mut leaving) = (0, leaving);
+        for i in first..end {
+            let word = words[i];
+            (words[kept], out[leaving]) = (word, word);
+            kept += usize::from(word >= limit);
+            leaving += usize::from(word < limit);
+        }
+        out.set_len(leaving);
+        let len = words.len();
+        words.copy_within(end..len, kept);
+        words.set_len(kept + len - end);
+        return;
+    }
+    // As nearly all leave, their memory goes with them.
+    std::mem::swap(words, out);
+    words.set_len(end - first + 1);
+    let (mut kept, mut staying) = (first, 0);
+    for i in first..end {
+        let word = out[i];
+        // Written to both sides: which one it belongs to is hard to foresee.
+        (out[kept], words[staying]) = (word, word);
+        kept += usize::from(word < limit);
+        staying += usize::from(word >= limit);
+    }
+    words.set_len(staying);
+    words.extend_from_slice(&out[end..]);
+    out.set_len(kept);
 }
 
 /// Appends the hits of a block that are older than `time` to `out`; the others stay.
 fn part(level: Level, time: i64, hits: &mut PixelHits, out: &mut PixelHits) {
     // Only hits between the first that stays and the last that leaves are in question.
-    let first = crate::dispatch_isa!(level, g => first_from_room(g, &hits.time, time));
+    let first = crate::dispatch_isa!(level, g => first_from_room(g, &hits.time[..], time));
     let end = hits.time.iter().rposition(|hit| *hit < time).map_or(first, |last| first.max(last + 1));
     if out.is_empty() {
         // As nearly all leave, their memory goes with them.
