@@ -1,5 +1,8 @@
 //! The kind of this CPU, if it determines how large its caches of addresses are, or which of two ways is the faster one.
 
+#[cfg(target_arch = "x86_64")]
+use std::sync::LazyLock;
+
 /// Whether AMD made the CPU.
 pub(crate) fn is_amd() -> bool {
     #[cfg(target_arch = "x86_64")]
@@ -10,12 +13,16 @@ pub(crate) fn is_amd() -> bool {
     false
 }
 
-/// Whether the gather instruction of AVX-512 is faster than sixteen loads on this CPU.
+/// Whether the gather instruction of AVX-512 is faster than sixteen loads on this CPU. Levels are made for every dispatch, and
+/// a virtual machine takes microseconds for `cpuid`: so the CPU is asked once.
 pub(in crate::simd) fn has_fast_gathers() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
-        let signature = std::arch::x86_64::__cpuid(1).eax;
-        has_fast_gathers_by(&maker(), family_and_model(signature))
+        static HAS_FAST_GATHERS: LazyLock<bool> = LazyLock::new(|| {
+            let signature = std::arch::x86_64::__cpuid(1).eax;
+            has_fast_gathers_by(&maker(), family_and_model(signature))
+        });
+        *HAS_FAST_GATHERS
     }
     #[cfg(not(target_arch = "x86_64"))]
     false
