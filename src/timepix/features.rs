@@ -1,7 +1,7 @@
 //! Features of clusters: sums over their hits, then shapes from the sums.
 //!
-//! Sums are of whole numbers, so their order does not matter; shapes are a few IEEE operations on them, the
-//! same on every machine. Before that positions are counted from the cluster's first hit, which keeps sums small.
+//! Sums are of whole numbers, so their order does not matter; shapes are a few IEEE operations on them, the same on
+//! every machine. Positions are first counted from the cluster's first hit, which keeps sums small.
 
 use super::calibrate::{CHUNK as HITS, Calibration};
 use crate::event::{ClusterFeatures, Column, PixelClusters, PixelHits};
