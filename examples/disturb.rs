@@ -9,8 +9,8 @@
 //! cargo run --release --example disturb -- noise=N EVENTS.mdf OUT.mdf      N noise hits within 5 mm of each hit
 //! cargo run --release --example disturb -- lost=PART EVENTS.mdf OUT.mdf    this part of the hits less
 //! ```
-//! The first three copy a folder of geometry files and change one. The truth of events stays: particles still have hits that were lost. The
-//! same bytes on every machine.
+//! The first three copy a folder of geometry files and change one. The truth of events stays: particles still list
+//! lost hits. The same bytes on every machine.
 
 use peloton::event::BankKind;
 use peloton::{Error, Result};

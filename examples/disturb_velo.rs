@@ -13,7 +13,7 @@
 //! noise=N           N hits of no particle in each event, within 8 mm of others in their sensors
 //! twice             each hit twice
 //! ```
-//! Hits that are gone leave the truth, too. The same bytes on every machine.
+//! Lost hits leave the truth, too. The same bytes on every machine.
 
 use peloton::{Error, Result};
 use rand_core::{Rng, SeedableRng};

@@ -11,8 +11,9 @@
 //! cargo run --release --example choose -- long-ut > src/long/pair_ut_network.rs
 //! cargo run --release --example choose -- long-fast              smallest responses of `fast`, which `LongConfig` has
 //! ```
-//! In this order after a change of the simulation: long tracks are made of those of the SciFi. What is tried and why one is
-//! taken: docs/algorithms.md, "how they are chosen". The same events and the same answer on any machine.
+//! Run them in this order after a change of the simulation: long tracks depend on the choices of the SciFi.
+//! Alternatives and reasons: docs/algorithms.md, "how they are chosen". The same events and the same answer on any
+//! machine.
 
 mod linear;
 mod long;

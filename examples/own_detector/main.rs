@@ -4,13 +4,13 @@
 //! The detector is a calorimeter, a wall of cells whose charges are read out; its sequence converts charges to
 //! energies and keeps the cells above a threshold. `columns.rs` defines the data, `sequence.rs` the algorithm.
 //!
-//! A detector that is built into peloton touches the same and:
+//! A detector that is part of peloton adds the same files and:
 //! - `src/DETECTOR/`: geometry, kernels, a naive reference of each kernel, the sequence; `src/event/DETECTOR.rs`: the
 //!   columns; one line each in `src/lib.rs` and `src/event/mod.rs`;
-//! - `crates/io/src/input/`: a reader of its files; `crates/sim`, `crates/truth`: simulated events and how results are
-//!   checked, where it has such;
-//! - `crates/job/src/systems/DETECTOR.rs`: a `System`, which says where input comes from, what runs it and how it is
-//!   checked, and its line in `crates/job/src/registry.rs`: every subcommand, file format and hash then works;
+//! - `crates/io/src/input/`: a reader of its files; `crates/sim`, `crates/truth`: simulated events and the check of
+//!   results, if any;
+//! - `crates/job/src/systems/DETECTOR.rs`: a `System`, with the source of its input, its runner and its check, and
+//!   its line in `crates/job/src/registry.rs`: every subcommand, file format and hash then works;
 //! - its parameters, if it has any: a field in `crates/job/src/config.rs`;
 //! - tests: a reference test of its own, and a line in `tests/gangs/every_isa.rs`, `tests/library/containment.rs`, `tests/no_alloc.rs`,
 //!   `tests/float_mode.rs` and the table of rooms in `tests/house_rules.rs`.

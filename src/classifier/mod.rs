@@ -7,8 +7,8 @@
 //! terms in order, a fused multiply-add each, and the sigmoid is our own ([`crate::simd::math::sigmoid`]): a response
 //! has the same bits on every level and gang, and in the naive twin beside it.
 //!
-//! A detector keeps its networks as Rust files, which the trainer of the crate `peloton-truth` (`train`) writes from simulated
-//! events, with what they were made from.
+//! A detector keeps its networks as Rust files, which the trainer of the crate `peloton-truth` (`train`) writes from
+//! simulated events, with a description of the training.
 
 #[cfg(feature = "reference")]
 mod reference;

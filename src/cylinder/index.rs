@@ -4,8 +4,9 @@
 //! in each of them one range of hits: two look-ups. Rows are wide (a candidate's window seldom touches more than
 //! two), bins of z narrow.
 //!
-//! There are half a million cells, one bin of one row. A layer of few hits has a table of where each [`SPAN`] of cells begins, and a look-up
-//! steps over the hits of a span: the same ranges, without a table that takes longer to fill than everything else.
+//! There are half a million cells; a cell is one bin of one row. A layer of few hits has a table of the beginning of
+//! each [`SPAN`] of cells, and a look-up steps over the hits of a span: the same ranges, without a table that would
+//! take longer to fill than all the rest.
 
 use super::config::BinConfig;
 use super::hit::{has_errors, is_usable, polar};

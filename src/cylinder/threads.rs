@@ -5,9 +5,9 @@
 //! seeds by azimuth  | chunk 0 | chunk 1 | chunk 2 | ...     64 seeds each; who is free takes the next one
 //! particles, tracks | part 0  | part 1  | part 2  | ...     512 tracks each, to make seeds of, to fit
 //! ```
-//! Which thread takes what is left to chance. What it finds does not depend on that, and is put where one thread
-//! alone would have put it. Further threads are started for each event, and end with it; where the system gives none,
-//! those that there are do all of it.
+//! The assignment of work to threads is not fixed. The results do not depend on it, and are stored as one thread
+//! alone would store them. Further threads are started for each event, and end with it; if the system cannot start
+//! any, the existing ones do all of the work.
 
 use super::build::{Build, CHUNK, Inputs, Seeded};
 use super::config::{CylinderConfig, FitForm};

@@ -1,8 +1,9 @@
 //! Seeds from hits: triplets of the first three layers that may belong to tracks from near the beam line.
 //!
-//! Around every hit of the innermost layer the hits of the second are looked up where tracks of enough momentum and a
-//! small enough distance from the axis can go, and behind each pair the hits of the third. One lane is one hit of the
-//! innermost layer, then one pair, then one triplet: lists are written down between the steps, so that lanes are full.
+//! Around every hit of the innermost layer the hits of the second layer are looked up where tracks of enough momentum
+//! and a small enough distance from the axis can pass, and behind each pair the hits of the third. One lane is one
+//! hit of the innermost layer, then one pair, then one triplet: lists are written between the steps, so that lanes
+//! are full.
 
 use super::build::Seeded;
 use super::config::CylinderConfig;

@@ -5,9 +5,10 @@
 //!  raw banks  -->  velo_tracks --> scifi_hits --> scifi_tracks --> long_tracks  -->  long_tracks, and any other
 //!  or hits              '-----------------------------^ read by name                  that is asked for
 //! ```
-//! A program that embeds peloton makes one [`Engine`] of a [`Sequence`], or of one [`Algorithm`] such as [`Velo`](crate::velo::Velo), gives
-//! each of its own threads a workspace, and calls [`Engine::try_run`] with columns of hits or raw banks; `examples/embed.rs`
-//! shows it whole. An [`Executor`] is whatever turns batches into results: a pool, or streams of a device.
+//! A program that embeds peloton makes one [`Engine`] of a [`Sequence`], or of one [`Algorithm`] such as
+//! [`Velo`](crate::velo::Velo), gives each of its own threads a workspace, and calls [`Engine::try_run`] with columns
+//! of hits or raw banks; `examples/embed.rs` is a complete example. An [`Executor`] turns batches into results: a
+//! pool, or streams of a device.
 
 mod algorithm;
 mod events;

@@ -5,10 +5,9 @@
 //!               |         |         |               any thread takes any slice (rayon steals)
 //! results  | slot 0  | slot 1  | slot 2  | ...      slot i belongs to slice i alone
 //! ```
-//! Which thread runs which slice is left to chance; where its results go is not, so the order in which threads
-//! finish cannot be seen. A slot keeps its memory from batch to batch, a thread its workspace: once both
-//! have grown, nothing is allocated for events (the queue of rayon takes a block of memory once in some 60 calls from
-//! outside).
+//! The assignment of slices to threads is not fixed; the slot of each result is, so the order in which threads finish
+//! does not matter. A slot keeps its memory from batch to batch, a thread its workspace: once both have grown,
+//! nothing is allocated for events (the queue of rayon takes a block of memory once in some 60 calls from outside).
 
 use super::{Batch, DeviceMemory, Engine, Events, Executor, Machine, Products, Sliced, Spread, Workspace};
 use crate::event::{Counters, Results};

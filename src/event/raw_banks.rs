@@ -12,9 +12,9 @@ use crate::Status;
 /// | `banks` | [`RawBank`] | banks | by event, kind, source |
 /// | `bank_start` | u32 | 4 * events + 1 | kind k of event e owns the banks `[bank_start[4 e + k], bank_start[4 e + k + 1])` |
 /// | `event_id` | u64 | events | number of the event in its source |
-/// | `status` | [`Status`] | events | anything but `Ok`: the event is skipped, unless its undamaged banks are kept and wanted |
+/// | `status` | [`Status`] | events | other than `Ok`: the event is skipped, unless its undamaged banks are kept and requested |
 /// | `is_kept` | bool | events | whether an event that failed has its undamaged banks here ([`BadBanks::Bank`]) |
-/// | `is_nominal` | bool | events | whether the event says that it is of the nominal detector |
+/// | `is_nominal` | bool | events | whether the event is marked as simulated with the nominal detector |
 #[derive(Debug, Clone)]
 pub struct RawBatch {
     pub(super) words: Column<u32>,

@@ -11,10 +11,10 @@ pub const VELO_MODULES: usize = 52;
 /// | column | type | length | meaning |
 /// |---|---|---|---|
 /// | `x`, `y`, `z` | f32, mm | hits | position of the hit |
-/// | `id` | u32 | hits | what tracks name the hit by: the index in its event (JSON) or the LHCbID (banks) |
+/// | `id` | u32 | hits | identifier of the hit in tracks: the index in its event (JSON) or the LHCbID (banks) |
 /// | `module_start` | u32 | 52 * events + 1 | module m of event e owns the hits `[module_start[52 e + m], module_start[52 e + m + 1])` |
 /// | `event_id` | u64 | events | number of the event in its source |
-/// | `status` | [`Status`] | events | anything but `Ok`: the event has no hits here and is skipped |
+/// | `status` | [`Status`] | events | other than `Ok`: the event has no hits here and is skipped |
 #[derive(Debug, Clone)]
 pub struct VeloBatch {
     /// x of each hit, mm.
@@ -69,9 +69,8 @@ impl VeloBatch {
 
     /// Appends an event. `module_start` holds 53 prefix sums, beginning with 0.
     ///
-    /// Columns that do not belong together give an event without hits and the status
-    /// [`Status::BadOffsets`]; the other checks (finite, in range, not too many) are made when the event is
-    /// reconstructed, so that they hold for every source.
+    /// Contradictory columns give an event without hits and the status [`Status::BadOffsets`]; the other checks
+    /// (finite, in range, not too many) are made when the event is reconstructed, so that they apply to every source.
     pub fn push_event(&mut self, event_id: u64, x: &[f32], y: &[f32], z: &[f32], module_start: &[u32]) {
         let hits = x.len();
         let rising = module_start.windows(2).all(|pair| pair[0] <= pair[1]);

@@ -1,7 +1,7 @@
 //! [`Plan`]: positions of the buffers of a sequence in one piece of device memory.
 //!
-//! A buffer lives from the first step that names it to the last one; buffers that never live at the same time
-//! may share memory. The plan is made once, before a stream starts, and nothing is allocated afterwards.
+//! A buffer is in use from the first step that names it to the last one; buffers that are never in use at the same
+//! time may share memory. The plan is made once, before a stream starts, and nothing is allocated afterwards.
 
 use std::ops::Range;
 

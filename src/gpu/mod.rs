@@ -1,8 +1,8 @@
 //! Sequences on a GPU: the same columns, the same algorithms, the same integer results.
 //!
-//! A [`Device`] is an NVIDIA GPU, or runs the same kernels on the CPU. [`velo`] and [`cylinder`] are sequences of events, which a [`StreamPool`] shares out to streams;
-//! [`timepix`] is an endless stream. Both are executors, as the CPU's [`Pool`](crate::engine::Pool) is. `README.md` in this
-//! folder tells what was checked, and what was not.
+//! A [`Device`] is an NVIDIA GPU, or runs the same kernels on the CPU. [`velo`] and [`cylinder`] are sequences of
+//! events, which a [`StreamPool`] distributes over streams; [`timepix`] is an endless stream. Both are executors,
+//! like the CPU's [`Pool`](crate::engine::Pool). `README.md` in this folder lists the checks, and their limits.
 
 mod arena;
 mod cache;

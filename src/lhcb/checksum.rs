@@ -58,7 +58,7 @@ impl Checksums {
     /// [`checksum`] of each span of some words, in lanes. The bits do not depend on `level`.
     ///
     /// # Panics
-    /// When a span does not begin at a multiple of 4 words, does not lie in the words, or ends behind the first 2^30 of them.
+    /// When a span does not begin at a multiple of 4 words, does not lie in the words, or ends after the first 2^30 of them.
     pub fn of(&mut self, level: Level, words: &[u32], spans: &[Span]) -> &[u32] {
         let fits = |span: &Span| {
             let end = span.first as usize + (span.bytes as usize).div_ceil(4);

@@ -6,10 +6,11 @@
 //! ```text
 //! Bx = y dB/dx    By = B - y^2/2 (d2B/dx2 + d2B/dz2)    Bz = y dB/dz    B = b0(z) + b1(z) x^2
 //! ```
-//! b0 and b1 are cubic splines, fitted to what is public of the real field: transport of particles from behind the UT to
-//! the first and the last layer of the SciFi (`data/lhcb/field/test_UT_T1.tab`, `test_UT_T3.tab`, every third node, 5 to
-//! 30 GeV/c), the tables of the UT for the field before it, and how the field falls from layer to layer of the SciFi
-//! (`params_predictT.txt`), with a weak pull towards smooth curves. `tests/lhcb/magnet.rs` says how far they agree.
+//! b0 and b1 are cubic splines, fitted to public data on the real field: transport of particles from behind the UT to
+//! the first and the last layer of the SciFi (`data/lhcb/field/test_UT_T1.tab`, `test_UT_T3.tab`, every third node, 5
+//! to 30 GeV/c), the tables of the UT for the field before it, and the decrease of the field from layer to layer of
+//! the SciFi (`params_predictT.txt`), with a weak pull towards smooth curves. `tests/lhcb/magnet.rs` measures the
+//! agreement.
 
 /// z of the splines' first knot and their distance, mm.
 const FIRST: f64 = -600.0;

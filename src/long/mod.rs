@@ -1,8 +1,9 @@
 //! Long tracks: a track in the Velo and one in the SciFi that the magnet connects, and their momentum.
 //!
-//! Modules in data-flow order: `matcher` with `select` (Velo tracks that may reach the SciFi, by y), `pairs` (which are near to one another),
-//! `judge` (which belong together, as two classifiers have it, the second by what the first says of `rivals`), `choose` and `write`, and `reference`, the naive twin; the momentum is [`crate::lhcb::Bending`]'s. [`Long`] is the
-//! algorithm, [`LongUt`] the one that gives tracks their hits in the UT.
+//! Modules in data-flow order: `matcher` with `select` (Velo tracks that may reach the SciFi, by y), `pairs` (near
+//! pairs), `judge` (two classifiers of pairs, the second with the first one's outputs for `rivals`), `choose` and
+//! `write`, and `reference`, the naive twin; [`crate::lhcb::Bending`] gives the momentum. [`Long`] is the algorithm,
+//! [`LongUt`] the one that adds hits in the UT.
 
 mod choose;
 mod config;

@@ -1,8 +1,8 @@
 //! Fibres of each readout channel, and their positions (`scifi_geometry.bin`).
 //!
-//! A channel's number is its place: station, layer, quarter, module, mat, SiPM, channel, from the highest
-//! bits down. The file comes in three generations: without a version, with version 0, and with version 1, in
-//! which boards have any number and their links are connected in any order.
+//! A channel's number encodes its position: station, layer, quarter, module, mat, SiPM, channel, from the highest
+//! bits down. The file comes in three generations: without a version, with version 0, and with version 1, in which
+//! boards have any number and their links are connected in any order.
 
 use crate::Result;
 use crate::bytes::Fields;

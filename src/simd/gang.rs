@@ -6,16 +6,16 @@
 //! types cannot be named outside `simd`. A user-defined gang without such a token can be written anywhere: it runs
 //! ordinary code.
 //!
-//! Every operation gives the same bits on every gang; what IEEE-754 leaves open is fixed here:
+//! Every operation gives the same bits on every gang; this list fixes the points that IEEE-754 leaves open:
 //! - `f_mul_add` is one fused rounding everywhere, division and square root are the IEEE ones;
 //! - `f_min(a, b)` is `if a < b { a } else { b }`, `f_max(a, b)` is `if a > b { a } else { b }` (so a NaN in
 //!   either gives `b`);
-//! - `f_to_i` truncates towards zero; NaN and what does not fit give `i32::MIN`;
+//! - `f_to_i` truncates towards zero; NaN and values that do not fit give `i32::MIN`;
 //! - comparisons with NaN are false, integer arithmetic wraps, shifts are by 0..=31;
 //! - a gather clamps its index to the last element, and gives 0 from an empty slice: hostile input can produce a
 //!   wrong number, never a wrong address. Elements from 2^31 on cannot be gathered.
 //!
-//! One thing stays open: which NaN. An operation that gives NaN gives some NaN; sign and payload may differ.
+//! One thing is undefined: the kind of NaN. An operation whose result is NaN may give any sign and payload.
 
 use super::{Isa, array_of, for_each};
 

@@ -1,8 +1,8 @@
 //! Sorts short segments by key and index: for the hits of one module, not of a file.
 //!
-//! A short segment is sorted by counting: the place of a key is the number of keys before it, and counting is
-//! one comparison for a whole gang. That is n^2 / LANES comparisons, but two or three instructions each and no
-//! branch that depends on the data: for tens of keys it is faster than the best comparison sort.
+//! A short segment is sorted by counting: the position of a key is the number of keys before it, and counting is one
+//! comparison for a whole gang. That is n^2 / LANES comparisons, but two or three instructions each and no branch
+//! that depends on the data: for tens of keys it is faster than the best comparison sort.
 
 use super::varying::{F32, Mask, U32};
 use super::{Gang, Isa};

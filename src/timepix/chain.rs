@@ -79,7 +79,7 @@ impl Front {
     /// For hits on `layout`.
     ///
     /// # Errors
-    /// Errors of the configuration and of the calibration files that it names.
+    /// Errors of the configuration and of its calibration files.
     pub fn new(config: &TimepixConfig, level: Level, layout: &Layout) -> Result<Self> {
         config.validate()?;
         let disorder = with_default_float_mode(|| config.disorder_ticks());
@@ -201,7 +201,7 @@ impl Chain {
     /// A chain for hits on `layout`.
     ///
     /// # Errors
-    /// Errors of the configuration and of the calibration files that it names.
+    /// Errors of the configuration and of its calibration files.
     pub fn new(config: &TimepixConfig, level: Level, layout: &Layout) -> Result<Self> {
         Ok(Self {
             front: Front::new(config, level, layout)?,

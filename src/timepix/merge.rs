@@ -1,9 +1,9 @@
 //! [`Merger`]: merges the clusters of several workers into one stream (the paper, section 3.3).
 //!
-//! A cluster that crosses a border has all of its hits among those that the workers put aside, and nothing else is a
-//! neighbour of it: these few are clustered once more. Clusters leave in the order of their first hits. Between the first
-//! and the last border clusters of a window lies a stretch in which none begins, nearly all of it: its table leaves as it
-//! is, without a copy.
+//! A cluster that crosses a border has all of its hits among the ones that the workers put aside, and has no other
+//! neighbours: the merger clusters these few hits once more. Clusters are output in the order of their first hits.
+//! Between the first and the last border clusters of a window lies a range in which no such cluster begins, nearly
+//! all of it: its table is output unchanged, without a copy.
 
 use super::calibrate::Calibration;
 use super::chain::ChainCounts;

@@ -1,8 +1,8 @@
 //! [`Clusterer`]: clusters of a stream of time-ordered hits, a block at a time and in bounded memory.
 //!
-//! At the end of a block some clusters may still grow. Their hits, and those of all clusters that began
-//! later, wait and are clustered again with the next block, so that what leaves is complete, in order, and
-//! does not depend on where blocks end.
+//! At the end of a block some clusters may still grow. Their hits, and the hits of all clusters that began later,
+//! wait and are clustered again with the next block, so that the output is complete, in order, and does not depend on
+//! the ends of blocks.
 
 use super::config::{Definition, FindConfig};
 use super::find::Finder;

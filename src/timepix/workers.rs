@@ -11,8 +11,8 @@
 //! without the rest of the stream. Clusters that keep away from both ends are complete, and their tables are output
 //! unchanged. All others may have neighbours in other windows, so the merger clusters their hits once more.
 //!
-//! Memory that one core writes to after another has read or written it costs several times as much as memory of its own, so
-//! windows and tables go back to the worker that they were made for.
+//! Writing to memory that another core has read or written costs several times as much as writing to a core's own
+//! memory, so windows and tables return to the worker that made them.
 
 use super::merge::{Merger, OWN};
 use super::{Chain, ChainCounts, Definition, Front, TimepixConfig, WindowClusters, WindowFinder};
@@ -99,8 +99,8 @@ impl Workers {
     /// Starts `workers` workers; one worker is the calling thread.
     ///
     /// # Errors
-    /// Errors of the configuration, and [`Error::Config`] when the system gives no threads. Only the local definition
-    /// runs on several threads.
+    /// Errors of the configuration, and [`Error::Config`] when the system cannot start threads. Only the local
+    /// definition runs on several threads.
     pub fn new(config: &TimepixConfig, level: Level, layout: &Layout, workers: usize) -> Result<Self> {
         if workers <= 1 {
             return Chain::new(config, level, layout).map(Box::new).map(Self::One);

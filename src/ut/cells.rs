@@ -6,7 +6,7 @@
 //!     |  row 0  | s0 s0 s0 s0 | s1 s1 s1 s1 | ...        where it touches the rows above
 //!     +--------- bucket 0, 1, 2, ... --> x(y = 0)        table: first and last cell of each bucket
 //! ```
-//! A sector has the row that its middle lies in, its plane says how far it may reach out of the row.
+//! A sector belongs to the row of its middle; its plane gives how far it may extend beyond the row.
 
 use super::geometry::{PLANE_START, SECTORS, STRIPS, UtGeometry};
 use super::layout::{LEFT, LOWEST, ROW_STEP, ROWS};

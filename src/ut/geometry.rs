@@ -1,7 +1,7 @@
 //! The strip of each channel of a readout board, and its position: `ut_boards.bin`, `ut_geometry.bin`.
 //!
-//! The files come in two generations that number boards' sectors differently; in memory there is one order,
-//! that of the hits: by plane, group of sectors at one x, lower end in y.
+//! The files come in two generations that number boards' sectors differently; in memory there is one order, the order
+//! of the hits: by plane, group of sectors at one x, lower end in y.
 
 use crate::bytes::{Fields, File};
 use crate::event::{UT_GROUPS, UT_PLANES};

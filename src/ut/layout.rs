@@ -1,7 +1,7 @@
 //! [`UtLayout`]: the detector, and the magnet before it, as the search for hits of tracks needs them.
 //!
-//! Strips are 97 mm long, or half of that, and stand in 14 rows above one another, whatever their plane; rows are
-//! not quite apart, because staves are tilted and sectors overlap.
+//! Strips are 97 mm long, or half of that, and lie in 14 rows above one another, in every plane; rows are not quite
+//! separate, because staves are tilted and sectors overlap.
 
 use super::cells::UtCells;
 use super::geometry::{PLANE_START, SECTORS, STRIPS, UtGeometry};

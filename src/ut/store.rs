@@ -6,8 +6,8 @@
 //!     |  row 0  | h . . h | . . .                 next one where the track is near both
 //!     +--------- bucket 0, 1, ... --> x(y = 0)
 //! ```
-//! All hits of a window have about the track's own y: tilted strips too are found by x at y = 0, the track's less
-//! its y times the strips' slope. Counting sort; hits of a bucket stay in their order.
+//! All hits of a window have about the track's own y: tilted strips too are found by x at y = 0, which is the track's
+//! x less its y times the strips' slope. Counting sort; hits of a bucket stay in their order.
 
 use super::layout::{BUCKET_BITS, BUCKET_WIDTH, BUCKETS, LEFT, LOWEST, ROW_STEP, ROWS, UtLayout};
 use crate::event::{Column, UT_GROUPS, UT_PLANES, UtBatch};

@@ -5,9 +5,9 @@
 //! that ends nearest to the beam line gives the state there, the one that ends upstream gives the state at
 //! the end of the Velo.
 //!
-//! How much a track scatters depends on its momentum, which nothing here measures. Each hit that lies farther off than
-//! foreseen raises the noise, each that lies nearer lowers it ([`next_noise`]); the way up begins with what the way down
-//! ended with, and both states have what the way up ended with.
+//! The scattering of a track depends on its momentum, which the Velo does not measure. Each hit that is farther off
+//! than expected raises the noise, each nearer one lowers it ([`next_noise`]); the way up begins with the noise at
+//! the end of the way down, and both states use the noise at the end of the way up.
 
 use super::config::FitConfig;
 use super::found::{Found, HITS_AT, LEN_AT, ROW};

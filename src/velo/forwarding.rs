@@ -6,8 +6,8 @@
 //! the previous hit first, and "two consecutive modules on the same side" without a hit are two pairs; of three-hit
 //! tracks that share hits the straightest stays.
 //!
-//! It is the baseline of measurements and therefore plain scalar code. Sums and products are not fused, so that
-//! the code gives the same bits for whatever instructions it is compiled.
+//! It is the baseline of measurements and therefore plain scalar code. Sums and products are not fused, so that the
+//! code gives the same bits with any instructions.
 
 use super::config::{ForwardingConfig, LimitConfig};
 use super::found::Found;

@@ -5,9 +5,9 @@
 //! pixels. An odd module is an even one turned by 180 degrees about the beam, so that the two arms of a pair
 //! close around it. Sensors 0 and 3 lie 0.581 mm below the nominal z of their module, 1 and 2 above it.
 //!
-//! A sensor is three chips of 256 x 256 pixels in a row. Its local frame has u along the row of chips
-//! (columns 0..767) and v across (rows 0..255). Source: the geometry that comes with LHCb's simulated
-//! events, in which all modules are alike to 1e-5 mm.
+//! A sensor is three chips of 256 x 256 pixels in a row. Its local frame has u along the row of chips (columns
+//! 0..767) and v across (rows 0..255). Source: the geometry of LHCb's simulated events, in which all modules are
+//! alike to 1e-5 mm.
 
 use crate::event::VELO_MODULES;
 

@@ -140,7 +140,7 @@ unsafe fn common_size<T: Crossing>(pointer: *const T, name: &str) -> Result<usiz
 /// older header are zero.
 ///
 /// # Safety
-/// A pointer that is not NULL points to as many bytes as its field `size` says.
+/// A pointer that is not NULL points to the number of bytes in its field `size`.
 pub unsafe fn read_struct<T: Crossing>(pointer: *const T, name: &str) -> Result<T> {
     // SAFETY: the caller's promise.
     let size = unsafe { common_size(pointer, name)? };

@@ -11,12 +11,12 @@ use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Make tables and figures of the papers again, and put the papers' own numbers beside them
+/// Make tables and figures of the papers again, beside the papers' own numbers
 ///
-/// `peloton reproduce list` names every table and figure of the five papers: those that can be made, those that need
-/// a GPU, and those that cannot be made, with the reason. Events are simulated, with seeds that no tuning used,
-/// unless --input gives others. Times are measured on one thread of this machine unless --threads says otherwise:
-/// compare ratios.
+/// `peloton reproduce list` names every table and figure of the five papers: entries that can be made, entries that
+/// need a GPU, and entries that cannot be made, with the reason. Events are simulated, with seeds that no tuning
+/// used, unless --input gives others. Times are measured on one thread of this machine unless --threads says
+/// otherwise: compare ratios.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -22,8 +22,8 @@ Examples:
   peloton simulate --detector timepix,preset=pion45 --output hits.tpx3")]
 pub struct Simulate {
     /// Detector: velo, lhcb, cylinder, timepix; with parameters, if any, as an input of `sim:` has them:
-    /// lhcb,velo=superpixel,signal=b or timepix,preset=lead0,rate=1e6. These take precedence over --events and
-    /// --seed. lhcb,realism=1: a SciFi that misses as many hits as in full simulation
+    /// lhcb,velo=superpixel,signal=b or timepix,preset=lead0,rate=1e6. They take precedence over --events and --seed.
+    /// lhcb,realism=1: a SciFi that misses as many hits as in full simulation
     #[arg(long, value_name = "D", default_value = "velo")]
     detector: String,
     /// Folder of the detector's geometry files, for lhcb [default: nominal]

@@ -29,7 +29,7 @@ pub struct Plan {
 /// Reads everything into memory, in the form of the measurement.
 ///
 /// # Errors
-/// Errors of the source, [`Error::Config`] for more than memory can address, [`Error::Format`] for nothing at all.
+/// Errors of the source, [`Error::Config`] for more than memory can address, [`Error::Format`] for an empty input.
 pub fn load(opened: &mut Opened, config: &Config, host: Host<'_>) -> Result<Box<dyn Batch>> {
     let (mut batch, mut beside) = (opened.source.empty(), Beside::default());
     let source = &mut *opened.source;

@@ -153,10 +153,10 @@ pub trait Source: Send {
 }
 
 impl dyn Source + '_ {
-    /// Cuts up to `items` events and has `threads` parse them; returns the number of events. At the end it says 0.
+    /// Cuts up to `items` events and has `threads` parse them; returns the number of events. At the end it returns 0.
     ///
     /// # Errors
-    /// When the input cannot be read on, and for a batch of another kind. What comes before is there.
+    /// When reading cannot continue, and for a batch of another kind. What comes before is there.
     pub fn read(
         &mut self,
         items: usize,

@@ -4,10 +4,9 @@
 //! reader thread --cut--> parsing (a thread, the pool) --parsed--> work (this thread, the pool) --done--> writer thread
 //!      ^---------------------------------------------- empty -----------------------------------------------'
 //! ```
-//! The reader cuts events from the input, a jump an event; threads of the pool look at what is in them, and reconstruct those of the
-//! chunk before at the same time.
-//! The same few chunks go round: whoever is too slow makes the others wait, memory stays bounded, and the
-//! order of the events is kept.
+//! The reader cuts events from the input with one jump per event; at the same time, threads of the pool parse them
+//! and reconstruct the previous chunk. The same few chunks circulate: the slowest stage makes the others wait, memory
+//! stays bounded, and the order of the events is kept.
 
 use crate::{Beside, Host, Source};
 use crossbeam_channel::{Receiver, Sender, bounded};

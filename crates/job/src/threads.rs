@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// endless stream.
 ///
 /// # Errors
-/// [`Error::System`](peloton::Error::System) when the system gives no more threads.
+/// [`Error::System`](peloton::Error::System) when the system cannot start more threads.
 pub fn threads(request: &Request, runs: &Runs) -> Result<Arc<dyn Spread>> {
     if request.config.sequence.system().stream().is_none() {
         return Ok(runs.threads());

@@ -39,8 +39,8 @@ impl JobThroughput {
 /// one is named. One job runs before the timed ones, so that inputs are in the page cache if they fit.
 ///
 /// # Errors
-/// Errors of the jobs, [`Error::Config`] for what cannot be read or written twice, and [`Error::Internal`] for one job that gives another
-/// hash.
+/// Errors of the jobs, [`Error::Config`] for files that cannot be read or written twice, and [`Error::Internal`] for
+/// a job that gives another hash.
 pub fn throughput_of_jobs(
     request: &Request,
     output: Option<&Path>,

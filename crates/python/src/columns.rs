@@ -24,7 +24,7 @@ impl Column {
     /// For values that are not lists.
     ///
     /// # Errors
-    /// For types that numpy does not have, and columns with values that are missing.
+    /// For types that numpy does not have, and columns with missing values.
     pub fn new(name: &str, array: ArrayRef) -> PyResult<Self> {
         if array.null_count() > 0 {
             let words =

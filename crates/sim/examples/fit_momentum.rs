@@ -3,10 +3,10 @@
 //! ```text
 //! cargo run --release --example fit_momentum
 //! ```
-//! Least squares in f64 of p / true p - 1 over the particles of seeds 1 to 999 of `sim:lhcb` that are reconstructible in Velo
-//! and SciFi, no electrons, above 2 GeV/c. Slopes before the magnet are the true ones; those behind it are those that the
-//! seeding's parabola has which goes through the true places: it is a little off, always to the same side. The same
-//! coefficients each time, on any machine.
+//! Least squares in f64 of p / true p - 1 over the particles of seeds 1 to 999 of `sim:lhcb` that are reconstructible
+//! in Velo and SciFi, no electrons, above 2 GeV/c. Slopes before the magnet are the true ones; slopes behind it come
+//! from the seeding's parabola through the true positions, which has a small constant bias. The same coefficients
+//! each time, on any machine.
 
 use peloton::Result;
 use peloton_io::input::Geometry;

@@ -1,7 +1,7 @@
 //! Particles from the proton-proton collisions of one bunch crossing.
 //!
-//! Not a generator of physics but of likeness: spectra, multiplicities and fractions are those seen in
-//! LHCb's full simulation, with simple shapes.
+//! Not a physics generator but an imitation: spectra, multiplicities and fractions follow LHCb's full simulation,
+//! with simple shapes.
 
 use super::SimSpec;
 use super::flight::{

@@ -1,11 +1,11 @@
 //! LHCb's checker for tracks of several detectors, whose hits are LHCbIDs.
 //!
-//! A track is a particle when in the Velo and in the SciFi the particle left at least 70 % of the track's hits,
-//! where it has three or more of them, and all but one of its hits in the UT, unless Velo and SciFi vouch for it. Of
-//! tracks with three hits or more in both, a mother with hits in the Velo and its daughter with hits in the SciFi count
-//! as one: a particle that decays on the way, or an electron that radiates, leaves two in the truth. A particle whose
-//! mother has the particle's own key has no relative by that: its hits count once. Hit efficiencies are of the last
-//! part that the track reaches.
+//! A track matches a particle when in the Velo and in the SciFi the particle left at least 70 % of the track's hits,
+//! if it has three or more of them there, and all but one of its hits in the UT, unless Velo and SciFi confirm the
+//! match. Of tracks with three hits or more in both, a mother with hits in the Velo and its daughter with hits in the
+//! SciFi count as one: a particle that decays on the way, or an electron that radiates, leaves two in the truth. A
+//! particle whose mother has the particle's own key has no relative by that: its hits count once. Hit efficiencies
+//! refer to the last part that the track reaches.
 
 use super::matching::{Match, PartCounts};
 use peloton::event::TruthEvent;

@@ -1,8 +1,8 @@
 //! [`VeloLosses`]: causes of missed Velo particles, false tracks and clones.
 //!
-//! Particles are those of the json rules' category `velo`, and a track is one when more than 70 % of its hits
-//! are its. Each missed particle, ghost and clone is put down to the first cause that holds, so that the lines
-//! of a table add up.
+//! Particles come from the json rules' category `velo`, and a track matches one when more than 70 % of the track's
+//! hits are the particle's. Each missed particle, ghost and clone is assigned to the first cause that applies, so
+//! that the lines of a table add up.
 
 use super::json_rules::{CATEGORIES, accepts};
 use super::matching::Matcher;

@@ -5,8 +5,8 @@
 //! are noted as branches. One loop compares the branches of all seeds; the best of each seed become the candidates of
 //! the next layer.
 //!
-//! The clone engine keeps notes (parent, hit) and copies a state when a survivor is next loaded: its parent's state is
-//! gathered. The standard builder makes a full copy of the state for every branch, with the hit taken in, and again
+//! The clone engine keeps notes (parent, hit) and copies a state when a survivor is next loaded: its parent's state
+//! is gathered. The standard builder makes a full copy of the state for every branch, after adding the hit, and again
 //! for every survivor. Both do the same arithmetic on the same numbers.
 
 use super::branches::{BRANCH_BITS, Best, Branches, Key, NO_BRANCH, Note};

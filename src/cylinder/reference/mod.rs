@@ -1,8 +1,8 @@
 //! The naive twin of seeds from truth, of all builders and of all fits: the same hit lists and states, bit by bit, from
 //! loops over one seed and all hits of a layer.
 //!
-//! It shares nothing with the kernels but configuration and geometry, and imports nothing from `simd/`. What decides
-//! bits is the same: the order of operations, and the order in which equally good hits are met.
+//! It shares nothing with the kernels but configuration and geometry, and imports nothing from `simd/`. Only the
+//! parts that decide bits are the same: the order of operations, and the order of equally good hits.
 
 mod build;
 mod fit;

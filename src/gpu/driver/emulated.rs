@@ -1,8 +1,8 @@
 //! [`Emulated`]: the kernels on the CPU, for machines without a GPU. The same source, compiled as C++ with a header
 //! that emulates the GPU (`kernels/emulated.h`).
 //!
-//! A queue does nothing before it has to, as a GPU may: commands run in [`Queue::wait`]. Fresh memory holds
-//! garbage, as a GPU's does.
+//! A queue delays its work, as a GPU may: commands run in [`Queue::wait`]. Fresh memory holds garbage, as a GPU's
+//! does.
 
 use super::queue::{COPY_IN, COPY_OUT, Commands, Queue};
 use crate::gpu::{cache, program};

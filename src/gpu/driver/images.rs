@@ -1,8 +1,8 @@
 //! The kernels as machine code and PTX, which are part of the program: a machine with a GPU needs no compiler.
 //!
-//! `kernels/compiled` holds what the NVRTC that `.ci/nvrtc-setup` brings makes of the source, and the hash of that source; a test compares
-//! the hash everywhere, and the code where there is that NVRTC. After a change of kernels, or of what is traced into them:
-//! `PELOTON_KERNELS=renew cargo test --release --features cuda --lib images`.
+//! `kernels/compiled` holds the output of the NVRTC that `.ci/nvrtc-setup` installs, and the hash of the source; a
+//! test compares the hash everywhere, and the code where this NVRTC is installed. After a change of kernels, or of
+//! formulas traced into them: `PELOTON_KERNELS=renew cargo test --release --features cuda --lib images`.
 
 use super::compile::{Target, compile, source_hash};
 use crate::{Error, Result};

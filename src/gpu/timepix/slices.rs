@@ -1,9 +1,9 @@
 //! [`PixelDevice`]: endless streams of pixel hits on a device, slice by slice, in bounded memory.
 //!
-//! A slice is what waits from the one before and as many new hits as there is room for. What its search finds is in the
-//! order of first hits; up to the first cluster that may still grow everything leaves, the hits of the others wait. A hit
-//! that is still to come is at most `disorder` older than the latest one, and links to hits within delta of it: a
-//! cluster whose last hit is older than both together is complete. So it does not matter where slices end.
+//! A slice consists of the hits that wait from the previous one and of as many new hits as fit. Clusters come in the
+//! order of first hits; all clusters before the first one that may still grow are output, the hits of the others
+//! wait. A later hit is at most `disorder` older than the latest one, and links to hits within delta of it: a cluster
+//! whose last hit is older than both together is complete. So results do not depend on the ends of slices.
 
 use super::{KERNELS, PixelStream, stage_of};
 use crate::engine::{DeviceMemory, Handle, Machine, Stage, StreamSequence};
@@ -49,7 +49,7 @@ impl PixelDevice {
     /// slices become larger, until more than `config.capacity` wait.
     ///
     /// # Errors
-    /// Errors of [`PixelStream::open`], of the configuration and of the calibration files that it names.
+    /// Errors of [`PixelStream::open`], of the configuration and of its calibration files.
     pub fn new(device: Device, config: &TimepixConfig, layout: &Layout, slice: usize) -> Result<Self> {
         config.validate()?;
         if slice == 0 {

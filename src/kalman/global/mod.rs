@@ -1,10 +1,10 @@
 //! The published form of state and measurement (Matriplex, section 2): x, y, z, charge / pT, phi and theta in one frame for all
 //! tracks, a 6 x 6 covariance, hits with three measured coordinates. `README.md` derives it.
 //!
-//! A state that is carried to a radius varies along the cylinder alone: its covariance has no part along the radius. Beside
-//! the variance of a start nothing of this would be left in single precision, and the hit's small error along the radius
-//! would decide what becomes of the rounding. So the way to a hit and the hit are reckoned in axes along the radius there,
-//! along r-phi and z, in which that part is 0 and stays so; between hits the covariance is that of x, y and z.
+//! A state that was transported to a radius varies along the cylinder alone: its covariance has no part along the
+//! radius. Beside the variance of a start, single precision would lose this property, and the hit's small error along
+//! the radius would amplify the rounding. So the way to a hit and the hit are computed in axes along the radius
+//! there, along r-phi and z, in which that part is exactly 0; between hits the covariance is stored for x, y and z.
 
 mod transport;
 

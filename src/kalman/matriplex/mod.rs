@@ -5,8 +5,7 @@
 //! layout of the Matriplex library (Cerati et al., EPJ Web of Conf. 2017, section 2.1); a GPU takes the same
 //! memory with a larger N.
 //!
-//! Structural zeros and ones are part of a type ([`Pattern`]) and cost nothing: products skip them when the
-//! kernel is compiled.
+//! Structural zeros and ones are part of a type ([`Pattern`]) and cost nothing: products skip them at compile time.
 
 mod general;
 mod inverse;

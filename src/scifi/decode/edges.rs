@@ -7,7 +7,7 @@
 //!   first        1        1                  every other one of each run of pairable ones
 //!   hits      a  BC    d  EF    G  h
 //! ```
-//! The runs of pairable words are halved without a loop, by the carries of one addition.
+//! The runs of words that can pair are halved without a loop, by the carries of one addition.
 
 use super::{CHANNEL, CHANNEL_SHIFT, MAX_HITS, PART, SciFiScratch, USUAL, WIDTH_SHIFT, code, words_of};
 use crate::Status;

@@ -8,7 +8,7 @@
 //!                    -> place: x, z, y of the fibre's end, LHCbID; is x in order?       (in lanes)
 //!                    -> settle: sorts the zones where it is not
 //! ```
-//! Neighbouring mats overlap by a hair, and mapped boards have their links in any order: hence the last step.
+//! Neighbouring mats overlap slightly, and mapped boards have their links in any order: hence the last step.
 
 mod arrange;
 mod edges;

@@ -1,7 +1,7 @@
 //! The naive twin of the search for tracks: scalar, with linear scans, and without code of the kernels.
 //!
-//! [`find`] gives the tracks of one event in the order of the kernels, with the same bits in what the search says;
-//! covariances and what the field changes are worked out in f64 ([`Fit`]), and positions to what that leaves.
+//! [`find`] gives the tracks of one event in the order of the kernels, with the same bits in the results of the
+//! search; covariances and field corrections are computed in f64 ([`Fit`]), so positions agree to rounding.
 
 mod choice;
 mod fit_f64;

@@ -1,7 +1,7 @@
 //! Rows of bits: hits mark them, windows of them are added.
 //!
-//! Words have 64 bits on every gang, and a window is as many words as it needs; nothing here knows of lanes. Loops over the four words of
-//! a window are what the compiler makes one operation of, where a register holds four.
+//! Words have 64 bits on every gang, and a window has as many words as it needs; this module does not use lanes. The
+//! compiler vectorises loops over the four words of a window, if a register holds four.
 
 use super::plan::SHIFTS;
 use crate::event::{Column, PAD};

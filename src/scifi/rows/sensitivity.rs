@@ -1,8 +1,8 @@
 //! Deviations of tracks from the straight line from the origin in the x layers, from tracks of fixed directions and
 //! momenta through the magnet's field to the layers.
 //!
-//! A track that is at x in the pivot's layer is in another layer near x z / z_pivot + k s. The number s, mm, is the same for all layers:
-//! its sign is the charge's, its size grows with 1/p. What is left is the spread.
+//! A track at x in the pivot's layer passes another layer near x z / z_pivot + k s. The number s, mm, is the same for
+//! all layers: its sign is the charge's, its size is proportional to 1/p. The remaining deviations are the spread.
 
 use crate::lhcb::magnet::field;
 use crate::scifi::layers::X_LAYERS;

@@ -1,7 +1,7 @@
 //! Contexts: zero-sized proofs that the CPU has some instructions, which also compile code for them. A gang smaller
 //! than the level's register is plain code in the level's context.
 //!
-//! Contexts are made in `simd` alone, from a CPU that has been asked: whoever holds one may rely on it.
+//! Contexts are made only in `simd`, after checking the CPU: code with a context may rely on it.
 
 use super::array_of;
 use crate::simd::Isa;

@@ -6,8 +6,8 @@
 //! which are known beforehand. A second loop processes links, over fragments instead of hits: most links connect
 //! fragments that are already joined.
 //!
-//! The nine times are nine loads. Three loads of a row each were measured and are slower: a row that holds
-//! the hit of a moment ago cannot be forwarded from the store and waits until that has reached the cache.
+//! The nine times are nine loads. Three loads of a row each were measured and are slower: a row that holds the
+//! previous hit cannot be forwarded from the store and waits until the store has reached the cache.
 
 use super::forest::Forest;
 use super::neighbours::{Pieces, pieces};

@@ -1,7 +1,7 @@
 //! The global definition: union-find in order of time; each root stores the latest hit of its cluster.
 //!
-//! The last cluster of a pixel is enough to know: whatever open cluster had that pixel before became one
-//! with it when it came, and what was not open then never opens again.
+//! The last cluster of a pixel is enough: any other open cluster of that pixel was joined with it when it came, and
+//! closed clusters never open again.
 
 use super::forest::Forest;
 use crate::event::{Column, PixelHits};

@@ -1,9 +1,9 @@
 //! The neighbours among a hit's nine that must be checked.
 //!
-//! Two of the nine that are neighbours of each other, and both linked to the hit, are linked already: both
-//! lie in the window before the hit, so they are not further apart in time than the window, and when the
-//! later one came the earlier one was the last hit of its pixel. So one neighbour stands for each connected
-//! piece of the nine. There are at most four pieces (the corners), and nearly always none or one.
+//! Two of the nine that are neighbours of each other, and both linked to the hit, are linked already: both lie in the
+//! window before the hit, so they are not further apart in time than the window, and when the later one came the
+//! earlier one was the last hit of its pixel. So one neighbour stands for each connected piece of the nine. There are
+//! at most four pieces (the corners), and nearly always none or one.
 
 /// Pieces of every pattern of linked neighbours: for each, where in the rows around the hit one pixel of each
 /// piece is, counted from the pixel to the lower left of the hit. Patterns of fewer pieces repeat the last one, and

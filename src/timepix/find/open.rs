@@ -1,7 +1,7 @@
 //! The paper's algorithm 1: a list of open clusters, and for each pixel its open clusters.
 //!
-//! A hit looks up the clusters of its nine neighbours, joins them, and merges the others into the oldest.
-//! The baseline: what the published programs do, in its own right and as a check on the others.
+//! A hit looks up the clusters of its nine neighbours, joins them, and merges the others into the oldest. The
+//! baseline: the algorithm of the published programs, for comparison and as a check on the others.
 
 use crate::event::{Column, PixelHits};
 use crate::timepix::config::Definition;

@@ -1,9 +1,10 @@
 //! The local definition with a time difference of 0: clusters of frames.
 //!
-//! Hits of one time are a frame, in order of x and y: a raster. So of the eight neighbours of a hit only the four before it
-//! can have come, one below it in its column and three in the column before. The middle one of these is a neighbour of
-//! the other three. So what comes before a hit is one piece, but for one pattern, two pieces at a corner each, for which
-//! a link is noted. A pixel knows the number of the frame of its last hit: nothing is ever cleared between frames.
+//! Hits of one time are a frame, in order of x and y: a raster. So of the eight neighbours of a hit only four can
+//! precede it, one below it in its column and three in the column before. The middle one of these is a neighbour of
+//! the other three. So the preceding neighbours are one piece, except in one pattern, two pieces at a corner each,
+//! for which a link is recorded. A pixel stores the number of the frame of its last hit: nothing is ever cleared
+//! between frames.
 
 use super::forest::Forest;
 use crate::event::{Column, PixelHits};

@@ -1,10 +1,10 @@
 //! Links to the few hits just before, for blocks with few hits in the window: no table of pixels, and no waiting for memory.
 //!
-//! Where never more than [`REACH`] hits lie in the window before a hit, its neighbours are among these. Each hit is
-//! compared with the one before it, then with the one before that, and so on: columns against themselves, as many hits
-//! at once as a register holds. What comes out is a pattern for each hit, whose bit `k` says that it is linked with the
-//! hit `k + 1` places before it. Neighbours that are linked with each other are one fragment already: patterns of both
-//! say so.
+//! If never more than [`REACH`] hits lie in the window before a hit, its neighbours are among these. Each hit is
+//! compared with the hit before it, then with the one before that, and so on: columns against themselves, as many
+//! hits at once as a register holds. The result is a pattern for each hit, whose bit `k` says whether it is linked
+//! with the hit `k + 1` positions before it. Neighbours that are linked with each other are one fragment already: the
+//! patterns of both show it.
 
 use crate::event::{Column, PixelHits};
 use crate::simd::{Gang, Level};

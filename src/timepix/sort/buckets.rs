@@ -1,8 +1,9 @@
 //! [`Buckets`]: sorts words by buckets, and each bucket by ranks.
 //!
-//! One counting pass brings words to buckets of some 16 words each, whatever their order. In a bucket the place of a word is
-//! the number of words that are less ([`rank`]): no branch depends on how words lie. A bucket of more words, as a large
-//! cluster makes it, is parted by pivots until its parts are few ([`Pivots`]), one of very many words into buckets of its own.
+//! One counting pass distributes words in any order to buckets of some 16 words each. In a bucket the position of a
+//! word is the number of smaller words ([`rank`]): no branch depends on the order of words. A bucket with more words,
+//! as a large cluster makes it, is split at pivots until its parts are small ([`Pivots`]), one with very many words
+//! into buckets of its own.
 
 use super::pivots::{MANY, Pivots};
 use super::ranks::{FEW, insert, rank};

@@ -1,10 +1,10 @@
 //! [`TimeSorter`]: puts the hits of a nearly time-ordered stream in order of time, with a bounded buffer.
 //!
-//! A stream is t-ordered when no hit is older than the latest one before it by more than a fixed time
-//! (the paper, section 3.1). The latest is the latest time that two hits in a row have reached, so that one hit with a
-//! wrong time makes no others late. Hits wait until nothing can come before them any more, and leave in the order
-//! (time, x, y, input). A hit that comes later than promised is counted and dropped; whether it does depends
-//! on the stream alone and not on how it is cut into blocks.
+//! A stream is nearly time-ordered (t-ordered) when no hit is older than the latest one before it by more than a
+//! fixed time (the paper, section 3.1). The latest is the latest time that two hits in a row have reached, so that
+//! one hit with a wrong time makes no others late. Hits wait until nothing can come before them any more, and leave
+//! in the order (time, x, y, input). A hit that comes later is counted and dropped; whether it is late depends on the
+//! stream alone and not on its division into blocks.
 
 mod buckets;
 mod ordered;

@@ -1,8 +1,8 @@
 //! [`Radix`]: sorts words by digits from the lowest, a part of them at a time.
 //!
-//! A stream is nearly in order: what is older than everything behind the first few thousand hits is among these, and
-//! can be sorted without the rest. So however long the stream, what a pass reads and writes stays in a near cache, and
-//! the time of a part needs fewer bits than that of all.
+//! A stream is nearly in order: all words older than everything after the first few thousand hits are among these,
+//! and can be sorted without the rest. So for any length of the stream, the memory of a pass stays in a near cache,
+//! and the time of a part needs fewer bits than the time of all.
 
 use super::shape::SortShape;
 use crate::event::Column;

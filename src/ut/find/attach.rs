@@ -1,8 +1,9 @@
 //! Attach: hits in the UT for tracks of known momentum, from Velo and SciFi; a lane a track.
 //!
-//! The magnet bends such a track where velo-ut's fit has lines meet; hits near to where it passes the first plane with any
-//! set it right, and hits nearest to that are taken in the planes behind. What has most hits wins, then what lies nearest
-//! together: LHCb's way of 2025 (Allen, `TrackMatchingAddUTHitsTools`), in distances from the Velo track.
+//! The magnet bends such a track at the meeting point of velo-ut's fit; a hit near its position in the first plane
+//! with any hits corrects the position, and the hits nearest to the corrected positions are taken in the later
+//! planes. The combination with most hits wins, then the one with the smallest distances: LHCb's method of 2025
+//! (Allen, `TrackMatchingAddUTHitsTools`), in distances from the Velo track.
 
 use super::fit::{Track, field_integral};
 use super::{Beside, Line, MIDDLE, NONE, SLOPE, Tally};

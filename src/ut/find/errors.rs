@@ -1,10 +1,10 @@
 //! Errors of fits: effects of hits, the Velo track and scattering on states and momenta.
 //!
-//! Fits weigh the place where the Velo track meets the line of the hits by a parametrised error. What their results are
-//! really off by follows from how much each source of errors moves them:
+//! Fits weight the point where the Velo track meets the line of the hits by a parametrised error. The real errors of
+//! their results combine the effects of all sources of errors:
 //! - hits, by their weights;
-//! - the Velo track, whose line is off by its covariance, and material before the UT, which turns it: either makes the hits lie
-//!   on another line, of which the fit holds back the part that the meeting keeps;
+//! - the Velo track, whose line is off by its covariance, and material before the UT, which turns it: either moves
+//!   the line of the hits, and the fit suppresses a part of that, given by the weight of the meeting point;
 //! - the first two planes of the UT, which turn the particle in front of the last two.
 
 use super::MIDDLE;

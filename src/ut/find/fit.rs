@@ -1,7 +1,7 @@
 //! Fit: momentum, state and quality of the chosen tracklets; a lane a tracklet.
 //!
-//! A line through the hits, with an offset of the Velo track in y, which the Velo track meets at the kink, as exactly as
-//! its errors and scattering allow. The unknowns are distances from the Velo track.
+//! A line through the hits, with an offset of the Velo track in y, which the Velo track meets at the kink, within its
+//! errors and scattering. The unknowns are distances from the Velo track.
 
 use super::errors::{Before, Errors, Measure, Normal};
 use super::output::{Fitted, append};

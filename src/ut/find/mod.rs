@@ -10,12 +10,12 @@
 //! - `select`: tracks that fly forward and into the UT;
 //! - `windows`: hits of each plane beside a track, as far as its momentum may bend it; a lane a track;
 //! - `doublets`: pairs of hits in planes 0 and 2, then in 3 and 1; a lane a track;
-//! - `complete`: nearest hits in the other two planes and a first fit; a lane a doublet, whosever it is;
+//! - `complete`: nearest hits in the other two planes and a first fit; a lane a doublet, for all tracks together;
 //! - `choose`: the best tracklet of each track;
 //! - `fit`: momentum, state and quality of these; a lane a tracklet.
 //!
-//! Everything is computed in distances from the Velo track, which are small where coordinates are large. Results do not
-//! depend on the gang: lanes never see one another, and what one of them makes is chosen from in order.
+//! Everything is computed in distances from the Velo track, which are small where coordinates are large. Results do
+//! not depend on the gang: lanes do not see one another, and choices among their results are made in order.
 
 mod attach;
 mod choose;

@@ -1,9 +1,9 @@
 //! Windows: the possible hits of a track in each plane, a lane a track.
 //!
-//! A particle of the smallest momentum asked for bends by `tolerance`; a hit counts when it is nearer than that to the
-//! straight line, and when the line passes its strip within a tolerance in y. With `sectors` it must also be in one of
-//! so many groups of sectors around the track's own, and not in the outermost of its plane; hits of the own group then
-//! come first, those of the left one next, then the right one, and so on.
+//! A particle of the smallest momentum bends by `tolerance`; a hit counts when it is nearer than that to the straight
+//! line, and when the line passes its strip within a tolerance in y. With `sectors` it must also be in one of this
+//! many groups of sectors around the track's own, and not in the outermost of its plane; hits of the own group then
+//! come first, next hits of the left one, then of the right one, and so on.
 
 use super::{Line, SLOPE, SLOT_BITS, SLOTS, Search, Tally, Tracks};
 use crate::event::{StageCounter, UT_PLANES};

@@ -1,8 +1,8 @@
 //! Compass as its paper runs it on CPUs (section V.C): one track after another, its windows and then its tracklets.
 //!
-//! Windows are ranges of hits in groups of sectors, as the paper has them (section V.A, figure 7): hits of a group come in
-//! the order of y, two binary searches say where those of the track's y begin and end, and from both ends hits that are
-//! too far away are left out. What is in between is looked at again when tracklets are made.
+//! Windows are ranges of hits in groups of sectors, as in the paper (section V.A, figure 7): hits of a group come in
+//! the order of y, two binary searches find the beginning and end of the track's y range, and from both ends hits
+//! that are too far away are left out. Hits in between are tested again when tracklets are made.
 
 use super::line::Beside;
 use super::{Event, Line, Tolerances, search, starts_of};

@@ -22,8 +22,8 @@
 //! - Three-hit tracks compete for hits, best first; tracks that share most hits with longer ones are clones. Tracks
 //!   are joined where one begins at the end of the other.
 //!
-//! Results do not depend on the gang: within a step no lane sees what another one does, a triplet or track
-//! takes the first of equally good hits in the order of its window, and everything else is decided in order. For the same reason two
+//! Results do not depend on the gang: within a step lanes do not see each other, a triplet or track takes the first
+//! of equally good hits in the order of its window, and all other choices are made in order. For the same reason two
 //! events can be searched side by side ([`EVENTS`](super::index::EVENTS)): no lane looks at hits of the other event.
 
 mod forward;

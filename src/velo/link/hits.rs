@@ -1,8 +1,9 @@
 //! Sort: hits by pair of modules, phi bin and input order, as columns and as records.
 //!
-//! The table has a word per bin: the first hit of it, and where the bin behind it ends, both counted in the pair; so a window of two
-//! bins is one look-up. Even bins come first, then odd ones: so they come out of the counts, two bins to a word. Behind the hits of
-//! each pair are copies of the first ones, since a window may go on over the wrap.
+//! The table has a word per bin: its first hit, and the end of the next bin, both counted in the pair; so a window of
+//! two bins is one look-up. Even bins come first, then odd ones, in the order in which the counts produce them, two
+//! bins to a word. After the hits of each pair follow copies of the first ones, since a window may continue across
+//! the wrap.
 
 use crate::Status;
 use crate::event::{Column, PAD, VeloEvent};

@@ -18,8 +18,8 @@
 //! 6. `second`: doublets within wide windows, and their extrapolations, for the whole event at once; chains of these.
 //! 7. Tracks of which one begins up to some pairs after the end of the other are joined, as in `find`.
 //!
-//! Results do not depend on the gang: no lane sees what another one does, scatters come before reads, and what is decided in
-//! order is decided in the order of hits.
+//! Results do not depend on the gang: lanes do not see each other, scatters come before reads, and ordered choices
+//! are made in the order of hits.
 
 mod chains;
 mod deferred;

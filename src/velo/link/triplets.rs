@@ -1,7 +1,8 @@
 //! The best triplet of each hit: one lane a middle hit, with the hits of two bins in the pair above and in the pair below.
 //!
-//! Hits of a gang come in the order of phi, and so do their windows: mostly they lie within twice as many neighbours as the gang has
-//! lanes, which are looked up in registers. Middle hits with more candidates, or far from those of the first lane, are deferred.
+//! Hits of a gang come in the order of phi, and so do their windows: mostly they lie within twice as many neighbours
+//! as the gang has lanes, which are looked up in registers. Middle hits with more candidates, or far from the
+//! candidates of the first lane, are deferred.
 
 use super::chains::Links;
 use super::deferred::Deferred;

@@ -1,8 +1,8 @@
 //! The textbook's straight-line Kalman filter, in f64: the fit's states and chi2 must agree with it to a hundredth of
 //! their errors.
 //!
-//! The same model as everywhere: a hit measures x and y with variance 1 / weight; between hits the slopes scatter; they
-//! start with those of the line through the first and the last hit, and a variance of 1.
+//! The model: a hit measures x and y with variance 1 / weight; between hits the slopes scatter; they start with the
+//! slopes of the line through the first and the last hit, and a variance of 1.
 
 use crate::velo::config::FitConfig;
 

@@ -1,9 +1,9 @@
 //! The naive twin of all presets: the same tracks, bit for bit, from plain loops over one hit at a time.
 //!
-//! It shares no code with the kernel but the configuration and the geometry: no gangs, no tables, no blocks,
-//! no packing. Only what decides bits is the same: the order of arithmetic operations, where two of them
-//! round as one (`mul_add`), and the order in which equally good hits are met. It is for tests and for
-//! reading; it is far too slow for anything else.
+//! It shares no code with the kernel but the configuration and the geometry: no gangs, no tables, no blocks, no
+//! packing. Only the parts that decide bits are the same: the order of arithmetic operations, where two of them round
+//! as one (`mul_add`), and the order of equally good hits. It is for tests and for reading; it is far too slow for
+//! anything else.
 
 mod find;
 mod fit;

@@ -3,7 +3,7 @@
 //! ```text
 //! u32 n | u32 offset[n + 1], counted from the end of this list | n times: u32 source, payload
 //! ```
-//! The version of the banks is not stored; [`assumed_version`] is that of the public files.
+//! The version of the banks is not stored; [`assumed_version`] gives the version of the public files.
 
 use peloton::bytes::Fields;
 use peloton::event::BankKind;

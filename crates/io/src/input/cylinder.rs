@@ -1,10 +1,10 @@
 //! Events of the cylinder detector: the toy format of mkFit (2017), read and written.
 //!
-//! Little endian: i32 events; per event i32 size of the record in bytes (itself included); i32 and so many tracks of
-//! 168 bytes; i32 layers (10), per layer i32 and so many hits of 40 bytes; i32 and so many truth records of 16 bytes.
-//! Track: f32 x, y, z, 1/pT, phi, theta, 21 covariance, i16 charge, two bytes, f32 chi2, i32 hit of each layer, i32
-//! last layer, i32 hits, i32 label. Hit: f32 x, y, z, f32 covariance (xx, xy, yy, xz, yz, zz), i32 truth record.
-//! Truth record: i32 track, layer, number on the layer, own number.
+//! Little endian: i32 number of events; per event i32 size of the record in bytes (itself included); i32 number of
+//! tracks, tracks of 168 bytes; i32 number of layers (10), per layer i32 number of hits, hits of 40 bytes; i32 number
+//! of truth records, records of 16 bytes. Track: f32 x, y, z, 1/pT, phi, theta, 21 covariance, i16 charge, two bytes,
+//! f32 chi2, i32 hit of each layer, i32 last layer, i32 hits, i32 label. Hit: f32 x, y, z, f32 covariance (xx, xy,
+//! yy, xz, yz, zz), i32 truth record. Truth record: i32 track, layer, number on the layer, own number.
 
 use super::problems::Problems;
 use super::source::{PutBack, Stream, entries};
@@ -62,7 +62,7 @@ impl CylinderReader {
     /// Lists the sources.
     ///
     /// # Errors
-    /// [`Error::Io`] for a path that is not there.
+    /// [`Error::Io`] for a path that does not exist.
     pub fn open(sources: &[Source], options: ReadOptions) -> Result<Self> {
         let mut waiting = VecDeque::new();
         for source in sources {

@@ -1,12 +1,12 @@
 //! Readers: event files and streams, decoded into batches of columns ([`VeloReader`]) or cut into the raw banks of a
 //! detector ([`RawReader`]); [`EventBatch`] takes banks from memory.
 //!
-//! Input is hostile until proven otherwise. What concerns one event (a corrupt line, wrong offsets, an
-//! absurd size) gives that event a [`Status`](peloton::Status) and a line in [`VeloReader::problems`], and
-//! reading goes on; with [`ReadOptions::strict`] the first such problem ends the job with an
-//! [`Error::Format`]. Memory is bounded: texts of events that are cut at once have [`MAX_EVENT_BYTES`] and one event more at most, banks
-//! with what their bodies unpack to four times as many, and of the first text of a stream, which is looked at before it is read, as much
-//! again is held. A job has four such chunks under way.
+//! Input is hostile until proven otherwise. A fault of one event (a corrupt line, wrong offsets, an absurd size)
+//! gives that event a [`Status`](peloton::Status) and a line in [`VeloReader::problems`], and reading continues; with
+//! [`ReadOptions::strict`] the first such problem ends the job with an [`Error::Format`]. Memory is bounded: texts of
+//! events that are cut at once have at most [`MAX_EVENT_BYTES`] and one more event, raw banks with their decompressed
+//! bodies four times as much, and the first text of a stream, which is examined before it is read, needs the same
+//! again. A job has four such chunks in memory.
 
 mod ahead;
 mod containers;

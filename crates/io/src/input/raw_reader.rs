@@ -262,11 +262,11 @@ impl RawReader {
     }
 
     /// Cuts up to `max_events` events from the inputs: their bytes go to the words of `batch`, and
-    /// [`CutEvents::parse`] parses them later. `cut` is emptied before. Says how many events there are; there is
-    /// nothing left when it says 0.
+    /// [`CutEvents::parse`] parses them later. `cut` is emptied before. Returns the number of events; at the end it
+    /// returns 0.
     ///
     /// # Errors
-    /// As [`RawReader::read`], as far as they concern inputs and not the content of events. `cut` then holds the
+    /// As for [`RawReader::read`], as far as they concern inputs and not the content of events. `cut` then holds the
     /// events before it.
     pub fn cut(&mut self, max_events: usize, batch: &mut RawBatch, cut: &mut CutEvents) -> Result<usize> {
         let ReadOptions { truth, strict, only_nominal, checksum, .. } = self.options;

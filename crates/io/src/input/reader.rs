@@ -155,11 +155,11 @@ impl VeloReader {
     }
 
     /// Cuts the texts of up to `max_events` events from the inputs: [`CutTexts::parse`] parses them later. `texts` is
-    /// emptied before. Says how many events there are; there is nothing left when it says 0.
+    /// emptied before. Returns the number of events; at the end it returns 0.
     ///
     /// # Errors
-    /// As [`VeloReader::read`], as far as they concern inputs and not the content of events. `texts` then holds the
-    /// events before it.
+    /// As for [`VeloReader::read`], as far as they concern inputs and not the content of events. `texts` then holds
+    /// the events before it.
     pub fn cut(&mut self, max_events: usize, texts: &mut CutTexts) -> Result<usize> {
         texts.begin(self.options.truth, self.options.strict, self.limit);
         let done = self.cut_texts(max_events, texts);

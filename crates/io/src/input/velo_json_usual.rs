@@ -2,7 +2,7 @@
 //! white space but one space behind a comma or a colon. All other forms are left to the general parser, which also
 //! reports faults.
 //!
-//! Whatever is read here has the values that the general parser reads. Truth is passed over, checked as strictly as there.
+//! The values are the same as from the general parser. Truth is skipped, with the same checks as there.
 
 use super::digits::{WORD, bytes_equal, number_of, others, values};
 use super::velo_json::Columns;

@@ -5,7 +5,7 @@
 //! finish    tracks.parquet: what was written    <------ renamed
 //! dropped   tracks.parquet: as it was, or not there     removed
 //! ```
-//! Devices, pipes and standard output have no name to be renamed to: they are written as they are.
+//! Devices, pipes and standard output have no name to be renamed to: they are written directly.
 
 use peloton::{Error, Result};
 use std::fs::{self, File, OpenOptions};

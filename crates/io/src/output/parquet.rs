@@ -94,7 +94,7 @@ impl ParquetWriter {
     /// Writes results with this schema to `to`; `path` names it in errors. `extra` are additional columns.
     ///
     /// # Errors
-    /// Errors of the file, and [`Error::Config`] for columns that are not there.
+    /// Errors of the file, and [`Error::Config`] for unknown columns.
     pub fn new(
         to: OutputFile,
         path: &Path,

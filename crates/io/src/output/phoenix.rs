@@ -1,9 +1,8 @@
 //! Event data for HSF Phoenix (`github.com/HSF/phoenix`, "event data format"): mm, MeV, one object per event, in it
 //! collections of hits and tracks by name.
 //!
-//! Phoenix draws a track of fewer than three points not through its points but by extrapolation, or not at all, and it
-//! takes how hits are drawn and which cuts a collection has from the collection's first object: what is written here is
-//! shaped accordingly.
+//! Phoenix extrapolates a track of fewer than three points, or does not draw it, and takes the style of hits and the
+//! cuts of a collection from the collection's first object: this module writes collections accordingly.
 
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;

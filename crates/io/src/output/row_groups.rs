@@ -5,8 +5,8 @@
 //! blocks, always alike  |      256 rows      |      256 rows      | ...      rest of the group |
 //!                         a thread a column: levels, encoding, compression
 //! ```
-//! Pages end with blocks, so bytes depend neither on how the rows come nor on the number of threads. The file has a thread of
-//! its own, which waits for the others: the next rows are made meanwhile.
+//! Pages end with blocks, so bytes do not depend on the division of the rows or on the number of threads. The file
+//! has a thread of its own, which waits for the others while the next rows are made.
 
 use super::OutputFile;
 use arrow_array::{ArrayRef, RecordBatch};
@@ -49,7 +49,7 @@ impl RowGroups {
     /// Begins the file. This many rows are encoded at once.
     ///
     /// # Errors
-    /// Errors of the file, and when the system gives no thread.
+    /// Errors of the file, and when the system cannot start a thread.
     pub fn new(
         to: OutputFile,
         schema: SchemaRef,
@@ -66,7 +66,7 @@ impl RowGroups {
     /// Adds rows to the open group.
     ///
     /// # Errors
-    /// Errors of the file, also of what was written before.
+    /// Errors of the file, also of earlier writes.
     pub fn write(&mut self, batch: RecordBatch) -> Result<()> {
         self.send(Task::Rows(batch))
     }

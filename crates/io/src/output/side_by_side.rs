@@ -33,7 +33,7 @@ impl SideBySide {
     /// Calls `format` to append each piece, by its number, to a text of its own, and writes these in order.
     ///
     /// # Errors
-    /// Errors of the sink and of `format`, the first in the order of the pieces; what comes before is written.
+    /// Errors of the sink and of `format`, the first in the order of the pieces; pieces before it are written.
     pub fn write(
         &mut self,
         pieces: usize,

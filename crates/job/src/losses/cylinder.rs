@@ -1,9 +1,9 @@
 //! [`CylinderLosses`]: where the sequence `cylinder` lost particles, and the layer from which hits are missing.
 //!
-//! A particle without a track is asked for step by step. Seeds from hits: the search runs on its own hits alone, with the cuts of
-//! `[cylinder.seeding]` as they are and then with one of them open, to find out which one refused it. Then all tracks of the
-//! event before those that share hits are dropped are looked at: the one with most of its hits, and on which layer that
-//! leaves the particle.
+//! A particle without a track is followed step by step. Seeds from hits: the search runs on its own hits alone, with
+//! the cuts of `[cylinder.seeding]` unchanged and then with one of them open, to find the cut that refused it. Then
+//! all tracks of the event are examined, before tracks that share hits are dropped: the one with most of its hits,
+//! and the layer on which that track leaves the particle.
 
 use peloton::cylinder::{CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, reconstruct};
 use peloton::event::{

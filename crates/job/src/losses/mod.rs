@@ -10,7 +10,7 @@
 //!   all hits of the event                nothing?  hits of others, which fitted better
 //!   found until here                               other tracks, which took its hits or its place
 //! ```
-//! So every lost particle has one step, and the steps of a table add up. Nothing of this needs to be known to the searches.
+//! So every lost particle has one step, and the steps of a table add up. The searches do not know about losses.
 
 mod cylinder;
 mod kept;

@@ -1,7 +1,7 @@
 //! [`report`]: results of other commands, read from JSON, as one self-contained HTML page with figures.
 //!
-//! Files of one kind and sequence are drawn into the same figures, with ratios to the first. A page has no scripts and asks
-//! for nothing; each figure has its numbers beside it.
+//! Files of one kind and sequence are drawn into the same figures, with ratios to the first. A page has no scripts
+//! and makes no network requests; each figure has its numbers beside it.
 
 mod check;
 mod compare;

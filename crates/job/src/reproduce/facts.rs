@@ -7,7 +7,7 @@
 //! - `tune`: `isa`, `gang`, `stages/NAME`, `all`, and for the whole scan `cpu` and `best/isa`, `best/gang`; all runs of a
 //!   level follow each other.
 //! - `scan`: `slice`, `threads`, `rate`; `machine`: `cpu`, `threads`, `sets`.
-//! - `layouts`, `agreement`, `splitting`: their own modules say it.
+//! - `layouts`, `agreement`, `splitting`: documented in their own modules.
 
 use super::job::{Facts, Job, Variant};
 use super::paper::{Measure, Part};

@@ -1,7 +1,7 @@
 //! The papers as data: the files `papers/*.toml` of this crate, one for each paper, read into [`Paper`]s.
 //!
-//! An entry is one table or figure. It either says why it is not made here, or lists *parts*, which are measured by
-//! [`make`](super::driver::make), and the tables and checks that are read off what the parts gave.
+//! An entry is one table or figure. It either says why it is not made here, or lists *parts*, which
+//! [`make`](super::driver::make) measures, and the tables and checks that are read from the results of the parts.
 
 use super::quantity::{Check, Quantity};
 use super::table::{Cell, Plot};

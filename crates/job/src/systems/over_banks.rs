@@ -208,7 +208,7 @@ pub fn hits_by(decoders: Vec<NaiveDecoder>) -> HitsOfBanks {
 /// Threads of the CPU for a sequence.
 ///
 /// # Errors
-/// When the system gives no threads.
+/// When the system cannot start threads.
 pub fn pool(sequence: impl Into<Sequence>, config: &Config) -> Result<Runs> {
     let slice = config.slice_events.unwrap_or(SLICE_EVENTS);
     Ok(Box::new(Pool::new(Engine::new(sequence), config.thread_count(), slice)?))

@@ -112,7 +112,8 @@ impl Parts {
     /// The sequence of these algorithms, in this order.
     ///
     /// # Errors
-    /// Errors of the configuration, and [`Error::Config`] for an algorithm that lacks a product which it reads, and for no algorithm.
+    /// Errors of the configuration, and [`Error::Config`] for an algorithm without a product that it reads, and for
+    /// no algorithm.
     pub fn sequence(&self, name: &'static str, algorithms: &[&str], config: &Config) -> Result<Sequence> {
         let mut adding = Adding { name, sequence: None };
         for algorithm in algorithms {

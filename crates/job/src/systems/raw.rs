@@ -67,7 +67,7 @@ pub enum Found {
 /// The geometry that a request names, for raw banks.
 ///
 /// # Errors
-/// [`Error::Config`] where events are not simulated and none is named.
+/// [`Error::Config`] if events are not simulated and no geometry is named.
 pub fn geometry(request: &Request, is_simulated: bool) -> Result<Geometry> {
     match &request.geometry {
         Some(folder) => Geometry::named(folder),

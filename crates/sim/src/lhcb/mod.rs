@@ -3,7 +3,7 @@
 //! ```text
 //! collisions -> Velo (as in `sim:velo`) -> magnet, UT, SciFi -> raw banks, true particles
 //! ```
-//! Likeness, not physics: it makes events of the real size and shape, in the geometry that it is given.
+//! An imitation, not a physics simulation: it makes events of the real size and shape, in the given geometry.
 
 mod banks;
 mod fibres;

@@ -1,8 +1,8 @@
 //! Cluster sizes of the presets: mixtures with the paper's mean and standard deviation.
 //!
-//! The lead samples are small clusters and, rarely, the large ones of the paper's "subset" samples: with the
-//! published moments of both, rate and size of the small ones follow. The others are two geometric
-//! distributions. Quantiles are taken evenly instead of at random, so that short streams have the moments.
+//! The lead samples are small clusters and, rarely, the large ones of the paper's "subset" samples: the published
+//! moments of both determine rate and size of the small ones. The others are two geometric distributions. Quantiles
+//! are taken evenly instead of at random, so that short streams have the same moments.
 
 use peloton::{Error, Result};
 use std::str::FromStr;

@@ -1,9 +1,9 @@
 //! Trains the small classifiers of [`peloton::classifier`]: a table of features and labels in, a Rust file out.
 //!
-//! Each row of the table is a candidate: the seed of the simulated sample it is from, its features, and whether it is a
-//! true one. Weights are fitted to the samples of [`WEIGHT_SEEDS`], the threshold is chosen on those of
-//! [`THRESHOLD_SEEDS`]; others are refused, since figures are quoted on them. The same table and options give the same
-//! file, byte for byte, on every machine: f64 in one fixed order, random numbers and exponentials in software.
+//! Each row of the table is a candidate: the seed of its simulated sample, its features, and whether it is true.
+//! Weights are fitted to the samples of [`WEIGHT_SEEDS`], the threshold is chosen on the samples of
+//! [`THRESHOLD_SEEDS`]; others are refused, since figures are quoted on them. The same table and options give the
+//! same file, byte for byte, on every machine: f64 in one fixed order, random numbers and exponentials in software.
 
 mod network;
 mod rust_file;

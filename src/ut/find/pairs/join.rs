@@ -1,8 +1,8 @@
 //! Join: pairs of hits of a track and the hits nearest to their lines; a lane a pair.
 //!
-//! Early cuts leave a fifth of the pairs: the slope against the Velo track's, and where the line meets that track. They take the distance
-//! of the planes for that of the hits, so that they need no division. Nearest hits are minima of whole numbers: the distance with the
-//! hit's number in its lowest bits.
+//! Early cuts leave a fifth of the pairs: the slope against the Velo track's, and where the line meets that track.
+//! They use the distance of the planes instead of the distance of the hits, so that they need no division. Nearest
+//! hits are minima of whole numbers: the distance with the hit's number in its lowest bits.
 
 use super::super::{SLOT_BITS, SLOTS, Search};
 use super::spans::Spans;

@@ -15,8 +15,8 @@
 //! 5. `choose`: the tracklet of lowest cost for each track; hits belong to the best track that contains them.
 //! 6. The fit of `find/fit.rs`; a lane a tracklet.
 //!
-//! Hits come by cell ([`UtCellHits`]), so that nothing is sorted here and ranges are read by whole registers. Places of hits are
-//! numbers in the list of all windows; 0 is no hit, of weight 0: tracklets need no flags.
+//! Hits come by cell ([`UtCellHits`]), so that nothing is sorted here and ranges are read by whole registers.
+//! Positions of hits are numbers in the list of all windows; 0 is no hit, of weight 0: tracklets need no flags.
 
 mod choose;
 mod costs;

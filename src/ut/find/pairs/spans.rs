@@ -1,7 +1,8 @@
 //! Spans: the hits that the windows of each track touch, as ranges of hits in the order of cells; a lane a track.
 //!
-//! Strips of a window are as near to a track as the smallest momentum bends it. What a window touches in its lowest row of sectors is
-//! one range; the few windows that touch more rows are listed, and their further ranges found with full lanes.
+//! Strips of a window are as near to a track as the smallest momentum bends it. The hits of a window in its lowest
+//! row of sectors are one range; the few windows that touch more rows are listed, and their further ranges found with
+//! full lanes.
 
 use super::super::fit::Track;
 use super::super::windows::{BENDING, LAST_BIN, MAX_INVERSE_ANGLE, ROUNDING};

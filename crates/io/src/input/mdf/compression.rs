@@ -139,7 +139,7 @@ pub fn unpacked_size(body: &[u8]) -> usize {
 /// Packs a body.
 ///
 /// # Errors
-/// Errors of the packers, which have none for memory.
+/// Errors of the compressors, which have none in memory.
 pub fn compress(body: &[u8], method: Compression) -> std::io::Result<Vec<u8>> {
     let mut out = Vec::new();
     // Half the size that can be counted: what does not pack well still fits.

@@ -1,8 +1,8 @@
 //! Chunks of words, as SERVAL, SPIDR and the readouts of Timepix4 write them: a header with a name, the chip and the size.
 //!
-//! A chunk is believed to be whole when the next header, or the end of the stream, is where its size says. Else the next name
-//! is looked for, at any byte: inside of the chunk at the border of a word, it ends the chunk early; elsewhere inside of it, bytes
-//! of the chunk were lost, and no word of it can be trusted.
+//! A chunk counts as whole when the next header, or the end of the stream, is at the position that its size gives.
+//! Otherwise the next name is searched for, at any byte: at a word boundary inside of the chunk, it ends the chunk
+//! early; elsewhere inside of it, bytes of the chunk were lost, and none of its words can be trusted.
 
 use super::PixelCounts;
 

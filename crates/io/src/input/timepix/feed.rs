@@ -1,7 +1,7 @@
 //! [`Feed`]: reads blocks of hits on a thread of its own and passes them through a bounded channel.
 //!
-//! When the work is slower than the input the channel fills, and either reading waits (a file is read later,
-//! a TCP sender is slowed down) or hits are dropped and counted. Blocks go back to be filled again.
+//! When the work is slower than the input the channel fills, and either reading waits (a file is read later, a TCP
+//! sender is slowed down) or hits are dropped and counted. Blocks are returned and filled again.
 
 use crate::input::timepix::{PixelCounts, PixelReader, ReadEnd};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};

@@ -1,7 +1,7 @@
 //! Hits of Timepix detectors from files, pipes and sockets, a block at a time and in bounded memory.
 //!
-//! Input is hostile: a word or line that is no hit is counted in [`PixelCounts`] and passed over, and every
-//! hit of the input is either in the output or in one of the counts.
+//! Input is hostile: a word or line that is not a hit is counted in [`PixelCounts`] and skipped, and every hit of the
+//! input is either in the output or in one of the counts.
 
 mod chunks;
 mod clock;

@@ -76,7 +76,7 @@ impl PixelReader {
     /// Lists the sources and opens the first.
     ///
     /// # Errors
-    /// [`Error::Io`] for a path that is not there, [`Error::Config`] when there is no source at all.
+    /// [`Error::Io`] for a path that does not exist, [`Error::Config`] when there is no source at all.
     pub fn open(sources: &[Source], options: PixelOptions) -> Result<Self> {
         let mut reader = Self::new(options);
         for source in sources {
@@ -162,7 +162,7 @@ impl PixelReader {
     /// time limit (a socket) has no data for that time.
     ///
     /// # Errors
-    /// [`Error::Io`] when a stream cannot be read, [`Error::Format`] when its format is not known.
+    /// [`Error::Io`] when a stream cannot be read, [`Error::Format`] when its format is unknown.
     pub fn read(&mut self, hits: usize, block: &mut PixelBlock) -> Result<ReadEnd> {
         if !self.is_open() && !self.open_next()? {
             return Ok(ReadEnd::End);

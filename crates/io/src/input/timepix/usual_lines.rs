@@ -1,7 +1,7 @@
 //! [`UsualLines`]: the numbers of lines in the usual form, digits with one tab or space between numbers.
 //!
-//! First all bytes of a block that are no digit are marked, 64 bytes at a time; then a number is what lies between two marks. So
-//! no number waits until the one before it has been read.
+//! First all bytes of a block that are not digits are marked, 64 bytes at a time; then a number is the text between
+//! two marks. So no number has to wait until the previous one is read.
 
 use crate::input::digits::{WORD, others, values, whole_number};
 

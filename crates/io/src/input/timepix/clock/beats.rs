@@ -4,10 +4,11 @@
 //! turn of the hits' counter: times of hits are extended around the running time, whose turn comes from the
 //! heartbeats.
 //!
-//! - The first turn is that of two heartbeats that are at most an eighth of a turn apart; until then words wait.
-//! - A heartbeat that is further than that from the running time, or before the last one of its chip, is in doubt: what follows
-//!   waits for the next heartbeat. When that one agrees with the running time, the doubtful one is set aside; when it agrees with the
-//!   doubtful one, that was a long gap (it is ahead) or a restart (it is behind).
+//! - The first turn comes from two heartbeats that are at most an eighth of a turn apart; until then words wait.
+//! - A heartbeat that is further than that from the running time, or before the last one of its chip, is in doubt:
+//!   the following words wait for the next heartbeat. When the next heartbeat agrees with the running time, the
+//!   doubtful one is set aside; when it agrees with the doubtful one, there was a long gap (it is ahead) or a restart
+//!   (it is behind).
 //! - After a restart heartbeats are moved by whole turns, so that hits need not be.
 
 use super::{Action, MAX_WAITING, Sink, Timeline, nearest};

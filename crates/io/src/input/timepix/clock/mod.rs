@@ -14,9 +14,10 @@
 //!         in a row set it aside
 //! behind  it waits: eight samples that are behind are a restart; two that are not, if they are not fewer, set it aside
 //! ```
-//! `now` is the latest time that two samples in a row have reached, so that one wrong time moves nothing. What is set aside is
-//! counted ([`PixelCounts::implausible`](super::PixelCounts::implausible)); a restart is counted and the time goes on behind it. At the end of a stream
-//! nothing objects any more: what waits is believed, but for a sample ahead that was objected to once.
+//! `now` is the latest time that two samples in a row have reached, so that one wrong time has no effect on others.
+//! Samples that are set aside are counted ([`PixelCounts::implausible`](super::PixelCounts::implausible)); a restart
+//! is counted and the time continues from the latest time. At the end of a stream a waiting sample is accepted,
+//! except a sample ahead that was contradicted once.
 
 mod beats;
 mod pulses;

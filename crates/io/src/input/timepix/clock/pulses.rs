@@ -1,11 +1,11 @@
 //! [`Pulses`]: heartbeats of the two halves of a Timepix4, which come at equal intervals of less than a turn of the hits' counter.
 //!
-//! Hits have 16 bits of the clock (1.6 ms) and are extended around the last heartbeat of their half, or around its last hits where
-//! heartbeats are lost. So every heartbeat matters. One
-//! that comes a whole number of intervals after the one before it is believed; any other is in doubt, and the words of its half
-//! wait for the next. When that one goes on from the old heartbeats, the doubtful one is set aside; when it goes on from the doubtful
-//! one, that was right. Where time jumps, the words of this half wait until those of the other have jumped, too: halves are
-//! read out up to 0.1 s apart.
+//! Hits have 16 bits of the clock (1.6 ms) and are extended around the last heartbeat of their half, or around its
+//! last hits where heartbeats are lost. So every heartbeat matters. A heartbeat that comes a whole number of
+//! intervals after the previous one is accepted; any other is in doubt, and the words of its half wait for the next.
+//! When the next one continues the old heartbeats, the doubtful one is set aside; when it continues the doubtful one,
+//! the doubtful one was right. Where time jumps, the words of this half wait until the words of the other half have
+//! jumped, too: halves are read out up to 0.1 s apart.
 
 use super::{Action, MAX_WAITING, PAUSE, Sink, Timeline};
 use peloton::event::TICKS_PER_CLOCK;

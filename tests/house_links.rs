@@ -1,0 +1,72 @@
+//! Links of all pages lead somewhere, and the book (docs/SUMMARY.md) names every page of `docs`.
+
+#[path = "common/house.rs"]
+mod house;
+
+use house::{File, pages};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// The targets of links outside of code, with their lines.
+fn links(page: &File) -> Vec<(usize, String)> {
+    let (mut found, mut fenced) = (Vec::new(), false);
+    for (number, line) in page.text.lines().enumerate() {
+        fenced ^= line.trim_start().starts_with("```");
+        let plain: String = line.split('`').step_by(2).collect();
+        let targets = plain.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        found.extend(targets.filter(|_| !fenced).map(|target| (number + 1, target.to_string())));
+    }
+    found
+}
+
+/// The anchors of a page, as web views of repositories and mdBook make them of headings.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let mut fenced = false;
+    let headings = text.lines().filter(move |line| {
+        fenced ^= line.starts_with("```");
+        !fenced && line.starts_with('#')
+    });
+    let anchor = |heading: &str| -> String {
+        let kept = heading.trim_start_matches('#').trim().to_lowercase();
+        let kept = kept.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    };
+    headings.map(anchor).collect()
+}
+
+/// What is wrong with the links of a page.
+fn dead_links(root: &Path, page: &File) -> Vec<String> {
+    let folder = Path::new(&page.path).parent().expect("a page has a folder");
+    let mut dead = Vec::new();
+    for (line, target) in links(page).into_iter().filter(|(_, target)| !target.contains("://")) {
+        let (path, anchor) = target.split_once('#').map_or((target.as_str(), None), |(p, a)| (p, Some(a)));
+        let file = if path.is_empty() { root.join(&page.path) } else { root.join(folder).join(path) };
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        if !file.exists() || anchor.is_some_and(|anchor| !anchors(&text).contains(anchor)) {
+            dead.push(format!("{}:{line}: {target} does not exist", page.path));
+        }
+    }
+    dead
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let planted =
+        File::planted("docs/a.md", "# One\n[a](b.md) [c](../README.md#no-such) [d](#one) `[e](f.md)`");
+    assert_eq!(dead_links(root, &File { path: "README.md".into(), ..planted }).len(), 3);
+    let dead: Vec<_> = pages(root).iter().flat_map(|page| dead_links(root, page)).collect();
+    assert!(dead.is_empty(), "{}", dead.join("\n"));
+}
+
+#[test]
+fn the_book_names_every_page() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let all = pages(root);
+    let summary = all.iter().find(|page| page.path == "docs/SUMMARY.md").expect("docs/SUMMARY.md");
+    let named: BTreeSet<_> = links(summary).into_iter().map(|(_, target)| format!("docs/{target}")).collect();
+    let written = all.iter().map(|page| page.path.clone());
+    let written: BTreeSet<_> =
+        written.filter(|path| path.starts_with("docs/") && path != "docs/SUMMARY.md").collect();
+    assert_eq!(named, written);
+}

@@ -1,0 +1,83 @@
+//! Kernels whose closures are not inlined: such code is compiled without the level's instructions and is many times slower.
+
+use crate::Result;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Prefixes of the intrinsics of x86-64.
+const INTRINSICS: [&str; 5] = ["sse", "ssse", "avx", "fma", "bmi"];
+
+/// Fails when kernels call what should be inlined: intrinsics, which cannot be inlined into code without their
+/// instructions, are then functions. hashbrown calls some where crates are not optimised; calls by intrinsics themselves
+/// count for their callers.
+pub fn check(program: &Path) -> Result<()> {
+    let objdump = Command::new("objdump")
+        .args(["--disassemble", "--demangle", "--no-show-raw-insn"])
+        .arg(program)
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut objdump = objdump.map_err(|error| format!("objdump cannot be started: {error}"))?;
+    let output = BufReader::new(objdump.stdout.take().expect("a pipe"));
+    let lines = output.split(b'\n').map_while(std::result::Result::ok);
+    let (of_hashbrown, others) = calls(lines.map(|line| String::from_utf8_lossy(&line).into_owned()));
+    let status = objdump.wait().map_err(|error| error.to_string())?;
+    if !status.success() {
+        return Err(format!("objdump {}: {status}", program.display()));
+    }
+    if of_hashbrown == 0 {
+        return Err(format!(
+            "no call of an intrinsic is found in {}, not even by hashbrown",
+            program.display()
+        ));
+    }
+    if others.is_empty() {
+        return Ok(());
+    }
+    let others = others.join("\n");
+    Err(format!(
+        "intrinsics are called, so a closure of a kernel is not inlined (src/simd/README.md):\n{others}"
+    ))
+}
+
+/// The number of calls of intrinsics by hashbrown, and the calls by other functions.
+fn calls(lines: impl Iterator<Item = String>) -> (usize, Vec<String>) {
+    let (mut caller, mut of_hashbrown, mut others) = (String::new(), 0, Vec::new());
+    for line in lines {
+        if line.ends_with(">:") && line.starts_with(|c: char| c.is_ascii_hexdigit()) {
+            caller =
+                line.split_once('<').map_or(line.clone(), |(_, name)| name.trim_start_matches('<').into());
+        } else if is_call_of_intrinsic(&line) && !caller.starts_with("core::core_arch::") {
+            if caller.starts_with("hashbrown::") {
+                of_hashbrown += 1;
+            } else {
+                others.push(format!("{caller} {}", line.trim()));
+            }
+        }
+    }
+    (of_hashbrown, others)
+}
+
+fn is_call_of_intrinsic(line: &str) -> bool {
+    let Some((before, called)) = line.split_once("core_arch::x86") else { return false };
+    let called = called.strip_prefix("_64").unwrap_or(called);
+    let is_intrinsic =
+        called.strip_prefix("::").is_some_and(|name| INTRINSICS.iter().any(|of| name.starts_with(of)));
+    is_intrinsic && (before.contains("call ") || before.contains("jmp "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_attributed_to_their_callers() {
+        let text = "0010 <hashbrown::raw::find>:\n  1: call 5 <core::core_arch::x86::sse2::_mm_set1_epi8>\n\
+                    0020 <<peloton::velo as Kernel>::run>:\n  2: jmp 5 <core::core_arch::x86::avx2::_mm256_add>\n\
+                    0030 <core::core_arch::x86::avx::a>:\n  3: call 5 <core::core_arch::x86::avx::b>\n\
+                    0040 <main>:\n  4: call 5 <core::fmt::write>\n";
+        let (of_hashbrown, others) = calls(text.lines().map(String::from));
+        assert_eq!((of_hashbrown, others.len()), (1, 1), "{others:?}");
+        assert!(others[0].starts_with("peloton::velo"), "{others:?}");
+    }
+}

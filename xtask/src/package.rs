@@ -1,0 +1,17 @@
+//! Packages of all crates.
+
+use crate::{Result, command};
+
+/// Crates in the order in which they depend on one another.
+const CRATES: [&str; 7] =
+    ["peloton", "peloton-io", "peloton-sim", "peloton-truth", "peloton-job", "peloton-cli", "peloton-capi"];
+
+/// Packages every crate without building it.
+pub fn check() -> Result<()> {
+    let packages = CRATES.iter().flat_map(|name| ["-p", name]);
+    let arguments: Vec<_> = ["package", "--no-verify", "--allow-dirty", "--locked", "--quiet"]
+        .into_iter()
+        .chain(packages)
+        .collect();
+    command("cargo", &arguments)
+}
