@@ -10,7 +10,7 @@ use crate::simd::Level;
 /// Tracks in the cylinder detector, as a product.
 pub const CYLINDER_TRACKS: Handle = Handle::of::<CylinderTracks>("cylinder_tracks");
 
-/// Hits of the cylinder detector to tracks with states.
+/// Finds tracks with states from hits of the cylinder detector.
 #[derive(Debug, Clone)]
 pub struct Cylinder {
     level: Level,

@@ -79,7 +79,7 @@ impl PixelClusters {
         self.hit_start.len() - 1
     }
 
-    /// Whether there is none.
+    /// Whether there is no cluster.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -131,7 +131,7 @@ impl Triggers {
         self.time.len()
     }
 
-    /// Whether there is none.
+    /// Whether there is no edge.
     pub fn is_empty(&self) -> bool {
         self.time.is_empty()
     }

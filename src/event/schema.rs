@@ -126,7 +126,7 @@ impl Values<'_> {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there is no value.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

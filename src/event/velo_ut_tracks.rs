@@ -26,11 +26,11 @@ pub struct VeloUtTracks {
     pub chi2: Column<f32>,
     /// x in the middle of the UT, z = 2484.6 mm, mm.
     pub x: Column<f32>,
-    /// y there, mm.
+    /// y in the middle of the UT, mm.
     pub y: Column<f32>,
-    /// Slope dx/dz there (no unit).
+    /// Slope dx/dz in the middle of the UT (no unit).
     pub tx: Column<f32>,
-    /// Slope dy/dz there (no unit).
+    /// Slope dy/dz in the middle of the UT (no unit).
     pub ty: Column<f32>,
     /// Variance of x, covariance of x and tx, variance of tx: mm^2, mm, no unit.
     pub cov_x: [Column<f32>; 3],

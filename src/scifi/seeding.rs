@@ -29,7 +29,7 @@ const CONFIRM: usize = 3;
 /// Tracks in the SciFi, as a product.
 pub const SCIFI_TRACKS: Handle = Handle::of::<SciFiTracks>("scifi_tracks");
 
-/// Hits in the SciFi to tracks.
+/// Finds tracks from hits in the SciFi.
 #[derive(Debug, Clone)]
 pub struct SciFi {
     level: Level,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Hits in the SciFi, as a product.
 pub const SCIFI_HITS: Handle = Handle::of::<SciFiBatch>("scifi_hits");
 
-/// Raw banks of the SciFi to hits.
+/// Decodes raw banks of the SciFi to hits.
 #[derive(Debug, Clone)]
 pub struct SciFiHits {
     level: Level,

@@ -64,7 +64,7 @@ pub trait Gang: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// Left-pack: lanes of `mask`, in order, to the front of `to`; returns how many. All `LANES` values of `to` may
     /// be written.
     fn f_store_packed(self, value: Self::F, to: &mut [f32], mask: Self::M) -> usize;
-    /// `from[index]` per lane, index clamped (module text).
+    /// Loads `from[index]` in each lane; indices are clamped (see the module).
     fn f_gather(self, from: &[f32], index: Self::U) -> Self::F;
     /// `from[index]` per lane, from the first 2 x `LANES` values only: higher bits of the index are ignored. From
     /// registers where the CPU permutes lanes of two of them.
@@ -181,7 +181,7 @@ pub trait Gang: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn u_store_some(self, value: Self::U, to: &mut [u32], mask: Self::M);
     /// Left-pack, as [`Gang::f_store_packed`].
     fn u_store_packed(self, value: Self::U, to: &mut [u32], mask: Self::M) -> usize;
-    /// `from[index]` per lane, index clamped (module text).
+    /// Loads `from[index]` in each lane; indices are clamped (see the module).
     fn u_gather(self, from: &[u32], index: Self::U) -> Self::U;
     /// `to[index] = value` for the lanes of `mask`, lane 0 first, so the last of equal indices stays. Lanes whose
     /// index is outside `to` write nothing.

@@ -133,12 +133,12 @@ methods! { Mask:
 macro_rules! shifts {
     ($name:ident, $shl:ident, $shr:ident) => {
         impl<G: Gang> $name<G> {
-            /// self << BITS
+            /// `self << BITS`.
             #[inline(always)]
             pub fn shl<const BITS: u32>(self) -> Self {
                 Self { g: self.g, v: self.g.$shl::<BITS>(self.v) }
             }
-            /// self >> BITS (arithmetic for i32, logical for u32)
+            /// `self >> BITS`: arithmetic for i32, logical for u32.
             #[inline(always)]
             pub fn shr<const BITS: u32>(self) -> Self {
                 Self { g: self.g, v: self.g.$shr::<BITS>(self.v) }

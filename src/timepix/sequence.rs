@@ -43,7 +43,7 @@ impl Batch for PixelBatch {
     }
 }
 
-/// Pixel hits to clusters. When code in it panics, the hits not yet clustered are lost and counted, and the rest is
+/// Clusters pixel hits. When the sequence panics, the hits not yet clustered are lost and counted, and the rest is
 /// processed as a new stream.
 pub struct Timepix {
     workers: Workers,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Hits in the UT, as a product.
 pub const UT_HITS: Handle = Handle::of::<UtBatch>("ut_hits");
 
-/// Raw banks of the UT to hits.
+/// Decodes raw banks of the UT to hits.
 #[derive(Debug, Clone)]
 pub struct UtHits {
     level: Level,
@@ -93,7 +93,7 @@ fn mark<P: Product>(
 /// Hits in the UT by cell, a quarter of a sector, as a product.
 pub const UT_CELLS: Handle = Handle::of::<UtCellHits>("ut_cells");
 
-/// Raw banks of the UT to hits in the order of cells, for the search by pairs.
+/// Decodes raw banks of the UT to hits in the order of cells, for the search by pairs.
 #[derive(Debug, Clone)]
 pub struct UtCells {
     level: Level,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Tracks in the Velo, as a product.
 pub const VELO_TRACKS: Handle = Handle::of::<VeloTracks>("velo_tracks");
 
-/// Raw banks or hits of the Velo to tracks.
+/// Finds tracks in raw banks or hits of the Velo.
 #[derive(Debug, Clone)]
 pub struct Velo {
     level: Level,

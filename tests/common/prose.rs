@@ -138,7 +138,8 @@ fn split(block: &Block) -> Vec<(usize, String)> {
             }
             text.push_str(word);
             let end = word.trim_end_matches(['*', ')', '`', '"']);
-            if end.ends_with(['.', '!', '?']) && !end.ends_with("e.g.") && end.len() > 2 {
+            let abbreviated = ["al.", "Conf.", "e.g."].contains(&end);
+            if end.ends_with(['.', '!', '?']) && !abbreviated && end.len() > 2 {
                 sentences.push((first, std::mem::take(&mut text)));
             }
         }

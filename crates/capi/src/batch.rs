@@ -38,15 +38,15 @@ fn emptied<'a>(blocks: Vec<BankBlock<'_>>) -> Vec<BankBlock<'a>> {
 
 const BATCH: &str = "batch";
 
-/// Makes an empty batch. Memory: the caller frees *batch with peloton_batch_free. Threads: any, any time. Codes:
-/// INVALID_ARGUMENT.
+/// Makes an empty batch. Memory: the caller frees *batch with peloton_batch_free. Threads: any thread, at any time.
+/// Codes: INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_new(batch: *mut *mut peloton_batch) -> i32 {
     // SAFETY: the caller keeps what is said under Memory.
     enter(|| unsafe { hand_over(batch, || Ok(peloton_batch(RwLock::default()))) })
 }
 
-/// Removes all events and keeps the memory. Memory: none. Threads: one at a time. Codes: INVALID_ARGUMENT, BUSY.
+/// Removes all events and keeps the memory. Memory: none. Threads: one thread at a time. Codes: INVALID_ARGUMENT, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_clear(batch: *mut peloton_batch) -> i32 {
     enter(|| {
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn peloton_batch_events(batch: *const peloton_batch, event
 
 /// Adds a raw bank to the event that the next peloton_batch_event ends. Types are the types of raw bank headers:
 /// banks of the detectors are kept, readout errors give the event its status, ODIN its numbers; other banks are
-/// skipped. Memory: bytes of payload are copied. Threads: one at a time. Codes: INVALID_ARGUMENT, BUSY.
+/// skipped. Memory: bytes of payload are copied. Threads: one thread at a time. Codes: INVALID_ARGUMENT, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_bank(
     batch: *mut peloton_batch,
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn peloton_batch_bank(
 
 /// Ends an event; status is 0, or an error that the caller knows: with partial (17), when banks are lost, the other
 /// banks are reconstructed; any other status loses the event. became, which may be NULL, receives the status of the
-/// event. Memory: none. Threads: one at a time. Codes: INVALID_ARGUMENT, CONFIG (no such status), BUSY.
+/// event. Memory: none. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (no such status), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_event(
     batch: *mut peloton_batch,
@@ -109,8 +109,8 @@ pub unsafe extern "C" fn peloton_batch_event(
 
 /// Appends the events of the whole MDF records at the beginning of `bytes`. used receives the number of bytes of
 /// these records: pass the remaining bytes again together with the end of their record. events receives the number of
-/// events; both may be NULL. Memory: bytes are copied. Threads: one at a time. Codes: INVALID_ARGUMENT (also while an
-/// event has banks and peloton_batch_event did not end it), FORMAT (no record at all), BUSY.
+/// events; both may be NULL. Memory: bytes are copied. Threads: one thread at a time. Codes: INVALID_ARGUMENT (also
+/// while an event has banks and peloton_batch_event did not end it), FORMAT (no record at all), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_mdf(
     batch: *mut peloton_batch,
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn peloton_batch_mdf(
 /// Appends a slice of an event builder: `events` events, and of each source one block with a bank of every event. A
 /// block whose sizes do not add up gives every event the status truncated_bank; faulty, which may be NULL, receives
 /// the number of such blocks. Memory: blocks and event_ids are borrowed for the call, payloads copied. Threads: one
-/// at a time. Codes: INVALID_ARGUMENT (also while an event has banks and peloton_batch_event did not end it),
+/// thread at a time. Codes: INVALID_ARGUMENT (also while an event has banks and peloton_batch_event did not end it),
 /// COLUMNS, ABI_MISMATCH, BUSY; nothing is appended then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_blocks(
@@ -177,7 +177,7 @@ pub unsafe extern "C" fn peloton_batch_blocks(
     })
 }
 
-/// Frees a batch; NULL is allowed. Memory: all of it. Threads: after its last call. Codes: none.
+/// Frees a batch; NULL is allowed. Memory: all of it. Threads: after the last call with the object. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_free(batch: *mut peloton_batch) {
     // SAFETY: the caller's last use of it.

@@ -66,7 +66,7 @@ impl peloton_engine {
 /// sequence; without a text, velo), and a folder of geometry files, "nominal" (the ideal detector, for events that
 /// say that they are simulated with it), "nominal-forced" (the same for all events), or NULL: then hits alone can be
 /// reconstructed. Memory: texts are borrowed for the call; the caller frees *engine with peloton_engine_free; it is
-/// NULL on failure. Threads: any, any time. Codes: INVALID_ARGUMENT, CONFIG, UNSUPPORTED, IO, FORMAT.
+/// NULL on failure. Threads: any thread, at any time. Codes: INVALID_ARGUMENT, CONFIG, UNSUPPORTED, IO, FORMAT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_engine_new(
     toml: *const c_char,
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn peloton_engine_new(
 /// Writes a description of the engine as JSON, with a terminating zero byte: version, abi, schema, sequence, preset,
 /// isa, gang, features, stages, config (TOML). A text longer than `capacity` is truncated; `needed` receives the
 /// number of bytes of the whole text. Memory: to has capacity bytes, or is NULL with capacity 0; needed may be NULL.
-/// Threads: any, any time. Codes: INVALID_ARGUMENT.
+/// Threads: any thread, at any time. Codes: INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_engine_json(
     engine: *const peloton_engine,
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn peloton_engine_json(
 }
 
 /// Name of the stage with this number in peloton_counters; NULL if no stage has this number. Memory: the engine's.
-/// Threads: any, any time. Codes: none.
+/// Threads: any thread, at any time. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_engine_stage(engine: *const peloton_engine, stage: u32) -> *const c_char {
     // SAFETY: the caller's engine lives.
@@ -135,7 +135,7 @@ pub unsafe extern "C" fn peloton_engine_stage(engine: *const peloton_engine, sta
 }
 
 /// Frees an engine; NULL is allowed. Memory: workspaces, results, pools and streams of the engine remain usable.
-/// Threads: after its last call. Codes: none.
+/// Threads: after the last call with the object. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_engine_free(engine: *mut peloton_engine) {
     // SAFETY: the caller's last use of it.

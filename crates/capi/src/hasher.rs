@@ -11,16 +11,16 @@ pub struct peloton_hasher(RwLock<AnyHasher>);
 
 const HASHER: &str = "hasher";
 
-/// Makes an empty hasher. Memory: the caller frees *hasher with peloton_hasher_free. Threads: any, any time. Codes:
-/// INVALID_ARGUMENT.
+/// Makes an empty hasher. Memory: the caller frees *hasher with peloton_hasher_free. Threads: any thread, at any
+/// time. Codes: INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_hasher_new(hasher: *mut *mut peloton_hasher) -> i32 {
     // SAFETY: hasher may be written to.
     enter(|| unsafe { hand_over(hasher, || Ok(peloton_hasher(RwLock::default()))) })
 }
 
-/// Adds the results of a run. Memory: all borrowed for the call. Threads: one at a time. Codes: INVALID_ARGUMENT,
-/// CONFIG (another sequence than the first), BUSY.
+/// Adds the results of a run. Memory: all borrowed for the call. Threads: one thread at a time. Codes:
+/// INVALID_ARGUMENT, CONFIG (another sequence than the first), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_hasher_add(
     hasher: *mut peloton_hasher,
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn peloton_hasher_add(
 }
 
 /// The hashes of all results so far, as `peloton run --json` prints them: hash[0] is hash_int, hash[1] output_hash.
-/// Memory: hash has two numbers. Threads: one at a time. Codes: INVALID_ARGUMENT (nothing was added), BUSY.
+/// Memory: hash has two numbers. Threads: one thread at a time. Codes: INVALID_ARGUMENT (nothing was added), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_hasher_end(hasher: *const peloton_hasher, hash: *mut u64) -> i32 {
     // SAFETY: the caller's hasher lives, and hash has two numbers.
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn peloton_hasher_end(hasher: *const peloton_hasher, hash:
     })
 }
 
-/// Frees a hasher; NULL is allowed. Memory: all of it. Threads: after its last call. Codes: none.
+/// Frees a hasher; NULL is allowed. Memory: all of it. Threads: after the last call with the object. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_hasher_free(hasher: *mut peloton_hasher) {
     // SAFETY: the caller's last use of it.

@@ -31,36 +31,35 @@ fn of(texts: &[CString], number: usize) -> *const c_char {
     texts.get(number).map_or(null(), |text| text.as_ptr())
 }
 
-/// The ABI version of the library. If it differs from PELOTON_ABI, call no other function. Memory: none. Threads:
-/// any, any time. Codes: none.
+/// The ABI version of the library. If it differs from PELOTON_ABI, call no other function. Memory: none. Threads: any
+/// thread, at any time. Codes: none.
 #[unsafe(no_mangle)]
 pub extern "C" fn peloton_abi() -> u32 {
     PELOTON_ABI
 }
 
-/// The version of the library, such as "0.1.0".
-/// Memory: static. Threads: any, any time. Codes: none.
+/// The version of the library, such as "0.1.0". Memory: static. Threads: any thread, at any time. Codes: none.
 #[unsafe(no_mangle)]
 pub extern "C" fn peloton_version() -> *const c_char {
     VERSION.as_ptr()
 }
 
 /// Message of the last failed call of this thread; "" if none failed. Memory: the library's, until the next call of
-/// this thread fails. Threads: any, any time. Codes: none.
+/// this thread fails. Threads: any thread, at any time. Codes: none.
 #[unsafe(no_mangle)]
 pub extern "C" fn peloton_last_error() -> *const c_char {
     last_error()
 }
 
 /// Name of a status, such as "daq_error"; NULL if no status has this number. Numbers never change. Memory: static.
-/// Threads: any, any time. Codes: none.
+/// Threads: any thread, at any time. Codes: none.
 #[unsafe(no_mangle)]
 pub extern "C" fn peloton_status_name(status: u16) -> *const c_char {
     of(&STATUSES, usize::from(status))
 }
 
-/// Name of a reason for truncation; NULL if no reason has this number. Memory: static. Threads: any, any time. Codes:
-/// none.
+/// Name of a reason for truncation; NULL if no reason has this number. Memory: static. Threads: any thread, at any
+/// time. Codes: none.
 #[unsafe(no_mangle)]
 pub extern "C" fn peloton_truncation_name(truncation: u32) -> *const c_char {
     of(&TRUNCATIONS, truncation as usize)

@@ -25,7 +25,7 @@ const MAX_THREADS: usize = 4096;
 const POOL: &str = "pool";
 
 /// Starts threads that run the engine. Memory: the caller frees *pool with peloton_pool_free; the engine may be freed
-/// before the pool. Threads: any, any time. Codes: INVALID_ARGUMENT, SYSTEM.
+/// before the pool. Threads: any thread, at any time. Codes: INVALID_ARGUMENT, SYSTEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_pool_new(
     engine: *const peloton_engine,
@@ -68,10 +68,9 @@ unsafe fn run(
     })
 }
 
-/// Reconstructs the raw banks of a batch on the threads of the pool, as peloton_run_banks does on one.
-/// Memory: all borrowed for the call; counters may be NULL. Threads: one at a time.
-/// Codes: INVALID_ARGUMENT, CONFIG (another sequence, no geometry), COLUMNS, ABI_MISMATCH, PANIC,
-/// BUSY (in a child of fork, too).
+/// Reconstructs the raw banks of a batch on the threads of the pool, as peloton_run_banks does on one. Memory: all
+/// borrowed for the call; counters may be NULL. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG
+/// (another sequence, no geometry), COLUMNS, ABI_MISMATCH, PANIC, BUSY (in a child of fork, too).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_pool_run_banks(
     pool: *mut peloton_pool,
@@ -83,10 +82,9 @@ pub unsafe extern "C" fn peloton_pool_run_banks(
     unsafe { run(pool, result, counters, |_| Given::banks(batch)) }
 }
 
-/// Reconstructs hits of the Velo on the threads of the pool, as peloton_run_hits does on one.
-/// Memory: all borrowed for the call; counters may be NULL. Threads: one at a time.
-/// Codes: INVALID_ARGUMENT, CONFIG (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC,
-/// BUSY (in a child of fork, too).
+/// Reconstructs hits of the Velo on the threads of the pool, as peloton_run_hits does on one. Memory: all borrowed
+/// for the call; counters may be NULL. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (another
+/// sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY (in a child of fork, too).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_pool_run_hits(
     pool: *mut peloton_pool,
@@ -99,7 +97,7 @@ pub unsafe extern "C" fn peloton_pool_run_hits(
 }
 
 /// Asks the threads to end, which they do a moment later, and frees the pool; NULL is allowed. Memory: all of it.
-/// Threads: after its last call. Codes: none.
+/// Threads: after the last call with the object. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_pool_free(pool: *mut peloton_pool) {
     // SAFETY: the caller's last use of it. What a child of `fork` inherited is left alone: its threads are the parent's, and may

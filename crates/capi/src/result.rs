@@ -96,7 +96,7 @@ impl Held {
 }
 
 /// Makes an empty result for the engine, and for every other engine of the same sequence. Memory: the caller frees
-/// *result with peloton_result_free. Threads: any, any time. Codes: INVALID_ARGUMENT.
+/// *result with peloton_result_free. Threads: any thread, at any time. Codes: INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_new(
     engine: *const peloton_engine,
@@ -115,7 +115,7 @@ pub unsafe extern "C" fn peloton_result_new(
 }
 
 /// Number of items at a depth: 0 events (or clusters), 1 tracks (or hits where there are no tracks), 2 hits. Memory:
-/// none. Threads: not during a run into the result. Codes: INVALID_ARGUMENT, BUSY.
+/// none. Threads: not while a run writes to the result. Codes: INVALID_ARGUMENT, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_items(
     result: *const peloton_result,
@@ -134,7 +134,7 @@ pub unsafe extern "C" fn peloton_result_items(
     })
 }
 
-/// Number of columns. Memory: none. Threads: not during a run into the result. Codes: INVALID_ARGUMENT, BUSY.
+/// Number of columns. Memory: none. Threads: not while a run writes to the result. Codes: INVALID_ARGUMENT, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_columns(result: *const peloton_result, columns: *mut usize) -> i32 {
     // SAFETY: the caller's result lives, and columns may be written to.
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn peloton_result_columns(result: *const peloton_result, c
 
 /// Shows the column with this index, from 0; docs/columns.md lists the columns of the sequence in their order.
 /// Memory: the caller owns view and sets its size; values belong to the result until its next run, export or free.
-/// Threads: not during a run into the result. Codes: INVALID_ARGUMENT (no such column), ABI_MISMATCH, BUSY.
+/// Threads: not while a run writes to the result. Codes: INVALID_ARGUMENT (no such column), ABI_MISMATCH, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_column_at(
     result: *const peloton_result,
@@ -161,8 +161,8 @@ pub unsafe extern "C" fn peloton_result_column_at(
 }
 
 /// Shows the column with this name, such as "chi2"; otherwise like peloton_result_column_at. Memory: name is borrowed
-/// for the call. Threads: not during a run into the result. Codes: INVALID_ARGUMENT (no such column), ABI_MISMATCH,
-/// BUSY.
+/// for the call. Threads: not while a run writes to the result. Codes: INVALID_ARGUMENT (no such column),
+/// ABI_MISMATCH, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_column(
     result: *const peloton_result,
@@ -184,8 +184,8 @@ pub unsafe extern "C" fn peloton_result_column(
 }
 
 /// Shows the tracks of the sequence velo, all columns at once; otherwise like peloton_result_column_at. Memory: the
-/// caller owns view and sets its size; pointers as in peloton_result_column_at. Threads: not during a run into the
-/// result. Codes: INVALID_ARGUMENT (results of another sequence), ABI_MISMATCH, BUSY.
+/// caller owns view and sets its size; pointers as in peloton_result_column_at. Threads: not while a run writes to
+/// the result. Codes: INVALID_ARGUMENT (results of another sequence), ABI_MISMATCH, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_velo_tracks(
     result: *const peloton_result,
@@ -228,8 +228,8 @@ pub unsafe extern "C" fn peloton_result_velo_tracks(
 /// Moves the columns out by Arrow's C data interface: a record batch as a struct array, with the schema of the
 /// Parquet files (units in the fields' metadata). Values are not copied, except statuses, and times and energies of
 /// pixels, which are converted to the units of files. The result is then empty and usable again. Memory: *schema and
-/// *array belong to the caller and are empty before; they live until their release is called. Threads: one at a time.
-/// Codes: INVALID_ARGUMENT, COLUMNS (lists of 2^31 entries; the results are lost), BUSY.
+/// *array belong to the caller and are empty before; they live until their release is called. Threads: one thread at
+/// a time. Codes: INVALID_ARGUMENT, COLUMNS (lists of 2^31 entries; the results are lost), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_arrow(
     result: *mut peloton_result,
@@ -249,7 +249,7 @@ pub unsafe extern "C" fn peloton_result_arrow(
 }
 
 /// Frees a result; NULL is allowed. Memory: all of it except columns that peloton_result_arrow moved out. Threads:
-/// after its last call. Codes: none.
+/// after the last call with the object. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_free(result: *mut peloton_result) {
     // SAFETY: the caller's last use of it.

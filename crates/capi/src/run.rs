@@ -32,7 +32,7 @@ pub(crate) struct Copies {
 const WORKSPACE: &str = "workspace";
 
 /// Makes a workspace for the engine, and for every other engine of the same sequence. Memory: the caller frees
-/// *workspace with peloton_workspace_free. Threads: any, any time. Codes: INVALID_ARGUMENT.
+/// *workspace with peloton_workspace_free. Threads: any thread, at any time. Codes: INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_workspace_new(
     engine: *const peloton_engine,
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn peloton_workspace_new(
     })
 }
 
-/// Frees a workspace; NULL is allowed. Memory: all of it. Threads: after its last call. Codes: none.
+/// Frees a workspace; NULL is allowed. Memory: all of it. Threads: after the last call with the object. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_workspace_free(workspace: *mut peloton_workspace) {
     // SAFETY: the caller's last use of it.
@@ -170,9 +170,9 @@ impl<'a> Given<'a> {
 }
 
 /// Reconstructs the raw banks of a batch on this thread: the result is emptied and receives one entry per event, in
-/// order. Memory: all borrowed for the call; counters may be NULL. Threads: any number with one engine and one batch,
-/// each with its own workspace, result and counters. Codes: INVALID_ARGUMENT, CONFIG (another sequence, no geometry),
-/// ABI_MISMATCH, PANIC, BUSY.
+/// order. Memory: all borrowed for the call; counters may be NULL. Threads: any number may share an engine and a
+/// batch; each needs its own workspace, result and counters. Codes: INVALID_ARGUMENT, CONFIG (another sequence, no
+/// geometry), ABI_MISMATCH, PANIC, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_run_banks(
     engine: *const peloton_engine,
@@ -209,7 +209,7 @@ unsafe fn statuses(codes: *const u16, events: usize, to: &mut Vec<Status>) -> Re
 }
 
 /// Reconstructs hits of the Velo, without copying them, on this thread; otherwise like peloton_run_banks. Memory: all
-/// borrowed for the call; counters may be NULL. Threads: as peloton_run_banks. Codes: INVALID_ARGUMENT, CONFIG
+/// borrowed for the call; counters may be NULL. Threads: as for peloton_run_banks. Codes: INVALID_ARGUMENT, CONFIG
 /// (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_run_hits(
@@ -241,8 +241,8 @@ unsafe fn velo_events<'a>(hits: &peloton_velo_hits, status: &'a mut Vec<Status>)
 }
 
 /// Reconstructs hits of the cylinder detector on this thread; otherwise like peloton_run_banks. Memory: hits are
-/// borrowed for the call and copied; counters may be NULL. Threads: as peloton_run_banks. Codes: INVALID_ARGUMENT,
-/// CONFIG (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY.
+/// borrowed for the call and copied; counters may be NULL. Threads: as for peloton_run_banks. Codes:
+/// INVALID_ARGUMENT, CONFIG (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_run_cylinder(
     engine: *const peloton_engine,

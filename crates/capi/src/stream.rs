@@ -39,7 +39,8 @@ fn layout_of(layout: &peloton_layout) -> Result<Layout> {
 /// Makes a stream for an engine of the sequence timepix, on this sensor; without one, four chips of 256 x 256 that do
 /// not see each other. The calling thread does the work, unless the configuration asks for threads. Memory:
 /// layout_or_null is borrowed; the caller frees *stream with peloton_stream_free; the engine may be freed before the
-/// stream. Threads: any, any time. Codes: INVALID_ARGUMENT (an engine of events), CONFIG, ABI_MISMATCH, SYSTEM.
+/// stream. Threads: any thread, at any time. Codes: INVALID_ARGUMENT (an engine of events), CONFIG, ABI_MISMATCH,
+/// SYSTEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_stream_new(
     engine: *const peloton_engine,
@@ -62,8 +63,8 @@ pub unsafe extern "C" fn peloton_stream_new(
 }
 
 /// Adds raw words of Timepix3 (.tpx3), cut anywhere, even inside a word. Memory: n bytes are borrowed for the call.
-/// Threads: one at a time. Codes: INVALID_ARGUMENT, COLUMNS (clusters were not taken for too long, and are lost),
-/// PANIC, BUSY.
+/// Threads: one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS (clusters were not taken for too long, and are
+/// lost), PANIC, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_stream_tpx3(stream: *mut peloton_stream, bytes: *const u8, n: usize) -> i32 {
     enter(|| {
@@ -74,7 +75,7 @@ pub unsafe extern "C" fn peloton_stream_tpx3(stream: *mut peloton_stream, bytes:
 }
 
 /// Adds hits; hits outside of the sensor are dropped and counted. Memory: hits are borrowed for the call. Threads:
-/// one at a time. Codes: INVALID_ARGUMENT, COLUMNS (as peloton_stream_tpx3), ABI_MISMATCH, PANIC, BUSY.
+/// one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS (as peloton_stream_tpx3), ABI_MISMATCH, PANIC, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_stream_hits(
     stream: *mut peloton_stream,
@@ -91,7 +92,7 @@ pub unsafe extern "C" fn peloton_stream_hits(
 }
 
 /// Ends the stream: the clusters that waited for later hits are complete. Another stream may begin. Memory: none.
-/// Threads: one at a time. Codes: INVALID_ARGUMENT, COLUMNS, PANIC, BUSY.
+/// Threads: one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS, PANIC, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_stream_end(stream: *mut peloton_stream) -> i32 {
     enter(|| {
@@ -102,8 +103,8 @@ pub unsafe extern "C" fn peloton_stream_end(stream: *mut peloton_stream) -> i32 
 }
 
 /// Moves the complete clusters into a result of the engine, in order, with the counts since the last call. Memory:
-/// all borrowed for the call; counters, and counts of the input since the beginning, may be NULL. Threads: one at a
-/// time. Codes: INVALID_ARGUMENT, CONFIG (a result of another sequence), ABI_MISMATCH, BUSY.
+/// all borrowed for the call; counters, and counts of the input since the beginning, may be NULL. Threads: one thread
+/// at a time. Codes: INVALID_ARGUMENT, CONFIG (a result of another sequence), ABI_MISMATCH, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_stream_clusters(
     stream: *mut peloton_stream,
@@ -146,7 +147,7 @@ pub unsafe extern "C" fn peloton_stream_clusters(
     })
 }
 
-/// Frees a stream; NULL is allowed. Memory: all of it. Threads: after its last call. Codes: none.
+/// Frees a stream; NULL is allowed. Memory: all of it. Threads: after the last call with the object. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_stream_free(stream: *mut peloton_stream) {
     // SAFETY: the caller's last use of it. What a child of `fork` inherited is left alone: its end would wait for threads

@@ -76,7 +76,7 @@ fn table(name: &str, categories: &[PairedCategory]) -> String {
         "by neither",
         "here, 68 %",
         "there, 68 %",
-        "share of ours among found by one, 68 %",
+        "here alone, share of found by one, 68 %",
     ];
     let mut rows = vec![heads.map(String::from)];
     let interval = |ends: Option<[f64; 2]>| {

@@ -9,28 +9,28 @@ use std::path::Path;
 macro_rules! with_all_sequences {
     ($macro:ident) => {
         $macro! {
-            /// Velo banks or hits to Velo tracks.
+            /// Finds tracks in the Velo from raw banks or hits.
             #[default]
             Velo = "velo": VeloSystem,
-            /// Velo and UT banks to Velo tracks with hits in the UT.
+            /// Decodes Velo and UT banks and adds hits in the UT to Velo tracks.
             VeloUt = "velo-ut": VELO_UT,
-            /// UT banks to UT hits.
+            /// Decodes UT banks to hits.
             Ut = "ut": UT,
-            /// SciFi banks to SciFi hits.
+            /// Decodes SciFi banks to hits.
             SciFiHits = "scifi-hits": SCIFI_HITS,
-            /// SciFi banks to tracks in the SciFi.
+            /// Decodes SciFi banks and finds tracks in the SciFi.
             SciFi = "scifi": SCIFI,
-            /// Velo and SciFi banks to tracks through both.
+            /// Decodes Velo and SciFi banks and finds tracks through both.
             Long = "long": LONG,
-            /// Velo, UT and SciFi banks to tracks through all of them.
+            /// Decodes Velo, UT and SciFi banks and finds tracks through all three.
             LongUt = "long-ut": LONG_UT,
-            /// Banks of LHCb to products of the algorithms that the configuration lists.
+            /// Runs the algorithms that the configuration lists on raw banks of LHCb.
             Own = "own": OWN,
-            /// Pixel hits to clusters; an endless stream.
+            /// Clusters pixel hits from an endless stream.
             Timepix = "timepix": TimepixSystem,
-            /// Hits of the cylinder detector to tracks with states.
+            /// Finds tracks with states from hits of the cylinder detector.
             Cylinder = "cylinder": CylinderSystem,
-            /// Given tracks of the cylinder detector to smoothed states.
+            /// Fits given tracks of the cylinder detector and smooths their states.
             CylinderFit = "cylinder-fit": CylinderFitSystem,
         }
     };

@@ -23,8 +23,8 @@ const HITS: usize = 1 << 16;
 /// What to simulate.
 #[derive(Debug, Clone)]
 pub struct Simulation {
-    /// The detector, with parameters if any: the text after `sim:` in the name of an input. Its parameters take
-    /// precedence over the other fields.
+    /// The detector, with parameters if any: the text after `sim:` in the name of an input. Parameters in this text
+    /// take precedence over the other fields.
     pub detector: String,
     /// Number of events, or pixel hits.
     pub events: u64,

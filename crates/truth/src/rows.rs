@@ -98,7 +98,7 @@ pub const PARTICLE_FIELDS: [TableField; 29] = {
             "hit_efficiency",
             F64,
             "1",
-            "share of its hits that this track has, 0 to 1; null when not found",
+            "share of the particle's hits that this track has, 0 to 1; null when not found",
         ),
     ]
 };
@@ -126,7 +126,12 @@ pub const TRACK_FIELDS: [TableField; 12] = {
             "number of particles that it matches: 0 for a ghost, more than one where particles share hits; it counts as a track of each",
         ),
         field("key", I64, "1", "key of this particle; null for a ghost, or if there is none"),
-        field("purity", F64, "1", "share of its hits that this particle left, 0 to 1; null for a ghost"),
+        field(
+            "purity",
+            F64,
+            "1",
+            "share of the track's hits that this particle left, 0 to 1; null for a ghost",
+        ),
         field("ghost", Bool, "1", "whether it is a ghost"),
         field("clone", Bool, "1", "whether an earlier track of the event matches the same particle"),
         field(

@@ -1,4 +1,4 @@
-//! Best hit, and the combinatorial builder that copies.
+//! The builder that takes the best hit, and the combinatorial builder that copies candidates.
 
 use super::layers::{Layers, Placed};
 use super::{Fault, field};

@@ -1,5 +1,5 @@
 //! The output columns in one piece of memory, so that one copy transfers them to the host. The number of tracks is
-//! known only afterwards: memory is reserved for one a seed, with a hit on each layer.
+//! known only after the search, so memory is reserved for one track per seed, with a hit on each layer.
 
 use super::args::CylinderArgs;
 use crate::Result;

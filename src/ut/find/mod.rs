@@ -247,7 +247,7 @@ pub fn find(
                 dispatch_gathers!(level, g => pairs::run(g, &search, hits, workspace, out))
             );
         }
-        _ => panic!("hits of the UT in the order of another choice than `{:?}`", config.choice),
+        _ => panic!("hits of the UT are not in the order that the choice `{:?}` needs", config.choice),
     }
 }
 

@@ -18,7 +18,7 @@ const ROUNDS: usize = 5;
 /// Measures every layout for every configuration and number of products.
 ///
 /// # Errors
-/// When layouts give different products, and when it was interrupted.
+/// When layouts give different products, and when the run is interrupted.
 pub fn measure(products: &[Vec<usize>; 2], configs: &[Config], job: &Job<'_>) -> Result<Facts> {
     let (mut facts, mut hashes) = (Vec::new(), Vec::new());
     for config in configs {

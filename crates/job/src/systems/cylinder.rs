@@ -32,7 +32,7 @@ const SHUFFLE: u64 = 1;
 
 const NAME: &str = "cylinder";
 
-/// Hits of the cylinder detector to tracks with states.
+/// Finds tracks with states from hits of the cylinder detector.
 pub struct CylinderSystem;
 
 /// Toy files, or the simulation.

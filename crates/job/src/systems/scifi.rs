@@ -6,7 +6,7 @@ use crate::losses::SciFiLosses;
 use crate::{Config, Preset};
 use peloton::Result;
 
-/// SciFi banks to tracks in the SciFi.
+/// Decodes SciFi banks and finds tracks in the SciFi.
 pub static SCIFI: OverBanks = OverBanks {
     name: "scifi",
     algorithms: &["scifi_hits", "scifi_tracks"],

@@ -4,7 +4,7 @@ use super::over_banks::OverBanks;
 use crate::Preset;
 use crate::losses::VeloUtLosses;
 
-/// Velo and UT banks to tracks through both.
+/// Decodes Velo and UT banks and finds tracks through both.
 pub static VELO_UT: OverBanks = OverBanks {
     name: "velo-ut",
     // Hits in the order that the search reads: see `OverBanks::names`.

@@ -62,7 +62,7 @@ impl Table {
         self.rows.len()
     }
 
-    /// Whether there is none.
+    /// Whether there is no candidate.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

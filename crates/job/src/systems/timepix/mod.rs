@@ -25,7 +25,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Pixel hits to clusters; an endless stream.
+/// Clusters pixel hits from an endless stream.
 pub struct TimepixSystem;
 
 /// The sensor of the hits, and their known properties.
