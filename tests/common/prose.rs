@@ -97,8 +97,8 @@ fn messages(text: &str) -> Vec<Block> {
             rest = &found[found.find('\n').unwrap_or(found.len())..];
         } else if found.starts_with("'\"'") || found.starts_with("'\\") {
             rest = &found[3..];
-        } else if found.starts_with('"') {
-            let end = if raw { found[1..].find('"').map(|end| end + 1) } else { closing(found) };
+        } else if let Some(behind) = found.strip_prefix('"') {
+            let end = if raw { behind.find('"').map(|end| end + 1) } else { closing(found) };
             let Some(end) = end else { break };
             let literal = found[1..end].replace("\\\n", " ").replace("\\n", " ");
             if literal.split_whitespace().filter(|word| word.chars().all(char::is_alphabetic)).count() >= 4 {
