@@ -239,7 +239,7 @@ impl ReportArgs {
         Terminal::new(self.quiet)
     }
 
-    /// The same flags, quiet where `output` takes standard output.
+    /// These flags, with `--quiet` when `output` is standard output.
     pub fn beside(&self, output: Option<&PathBuf>) -> Self {
         let quiet = self.quiet || output.is_some_and(|path| is_standard_output(path));
         Self { quiet, ..self.clone() }

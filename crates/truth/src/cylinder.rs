@@ -75,7 +75,7 @@ pub struct CylinderReport {
     pub tracks: u64,
     /// Number of these that belong to no particle.
     pub ghosts: u64,
-    /// Their share; `None` without tracks.
+    /// Share of ghosts among tracks; `None` without tracks.
     pub ghost_rate: Option<f64>,
     /// `all`, and `n_found>=7`: tracks of fewer hits dropped.
     pub categories: Vec<CylinderCategory>,

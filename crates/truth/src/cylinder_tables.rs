@@ -84,7 +84,7 @@ pub struct CylinderTable {
     pub category: &'static str,
     /// The property: pt or eta.
     pub variable: &'static str,
-    /// Its unit; empty when it has none.
+    /// Unit of the property; empty when it has none.
     pub unit: &'static str,
     /// Bins, rising.
     pub bins: Vec<CylinderBin>,

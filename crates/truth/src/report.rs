@@ -33,7 +33,7 @@ pub struct CheckReport {
     /// Tracks with measured p > 3 GeV/c and pt > 0.5 GeV/c, if they have a momentum.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fast: Option<FastGhosts>,
-    /// Their momenta against the true ones.
+    /// Momenta of tracks against true momenta.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub momentum: Option<MomentumReport>,
 }

@@ -230,7 +230,7 @@ pub struct EventRows {
 }
 
 impl EventRows {
-    /// For an event of LHCb.
+    /// Rows of an event of LHCb.
     pub fn of_event(id: &EventId, truth: &TruthEvent, matches: &EventMatches) -> Self {
         let particles = matches.particles.iter().enumerate();
         let key = |track: &TrackMatch| Some(truth.particles[track.particle?.0 as usize].key);

@@ -178,7 +178,7 @@ pub struct EfficiencyTable {
     pub category: String,
     /// The property: p, pt, eta, phi, origin_z or particles_in_event.
     pub variable: &'static str,
-    /// Its unit; empty when it has none.
+    /// Unit of the property; empty when it has none.
     pub unit: &'static str,
     /// Bins, rising. The first and last bin include all values beyond them.
     pub bins: Vec<EfficiencyBin>,
@@ -228,7 +228,7 @@ impl EfficiencyBin {
 pub struct GhostTable {
     /// The property: track_hits or particles_in_event.
     pub variable: &'static str,
-    /// Its unit; empty when it has none.
+    /// Unit of the property; empty when it has none.
     pub unit: &'static str,
     /// Bins, rising. The first and last bin include all values beyond them.
     pub bins: Vec<GhostBin>,

@@ -45,7 +45,7 @@ pub struct PartReport {
 /// A file that was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrittenFile {
-    /// Its name in the folder.
+    /// Name of the file in the folder.
     pub name: String,
     /// Size, bytes.
     pub size: u64,

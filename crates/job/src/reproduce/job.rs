@@ -90,6 +90,6 @@ pub struct Variant {
     pub config: Config,
     /// The keys and values.
     pub keys: toml::Table,
-    /// Its name in tables.
+    /// Name of the run in tables.
     pub label: Option<String>,
 }

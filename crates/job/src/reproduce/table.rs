@@ -140,9 +140,9 @@ pub struct Table {
     pub title: String,
     /// Its columns.
     pub columns: Vec<Column>,
-    /// Its rows, a value for each column.
+    /// Rows of the table, a value for each column.
     pub rows: Vec<Vec<Cell>>,
-    /// Its drawing, if any.
+    /// Drawing of the table, if any.
     #[serde(skip)]
     pub plot: Option<Plot>,
 }

@@ -203,7 +203,7 @@ pub struct KnownChannels {
 }
 
 impl KnownChannels {
-    /// For the detectors in the geometry.
+    /// The channels of the detectors in the geometry.
     pub fn new(geometry: &Geometry) -> Self {
         Self { ut: geometry.ut().ok(), scifi: geometry.scifi().ok() }
     }
@@ -224,7 +224,7 @@ impl KnownChannels {
 pub struct HitNames(Vec<(HitsOf, NaiveDecoder)>);
 
 impl HitNames {
-    /// For the detectors whose hits these rules need.
+    /// The names of the hits that these rules need.
     pub fn new(geometry: &Geometry, banks: VeloBanks, hits_of: HitsOf) -> Self {
         let wanted = |part| hits_of == part || hits_of == HitsOf::All;
         let velo = || geometry.velo().ok().map(|sensors| NaiveDecoder::Velo(Arc::new(sensors), banks));

@@ -20,7 +20,7 @@ pub enum Line {
 pub struct Piece {
     /// What it says.
     pub line: Line,
-    /// Its points, at least two.
+    /// Points of the piece, at least two.
     pub points: Vec<Point>,
 }
 
