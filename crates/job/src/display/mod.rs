@@ -28,9 +28,9 @@ const NAMED: usize = 3;
 pub struct DisplayOptions {
     /// The events, or the frame of a stream; if none, the first event, or the frame with the most hits.
     pub events: Option<EventChoice>,
-    /// Length of the frames of a stream, us; 1000 if none.
+    /// Length of the frames of a stream, us; 1000 by default.
     pub frame_us: Option<f64>,
-    /// The view of a figure; the first of the sequence if none.
+    /// The view of a figure; by default the first of the sequence.
     pub view: Option<View>,
     /// Whether tracks are compared with the truth, if there is one.
     pub truth: bool,
@@ -45,7 +45,7 @@ impl Default for DisplayOptions {
 /// A drawn frame of pixel hits.
 #[derive(Debug, Clone, Serialize)]
 pub struct Frame {
-    /// What was reconstructed.
+    /// The sequence that was reconstructed.
     pub sequence: SequenceName,
     /// Number of the frame.
     pub event: u64,
@@ -71,11 +71,11 @@ pub struct Frame {
 /// Drawn events.
 #[derive(Debug, Clone, Serialize)]
 pub struct DrawnEvents {
-    /// What was reconstructed.
+    /// The sequence that was reconstructed.
     pub sequence: SequenceName,
     /// Number of the first event.
     pub event: u64,
-    /// How many events.
+    /// Number of events.
     pub events: usize,
     /// The page, figure or file.
     pub output: PathBuf,

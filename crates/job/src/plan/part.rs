@@ -49,7 +49,7 @@ pub struct WrittenFile {
     pub name: String,
     /// Size, bytes.
     pub size: u64,
-    /// XXH3-64 of its content.
+    /// XXH3-64 of the file's content.
     pub xxh3: String,
 }
 
