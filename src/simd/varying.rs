@@ -356,7 +356,7 @@ impl<G: Gang> Mask<G> {
     pub fn all(self) -> bool {
         self.g.m_all(self.v)
     }
-    /// How many lanes are on.
+    /// Number of lanes that are on.
     #[inline(always)]
     pub fn count(self) -> usize {
         self.g.m_count(self.v)

@@ -227,7 +227,7 @@ typedef struct {
   const char *name;
   // Unit of the values, "1" for none.
   const char *unit;
-  // What the values mean.
+  // Meaning of the values.
   const char *meaning;
 } peloton_column;
 

@@ -235,7 +235,7 @@ pub struct peloton_column {
     pub name: *const c_char,
     /// Unit of the values, "1" for none.
     pub unit: *const c_char,
-    /// What the values mean.
+    /// Meaning of the values.
     pub meaning: *const c_char,
 }
 

@@ -257,7 +257,7 @@ impl ReportArgs {
 
 /// The flags of a job on events, common to all subcommands except `simulate`, `soak` and `isa`.
 ///
-/// Flatten it last: it ends with headings of its own.
+/// Flatten these flags after all others, because they end with headings of their own.
 #[derive(Args, Debug, Clone, Default)]
 pub struct JobArgs {
     #[command(flatten)]

@@ -27,7 +27,7 @@ pub struct About {
 pub struct Changed {
     /// Name of the parameter as in the TOML, such as `velo.find.max_gap`.
     pub key: String,
-    /// What it is.
+    /// Value of the parameter.
     pub value: Value,
     /// Value of the parameter in the preset.
     pub preset: Value,

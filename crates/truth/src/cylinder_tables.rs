@@ -98,7 +98,7 @@ pub struct CylinderBin {
     pub particles: EfficiencyBin,
     /// Tracks whose main particle is in the bin.
     pub tracks: u64,
-    /// Number of these that belong to no particle.
+    /// Number of tracks that belong to no particle.
     pub ghosts: u64,
     /// Their share.
     pub ghost_rate: Option<f64>,

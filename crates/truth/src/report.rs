@@ -43,7 +43,7 @@ pub struct CheckReport {
 pub struct FastGhosts {
     /// Tracks.
     pub tracks: u64,
-    /// Number of these without a particle.
+    /// Number of tracks without a particle.
     pub ghosts: u64,
     /// Their share.
     pub ghost_rate: Option<f64>,
@@ -56,7 +56,7 @@ pub struct CategoryReport {
     pub name: String,
     /// Particles.
     pub reconstructible: u64,
-    /// Number of these that were found.
+    /// Number of reconstructible particles that were found.
     pub reconstructed: u64,
     /// Found over all.
     pub efficiency: Option<f64>,

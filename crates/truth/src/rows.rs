@@ -80,7 +80,7 @@ pub const PARTICLE_FIELDS: [TableField; 29] = {
         field("from_charm", Bool, "1", "from the decay of a c hadron"),
         field("from_strange", Bool, "1", "from the decay of a strange hadron"),
         field("categories", Words, "1", "categories of the rules in which it counts"),
-        field("reconstructible", Bool, "1", "whether it counts in any category"),
+        field("reconstructible", Bool, "1", "whether the particle counts in any category"),
         field("found", Bool, "1", "whether a track matches this particle"),
         field(
             "tracks",

@@ -193,7 +193,7 @@ pub struct EfficiencyBin {
     pub high: f64,
     /// Particles.
     pub reconstructible: u64,
-    /// Number of these that were found.
+    /// Number of reconstructible particles that were found.
     pub reconstructed: u64,
     /// Found over all.
     pub efficiency: Option<f64>,
@@ -243,7 +243,7 @@ pub struct GhostBin {
     pub high: f64,
     /// Tracks.
     pub tracks: u64,
-    /// Number of these without a particle.
+    /// Number of tracks without a particle.
     pub ghosts: u64,
     /// Ghosts over tracks.
     pub ghost_rate: Option<f64>,

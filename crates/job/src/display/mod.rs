@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 /// Inputs that a title names one by one.
 const NAMED: usize = 3;
 
-/// What to draw.
+/// The events and the view to draw.
 #[derive(Debug, Clone, Copy)]
 pub struct DisplayOptions {
     /// The events, or the frame of a stream; if none, the first event, or the frame with the most hits.
@@ -90,7 +90,7 @@ pub struct DrawnEvents {
     pub failure: Option<String>,
 }
 
-/// What was drawn.
+/// The frame or events that were drawn.
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 pub enum Displayed {

@@ -23,7 +23,7 @@ pub struct Page<'a> {
     pub title: &'a str,
     /// Styles of this page alone.
     pub css: &'a str,
-    /// What it shows.
+    /// Content of the page.
     pub body: Markup,
     /// Script of the page, if any.
     pub script: Option<&'a str>,

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::time::Instant;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-/// How a part was made.
+/// Report on how a part was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartReport {
     /// Which part.
@@ -56,7 +56,7 @@ pub struct WrittenFile {
 /// Result of running a part.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ran {
-    /// How it was made, now or before.
+    /// Report on how the part was made, now or before.
     pub report: PartReport,
     /// Whether it was done before.
     pub was_done: bool,

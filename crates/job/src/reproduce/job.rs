@@ -45,7 +45,7 @@ impl Job<'_> {
         if self.options.quick { forms.last() } else { forms.first() }
     }
 
-    /// How long each measurement takes.
+    /// The time that each measurement takes.
     pub fn plan(&self) -> Plan {
         let seconds = self.options.seconds.unwrap_or(if self.options.quick { 0.05 } else { 1.0 });
         Plan { passes: None, time: Duration::from_secs_f64(seconds) }

@@ -66,9 +66,9 @@ pub struct Entry {
     pub name: String,
     /// Table or figure in the paper.
     pub of: String,
-    /// What it shows.
+    /// Content of the table or figure.
     pub what: String,
-    /// How it is made.
+    /// The way in which the table or figure is made.
     pub made: Making,
 }
 
@@ -92,7 +92,7 @@ impl Entry {
     }
 }
 
-/// How a table or figure is made.
+/// The way in which a table or figure is made.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Making {

@@ -208,7 +208,7 @@ impl KnownChannels {
         Self { ut: geometry.ut().ok(), scifi: geometry.scifi().ok() }
     }
 
-    /// Number of these hits, by their LHCbIDs, that are on no channel of the geometry; hits of other detectors are skipped.
+    /// Number of `hits`, by their LHCbIDs, that are on no channel of the geometry; hits of other detectors are skipped.
     pub fn unknown<'a>(&self, hits: impl Iterator<Item = &'a u32>) -> u64 {
         let is_unknown = |hit: &&u32| match detector_of(**hit) {
             HitsOf::Ut => self.ut.as_ref().is_some_and(|ut| !ut.has_id(**hit)),
@@ -236,7 +236,7 @@ impl HitNames {
         Self(found.filter_map(|(part, decoder)| Some((part, decoder()?))).collect())
     }
 
-    /// Number of these hits that an event does not have. Hits of detectors that cannot be decoded are skipped.
+    /// Number of `hits` that an event does not have. Hits of detectors that cannot be decoded are skipped.
     pub fn unknown<'a>(&self, event: &RawEvent<'_>, hits: impl Iterator<Item = &'a u32>) -> u64 {
         let names = |(part, decoder): &(HitsOf, NaiveDecoder)| {
             let ids: HashSet<u32> = decoder.ids(event).ok()?.into_iter().collect();

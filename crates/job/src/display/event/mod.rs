@@ -62,7 +62,7 @@ pub type Point = [f64; 3];
 /// A hit: a point, or a strip or fibre that measures one direction only.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
-    /// Where it is.
+    /// Part of the detector that the hit is in.
     pub part: Part,
     /// Identifier of the hit in tracks.
     pub id: u32,
@@ -148,7 +148,7 @@ pub struct Particle {
     pub eta: f64,
     /// Its hits, as indices into the hits of the event, from the smallest z up, or from inside out.
     pub hits: Vec<usize>,
-    /// Where they are.
+    /// Positions of the hits.
     pub points: Vec<Point>,
 }
 
@@ -168,7 +168,7 @@ pub struct TrackColumn {
     pub name: &'static str,
     /// Unit, 1 for none.
     pub unit: &'static str,
-    /// What the values mean.
+    /// Meaning of the values.
     pub meaning: &'static str,
 }
 
@@ -309,7 +309,7 @@ impl DrawnEvent {
 /// The whole scene: events, and their detector.
 #[derive(Debug, Clone)]
 pub struct Scene {
-    /// What was reconstructed.
+    /// The sequence that was reconstructed.
     pub sequence: crate::SequenceName,
     /// Name of the input.
     pub title: String,
