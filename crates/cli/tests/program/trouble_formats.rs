@@ -21,7 +21,7 @@ enum Right {
 }
 use Right::{Clusters, Refused};
 
-const ASSUMED: &str = "`t` says no unit";
+const ASSUMED: &str = "`t` has no unit";
 
 const CASES: &[Case] = &[
     Case {
