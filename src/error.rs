@@ -18,7 +18,7 @@ pub enum Error {
     UnknownName {
         /// The kind of the name.
         what: &'static str,
-        /// What was given.
+        /// The given name.
         given: String,
         /// The known names.
         choices: Vec<&'static str>,

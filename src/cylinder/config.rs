@@ -158,9 +158,9 @@ pub struct BuildConfig {
     pub holes: u32,
     /// Half width of the search window in standard deviations.
     pub window: f32,
-    /// Its limit in azimuth, rad.
+    /// Limit of the window in azimuth, rad.
     pub window_phi: f32,
-    /// Its limit in z, cm.
+    /// Limit of the window in z, cm.
     pub window_z: f32,
     /// Largest number of branches of a candidate on one layer; more are dropped and counted.
     pub hits_in_window: u32,

@@ -3,7 +3,7 @@
 /// Curvature (1/cm) of charge / pT = 1 / (GeV/c) in 1 T.
 const CURVATURE_PER_TESLA: f64 = -0.002_997_924_58;
 
-/// A particle at a point of its way.
+/// A particle at a point of its path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Helix {
     /// x, y, z, cm.

@@ -13,7 +13,7 @@ pub struct Products {
 }
 
 impl Products {
-    /// These products, without events.
+    /// Makes these products, without events.
     pub fn new(products: &[Handle]) -> Self {
         Self { columns: products.iter().map(Handle::empty).collect(), counters: Counters::default() }
     }

@@ -5,9 +5,9 @@
 pub struct Stage {
     /// Name used in results.
     pub name: &'static str,
-    /// What it takes.
+    /// Items that the stage reads.
     pub input: &'static str,
-    /// What it makes.
+    /// Items that the stage makes.
     pub output: &'static str,
     /// Names of the parts that some of its algorithms time separately ([`StageCounter::parts`](crate::event::StageCounter)).
     pub parts: &'static [&'static str],

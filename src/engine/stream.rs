@@ -21,8 +21,8 @@ pub trait StreamSequence: Send {
     type Output: Product;
 
     /// Processes the next piece and passes the complete results to `visit`, in order and in any number of parts; the
-    /// data that `visit` leaves in a part are overwritten. When the stream ends with the piece all results are
-    /// complete, and another stream may begin.
+    /// data that `visit` leaves in a part are overwritten. When the stream ends with the piece, all results
+    /// are complete, and another stream may begin.
     ///
     /// # Errors
     /// When a device fails.

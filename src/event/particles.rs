@@ -23,23 +23,23 @@ pub struct Particle {
     pub origin: Option<[f32; 3]>,
     /// Positions at the places of track states, mm; only in simulations.
     pub states: TrueStates,
-    /// Velo and SciFi reconstructible (no unit).
+    /// Whether the particle is reconstructible in the Velo and in the SciFi (no unit).
     pub is_long: bool,
-    /// UT and SciFi reconstructible (no unit).
+    /// Whether the particle is reconstructible in the UT and in the SciFi (no unit).
     pub is_down: bool,
-    /// Reconstructible in the Velo (no unit).
+    /// Whether the particle is reconstructible in the Velo (no unit).
     pub has_velo: bool,
-    /// Reconstructible in the UT (no unit).
+    /// Whether the particle is reconstructible in the UT (no unit).
     pub has_ut: bool,
-    /// Reconstructible in the SciFi (no unit).
+    /// Whether the particle is reconstructible in the SciFi (no unit).
     pub has_scifi: bool,
-    /// From the decay of a b hadron (no unit).
+    /// Whether the particle comes from the decay of a b hadron (no unit).
     pub from_beauty: bool,
-    /// From the decay of a c hadron (no unit).
+    /// Whether the particle comes from the decay of a c hadron (no unit).
     pub from_charm: bool,
-    /// From the decay of a strange hadron (no unit).
+    /// Whether the particle comes from the decay of a strange hadron (no unit).
     pub from_strange: bool,
-    /// From the signal decay of the sample (no unit).
+    /// Whether the particle comes from the signal decay of the sample (no unit).
     pub from_signal: bool,
     /// Identifiers of its hits (`id` of the hit columns); shared hits appear in each particle (no unit).
     pub hits: Vec<u32>,

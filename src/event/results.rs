@@ -26,7 +26,7 @@ pub trait Results: Any + Debug + Send + Sync {
     /// Passes each column to the visitor, to write, in the order of the schema.
     fn for_each_column_mut(&mut self, visit: &mut dyn FnMut(&'static ColumnInfo, ValuesMut<'_>));
 
-    /// These results as columns without their type.
+    /// The columns of these results, without the type of the results.
     fn table(&self) -> Table<'_> {
         let schema = self.schema();
         let mut columns = Vec::with_capacity(schema.columns.len());

@@ -66,7 +66,7 @@ pub struct ColumnInfo {
     pub in_hash_int: bool,
     /// Unit of the values, `1` for none (no unit).
     pub unit: &'static str,
-    /// What the values mean (no unit).
+    /// Meaning of the values (no unit).
     pub meaning: &'static str,
 }
 

@@ -64,7 +64,7 @@ impl Device {
         Ok((Self(Kind::Emulated(device)), faults))
     }
 
-    /// Its kind in results: `gpu` or `emulated`.
+    /// Kind of the device in results: `gpu` or `emulated`.
     pub fn kind(&self) -> &'static str {
         match self.0 {
             Kind::Cuda(_) => "gpu",

@@ -25,7 +25,7 @@ pub trait DeviceStream: Send {
     /// Number of events that it processes at once.
     fn slice_events(&self) -> usize;
 
-    /// Its current memory.
+    /// Memory that the processor holds now.
     fn memory(&self) -> DeviceMemory;
 
     /// Whether the time of each kernel and copy is measured from now on; off at first.

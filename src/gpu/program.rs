@@ -2,9 +2,9 @@
 
 use super::{cylinder, timepix, velo};
 
-/// The text before the kernels on a GPU.
+/// Source text that precedes the kernels on a GPU.
 pub const CUDA: &str = include_str!("kernels/cuda.h");
-/// The text before the kernels on the emulated device.
+/// Source text that precedes the kernels on the emulated device.
 pub const EMULATED: &str = include_str!("kernels/emulated.h");
 
 /// All kernels.

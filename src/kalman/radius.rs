@@ -22,7 +22,7 @@ impl Pattern<5, 5> for RadiusJacobian {
 pub struct Step<G: Gang> {
     /// Parameters there.
     pub p: [F32<G>; 5],
-    /// Their derivatives; only the values of the pattern are set.
+    /// Derivatives of the parameters; only the values of the pattern are set.
     pub jacobian: Matrix<G, 5, 5>,
     /// Lanes that arrive, moving outwards at both ends and turning by less than a quarter; in other lanes all other
     /// values are undefined.

@@ -44,7 +44,7 @@ pub(super) enum Boards {
 /// A quarter in the order of hits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Part {
-    /// Its number, from the first layer on.
+    /// Number of the quarter, from the first layer on.
     pub quarter: usize,
     /// Whether x falls from module to module.
     pub modules_fall: bool,

@@ -246,6 +246,6 @@ pub trait Gang: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn m_any(self, mask: Self::M) -> bool;
     /// Whether all lanes are on.
     fn m_all(self, mask: Self::M) -> bool;
-    /// How many lanes are on.
+    /// Number of lanes that are on.
     fn m_count(self, mask: Self::M) -> usize;
 }

@@ -62,7 +62,7 @@ impl Level {
     /// that ISA.
     ///
     /// # Errors
-    /// As [`Level::new`] and [`Isa::from_environment`].
+    /// Errors of [`Level::new`] and [`Isa::from_environment`].
     pub fn choose(isa: Option<Isa>, gang: Option<usize>) -> Result<Self> {
         let isa = match isa {
             Some(isa) => isa,

@@ -203,7 +203,7 @@ impl<G: Gang> F32<G> {
         let g = index.g;
         [Self { g, v: a }, Self { g, v: b }, Self { g, v: c }, Self { g, v: d }]
     }
-    /// Four values of each lane into the first `LANES` records of `to`; panics when it is shorter.
+    /// Stores four values of each lane in the first `LANES` records of `to`; panics when `to` is shorter.
     #[inline(always)]
     pub fn store_records([a, b, c, d]: [Self; 4], to: &mut [[f32; 4]]) {
         a.g.f_store_records([a.v, b.v, c.v, d.v], to);
@@ -356,7 +356,7 @@ impl<G: Gang> Mask<G> {
     pub fn all(self) -> bool {
         self.g.m_all(self.v)
     }
-    /// How many lanes are on.
+    /// Number of lanes that are on.
     #[inline(always)]
     pub fn count(self) -> usize {
         self.g.m_count(self.v)

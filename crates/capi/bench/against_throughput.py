@@ -1,10 +1,10 @@
-"""CPU time of a C++ loop over events in memory beside that of `peloton throughput --threads 1`: the cost of the boundary.
+"""CPU time of a C++ loop over events in memory beside the CPU time of `peloton throughput --threads 1`: the cost of the boundary.
 
 usage: against_throughput.py BOUNDARY PELOTON COLUMNS VELO MDF GEOMETRY [ROUNDS]
 
 BOUNDARY is boundary.cpp, compiled; COLUMNS and VELO are the same hits, as columns and as `peloton` reads them; MDF and GEOMETRY are
-raw events. Both programs run by turns, with few and with many passes; what many cost more than few is that of passes alone, without
-start and reading. Of ROUNDS (7) runs of each the least user and system time counts. Exit code 1 when they differ by more than 2 %.
+raw events. Both programs run by turns, with few and with many passes; the difference is the cost of passes alone, without start
+and reading. Of ROUNDS (7) runs of each the least user and system time counts. Exit code 1 when they differ by more than 2 %.
 """
 
 import os

@@ -1,10 +1,10 @@
 /* peloton.h: reconstruction of particle tracks and pixel clusters, for programs in C and C++.
  *
- * Made by cbindgen; crates/capi/README.md describes it. Every function answers with a code (PELOTON_OK is 0), unless it
- * cannot fail; peloton_last_error() has the words. What is wrong with one event is never a code: it is a status in the
- * results and a count. Every struct that is handed over by itself begins with its size, which the caller sets to sizeof; those
- * inside of others have none, and never grow. Two static Rust libraries do not go into one program: link the shared
- * library where another part of the program is made in Rust.
+ * Made by cbindgen; crates/capi/README.md describes it. Every function returns a code (PELOTON_OK is 0), unless it cannot
+ * fail; peloton_last_error() returns the message. An error of a single event is never a code: it is a status in the results
+ * and a count. Every struct that is passed by itself begins with its size, which the caller sets to sizeof; structs inside
+ * others have no size, and never grow. A program cannot link two static Rust libraries: link the shared library when
+ * another part of the program is written in Rust.
  */
 
 #ifndef PELOTON_H
@@ -44,28 +44,28 @@ struct ArrowArray {
 };
 #endif
 
-// Everything went well. What is wrong with single events is a status in the results and a count.
+// Everything went well. Errors of single events are a status in the results and a count.
 #define PELOTON_OK 0
 
-// A pointer is NULL or misaligned, a length cannot be, a number is none of those that there are.
+// A pointer is NULL or misaligned, or a length or number is not valid.
 #define PELOTON_INVALID_ARGUMENT -1
 
 // The configuration cannot be used, or a workspace, result or batch is for another sequence.
 #define PELOTON_CONFIG -2
 
-// This CPU or this build does not have it.
+// This CPU or this build lacks the feature.
 #define PELOTON_UNSUPPORTED -3
 
 // A file cannot be read.
 #define PELOTON_IO -4
 
-// Bytes are not what their format promises.
+// Bytes do not follow their format.
 #define PELOTON_FORMAT -5
 
-// Columns do not belong together, or are too long.
+// Columns contradict each other, or are too long.
 #define PELOTON_COLUMNS -6
 
-// Reserved for devices: no function of this version answers with it.
+// Reserved for devices: no function of this version returns it.
 #define PELOTON_DEVICE -7
 
 // A fault of the library itself. The handles remain usable.
@@ -74,14 +74,14 @@ struct ArrowArray {
 // Another thread is using the handle, or the process has no threads of this pool.
 #define PELOTON_BUSY -9
 
-// The field `size` of a struct is none that the library can know.
+// The field `size` of a struct is not a known size.
 #define PELOTON_ABI_MISMATCH -10
 
-// The system gives no more threads.
+// The system cannot start more threads.
 #define PELOTON_SYSTEM -11
 
-// The version of this interface. It rises whenever a program built with an older header would go wrong; the SONAME of the
-// shared library ends with it (build.rs reads this line).
+// The version of this interface. It rises whenever a program built with an older header would fail; the SONAME of
+// the shared library ends with it (build.rs reads this line).
 #define PELOTON_ABI 1
 
 // Type of a column: statuses of events, uint16_t.
@@ -108,26 +108,26 @@ struct ArrowArray {
 // Type of a column: float.
 #define PELOTON_TYPE_F32 7
 
-// Raw banks of events, copied once into memory of the library. Filled by one thread, run by any number.
+// Raw banks of events, copied once into memory of the library. One thread fills it, any number of threads run it.
 typedef struct peloton_batch peloton_batch;
 
 // A configured sequence. It never changes: any number of threads may use one engine at once.
 typedef struct peloton_engine peloton_engine;
 
-// Hashes results over any number of runs, as they follow one another; how events are cut into runs does not matter.
+// Hashes results over any number of runs, in order; the division of events into runs does not matter.
 typedef struct peloton_hasher peloton_hasher;
 
-// Threads of the library that run one engine. They are the only threads that it ever starts, but those of a stream whose
-// configuration asks for some.
+// Threads of the library that run one engine. The library starts no other threads, except in a stream whose
+// configuration asks for threads.
 typedef struct peloton_pool peloton_pool;
 
 // Results of a run, reused from run to run. Views of its columns are valid until its next run, export or free.
 typedef struct peloton_result peloton_result;
 
-// A stream of pixel hits, and the clusters that wait in it. Where the stream is cut into pieces cannot be seen.
+// A stream of pixel hits, with its waiting clusters. The results do not depend on how the stream is cut into pieces.
 typedef struct peloton_stream peloton_stream;
 
-// Scratch memory of one thread. It may move between threads, never be in two calls at once.
+// Scratch memory of one thread. It may move between threads, but one call at a time may use it.
 typedef struct peloton_workspace peloton_workspace;
 
 // The banks of one source in consecutive events, as event builders hold them.
@@ -138,7 +138,8 @@ typedef struct {
   uint16_t source;
   // Version of the encoding.
   uint8_t version;
-  // Payload i begins at the next multiple of 2 to this power of bytes behind payload i - 1; 16 at most.
+  // Alignment of payloads: payload i begins at the next multiple of 2 to this power of bytes after payload i - 1;
+  // 16 at most.
   uint8_t align_log2;
   // Type of each event's bank, as in raw bank headers.
   const uint8_t *types;
@@ -146,11 +147,11 @@ typedef struct {
   const uint16_t *sizes;
   // The payloads.
   const uint8_t *payloads;
-  // Bytes from payloads on that may be read.
+  // Number of readable bytes from payloads on.
   size_t payload_bytes;
 } peloton_block;
 
-// What one stage did.
+// Counts of one stage.
 typedef struct {
   // Wall-clock time, ns.
   uint64_t ns;
@@ -158,31 +159,31 @@ typedef struct {
   uint64_t items_in;
   // Items handed on.
   uint64_t items_out;
-  // Lanes that did wanted work, summed over the gang's steps.
+  // Lanes that did useful work, summed over the gang's steps.
   uint64_t lanes_active;
   // Lanes there were.
   uint64_t lanes_total;
 } peloton_stage_counter;
 
-// What happened to events. The library adds to it and never clears it: one for each thread.
+// Counts of events. The library adds to it and never clears it: one for each thread.
 typedef struct {
   // sizeof(peloton_counters).
   size_t size;
-  // Events, whatever became of them.
+  // Events with any status.
   uint64_t events;
   // Tracks.
   uint64_t tracks;
-  // Hits on tracks, in clusters, or of the sequences that end at hits.
+  // Hits on tracks, in clusters, or hits of sequences that end at hits.
   uint64_t hits;
   // Events by status: peloton_status_name.
   uint64_t status[32];
   // Items that were cut off, by reason: peloton_truncation_name.
   uint64_t truncated[16];
-  // What each stage did: peloton_engine_stage.
+  // Counts of each stage: peloton_engine_stage.
   peloton_stage_counter stage[16];
 } peloton_counters;
 
-// Hits of the Velo, sorted by event and module; borrowed for the call alone, nothing needs to be padded.
+// Hits of the Velo, sorted by event and module; borrowed during the call only, without padding.
 typedef struct {
   // sizeof(peloton_velo_hits).
   size_t size;
@@ -196,7 +197,7 @@ typedef struct {
   const float *y;
   // As x.
   const float *z;
-  // What tracks name the hit by; one value a hit.
+  // Identifiers of the hits, by which tracks name them; one value a hit.
   const uint32_t *id;
   // First hit of each of the 52 modules of each event, counted over all events, and the end: 52 * events + 1 values.
   const uint32_t *module_start;
@@ -204,28 +205,29 @@ typedef struct {
   const uint16_t *status_or_null;
 } peloton_velo_hits;
 
-// A column of results: it lies in the result's memory, 64-byte aligned (but statuses), 64 values may be read behind it.
+// A column of results: its values are in the result's memory, 64-byte aligned (except statuses), with 64 readable
+// values after the end.
 typedef struct {
   // sizeof(peloton_column).
   size_t size;
   // The values.
   const void *values;
-  // How many there are.
+  // Number of values.
   size_t count;
-  // Their type: PELOTON_TYPE_F32 and so on.
+  // The type of the values: PELOTON_TYPE_F32 and so on.
   int32_t type;
-  // What there is one value for: 0 an event (or cluster), 1 a track (or a hit where there are no tracks), 2 a hit.
-  // Starts at depth d cut the items of depth d + 1 into lists.
+  // Items with one value each: 0 events (or clusters), 1 tracks (or hits where there are no tracks), 2 hits.
+  // Starts at depth d divide the items of depth d + 1 into lists.
   uint32_t depth;
-  // Lists that starts have for each item of their depth; 1 for all other columns.
+  // Number of lists that starts have for each item of their depth; 1 for all other columns.
   uint32_t lists;
   // Always 0.
   uint32_t reserved;
-  // Name of the column; it and the next two live as long as the result.
+  // Name of the column; it and the next two texts live as long as the result.
   const char *name;
   // Unit of the values, "1" for none.
   const char *unit;
-  // What the values mean.
+  // Meaning of the values.
   const char *meaning;
 } peloton_column;
 
@@ -249,7 +251,7 @@ typedef struct {
   const float *cov_tt;
 } peloton_velo_states;
 
-// Tracks of the sequence velo: the columns themselves, as peloton_column says.
+// Tracks of the sequence velo: the columns themselves, with the guarantees of peloton_column.
 typedef struct {
   // sizeof(peloton_velo_tracks).
   size_t size;
@@ -263,9 +265,9 @@ typedef struct {
   const uint32_t *track_start;
   // First hit of each track, and the end: tracks + 1 values.
   const uint32_t *hit_start;
-  // Names of the hits: entries values.
+  // Identifiers of the hits: entries values.
   const uint32_t *hits;
-  // What became of each event.
+  // Status of each event.
   const uint16_t *status;
   // chi2 of the fit; one value a track.
   const float *chi2;
@@ -309,15 +311,15 @@ typedef struct {
   size_t size;
   // Chips that do not see each other, 1 to 256; 0 is a quad, four chips of 256 x 256 side by side as one sensor.
   uint32_t chips;
-  // Pixels of a chip in x; nothing for a quad.
+  // Pixels of a chip in x; ignored for a quad.
   uint32_t width;
-  // Pixels of a chip in y; nothing for a quad.
+  // Pixels of a chip in y; ignored for a quad.
   uint32_t height;
   // Pixels between the chips of a quad.
   uint32_t gap;
 } peloton_layout;
 
-// Pixel hits in the order in which they came; copied once.
+// Pixel hits in order of arrival; copied once.
 typedef struct {
   // sizeof(peloton_pixel_hits).
   size_t size;
@@ -333,27 +335,27 @@ typedef struct {
   const uint16_t *tot;
 } peloton_pixel_hits;
 
-// What a stream of pixel hits held so far.
+// Counts of the input of a stream of pixel hits so far.
 typedef struct {
   // sizeof(peloton_pixel_counts).
   size_t size;
-  // Hits handed on to the search for clusters.
+  // Hits given to the search for clusters.
   uint64_t hits;
   // Hits on chips or pixels that the sensor does not have: dropped.
   uint64_t outside;
   // Edges of trigger inputs.
   uint64_t triggers;
-  // Words that are no hit by their own account.
+  // Words that are not hits by their kind.
   uint64_t control;
-  // Words of kinds that are not known, or outside every chunk.
+  // Words of unknown kinds, or outside every chunk.
   uint64_t unknown;
-  // Words or chunks that contradict their format, or are cut off.
+  // Words or chunks that contradict their format, or are truncated.
   uint64_t malformed;
-  // Hits, triggers and heartbeats whose time contradicts those around them: dropped.
+  // Hits, triggers and heartbeats that were dropped because their time contradicts their neighbours.
   uint64_t implausible;
-  // Words in damaged chunks: dropped.
+  // Words that were dropped because their chunk is damaged.
   uint64_t damaged;
-  // How often the clock started again; the time goes on behind the restart.
+  // Number of restarts of the clock; the time continues after a restart.
   uint64_t restarts;
 } peloton_pixel_counts;
 
@@ -361,21 +363,20 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-// Makes an empty batch.
-// Memory: *batch is the caller's, for peloton_batch_free. Threads: any, any time. Codes: INVALID_ARGUMENT.
+// Makes an empty batch. Memory: the caller frees *batch with peloton_batch_free. Threads: any thread, at any time.
+// Codes: INVALID_ARGUMENT.
 int32_t peloton_batch_new(peloton_batch **batch);
 
-// Removes all events and keeps the memory.
-// Memory: none. Threads: one at a time. Codes: INVALID_ARGUMENT, BUSY.
+// Removes all events and keeps the memory. Memory: none. Threads: one thread at a time. Codes: INVALID_ARGUMENT, BUSY.
 int32_t peloton_batch_clear(peloton_batch *batch);
 
-// How many events were closed.
-// Memory: none. Threads: not while another one changes the batch. Codes: INVALID_ARGUMENT, BUSY.
+// Number of complete events. Memory: none. Threads: not while another thread changes the batch. Codes:
+// INVALID_ARGUMENT, BUSY.
 int32_t peloton_batch_events(const peloton_batch *batch, size_t *events);
 
-// Adds a raw bank to the event that peloton_batch_event will end. Types are those of raw bank headers: banks of the
-// detectors are kept, faults of the readout give the event its status, ODIN its numbers; others are passed over.
-// Memory: bytes of payload are copied. Threads: one at a time. Codes: INVALID_ARGUMENT, BUSY.
+// Adds a raw bank to the event that the next peloton_batch_event ends. Types are the types of raw bank headers:
+// banks of the detectors are kept, readout errors give the event its status, ODIN its numbers; other banks are
+// skipped. Memory: bytes of payload are copied. Threads: one thread at a time. Codes: INVALID_ARGUMENT, BUSY.
 int32_t peloton_batch_bank(peloton_batch *batch,
                            uint8_t type,
                            uint8_t version,
@@ -383,30 +384,22 @@ int32_t peloton_batch_bank(peloton_batch *batch,
                            const uint8_t *payload,
                            size_t bytes);
 
-// Ends an event; status is 0, or what the caller knows to be wrong with it: partial (17), when banks are lost, has the others
-// reconstructed, any other loses the event. became, which may be NULL, gets its status.
-// Memory: none. Threads: one at a time. Codes: INVALID_ARGUMENT, CONFIG (no such status), BUSY.
-int32_t peloton_batch_event(peloton_batch *batch,
-                            uint64_t event_id,
-                            uint16_t status,
-                            uint16_t *became);
+// Ends an event; status is 0, or an error that the caller knows: with partial (17), when banks are lost, the other
+// banks are reconstructed; any other status loses the event. became, which may be NULL, receives the status of the
+// event. Memory: none. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (no such status), BUSY.
+int32_t peloton_batch_event(peloton_batch *batch, uint64_t event_id, uint16_t status, uint16_t *became);
 
-// Appends the events of the whole MDF records at the beginning of `bytes`. used gets the number of bytes they were: what
-// is behind is the beginning of a record, to be given again with its end. events gets their number; both may be NULL.
-// Memory: bytes are copied. Threads: one at a time.
-// Codes: INVALID_ARGUMENT (also while an event has banks and peloton_batch_event did not end it), FORMAT (no record at
-// all), BUSY.
-int32_t peloton_batch_mdf(peloton_batch *batch,
-                          const uint8_t *bytes,
-                          size_t n,
-                          size_t *used,
-                          size_t *events);
+// Appends the events of the whole MDF records at the beginning of `bytes`. used receives the number of bytes of
+// these records: pass the remaining bytes again together with the end of their record. events receives the number of
+// events; both may be NULL. Memory: bytes are copied. Threads: one thread at a time. Codes: INVALID_ARGUMENT (also
+// while an event has banks and peloton_batch_event did not end it), FORMAT (no record at all), BUSY.
+int32_t peloton_batch_mdf(peloton_batch *batch, const uint8_t *bytes, size_t n, size_t *used, size_t *events);
 
-// Appends a slice of an event builder: `events` events, and of each source one block with a bank of every event. A block
-// whose sizes do not add up gives every event the status truncated_bank; faulty, which may be NULL, gets their number.
-// Memory: blocks and event_ids are borrowed for the call, payloads copied. Threads: one at a time.
-// Codes: INVALID_ARGUMENT (also while an event has banks and peloton_batch_event did not end it), COLUMNS, ABI_MISMATCH,
-// BUSY; nothing is appended then.
+// Appends a slice of an event builder: `events` events, and of each source one block with a bank of every event. A
+// block whose sizes do not add up gives every event the status truncated_bank; faulty, which may be NULL, receives
+// the number of such blocks. Memory: blocks and event_ids are borrowed for the call, payloads copied. Threads: one
+// thread at a time. Codes: INVALID_ARGUMENT (also while an event has banks and peloton_batch_event did not end it),
+// COLUMNS, ABI_MISMATCH, BUSY; nothing is appended then.
 int32_t peloton_batch_blocks(peloton_batch *batch,
                              const peloton_block *blocks,
                              size_t block_count,
@@ -414,219 +407,194 @@ int32_t peloton_batch_blocks(peloton_batch *batch,
                              size_t events,
                              size_t *faulty);
 
-// Frees a batch; NULL is nothing.
-// Memory: all of it. Threads: after its last call. Codes: none.
+// Frees a batch; NULL is allowed. Memory: all of it. Threads: after the last call with the object. Codes: none.
 void peloton_batch_free(peloton_batch *batch);
 
-// Makes an engine of a configuration in TOML, as `peloton run --config` reads it (the key `sequence` names the sequence;
-// without a text, velo), and a folder of geometry files, "nominal" (the ideal detector, for events that say that they are simulated
-// with it), "nominal-forced" (the same for all events), or NULL: then hits alone can be reconstructed.
-// Memory: texts are borrowed for the call; *engine is the caller's, for peloton_engine_free, and NULL on failure.
-// Threads: any, any time.
-// Codes: INVALID_ARGUMENT, CONFIG, UNSUPPORTED, IO, FORMAT.
+// Makes an engine of a configuration in TOML, as `peloton run --config` reads it (the key `sequence` names the
+// sequence; without a text, velo), and a folder of geometry files, "nominal" (the ideal detector, for events that
+// say that they are simulated with it), "nominal-forced" (the same for all events), or NULL: then hits alone can be
+// reconstructed. Memory: texts are borrowed for the call; the caller frees *engine with peloton_engine_free; it is
+// NULL on failure. Threads: any thread, at any time. Codes: INVALID_ARGUMENT, CONFIG, UNSUPPORTED, IO, FORMAT.
 int32_t peloton_engine_new(const char *toml,
                            size_t toml_bytes,
                            const char *geometry_or_null,
                            peloton_engine **engine);
 
-// Writes what an engine is as JSON, with a zero byte behind it: version, abi, schema, sequence, preset, isa, gang,
-// features, stages, config (TOML). A text longer than `capacity` is cut off; `needed` says how many bytes all of it takes.
-// Memory: to has capacity bytes, or is NULL with capacity 0; needed may be NULL.
-// Threads: any, any time.
-// Codes: INVALID_ARGUMENT.
-int32_t peloton_engine_json(const peloton_engine *engine,
-                            char *to,
-                            size_t capacity,
-                            size_t *needed);
+// Writes a description of the engine as JSON, with a terminating zero byte: version, abi, schema, sequence, preset,
+// isa, gang, features, stages, config (TOML). A text longer than `capacity` is truncated; `needed` receives the
+// number of bytes of the whole text. Memory: to has capacity bytes, or is NULL with capacity 0; needed may be NULL.
+// Threads: any thread, at any time. Codes: INVALID_ARGUMENT.
+int32_t peloton_engine_json(const peloton_engine *engine, char *to, size_t capacity, size_t *needed);
 
-// The name of a stage, whose counts are those of this number in peloton_counters; NULL for a number that none has.
-// Memory: the engine's. Threads: any, any time. Codes: none.
+// Name of the stage with this number in peloton_counters; NULL if no stage has this number. Memory: the engine's.
+// Threads: any thread, at any time. Codes: none.
 const char *peloton_engine_stage(const peloton_engine *engine, uint32_t stage);
 
-// Frees an engine; NULL is nothing.
-// Memory: workspaces, results, pools and streams that were made of it remain usable. Threads: after its last call.
-// Codes: none.
+// Frees an engine; NULL is allowed. Memory: workspaces, results, pools and streams of the engine remain usable.
+// Threads: after the last call with the object. Codes: none.
 void peloton_engine_free(peloton_engine *engine);
 
-// Makes a hasher of nothing.
-// Memory: *hasher is the caller's, for peloton_hasher_free. Threads: any, any time. Codes: INVALID_ARGUMENT.
+// Makes an empty hasher. Memory: the caller frees *hasher with peloton_hasher_free. Threads: any thread, at any
+// time. Codes: INVALID_ARGUMENT.
 int32_t peloton_hasher_new(peloton_hasher **hasher);
 
-// Adds the results of a run.
-// Memory: all borrowed for the call. Threads: one at a time.
-// Codes: INVALID_ARGUMENT, CONFIG (of another sequence than the first), BUSY.
+// Adds the results of a run. Memory: all borrowed for the call. Threads: one thread at a time. Codes:
+// INVALID_ARGUMENT, CONFIG (another sequence than the first), BUSY.
 int32_t peloton_hasher_add(peloton_hasher *hasher, const peloton_result *result);
 
-// The hashes of everything so far, those that `peloton run --json` prints: hash[0] is hash_int, hash[1] output_hash.
-// Memory: hash has two numbers. Threads: one at a time. Codes: INVALID_ARGUMENT (nothing was added), BUSY.
+// The hashes of all results so far, as `peloton run --json` prints them: hash[0] is hash_int, hash[1] output_hash.
+// Memory: hash has two numbers. Threads: one thread at a time. Codes: INVALID_ARGUMENT (nothing was added), BUSY.
 int32_t peloton_hasher_end(const peloton_hasher *hasher, uint64_t *hash);
 
-// Frees a hasher; NULL is nothing.
-// Memory: all of it. Threads: after its last call. Codes: none.
+// Frees a hasher; NULL is allowed. Memory: all of it. Threads: after the last call with the object. Codes: none.
 void peloton_hasher_free(peloton_hasher *hasher);
 
-// The version of the interface that the library has. Where it is not PELOTON_ABI, call nothing else.
-// Memory: none. Threads: any, any time. Codes: none.
+// The ABI version of the library. If it differs from PELOTON_ABI, call no other function. Memory: none. Threads: any
+// thread, at any time. Codes: none.
 uint32_t peloton_abi(void);
 
-// The version of the library, such as "0.1.0".
-// Memory: static. Threads: any, any time. Codes: none.
+// The version of the library, such as "0.1.0". Memory: static. Threads: any thread, at any time. Codes: none.
 const char *peloton_version(void);
 
-// What went wrong in the last call of this thread that failed, in words; "" when none did.
-// Memory: the library's, until the next call of this thread fails. Threads: any, any time. Codes: none.
+// Message of the last failed call of this thread; "" if none failed. Memory: the library's, until the next call of
+// this thread fails. Threads: any thread, at any time. Codes: none.
 const char *peloton_last_error(void);
 
-// The name of a status, such as "daq_error"; NULL for a number that no status has. Numbers never change.
-// Memory: static. Threads: any, any time. Codes: none.
+// Name of a status, such as "daq_error"; NULL if no status has this number. Numbers never change. Memory: static.
+// Threads: any thread, at any time. Codes: none.
 const char *peloton_status_name(uint16_t status);
 
-// The name of a reason for which items are cut off; NULL for a number that none has.
-// Memory: static. Threads: any, any time. Codes: none.
+// Name of a reason for truncation; NULL if no reason has this number. Memory: static. Threads: any thread, at any
+// time. Codes: none.
 const char *peloton_truncation_name(uint32_t truncation);
 
-// Starts threads that run the engine.
-// Memory: *pool is the caller's, for peloton_pool_free; the engine may go before it. Threads: any, any time.
-// Codes: INVALID_ARGUMENT, SYSTEM.
+// Starts threads that run the engine. Memory: the caller frees *pool with peloton_pool_free; the engine may be freed
+// before the pool. Threads: any thread, at any time. Codes: INVALID_ARGUMENT, SYSTEM.
 int32_t peloton_pool_new(const peloton_engine *engine, size_t threads, peloton_pool **pool);
 
-// Reconstructs the raw banks of a batch on the threads of the pool, as peloton_run_banks does on one.
-// Memory: all borrowed for the call; counters may be NULL. Threads: one at a time.
-// Codes: INVALID_ARGUMENT, CONFIG (another sequence, no geometry), COLUMNS, ABI_MISMATCH, PANIC,
-// BUSY (in a child of fork, too).
+// Reconstructs the raw banks of a batch on the threads of the pool, as peloton_run_banks does on one. Memory: all
+// borrowed for the call; counters may be NULL. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG
+// (another sequence, no geometry), COLUMNS, ABI_MISMATCH, PANIC, BUSY (in a child of fork, too).
 int32_t peloton_pool_run_banks(peloton_pool *pool,
                                const peloton_batch *batch,
                                peloton_result *result,
                                peloton_counters *counters);
 
-// Reconstructs hits of the Velo on the threads of the pool, as peloton_run_hits does on one.
-// Memory: all borrowed for the call; counters may be NULL. Threads: one at a time.
-// Codes: INVALID_ARGUMENT, CONFIG (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC,
-// BUSY (in a child of fork, too).
+// Reconstructs hits of the Velo on the threads of the pool, as peloton_run_hits does on one. Memory: all borrowed
+// for the call; counters may be NULL. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (another
+// sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY (in a child of fork, too).
 int32_t peloton_pool_run_hits(peloton_pool *pool,
                               const peloton_velo_hits *hits,
                               peloton_result *result,
                               peloton_counters *counters);
 
-// Tells the threads to end, which they do a moment later, and frees the pool; NULL is nothing.
-// Memory: all of it. Threads: after its last call. Codes: none.
+// Asks the threads to end, which they do a moment later, and frees the pool; NULL is allowed. Memory: all of it.
+// Threads: after the last call with the object. Codes: none.
 void peloton_pool_free(peloton_pool *pool);
 
-// Makes an empty result for the engine, and for every other one of the same sequence.
-// Memory: *result is the caller's, for peloton_result_free. Threads: any, any time. Codes: INVALID_ARGUMENT.
+// Makes an empty result for the engine, and for every other engine of the same sequence. Memory: the caller frees
+// *result with peloton_result_free. Threads: any thread, at any time. Codes: INVALID_ARGUMENT.
 int32_t peloton_result_new(const peloton_engine *engine, peloton_result **result);
 
-// How many items there are at a depth: 0 events (or clusters), 1 tracks (or hits where there are no tracks), 2 hits.
-// Memory: none. Threads: not during a run into the result. Codes: INVALID_ARGUMENT, BUSY.
+// Number of items at a depth: 0 events (or clusters), 1 tracks (or hits where there are no tracks), 2 hits. Memory:
+// none. Threads: not while a run writes to the result. Codes: INVALID_ARGUMENT, BUSY.
 int32_t peloton_result_items(const peloton_result *result, uint32_t depth, size_t *items);
 
-// How many columns there are.
-// Memory: none. Threads: not during a run into the result. Codes: INVALID_ARGUMENT, BUSY.
+// Number of columns. Memory: none. Threads: not while a run writes to the result. Codes: INVALID_ARGUMENT, BUSY.
 int32_t peloton_result_columns(const peloton_result *result, size_t *columns);
 
-// Shows the column at an index, 0 and on; the sequence's columns are those of docs/columns.md, in their order.
-// Memory: view is the caller's with its size set; values are the result's until its next run, export or free.
-// Threads: not during a run into the result.
-// Codes: INVALID_ARGUMENT (no such column), ABI_MISMATCH, BUSY.
+// Shows the column with this index, from 0; docs/columns.md lists the columns of the sequence in their order.
+// Memory: the caller owns view and sets its size; values belong to the result until its next run, export or free.
+// Threads: not while a run writes to the result. Codes: INVALID_ARGUMENT (no such column), ABI_MISMATCH, BUSY.
 int32_t peloton_result_column_at(const peloton_result *result, size_t index, peloton_column *view);
 
-// Shows the column of a name, such as "chi2"; else as peloton_result_column_at.
-// Memory: name is borrowed for the call. Threads: not during a run into the result.
-// Codes: INVALID_ARGUMENT (no such column), ABI_MISMATCH, BUSY.
+// Shows the column with this name, such as "chi2"; otherwise like peloton_result_column_at. Memory: name is borrowed
+// for the call. Threads: not while a run writes to the result. Codes: INVALID_ARGUMENT (no such column),
+// ABI_MISMATCH, BUSY.
 int32_t peloton_result_column(const peloton_result *result, const char *name, peloton_column *view);
 
-// Shows the tracks of the sequence velo, all columns at once; else as peloton_result_column_at.
-// Memory: view is the caller's with its size set; pointers as in peloton_result_column_at.
-// Threads: not during a run into the result.
-// Codes: INVALID_ARGUMENT (results of another sequence), ABI_MISMATCH, BUSY.
+// Shows the tracks of the sequence velo, all columns at once; otherwise like peloton_result_column_at. Memory: the
+// caller owns view and sets its size; pointers as in peloton_result_column_at. Threads: not while a run writes to
+// the result. Codes: INVALID_ARGUMENT (results of another sequence), ABI_MISMATCH, BUSY.
 int32_t peloton_result_velo_tracks(const peloton_result *result, peloton_velo_tracks *view);
 
-// Moves the columns out by Arrow's C data interface: a record batch as a struct array, with the schema of the Parquet files
-// (units in the fields' metadata). The values stay where they are, but for statuses, which are copied, and times and
-// energies of pixels, which get the units of files. The result is then empty and usable again.
-// Memory: *schema and *array are the caller's and hold nothing before; they live until their release is called.
-// Threads: one at a time.
-// Codes: INVALID_ARGUMENT, COLUMNS (lists of 2^31 entries; the results are lost), BUSY.
-int32_t peloton_result_arrow(peloton_result *result,
-                             struct ArrowSchema *schema,
-                             struct ArrowArray *array);
+// Moves the columns out by Arrow's C data interface: a record batch as a struct array, with the schema of the
+// Parquet files (units in the fields' metadata). Values are not copied, except statuses, and times and energies of
+// pixels, which are converted to the units of files. The result is then empty and usable again. Memory: *schema and
+// *array belong to the caller and are empty before; they live until their release is called. Threads: one thread at
+// a time. Codes: INVALID_ARGUMENT, COLUMNS (lists of 2^31 entries; the results are lost), BUSY.
+int32_t peloton_result_arrow(peloton_result *result, struct ArrowSchema *schema, struct ArrowArray *array);
 
-// Frees a result; NULL is nothing.
-// Memory: all of it but what was moved out by peloton_result_arrow. Threads: after its last call. Codes: none.
+// Frees a result; NULL is allowed. Memory: all of it except columns that peloton_result_arrow moved out. Threads:
+// after the last call with the object. Codes: none.
 void peloton_result_free(peloton_result *result);
 
-// Makes a workspace for the engine, and for every other one of the same sequence.
-// Memory: *workspace is the caller's, for peloton_workspace_free. Threads: any, any time. Codes: INVALID_ARGUMENT.
+// Makes a workspace for the engine, and for every other engine of the same sequence. Memory: the caller frees
+// *workspace with peloton_workspace_free. Threads: any thread, at any time. Codes: INVALID_ARGUMENT.
 int32_t peloton_workspace_new(const peloton_engine *engine, peloton_workspace **workspace);
 
-// Frees a workspace; NULL is nothing.
-// Memory: all of it. Threads: after its last call. Codes: none.
+// Frees a workspace; NULL is allowed. Memory: all of it. Threads: after the last call with the object. Codes: none.
 void peloton_workspace_free(peloton_workspace *workspace);
 
-// Reconstructs the raw banks of a batch on this thread: the result is emptied and gets one entry per event, in order.
-// Memory: all borrowed for the call; counters may be NULL.
-// Threads: any number with one engine and one batch, each with a workspace, result and counters of its own.
-// Codes: INVALID_ARGUMENT, CONFIG (another sequence, no geometry), ABI_MISMATCH, PANIC, BUSY.
+// Reconstructs the raw banks of a batch on this thread: the result is emptied and receives one entry per event, in
+// order. Memory: all borrowed for the call; counters may be NULL. Threads: any number may share an engine and a
+// batch; each needs its own workspace, result and counters. Codes: INVALID_ARGUMENT, CONFIG (another sequence, no
+// geometry), ABI_MISMATCH, PANIC, BUSY.
 int32_t peloton_run_banks(const peloton_engine *engine,
                           peloton_workspace *workspace,
                           const peloton_batch *batch,
                           peloton_result *result,
                           peloton_counters *counters);
 
-// Reconstructs hits of the Velo, which are read where they lie, on this thread; else as peloton_run_banks.
-// Memory: all borrowed for the call; counters may be NULL.
-// Threads: as peloton_run_banks.
-// Codes: INVALID_ARGUMENT, CONFIG (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY.
+// Reconstructs hits of the Velo, without copying them, on this thread; otherwise like peloton_run_banks. Memory: all
+// borrowed for the call; counters may be NULL. Threads: as for peloton_run_banks. Codes: INVALID_ARGUMENT, CONFIG
+// (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY.
 int32_t peloton_run_hits(const peloton_engine *engine,
                          peloton_workspace *workspace,
                          const peloton_velo_hits *hits,
                          peloton_result *result,
                          peloton_counters *counters);
 
-// Reconstructs hits of the cylinder detector on this thread; else as peloton_run_banks.
-// Memory: hits are borrowed for the call and copied; counters may be NULL.
-// Threads: as peloton_run_banks.
-// Codes: INVALID_ARGUMENT, CONFIG (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY.
+// Reconstructs hits of the cylinder detector on this thread; otherwise like peloton_run_banks. Memory: hits are
+// borrowed for the call and copied; counters may be NULL. Threads: as for peloton_run_banks. Codes:
+// INVALID_ARGUMENT, CONFIG (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY.
 int32_t peloton_run_cylinder(const peloton_engine *engine,
                              peloton_workspace *workspace,
                              const peloton_cylinder_hits *hits,
                              peloton_result *result,
                              peloton_counters *counters);
 
-// Makes a stream for an engine of the sequence timepix, on this sensor; without one, four chips of 256 x 256 that do not
-// see each other. The calling thread does the work, unless the configuration asks for threads.
-// Memory: layout_or_null is borrowed; *stream is the caller's, for peloton_stream_free; the engine may go before it.
-// Threads: any, any time.
-// Codes: INVALID_ARGUMENT (an engine of events), CONFIG, ABI_MISMATCH, SYSTEM.
+// Makes a stream for an engine of the sequence timepix, on this sensor; without one, four chips of 256 x 256 that do
+// not see each other. The calling thread does the work, unless the configuration asks for threads. Memory:
+// layout_or_null is borrowed; the caller frees *stream with peloton_stream_free; the engine may be freed before the
+// stream. Threads: any thread, at any time. Codes: INVALID_ARGUMENT (an engine of events), CONFIG, ABI_MISMATCH,
+// SYSTEM.
 int32_t peloton_stream_new(const peloton_engine *engine,
                            const peloton_layout *layout_or_null,
                            peloton_stream **stream);
 
-// Takes in raw words of Timepix3 (.tpx3), cut anywhere, inside a word as well.
-// Memory: n bytes are borrowed for the call. Threads: one at a time.
-// Codes: INVALID_ARGUMENT, COLUMNS (clusters were not taken for too long, and are lost), PANIC, BUSY.
+// Adds raw words of Timepix3 (.tpx3), cut anywhere, even inside a word. Memory: n bytes are borrowed for the call.
+// Threads: one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS (clusters were not taken for too long, and are
+// lost), PANIC, BUSY.
 int32_t peloton_stream_tpx3(peloton_stream *stream, const uint8_t *bytes, size_t n);
 
-// Takes in hits; those outside of the sensor are dropped and counted.
-// Memory: hits are borrowed for the call. Threads: one at a time.
-// Codes: INVALID_ARGUMENT, COLUMNS (as peloton_stream_tpx3), ABI_MISMATCH, PANIC, BUSY.
+// Adds hits; hits outside of the sensor are dropped and counted. Memory: hits are borrowed for the call. Threads:
+// one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS (as peloton_stream_tpx3), ABI_MISMATCH, PANIC, BUSY.
 int32_t peloton_stream_hits(peloton_stream *stream, const peloton_pixel_hits *hits);
 
-// Ends the stream: the clusters that waited for later hits are complete. Another stream may begin.
-// Memory: none. Threads: one at a time. Codes: INVALID_ARGUMENT, COLUMNS, PANIC, BUSY.
+// Ends the stream: the clusters that waited for later hits are complete. Another stream may begin. Memory: none.
+// Threads: one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS, PANIC, BUSY.
 int32_t peloton_stream_end(peloton_stream *stream);
 
-// Moves the clusters that are complete into a result of the engine, in order, with what was counted since the last call.
-// Memory: all borrowed for the call; counters, and counts of the input since the beginning, may be NULL.
-// Threads: one at a time.
-// Codes: INVALID_ARGUMENT, CONFIG (a result of another sequence), ABI_MISMATCH, BUSY.
+// Moves the complete clusters into a result of the engine, in order, with the counts since the last call. Memory:
+// all borrowed for the call; counters, and counts of the input since the beginning, may be NULL. Threads: one thread
+// at a time. Codes: INVALID_ARGUMENT, CONFIG (a result of another sequence), ABI_MISMATCH, BUSY.
 int32_t peloton_stream_clusters(peloton_stream *stream,
                                 peloton_result *result,
                                 peloton_counters *counters,
                                 peloton_pixel_counts *counts);
 
-// Frees a stream; NULL is nothing.
-// Memory: all of it. Threads: after its last call. Codes: none.
+// Frees a stream; NULL is allowed. Memory: all of it. Threads: after the last call with the object. Codes: none.
 void peloton_stream_free(peloton_stream *stream);
 
 #ifdef __cplusplus

@@ -30,7 +30,7 @@ static_assert(PELOTON_ABI == 1u, "peloton.hpp and peloton.h come from different 
 #if __cplusplus >= 202002L && defined(__cpp_lib_span)
 template <class T> using Span = std::span<T>;
 #else
-/// What is needed of std::span.
+/// The needed part of std::span.
 template <class T> class Span {
 public:
   constexpr Span() noexcept = default;
@@ -236,7 +236,7 @@ private:
   std::size_t index_;
 };
 
-/// Tracks of the sequence velo: all of them, or those of an event. Valid as long as this object and the columns are.
+/// All tracks of the sequence velo, or the tracks of one event. Valid as long as this object and the columns are.
 class VeloTracks : public peloton_velo_tracks {
 public:
   VeloTracks() noexcept : peloton_velo_tracks{} { size = sizeof(peloton_velo_tracks); }

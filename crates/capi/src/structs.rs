@@ -222,7 +222,7 @@ pub struct peloton_column {
     pub values: *const c_void,
     /// Number of values.
     pub count: usize,
-    /// Their type: PELOTON_TYPE_F32 and so on.
+    /// The type of the values: PELOTON_TYPE_F32 and so on.
     pub r#type: i32,
     /// Items with one value each: 0 events (or clusters), 1 tracks (or hits where there are no tracks), 2 hits.
     /// Starts at depth d divide the items of depth d + 1 into lists.
@@ -235,7 +235,7 @@ pub struct peloton_column {
     pub name: *const c_char,
     /// Unit of the values, "1" for none.
     pub unit: *const c_char,
-    /// What the values mean.
+    /// Meaning of the values.
     pub meaning: *const c_char,
 }
 
@@ -309,9 +309,9 @@ pub struct peloton_pixel_counts {
     pub unknown: u64,
     /// Words or chunks that contradict their format, or are truncated.
     pub malformed: u64,
-    /// Hits, triggers and heartbeats whose time contradicts their neighbours: dropped.
+    /// Hits, triggers and heartbeats that were dropped because their time contradicts their neighbours.
     pub implausible: u64,
-    /// Words in damaged chunks: dropped.
+    /// Words that were dropped because their chunk is damaged.
     pub damaged: u64,
     /// Number of restarts of the clock; the time continues after a restart.
     pub restarts: u64,

@@ -36,8 +36,8 @@ Of each sequence:
 pub struct Check {
     /// Rules that decide which particles are found. Velo tracks: json (the strict validator of the public JSON
     /// events) or lhcb (LHCb's track checker). Tracks of LHCbIDs made elsewhere (--tracks): also lhcb-ut, lhcb-seed,
-    /// lhcb-long. The cylinder: cylinder [default: json for files of hits, lhcb for other Velo events, cylinder for
-    /// the cylinder]
+    /// lhcb-long. Tracks of the cylinder detector: cylinder [default: json for files of hits, lhcb for other Velo
+    /// events, cylinder for the cylinder detector]
     #[arg(long, value_name = "RULES")]
     rules: Option<CheckRules>,
     /// Also print efficiencies against momentum, angles, origin and event size, and ghosts against length

@@ -72,7 +72,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// For one job.
+    /// A terminal for one job.
     pub fn new(is_quiet: bool) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         Self { bar, is_quiet, stage: Mutex::default(), busiest: Arc::default() }

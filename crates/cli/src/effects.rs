@@ -7,7 +7,7 @@ use peloton_job::SequenceName::{
     Cylinder, CylinderFit, Long, LongUt, Own, SciFi, SciFiHits, Timepix, Ut, Velo, VeloUt,
 };
 
-/// Where a flag applies.
+/// The commands and sequences to which a flag applies.
 struct Effect {
     flag: &'static str,
     sequences: &'static [SequenceName],

@@ -25,7 +25,7 @@ static SIGNAL: AtomicI32 = AtomicI32::new(0);
 /// When it came.
 static HEARD: Mutex<Option<Instant>> = Mutex::new(None);
 
-/// What an interrupted job leaves behind.
+/// The output that an interrupted job leaves behind.
 static KEPT: Mutex<Option<String>> = Mutex::new(None);
 
 /// Stores a description of the partial results of an interrupted job.

@@ -240,7 +240,7 @@ impl ReportArgs {
         Terminal::new(self.quiet)
     }
 
-    /// The same flags, quiet where `output` takes standard output.
+    /// These flags, with `--quiet` when `output` is standard output.
     pub fn beside(&self, output: Option<&PathBuf>) -> Self {
         let quiet = self.quiet || output.is_some_and(|path| is_standard_output(path));
         Self { quiet, ..self.clone() }
@@ -258,7 +258,7 @@ impl ReportArgs {
 
 /// The flags of a job on events, common to all subcommands except `simulate`, `soak` and `isa`.
 ///
-/// Flatten it last: it ends with headings of its own.
+/// Flatten these flags after all others, because they end with headings of their own.
 #[derive(Args, Debug, Clone, Default)]
 pub struct JobArgs {
     #[command(flatten)]

@@ -11,7 +11,7 @@ const INTERVAL: Duration = Duration::from_millis(200);
 /// A time interval of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Sample {
-    /// Its end, s since the round began.
+    /// End of the interval, s since the round began.
     pub seconds: f64,
     /// Rate in this interval, hits/s.
     pub hits_per_second: f64,

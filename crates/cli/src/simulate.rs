@@ -29,7 +29,7 @@ pub struct Simulate {
     /// Folder of the detector's geometry files, for lhcb [default: nominal]
     #[arg(long, value_name = "DIR")]
     geometry: Option<PathBuf>,
-    /// How many events, or pixel hits
+    /// Number of events, or of pixel hits
     #[arg(long, value_name = "N", default_value_t = 1000)]
     events: u64,
     /// Seed: other seeds give other events; for lhcb its low 32 bits are the run number
@@ -38,7 +38,7 @@ pub struct Simulate {
     /// Threads: auto (one per core) or a number; the bytes do not depend on it. Pixel hits are simulated on one
     #[arg(long, value_name = "N", default_value = "auto")]
     threads: Auto<usize>,
-    /// Where to write. velo: .ndjson or .ndjson.zst, one event per line; lhcb: .mdf or .mdf.zst; cylinder: .bin or
+    /// The file to write. velo: .ndjson or .ndjson.zst, one event per line; lhcb: .mdf or .mdf.zst; cylinder: .bin or
     /// .bin.zst; pixel hits: .tpx3, .bin (records of 16 bytes), .parquet, .txt (burda) or, for frames, .frames. `-`
     /// is standard output
     #[arg(long, short, value_name = "FILE")]

@@ -13,7 +13,7 @@ pub struct About {
     pub command: String,
     /// Version of the program.
     pub version: String,
-    /// The system's name of the CPU.
+    /// Name of the CPU, from the operating system.
     pub cpu: String,
     /// Names of the inputs, without their folders.
     pub inputs: Vec<String>,
@@ -25,11 +25,11 @@ pub struct About {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Changed {
-    /// Its name as in the TOML, such as `velo.find.max_gap`.
+    /// Name of the parameter as in the TOML, such as `velo.find.max_gap`.
     pub key: String,
-    /// What it is.
+    /// Value of the parameter.
     pub value: Value,
-    /// Its value in the preset.
+    /// Value of the parameter in the preset.
     pub preset: Value,
 }
 

@@ -53,7 +53,10 @@ impl Against {
         if is_whole && !host.is_cancelled() {
             let rest = self.file.rest()?;
             if rest > 0 {
-                host.warn(&format!("{name}: {} of other events than these", text::count(rest, "line")));
+                host.warn(&format!(
+                    "{name}: {} left over, of events that are not in the input",
+                    text::count(rest, "line")
+                ));
             }
         }
         let categories = self.checker.report();

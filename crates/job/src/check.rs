@@ -122,7 +122,10 @@ fn check_tracks(
     if request.events.count.is_none() && !host.is_cancelled() {
         let rest = file.rest()?;
         if rest > 0 {
-            host.warn(&format!("{name}: {} of other events than these", text::count(rest, "line")));
+            host.warn(&format!(
+                "{name}: {} left over, of events that are not in the input",
+                text::count(rest, "line")
+            ));
         }
     }
     for (number, what) in

@@ -19,7 +19,7 @@ use std::time::Instant;
 /// Result of a comparison.
 #[derive(Debug, Clone, Serialize)]
 pub struct Compared {
-    /// What was reconstructed.
+    /// The sequence that was reconstructed.
     pub sequence: SequenceName,
     /// Number of events, or of clusters of a stream.
     pub events: u64,

@@ -14,7 +14,7 @@ pub const OUTSIDE_CHIPS: &str = "outside_chips";
 
 /// A way to lose hits.
 pub struct Way {
-    /// Its key among the counts of dropped hits.
+    /// Key of the way among the counts of dropped hits.
     pub key: &'static str,
     /// Number of hits that the input lost in this way; none where hits are lost only after they were read.
     pub of_input: Option<fn(&PixelCounts) -> u64>,

@@ -4,7 +4,7 @@ use crate::totals::Totals;
 use peloton::event::{Counters, Hashes};
 use std::time::Duration;
 
-/// What was measured.
+/// Results of a measurement.
 #[derive(Debug, Clone)]
 pub struct Measured {
     /// Sums over all timed passes.

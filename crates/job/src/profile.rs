@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// What was reconstructed.
+    /// The sequence that was reconstructed.
     pub sequence: SequenceName,
     /// Name of the parameters of the scan; none where the sequence has no presets.
     #[serde(default, skip_serializing_if = "Option::is_none")]

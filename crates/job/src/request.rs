@@ -55,7 +55,7 @@ pub struct PixelOptions {
 /// The part of a plan that a request runs. Its output must be complete and the same on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartOfPlan {
-    /// Where reading begins.
+    /// The position at which reading begins.
     pub start: Start,
     /// Number of the input in the plan.
     pub source: u64,
@@ -84,7 +84,7 @@ pub struct Request {
     pub pixels: PixelOptions,
     /// The configuration of the reconstruction.
     pub config: Config,
-    /// Where it runs.
+    /// The device that reconstructs.
     pub device: Device,
     /// The format of the output and its options.
     pub output: OutputOptions,

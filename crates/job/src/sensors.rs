@@ -28,7 +28,7 @@ pub struct Sensor {
     pub plane: usize,
     /// Number of the sensor, sector or mat in its plane, from 0.
     pub sensor: usize,
-    /// Where it is.
+    /// Position and size of the sensor.
     #[serde(flatten)]
     pub shape: Shape,
 }

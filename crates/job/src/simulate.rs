@@ -20,7 +20,7 @@ use std::time::Instant;
 /// Pixel hits that are simulated at once.
 const HITS: usize = 1 << 16;
 
-/// What to simulate.
+/// The events to simulate.
 #[derive(Debug, Clone)]
 pub struct Simulation {
     /// The detector, with parameters if any: the text after `sim:` in the name of an input. Parameters in this text
@@ -36,7 +36,7 @@ pub struct Simulation {
     pub threads: usize,
 }
 
-/// What was written.
+/// Counts of the events that were written.
 #[derive(Debug, Clone, Serialize)]
 pub struct Simulated {
     /// The whole specification, in the form of an input.

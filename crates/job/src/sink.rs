@@ -40,7 +40,7 @@ pub struct OutputOptions {
     pub compression: TableCompression,
 }
 
-/// Where results go.
+/// The file to which results go.
 pub struct Destination<'a> {
     /// The file, whose name gives the format.
     pub path: &'a Path,

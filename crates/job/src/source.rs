@@ -156,7 +156,7 @@ impl dyn Source + '_ {
     /// Cuts up to `items` events and has `threads` parse them; returns the number of events. At the end it returns 0.
     ///
     /// # Errors
-    /// When reading cannot continue, and for a batch of another kind. What comes before is there.
+    /// When reading cannot continue, and for a batch of another kind. The events before the error are in the batch.
     pub fn read(
         &mut self,
         items: usize,

@@ -89,7 +89,7 @@ pub struct Chunk<T> {
 }
 
 impl<T: Default> Chunk<T> {
-    /// These events, without auxiliary data.
+    /// A chunk of the events of `batch`, without auxiliary data.
     pub fn new(batch: Box<dyn Batch>) -> Self {
         Self { batch, beside: Beside::default(), result: T::default(), failed: Ok(()) }
     }

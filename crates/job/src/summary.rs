@@ -80,7 +80,7 @@ pub(crate) struct Described {
 /// Summary of a run. Its JSON has the keys of the command line's contract, in this order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
-    /// What was reconstructed.
+    /// The sequence that was reconstructed.
     pub sequence: SequenceName,
     /// Name of the parameters: a preset, or `custom`; null where the sequence has no presets.
     pub preset: Option<String>,

@@ -16,7 +16,7 @@ pub struct Axis {
     pub to: f64,
     /// Whether the axis is logarithmic.
     pub is_log: bool,
-    /// Its label and unit.
+    /// Label and unit of the axis.
     pub label: String,
 }
 

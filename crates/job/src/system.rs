@@ -238,7 +238,7 @@ pub trait Detector: Send + Sync {
     /// Makes the collector of events for pictures.
     ///
     /// # Errors
-    /// Where results are not events.
+    /// For sequences whose results are not events.
     fn gather(&self, request: &Request, _source: &mut dyn Source) -> Result<Box<dyn Gather>> {
         Err(Error::Unsupported(format!("the sequence {} has no events to draw", request.config.sequence)))
     }
@@ -290,8 +290,8 @@ pub trait Detector: Send + Sync {
         Ok(Map::new())
     }
 
-    /// The bank or hit that caused an event's status, in words, if one did. It may take long: jobs call it only for
-    /// their first such event.
+    /// The bank or hit that caused an event's status, in words, if one did. The search may take long: jobs
+    /// call this function only for their first such event.
     fn diagnose(&self, _batch: &dyn Batch, _event: usize, _status: Status) -> Option<String> {
         None
     }

@@ -38,7 +38,7 @@ assert passed.sum() <= total.sum()
 passed.sum() / total.sum()
 
 # %% [markdown]
-# Every number is that of the command line's JSON:
+# Every number is equal to the number in the command line's JSON:
 
 # %%
 {preset: report.json["ghost_rate"] for preset, report in reports.items()}

@@ -5,7 +5,7 @@
 >>> len(tracks), tracks.column("chi2").dtype
 (3, dtype('float32'))
 
-Inputs are those of the command line: files, folders, `sim:...`, and for clusters addresses. Results are columns, which
+Inputs are the same as on the command line: files, folders, `sim:...`, and for clusters addresses. Results are columns, which
 pyarrow, polars, pandas and duckdb read in place, and awkward through `to_awkward()`.
 """
 

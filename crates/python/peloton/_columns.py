@@ -1,4 +1,4 @@
-"""Columns that users give: whatever holds them, as numpy arrays over the same memory."""
+"""Columns that users give in any container, as numpy arrays over the same memory."""
 
 from typing import Any
 

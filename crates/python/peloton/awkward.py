@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def to_awkward(results: "Results") -> ak.Array:
-    """Rows as records, what is in them as lists of records: `tracks.tracks.chi2`, `clusters.hits.x`.
+    """Rows as records, and the items of a row as lists of records: `tracks.tracks.chi2`, `clusters.hits.x`.
 
     Of a sequence of tracks, each event has its numbers, its status, and `tracks`; columns that begin alike and hold a state
     (`beam_x`, `beam_tx`, ...) are one record (`tracks.beam.x`). Tracks of the sequence `cylinder` are vectors with `pt` (GeV/c),
@@ -35,7 +35,7 @@ def to_awkward(results: "Results") -> ak.Array:
 
 
 def _records(columns: dict[str, Any]) -> ak.Array:
-    """Columns of one depth as records; those of a state as a record of its own."""
+    """Columns of one depth as records; the columns of a state become one record."""
     states = {name.rsplit("_", 1)[0] for name in columns if name.endswith(("_tx", "_x")) and "_" in name}
     states = {state for state in states if f"{state}_tx" in columns}
     plain: dict[str, Any] = {}

@@ -56,9 +56,9 @@ class Manifest:
     parts: int
     """Number of parts of the plan."""
     parts_done: int
-    """Those of them that are done."""
+    """Number of parts that are done."""
     hash_events: str
-    """The hashes of all events added up: that of one run over all inputs when complete."""
+    """The sum of the hashes of all events; when complete, the hash of one run over all inputs."""
     runs: int
     """How often parts were begun in all."""
     failed: list[FailedPart]
@@ -141,10 +141,10 @@ def run(
     verify
         Whether every part is read at the end and compared with the hash that was kept when it was made; without it its size is enough.
     **options
-        Those of `peloton.run`: ``sequence="long"``, ``geometry="geometry/"``, ``preset="hlt1"``, ``strict=True``. A
+        The options of `peloton.run`: ``sequence="long"``, ``geometry="geometry/"``, ``preset="hlt1"``, ``strict=True``. A
         configuration that is a file is read here, geometry and calibration by the workers. ``max_bad`` is for all parts together.
 
-    Events that could not be reconstructed, or pixel hits that were lost, are told by one `PelotonWarning`; the manifest counts them
+    Events that could not be reconstructed, or pixel hits that were lost, raise one `PelotonWarning`; the manifest counts them
     (``dropped``).
     """
     if on_error not in ("raise", "skip"):
@@ -345,7 +345,7 @@ def _plan(
 
 def _leave_to_the_plan(name: str, value: object) -> None:
     if value is not None:
-        raise TypeError(f"{name} cannot stand beside a plan, which says what each part reads")
+        raise TypeError(f"{name} cannot be combined with a plan, which gives the input of each part")
 
 
 def _keys(path: str) -> Iterable[str]:
@@ -358,7 +358,7 @@ def _keys(path: str) -> Iterable[str]:
 
 
 def _request(**options: Unpack[Options]) -> dict[str, Any]:
-    """The request of each part; its inputs, and their format, are those of the plan."""
+    """The request of each part; the plan gives the inputs and their format."""
     # Workers need not work in this folder.
     geometry = options.get("geometry")
     if geometry is not None and os.fspath(geometry).rstrip("/") not in ("nominal", "nominal-forced"):

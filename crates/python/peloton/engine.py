@@ -24,7 +24,7 @@ class Engine:
     5
 
     A child of `fork` may use it, and it can be pickled: what a process needs is made again in it. The
-    first argument is the name of the sequence, the others are those of `peloton.run`; raw banks need a geometry.
+    first argument is the name of the sequence, the others are the arguments of `peloton.run`; raw banks need a geometry.
     """
 
     def __init__(self, name: str | None = None, /, **options: Unpack[Options]) -> None:

@@ -36,5 +36,5 @@ class PelotonWarning(UserWarning):
 
 
 def warn(text: str, level: int = 4) -> None:
-    """Tells a warning, one for each run, of the caller so many levels up."""
+    """Warns once for each run, at the caller so many levels up."""
     warnings.warn(text, PelotonWarning, stacklevel=level)

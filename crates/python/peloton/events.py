@@ -32,7 +32,7 @@ class EventBatch:
 
     @cached_property
     def ids(self) -> list[tuple[int, int | None, int | None]]:
-        """Of each event its number among those of the inputs, and the run and event numbers that the detector gave."""
+        """For each event its number among the events of the inputs, and the run and event numbers that the detector gave."""
         return self._native.ids()
 
     def hits(self) -> dict[str, np.ndarray[Any, Any]]:

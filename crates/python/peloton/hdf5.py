@@ -16,7 +16,7 @@ def write(table: Any, path: str | os.PathLike[str]) -> None:
 
     `centroided` has a value for each cluster, `raw` for each hit: `trigger nr`, `x`, `y` (pixel), `tof` (s since the trigger,
     or since the stream began where no trigger is known), `tot` (ns; `tot avg`, `tot max`), `clustersize`. Triggers are
-    those of `run(..., output="x.parquet", trigger="rise1")`; clusters before the first one are left out, as in pymepix.
+    the triggers of `run(..., output="x.parquet", trigger="rise1")`; clusters before the first one are left out, as in pymepix.
     """
     try:
         import h5py

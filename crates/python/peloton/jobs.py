@@ -46,7 +46,7 @@ def run(
 
     `progress` is called as `progress(what, done, of)`, or True for a bar of tqdm; without it there is a bar where a person
     looks and tqdm is installed. Ctrl-C raises KeyboardInterrupt; what was written before is then a valid file.
-    Events that could not be reconstructed are counted in `dropped`, and told by one PelotonWarning; FormatError says that none
+    Events that could not be reconstructed are counted in `dropped` and raise one PelotonWarning; FormatError says that none
     could.
     """
     asked = request(inputs, **options)
@@ -91,7 +91,7 @@ def check(
 ) -> CheckReport:
     """Reconstructs events and compares with their truth: efficiencies, ghosts, clones, with their intervals.
 
-    `rules` decide what counts as found (those of the sequence without it); `tracks` is a file of tracks made elsewhere, to
+    `rules` decide what counts as found (by default the rules of the sequence); `tracks` is a file of tracks made elsewhere, to
     check instead of own ones; `losses` finds out why particles are missed; `against` is a file of tracks to compare with,
     particle by particle; `truth_output` ("NAME.parquet") writes what became of every particle and track.
 

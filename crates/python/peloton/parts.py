@@ -36,7 +36,7 @@ class Parts(Iterator["pyarrow.Table"]):
 def read_parts(place: str | os.PathLike[str]) -> Parts:
     """Reads the results of a job in parts: a table of pyarrow for each part of a folder, in order, or of one part.
 
-    FormatError names a part that is not what was written, by the hash that was kept when it was made.
+    FormatError names a part that has changed since it was written, by the hash that was kept when it was made.
     """
     parts = parts_of(place)
     if not parts:

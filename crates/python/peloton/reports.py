@@ -1,4 +1,4 @@
-"""What jobs tell: the JSON of the command line, with names for what is asked for most."""
+"""Results of jobs: the JSON of the command line, with names for the most used values."""
 
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -106,7 +106,7 @@ class CheckReport(Report):
 
     def table(self, variable: str = "pt", category: str | None = None) -> dict[str, Any]:
         """Efficiencies of a category of particles in bins of a variable: its `unit`, and `bins` with `low`, `high` (of the bin),
-        `reconstructible`, `reconstructed`, `efficiency` and its interval. Without a category that of the first table.
+        `reconstructible`, `reconstructed`, `efficiency` and its interval. Without a category, the efficiency of the first table.
         """
         tables = [table for table in self.json.get("tables", []) if table["variable"] == variable]
         if not tables:

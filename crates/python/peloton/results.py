@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Field:
-    """A column: its name, what there is one value for (0 for rows, 1 for what is in them, ...), its unit and meaning."""
+    """A column: its name, the depth of its values (0 for rows, 1 for items of rows, ...), its unit and meaning."""
 
     name: str
     depth: int
@@ -29,7 +29,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Hashes:
-    """Hashes of results: over what is the same on every device, and over everything; as the command line gives them."""
+    """Hashes of results: over the values that are the same on every device, and over all values; as on the command line."""
 
     hash_int: str
     output_hash: str
@@ -38,7 +38,7 @@ class Hashes:
 class Results:
     """Results of a run, one row an event (or cluster), and everything below it as lists.
 
-    The columns are those of the files that the command line writes (docs/columns.md), with their units. They lie in memory
+    The columns are the columns of the files that the command line writes (docs/columns.md), with their units. They lie in memory
     once: `pyarrow.table(results)`, `polars.DataFrame(results)`, `pandas.DataFrame.from_arrow(results)` and `column` read
     them there, and keep them as long as they need them. Times and energies of pixels are converted to ns and keV once.
     """

@@ -144,7 +144,7 @@ class _Feeder:
                 self._failure = error
 
     def raise_failure(self) -> None:
-        """Tells what went wrong in the source, once everything is read."""
+        """Raises the error of the source, once everything is read."""
         self.close()
         if self._failure is not None:
             raise self._failure

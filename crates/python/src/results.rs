@@ -23,7 +23,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// For the columns and the same as Arrow.
+    /// Results from columns and the same columns as Arrow.
     pub fn new(results: SharedResults, batch: RecordBatch, request: Arc<Request>) -> Self {
         Self { results, batch, request }
     }

@@ -42,7 +42,7 @@ pub struct CylinderCategory {
     pub name: &'static str,
     /// Particles.
     pub reconstructible: u64,
-    /// Number of these with a track.
+    /// Number of particles with a track.
     pub reconstructed: u64,
     /// Their share.
     pub efficiency: Option<f64>,
@@ -60,7 +60,7 @@ pub struct CylinderCategory {
     pub hit_efficiency: Option<f64>,
     /// Tracks.
     pub tracks: u64,
-    /// Number of these that belong to no particle.
+    /// Number of tracks that belong to no particle.
     pub ghosts: u64,
     /// Their share.
     pub ghost_rate: Option<f64>,
@@ -73,9 +73,9 @@ pub struct CylinderReport {
     pub events: u64,
     /// Number of tracks.
     pub tracks: u64,
-    /// Number of these that belong to no particle.
+    /// Number of tracks that belong to no particle.
     pub ghosts: u64,
-    /// Their share; `None` without tracks.
+    /// Share of ghosts among tracks; `None` without tracks.
     pub ghost_rate: Option<f64>,
     /// `all`, and `n_found>=7`: tracks of fewer hits dropped.
     pub categories: Vec<CylinderCategory>,

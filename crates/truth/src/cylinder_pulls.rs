@@ -51,7 +51,7 @@ pub struct Pull {
     pub tracks: u64,
     /// Mean of (fitted - true) / sigma.
     pub mean: f64,
-    /// Its standard deviation.
+    /// Standard deviation of (fitted - true) / sigma.
     pub width: f64,
     /// Its distribution.
     pub histogram: PullHistogram,

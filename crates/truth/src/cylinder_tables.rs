@@ -84,7 +84,7 @@ pub struct CylinderTable {
     pub category: &'static str,
     /// The property: pt or eta.
     pub variable: &'static str,
-    /// Its unit; empty when it has none.
+    /// Unit of the property; empty when it has none.
     pub unit: &'static str,
     /// Bins, rising.
     pub bins: Vec<CylinderBin>,
@@ -98,7 +98,7 @@ pub struct CylinderBin {
     pub particles: EfficiencyBin,
     /// Tracks whose main particle is in the bin.
     pub tracks: u64,
-    /// Number of these that belong to no particle.
+    /// Number of tracks that belong to no particle.
     pub ghosts: u64,
     /// Their share.
     pub ghost_rate: Option<f64>,

@@ -51,7 +51,7 @@ pub(super) fn ratio(part: f64, whole: f64) -> Option<f64> {
 pub struct Counter {
     /// Reconstructible particles.
     pub reconstructible: u64,
-    /// Number of these that were found.
+    /// Number of reconstructible particles that were found.
     pub reconstructed: u64,
     /// Tracks of these particles beyond the first of each.
     pub clones: u64,

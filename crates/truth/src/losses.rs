@@ -37,9 +37,9 @@ const CLONES: [&str; 3] =
 pub struct Loss {
     /// The cause.
     pub cause: &'static str,
-    /// How often.
+    /// Number of losses.
     pub count: u64,
-    /// Number of these from particles with less than 150 MeV/c of transverse momentum; none for ghosts.
+    /// Number of losses of particles with less than 150 MeV/c of transverse momentum; none for ghosts.
     pub slow: u64,
 }
 

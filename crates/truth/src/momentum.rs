@@ -114,7 +114,7 @@ pub struct MomentumBin {
     pub right_charge: u64,
     /// Their share.
     pub right_charge_rate: Option<f64>,
-    /// Lower end of its 68 % Clopper-Pearson interval.
+    /// Lower end of the share's 68 % Clopper-Pearson interval.
     pub right_charge_low: Option<f64>,
     /// Upper end of the interval.
     pub right_charge_high: Option<f64>,

@@ -19,7 +19,7 @@ pub struct Paired {
 }
 
 impl Paired {
-    /// Takes a particle.
+    /// Adds a particle.
     pub fn add(&mut self, first: bool, second: bool) {
         *match (first, second) {
             (true, true) => &mut self.both,

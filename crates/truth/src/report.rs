@@ -33,7 +33,7 @@ pub struct CheckReport {
     /// Tracks with measured p > 3 GeV/c and pt > 0.5 GeV/c, if they have a momentum.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fast: Option<FastGhosts>,
-    /// Their momenta against the true ones.
+    /// Momenta of tracks against true momenta.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub momentum: Option<MomentumReport>,
 }
@@ -43,7 +43,7 @@ pub struct CheckReport {
 pub struct FastGhosts {
     /// Tracks.
     pub tracks: u64,
-    /// Number of these without a particle.
+    /// Number of tracks without a particle.
     pub ghosts: u64,
     /// Their share.
     pub ghost_rate: Option<f64>,
@@ -56,7 +56,7 @@ pub struct CategoryReport {
     pub name: String,
     /// Particles.
     pub reconstructible: u64,
-    /// Number of these that were found.
+    /// Number of reconstructible particles that were found.
     pub reconstructed: u64,
     /// Found over all.
     pub efficiency: Option<f64>,

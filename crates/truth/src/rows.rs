@@ -80,7 +80,7 @@ pub const PARTICLE_FIELDS: [TableField; 29] = {
         field("from_charm", Bool, "1", "from the decay of a c hadron"),
         field("from_strange", Bool, "1", "from the decay of a strange hadron"),
         field("categories", Words, "1", "categories of the rules in which it counts"),
-        field("reconstructible", Bool, "1", "whether it counts in any category"),
+        field("reconstructible", Bool, "1", "whether the particle counts in any category"),
         field("found", Bool, "1", "whether a track matches this particle"),
         field(
             "tracks",
@@ -230,7 +230,7 @@ pub struct EventRows {
 }
 
 impl EventRows {
-    /// For an event of LHCb.
+    /// Rows of an event of LHCb.
     pub fn of_event(id: &EventId, truth: &TruthEvent, matches: &EventMatches) -> Self {
         let particles = matches.particles.iter().enumerate();
         let key = |track: &TrackMatch| Some(truth.particles[track.particle?.0 as usize].key);

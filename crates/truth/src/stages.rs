@@ -62,7 +62,7 @@ pub struct StageLoss {
     pub stage: &'static str,
     /// Particles that no earlier stage lost.
     pub entered: u64,
-    /// Number of these that it lost.
+    /// Number of particles that this stage lost.
     pub lost: u64,
     /// Lower end of the 68 % Clopper-Pearson interval of their share.
     pub low: Option<f64>,
@@ -80,7 +80,7 @@ pub struct LossTable {
     pub part: Option<&'static str>,
     /// Particles of it.
     pub particles: u64,
-    /// Number of these without a track.
+    /// Number of particles without a track.
     pub lost: u64,
     /// By stage.
     pub stages: Vec<StageLoss>,

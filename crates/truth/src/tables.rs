@@ -178,7 +178,7 @@ pub struct EfficiencyTable {
     pub category: String,
     /// The property: p, pt, eta, phi, origin_z or particles_in_event.
     pub variable: &'static str,
-    /// Its unit; empty when it has none.
+    /// Unit of the property; empty when it has none.
     pub unit: &'static str,
     /// Bins, rising. The first and last bin include all values beyond them.
     pub bins: Vec<EfficiencyBin>,
@@ -193,7 +193,7 @@ pub struct EfficiencyBin {
     pub high: f64,
     /// Particles.
     pub reconstructible: u64,
-    /// Number of these that were found.
+    /// Number of reconstructible particles that were found.
     pub reconstructed: u64,
     /// Found over all.
     pub efficiency: Option<f64>,
@@ -228,7 +228,7 @@ impl EfficiencyBin {
 pub struct GhostTable {
     /// The property: track_hits or particles_in_event.
     pub variable: &'static str,
-    /// Its unit; empty when it has none.
+    /// Unit of the property; empty when it has none.
     pub unit: &'static str,
     /// Bins, rising. The first and last bin include all values beyond them.
     pub bins: Vec<GhostBin>,
@@ -243,7 +243,7 @@ pub struct GhostBin {
     pub high: f64,
     /// Tracks.
     pub tracks: u64,
-    /// Number of these without a particle.
+    /// Number of tracks without a particle.
     pub ghosts: u64,
     /// Ghosts over tracks.
     pub ghost_rate: Option<f64>,

@@ -51,7 +51,7 @@ pub struct ImpactParameter {
     pub lhcb_run1: f64,
 }
 
-/// What [`VeloPulls`] saw.
+/// Results of [`VeloPulls`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VeloPullReport {
     /// Pulls and resolutions of the states.

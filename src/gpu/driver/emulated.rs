@@ -43,7 +43,7 @@ struct Functions {
 pub struct Faults(Arc<AtomicU64>);
 
 impl Faults {
-    /// The call with this number from now on fails, counted from 1: a copy, a launch or a wait of any queue of the
+    /// Makes call number `call` fail, counted from 1 from now on: a copy, a launch or a wait of any queue of the
     /// device. 0 means that no call fails.
     pub fn fail(&self, call: u64) {
         self.0.store(call, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Symmetric matrices of 1 to 6 rows: the lower triangle counts.
+//! Symmetric matrices of 1 to 6 rows; only the lower triangle is used.
 
 use super::general::{accumulate, finish};
 use super::{Entry, Matrix, Pattern, unroll};

@@ -36,7 +36,7 @@ pub struct Measured {
     pub radius: f64,
     /// Azimuth (rad) and z (cm).
     pub position: [f64; 2],
-    /// Their variances, rad^2 and cm^2; the errors are independent.
+    /// Variances of azimuth and z, rad^2 and cm^2; the errors are independent.
     pub variance: [f64; 2],
 }
 

@@ -5,7 +5,7 @@ use bytemuck::Pod;
 /// Copies values into memory that another core has read and will read again, and that this core does not read.
 ///
 /// A core that writes to a cache line first fetches it and takes it away from all others, which takes several times
-/// as long if another core has it, most between distant cores. Stores past the caches fetch nothing.
+/// as long if another core has it, most between distant cores. Stores that bypass the caches do not fetch the line.
 ///
 /// # Panics
 /// When the slices differ in length.

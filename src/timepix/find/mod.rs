@@ -68,7 +68,7 @@ impl Finder {
         Ok(Self { config, forest: Forest::default(), engine })
     }
 
-    /// What it finds.
+    /// Definition of the clusters that the search finds.
     pub fn config(&self) -> &FindConfig {
         &self.config
     }

@@ -13,7 +13,7 @@ pub struct PlainMatrix {
 }
 
 impl PlainMatrix {
-    /// For a sensor of `width` x `height` pixels.
+    /// A matrix for a sensor of `width` x `height` pixels.
     pub fn new(width: usize, height: usize) -> Self {
         Self { width: width + 2, last: vec![NONE; (width + 2) * (height + 2)] }
     }

@@ -14,7 +14,7 @@ pub struct LinkConfig {
     pub hit_resolution: f32,
     /// Variance of the scattering angle in one pair, slope-independent part, rad^2.
     pub scatter_constant: f32,
-    /// Its part proportional to tx^2 + ty^2, rad^2.
+    /// Part of the variance proportional to tx^2 + ty^2, rad^2.
     pub scatter_slope: f32,
     /// Largest chi2 of a triplet of the first pass, whose hits are within two of 512 bins of a turn (no unit).
     pub score: f32,
@@ -26,7 +26,7 @@ pub struct LinkConfig {
     pub second_doublet_doca: f32,
     /// Its largest score: chi2 plus a weight times its distance of closest approach to the beam line (no unit).
     pub second_score: f32,
-    /// That weight, 1/mm.
+    /// Weight of the distance of closest approach in `second_score`, 1/mm.
     pub second_doca_weight: f32,
     /// Largest score of a track of the second pass that ends with three hits (no unit).
     pub second_weak_score: f32,

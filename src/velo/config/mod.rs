@@ -208,7 +208,7 @@ pub struct PassConfig {
     pub gap_doublet_doca: f32,
     /// Largest score of such a triplet (no unit).
     pub gap_score: f32,
-    /// Its score per distance of closest approach, 1/mm.
+    /// Weight of the distance of closest approach in `gap_score`, 1/mm.
     pub gap_doca_weight: f32,
 }
 
@@ -229,9 +229,9 @@ pub struct FitConfig {
     pub weight: f32,
     /// Variance of the scattering angle per hit, slope-independent part, rad^2.
     pub noise_constant: f32,
-    /// Its part proportional to tx^2 + ty^2, rad^2.
+    /// Part of the variance proportional to tx^2 + ty^2, rad^2.
     pub noise_slope: f32,
-    /// Its part proportional to (tx^2 + ty^2)^1.5, rad^2.
+    /// Part of the variance proportional to (tx^2 + ty^2)^1.5, rad^2.
     pub noise_steep: f32,
     /// Strength of the change of that variance by a hit: from the fourth hit on it is multiplied by 1 + `noise_gain`
     /// x share x (chi2 - `noise_chi2`), where the share is the part of the slope's error in the error of the

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct PaperConfig {
     /// Half width of the phi window of a triplet's outer hits around its middle hit, at z = 0, rad.
     pub seed_window: f32,
-    /// Its growth with |z| of the middle hit, rad/mm.
+    /// Growth of `seed_window` with |z| of the middle hit, rad/mm.
     pub seed_window_slope: f32,
     /// Largest squared distance of a triplet's last hit from the line of the first two, mm^2.
     pub seed_scatter: f32,

@@ -153,7 +153,7 @@ pub struct DecodeScratch {
     pub(super) salvage: Salvage,
 }
 
-/// Decodes the events of `range` and appends them to `out`, in order, the number of each as its id. An event
+/// Decodes the events of `range` and appends them to `out`, in order; the id of an event is its number. An event
 /// that cannot be decoded gives no hits and a [`Status`]; items in are words, items out hits.
 ///
 /// Output bytes do not depend on `level`. Memory is allocated only while `scratch` and `out` still grow.

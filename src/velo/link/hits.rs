@@ -2,8 +2,8 @@
 //!
 //! The table has a word per bin: its first hit, and the end of the next bin, both counted in the pair; so a window of
 //! two bins is one look-up. Even bins come first, then odd ones, in the order in which the counts produce them, two
-//! bins to a word. After the hits of each pair follow copies of the first ones, since a window may continue across
-//! the wrap.
+//! bins to a word. Copies of the first hits of each pair follow the last ones, because a window may continue past
+//! phi = 2 pi.
 
 use crate::Status;
 use crate::event::{Column, PAD, VeloEvent};

@@ -280,7 +280,7 @@ fn the_page_of_a_folder_shows_the_hits_of_every_file() {
     json(&["display", "--sequence", "timepix", folder.to_str().unwrap(), "--output", &page]);
     let page = std::fs::read_to_string(&page).unwrap();
     assert!(page.contains("Time of arrival: 50 hits<"), "the time of arrival");
-    assert!(page.contains("clocks of 2 inputs one behind the other"));
+    assert!(page.contains("the clocks of 2 inputs are joined one after another"));
 }
 
 #[test]

@@ -109,7 +109,7 @@ fn mistakes_are_named() {
     let folder = folder.path();
     std::fs::write(folder.join("events.json"), "{\"tracks\": []}").expect("a file");
     for (arguments, code, words) in [
-        (&["report", "events.json", "--output", "a.html"][..], 1, "events.json: these are no results"),
+        (&["report", "events.json", "--output", "a.html"][..], 1, "events.json: these are not results"),
         (&["report", "nothing.json", "--output", "a.html"], 1, "nothing.json: "),
         (&["report", "--output", "a.html"], 2, "required"),
         (&["report", "events.json", "--output", "a.txt"], 2, "the name must end in .html"),

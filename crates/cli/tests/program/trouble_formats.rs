@@ -21,7 +21,7 @@ enum Right {
 }
 use Right::{Clusters, Refused};
 
-const ASSUMED: &str = "`t` says no unit";
+const ASSUMED: &str = "`t` has no unit";
 
 const CASES: &[Case] = &[
     Case {
@@ -37,7 +37,7 @@ const CASES: &[Case] = &[
     Case {
         file: "19_other_columns_itot_event.t3pa",
         arguments: &[],
-        right: Refused(1, &["not understood: `iToT`, `Event`"]),
+        right: Refused(1, &["unknown columns: `iToT`, `Event`"]),
     },
     Case {
         file: "20_chips_in_index_overflow_zero.t3pa",

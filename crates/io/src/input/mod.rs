@@ -153,7 +153,7 @@ pub enum Source {
     Stdin,
 }
 
-/// Where reading begins.
+/// The position at which reading begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Start {
     /// The first byte to read of the first source, where an event must begin; other than the first byte only for an
@@ -178,7 +178,7 @@ pub struct ReadOptions {
     pub only_nominal: bool,
     /// Whether to read simulated truth. An event without truth is then dropped.
     pub truth: bool,
-    /// Where reading begins.
+    /// The position at which reading begins.
     pub start: Start,
     /// Treatment of the checksums of MDF records.
     pub checksum: ChecksumPolicy,

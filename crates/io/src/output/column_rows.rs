@@ -19,7 +19,7 @@ pub struct ColumnRow {
     pub unit: String,
     /// Whether `hash_int` covers it.
     pub in_hash_int: bool,
-    /// What its values mean.
+    /// Meaning of the column's values.
     pub meaning: String,
 }
 

@@ -20,7 +20,7 @@ pub enum PhoenixHit {
     Point(#[serde(serialize_with = "point")] [f64; 3]),
     /// A strip.
     Line {
-        /// Its style: `Line`.
+        /// The style `Line`.
         #[serde(rename = "type")]
         shape: &'static str,
         /// Both ends, mm.
@@ -49,10 +49,10 @@ pub struct PhoenixTrack {
     /// chi2 of its fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chi2: Option<f64>,
-    /// Its momentum, MeV.
+    /// Momentum of the track, MeV.
     #[serde(rename = "mom", skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
-    /// Its transverse momentum, MeV.
+    /// Transverse momentum of the track, MeV.
     #[serde(rename = "pT", skip_serializing_if = "Option::is_none")]
     pub pt: Option<f64>,
     /// Charge over momentum, 1/MeV.
@@ -64,7 +64,7 @@ pub struct PhoenixTrack {
     /// Its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its number of hits.
+    /// Number of hits of the track.
     #[serde(rename = "nHits", skip_serializing_if = "Option::is_none")]
     pub hits: Option<usize>,
 }
@@ -93,7 +93,7 @@ impl PhoenixTrack {
         self.color = Some(colour.replace('#', "0x"));
     }
 
-    /// Its points, mm.
+    /// Points of the track, mm.
     pub fn points(&self) -> &[[f64; 3]] {
         &self.pos
     }

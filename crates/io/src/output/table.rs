@@ -38,18 +38,18 @@ pub enum CellKind {
 pub struct TableField {
     /// Its name.
     pub name: &'static str,
-    /// What it holds.
+    /// Kind of the values.
     pub kind: CellKind,
     /// Unit of the values, `1` for none.
     pub unit: &'static str,
-    /// What the values mean.
+    /// Meaning of the values.
     pub meaning: &'static str,
 }
 
 /// A value of a row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
-    /// Nothing is known.
+    /// No value is known.
     Null,
     /// A count or an index.
     Count(u64),

@@ -145,7 +145,7 @@ fn facts(
         ("energy calibration", calibration.map_or("none".into(), |name| name.to_string_lossy().into_owned())),
     ];
     if page.sources() > 1 {
-        facts.push(("clocks", format!("{}, drawn one behind the other", page.sources())));
+        facts.push(("clocks", format!("{}, joined one after another", page.sources())));
     }
     if let Some(limit) = request.pixels.mask_hot {
         facts.push(("masked", format!("pixels with more than {} hits", grouped(limit))));

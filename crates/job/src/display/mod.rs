@@ -23,14 +23,14 @@ use std::path::{Path, PathBuf};
 /// Inputs that a title names one by one.
 const NAMED: usize = 3;
 
-/// What to draw.
+/// The events and the view to draw.
 #[derive(Debug, Clone, Copy)]
 pub struct DisplayOptions {
     /// The events, or the frame of a stream; if none, the first event, or the frame with the most hits.
     pub events: Option<EventChoice>,
-    /// Length of the frames of a stream, us; 1000 if none.
+    /// Length of the frames of a stream, us; 1000 by default.
     pub frame_us: Option<f64>,
-    /// The view of a figure; the first of the sequence if none.
+    /// The view of a figure; by default the first of the sequence.
     pub view: Option<View>,
     /// Whether tracks are compared with the truth, if there is one.
     pub truth: bool,
@@ -45,7 +45,7 @@ impl Default for DisplayOptions {
 /// A drawn frame of pixel hits.
 #[derive(Debug, Clone, Serialize)]
 pub struct Frame {
-    /// What was reconstructed.
+    /// The sequence that was reconstructed.
     pub sequence: SequenceName,
     /// Number of the frame.
     pub event: u64,
@@ -71,11 +71,11 @@ pub struct Frame {
 /// Drawn events.
 #[derive(Debug, Clone, Serialize)]
 pub struct DrawnEvents {
-    /// What was reconstructed.
+    /// The sequence that was reconstructed.
     pub sequence: SequenceName,
     /// Number of the first event.
     pub event: u64,
-    /// How many events.
+    /// Number of events.
     pub events: usize,
     /// The page, figure or file.
     pub output: PathBuf,
@@ -90,7 +90,7 @@ pub struct DrawnEvents {
     pub failure: Option<String>,
 }
 
-/// What was drawn.
+/// The frame or events that were drawn.
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 pub enum Displayed {

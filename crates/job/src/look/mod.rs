@@ -19,13 +19,13 @@ pub fn series_class(number: usize) -> String {
 
 /// A self-contained page.
 pub struct Page<'a> {
-    /// Its title in the browser.
+    /// Title of the page in the browser.
     pub title: &'a str,
     /// Styles of this page alone.
     pub css: &'a str,
-    /// What it shows.
+    /// Content of the page.
     pub body: Markup,
-    /// Its script, if any.
+    /// Script of the page, if any.
     pub script: Option<&'a str>,
 }
 

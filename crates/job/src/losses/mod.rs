@@ -155,7 +155,7 @@ pub struct VeloPart {
 }
 
 impl VeloPart {
-    /// For a Velo with sensors.
+    /// The part for a Velo with sensors.
     pub fn new(velo: Velo) -> Self {
         let (workspace, tracks) = Default::default();
         Self { velo, workspace, tracks, matcher: TrackMatcher::new(Rules::Lhcb), particles: Vec::new() }

@@ -80,7 +80,7 @@ struct Search {
 }
 
 impl VeloUtLosses {
-    /// For the sequence of these parts.
+    /// The losses in a sequence with these parts.
     ///
     /// # Errors
     /// Errors of the detector and the configuration.

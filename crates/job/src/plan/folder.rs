@@ -34,7 +34,7 @@ impl PartFolder<'_> {
         self.0.join(format!("part-{part:05}.parquet"))
     }
 
-    /// How they were made.
+    /// Report on how the part was made.
     pub fn report(self, part: usize) -> PathBuf {
         self.0.join(format!("part-{part:05}.json"))
     }

@@ -7,8 +7,8 @@
 //! manifest  plan.json, all part-*.json -----> _manifest.json      sums; parts that are missing, and why
 //! ```
 //! A part is done when its JSON is there and agrees with the plan, the configuration and the version; running it
-//! again does nothing. A part of another plan or configuration is not overwritten, unless forced. Its bytes depend on
-//! plan and configuration alone: not on the machine, its instruction set or threads.
+//! again does nothing. A part of another plan or configuration is not overwritten, unless forced. The bytes of a part
+//! depend on plan and configuration alone: not on the machine, its instruction set or threads.
 
 mod document;
 mod folder;

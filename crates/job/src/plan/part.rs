@@ -17,7 +17,7 @@ use std::path::Path;
 use std::time::Instant;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-/// How a part was made.
+/// Report on how a part was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartReport {
     /// Which part.
@@ -45,18 +45,18 @@ pub struct PartReport {
 /// A file that was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrittenFile {
-    /// Its name in the folder.
+    /// Name of the file in the folder.
     pub name: String,
     /// Size, bytes.
     pub size: u64,
-    /// XXH3-64 of its content.
+    /// XXH3-64 of the file's content.
     pub xxh3: String,
 }
 
 /// Result of running a part.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ran {
-    /// How it was made, now or before.
+    /// Report on how the part was made, now or before.
     pub report: PartReport,
     /// Whether it was done before.
     pub was_done: bool,

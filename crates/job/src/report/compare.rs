@@ -5,7 +5,7 @@ use crate::text::grouped;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-/// What `compare` writes.
+/// Results of `compare`.
 #[derive(Debug, Deserialize)]
 pub struct CompareData {
     events: u64,

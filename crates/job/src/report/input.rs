@@ -139,7 +139,7 @@ impl ReportInput {
         Ok(Self { name, path: None, about, json, results })
     }
 
-    /// Its name in figures.
+    /// Name of the input in figures.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -12,7 +12,7 @@ const MAX_SAMPLES: usize = 20_000;
 /// The shares of packets of a round's latencies.
 const SHARES: [(f64, &str); 4] = [(0.0, "median"), (1.0, "99 %"), (2.0, "99.9 %"), (3.0, "worst")];
 
-/// What `soak` writes.
+/// Results of `soak`.
 #[derive(Debug, Deserialize)]
 pub struct SoakData {
     rounds: Vec<Round>,

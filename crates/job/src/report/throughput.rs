@@ -9,7 +9,7 @@ use serde::Deserialize;
 /// Stages at most.
 const MAX_STAGES: usize = 64;
 
-/// What `throughput` writes.
+/// Results of `throughput`.
 #[derive(Debug, Deserialize)]
 pub struct ThroughputData {
     #[serde(default)]

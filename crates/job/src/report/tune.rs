@@ -11,7 +11,7 @@ const MAX_MEASURED: usize = 500;
 /// Instruction sets in the order in which they are drawn; others come behind them.
 const ORDER: [&str; 7] = ["scalar", "portable", "avx2", "avx512", "avx512:loads", "avx512:gathers", "neon"];
 
-/// What `tune` writes.
+/// Results of `tune`.
 #[derive(Debug, Deserialize)]
 pub struct TuneData {
     measured: Vec<Measured>,

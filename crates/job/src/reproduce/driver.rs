@@ -15,7 +15,7 @@ use serde_json::Value;
 /// The result of a part.
 #[derive(Default)]
 pub struct Made {
-    /// What went in.
+    /// Names of the inputs.
     pub inputs: Vec<String>,
     /// The facts of each run.
     pub facts: Vec<Value>,

@@ -45,7 +45,7 @@ impl Job<'_> {
         if self.options.quick { forms.last() } else { forms.first() }
     }
 
-    /// How long each measurement takes.
+    /// The time that each measurement takes.
     pub fn plan(&self) -> Plan {
         let seconds = self.options.seconds.unwrap_or(if self.options.quick { 0.05 } else { 1.0 });
         Plan { passes: None, time: Duration::from_secs_f64(seconds) }
@@ -90,6 +90,6 @@ pub struct Variant {
     pub config: Config,
     /// The keys and values.
     pub keys: toml::Table,
-    /// Its name in tables.
+    /// Name of the run in tables.
     pub label: Option<String>,
 }

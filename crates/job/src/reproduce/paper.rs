@@ -49,11 +49,11 @@ pub(super) fn text(text: &str) -> &str {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
-    /// Its short name.
+    /// Short name of the paper.
     pub name: String,
     /// Its citation.
     pub title: String,
-    /// Its tables and figures.
+    /// Tables and figures of the paper.
     #[serde(rename = "entry")]
     pub entries: Vec<Entry>,
 }
@@ -62,13 +62,13 @@ pub struct Paper {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// Its name on the command line.
+    /// Name of the entry on the command line.
     pub name: String,
-    /// Its table or figure in the paper.
+    /// Table or figure in the paper.
     pub of: String,
-    /// What it shows.
+    /// Content of the table or figure.
     pub what: String,
-    /// How it is made.
+    /// The way in which the table or figure is made.
     pub made: Making,
 }
 
@@ -92,7 +92,7 @@ impl Entry {
     }
 }
 
-/// How a table or figure is made.
+/// The way in which a table or figure is made.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Making {
@@ -192,7 +192,7 @@ pub enum Measure {
 pub enum Axis {
     /// A property of this machine.
     Sweep(Sweep),
-    /// These keys and values. `label` names a run; `"{n}"` is the number of a [`Sweep`].
+    /// The keys and values that each run sets. `label` names a run; `"{n}"` is the number of a [`Sweep`].
     Patches(Vec<toml::Table>),
 }
 
@@ -218,7 +218,7 @@ pub enum Hashes {
     /// One for each run.
     #[default]
     Each,
-    /// Those that differ.
+    /// Each different hash once.
     Distinct,
     /// One for each sample: all runs must have the same.
     Same,
@@ -260,7 +260,7 @@ pub enum Rows {
     /// The runs.
     #[default]
     Each,
-    /// These rows, whose labels replace `{row}` in paths.
+    /// One row for each of these labels, which replace `{row}` in paths.
     Labels(Vec<Label>),
     /// Categories of particles.
     Categories,

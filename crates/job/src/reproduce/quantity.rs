@@ -44,9 +44,9 @@ pub struct Quantity {
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fold {
-    /// The least of the first values, this many.
+    /// The least of this number of first values.
     Least(usize),
-    /// The largest difference within this many in a row.
+    /// The largest difference within this number of successive values.
     Spread(usize),
     /// The number of values that differ.
     Distinct,
@@ -56,7 +56,7 @@ pub enum Fold {
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Over {
-    /// Its least value.
+    /// The least value.
     Least,
     /// Its first value among the rows with the same first cell.
     First,

@@ -10,7 +10,7 @@ pub struct Asked {
     pub limit: Origin,
     /// The limited quantity.
     pub what: String,
-    /// What was found.
+    /// The value that was found.
     pub found: String,
     /// Whether the limit is met.
     pub holds: bool,
@@ -23,7 +23,7 @@ pub struct Report {
     pub name: &'static str,
     /// The paper, and its table or figure.
     pub of: String,
-    /// What it shows.
+    /// Content of the table or figure.
     pub what: &'static str,
     /// The input here.
     pub input: Vec<String>,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
-    /// What was set.
+    /// A setting.
     Setting,
     /// This run.
     Here,
@@ -136,13 +136,13 @@ pub struct Plot {
 /// A table: settings, results, and the paper's values.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Table {
-    /// What it shows.
+    /// Content of the table.
     pub title: String,
     /// Its columns.
     pub columns: Vec<Column>,
-    /// Its rows, a value for each column.
+    /// Rows of the table, a value for each column.
     pub rows: Vec<Vec<Cell>>,
-    /// Its drawing, if any.
+    /// Drawing of the table, if any.
     #[serde(skip)]
     pub plot: Option<Plot>,
 }

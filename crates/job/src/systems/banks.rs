@@ -203,12 +203,12 @@ pub struct KnownChannels {
 }
 
 impl KnownChannels {
-    /// For the detectors in the geometry.
+    /// The channels of the detectors in the geometry.
     pub fn new(geometry: &Geometry) -> Self {
         Self { ut: geometry.ut().ok(), scifi: geometry.scifi().ok() }
     }
 
-    /// Number of these hits, by their LHCbIDs, that are on no channel of the geometry; hits of other detectors are skipped.
+    /// Number of `hits`, by their LHCbIDs, that are on no channel of the geometry; hits of other detectors are skipped.
     pub fn unknown<'a>(&self, hits: impl Iterator<Item = &'a u32>) -> u64 {
         let is_unknown = |hit: &&u32| match detector_of(**hit) {
             HitsOf::Ut => self.ut.as_ref().is_some_and(|ut| !ut.has_id(**hit)),
@@ -224,7 +224,7 @@ impl KnownChannels {
 pub struct HitNames(Vec<(HitsOf, NaiveDecoder)>);
 
 impl HitNames {
-    /// For the detectors whose hits these rules need.
+    /// The names of the hits that these rules need.
     pub fn new(geometry: &Geometry, banks: VeloBanks, hits_of: HitsOf) -> Self {
         let wanted = |part| hits_of == part || hits_of == HitsOf::All;
         let velo = || geometry.velo().ok().map(|sensors| NaiveDecoder::Velo(Arc::new(sensors), banks));
@@ -236,7 +236,7 @@ impl HitNames {
         Self(found.filter_map(|(part, decoder)| Some((part, decoder()?))).collect())
     }
 
-    /// Number of these hits that an event does not have. Hits of detectors that cannot be decoded are skipped.
+    /// Number of `hits` that an event does not have. Hits of detectors that cannot be decoded are skipped.
     pub fn unknown<'a>(&self, event: &RawEvent<'_>, hits: impl Iterator<Item = &'a u32>) -> u64 {
         let names = |(part, decoder): &(HitsOf, NaiveDecoder)| {
             let ids: HashSet<u32> = decoder.ids(event).ok()?.into_iter().collect();

@@ -83,7 +83,7 @@ impl Parts {
     /// The parts of a geometry that these algorithms need.
     ///
     /// # Errors
-    /// For a geometry without one of the parts.
+    /// When the geometry lacks one of the parts.
     pub fn new(names: &[&str], request: &Request, geometry: &Geometry) -> Result<Self> {
         // Each part once, whichever algorithm needs it; that its input is made is seen when the sequence is put together.
         let with_ut = has_ut(names);

@@ -60,7 +60,7 @@ pub enum Found {
     Raw(RawSource, Geometry),
     /// Another format, from a pipe whose first bytes were read.
     OtherPipe(String, Box<dyn Read + Send>),
-    /// Another format, from files.
+    /// Files of another format.
     OtherFiles(Vec<InputSource>),
 }
 

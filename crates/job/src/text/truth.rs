@@ -82,7 +82,7 @@ pub fn momenta(report: &MomentumReport) -> String {
     )
 }
 
-/// Where particles were lost, stage by stage.
+/// The particles that each stage lost.
 pub fn stage_losses(title: &str, losses: &[StageLoss]) -> String {
     let mut rows = vec![[title, "entered", "lost", "share", "68 % interval"].map(String::from)];
     for loss in losses {

@@ -21,7 +21,7 @@ pub fn table<R: AsRef<[String]>>(rows: &[R]) -> String {
     text
 }
 
-/// A number of things.
+/// A number with its noun.
 pub fn count(number: usize, thing: &str) -> String {
     format!("{} {thing}{}", grouped(number as u64), if number == 1 { "" } else { "s" })
 }

@@ -35,7 +35,7 @@ pub struct Factor {
 
 pub struct Public {
     pub rays: Vec<Ray>,
-    /// Where rays start and end, mm.
+    /// z where rays start and end, mm.
     pub z: [f64; 3],
     pub integrals: Vec<Integral>,
     pub factors: Vec<Factor>,

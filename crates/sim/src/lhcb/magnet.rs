@@ -13,7 +13,7 @@ const MAX_X: f64 = 4500.0;
 /// A particle on its way through the magnet of `sim:lhcb`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Track {
-    /// Its position, mm.
+    /// Position of the particle, mm.
     pub x: f64,
     /// y, mm.
     pub y: f64,

@@ -1,4 +1,4 @@
-//! Where filters begin.
+//! States from which filters start.
 
 use super::maths::{atan_tail, atan2, fma, max, sincos, within_turn};
 use super::{Hit, State, arc, axis_of, inside};

@@ -104,7 +104,7 @@ fn times_that_are_none_are_refused() {
 #[test]
 fn mistakes_are_told_in_plain_words() {
     for (flag, value, word) in [
-        ("--max-bad", "few", "not a valid whole number"),
+        ("--max-bad", "few", "is not a whole number from 0"),
         ("--mask-hot", "99999999999999999999999", "too large"),
         ("--disorder-us", "long", "not a number"),
         ("--layout", "ring", "': `ring` is not a layout"),

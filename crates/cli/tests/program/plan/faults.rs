@@ -25,7 +25,7 @@ fn wrong_flags_are_told() {
         (&["--part", "all"], "neither a number from 0 nor FIRST:COUNT"),
         (&[], "--part"),
         (&["--part", "0", "sim:velo,events=4"], "--plan"),
-        (&["--part", "0", "--events", "0:1"], "--events cannot stand beside --plan"),
+        (&["--part", "0", "--events", "0:1"], "--events cannot be combined with --plan"),
         (&["--part", "0", "--max-bad", "1"], "peloton manifest"),
     ] {
         let found = run(more);
@@ -122,7 +122,7 @@ fn a_manifest_names_what_lacks_or_does_not_belong() {
     for (part, words) in [
         (1, "made by another version, configuration or geometry"),
         (2, "part-00002.parquet has 1 bytes"),
-        (3, "part-00003.parquet: it is not what was written"),
+        (3, "part-00003.parquet: it has changed since it was written"),
         (4, "begun and not ended"),
     ] {
         assert!(reason(&sum, part).contains(words), "{part}: {sum}");

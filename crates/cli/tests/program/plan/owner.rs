@@ -66,7 +66,7 @@ fn a_flipped_byte_is_found() {
         std::fs::write(&part, bytes).unwrap();
         let (code, _, error) = said(&["manifest", &to, "--plan", &plan, "--quiet"]);
         assert!(
-            code == Some(1) && error.contains("part-00001.parquet: it is not what was written"),
+            code == Some(1) && error.contains("part-00001.parquet: it has changed since it was written"),
             "{error}"
         );
     }

@@ -100,7 +100,7 @@ pub enum Cut {
     Record {
         /// The first word.
         first: u32,
-        /// How many bytes.
+        /// Number of bytes.
         bytes: u32,
     },
     /// The stream ends inside a record.

@@ -27,7 +27,7 @@ pub enum HitsOf {
 pub struct Vertex {
     /// Charged particles that come from it.
     pub tracks: i32,
-    /// Its position, mm.
+    /// Position of the vertex, mm.
     pub position: [f64; 3],
 }
 

@@ -10,7 +10,7 @@ const BUFFER: usize = 16 << 20;
 /// Largest datagram.
 const LARGEST: usize = 1 << 16;
 
-/// Datagrams one after another as a stream of bytes; an empty one ends it.
+/// The bytes of successive datagrams as a stream; an empty datagram ends the stream.
 pub struct Datagrams {
     socket: UdpSocket,
     waiting: Vec<u8>,

@@ -11,7 +11,7 @@ pub struct TimeUnit {
 }
 
 impl TimeUnit {
-    /// The tick of 1.5625 ns of hits.
+    /// The unit of the times of hits: 1.5625 ns.
     pub const TICK: Self = Self { ticks: 1, of: 1 };
 
     /// All units that have a name; `clocks` are the coarse ones of 25 ns.

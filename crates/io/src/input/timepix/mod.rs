@@ -225,7 +225,7 @@ impl Chips {
         self.0.iter_mut().zip(other.0).for_each(|(chips, other)| *chips |= other);
     }
 
-    /// Their numbers in rising order.
+    /// Numbers of the chips in rising order.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         (0..256).filter(|chip| self.0[chip / 64] >> (chip % 64) & 1 == 1)
     }

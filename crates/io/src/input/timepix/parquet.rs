@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(unit.as_deref(), Some("25 ns"), "the column itself knows better than the file");
         // Nobody says it.
         let error = times(file(timed("t", whole()))).unwrap_err().to_string();
-        assert!(error.contains("`t` says no unit") && error.contains("--time-unit"), "{error}");
+        assert!(error.contains("`t` has no unit") && error.contains("--time-unit"), "{error}");
         let named = read_as(file(timed("t", whole())), "ns".parse().ok()).unwrap();
         assert_eq!(named.0.hits.time[..], [16, 64]);
         let stamps = Arc::new(TimestampNanosecondArray::from(vec![25, 100])) as ArrayRef;

@@ -31,9 +31,9 @@ const MAX_REST: usize = 128 << 10;
 pub enum ReadEnd {
     /// There are hits to process, and there may be more.
     More,
-    /// A run has ended, that is a source or files of one run; the next one has a clock of its own.
+    /// A run has ended, that is a source or files of one run; the next run has another clock.
     EndOfSource,
-    /// Nothing is left.
+    /// All sources have ended.
     End,
 }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 const TICK: &str = "1.5625 ns";
 
 /// Writes hits of one chip as Parquet with the columns t, x, y and tot. The metadata of the file contain the unit of
-/// the times, as `peloton.time_unit`, and the metadata of each column its own.
+/// the times, as `peloton.time_unit`; the metadata of each column contain the column's unit.
 pub struct ParquetHits {
     schema: SchemaRef,
     writer: ArrowWriter<Vec<u8>>,

@@ -25,7 +25,7 @@ pub struct Of<'a> {
 pub struct Gathered {
     /// Its hits.
     pub hits: Vec<Hit>,
-    /// Its tracks, in the order of the results.
+    /// Tracks of the event, in the order of the results.
     pub tracks: Vec<Track>,
     /// Its truth.
     pub truth: Option<Truth>,

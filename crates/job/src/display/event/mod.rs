@@ -45,7 +45,7 @@ impl Part {
     /// All parts.
     pub const ALL: [Part; 4] = [Part::Velo, Part::Ut, Part::SciFi, Part::Cylinder];
 
-    /// Its displayed name; the same as [`Sensor::detector`].
+    /// Displayed name of the part; the same as [`Sensor::detector`].
     pub fn name(self) -> &'static str {
         match self {
             Part::Velo => "Velo",
@@ -62,9 +62,9 @@ pub type Point = [f64; 3];
 /// A hit: a point, or a strip or fibre that measures one direction only.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
-    /// Where it is.
+    /// Part of the detector that the hit is in.
     pub part: Part,
-    /// Its identifier in tracks.
+    /// Identifier of the hit in tracks.
     pub id: u32,
     /// Both ends of the strip; the same point twice for a pixel.
     pub ends: [Point; 2],
@@ -88,7 +88,7 @@ impl Hit {
         (0..3).map(|axis| (b[axis] - a[axis]).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// The point of the strip, or of its extension, at this y.
+    /// The point of the strip, or of the strip's extension, at `y`.
     pub fn at_y(&self, y: f64) -> Point {
         let [a, b] = self.ends;
         let long = b[1] - a[1];
@@ -118,7 +118,7 @@ pub struct Track {
     pub pieces: Vec<Piece>,
     /// Whether it flies towards smaller z, from the last of its points to the first.
     pub is_backward: bool,
-    /// Its momentum, if measured.
+    /// Momentum of the track, if measured.
     pub momentum: Option<Momentum>,
     /// One value for each of [`DrawnEvent::columns`].
     pub values: Vec<f64>,
@@ -138,7 +138,7 @@ pub struct Momentum {
 /// A drawn true particle.
 #[derive(Debug, Clone, Default)]
 pub struct Particle {
-    /// Its name: PDG code and key, if known.
+    /// Name of the particle: PDG code and key, if known.
     pub name: String,
     /// Momentum, GeV/c.
     pub p: f64,
@@ -148,7 +148,7 @@ pub struct Particle {
     pub eta: f64,
     /// Its hits, as indices into the hits of the event, from the smallest z up, or from inside out.
     pub hits: Vec<usize>,
-    /// Where they are.
+    /// Positions of the hits.
     pub points: Vec<Point>,
 }
 
@@ -168,7 +168,7 @@ pub struct TrackColumn {
     pub name: &'static str,
     /// Unit, 1 for none.
     pub unit: &'static str,
-    /// What the values mean.
+    /// Meaning of the values.
     pub meaning: &'static str,
 }
 
@@ -185,7 +185,7 @@ pub struct DrawnEvent {
     pub columns: Vec<TrackColumn>,
     /// Its tracks.
     pub tracks: Vec<Track>,
-    /// Its truth, if known.
+    /// Truth of the event, if known.
     pub truth: Option<Truth>,
 }
 
@@ -219,7 +219,7 @@ impl Class {
         }
     }
 
-    /// Its text in a legend.
+    /// Text of the class in a legend.
     pub fn legend(self) -> &'static str {
         match self {
             Class::Track => "tracks",
@@ -230,7 +230,7 @@ impl Class {
         }
     }
 
-    /// Its description, in a sentence.
+    /// Description of the class, in a sentence.
     pub fn meaning(self) -> &'static str {
         match self {
             Class::Track => "tracks; the input has no truth to compare with",
@@ -241,7 +241,7 @@ impl Class {
         }
     }
 
-    /// Its colour, of the palette of Okabe and Ito.
+    /// Colour of the class, of the palette of Okabe and Ito.
     pub fn colour(self) -> &'static str {
         match self {
             Class::Track => "#0072b2",
@@ -309,7 +309,7 @@ impl DrawnEvent {
 /// The whole scene: events, and their detector.
 #[derive(Debug, Clone)]
 pub struct Scene {
-    /// What was reconstructed.
+    /// The sequence that was reconstructed.
     pub sequence: crate::SequenceName,
     /// Name of the input.
     pub title: String,

@@ -18,9 +18,9 @@ pub enum Line {
 /// A piece of the line of a track.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Piece {
-    /// What it says.
+    /// Meaning of the line.
     pub line: Line,
-    /// Its points, at least two.
+    /// Points of the piece, at least two.
     pub points: Vec<Point>,
 }
 

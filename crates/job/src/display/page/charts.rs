@@ -41,7 +41,7 @@ pub fn distributions(display: &PixelDisplay) -> Vec<String> {
     let (scale, unit) = if is_short { (1e3 * ms, "us") } else { (ms, "ms") };
     let clocks = match display.sources() {
         0 | 1 => String::new(),
-        sources => format!("; clocks of {sources} inputs one behind the other"),
+        sources => format!("; the clocks of {sources} inputs are joined one after another"),
     };
     let labels = |title, name, x: &str, y| Labels {
         title,

@@ -273,7 +273,7 @@ mod tests {
         display.end();
         assert_eq!((display.sources(), display.frames(), display.toa.below()), (2, 2, 0));
         assert_eq!(display.toa.bins().map(|(_, count)| count).sum::<u64>(), 2);
-        assert!(page(&display).contains("clocks of 2 inputs one behind the other"));
+        assert!(page(&display).contains("the clocks of 2 inputs are joined one after another"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ const MAX_BINS: usize = 500;
 /// Tracks at most: intervals of more would take long to compute.
 const MAX_COUNT: u64 = 1_000_000_000_000;
 
-/// What `check` writes.
+/// Results of `check`.
 #[derive(Debug, Deserialize)]
 pub struct CheckData {
     #[serde(default)]

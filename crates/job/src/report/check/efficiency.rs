@@ -9,7 +9,7 @@ use crate::text::{grouped, percent};
 /// The figures of one category.
 pub struct CategoryFigures {
     pub name: String,
-    /// Its efficiency in words.
+    /// Efficiency of the category in words.
     pub summary: String,
     pub drawings: Vec<Drawing>,
 }

@@ -18,10 +18,10 @@ const LONGEST: usize = 58;
 
 /// A piece of a bar.
 pub struct Segment {
-    /// Its name: a part of the whole, or a series.
+    /// Name of the piece: a part of the whole, or a series.
     pub name: String,
     pub value: f64,
-    /// Its colour: the number of a series.
+    /// Colour of the piece, by the number of its series.
     pub colour: usize,
 }
 

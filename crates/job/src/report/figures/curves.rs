@@ -16,7 +16,7 @@ const FEW: usize = 40;
 pub struct Point {
     pub x: f64,
     pub value: Option<f64>,
-    /// Its interval, if known.
+    /// Interval of the value, if known.
     pub interval: Option<[f64; 2]>,
 }
 

@@ -30,7 +30,7 @@ pub struct Cell {
     pub row: usize,
     /// The value of its colour, more than 0.
     pub value: f64,
-    /// Its text, and its text under the mouse.
+    /// Text of the cell, and its text under the mouse.
     pub text: String,
     pub hover: String,
 }

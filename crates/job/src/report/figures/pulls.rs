@@ -1,4 +1,4 @@
-//! [`PullFigure`]: a distribution of (fitted - true) / sigma with the expected Gaussian, and the measured one.
+//! [`PullFigure`]: a distribution of (fitted - true) / sigma with the expected and the measured Gaussian.
 
 use super::panel::{BELOW, Panel, WIDTH};
 use super::{Data, Drawing, px};

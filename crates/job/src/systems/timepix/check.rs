@@ -48,7 +48,7 @@ pub struct PixelCheck {
 }
 
 impl PixelCheck {
-    /// For the hits of a request.
+    /// A check of the hits of a request.
     ///
     /// # Errors
     /// Errors of the configuration.

@@ -34,7 +34,7 @@ pub struct PixelDetector {
     pub layout: Layout,
     /// Folder of their energy calibration.
     pub calibration: Option<PathBuf>,
-    /// Their usual disorder, us.
+    /// Usual disorder of the hits, us.
     pub disorder_us: f64,
     /// Pixels whose hits are dropped.
     pub masked: Vec<(u16, u16)>,

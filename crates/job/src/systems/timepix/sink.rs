@@ -1,4 +1,4 @@
-//! Where clusters go.
+//! Outputs of clusters.
 
 use super::PixelDetector;
 use super::pairing::Pairing;
