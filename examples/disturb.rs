@@ -1,5 +1,5 @@
 //! A SciFi that is not perfect: geometry with moved modules, and events with changed hits, for the tables in
-//! docs/performance.md.
+//! docs/performance/tracks.md.
 //!
 //! ```text
 //! cargo run --release --example disturb -- modules=SIGMA,SEED FOLDER OUT   each module moved in x by a normal number of this width, mm

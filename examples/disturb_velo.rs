@@ -1,4 +1,4 @@
-//! A Velo that is not perfect: events of hits, changed, for the table of docs/performance.md.
+//! A Velo that is not perfect: events of hits, changed, for the table of docs/performance/velo.md.
 //!
 //! ```text
 //! cargo run --release --example disturb_velo -- KIND EVENTS.ndjson[.zst] OUT.ndjson [EVENTS_AT_MOST]

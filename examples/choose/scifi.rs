@@ -27,7 +27,7 @@ const CRITERION: Criterion =
     Criterion { max_ghosts: 0.025, categories: ["03_long_P>3GeV", "02_long_P>5GeV"] };
 
 /// Weights of `best` are fitted, and thresholds judged, also with modules moved in x by normal numbers of this width, mm: between the two of
-/// docs/performance.md.
+/// docs/performance/tracks.md.
 const MOVED: f64 = 0.15;
 /// Bits of an LHCbID that number the channel, and those below the number of its module.
 const CHANNEL_BITS: u32 = 20;

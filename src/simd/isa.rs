@@ -65,7 +65,7 @@ impl Isa {
         }
     }
 
-    /// The instruction set itself, whatever the way of its gathers.
+    /// The instruction set, for every way of gathering.
     pub fn instruction_set(self) -> Isa {
         match self {
             Isa::Avx512Loads | Isa::Avx512Gathers => Isa::Avx512,
