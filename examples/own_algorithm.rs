@@ -166,7 +166,7 @@ mod tests {
                 Sequence::new("s", velo()).unwrap().with_reads(scifi.clone(), &["velo_tracks"]),
                 "of another type",
             ),
-            (Sequence::new("s", velo()).unwrap().with_reads(scifi, &[]), "reads 1 products, and 0 are named"),
+            (Sequence::new("s", velo()).unwrap().with_reads(scifi, &[]), "reads 1 products, but 0 are named"),
             (Sequence::new("s", velo()).unwrap().writing(&["long_tracks"]), "nothing makes long_tracks"),
             (Sequence::new("s", velo()).unwrap().writing(&[]), "at most"),
             (Sequence::new("s", velo()).unwrap().writing(&["velo_tracks", "velo_tracks"]), "once at most"),

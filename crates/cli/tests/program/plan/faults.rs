@@ -142,7 +142,7 @@ fn a_manifest_names_what_lacks_or_does_not_belong() {
     std::fs::remove_file(Path::new(&to).join("part-00003.parquet")).unwrap();
     run(":", &[]);
     let (_, _, found) = said(&["manifest", &to, "--plan", &plan]);
-    assert!(found.contains("part-00006.parquet is no part of the plan"), "{found}");
+    assert!(found.contains("part-00006.parquet is not part of the plan"), "{found}");
     std::fs::remove_file(Path::new(&to).join("part-00006.parquet")).unwrap();
     assert_eq!(manifest(0)["hash_events"], whole["hash_events"]);
 }
