@@ -25,7 +25,7 @@ fn normal(text: &str) -> String {
 /// The structs of the header with the declarations of their fields, in order.
 fn structs(header: &str) -> Vec<(String, Vec<String>)> {
     let (mut found, mut fields) = (Vec::new(), None::<Vec<String>>);
-    for line in header.lines() {
+    for line in header.lines().filter(|line| !line.trim_start().starts_with("//")) {
         if line.starts_with("typedef struct") && line.ends_with('{') {
             fields = Some(Vec::new());
         } else if let Some(name) = line.strip_prefix("} ").and_then(|rest| rest.strip_suffix(';')) {
