@@ -30,7 +30,7 @@ struct Report {
     /// The level that `PELOTON_ISA` forces, if any.
     forced: Option<&'static str>,
     runs: Runs,
-    /// The GPU that was found, or why there is none.
+    /// Name of the GPU, or the reason why no GPU can be used.
     gpu: String,
 }
 

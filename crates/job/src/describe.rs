@@ -57,7 +57,7 @@ pub fn describe_algorithms(sequence: Option<SequenceName>) -> Vec<AlgorithmRow> 
 /// the folder.
 ///
 /// # Errors
-/// Errors of the files, and when there is none.
+/// Errors of reading the files, and an error when the folder has no geometry file.
 pub fn describe_geometry(folder: &Path) -> Result<Vec<Sensor>> {
     let geometry = Geometry::named(folder)?;
     let parts = [

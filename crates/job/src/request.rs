@@ -88,7 +88,7 @@ pub struct Request {
     pub device: Device,
     /// The format of the output and its options.
     pub output: OutputOptions,
-    /// The part of a plan, if it is one.
+    /// The part of the plan that this request runs; none when the request runs no plan.
     pub part: Option<PartOfPlan>,
     /// The command line, for the metadata of files.
     pub command: String,

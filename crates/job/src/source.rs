@@ -93,8 +93,8 @@ pub trait Source: Send {
     /// A batch without events, of the kind that [`cut`](Self::cut) fills.
     fn empty(&self) -> Box<dyn Batch>;
 
-    /// Cuts up to `items` events from the input, or reads hits of an endless stream; returns their number. At the end
-    /// it returns 0. The events are in the batch as soon as they are [parsed](Beside::parse), together with the truth
+    /// Cuts up to `items` events from the input, or reads hits of an endless stream; returns their number, which
+    /// is 0 at the end of the input. The events are in the batch as soon as they are [parsed](Beside::parse), together with the truth
     /// of each event that has one, and its identification, if the source gives more than its number.
     ///
     /// # Errors

@@ -62,7 +62,7 @@ pub struct Manifest {
     pub failed: Vec<FailedPart>,
     /// Files of results in the folder that are no part of the plan.
     pub unplanned: Vec<String>,
-    /// The losses of the job, in a sentence; null when there are none to report.
+    /// A sentence that lists the losses of the job; null when the job lost nothing.
     pub warning: Option<String>,
     /// Why the job as a whole failed; null when it did not.
     pub failure: Option<String>,
