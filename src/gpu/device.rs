@@ -92,6 +92,19 @@ impl Device {
     }
 }
 
+impl Device {
+    /// The same for the kernels of [`lanes`](super::lanes), which are loaded when they are first asked for.
+    ///
+    /// # Errors
+    /// As [`Device::open`], and when the driver cannot load them.
+    pub(super) fn open_lanes(&self, arena: usize, staging: usize) -> Result<Queue> {
+        match &self.0 {
+            Kind::Cuda(device) => device.open_lanes(arena, staging),
+            Kind::Emulated(device) => Ok(device.open(arena, staging)),
+        }
+    }
+}
+
 /// Status of an event as devices read and write it.
 pub(super) fn status_of(code: u16) -> Result<Status> {
     let known = Status::ALL.get(usize::from(code));

@@ -2,18 +2,20 @@
 //!
 //! A [`Device`] is an NVIDIA GPU, or runs the same kernels on the CPU. [`velo`] and [`cylinder`] are sequences of
 //! events, which a [`StreamPool`] distributes over streams; [`timepix`] is an endless stream. Both are executors,
-//! like the CPU's [`Pool`](crate::engine::Pool). `README.md` in this folder lists the checks, and their limits.
+//! like the CPU's [`Pool`](crate::engine::Pool). [`ut`] runs one step of a sequence there. `README.md` in this folder lists the checks, and their limits.
 
 mod arena;
 mod cache;
 pub mod cylinder;
 mod device;
 mod driver;
+mod lanes;
 mod mirror;
 mod pool;
 mod program;
 pub mod timepix;
 mod trace;
+pub mod ut;
 pub mod velo;
 
 pub use device::Device;

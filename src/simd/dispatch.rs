@@ -142,16 +142,16 @@ macro_rules! kernels {
 }
 pub(crate) use kernels;
 
-/// A closure that is always inlined: `let real = inlined!(|value: f32| F32::splat(g, value));`. What a kernel calls and the compiler
-/// does not inline is compiled without the level's instructions: with wide gangs, which make more code, a loop that
-/// called such a closure took many times as long.
-macro_rules! inlined {
-    ($($closure:tt)+) => {
-        // An attribute may stand on an argument only.
-        ::std::convert::identity(#[inline(always)] $($closure)+)
+/// Code on one lane of the scalar level: `one_lane!(g => run(g, input, output))`.
+#[cfg(feature = "cuda")]
+macro_rules! one_lane {
+    ($g:ident => $body:expr) => {
+        $crate::dispatch_arms!($crate::simd::Level::one_lane(), $g => $body;
+            by token any [Scalar1] x86_64 [SoftwareScalar1] x86_64_twice [] aarch64 [])
     };
 }
-pub(crate) use inlined;
+#[cfg(feature = "cuda")]
+pub(crate) use one_lane;
 
 /// The match behind [`dispatch!`](crate::dispatch): one arm for each gang named.
 #[doc(hidden)]

@@ -71,6 +71,12 @@ impl Level {
         Self::new(isa, gang.unwrap_or(usual_gang(isa)))
     }
 
+    /// One lane of the scalar level, which every CPU has.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn one_lane() -> Self {
+        Self::new(Isa::Scalar, 1).expect("every CPU has scalar code")
+    }
+
     /// Every level and gang size that this CPU can run, and the way of gathering that is not this CPU's.
     pub fn supported() -> Vec<Self> {
         let pairs = Isa::ALL.into_iter().flat_map(|isa| GANGS.map(|gang| (isa, gang)));

@@ -7,6 +7,7 @@ mod called;
 mod closed;
 mod dispatch;
 mod gang;
+mod inlined;
 mod isa;
 mod level;
 pub mod math;
@@ -17,12 +18,15 @@ mod stack;
 mod tests;
 pub mod varying;
 
-pub(crate) use backend::{array_of, call_for_each, copies, for_each, is_amd, make_array};
+pub(crate) use backend::{array_of, call_for_each, copies, floats, for_each, is_amd, make_array};
 pub use backend::{copy_to_hand_over, prefetch, set_default_float_mode, with_default_float_mode};
 #[cfg(feature = "small-kernels")]
 pub use called::Called;
-pub(crate) use dispatch::{inlined, kernels};
+pub(crate) use dispatch::kernels;
+#[cfg(feature = "cuda")]
+pub(crate) use dispatch::one_lane;
 pub use gang::Gang;
+pub(crate) use inlined::inlined;
 pub use isa::Isa;
 #[doc(hidden)]
 pub use level::Token;

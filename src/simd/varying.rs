@@ -1,7 +1,7 @@
 //! Operators: [`F32`], [`I32`], [`U32`] and [`Mask`] carry the gang's token beside the value, so that kernels read
 //! like scalar code. Everything is `#[inline(always)]` and costs nothing.
 
-use super::{Gang, array_of};
+use super::{Gang, array_of, floats};
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
 
 macro_rules! varying {
@@ -278,7 +278,7 @@ impl<G: Gang> U32<G> {
     #[inline(always)]
     pub fn gather_columns<const K: usize>(from: [&[u32]; K], index: Self) -> [Self; K] {
         // The bits are moved alone, whatever they stand for.
-        let from: [&[f32]; K] = array_of!(k => bytemuck::cast_slice(from[k]));
+        let from: [&[f32]; K] = array_of!(k => floats(from[k]));
         let columns = F32::gather_columns(from, index);
         array_of!(k => columns[k].to_bits())
     }

@@ -1,5 +1,6 @@
 //! All parameters of the search for UT hits of Velo tracks, with their sources (docs/algorithms.md, "Velo-UT").
 
+use super::find::tracklets::Cuts;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -207,6 +208,23 @@ impl UtConfig {
     /// Whether the search reads hits by cell, not by group of sectors.
     pub fn reads_cells(&self) -> bool {
         self.choice == UtChoice::Line
+    }
+
+    /// The parameters of the tracklets' steps.
+    #[inline(always)]
+    pub(crate) fn cuts(&self) -> Cuts {
+        Cuts {
+            sectors: self.sectors,
+            candidates: self.candidates,
+            compass: u32::from(self.choice == UtChoice::Compass),
+            min_momentum: self.min_momentum,
+            min_pt: self.min_pt,
+            y_tolerance: self.y_tolerance,
+            y_tolerance_slope: self.y_tolerance_slope,
+            slope_tolerance: self.slope_tolerance,
+            hit_tolerance: self.hit_tolerance,
+            velo_slope_error: self.velo_slope_error,
+        }
     }
 
     /// Checks all values.

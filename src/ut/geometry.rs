@@ -3,6 +3,7 @@
 //! The files come in two generations that number boards' sectors differently; in memory there is one order, the order
 //! of the hits: by plane, group of sectors at one x, lower end in y.
 
+pub use super::grid::STRIP_SLOPE;
 use crate::bytes::{Fields, File};
 use crate::event::{UT_GROUPS, UT_PLANES};
 use crate::simd::with_default_float_mode;
@@ -242,9 +243,6 @@ pub struct UtChannel {
     /// LHCbID of the strip.
     pub id: u32,
 }
-
-/// Slope dx/dy of the strips of each plane.
-pub const STRIP_SLOPE: [f32; UT_PLANES] = [0.0, 0.087_488_67, -0.087_488_6, 0.0];
 
 impl UtGeometry {
     /// The strips of a plane that a line crosses: `at` gives x and y of the line for a z, and the measurement is off

@@ -1,28 +1,16 @@
 //! [`UtLayout`]: the detector, and the magnet before it, as the search for hits of tracks needs them.
-//!
-//! Strips are 97 mm long, or half of that, and lie in 14 rows above one another, in every plane; rows are not quite
-//! separate, because staves are tilted and sectors overlap.
 
 use super::cells::UtCells;
+use super::find::tracklets::Planes;
 use super::geometry::{PLANE_START, SECTORS, STRIPS, UtGeometry};
+pub(super) use super::grid::{BUCKET_WIDTH, BUCKETS, LEFT, LOWEST, MIDDLE, ROW_STEP, ROWS};
 use super::tables::UtTables;
 use crate::event::{UT_CELLS, UT_PLANES};
 use crate::lhcb::magnet::field;
 use crate::lhcb::material::Scattering;
 use crate::{Error, Result};
 
-/// Rows of whole sectors, where the lowest begins and how far they are apart, mm.
-pub(super) const ROWS: usize = 14;
-pub(super) const LOWEST: f32 = -673.16;
-pub(super) const ROW_STEP: f32 = 96.08;
-/// Buckets along x, where the first begins and how wide they are, mm. The first and the last have all beyond them.
-pub(super) const BUCKETS: usize = 1 << BUCKET_BITS;
-pub(super) const BUCKET_BITS: u32 = 7;
-pub(super) const LEFT: f32 = -896.0;
-pub(super) const BUCKET_WIDTH: f32 = 14.0;
-
-/// Middle of the UT, where states are given, and where its first two planes scatter as one, mm.
-pub(super) const MIDDLE: f32 = 2484.6;
+/// Where the first two planes scatter as one, mm.
 pub(super) const TWO_PLANES: f32 = 2350.0;
 
 /// Detector, magnet, and the start of the tracks.
@@ -107,6 +95,25 @@ impl UtLayout {
             two_planes: (2.0 * ut_plane) as f32,
             field: field([0.0, 0.0, f64::from(MIDDLE)])[1] as f32,
         })
+    }
+
+    /// The planes as the tracklets' steps see them.
+    #[inline(always)]
+    pub(crate) fn planes(&self) -> Planes<'_> {
+        Planes {
+            z: self.z,
+            depth: self.depth,
+            velo_z: self.velo_z,
+            group_x: &self.group_x,
+            first_group: self.plane_groups.map(|group| group as u32),
+            plane_factor: &self.tables.plane_factor,
+        }
+    }
+
+    /// How far strips reach below and above their row, mm.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn strip_reach(&self) -> [f32; 2] {
+        [self.below, self.above]
     }
 
     /// First cell of each plane, and the total number: see [`UtCellHits`](crate::event::UtCellHits).

@@ -9,6 +9,7 @@ mod config;
 mod decode;
 mod find;
 pub mod geometry;
+pub(crate) mod grid;
 mod layout;
 mod nominal;
 #[cfg(feature = "reference")]
@@ -26,6 +27,8 @@ pub use decode::{
 };
 pub(crate) use find::{Attached, Bent};
 pub use find::{UtFindInput, UtFindWorkspace, UtHitsIn, find};
+#[cfg(feature = "cuda")]
+pub(crate) use find::{halves, tracklets};
 pub use geometry::{UtChannel, UtGeometry};
 pub use layout::UtLayout;
 pub use sequence::{UT_CELLS, UT_HITS, UtCells, UtHits};

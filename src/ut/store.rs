@@ -9,14 +9,11 @@
 //! All hits of a window have about the track's own y: tilted strips too are found by x at y = 0, which is the track's
 //! x less its y times the strips' slope. Counting sort; hits of a bucket stay in their order.
 
-use super::layout::{BUCKET_BITS, BUCKET_WIDTH, BUCKETS, LEFT, LOWEST, ROW_STEP, ROWS, UtLayout};
+use super::grid::{BUCKET_BITS, CELLS, PLANE_CELLS, Stored, bucket_of, row_of};
+use super::layout::UtLayout;
 use crate::event::{Column, UT_GROUPS, UT_PLANES, UtBatch};
-use crate::simd::varying::{F32, I32, Mask, U32};
+use crate::simd::varying::{F32, U32};
 use crate::simd::{Gang, inlined};
-
-/// Buckets of a plane, and of all.
-const PLANE_CELLS: usize = ROWS * BUCKETS;
-const CELLS: usize = UT_PLANES * PLANE_CELLS;
 
 /// The hits of an event, sorted.
 #[derive(Debug, Default)]
@@ -36,80 +33,13 @@ pub(super) struct UtStore {
     rank: Column<u32>,
 }
 
-/// The hits of a row between two buckets, lane by lane.
-struct Span<G: Gang> {
-    first: U32<G>,
-    end: U32<G>,
-}
-
-/// What hits may be near in a plane, lane by lane: x at y = 0 and y, each between two values, mm.
-pub(super) struct Near<G: Gang> {
-    pub(super) plane: usize,
-    pub(super) x: [F32<G>; 2],
-    pub(super) y: [F32<G>; 2],
-}
-
-/// Bucket of an x at y = 0.
-#[inline(always)]
-fn bucket_of<G: Gang>(g: G, x: F32<G>) -> U32<G> {
-    let bucket = ((x - F32::splat(g, LEFT)) * F32::splat(g, 1.0 / BUCKET_WIDTH)).to_i32();
-    bucket.max(I32::splat(g, 0)).min(I32::splat(g, BUCKETS as i32 - 1)).to_bits()
-}
-
-/// Row of a y.
-#[inline(always)]
-fn row_of<G: Gang>(g: G, y: F32<G>) -> U32<G> {
-    let row = ((y - F32::splat(g, LOWEST)) * F32::splat(g, 1.0 / ROW_STEP)).to_i32();
-    row.max(I32::splat(g, 0)).min(I32::splat(g, ROWS as i32 - 1)).to_bits()
-}
-
 impl UtStore {
-    /// Shows the hits of all cells that some near ones can be in, row by row, a hit a lane, to `see`; it is told the lanes
-    /// that have one.
+    /// The hits, for kernels.
     #[inline(always)]
-    pub(super) fn visit<G: Gang>(
-        &self,
-        g: G,
-        layout: &UtLayout,
-        near: &Near<G>,
-        lanes: Mask<G>,
-        mut see: impl FnMut(U32<G>, Mask<G>),
-    ) {
-        let whole = inlined!(|value: u32| U32::splat(g, value));
-        let [left, right] = near.x;
-        let buckets = [bucket_of(g, left), bucket_of(g, right) + whole(1)];
-        let [low, high] = near.y;
-        let mut row = row_of(g, low - F32::splat(g, layout.above));
-        let last_row = row_of(g, high + F32::splat(g, layout.below));
-        let mut searching = lanes;
-        // Two rows at once; in a real detector there are no more.
-        while searching.any() {
-            let one = self.span(g, near.plane, row, buckets);
-            let two = self.span(g, near.plane, row + whole(1), buckets);
-            let of_one = one.end - one.first;
-            let of_two = row.lt(last_row).select_u(two.end - two.first, whole(0));
-            let total = searching.select_u(of_one + of_two, whole(0));
-            let gap = two.first - one.end;
-            let mut number = whole(0);
-            loop {
-                let on = number.lt(total);
-                if !on.any() {
-                    break;
-                }
-                see(one.first + number + number.lt(of_one).select_u(whole(0), gap), on);
-                number = number + whole(1);
-            }
-            row = row + whole(2);
-            searching = searching & row.lt(last_row + whole(1));
-        }
-    }
-
-    /// The hits of a plane's row between two buckets, the second of them excluded.
-    #[inline(always)]
-    fn span<G: Gang>(&self, g: G, plane: usize, row: U32<G>, buckets: [U32<G>; 2]) -> Span<G> {
-        let begin = row.shl::<BUCKET_BITS>() + U32::splat(g, (plane * PLANE_CELLS) as u32);
-        let first = U32::gather(&self.table, begin + buckets[0]);
-        Span { first, end: U32::gather(&self.table, begin + buckets[1]) }
+    pub(super) fn view(&self, layout: &UtLayout) -> Stored<'_> {
+        let Self { hits, weight, number, group, table, .. } = self;
+        let UtLayout { below, above, .. } = *layout;
+        Stored { hits: hits.padded(), weight, number, group, table, below, above }
     }
 
     /// Takes the hits of an event.

@@ -1,20 +1,22 @@
 //! [`Cuda`]: an NVIDIA GPU, by its driver.
 
 use super::cuda_queue::CudaQueue;
-use super::images::{OLDEST_GPU, image};
+use super::images::{OLDEST_GPU, ended, image};
 use super::{Libraries, Queue};
-use crate::gpu::program;
+use crate::gpu::{lanes, program};
 use crate::{Error, Result};
 use cudarc::driver::sys::{self, CUresult};
-use cudarc::driver::{CudaContext, CudaFunction, DriverError, result};
+use cudarc::driver::{CudaContext, CudaFunction, CudaModule, DriverError, result};
 use cudarc::nvrtc::Ptx;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A GPU with the kernels loaded.
 #[derive(Clone)]
 pub(in crate::gpu) struct Cuda {
     context: Arc<CudaContext>,
     kernels: Arc<Kernels>,
+    /// The kernels of [`lanes`], once they were asked for.
+    lanes: Arc<Mutex<Option<Arc<Kernels>>>>,
     name: String,
 }
 
@@ -96,12 +98,9 @@ impl Cuda {
             _ => failed(error),
         };
         let module = context.load_module(Ptx::from_binary(image.bytes)).map_err(load)?;
-        let mut kernels = Vec::new();
-        for kernel in program::KERNELS {
-            kernels.push((kernel, module.load_function(kernel).map_err(failed)?));
-        }
+        let kernels = functions(&module, &program::KERNELS)?;
         let name = format!("{gpu}, driver of {}, {}", version_words(version), image.name);
-        Ok(Self { context, kernels: Arc::new(kernels), name })
+        Ok(Self { context, kernels: Arc::new(kernels), lanes: Arc::default(), name })
     }
 
     pub fn name(&self) -> String {
@@ -112,4 +111,26 @@ impl Cuda {
         let queue = CudaQueue::open(&self.context, self.kernels.clone(), arena, staging)?;
         Ok(Queue::new(queue, arena, staging))
     }
+
+    /// A queue of the kernels of [`lanes`].
+    pub fn open_lanes(&self, arena: usize, staging: usize) -> Result<Queue> {
+        let mut loaded = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let kernels = match &*loaded {
+            Some(kernels) => kernels.clone(),
+            None => {
+                let image = Ptx::from_binary(ended(lanes::PTX.into()));
+                let module = self.context.load_module(image).map_err(failed)?;
+                loaded.insert(Arc::new(functions(&module, &lanes::KERNELS)?)).clone()
+            }
+        };
+        drop(loaded);
+        let queue = CudaQueue::open(&self.context, kernels, arena, staging)?;
+        Ok(Queue::new(queue, arena, staging))
+    }
+}
+
+/// Kernels of a module by their names.
+fn functions(module: &Arc<CudaModule>, names: &[&'static str]) -> Result<Kernels> {
+    let function = |&name: &&'static str| Ok((name, module.load_function(name).map_err(failed)?));
+    names.iter().map(function).collect()
 }

@@ -4,6 +4,7 @@
 //! A queue delays its work, as a GPU may: commands run in [`Queue::wait`]. Fresh memory holds garbage, as a GPU's
 //! does.
 
+use super::lanes;
 use super::queue::{COPY_IN, COPY_OUT, Commands, Queue};
 use crate::gpu::{cache, program};
 use crate::{Error, Result};
@@ -85,6 +86,7 @@ impl Emulated {
             let launch = unsafe { library.get::<Launch>(kernel.as_bytes()) }.map_err(failed)?;
             kernels.push((kernel, *launch));
         }
+        kernels.push(("ut_tracklets", lanes::ut_tracklets as Launch));
         let functions = Arc::new(Functions { kernels, _library: library });
         Ok(Self { functions, order, faults: Faults::default() })
     }

@@ -68,7 +68,7 @@ pub(super) fn image(capability: [i32; 2]) -> Result<Image> {
 }
 
 /// PTX is text, which the driver reads up to a zero; more of them do no harm to machine code.
-fn ended(mut bytes: Vec<u8>) -> Vec<u8> {
+pub(super) fn ended(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes.push(0);
     bytes
 }

@@ -5,6 +5,7 @@ mod cuda;
 mod cuda_queue;
 mod emulated;
 mod images;
+mod lanes;
 mod queue;
 
 pub use compile::{Usage, usage};

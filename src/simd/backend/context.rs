@@ -23,7 +23,13 @@ pub trait Context: Copy + Send + Sync + std::fmt::Debug + 'static {
         a.mul_add(b, c)
     }
 
-    /// The same of four lanes each.
+    /// Square root, IEEE.
+    #[inline(always)]
+    fn sqrt(a: f32) -> f32 {
+        a.sqrt()
+    }
+
+    /// The same as [`Context::mul_add`] of four lanes each.
     #[inline(always)]
     fn mul_add_four(self, a: f32x4, b: f32x4, c: f32x4) -> f32x4 {
         let (a, b, c) = (a.to_array(), b.to_array(), c.to_array());

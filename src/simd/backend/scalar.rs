@@ -1,7 +1,8 @@
 //! [`Scalar`]: a gang of `N` lanes in arrays. With one lane this is ordinary scalar code; with more it is compiled
 //! from short loops, on every CPU.
 
-use super::{Context, array_of, copies, for_each, gather_record_source, gather_source, memory_through_u32};
+use super::slices::{gather_record_source, gather_source, memory_through_u32};
+use super::{Context, array_of, copies, for_each};
 use crate::simd::{Gang, Isa};
 
 /// `N` lanes in arrays, compiled in context `C`.
@@ -133,7 +134,7 @@ impl<const N: usize, C: Context> Gang for Scalar<N, C> {
         f_div(a: F, b: F) -> F { a / b }
         f_mul_add(a: F, b: F, c: F) -> F { C::mul_add(a, b, c) }
         f_neg_mul_add(a: F, b: F, c: F) -> F { C::mul_add(-a, b, c) }
-        f_sqrt(a: F) -> F { a.sqrt() }
+        f_sqrt(a: F) -> F { C::sqrt(a) }
         f_abs(a: F) -> F { a.abs() }
         f_neg(a: F) -> F { -a }
         f_min(a: F, b: F) -> F { if a < b { a } else { b } }

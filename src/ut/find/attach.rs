@@ -11,8 +11,9 @@ use crate::event::{Column, UT_PLANES, UtBatch};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, inlined};
 use crate::ut::config::LineConfig;
+use crate::ut::grid::Near;
 use crate::ut::layout::UtLayout;
-use crate::ut::store::{Near, UtStore};
+use crate::ut::store::UtStore;
 
 /// Hits of one plane that are tried for a track at most: more are counted as dropped.
 const SLOTS: usize = 16;
@@ -178,7 +179,7 @@ impl Attached {
         for at in (0..len).step_by(G::LANES) {
             let lanes = Mask::first(g, len - at);
             let row = lanes.select_u(U32::iota(g) + U32::splat(g, at as u32), U32::splat(g, 0));
-            let line = Line::gather(g, &tracks.line, row, layout.velo_z);
+            let line = Line::gather(g, tracks.line.padded(), row, layout.velo_z);
             let bend = F32::load(g, &tracks.bend.padded()[at..]);
             let course = Course::new(g, layout, line, lanes.select_f(bend, F32::splat(g, 1.0)));
             let (counts, left_out) = self.collect(g, layout, &course, lanes, &mut tally);
@@ -218,9 +219,8 @@ impl Attached {
             let near = course.near(g, layout, plane, tolerance);
             let mut slot = U32::iota(g) + whole(row(g, plane, 0) as u32);
             let mut count = whole(0);
-            store.visit(
+            store.view(layout).visit(
                 g,
-                layout,
                 &near,
                 lanes,
                 #[inline(always)]
@@ -262,7 +262,8 @@ impl Slots {
                 let at = row(g, plane, number as usize);
                 let whole = inlined!(|value: u32| U32::splat(g, value));
                 let hit = whole(number).lt(count).select_u(U32::load(g, &self.hit[at..]), whole(0));
-                let here = Beside::gather(store, hit, &course.line, F32::splat(g, SLOPE[plane]));
+                let here =
+                    Beside::gather(store.hits.padded(), hit, &course.line, F32::splat(g, SLOPE[plane]));
                 let lever = here.z - course.kink;
                 here.d.store(&mut self.d[at..]);
                 lever.store(&mut self.lever[at..]);

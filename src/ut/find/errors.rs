@@ -8,7 +8,7 @@
 //! - the first two planes of the UT, which turn the particle in front of the last two.
 
 use super::MIDDLE;
-use super::tracklet::Tracklet;
+use super::tracklets::Tracklet;
 use crate::event::UT_PLANES;
 use crate::simd::varying::F32;
 use crate::simd::{Gang, inlined};

@@ -5,8 +5,7 @@
 
 use super::errors::{Before, Errors, Measure, Normal};
 use super::output::{Fitted, append};
-use super::tracklet::Tracklet;
-use super::{Beside, Line, MIDDLE, NONE, Search, UtFindWorkspace};
+use super::{Beside, Line, MIDDLE, NONE, Search, Tracklet, UtFindWorkspace};
 use crate::event::{UT_PLANES, UtBatch, VeloUtTracks};
 use crate::simd::math::ln;
 use crate::simd::varying::{F32, I32, Mask, U32};
@@ -70,17 +69,17 @@ pub(super) fn fit<G: Gang>(
         let doublet = lanes.select_u(U32::load(g, &chosen.padded()[at..]), whole(0));
         let row = U32::gather(doublets.row.padded(), doublet);
         let back = whole(0).lt(U32::gather(doublets.backward.padded(), doublet));
-        let line = Line::gather(g, &tracks.line, row, layout.velo_z);
+        let line = Line::gather(g, tracks.line.padded(), row, layout.velo_z);
         let slope = Tracklet::slopes(g, back);
         let mut hit = [doublet; UT_PLANES];
         let none = F32::splat(g, 0.0);
         let mut hits = [Beside { d: none, z: none }; UT_PLANES];
         for role in 0..UT_PLANES {
             hit[role] = U32::gather(doublets.hits[role].padded(), doublet);
-            hits[role] = Beside::gather(store, hit[role], &line, slope[role]);
+            hits[role] = Beside::gather(store.hits.padded(), hit[role], &line, slope[role]);
         }
         let has = [hit[1].lt(whole(NONE)), hit[3].lt(whole(NONE))];
-        let (weight, four) = (Tracklet::weights(g, store, hit, has), has[0] & has[1]);
+        let (weight, four) = (Tracklet::weights(g, &store.weight, hit, has), has[0] & has[1]);
         let tracklet = Tracklet { hits, slope, weight, four };
         let kick = F32::gather(doublets.kick.padded(), doublet);
         let track = Track::new(g, layout, line);

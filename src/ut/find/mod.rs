@@ -18,16 +18,15 @@
 //! not depend on the gang: lanes do not see one another, and choices among their results are made in order.
 
 mod attach;
-mod choose;
-mod complete;
-mod doublets;
+mod columns;
 mod errors;
 mod fit;
+#[cfg(feature = "cuda")]
+pub(crate) mod halves;
 mod output;
 mod pairs;
 mod select;
-mod tracklet;
-mod windows;
+pub(crate) mod tracklets;
 
 pub(crate) use attach::{Attached, Bent};
 
@@ -36,25 +35,12 @@ use super::layout::{MIDDLE, UtLayout};
 use super::store::UtStore;
 use crate::Status;
 use crate::event::{
-    Column, Outcome, StageClock, StageCounter, Truncation, UT_PLANES, UtBatch, UtCellHits, VeloTracks,
-    VeloUtTracks,
+    Column, Outcome, StageClock, StageCounter, Truncation, UtBatch, UtCellHits, VeloTracks, VeloUtTracks,
 };
-use crate::simd::varying::{F32, Mask, U32};
+use crate::simd::varying::Mask;
 use crate::simd::{Gang, Level};
-use bytemuck::{Pod, Zeroable};
-
-/// Hits of one plane that are tried for a track at most: more are counted as dropped.
-const SLOTS: usize = 1 << SLOT_BITS;
-const SLOT_BITS: u32 = 4;
-/// Stands for a hit that is not there.
-const NONE: u32 = u32::MAX;
-
-/// Slope dx/dy of the strips in each plane.
-const SLOPE: [f32; UT_PLANES] = super::geometry::STRIP_SLOPE;
-/// Where the magnet's kick is put in the first fit, mm.
-const KINK: f32 = 1780.0;
-/// Tracklets with a larger chi2 per degree of freedom are no candidates.
-const MAX_CHI2: f32 = 1280.0;
+use columns::{DoubletColumns, TrackColumns};
+use tracklets::{Beside, Line, NONE, SLOPE, SLOT_BITS, SLOTS, Tally, Tracklet};
 
 /// Stages: decoding with the store, windows, tracklets.
 const STORE: usize = 0;
@@ -65,51 +51,11 @@ const TRACKLETS: usize = 2;
 #[derive(Debug, Default)]
 pub struct UtFindWorkspace {
     store: UtStore,
-    tracks: Tracks,
-    doublets: Doublets,
-    best: Column<Best>,
+    tracks: TrackColumns,
+    doublets: DoubletColumns,
     /// Doublets of the tracklets that were chosen, in the order of their tracks.
     chosen: Column<u32>,
     pairs: pairs::Workspace,
-}
-
-/// The tracks of an event that may have hits in the UT.
-#[derive(Debug, Default)]
-struct Tracks {
-    /// Number of each in the event.
-    number: Column<u32>,
-    /// x, y, tx, ty at the end of the Velo.
-    line: Column<[f32; 4]>,
-    /// Per track and plane: hits of the store, [`SLOTS`] each, and how many there are.
-    slots: Column<u32>,
-    counts: Column<u32>,
-    /// Those with hits in three planes.
-    rows: Column<u32>,
-}
-
-/// Pairs of hits of tracks, and what they were completed to. Hits are in the order of their roles: first and third,
-/// which make the pair, have second and fourth between and behind them.
-#[derive(Debug, Default)]
-struct Doublets {
-    row: Column<u32>,
-    /// 1 where the first hit is in the last plane.
-    backward: Column<u32>,
-    hits: [Column<u32>; UT_PLANES],
-    /// How many hits there are.
-    count: Column<u32>,
-    /// chi2 per degree of freedom, and the difference of the sines of the angles before and behind the kick.
-    chi2: Column<f32>,
-    kick: Column<f32>,
-    len: usize,
-}
-
-/// The best tracklet of a track so far.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Pod, Zeroable)]
-struct Best {
-    chi2: f32,
-    hits: u32,
-    doublet: u32,
 }
 
 /// Events with their intermediate results: Velo tracks, and hits of the UT.
@@ -147,74 +93,19 @@ struct Search<'a> {
     velo: &'a VeloTracks,
 }
 
-/// What the lanes of a loop did.
-struct Tally<G: Gang> {
-    active: U32<G>,
-    steps: u64,
+impl Search<'_> {
+    /// What the steps of `tracklets` need of it.
+    #[inline(always)]
+    fn tracklets(&self) -> tracklets::Search<'_> {
+        tracklets::Search { cuts: self.config.cuts(), planes: self.layout.planes() }
+    }
 }
 
 impl<G: Gang> Tally<G> {
-    fn new(g: G) -> Self {
-        Self { active: U32::splat(g, 0), steps: 0 }
-    }
-
-    /// Counts a step with work in some lanes.
-    #[inline(always)]
-    fn step(&mut self, on: Mask<G>) {
-        self.active = self.active.count(on);
-        self.steps += 1;
-    }
-
     #[inline(always)]
     fn add_to(&self, g: G, stage: &mut StageCounter) {
         stage.lanes_active += u64::from(self.active.reduce_add(Mask::first(g, G::LANES)));
         stage.lanes_total += self.steps * G::LANES as u64;
-    }
-}
-
-/// Straight lines of Velo tracks, a lane each.
-#[derive(Clone, Copy)]
-struct Line<G: Gang> {
-    x: F32<G>,
-    y: F32<G>,
-    tx: F32<G>,
-    ty: F32<G>,
-    z: F32<G>,
-}
-
-impl<G: Gang> Line<G> {
-    #[inline(always)]
-    fn gather(g: G, lines: &Column<[f32; 4]>, row: U32<G>, z: f32) -> Self {
-        let [x, y, tx, ty] = F32::gather_records(lines.padded(), row);
-        Self { x, y, tx, ty, z: F32::splat(g, z) }
-    }
-
-    /// x and y at some z.
-    #[inline(always)]
-    fn at(&self, z: F32<G>) -> [F32<G>; 2] {
-        let dz = z - self.z;
-        [dz.mul_add(self.tx, self.x), dz.mul_add(self.ty, self.y)]
-    }
-}
-
-/// Hits, by how far in x they are from a line.
-#[derive(Clone, Copy)]
-struct Beside<G: Gang> {
-    d: F32<G>,
-    z: F32<G>,
-}
-
-impl<G: Gang> Beside<G> {
-    #[inline(always)]
-    fn gather(store: &UtStore, hit: U32<G>, line: &Line<G>, slope: F32<G>) -> Self {
-        let [x0, z, ..] = F32::gather_records(store.hits.padded(), hit);
-        let [x, y] = line.at(z);
-        Self { d: y.mul_add(slope, x0) - x, z }
-    }
-
-    #[inline(always)]
-    fn select(self, lanes: Mask<G>, other: Self) -> Self {
-        Self { d: lanes.select_f(self.d, other.d), z: lanes.select_f(self.z, other.z) }
     }
 }
 
@@ -268,7 +159,6 @@ fn run<G: Gang>(
             find_windows(g, search, event, workspace, out);
             clock.lap(&mut out.counters.stages[WINDOWS]);
             find_tracklets(g, search, workspace, out);
-            choose::choose(search.config, workspace);
             fit_tracklets(g, search, (hits, event), workspace, out);
         } else {
             out.results.track_start.push(out.results.tracks() as u32);
@@ -306,8 +196,13 @@ fn find_windows<G: Gang>(
             let UtFindWorkspace { store, tracks, .. } = workspace;
             let counters = &mut out.counters;
             select::select(g, search.velo, event, &mut tracks.number, &mut tracks.line);
-            let lost = windows::windows(g, search, store, tracks, &mut counters.stages[WINDOWS]);
-            counters.count_truncated(Truncation::CandidatesInWindow, lost);
+            let mut view = tracks.view();
+            let hits = store.view(search.layout);
+            let (lost, tally) = tracklets::windows(g, &search.tracklets(), &hits, &mut view);
+            let kept = view.kept;
+            tracks.rows.set_len(kept);
+            tally.add_to(g, &mut counters.stages[WINDOWS]);
+            counters.count_truncated(Truncation::CandidatesInWindow, u64::from(lost));
             counters.stages[WINDOWS].items_in += tracks.number.len() as u64;
             counters.stages[WINDOWS].items_out += tracks.rows.len() as u64;
         },
@@ -324,11 +219,23 @@ fn find_tracklets<G: Gang>(
     g.vectorize(
         #[inline(always)]
         || {
-            let UtFindWorkspace { store, tracks, doublets, .. } = workspace;
+            let UtFindWorkspace { store, tracks, doublets, chosen, .. } = workspace;
             let stage = &mut out.counters.stages[TRACKLETS];
-            doublets::doublets(g, search, store, tracks, doublets).add_to(g, stage);
-            complete::complete(g, search, store, tracks, doublets).add_to(g, stage);
             stage.items_in += tracks.rows.len() as u64;
+            let (search, hits) = (search.tracklets(), store.view(search.layout));
+            let (tracks, best) = tracks.view_with_best();
+            let mut found = doublets.view(tracks.kept * search.cuts.candidates as usize);
+            tracklets::doublets(g, &search, &hits, &tracks, &mut found).add_to(g, stage);
+            tracklets::complete(g, &search, &hits, &tracks, &mut found).add_to(g, stage);
+            tracklets::choose(&search.cuts, &found, best);
+            chosen.clear();
+            chosen.reserve_total(tracks.kept);
+            for &row in &tracks.rows[..tracks.kept] {
+                let doublet = best[row as usize].doublet;
+                if doublet != NONE {
+                    chosen.push(doublet);
+                }
+            }
         },
     );
 }

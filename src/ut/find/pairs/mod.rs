@@ -24,7 +24,7 @@ mod join;
 mod spans;
 mod windows;
 
-use super::tracklet::Tracklet;
+use super::tracklets::Tracklet;
 use super::{Beside, Line, SLOPE, Search, TRACKLETS, WINDOWS, fit, output, select};
 use crate::event::{Column, Outcome, StageClock, Truncation, UT_PLANES, UtCellHits, VeloUtTracks};
 use crate::simd::varying::{F32, Mask, U32};
@@ -223,7 +223,7 @@ impl Spans {
     /// What the fit knows of tracks.
     #[inline(always)]
     fn track<G: Gang>(&self, g: G, search: &Search<'_>, selected: &Selected, row: U32<G>) -> fit::Track<G> {
-        let line = Line::gather(g, &selected.line, row, search.layout.velo_z);
+        let line = Line::gather(g, selected.line.padded(), row, search.layout.velo_z);
         fit::Track::with(g, line, F32::gather(&self.per_kick, row))
     }
 }

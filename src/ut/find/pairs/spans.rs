@@ -5,7 +5,7 @@
 //! full lanes.
 
 use super::super::fit::Track;
-use super::super::windows::{BENDING, LAST_BIN, MAX_INVERSE_ANGLE, ROUNDING};
+use super::super::tracklets::{BENDING, LAST_BIN, MAX_INVERSE_ANGLE, ROUNDING};
 use super::super::{Line, SLOPE, Search};
 use crate::event::{Column, UT_PLANES};
 use crate::simd::varying::{F32, I32, Mask, U32};
@@ -71,7 +71,7 @@ pub(super) fn spans<G: Gang>(
     let mut listed = [0; UT_PLANES];
     for at in (0..count).step_by(G::LANES) {
         let row = U32::iota(g) + U32::splat(g, at as u32);
-        let line = Line::gather(g, lines, row, layout.velo_z);
+        let line = Line::gather(g, lines.padded(), row, layout.velo_z);
         let track = Track::new(g, layout, line);
         let inverse_angle = (real(1.0) / track.angle()).min(real(MAX_INVERSE_ANGLE));
         let momentum = (real(config.min_pt) * inverse_angle).max(real(config.min_momentum));

@@ -6,62 +6,57 @@ use super::complete::{Follow, PlaneOf};
 use super::{Beside, Doublets, Line, NONE, SLOPE, SLOT_BITS, Search, Tally, Tracks};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, inlined};
-use crate::ut::config::UtChoice;
-use crate::ut::store::UtStore;
+use crate::ut::grid::Stored;
 
 /// Planes of the first and of the third hit, on both ways, and of the second and the fourth.
 const WAYS: [[usize; 4]; 2] = [[0, 2, 1, 3], [3, 1, 2, 0]];
 
 /// Lists the doublets of all tracks with enough hits.
 #[inline(always)]
-pub(super) fn doublets<G: Gang>(
+pub(crate) fn doublets<G: Gang>(
     g: G,
     search: &Search<'_>,
-    store: &UtStore,
-    tracks: &Tracks,
-    found: &mut Doublets,
+    store: &Stored<'_>,
+    tracks: &Tracks<'_>,
+    found: &mut Doublets<'_>,
 ) -> Tally<G> {
-    let Search { config, layout, .. } = search;
+    let Search { cuts, planes } = search;
     let whole = inlined!(|value: u32| U32::splat(g, value));
-    let Tracks { line: lines, slots, counts, rows, .. } = tracks;
+    let Tracks { line: lines, slots, counts, rows, kept, .. } = tracks;
     let Doublets { row: row_of, backward, hits: [firsts, _, thirds, _], len, .. } = found;
-    let most = rows.len() * config.candidates as usize;
-    for column in [&mut *row_of, backward, firsts, thirds] {
-        column.reserve_total(most);
-    }
-    let is_compass = config.choice == UtChoice::Compass;
+    let is_compass = cuts.compass != 0;
     let mut tally = Tally::new(g);
     *len = 0;
-    for at in (0..rows.len()).step_by(G::LANES) {
-        let lanes = Mask::first(g, rows.len() - at);
-        let row = U32::load(g, &rows.padded()[at..]);
-        let line = Line::gather(g, lines, row, layout.velo_z);
+    for at in (0..*kept).step_by(G::LANES) {
+        let lanes = Mask::first(g, kept - at);
+        let row = U32::load(g, &rows[at..]);
+        let line = Line::gather(g, lines, row, planes.velo_z);
         let mut seen = whole(0);
-        for (way, planes) in WAYS.into_iter().enumerate() {
-            let (a, c) = (planes[0] as u32, planes[1] as u32);
+        for (way, roles) in WAYS.into_iter().enumerate() {
+            let (a, c) = (roles[0] as u32, roles[1] as u32);
             let place = [row.shl::<2>() + whole(a), row.shl::<2>() + whole(c)];
             let slot = [place[0].shl::<SLOT_BITS>(), place[1].shl::<SLOT_BITS>()];
             let count = [U32::gather(counts, place[0]), U32::gather(counts, place[1])];
-            let slope = [F32::splat(g, SLOPE[planes[0]]), F32::splat(g, SLOPE[planes[1]])];
+            let slope = [F32::splat(g, SLOPE[roles[0]]), F32::splat(g, SLOPE[roles[1]])];
             let goes = if is_compass { lanes & seen.lt(whole(1)) } else { lanes };
             let all = goes.select_u(count[0] * count[1], whole(0));
             let (mut tried, mut number) = (whole(0), [whole(0); 2]);
             loop {
-                let on = tried.lt(all) & seen.lt(whole(config.candidates));
+                let on = tried.lt(all) & seen.lt(whole(cuts.candidates));
                 if !on.any() {
                     break;
                 }
                 tally.step(on);
                 let first = U32::gather(slots, slot[0] + number[0]);
                 let third = U32::gather(slots, slot[1] + number[1]);
-                let a = Beside::gather(store, first, &line, slope[0]);
-                let c = Beside::gather(store, third, &line, slope[1]);
+                let a = Beside::gather(store.hits, first, &line, slope[0]);
+                let c = Beside::gather(store.hits, third, &line, slope[1]);
                 let angle = (c.d - a.d) / (c.z - a.z);
-                let mut good = on & angle.abs().le(F32::splat(g, config.slope_tolerance));
+                let mut good = on & angle.abs().le(F32::splat(g, cuts.slope_tolerance));
                 if is_compass && good.any() {
-                    let follow = Follow { g, store, tracks, line, angle, tolerance: config.hit_tolerance };
+                    let follow = Follow { g, store, tracks, line, angle, tolerance: cuts.hit_tolerance };
                     let mut completed = Mask::first(g, 0);
-                    for (plane, from) in [(planes[2], a), (planes[3], c)] {
+                    for (plane, from) in [(roles[2], a), (roles[3], c)] {
                         let place = row.shl::<2>() + whole(plane as u32);
                         let plane = PlaneOf { place, slope: F32::splat(g, SLOPE[plane]) };
                         let lanes = good.and_not(completed);
@@ -70,10 +65,10 @@ pub(super) fn doublets<G: Gang>(
                     }
                     good = good & completed;
                 }
-                first.store_packed(&mut firsts.padded_mut()[*len..], good);
-                third.store_packed(&mut thirds.padded_mut()[*len..], good);
-                whole(way as u32).store_packed(&mut backward.padded_mut()[*len..], good);
-                *len += row.store_packed(&mut row_of.padded_mut()[*len..], good);
+                first.store_packed(&mut firsts[*len..], good);
+                third.store_packed(&mut thirds[*len..], good);
+                whole(way as u32).store_packed(&mut backward[*len..], good);
+                *len += row.store_packed(&mut row_of[*len..], good);
                 seen = seen.count(good);
                 tried = tried + whole(1);
                 let next = number[1] + whole(1);

@@ -2,12 +2,11 @@
 //! doublet, for all tracks together.
 
 use super::tracklet::{PLANES, Tracklet};
-use super::{Beside, Doublets, KINK, Line, MIDDLE, NONE, SLOT_BITS, Search, Tally, Tracks};
+use super::{Beside, Cuts, Doublets, KINK, Line, NONE, SLOT_BITS, Search, Tally, Tracks};
 use crate::event::UT_PLANES;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, inlined};
-use crate::ut::config::UtConfig;
-use crate::ut::store::UtStore;
+use crate::ut::grid::{MIDDLE, Stored};
 
 /// Cosine of the angle of tilted strips.
 const COSINE: f32 = 0.996_175_3;
@@ -15,8 +14,8 @@ const COSINE: f32 = 0.996_175_3;
 /// Follows the lines of doublets to the other planes, a lane a doublet.
 pub(super) struct Follow<'a, G: Gang> {
     pub(super) g: G,
-    pub(super) store: &'a UtStore,
-    pub(super) tracks: &'a Tracks,
+    pub(super) store: &'a Stored<'a>,
+    pub(super) tracks: &'a Tracks<'a>,
     pub(super) line: Line<G>,
     /// Slope of the doublet against the track's.
     pub(super) angle: F32<G>,
@@ -42,7 +41,7 @@ impl<G: Gang> Follow<'_, G> {
     ) -> (Beside<G>, U32<G>) {
         let Self { g, store, tracks, line, angle, tolerance } = self;
         let whole = inlined!(|value: u32| U32::splat(*g, value));
-        let count = lanes.select_u(U32::gather(&tracks.counts, plane.place), whole(0));
+        let count = lanes.select_u(U32::gather(tracks.counts, plane.place), whole(0));
         let slot = plane.place.shl::<SLOT_BITS>();
         let mut found = (from, whole(NONE));
         let mut nearest = F32::splat(*g, *tolerance);
@@ -53,8 +52,8 @@ impl<G: Gang> Follow<'_, G> {
                 return found;
             }
             tally.step(on);
-            let hit = U32::gather(&tracks.slots, slot + number);
-            let here = Beside::gather(store, hit, line, plane.slope);
+            let hit = U32::gather(tracks.slots, slot + number);
+            let here = Beside::gather(store.hits, hit, line, plane.slope);
             let distance = (here.d - (here.z - from.z).mul_add(*angle, from.d)).abs();
             let nearer = on & distance.lt(nearest);
             nearest = nearer.select_f(distance, nearest);
@@ -66,36 +65,31 @@ impl<G: Gang> Follow<'_, G> {
 
 /// Completes all doublets.
 #[inline(always)]
-pub(super) fn complete<G: Gang>(
+pub(crate) fn complete<G: Gang>(
     g: G,
     search: &Search<'_>,
-    store: &UtStore,
-    tracks: &Tracks,
-    doublets: &mut Doublets,
+    store: &Stored<'_>,
+    tracks: &Tracks<'_>,
+    doublets: &mut Doublets<'_>,
 ) -> Tally<G> {
-    let Search { config, layout, .. } = search;
+    let Search { cuts, planes } = search;
     let whole = inlined!(|value: u32| U32::splat(g, value));
     let Doublets { row: rows, backward, hits, count: counts, chi2: chi2s, kick: kicks, len } = doublets;
     let [firsts, seconds, thirds, fourths] = hits;
-    for column in [&mut *seconds, fourths, counts] {
-        column.reserve_total(*len);
-    }
-    chi2s.reserve_total(*len);
-    kicks.reserve_total(*len);
     let mut tally = Tally::new(g);
     for at in (0..*len).step_by(G::LANES) {
         let lanes = Mask::first(g, *len - at);
         // What stands behind the last doublet may be of an event with more tracks.
-        let row = lanes.select_u(U32::load(g, &rows.padded()[at..]), whole(0));
-        let back = whole(0).lt(U32::load(g, &backward.padded()[at..]));
-        let line = Line::gather(g, &tracks.line, row, layout.velo_z);
+        let row = lanes.select_u(U32::load(g, &rows[at..]), whole(0));
+        let back = whole(0).lt(U32::load(g, &backward[at..]));
+        let line = Line::gather(g, tracks.line, row, planes.velo_z);
         let slope = Tracklet::slopes(g, back);
-        let first = U32::load(g, &firsts.padded()[at..]);
-        let third = U32::load(g, &thirds.padded()[at..]);
-        let a = Beside::gather(store, first, &line, slope[0]);
-        let c = Beside::gather(store, third, &line, slope[2]);
+        let first = U32::load(g, &firsts[at..]);
+        let third = U32::load(g, &thirds[at..]);
+        let a = Beside::gather(store.hits, first, &line, slope[0]);
+        let c = Beside::gather(store.hits, third, &line, slope[2]);
         let angle = (c.d - a.d) / (c.z - a.z);
-        let follow = Follow { g, store, tracks, line, angle, tolerance: config.hit_tolerance };
+        let follow = Follow { g, store, tracks, line, angle, tolerance: cuts.hit_tolerance };
         let mut found = [(a, whole(NONE)), (c, whole(NONE))];
         for (role, found) in [1, 3].into_iter().zip(&mut found) {
             let (there, back_there) = (PLANES[0][role] as u32, PLANES[1][role] as u32);
@@ -104,15 +98,15 @@ pub(super) fn complete<G: Gang>(
         }
         let [(b, second), (d, fourth)] = found;
         let has = [second.lt(whole(NONE)), fourth.lt(whole(NONE))];
-        let weight = Tracklet::weights(g, store, [first, second, third, fourth], has);
+        let weight = Tracklet::weights(g, store.weight, [first, second, third, fourth], has);
         let tracklet = Tracklet { hits: [a, b, c, d], slope, weight, four: has[0] & has[1] };
         let count = whole(2).count(has[0]).count(has[1]);
-        let [chi2, kick] = fit_kick(g, config, &line, &tracklet, count);
-        second.store(&mut seconds.padded_mut()[at..]);
-        fourth.store(&mut fourths.padded_mut()[at..]);
-        chi2.store(&mut chi2s.padded_mut()[at..]);
-        kick.store(&mut kicks.padded_mut()[at..]);
-        count.store(&mut counts.padded_mut()[at..]);
+        let [chi2, kick] = fit_kick(g, cuts, &line, &tracklet, count);
+        second.store(&mut seconds[at..]);
+        fourth.store(&mut fourths[at..]);
+        chi2.store(&mut chi2s[at..]);
+        kick.store(&mut kicks[at..]);
+        count.store(&mut counts[at..]);
     }
     tally
 }
@@ -125,7 +119,7 @@ pub(super) fn complete<G: Gang>(
 #[inline(always)]
 fn fit_kick<G: Gang>(
     g: G,
-    config: &UtConfig,
+    cuts: &Cuts,
     line: &Line<G>,
     tracklet: &Tracklet<G>,
     count: U32<G>,
@@ -134,7 +128,7 @@ fn fit_kick<G: Gang>(
     let real = inlined!(|value: f32| F32::splat(g, value));
     let lever = real(0.001 * (KINK - MIDDLE));
     let per_mm = real(1.0) / (real(KINK) - line.z);
-    let per_error = real(1.0 / config.velo_slope_error);
+    let per_error = real(1.0 / cuts.velo_slope_error);
     let root = per_mm * per_error;
     let velo = root * root;
     let (mut a, mut b, mut c) = (velo, velo * lever, velo * lever * lever);

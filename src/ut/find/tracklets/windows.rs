@@ -5,22 +5,19 @@
 //! many groups of sectors around the track's own, and not in the outermost of its plane; hits of the own group then
 //! come first, next hits of the left one, then of the right one, and so on.
 
-use super::{Line, SLOPE, SLOT_BITS, SLOTS, Search, Tally, Tracks};
-use crate::event::{StageCounter, UT_PLANES};
+use super::{Line, Planes, SLOPE, SLOT_BITS, SLOTS, Search, Tally, Tracks};
 use crate::simd::varying::{F32, I32, Mask, U32};
 use crate::simd::{Gang, inlined};
-use crate::ut::config::UtConfig;
-use crate::ut::layout::UtLayout;
-use crate::ut::store::{Near, UtStore};
+use crate::ut::grid::{Near, Stored};
 
 /// More than rounding moves the edge of a window, mm.
-pub(super) const ROUNDING: f32 = 0.05;
+pub(crate) const ROUNDING: f32 = 0.05;
 /// 1/MeV: a momentum times this is one over the deflection in mm at the middle of the UT.
-pub(super) const BENDING: f32 = 4.0212e-5;
+pub(crate) const BENDING: f32 = 4.0212e-5;
 /// What 1 over the angle to the beam counts at most.
-pub(super) const MAX_INVERSE_ANGLE: f32 = 500.0;
+pub(crate) const MAX_INVERSE_ANGLE: f32 = 500.0;
 /// The last bin of |ty| in the table of plane factors that is used.
-pub(super) const LAST_BIN: i32 = 29;
+pub(crate) const LAST_BIN: i32 = 29;
 
 /// How far from the line hits of one plane may be, lane by lane.
 struct Window<G: Gang> {
@@ -46,9 +43,9 @@ impl<G: Gang> Window<G> {
 
     /// Where hits of the window can be: a little more, as the plane has a depth.
     #[inline(always)]
-    fn near(&self, g: G, layout: &UtLayout, line: &Line<G>) -> Near<G> {
-        let depth = F32::splat(g, layout.depth[self.plane]);
-        let [x, y] = line.at(F32::splat(g, layout.z[self.plane]));
+    fn near(&self, g: G, planes: &Planes<'_>, line: &Line<G>) -> Near<G> {
+        let depth = F32::splat(g, planes.depth[self.plane]);
+        let [x, y] = line.at(F32::splat(g, planes.z[self.plane]));
         let middle = y.neg_mul_add(self.slope, x);
         let along = line.ty.neg_mul_add(self.slope, line.tx).abs();
         let reach = depth.mul_add(along, self.tolerance) + F32::splat(g, ROUNDING);
@@ -58,47 +55,43 @@ impl<G: Gang> Window<G> {
     }
 }
 
-/// Finds the hits of all selected tracks, and the tracks with hits in three planes; returns how many hits were left out.
+/// Finds the hits of all tracks, and the tracks with hits in three planes; returns how many hits were left out.
 #[inline(always)]
-pub(super) fn windows<G: Gang>(
+pub(crate) fn windows<G: Gang>(
     g: G,
     search: &Search<'_>,
-    store: &UtStore,
-    tracks: &mut Tracks,
-    stage: &mut StageCounter,
-) -> u64 {
-    let Search { config, layout, .. } = search;
+    store: &Stored<'_>,
+    tracks: &mut Tracks<'_>,
+) -> (u32, Tally<G>) {
+    let Search { cuts, planes } = search;
     let whole = inlined!(|value: u32| U32::splat(g, value));
     let real = inlined!(|value: f32| F32::splat(g, value));
-    let Tracks { line: lines, slots, counts, rows, .. } = tracks;
-    let count = lines.len();
-    slots.set_len((count * UT_PLANES) << SLOT_BITS);
-    counts.set_len(count * UT_PLANES);
-    rows.reserve_total(count);
-    let mut seek = Seek { config, layout, store, slots, tally: Tally::new(g), lost: whole(0) };
-    let mut kept = 0;
+    let Tracks { len, line: lines, slots, counts, rows, kept } = tracks;
+    let count = *len;
+    let mut seek = Seek { search, store, slots, tally: Tally::new(g), lost: whole(0) };
+    *kept = 0;
     for at in (0..count).step_by(G::LANES) {
         let lanes = Mask::first(g, count - at);
         let row = U32::iota(g) + whole(at as u32);
-        let line = Line::gather(g, lines, row, layout.velo_z);
+        let line = Line::gather(g, lines, row, planes.velo_z);
         let angle = line.tx.mul_add(line.tx, line.ty * line.ty).sqrt();
         let inverse_angle = (real(1.0) / angle).min(real(MAX_INVERSE_ANGLE));
-        let momentum = (real(config.min_pt) * inverse_angle).max(real(config.min_momentum));
+        let momentum = (real(cuts.min_pt) * inverse_angle).max(real(cuts.min_momentum));
         let bending = real(BENDING) * momentum;
         let bin = line.ty.abs().mul_add(real(100.0), real(0.5)).to_i32();
         let bin = bin.max(I32::splat(g, 0)).min(I32::splat(g, LAST_BIN)).to_bits().shl::<2>();
         let mut filled = whole(0);
         for (plane, &slope) in SLOPE.iter().enumerate() {
-            let factor = real(1.0) / F32::gather(&layout.tables.plane_factor, bin + whole(plane as u32));
-            let [x, _] = line.at(real(layout.z[plane]));
+            let factor = real(1.0) / F32::gather(planes.plane_factor, bin + whole(plane as u32));
+            let [x, _] = line.at(real(planes.z[plane]));
             let window = Window {
                 plane,
                 slope: real(slope),
                 factor,
                 tolerance: factor / bending,
-                y_tolerance: real(config.y_tolerance),
-                y_tolerance_slope: real(config.y_tolerance_slope),
-                own_group: if config.sectors > 0 { own_group(g, layout, plane, x) } else { I32::splat(g, 0) },
+                y_tolerance: real(cuts.y_tolerance),
+                y_tolerance_slope: real(cuts.y_tolerance_slope),
+                own_group: if cuts.sectors > 0 { own_group(g, planes, plane, x) } else { I32::splat(g, 0) },
             };
             let place = row.shl::<2>() + whole(plane as u32);
             let hits = seek.hits(g, &window, &line, lanes, place);
@@ -106,18 +99,15 @@ pub(super) fn windows<G: Gang>(
             filled = filled.count(whole(0).lt(hits));
         }
         let enough = lanes & whole(2).lt(filled);
-        kept += row.store_packed(&mut rows.padded_mut()[kept..], enough);
+        *kept += row.store_packed(&mut rows[*kept..], enough);
     }
-    rows.set_len(kept);
-    seek.tally.add_to(g, stage);
-    u64::from(seek.lost.reduce_add(Mask::first(g, G::LANES)))
+    (seek.lost.reduce_add(Mask::first(g, G::LANES)), seek.tally)
 }
 
 /// The loops over hits.
 struct Seek<'a, G: Gang> {
-    config: &'a UtConfig,
-    layout: &'a UtLayout,
-    store: &'a UtStore,
+    search: &'a Search<'a>,
+    store: &'a Stored<'a>,
     slots: &'a mut [u32],
     tally: Tally<G>,
     /// Hits that found no slot.
@@ -128,26 +118,25 @@ impl<G: Gang> Seek<'_, G> {
     /// Writes the hits of a plane's windows into the slots of `place`, and returns how many there are.
     #[inline(always)]
     fn hits(&mut self, g: G, window: &Window<G>, line: &Line<G>, lanes: Mask<G>, place: U32<G>) -> U32<G> {
-        let Self { config, layout, store, .. } = *self;
+        let Self { search: Search { cuts, planes }, store, .. } = *self;
         let plane = window.plane;
         let whole = inlined!(|value: u32| U32::splat(g, value));
-        let inner = [plane, plane + 1].map(|plane| layout.plane_groups[plane] as u32);
+        let inner = [planes.first_group[plane], planes.first_group[plane + 1]];
         let slot = place.shl::<SLOT_BITS>();
         let mut count = whole(0);
         store.visit(
             g,
-            layout,
-            &window.near(g, layout, line),
+            &window.near(g, planes, line),
             lanes,
             #[inline(always)]
             |hit, on| {
                 self.tally.step(on);
-                let mut good = on & window.holds(F32::gather_records(store.hits.padded(), hit), line);
-                if config.sectors > 0 {
-                    let group = U32::gather(&store.group, hit);
+                let mut good = on & window.holds(F32::gather_records(store.hits, hit), line);
+                if cuts.sectors > 0 {
+                    let group = U32::gather(store.group, hit);
                     let ring = ring_of(g, group.as_i32(), window.own_group);
                     good = good
-                        & ring.lt(whole(config.sectors))
+                        & ring.lt(whole(cuts.sectors))
                         & whole(inner[0]).lt(group)
                         & group.lt(whole(inner[1] - 1));
                 }
@@ -157,7 +146,7 @@ impl<G: Gang> Seek<'_, G> {
                 count = count.count(fits);
             },
         );
-        if config.sectors > 0 && whole(1).lt(count).any() {
+        if cuts.sectors > 0 && whole(1).lt(count).any() {
             let mut lanes = [[0; MOST_LANES]; 3];
             let [owns, firsts, counts] = &mut lanes;
             window.own_group.to_bits().store(owns);
@@ -171,10 +160,10 @@ impl<G: Gang> Seek<'_, G> {
 
 /// The group of sectors that an x is in; one less than the first of the plane when it is left of them all.
 #[inline(always)]
-fn own_group<G: Gang>(g: G, layout: &UtLayout, plane: usize, x: F32<G>) -> I32<G> {
-    let groups = layout.plane_groups[plane]..layout.plane_groups[plane + 1];
+fn own_group<G: Gang>(g: G, planes: &Planes<'_>, plane: usize, x: F32<G>) -> I32<G> {
+    let groups = planes.first_group[plane] as usize..planes.first_group[plane + 1] as usize;
     let mut own = U32::splat(g, groups.start as u32);
-    for &left in &layout.group_x[groups] {
+    for &left in &planes.group_x[groups] {
         own = own.count(F32::splat(g, left).lt(x));
     }
     own.as_i32() - I32::splat(g, 1)
@@ -189,8 +178,9 @@ fn ring_of<G: Gang>(g: G, group: I32<G>, own: I32<G>) -> U32<G> {
 
 /// Puts the hits of inner rings first, and those of a ring in the order of the event, in which they come by group and y:
 /// the order of the paper. Lane by lane, as there are few: their own groups, first slots and numbers of hits are given.
-#[inline(never)]
-fn order_by_ring(store: &UtStore, [owns, firsts, counts]: [&[u32]; 3], slots: &mut [u32]) {
+#[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn order_by_ring(store: &Stored<'_>, [owns, firsts, counts]: [&[u32]; 3], slots: &mut [u32]) {
     for ((&own, &first), &count) in owns.iter().zip(firsts).zip(counts) {
         let (first, count) = (first as usize, count as usize);
         let Some(hits) = slots.get_mut(first..first + count) else { continue };

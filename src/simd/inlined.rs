@@ -1,0 +1,12 @@
+//! [`inlined!`]: closures of kernels.
+
+/// A closure that is always inlined: `let real = inlined!(|value: f32| F32::splat(g, value));`. What a kernel calls and the compiler
+/// does not inline is compiled without the level's instructions: with wide gangs, which make more code, a loop that
+/// called such a closure took many times as long.
+macro_rules! inlined {
+    ($($closure:tt)+) => {
+        // An attribute may stand on an argument only.
+        ::std::convert::identity(#[inline(always)] $($closure)+)
+    };
+}
+pub(crate) use inlined;
