@@ -33,7 +33,7 @@ const MAY_USE: [(&str, &[&str]); 17] = [
     ("timepix", &BELOW_DETECTORS),
     ("cylinder", &["simd", "event", "engine", "lhcb", "kalman"]),
     ("chain", &["simd", "event", "engine", "lhcb", "velo", "ut", "scifi"]),
-    ("gpu", &["simd", "event", "engine", "lhcb", "kalman", "velo", "timepix", "cylinder"]),
+    ("gpu", &["simd", "event", "engine", "lhcb", "kalman", "velo", "ut", "timepix", "cylinder"]),
 ];
 
 /// The rooms that are the base of all others use only those before them.
@@ -78,7 +78,7 @@ fn dependence_runs_one_way() {
             ("src/cylinder/fit.rs", "use crate::velo::VeloConfig;"),
             ("src/ut/find/mod.rs", "use crate::velo::VeloConfig;"),
             ("src/velo/run.rs", "use crate::chain::VeloUt;"),
-            ("src/gpu/velo/mod.rs", "use crate::ut::UtHits;"),
+            ("src/gpu/velo/mod.rs", "use crate::scifi::SciFi;"),
         ],
     );
 }

@@ -29,7 +29,8 @@ fn every_source_file_is_looked_at_wherever_it_lies() {
 #[test]
 fn intrinsics_only_in_the_backends() {
     let rule = |file: &File| {
-        let home = file.path.starts_with("src/simd/backend/") || file.path == HOST;
+        let rooms = ["src/simd/backend/", PTX];
+        let home = rooms.iter().any(|room| file.path.starts_with(room)) || file.path == HOST;
         let found = file
             .code()
             .filter(|(_, line)| !home && (line.contains("core::arch") || line.contains("std::arch")));
@@ -48,8 +49,10 @@ fn intrinsics_only_in_the_backends() {
 }
 
 /// The only files and folders that may hold unsafe code; the crate is the C interface.
-const UNSAFE_ROOMS: [&str; 5] =
-    ["src/simd/backend/", "src/gpu/driver/", "crates/capi/src/", "tests/no_alloc.rs", HOST];
+const UNSAFE_ROOMS: [&str; 6] =
+    ["src/simd/backend/", "src/gpu/driver/", "src/gpu/lanes/", "crates/capi/src/", "tests/no_alloc.rs", HOST];
+/// The crate that is compiled for GPUs.
+const PTX: &str = "src/gpu/lanes/ptx/";
 /// Plays a host in another floating-point mode.
 const HOST: &str = "tests/common/host_mode.rs";
 
@@ -91,8 +94,14 @@ fn unsafe_code_only_in_its_rooms_and_with_a_reason() {
 
 /// What may name functions by the rules of C: the C interface, the room that calls the driver, what it calls, and what
 /// stands in for the driver and for libFuzzer.
-const C_ROOMS: [&str; 5] =
-    ["crates/capi/", "src/gpu/driver/", "src/gpu/kernels/", "tests/gpu/fake_driver/", "fuzz/run_inputs.cpp"];
+const C_ROOMS: [&str; 6] = [
+    "crates/capi/",
+    "src/gpu/driver/",
+    "src/gpu/kernels/",
+    PTX,
+    "tests/gpu/fake_driver/",
+    "fuzz/run_inputs.cpp",
+];
 
 #[test]
 fn c_functions_only_in_the_c_interface() {

@@ -8,6 +8,7 @@ pub mod geometry;
 pub mod hostile;
 pub mod random;
 pub mod scifi;
+pub mod ut;
 
 pub use data::data;
 use peloton::engine::{Engine, Events, Pool, SLICE_EVENTS, Sliced};

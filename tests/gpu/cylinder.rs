@@ -345,3 +345,15 @@ proptest! {
         prop_assert_eq!(found, on_cpu(&config, &sample));
     }
 }
+
+/// Few events, since everything that lanes do is looked at.
+#[test]
+#[ignore = "runs under ThreadSanitizer, started by another test"]
+fn inside_the_sanitizer() {
+    let sample = simulated("sim:cylinder,events=2,tracks=60,seed=3,noise=100,inefficiency=0.1");
+    for builder in BUILDERS {
+        let config = with(builder);
+        let found = on_device(Order::Random(3), &config, &sample, 1, room(&sample, 2));
+        assert_eq!(found, on_cpu(&config, &sample));
+    }
+}

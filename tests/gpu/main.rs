@@ -10,7 +10,9 @@ mod cylinder;
 mod fake;
 mod faults;
 mod kernels;
+mod races;
 mod timepix;
+mod ut;
 mod velo;
 
 use peloton::gpu::{Device, Order};

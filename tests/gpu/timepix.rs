@@ -243,3 +243,14 @@ fn what_a_device_cannot_do_is_an_error() {
     (0..70_000).for_each(|i| hits.push(0, 2 * (i % 256) as u16, 2 * (i / 256) as u16, 1));
     assert!(matches!(stream.run(&hits, &mut clusters), Err(Error::Device(_))));
 }
+
+/// Few events, since everything that lanes do is looked at.
+#[test]
+#[ignore = "runs under ThreadSanitizer, started by another test"]
+fn inside_the_sanitizer() {
+    let spec = PixelSimSpec { hits: 3000, delay_us: 20.0, ..PixelSimSpec::default() };
+    let (mut sim, mut hits) = (PixelSim::new(spec), PixelHits::default());
+    while sim.read(hits.len() + 1000, &mut hits) {}
+    let config = TimepixConfig { disorder_us: Some(sim.disorder_us()), ..TimepixConfig::default() };
+    assert!(on_device(Order::Random(3), &config, &hits, 4096) == on_cpu(&config, &hits));
+}

@@ -212,3 +212,14 @@ proptest! {
         prop_assert_eq!(found.hashes, hash([expected].iter()));
     }
 }
+
+/// Few events, since everything that lanes do is looked at.
+#[test]
+#[ignore = "runs under ThreadSanitizer, started by another test"]
+fn inside_the_sanitizer() {
+    let config = VeloConfig::default();
+    let batch = simulated(2, 5);
+    let (expected, _) = crate::common::hashes(&Engine::new(velo(&config)), batch.view());
+    let found = on_device(Order::Random(3), &config, &batch, 1, Capacity::new(2, &config));
+    assert_eq!(found.hashes, expected);
+}

@@ -1,0 +1,158 @@
+//! Races of the kernels: these tests run others of this program again, with the emulated kernels compiled with ThreadSanitizer,
+//! to which every lane of a block is a thread (`src/gpu/kernels/emulated.h`). Then every barrier is taken away in turn, and that
+//! has to be noticed: by a report, by another result, or by a lane that waits for ever.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// Races that do no harm: the function that a report is suppressed for, and the reason.
+const HARMLESS: [(&str, &str); 1] = [(
+    "set_of",
+    "the union-find reads a label that atomicMin lowers: it follows the old one or the new one, both of the same set",
+)];
+
+/// Barriers that nothing notices the loss of: the function, how many of it, and the reason.
+const UNNOTICED: [(&str, usize, &str); 0] = [];
+
+/// The sequences, by the modules of this program.
+const SEQUENCES: [&str; 3] = ["velo", "timepix", "cylinder"];
+
+/// The sanitizer's library, a compiler that uses it, and a cache for what it compiles.
+struct Sanitizer {
+    library: PathBuf,
+    folder: tempfile::TempDir,
+}
+
+/// None, with a line, where the C++ compiler has no ThreadSanitizer. Compiles the kernels.
+fn sanitizer() -> Option<&'static Sanitizer> {
+    static MADE: OnceLock<Option<Sanitizer>> = OnceLock::new();
+    let make = || {
+        let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
+        let asked = Command::new(&compiler).arg("-print-file-name=libtsan.so").output().ok()?;
+        let library = PathBuf::from(String::from_utf8_lossy(&asked.stdout).trim());
+        if !library.is_absolute() {
+            assert!(std::env::var_os("CI").is_none(), "{compiler} has no ThreadSanitizer");
+            eprintln!("skipped: {compiler} has no ThreadSanitizer");
+            return None;
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let script = format!("#!/bin/sh\nexec {compiler} \"$@\" -fsanitize=thread -g\n");
+        let path = folder.path().join("c++");
+        std::fs::write(&path, script).expect("a file");
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&path, executable).expect("a file");
+        let suppressions: String = HARMLESS.map(|(function, _)| format!("race:^{function}\n")).concat();
+        std::fs::write(folder.path().join("harmless"), suppressions).expect("a file");
+        let made = Sanitizer { library, folder };
+        // The compiler itself is to run without the sanitizer.
+        let compiled =
+            made.this_program("races::inside_compile", Path::new("")).output().expect("this program runs");
+        assert!(compiled.status.success(), "{}", words(&compiled));
+        Some(made)
+    };
+    MADE.get_or_init(make).as_ref()
+}
+
+fn words(output: &Output) -> String {
+    String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned()
+}
+
+impl Sanitizer {
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// This program, to run a test alone. Addresses are not random, which the sanitizer needs.
+    fn this_program(&self, test: &str, preloaded: &Path) -> Command {
+        let mut command = Command::new("setarch");
+        // By `env`, so that `setarch` runs without it.
+        command.arg(std::env::consts::ARCH).arg("-R").arg("env");
+        command.arg(format!("LD_PRELOAD={}", preloaded.display()));
+        command.arg(std::env::current_exe().expect("this program"));
+        command.args([test, "--exact", "--include-ignored", "--nocapture", "--test-threads=1"]);
+        command.env("CXX", self.file("c++")).env("PELOTON_CACHE", self.folder.path());
+        command
+    }
+
+    /// Runs a sequence with these variables.
+    fn run(&self, sequence: &str, variables: &[(&str, &str)]) -> Output {
+        let options = format!(
+            "exitcode=66:history_size=4:ignore_noninstrumented_modules=1:print_suppressions=1:suppressions={}",
+            self.file("harmless").display()
+        );
+        let mut command = self.this_program(&format!("{sequence}::inside_the_sanitizer"), &self.library);
+        command.env("TSAN_OPTIONS", options).envs(variables.iter().copied());
+        command.output().expect("this program runs")
+    }
+}
+
+#[test]
+#[ignore = "started by another test"]
+fn inside_compile() {
+    peloton::gpu::emulated_library().expect("a C++ compiler");
+}
+
+/// Reports that are not of the memory of the lanes' OS thread: when blocks are unordered, their shared memory is there.
+fn reports(text: &str) -> Vec<&str> {
+    let reports = text.split("WARNING: ThreadSanitizer").skip(1);
+    reports.filter(|report| !report.contains("Location is TLS")).collect()
+}
+
+#[test]
+fn kernels_have_no_races_but_those_that_do_no_harm() {
+    let Some(sanitizer) = sanitizer() else { return };
+    let mut suppressed = String::new();
+    for sequence in SEQUENCES {
+        let ordered = sanitizer.run(sequence, &[]);
+        let text = words(&ordered);
+        assert!(ordered.status.success() && text.contains("1 passed"), "{sequence}: {text}");
+        suppressed += &text;
+        let unordered = words(&sanitizer.run(sequence, &[("EMULATED_BLOCKS", "unordered")]));
+        assert!(unordered.contains("1 passed"), "{sequence}, blocks: {unordered}");
+        assert_eq!(reports(&unordered), [""; 0], "{sequence}, blocks");
+    }
+    for (function, reason) in HARMLESS {
+        assert!(suppressed.contains(&format!("race:^{function}")), "no longer there: {function}, {reason}");
+    }
+}
+
+/// The barriers that a sequence meets: numbers and functions.
+fn barriers(sanitizer: &Sanitizer, sequence: &str) -> Vec<(u32, String)> {
+    let list = sanitizer.file("barriers");
+    sanitizer.run(sequence, &[("EMULATED_BARRIERS", &list.display().to_string())]);
+    let text = std::fs::read_to_string(&list).expect("a list of barriers");
+    std::fs::remove_file(&list).expect("a file");
+    let entry = |line: &str| {
+        let (number, function) = line.split_once(' ').expect("a number and a function");
+        (number.parse().expect("a number"), function.trim_end_matches("_body").to_string())
+    };
+    text.lines().map(entry).collect()
+}
+
+#[test]
+fn the_loss_of_a_barrier_is_noticed() {
+    let Some(sanitizer) = sanitizer() else { return };
+    let mut all: Vec<(u32, String, bool)> = Vec::new();
+    for sequence in SEQUENCES {
+        for (number, function) in barriers(sanitizer, sequence) {
+            if all.iter().any(|(known, _, is_noticed)| *known == number && *is_noticed) {
+                continue;
+            }
+            let is_noticed =
+                !sanitizer.run(sequence, &[("EMULATED_WITHOUT", &number.to_string())]).status.success();
+            all.retain(|(known, ..)| *known != number);
+            all.push((number, function, is_noticed));
+        }
+    }
+    let noticed = all.iter().filter(|(.., is_noticed)| *is_noticed).count();
+    println!("the loss of {noticed} of {} barriers is noticed", all.len());
+    let mut unnoticed: Vec<&str> =
+        all.iter().filter(|(.., n)| !n).map(|(_, function, _)| &function[..]).collect();
+    unnoticed.sort_unstable();
+    let mut explained: Vec<&str> =
+        UNNOTICED.iter().flat_map(|&(function, count, _)| vec![function; count]).collect();
+    explained.sort_unstable();
+    assert_eq!(unnoticed, explained, "barriers whose loss goes unnoticed");
+    assert!(all.len() > 25, "{} barriers", all.len());
+}
