@@ -4,7 +4,7 @@ use super::config::CylinderConfig;
 use super::run::{CylinderWorkspace, reconstruct};
 use crate::Result;
 use crate::engine::{Algorithm, AlgorithmInfo, Batch, Events, Handle, Sequence, Slice, Stage};
-use crate::event::{CylinderBatch, CylinderInput, CylinderTracks, CylinderTruth, Outcome};
+use crate::event::{CylinderBatch, CylinderInput, CylinderTracks, CylinderTruth, Outcome, countable};
 use crate::simd::Level;
 
 /// Tracks in the cylinder detector, as a product.
@@ -68,6 +68,17 @@ impl Batch for CylinderSample {
 
     fn hits(&self) -> Option<u64> {
         Some(self.hits.x.len() as u64)
+    }
+
+    fn repeat(&mut self, copies: usize) -> Result<()> {
+        countable(copies, self.hits.x.len().max(self.truth.particles.len()))?;
+        let (hits, truth, ids) = (self.hits.clone(), self.truth.clone(), self.event_id.clone());
+        for _ in 1..copies {
+            self.hits.append(&hits);
+            self.truth.append(&truth);
+            self.event_id.extend_from_slice(&ids);
+        }
+        Ok(())
     }
 }
 

@@ -118,6 +118,14 @@ pub trait Batch: Any + Debug + Send + Sync {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// Appends the events again until they are there `copies` times; an endless stream goes on with the same hits, later.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for more than offsets and times can count, [`Error::Unsupported`] for a type without this.
+    fn repeat(&mut self, copies: usize) -> Result<()> {
+        if copies == 1 { Ok(()) } else { Err(Error::Unsupported("these events cannot be repeated".into())) }
+    }
 }
 
 impl dyn Batch {
@@ -163,5 +171,9 @@ impl Batch for RawBatch {
 
     fn memory_items(&self) -> u64 {
         self.words() as u64
+    }
+
+    fn repeat(&mut self, copies: usize) -> Result<()> {
+        RawBatch::repeat(self, copies)
     }
 }

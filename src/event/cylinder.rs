@@ -63,6 +63,16 @@ impl CylinderBatch {
         self.status.clear();
     }
 
+    /// Appends all events of another batch.
+    pub fn append(&mut self, other: &Self) {
+        let first = self.x.len() as u32;
+        other.layer_start[1..].iter().for_each(|start| self.layer_start.push(first + start));
+        let Self { x, y, z, var_r, var_rphi, var_z, .. } = other;
+        let columns = [x, y, z, var_r, var_rphi, var_z];
+        self.columns_mut().into_iter().zip(columns).for_each(|(to, from)| to.extend_from_slice(from));
+        self.status.extend_from_slice(&other.status);
+    }
+
     /// x, y, z and the variances, to write.
     pub fn columns_mut(&mut self) -> [&mut Column<f32>; 6] {
         [&mut self.x, &mut self.y, &mut self.z, &mut self.var_r, &mut self.var_rphi, &mut self.var_z]
@@ -183,6 +193,14 @@ impl Default for CylinderSeeds {
 }
 
 impl CylinderSeeds {
+    /// Appends the seeds of all events of other ones.
+    pub fn append(&mut self, other: &Self) {
+        let first = self.len() as u32;
+        other.start[1..].iter().for_each(|start| self.start.push(first + start));
+        self.vertex.iter_mut().zip(&other.vertex).for_each(|(to, from)| to.extend_from_slice(from));
+        self.hits.iter_mut().zip(&other.hits).for_each(|(to, from)| to.extend_from_slice(from));
+    }
+
     /// Appends a seed to the event that is being filled.
     pub fn push(&mut self, vertex: [f32; 6], hits: [u32; CYLINDER_LAYERS]) {
         self.vertex.iter_mut().zip(vertex).for_each(|(column, value)| column.push(value));
@@ -229,6 +247,12 @@ pub struct CylinderTruth {
 }
 
 impl CylinderTruth {
+    /// Appends the truth of all events of another batch.
+    pub fn append(&mut self, other: &Self) {
+        self.particles.append(&other.particles);
+        self.particle_of.extend_from_slice(&other.particle_of);
+    }
+
     /// Removes all events and keeps the memory.
     pub fn clear(&mut self) {
         self.particles.clear();

@@ -75,3 +75,15 @@ pub use velo_ut_tracks::VeloUtTracks;
 /// Version of the output columns: their names, types, units and nesting ([`Schema::columns`], and their form in
 /// files). It rises with every change that a reader of the columns would notice.
 pub const SCHEMA_VERSION: u32 = 4;
+
+/// Whether 32-bit offsets count so many copies of so many items.
+///
+/// # Errors
+/// [`Error::Config`](crate::Error::Config) when they do not.
+pub(crate) fn countable(copies: usize, items: usize) -> crate::Result<()> {
+    if items.saturating_mul(copies) <= u32::MAX as usize {
+        return Ok(());
+    }
+    let message = format!("{copies} copies of {items} hits or words are too many: fewer copies, or --events");
+    Err(crate::Error::Config(message))
+}

@@ -145,6 +145,15 @@ impl Triggers {
         self.chip.clear();
     }
 
+    /// Appends other edges, `shift` ticks later.
+    pub fn extend_from(&mut self, other: &Triggers, shift: i64) {
+        other.time.iter().for_each(|time| self.time.push(time + shift));
+        self.fine.extend_from_slice(&other.fine);
+        self.counter.extend_from_slice(&other.counter);
+        self.edge.extend_from_slice(&other.edge);
+        self.chip.extend_from_slice(&other.chip);
+    }
+
     /// Appends one edge.
     pub fn push(&mut self, time: i64, fine: u8, counter: u16, edge: Edge, chip: u8) {
         self.time.push(time);

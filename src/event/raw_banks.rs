@@ -207,6 +207,34 @@ impl RawBatch {
         self.is_nominal.push(event.is_nominal);
     }
 
+    /// Appends the events again until they are there `copies` times, each with words of its own.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) where 32 bits cannot count the words.
+    pub fn repeat(&mut self, copies: usize) -> crate::Result<()> {
+        let words = self.words.len().next_multiple_of(ROOM_WORDS);
+        let (banks, starts, events) = (self.banks.len(), self.bank_start.len(), self.event_id.len());
+        super::countable(copies, words)?;
+        for copy in 1..copies {
+            let first = copy * words;
+            self.words.set_len(first + words);
+            self.words.copy_within(..words, first);
+            let shifted = |i: usize| RawBank { first: self.banks[i].first + first as u32, ..self.banks[i] };
+            let more: Vec<_> = (0..banks).map(shifted).collect();
+            self.banks.extend(more);
+            let before = (copy * banks) as u32;
+            // The first one stands before all events.
+            self.bank_start.extend_from_within(1..starts);
+            let new = self.bank_start.len() - (starts - 1);
+            self.bank_start[new..].iter_mut().for_each(|start| *start += before);
+            self.event_id.extend_from_within(..events);
+            self.status.extend_from_within(..events);
+            self.is_kept.extend_from_within(..events);
+            self.is_nominal.extend_from_within(..events);
+        }
+        Ok(())
+    }
+
     /// Appends memory for this many bytes to the words, at a multiple of 16 bytes: payloads can be read into it, and
     /// [`EventBanks`] give their positions afterwards. The memory directly follows the last one, and its content is
     /// undefined. Returns the number of the first word and the bytes; none where 32 bits cannot count the words.
@@ -258,6 +286,29 @@ impl RawBatch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn copies_have_the_same_banks() {
+        let mut batch = RawBatch::default();
+        for number in 0..3u8 {
+            for source in 0..u16::from(number) {
+                batch.push_bank(BankKind::Ut, source, 4, &[number, 7, source as u8]).unwrap();
+            }
+            batch.close_event(number.into(), if number == 1 { Status::Corrupt } else { Status::Ok });
+        }
+        // Status, and what each bank says, with its first word.
+        let told = |batch: &RawBatch, number: usize| {
+            let event = batch.view().event(number);
+            let bank = |bank: &RawBank| (bank.source, bank.bytes, batch.all_words()[bank.first as usize]);
+            (batch.status[number], event.banks(BankKind::Ut).iter().map(bank).collect::<Vec<_>>())
+        };
+        let before: Vec<_> = (0..3).map(|number| told(&batch, number)).collect();
+        assert_eq!(before[2].1.len(), 2);
+        batch.repeat(3).unwrap();
+        assert_eq!((batch.view().len(), batch.event_ids()), (9, &[0, 1, 2, 0, 1, 2, 0, 1, 2][..]));
+        (0..9).for_each(|number| assert_eq!(told(&batch, number), before[number % 3], "event {number}"));
+        assert!(batch.repeat(usize::MAX).is_err());
+    }
 
     #[test]
     fn banks_are_sorted_by_kind_and_source() {

@@ -1,6 +1,6 @@
 //! Velo hits of a batch of events, as columns.
 
-use super::Column;
+use super::{Column, countable};
 use crate::{Error, Result, Status};
 
 /// Modules of the upgraded Velo; even numbers on one side (x < 0), odd on the other, z rising.
@@ -117,6 +117,17 @@ impl VeloBatch {
         }
         self.event_id.extend_from_slice(&other.event_id);
         self.status.extend_from_slice(&other.status);
+    }
+
+    /// Appends the events again until they are there `copies` times.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) where 32 bits cannot count the hits.
+    pub fn repeat(&mut self, copies: usize) -> crate::Result<()> {
+        countable(copies, self.x.len())?;
+        let one = self.clone();
+        (1..copies).for_each(|_| self.append(&one));
+        Ok(())
     }
 
     /// The borrowed columns of all events, the input of the reconstruction.

@@ -15,13 +15,14 @@ pub(super) trait Arguments: bytemuck::Pod {
     const KERNELS: &'static [&'static str];
 }
 
-/// Defines a struct of plain fields, each with its type in C++, and that definition as text.
+/// Defines a struct of plain fields, each with its type in C++, and that definition as text. One `aligned` to 16 bytes is read and
+/// written 16 bytes at a time.
 macro_rules! mirrored {
-    ($(#[$doc:meta])* struct $name:ident {
+    ($(#[$doc:meta])* $(aligned $align:tt)? struct $name:ident {
         $($(#[$field_doc:meta])* $field:ident: $type:ty = $cpp:literal $([$length:literal])?,)*
     }) => {
         $(#[$doc])*
-        #[repr(C)]
+        #[repr(C $(, align($align))?)]
         #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
         pub(super) struct $name {
             $($(#[$field_doc])* pub(super) $field: $type,)*
@@ -29,7 +30,7 @@ macro_rules! mirrored {
 
         impl crate::gpu::mirror::Mirrored for $name {
             const CPP: &'static str = concat!(
-                "struct ", stringify!($name), " {\n",
+                "struct ", $("alignas(", stringify!($align), ") ",)? stringify!($name), " {\n",
                 $("    ", $cpp, " ", stringify!($field), $("[", stringify!($length), "]",)? ";\n",)*
                 "};\n",
             );

@@ -34,7 +34,7 @@ pub use find::{Finder, PlainMatrix, plain_loop};
 pub(crate) use mask::PixelMask;
 pub use sequence::{PixelBatch, Timepix};
 #[cfg(feature = "cuda")]
-pub(crate) use sort::Reached;
+pub(crate) use sort::{Extent, Reached, extent_room, is_in_time_room};
 pub use sort::{SortShape, TimeSorter};
 pub use stream::Clusterer;
 pub use trigger::TriggerPairer;

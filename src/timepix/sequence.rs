@@ -2,9 +2,9 @@
 
 use super::{CalibratedChips, Definition, TimepixConfig, Workers};
 use crate::engine::{Batch, DeviceMemory, Events, Handle, Machine, Stage, StreamSequence};
-use crate::event::{Counters, Layout, PixelBlock, PixelClusters, PixelHits, Truncation};
+use crate::event::{Counters, Layout, PixelBlock, PixelClusters, PixelHits, Truncation, countable};
 use crate::simd::Level;
-use crate::{Result, Status};
+use crate::{Error, Result, Status};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A piece of a stream of hits.
@@ -40,6 +40,27 @@ impl Batch for PixelBatch {
 
     fn is_empty(&self) -> bool {
         self.block.hits.is_empty() && self.block.triggers.is_empty() && !self.end
+    }
+
+    /// Each copy comes as long after the one before as the whole stream takes, and a tenth of a second later.
+    fn repeat(&mut self, copies: usize) -> Result<()> {
+        const GAP: i64 = 64_000_000;
+        let PixelBlock { hits, triggers } = &mut self.block;
+        countable(copies, hits.len())?;
+        let times = || hits.time.iter().chain(&triggers.time[..]).copied();
+        let (Some(first), Some(last)) = (times().min(), times().max()) else { return Ok(()) };
+        let step = last.checked_sub(first).and_then(|length| length.checked_add(GAP));
+        let fits =
+            |step: &i64| step.checked_mul(copies as i64).and_then(|all| last.checked_add(all)).is_some();
+        let Some(step) = step.filter(fits) else {
+            return Err(Error::Config(format!("times of {copies} copies do not fit 64 bits")));
+        };
+        let (one, edges) = (hits.clone(), triggers.clone());
+        for copy in 1..copies as i64 {
+            hits.extend_from(&one, 0..one.len(), copy * step);
+            triggers.extend_from(&edges, copy * step);
+        }
+        Ok(())
     }
 }
 

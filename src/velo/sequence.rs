@@ -223,6 +223,13 @@ impl Batch for VeloInputBatch {
             Self::Banks(batch) => batch.words() as u64,
         }
     }
+
+    fn repeat(&mut self, copies: usize) -> Result<()> {
+        match self {
+            Self::Hits(batch) => batch.repeat(copies),
+            Self::Banks(batch) => batch.repeat(copies),
+        }
+    }
 }
 
 /// Scratch memory of one thread.

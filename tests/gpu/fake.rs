@@ -1,14 +1,18 @@
 //! The way to a GPU without a GPU: these tests run themselves again with a libcuda that `fake_driver` makes, which runs the kernels on
 //! the CPU. What they then show is the path of `src/gpu/driver/cuda.rs`: context, code, streams, events, copies, launches.
-use crate::faults::{Switch, fail_everywhere};
+use crate::faults::{Switch, fail_everywhere, one_at_a_time};
 use peloton::cylinder::{CylinderConfig, CylinderInput};
-use peloton::event::Outcome;
+use peloton::engine::StreamSequence;
+use peloton::event::{Layout, Outcome, PixelClusters};
 use peloton::gpu::cylinder::CylinderStream;
-use peloton::gpu::timepix::PixelStream;
+use peloton::gpu::timepix::{PixelDevice, PixelStream};
 use peloton::gpu::velo::{Capacity, VeloStream};
 use peloton::gpu::{Device, DeviceStream, emulated_library};
 use peloton::simd::Level;
+use peloton::timepix::{PixelBatch, TimepixConfig};
 use peloton::velo::{Velo, VeloConfig};
+use peloton_sim::timepix::{PixelPreset, PixelSim, PixelSimSpec};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -36,7 +40,7 @@ fn driver() -> &'static Path {
 /// Runs tests of this program by their names under the fake driver; what they print.
 fn under_the_fake(tests: &[&str], variables: &[(&str, &str)]) -> String {
     let control = tempfile::NamedTempFile::new().expect("a file");
-    std::fs::write(control.path(), [0; 16]).expect("a file");
+    std::fs::write(control.path(), [0; 32]).expect("a file");
     let before = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command
@@ -102,6 +106,61 @@ fn what_cannot_be_had_is_said_in_one_sentence() {
     assert!(text.contains("GPUs: 3") && text.contains("no GPU 7: there are 3, counted from 0"), "{text}");
 }
 
+/// What the host does for each hit, with kernels that give stored clusters.
+#[test]
+fn the_host_has_little_work_with_pixel_hits() {
+    let text = under_the_fake(&["fake::inside_host_time"], &[]);
+    text.lines().filter(|line| line.contains(" ns of CPU")).for_each(|line| println!("{line}"));
+}
+
+#[test]
+#[ignore = "runs under the fake driver, started by another test"]
+fn inside_host_time() {
+    let path = std::env::var_os("FAKE_CUDA_CONTROL").expect("the fake driver");
+    let control = std::fs::File::options().read(true).write(true).open(path).expect("a file");
+    let set_mode = |mode: u64| control.write_all_at(&mode.to_ne_bytes(), 16).expect("a file");
+    let device_ns = || {
+        let mut ns = [0; 8];
+        control.read_exact_at(&mut ns, 24).expect("a file");
+        u64::from_ne_bytes(ns)
+    };
+    for preset in [PixelPreset::Pion45, PixelPreset::Am241] {
+        let spec = PixelSimSpec { preset, hits: 600_000, delay_us: 20.0, ..PixelSimSpec::default() };
+        let mut sim = PixelSim::new(spec);
+        let mut piece = PixelBatch { end: true, ..PixelBatch::default() };
+        while sim.read(piece.block.hits.len() + 100_000, &mut piece.block.hits) {}
+        let config = TimepixConfig { disorder_us: Some(sim.disorder_us()), ..TimepixConfig::default() };
+        let layout = Layout::single(256, 256).unwrap();
+        let mut device = PixelDevice::new(Device::gpu(0).unwrap(), &config, &layout, 1 << 17, 3).unwrap();
+        let [mut clusters, mut again] = [PixelClusters::default(), PixelClusters::default()];
+        let mut collect = |mode, to: &mut PixelClusters| {
+            set_mode(mode);
+            device.push(&piece, &mut |part| to.extend_from(part, 0..part.len())).unwrap();
+        };
+        collect(1, &mut clusters);
+        collect(2, &mut again);
+        assert!(clusters == again && clusters.len() > 1000, "stored clusters are those that were found");
+        let hits = piece.block.hits.len();
+        let passes = (0..20).map(|_| {
+            let (begin, of_device) = (cpu_ns(), device_ns());
+            device.push(&piece, &mut |_| ()).unwrap();
+            (cpu_ns() - begin - (device_ns() - of_device)) as f64 / hits as f64
+        });
+        let best = passes.fold(f64::INFINITY, f64::min);
+        let size = hits as f64 / clusters.len() as f64;
+        println!("{preset:?}, {size:.1} hits a cluster: {best:.2} ns of CPU a hit");
+        set_mode(0);
+        // Twice what a host needs that looks at blocks, and half of what one needs that looks at single hits.
+        assert!(best < 1000.0, "{best} ns of CPU a hit, x");
+    }
+}
+
+/// CPU time of this thread.
+fn cpu_ns() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
 #[test]
 #[ignore = "runs under the fake driver, started by another test"]
 fn inside_what_is_there() {
@@ -116,6 +175,7 @@ fn inside_what_is_there() {
 #[test]
 #[ignore = "runs under the fake driver, started by another test"]
 fn inside_every_call() {
+    let _one = one_at_a_time();
     let (switch, config) = (Switch::of_the_fake(), VeloConfig::default());
     let batch = crate::common::simulated(2, 4);
     let velo = Velo::new(Level::choose(None, None).unwrap(), config.clone()).unwrap();

@@ -11,6 +11,7 @@ use peloton::velo::{Velo, VeloConfig};
 use peloton::{Error, Result};
 use peloton_sim::CylinderSim;
 use std::os::unix::fs::FileExt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Has one call fail: of the emulated device, or of the fake driver.
 pub enum Switch {
@@ -53,13 +54,15 @@ fn failing() -> Option<(Device, Switch)> {
     std::env::var_os("FAKE_CUDA_CONTROL").map(|_| (crate::device(Order::Forward), Switch::of_the_fake()))
 }
 
-/// One fault at a time, whichever test plants it: the fake driver counts the calls of all threads.
-static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+/// One test at a time, before it opens a stream: the fake driver counts the calls of all threads.
+pub fn one_at_a_time() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Lets every call fail in turn; each time the next run must give what the first one gave. Says how many calls there are.
 /// What only frees may fail without an error.
 pub fn fail_everywhere<T: PartialEq>(switch: &Switch, mut run: impl FnMut() -> Result<T>) -> u64 {
-    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let expected = run().expect("a run without a fault");
     let mut errors = 0;
     for call in 1.. {
@@ -88,6 +91,7 @@ pub fn fail_everywhere<T: PartialEq>(switch: &Switch, mut run: impl FnMut() -> R
 
 #[test]
 fn velo() {
+    let _one = one_at_a_time();
     let Some((device, switch)) = failing() else { return };
     let (config, batch) = (VeloConfig::default(), crate::common::simulated(3, 4));
     let sequence = Velo::new(Level::choose(None, None).unwrap(), config.clone()).unwrap();
@@ -110,6 +114,7 @@ pub fn pixel_hits() -> PixelHits {
 
 #[test]
 fn timepix() {
+    let _one = one_at_a_time();
     let Some((device, switch)) = failing() else { return };
     let hits = pixel_hits();
     let mut stream = PixelStream::open(&device, &FindConfig::default(), None, 300).unwrap();
@@ -135,6 +140,7 @@ pub fn cylinder_events() -> (CylinderBatch, CylinderTruth) {
 
 #[test]
 fn cylinder() {
+    let _one = one_at_a_time();
     let Some((device, switch)) = failing() else { return };
     let (hits, truth) = cylinder_events();
     let mut stream = CylinderStream::open(&device, &CylinderConfig::best(), CYLINDER_ROOM).unwrap();

@@ -39,8 +39,9 @@ fn cpu(config: &TimepixConfig) -> Timepix {
     Timepix::new(config, Level::choose(None, None).unwrap(), &layout(), 1).unwrap()
 }
 
+/// With one to four streams, in ways that go with the slice.
 fn device(order: Order, config: &TimepixConfig, slice: usize) -> PixelDevice {
-    PixelDevice::new(crate::device(order), config, &layout(), slice).unwrap()
+    PixelDevice::new(crate::device(order), config, &layout(), slice, slice % 4 + 1).unwrap()
 }
 
 fn on_cpu(config: &TimepixConfig, hits: &PixelHits) -> Found {
@@ -119,7 +120,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_stretch(hits in stretch(), delta in 0u32..40, disorder in 0i64..4000, order in 0usize..3, room in 1usize..3000) {
+    fn any_stretch(hits in stretch(), delta in prop_oneof![0u32..40, 500u32..4000], disorder in 0i64..4000, order in 0usize..3, room in 1usize..3000) {
         let find = FindConfig { delta, ..FindConfig::default() };
         let disorder_us = Some(disorder as f64 / 640.0);
         let config = TimepixConfig { find, disorder_us, ..TimepixConfig::default() };
@@ -202,7 +203,7 @@ fn the_device_is_an_executor() {
     (0..1000).for_each(|i| hits.push(10 * i, (i * 7 % 13) as u16, (i * 5 % 11) as u16, 3));
     let config = TimepixConfig::default();
     let expected = on_cpu(&config, &hits);
-    let mut executor: Box<dyn Executor> = Box::new(Streaming(device(Order::Reverse, &config, 300)));
+    let mut executor: Box<dyn Executor> = Box::new(Streaming(device(Order::Reverse, &config, 302)));
     let piece = PixelBatch { block: PixelBlock { hits, ..PixelBlock::default() }, end: true };
     let mut slices = Sliced::default();
     for _ in 0..2 {
@@ -214,9 +215,9 @@ fn the_device_is_an_executor() {
     }
     let machine = executor.machine();
     let device = crate::device(Order::Reverse);
-    assert_eq!((machine.isa, machine.gang, machine.threads, machine.slice), (device.kind(), 32, 1, 300));
+    assert_eq!((machine.isa, machine.gang, machine.threads, machine.slice), (device.kind(), 32, 3, 302));
     assert_eq!(machine.device, Some(device.name()));
-    assert!(machine.memory.arena > 40 * 300 && machine.memory.staging > 14 * 300);
+    assert!(machine.memory.arena > 3 * 40 * 302 && machine.memory.staging > 3 * 14 * 302);
     assert!(executor.take_kernel_times().is_empty(), "no times unless they are asked for");
     executor.time_kernels(true);
     executor.run(&piece, &mut slices).unwrap();
@@ -231,17 +232,72 @@ fn what_a_device_cannot_do_is_an_error() {
     let device = crate::device(Order::Forward);
     let global = FindConfig { definition: Definition::Global, ..FindConfig::default() };
     assert!(matches!(PixelStream::open(&device, &global, None, 10), Err(Error::Unsupported(_))));
-    let none = PixelDevice::new(crate::device(Order::Forward), &TimepixConfig::default(), &layout(), 0);
-    assert!(matches!(none, Err(Error::Config(_))));
+    for (slice, streams) in [(0, 1), (1, 0)] {
+        let none = PixelDevice::new(device.clone(), &TimepixConfig::default(), &layout(), slice, streams);
+        assert!(matches!(none, Err(Error::Config(_))));
+    }
     let mut stream = PixelStream::open(&device, &FindConfig::default(), None, 10).unwrap();
     let (mut hits, mut clusters) = (PixelHits::default(), PixelClusters::default());
     (0..11).for_each(|i| hits.push(i, 0, 0, 1));
     assert!(matches!(stream.run(&hits, &mut clusters), Err(Error::Device(_))));
-    // More hits at once than the search works through, none of them neighbours of another chunk's.
-    let mut stream = PixelStream::open(&device, &FindConfig::default(), None, 70_000).unwrap();
-    hits.clear();
-    (0..70_000).for_each(|i| hits.push(0, 2 * (i % 256) as u16, 2 * (i / 256) as u16, 1));
-    assert!(matches!(stream.run(&hits, &mut clusters), Err(Error::Device(_))));
+}
+
+/// Crowds at one time over many chunks, on pixels at the edges of what there is: the naive reference's clusters.
+#[test]
+fn crowds_and_edges() {
+    let config = TimepixConfig { disorder_us: Some(0.0), ..TimepixConfig::default() };
+    fn edge(i: u32) -> u16 {
+        [0, 1, 2, 65533, 65534, 65535][i as usize % 6]
+    }
+    let places: [fn(u32) -> (u16, u16); 3] = [
+        // Each of its own.
+        |i| (2 * (i % 100) as u16, 2 * (i / 100) as u16),
+        // Rows that touch those of other chunks.
+        |i| ((i % 3000) as u16, 2 * (i / 3000) as u16),
+        |i| (edge(i / 7), edge(i / 43)),
+    ];
+    for (number, place) in places.into_iter().enumerate() {
+        for ticks in [0, 1] {
+            let mut hits = PixelHits::default();
+            (0..7000).for_each(|i| hits.push(i64::from(i * ticks), place(i).0, place(i).1, 1));
+            let mut stream =
+                PixelStream::open(&crate::device(ORDERS[number]), &config.find, None, 7000).unwrap();
+            let mut clusters = PixelClusters::default();
+            stream.run(&hits, &mut clusters).unwrap();
+            assert!(rows(&clusters) == by_the_reference(&config, &hits), "{number}, {ticks} ticks a hit");
+        }
+    }
+}
+
+/// After an error nothing of the stream before is left.
+#[test]
+fn another_stream_after_an_error() {
+    let Ok((device, faults)) = peloton::gpu::Device::failing(Order::Forward) else { return };
+    if crate::is_on_gpu() {
+        return;
+    }
+    let config = TimepixConfig { disorder_us: Some(0.0), ..TimepixConfig::default() };
+    let mut hits = PixelHits::default();
+    (0..900).for_each(|i| hits.push(100 * i, (i * 7 % 13) as u16, (i * 5 % 11) as u16, 3));
+    let expected = on_cpu(&config, &hits).0;
+    let mut sequence = PixelDevice::new(device, &config, &layout(), 200, 3).unwrap();
+    let piece = PixelBatch { block: PixelBlock { hits: hits.clone(), ..PixelBlock::default() }, end: true };
+    let mut errors = 0;
+    for call in (1..).step_by(17) {
+        faults.fail(call);
+        let done = sequence.push(&piece, &mut |_| ());
+        let reached = !faults.is_waiting();
+        faults.fail(0);
+        errors += u32::from(done.is_err());
+        assert_eq!(done.is_err(), reached, "call {call}");
+        if !reached {
+            break;
+        }
+        let mut clusters = PixelClusters::default();
+        sequence.push(&piece, &mut |part| clusters.extend_from(part, 0..part.len())).unwrap();
+        assert!(clusters == expected, "after a fault in call {call}");
+    }
+    assert!(errors > 20, "{errors} errors");
 }
 
 /// Few events, since everything that lanes do is looked at.

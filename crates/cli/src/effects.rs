@@ -144,6 +144,7 @@ mod tests {
         "--columns",
         "--compression",
         "--job",
+        "--copies",
     ];
 
     #[test]

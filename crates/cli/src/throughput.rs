@@ -26,16 +26,22 @@ Examples:
   peloton throughput events.ndjson.zst --isa avx2 --gang 16 --repetitions 100
   peloton throughput --sequence long sim:lhcb,events=100 --json speed.json
   peloton throughput sim:velo,events=1000 --scan --seconds 0.5
+  peloton throughput sim:velo,events=1000 --copies 16 --device gpu
   peloton throughput events.ndjson --job tracks.parquet    from file to file
   peloton throughput sim:velo --report speed.html    stages and lanes as figures")]
 pub struct Throughput {
-    /// Also measure other slice sizes and numbers of threads, up to --threads; on a device numbers of streams
+    /// Also measure other slice sizes and numbers of threads, up to --threads; on a device numbers of streams, up to 16,
+    /// or 4 for pixel hits, or --threads, and with --slice that slice alone
     #[arg(long)]
     scan: bool,
     /// Measure whole jobs, as `run` does them, and print the fastest: each reads the inputs, reconstructs, and writes
     /// FILE in the format of its name; `none` writes no file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scan", "report"])]
     job: Option<PathBuf>,
+    /// Have the events in memory N times, one copy behind the other; an endless stream goes on with the same hits
+    #[arg(long, value_name = "N", default_value = "1", conflicts_with = "job",
+        value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..))]
+    copies: usize,
     #[command(flatten)]
     plan: PlanArgs,
     #[command(flatten)]
@@ -59,7 +65,7 @@ impl PlanArgs {
     /// The plan; `seconds` unless the flags say otherwise.
     pub fn plan(&self, seconds: f64) -> Plan {
         let time = Duration::from_secs_f64(self.seconds.unwrap_or(seconds));
-        Plan { passes: self.repetitions, time }
+        Plan { copies: 1, passes: self.repetitions, time }
     }
 }
 
@@ -86,7 +92,8 @@ impl Throughput {
             self.args.report.report(&text::throughput_of_jobs(&measured), &measured)?;
             return Ok(outcome(measured.summary.failure, true));
         }
-        let measured = peloton_job::throughput(&request, self.plan.plan(3.0), self.scan, host(&terminal))?;
+        let plan = Plan { copies: self.copies, ..self.plan.plan(3.0) };
+        let measured = peloton_job::throughput(&request, plan, self.scan, host(&terminal))?;
         let about = About::new("throughput", &request);
         self.page.report(&self.args.report, &text::throughput(&measured), about, &measured)?;
         Ok(outcome(measured.summary.failure, true))

@@ -17,20 +17,22 @@ const ROUND: Duration = Duration::from_millis(100);
 /// Hits or words of raw banks in memory at most: offsets are 32 bits wide.
 const MAX_ITEMS: u64 = 1 << 31;
 
-/// When to stop.
+/// How often the events are in memory, and when to stop.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
+    /// Copies of the events.
+    pub copies: usize,
     /// Exactly this many passes; if none, as many as fill `time`.
     pub passes: Option<u64>,
     /// Time to fill.
     pub time: Duration,
 }
 
-/// Reads everything into memory, in the form of the measurement.
+/// Reads everything into memory, `copies` times, in the form of the measurement.
 ///
 /// # Errors
 /// Errors of the source, [`Error::Config`] for more than memory can address, [`Error::Format`] for an empty input.
-pub fn load(opened: &mut Opened, config: &Config, host: Host<'_>) -> Result<Box<dyn Batch>> {
+pub fn load(opened: &mut Opened, config: &Config, copies: usize, host: Host<'_>) -> Result<Box<dyn Batch>> {
     let (mut batch, mut beside) = (opened.source.empty(), Beside::default());
     let source = &mut *opened.source;
     let of = if config.sequence.system().stream().is_some() { "hits" } else { "events" };
@@ -56,6 +58,7 @@ pub fn load(opened: &mut Opened, config: &Config, host: Host<'_>) -> Result<Box<
     if batch.is_empty() {
         return Err(Error::format("input", "the input is empty: there is nothing to measure with"));
     }
+    batch.repeat(copies)?;
     opened.detector.prepare_for_measuring(&mut *batch)?;
     Ok(batch)
 }

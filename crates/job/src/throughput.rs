@@ -20,6 +20,8 @@ pub struct Throughput {
     /// The keys that every job gives.
     #[serde(flatten)]
     pub summary: Summary,
+    /// How often the events of the input are in memory.
+    pub copies: usize,
     /// Number of timed passes.
     pub repetitions: u64,
     /// Wall clock of all of them, s.
@@ -91,7 +93,7 @@ pub struct ScanPoint {
 pub fn throughput(request: &Request, plan: Plan, scan: bool, host: Host<'_>) -> Result<Throughput> {
     with_default_float_mode(|| {
         let begin = Instant::now();
-        let mut measured = Loaded::new(request, host)?.measure(request, plan, scan, host)?;
+        let mut measured = Loaded::new(request, plan, host)?.measure(request, plan, scan, host)?;
         measured.summary.wall_seconds = begin.elapsed().as_secs_f64();
         Ok(measured)
     })
@@ -110,7 +112,7 @@ pub fn throughput_each(
     host: Host<'_>,
 ) -> Result<Vec<Throughput>> {
     with_default_float_mode(|| {
-        let loaded = Loaded::new(request, host)?;
+        let loaded = Loaded::new(request, plan, host)?;
         let (of, mut measured) = (configs.len(), Vec::new());
         let muffled = Muffled::new(host.progress);
         let quiet = Host { progress: &muffled, ..host };
@@ -132,12 +134,12 @@ struct Loaded {
 }
 
 impl Loaded {
-    fn new(request: &Request, host: Host<'_>) -> Result<Self> {
+    fn new(request: &Request, plan: Plan, host: Host<'_>) -> Result<Self> {
         let mut opened = open(request, false, host)?;
         let begin = Instant::now();
         // Says at once, and not after minutes of reading, what cannot run.
         opened.detector.executor(request, &request.config)?;
-        let batch = load(&mut opened, &request.config, host)?;
+        let batch = load(&mut opened, &request.config, plan.copies, host)?;
         Ok(Self { opened, batch, input_seconds: begin.elapsed().as_secs_f64() })
     }
 
@@ -162,6 +164,7 @@ impl Loaded {
         (summary.input, summary.input_seconds) = (InputKind::of(request), *input_seconds);
         summary.wall_seconds = begin.elapsed().as_secs_f64();
         Ok(Throughput {
+            copies: plan.copies,
             repetitions: totals.passes,
             seconds,
             events_per_second_best: totals.events as f64 / best,
@@ -208,18 +211,26 @@ pub(crate) fn doubling(all: usize) -> Vec<usize> {
     doubled.chain([all]).collect()
 }
 
-/// The slices that a scan goes over, the smallest first, and the numbers of threads or streams.
-fn scanned(request: &Request) -> (&'static [usize], Vec<usize>) {
+/// The slices that a scan goes over, the smallest first, and the numbers of threads or streams: on a device the slice that was asked
+/// for, if any, and up to as many streams as were.
+fn scanned(request: &Request) -> (Vec<usize>, Vec<usize>) {
+    let is_stream = request.config.sequence.system().stream().is_some();
     if !request.is_on_cpu() {
-        return (&[16, 64, 256, 1024, 4096, 8192], (1..=4).collect());
+        let slices: &[usize] = if is_stream {
+            &[1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22]
+        } else {
+            &[16, 64, 256, 1024, 4096, 8192]
+        };
+        let slices = request.config.slice_events.map_or(slices.to_vec(), |slice| vec![slice]);
+        let most = request.config.threads.unwrap_or(if is_stream { 4 } else { 16 });
+        let streams: Vec<_> =
+            [1, 2, 3, 4, 6, 8, 12, 16].into_iter().filter(|streams| *streams < most).collect();
+        return (slices, [streams, vec![most]].concat());
     }
     let threads = doubling(request.config.thread_count());
-    let slices: &[usize] = if request.config.sequence.system().stream().is_some() {
-        &[1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18]
-    } else {
-        &[1, 4, 16, 64, 256, 1024]
-    };
-    (slices, threads)
+    let slices: &[usize] =
+        if is_stream { &[1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18] } else { &[1, 4, 16, 64, 256, 1024] };
+    (slices.to_vec(), threads)
 }
 
 /// Rates over events per slice and threads or streams (Search by triplet, figure 8); all of them must give the same hashes.
@@ -233,7 +244,7 @@ fn scan_all(
     let (mut points, mut expected) = (Vec::new(), None);
     let (slices, threads) = scanned(request);
     let is_stream = request.config.sequence.system().stream().is_some();
-    for &slice in slices {
+    for &slice in &slices {
         for &streams in &threads {
             let is_first = slice == slices[0];
             if host.is_cancelled() || (slice * streams > batch.len() && !is_first) {

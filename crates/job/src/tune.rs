@@ -42,7 +42,7 @@ fn tune_levels(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
         request.config.level()?;
     }
     let mut opened = open(request, false, host)?;
-    let batch = load(&mut opened, &request.config, host)?;
+    let batch = load(&mut opened, &request.config, plan.copies, host)?;
     let (detector, batch) = (&*opened.detector, &*batch);
     let (mut scanned, mut expected, mut refused) = (Vec::new(), None, None);
     for (number, level) in levels.iter().enumerate() {

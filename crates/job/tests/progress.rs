@@ -72,7 +72,7 @@ fn every_command_tells_how_it_gets_on() {
                 "reconstructing",
             );
         }
-        let plan = Plan { passes: Some(3), time: Duration::ZERO };
+        let plan = Plan { copies: 1, passes: Some(3), time: Duration::ZERO };
         let works = told(|host| drop(throughput(&request, plan, false, host).unwrap()));
         assert_eq!(works[1], ("measuring", "passes", Some(3), 3), "{sequence}");
         begins(works, "reading");

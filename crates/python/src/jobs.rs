@@ -93,7 +93,7 @@ fn check(
 }
 
 fn plan(seconds: f64, passes: Option<u64>) -> Plan {
-    Plan { passes, time: Duration::try_from_secs_f64(seconds).unwrap_or(Duration::ZERO) }
+    Plan { copies: 1, passes, time: Duration::try_from_secs_f64(seconds).unwrap_or(Duration::ZERO) }
 }
 
 /// Measures events/s with input in memory.

@@ -28,6 +28,7 @@ mirrored! {
         values: u64 = "u32*",
         other_values: u64 = "u32*",
         counts: u64 = "u32*",
+        sums: u64 = "u32*",
         polar: u64 = "Record*",
         polar_radius: u64 = "float*",
         record: u64 = "Record*",

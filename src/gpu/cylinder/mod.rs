@@ -19,16 +19,17 @@ use crate::event::{CYLINDER_LAYERS, CylinderTracks, Outcome, Truncation};
 use crate::{Error, Result, Status};
 use args::{CylinderArgs, cells_of_event};
 use output::Layout;
-use plan::{DIGITS, TILE};
+use plan::{DIGITS, STRETCH, TILE};
 use std::ops::Range;
 
 pub(in crate::gpu) use args::definitions;
 
 /// The kernels of the sequence in the order of their first launch.
-pub const KERNELS: [&str; 14] = [
+pub const KERNELS: [&str; 15] = [
     "cylinder_check",
     "cylinder_polar",
     "cylinder_count",
+    "cylinder_stretches",
     "cylinder_sums",
     "cylinder_scatter",
     "cylinder_gather",
@@ -115,7 +116,8 @@ impl CylinderStream {
         let cells = events * self.args.cells_of_event as usize;
         self.sort(hits.div_ceil(TILE), usize::BITS - (cells - 1).leading_zeros())?;
         self.launch("cylinder_gather", hits, 256, 256)?;
-        self.launch("cylinder_table", cells, 256, 256)?;
+        // Without any hit there are cells all the same.
+        self.launch("cylinder_table", hits.max(1), 256, 256)?;
         self.launch("cylinder_seed", seeds, 64, 64)?;
         let (kernel, threads, of_seed) = self.builder;
         self.launch(kernel, seeds, threads as usize / of_seed, threads)?;
@@ -183,7 +185,8 @@ impl CylinderStream {
             self.args.shift = shift;
             self.args.count = (DIGITS * tiles) as u32;
             self.launch("cylinder_count", tiles, 1, 256)?;
-            self.launch("cylinder_sums", 1, 1, 1024)?;
+            self.launch("cylinder_stretches", DIGITS * tiles, STRETCH, 256)?;
+            self.launch("cylinder_sums", DIGITS * tiles, STRETCH, 256)?;
             self.launch("cylinder_scatter", tiles, 1, 256)?;
             self.args.swap();
         }

@@ -10,6 +10,8 @@ use crate::gpu::arena::{Access, Plan};
 pub(super) const TILE: usize = 4096;
 /// Digits of the sort.
 pub(super) const DIGITS: usize = 256;
+/// Counts of a stretch that a block sums.
+pub(super) const STRETCH: usize = 1024;
 /// Values of a state that is followed: five parameters and their covariance.
 const HELIX: usize = 20;
 
@@ -54,6 +56,7 @@ buffers! { c, cells:
     VALUES = 4 * c.hits,
     OTHER_VALUES = 4 * c.hits,
     COUNTS = 4 * DIGITS * c.hits.div_ceil(TILE),
+    SUMS = 4 * (DIGITS * c.hits.div_ceil(TILE)).div_ceil(STRETCH),
     POLAR = 16 * c.hits,
     POLAR_RADIUS = 4 * c.hits,
     RECORD = 16 * c.hits,
@@ -82,7 +85,7 @@ const STEPS: [Access; 11] = [
         reads: &[LAYER_START, X, Y, Z, VAR_RPHI, VAR_Z, STATE],
         writes: &[STATE, POLAR, POLAR_RADIUS, KEYS, VALUES],
     },
-    Access { reads: &[KEYS, VALUES], writes: &[KEYS, VALUES, OTHER_KEYS, OTHER_VALUES, COUNTS] },
+    Access { reads: &[KEYS, VALUES], writes: &[KEYS, VALUES, OTHER_KEYS, OTHER_VALUES, COUNTS, SUMS] },
     // After a sort the result may be in either of two buffers.
     Access { reads: &[VALUES, OTHER_VALUES, POLAR, POLAR_RADIUS], writes: &[RECORD, RADIUS, SOURCE, PLACE] },
     Access { reads: &[LAYER_START, KEYS, OTHER_KEYS], writes: &[TABLE] },
@@ -126,7 +129,7 @@ impl CylinderArgs {
         (self.layer_start, self.x, self.y, self.z) = (at(LAYER_START), at(X), at(Y), at(Z));
         (self.var_rphi, self.var_z, self.status) = (at(VAR_RPHI), at(VAR_Z), at(STATUS));
         (self.seed_start, self.vertex, self.seed_hits) = (at(SEED_START), at(VERTEX), at(SEED_HITS));
-        (self.state, self.counts) = (at(STATE), at(COUNTS));
+        (self.state, self.counts, self.sums) = (at(STATE), at(COUNTS), at(SUMS));
         (self.polar, self.polar_radius) = (at(POLAR), at(POLAR_RADIUS));
         (self.record, self.radius, self.source, self.index) = (at(RECORD), at(RADIUS), at(SOURCE), at(PLACE));
         (self.table, self.helix, self.good) = (at(TABLE), at(HELIX_COLUMNS), at(GOOD));

@@ -62,7 +62,9 @@ KERNEL(cylinder_polar, CylinderArgs, 256) {
 
 KERNEL(cylinder_count, CylinderArgs, TILE_THREADS) { count_digits(a.keys, a.counts, a.hits, a.shift); }
 
-KERNEL(cylinder_sums, CylinderArgs, 1024) { sum_counts(a.counts, a.count); }
+KERNEL(cylinder_stretches, CylinderArgs, TILE_THREADS) { sum_stretch(a.counts, a.sums, a.count); }
+
+KERNEL(cylinder_sums, CylinderArgs, TILE_THREADS) { sums_before(a.counts, a.sums, a.count); }
 
 KERNEL(cylinder_scatter, CylinderArgs, TILE_THREADS) {
     scatter_digits(a.keys, a.values, a.other_keys, a.other_values, a.counts, a.hits, a.shift);
@@ -79,19 +81,25 @@ KERNEL(cylinder_gather, CylinderArgs, 256) {
     a.index[from] = i;
 }
 
-// Where each cell begins. One thread a cell.
+// Where each cell begins: at the first hit in it or in one behind it. A block has the cells from behind the last hit before its
+// own to its last hit, and looks its own hits up in shared memory; the last one has all that are left. One thread a hit.
 KERNEL(cylinder_table, CylinderArgs, 256) {
-    const u32 cell = blockIdx.x * blockDim.x + threadIdx.x;
-    if (cell >= a.events * a.cells_of_event) return;
-    const u32 event = cell / a.cells_of_event, layer = last_not_above(a.table_start, LAYERS, cell % a.cells_of_event);
-    const u32* start = a.layer_start + LAYERS * event + layer;
-    u32 low = start[0] - a.layer_start[0], high = start[1] - a.layer_start[0];
-    while (low < high) {
-        const u32 middle = low + (high - low) / 2;
-        if (a.keys[middle] < cell) low = middle + 1;
-        else high = middle;
+    __shared__ u32 cells[256];
+    const u32 first = blockIdx.x * blockDim.x, left = a.hits - first, own = left < blockDim.x ? left : blockDim.x;
+    if (threadIdx.x < own) cells[threadIdx.x] = u32(a.keys[first + threadIdx.x]);
+    __syncthreads();
+    const bool last = blockIdx.x + 1 == gridDim.x;
+    const u32 begin = first == 0 ? 0 : u32(a.keys[first - 1]) + 1;
+    const u32 end = last ? a.events * a.cells_of_event : cells[own - 1] + 1;
+    for (u32 cell = begin + threadIdx.x; cell < end; cell += blockDim.x) {
+        u32 low = 0, high = own;
+        while (low < high) {
+            const u32 middle = low + (high - low) / 2;
+            if (cells[middle] < cell) low = middle + 1;
+            else high = middle;
+        }
+        a.table[cell] = first + low;
     }
-    a.table[cell] = low;
 }
 
 __device__ __forceinline__ void load(const CylinderArgs& a, u32 seed, Helix& helix) {

@@ -13,17 +13,32 @@ __device__ inline void count_digits(const u64* keys, u32* counts_of_all, u32 ite
     counts_of_all[threadIdx.x * gridDim.x + blockIdx.x] = counts[threadIdx.x];
 }
 
-// Replaces counts by the sums of those before them; says the sum of all. One block in all.
-__device__ inline u32 sum_counts(u32* counts, u32 count) {
-    u32 before = 0;
-    for (u32 from = 0; from < count; from += blockDim.x) {
+// Counts of a stretch, of which each block of TILE_THREADS sums one.
+constexpr u32 STRETCH = 4 * TILE_THREADS;
+
+// The sum of a stretch of counts, for `sums_before`. One block of TILE_THREADS a stretch.
+__device__ inline void sum_stretch(const u32* counts, u32* sums, u32 count) {
+    const u32 begin = blockIdx.x * STRETCH, end = begin + STRETCH < count ? begin + STRETCH : count;
+    u32 own = 0, total;
+    for (u32 i = begin + threadIdx.x; i < end; i += blockDim.x) own += counts[i];
+    sum_before(own, total);
+    if (threadIdx.x == 0) sums[blockIdx.x] = total;
+}
+
+// Replaces the counts of a stretch by the sums of all counts before them, given the sum of each stretch. One block of TILE_THREADS
+// a stretch.
+__device__ inline void sums_before(u32* counts, const u32* sums, u32 count) {
+    u32 own = 0, before;
+    for (u32 i = threadIdx.x; i < blockIdx.x; i += blockDim.x) own += sums[i];
+    sum_before(own, before);
+    const u32 begin = blockIdx.x * STRETCH, end = begin + STRETCH < count ? begin + STRETCH : count;
+    for (u32 from = begin; from < end; from += blockDim.x) {
         const u32 i = from + threadIdx.x;
         u32 total;
-        const u32 sum = sum_before(i < count ? counts[i] : 0, total);
-        if (i < count) counts[i] = before + sum;
+        const u32 sum = sum_before(i < end ? counts[i] : 0, total);
+        if (i < end) counts[i] = before + sum;
         before += total;
     }
-    return before;
 }
 
 // Brings keys and values of a tile to their indices by digit, those of one digit in their order. A warp has a

@@ -37,9 +37,26 @@ __device__ __forceinline__ bool is_better(float sum, const VeloRow& row, float b
     return row.pass != other.pass ? row.pass < other.pass : row.order < other.order;
 }
 
+// Threads of a block that goes over pairs of tracks: as many tracks are in shared memory at once.
+constexpr u32 TRACKS = 128;
+
+// A track as those below it see it: its first two hits' line, its upper pair, or NONE where it does not go on.
+struct Upper {
+    Line back;
+    u32 number, high;
+};
+
+// The track that one wants behind its low end, and how well they fit.
+struct Wish {
+    u32 next, number;
+    float score;
+};
+
 // Joins tracks of which one begins in the pair after the one where the other ends: a particle that scatters leaves two.
 // One block an event.
-KERNEL(velo_join, VeloArgs, 128) {
+KERNEL(velo_join, VeloArgs, TRACKS) {
+    __shared__ Upper uppers[TRACKS];
+    __shared__ Wish wishes[TRACKS];
     const Event event(a, blockIdx.x);
     if (a.state[event.number] != OK) return;
     const u32 count = a.accepted_count[event.number];
@@ -49,40 +66,66 @@ KERNEL(velo_join, VeloArgs, 128) {
     for (u32 i = threadIdx.x; i < count; i += blockDim.x) {
         const u32 number = list[i];
         ends[number] = may_go_on(a, event, number, true) | may_go_on(a, event, number, false) << 1;
-        next[number] = holder[number] = NONE;
     }
-    __syncthreads();
-    for (u32 i = threadIdx.x; i < count; i += blockDim.x) {
-        const u32 number = list[i];
-        if (!(ends[number] & 1)) continue;
-        const Line line = line_at_end(a, event, number, true);
+    for (u32 from = 0; from < count; from += blockDim.x) {
+        const u32 i = from + threadIdx.x, number = i < count ? list[i] : 0;
+        const bool seeks = i < count && ends[number] & 1;
+        const Line line = seeks ? line_at_end(a, event, number, true) : Line{0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+        const u32 low = seeks ? a.row[number].low : 0;
         float best = a.join_chi2;
         u32 partner = NONE;
-        for (u32 k = 0; k < count; k++) {
-            const u32 other = list[k];
-            if (!(ends[other] & 2) || a.row[other].high + 1 != a.row[number].low) continue;
-            const Line back = line_at_end(a, event, other, false);
-            const float sum = chi2_of(a, line, back) + chi2_of(a, back, line);
-            if (!(sum < a.join_chi2)) continue;
-            if (partner != NONE && !is_better(sum, a.row[other], best, a.row[partner])) continue;
-            best = sum;
-            partner = other;
+        for (u32 first = 0; first < count; first += blockDim.x) {
+            // All have read the tracks before, and written whether theirs go on.
+            __syncthreads();
+            const bool there = first + threadIdx.x < count;
+            const u32 other = there ? list[first + threadIdx.x] : 0;
+            const bool goes_on = there && ends[other] & 2;
+            uppers[threadIdx.x].high = goes_on ? a.row[other].high : NONE;
+            if (goes_on) {
+                uppers[threadIdx.x].back = line_at_end(a, event, other, false);
+                uppers[threadIdx.x].number = other;
+            }
+            __syncthreads();
+            for (u32 k = 0; seeks && k < blockDim.x && first + k < count; k++) {
+                // What seeks ends above pair 0.
+                if (uppers[k].high + 1 != low) continue;
+                const Upper& upper = uppers[k];
+                const float sum = chi2_of(a, line, upper.back) + chi2_of(a, upper.back, line);
+                if (!(sum < a.join_chi2)) continue;
+                if (partner != NONE && !is_better(sum, a.row[upper.number], best, a.row[partner])) continue;
+                best = sum;
+                partner = upper.number;
+            }
         }
-        next[number] = partner;
-        score[number] = __float_as_uint(best);
+        if (i < count) {
+            next[number] = partner;
+            score[number] = __float_as_uint(best);
+        }
     }
-    __syncthreads();
     // A track that several want.
-    for (u32 i = threadIdx.x; i < count; i += blockDim.x) {
-        const u32 number = list[i];
-        u32 best = NONE;
-        for (u32 k = 0; k < count; k++) {
-            const u32 other = list[k];
-            if (next[other] != number) continue;
-            if (best == NONE || is_better(__uint_as_float(score[other]), a.row[other], __uint_as_float(score[best]), a.row[best]))
-                best = other;
+    for (u32 from = 0; from < count; from += blockDim.x) {
+        const u32 i = from + threadIdx.x, number = i < count ? list[i] : NONE;
+        float best = 0.0f;
+        u32 chosen = NONE;
+        for (u32 first = 0; first < count; first += blockDim.x) {
+            __syncthreads();
+            const bool there = first + threadIdx.x < count;
+            const u32 other = there ? list[first + threadIdx.x] : 0;
+            wishes[threadIdx.x].next = there ? next[other] : NONE;
+            if (there) {
+                wishes[threadIdx.x].number = other;
+                wishes[threadIdx.x].score = __uint_as_float(score[other]);
+            }
+            __syncthreads();
+            for (u32 k = 0; i < count && k < blockDim.x && first + k < count; k++) {
+                if (wishes[k].next != number) continue;
+                const Wish& wish = wishes[k];
+                if (chosen != NONE && !is_better(wish.score, a.row[wish.number], best, a.row[chosen])) continue;
+                best = wish.score;
+                chosen = wish.number;
+            }
         }
-        holder[number] = best;
+        if (i < count) holder[number] = chosen;
     }
     __syncthreads();
     for (u32 i = threadIdx.x; i < count; i += blockDim.x)
@@ -107,18 +150,18 @@ KERNEL(velo_join, VeloArgs, 128) {
     if (threadIdx.x == 0) a.accepted_count[event.number] = kept;
 }
 
-// Long before short; those of one length in the order of passes, those accepted as weak by score, others as found.
-__device__ __forceinline__ bool goes_before(const VeloRow& one, const VeloRow& other) {
-    if (one.hits != other.hits) return one.hits > other.hits;
-    if (one.pass != other.pass) return one.pass < other.pass;
-    const u32 own = one.weak ? rising(one.score) : 0, others = other.weak ? rising(other.score) : 0;
-    return own != others ? own < others : one.order < other.order;
+// How a track compares with others, the smaller, the earlier: long before short; those of one length in the order of
+// passes, those accepted as weak by score, others, and those that are equal in all this, as found.
+__device__ __forceinline__ u64 standing(const VeloRow& row) {
+    return u64(255 - row.hits) << 33 | u64(row.pass) << 32 | (row.weak ? rising(row.score) : 0);
 }
 
 // Orders the tracks and drops those of which too many hits are on tracks before them, turn by turn as above.
 // One block an event.
-KERNEL(velo_order, VeloArgs, 128) {
+KERNEL(velo_order, VeloArgs, TRACKS) {
     __shared__ u32 undecided;
+    __shared__ u64 standings[TRACKS];
+    __shared__ u32 orders[TRACKS];
     const Event event(a, blockIdx.x);
     u32 tracks = 0, hits_of_tracks = 0;
     if (a.state[event.number] == OK) {
@@ -128,12 +171,27 @@ KERNEL(velo_order, VeloArgs, 128) {
         u32* fate = a.active + event.row;
         u64* claim = a.claim + event.first;
         u8* taken = a.taken + event.first;
-        for (u32 i = threadIdx.x; i < count; i += blockDim.x) {
-            const VeloRow own = a.row[list[i]];
+        for (u32 from = 0; from < count; from += blockDim.x) {
+            const u32 i = from + threadIdx.x, number = i < count ? list[i] : 0;
+            const u64 own = i < count ? standing(a.row[number]) : 0;
+            const u32 own_order = i < count ? a.row[number].order : 0;
             u32 rank = 0;
-            for (u32 other = 0; other < count; other++) rank += goes_before(a.row[list[other]], own);
-            order[rank] = list[i];
-            fate[i] = 0;
+            for (u32 first = 0; first < count; first += blockDim.x) {
+                // All have compared with the tracks before.
+                __syncthreads();
+                if (first + threadIdx.x < count) {
+                    const VeloRow& other = a.row[list[first + threadIdx.x]];
+                    standings[threadIdx.x] = standing(other);
+                    orders[threadIdx.x] = other.order;
+                }
+                __syncthreads();
+                for (u32 other = 0; other < blockDim.x && first + other < count; other++)
+                    rank += standings[other] < own || (standings[other] == own && orders[other] < own_order);
+            }
+            if (i < count) {
+                order[rank] = number;
+                fate[i] = 0;
+            }
         }
         __syncthreads();
         for (u32 left = count; left > 0;) {

@@ -14,14 +14,15 @@ mirrored! {
         values: u64 = "u32*",
         other_values: u64 = "u32*",
         counts: u64 = "u32*",
+        sums: u64 = "u32*",
         sorted_time: u64 = "i64*",
         sorted_x: u64 = "u16*",
         sorted_y: u64 = "u16*",
         sorted_tot: u64 = "u16*",
         labels: u64 = "u32*",
         numbers: u64 = "u32*",
-        /// Sum of counts; whether a hit had too many others in its window.
-        summary: u64 = "u32*",
+        /// Number of clusters; the first one that may still grow, above its first hit.
+        summary: u64 = "u64*",
         out_time: u64 = "i64*",
         out_x: u64 = "u16*",
         out_y: u64 = "u16*",
@@ -39,17 +40,20 @@ mirrored! {
         /// What times are counted from when they are sorted.
         first_time: u64 = "u64",
         window: u64 = "u64",
+        /// A cluster whose last hit is not before this may still grow.
+        reach: i64 = "i64",
         hits: u32 = "u32",
-        clusters: u32 = "u32",
         /// Number of counts to be summed.
         count: u32 = "u32",
         /// Lowest bit of the digit.
         shift: u32 = "u32",
+        /// Bits of y in the pixel's key.
+        y_bits: u32 = "u32",
         out_stride: u32 = "u32",
-        most_in_window: u32 = "u32",
         /// Pixels of a row, and of the sensor, that have a calibration.
         width: u32 = "u32",
         pixels: u32 = "u32",
+        unused: u32 = "u32",
     }
 }
 

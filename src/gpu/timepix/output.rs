@@ -1,82 +1,99 @@
-//! The output columns in one piece of memory, so that one copy transfers them to the host.
+//! The output columns in one piece of memory, with room for as many clusters as hits: how many there are is known only after the
+//! kernels, and columns go home as far as they are filled.
 
 use super::args::PixelArgs;
-use crate::event::{Column, PixelClusters};
+use crate::event::{Column, PixelClusters, PixelHits};
 use std::ops::Range;
+
+/// Bytes of a value of each column: time, x, y, tot of the hits; end, first time, duration, tot, height, energy of clusters, four
+/// bounds, eight floats.
+const SIZES: [usize; 22] = [8, 2, 2, 2, 4, 8, 4, 4, 2, 8, 2, 2, 2, 2, 4, 4, 4, 4, 4, 4, 4, 4];
+const OF_HITS: usize = 4;
+const BOUNDS: usize = 10;
+const FLOATS: usize = 14;
 
 /// Where the columns are, bytes from the beginning of the piece.
 pub(super) struct Layout {
-    clusters: usize,
-    /// Time, x, y, tot of the hits; end, first time, duration, tot, height, four bounds, eight floats, energy of clusters.
-    ranges: [Range<usize>; 12],
+    starts: [usize; SIZES.len()],
     /// Values from one column of bounds, or of floats, to the next.
     stride: usize,
+    bytes: usize,
 }
 
 impl Layout {
-    pub(super) fn new(hits: usize, clusters: usize) -> Self {
-        let stride = clusters.next_multiple_of(32);
-        let (c, h) = (clusters, hits);
-        let sizes =
-            [8 * h, 2 * h, 2 * h, 2 * h, 4 * c, 8 * c, 4 * c, 4 * c, 2 * c, 8 * stride, 32 * stride, 8 * c];
-        let mut start = 0usize;
-        let ranges = sizes.map(|size| {
-            let range = start..start + size;
-            start = range.end.next_multiple_of(64);
-            range
+    pub(super) fn new(hits: usize) -> Self {
+        // Columns of two bytes, too, begin at multiples of 64.
+        let stride = hits.next_multiple_of(32);
+        let mut bytes = 0;
+        let starts = SIZES.map(|size| {
+            let start = bytes;
+            bytes += size * stride;
+            start
         });
-        Self { clusters, ranges, stride }
+        Self { starts, stride, bytes }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.ranges[11].end
+        self.bytes
     }
 
     pub(super) fn point_into(&self, base: u64, args: &mut PixelArgs) {
-        let at = |column: usize| base + self.ranges[column].start as u64;
+        let at = |column: usize| base + self.starts[column] as u64;
         (args.out_time, args.out_x, args.out_y, args.out_tot) = (at(0), at(1), at(2), at(3));
         (args.out_end, args.out_first, args.out_duration) = (at(4), at(5), at(6));
-        (args.out_sum, args.out_height, args.out_bounds, args.out_floats) = (at(7), at(8), at(9), at(10));
-        args.out_energy = at(11);
-        (args.out_stride, args.clusters) = (self.stride as u32, self.clusters as u32);
+        (args.out_sum, args.out_height, args.out_energy) = (at(7), at(8), at(9));
+        (args.out_bounds, args.out_floats) = (at(BOUNDS), at(FLOATS));
+        args.out_stride = self.stride as u32;
     }
 
-    /// Copies what the kernels wrote; `out` is emptied first.
-    pub(super) fn read(&self, bytes: &[u8], out: &mut PixelClusters) {
-        let of = |column: usize| &bytes[self.ranges[column].clone()];
-        let shorts = |column: usize| bytemuck::cast_slice::<u8, u16>(of(column));
-        let words = |column: usize| bytemuck::cast_slice::<u8, u32>(of(column));
-        let times = |column: usize| bytemuck::cast_slice::<u8, i64>(of(column));
+    /// Where the values of a column are.
+    fn range(&self, column: usize, values: Range<usize>) -> Range<usize> {
+        let (start, size) = (self.starts[column], SIZES[column]);
+        start + size * values.start..start + size * values.end
+    }
+
+    /// Where these hits are.
+    pub(super) fn hits(&self, hits: Range<usize>) -> [Range<usize>; OF_HITS] {
+        std::array::from_fn(|column| self.range(column, hits.clone()))
+    }
+
+    /// Where the first clusters and the first hits are.
+    pub(super) fn first(&self, clusters: usize, hits: usize) -> [Range<usize>; SIZES.len()] {
+        std::array::from_fn(|column| self.range(column, 0..if column < OF_HITS { hits } else { clusters }))
+    }
+
+    /// Copies these hits from what the kernels wrote; `to` is emptied first.
+    pub(super) fn read_hits(&self, bytes: &[u8], hits: Range<usize>, to: &mut PixelHits) {
+        let [time, x, y, tot] = self.hits(hits).map(|range| &bytes[range]);
+        fill(&mut to.time, time);
+        fill(&mut to.x, x);
+        fill(&mut to.y, y);
+        fill(&mut to.tot, tot);
+    }
+
+    /// Copies the first clusters, which have the first hits; `out` is emptied first.
+    pub(super) fn read(&self, bytes: &[u8], clusters: usize, hits: usize, out: &mut PixelClusters) {
         out.clear();
-        out.hit_start.extend_from_slice(words(4));
-        fill(&mut out.hits.time, times(0));
-        fill(&mut out.hits.x, shorts(1));
-        fill(&mut out.hits.y, shorts(2));
-        fill(&mut out.hits.tot, shorts(3));
+        self.read_hits(bytes, 0..hits, &mut out.hits);
+        let of = |column: usize| &bytes[self.range(column, 0..clusters)];
+        out.hit_start.extend_from_slice(bytemuck::cast_slice(of(4)));
         let features = &mut out.features;
-        features.set_len(self.clusters);
-        fill(&mut features.energy, bytemuck::cast_slice::<u8, u64>(of(11)));
-        fill(&mut features.time, times(5));
-        fill(&mut features.duration, words(6));
-        fill(&mut features.tot, words(7));
-        fill(&mut features.height, shorts(8));
-        let stride = self.stride.max(1);
-        for (to, from) in features.bounds.iter_mut().zip(shorts(9).chunks(stride)) {
-            fill(to, &from[..self.clusters]);
-        }
+        fill(&mut features.time, of(5));
+        fill(&mut features.duration, of(6));
+        fill(&mut features.tot, of(7));
+        fill(&mut features.height, of(8));
+        fill(&mut features.energy, of(9));
+        features.bounds.iter_mut().zip(BOUNDS..).for_each(|(to, column)| fill(to, of(column)));
         let [centroid_x, centroid_y] = &mut features.centroid;
         let [mean_x, mean_y] = &mut features.mean;
         let shapes =
             [&mut features.length, &mut features.breadth, &mut features.linearity, &mut features.roundness];
-        let columns = [centroid_x, centroid_y, mean_x, mean_y].into_iter().chain(shapes);
-        let floats = bytemuck::cast_slice::<u8, f32>(of(10));
-        for (to, from) in columns.zip(floats.chunks(stride)) {
-            fill(to, &from[..self.clusters]);
-        }
+        let floats = [centroid_x, centroid_y, mean_x, mean_y].into_iter().chain(shapes);
+        floats.zip(FLOATS..).for_each(|(to, column)| fill(to, of(column)));
     }
 }
 
-fn fill<T: bytemuck::Pod>(to: &mut Column<T>, from: &[T]) {
+fn fill<T: bytemuck::Pod>(to: &mut Column<T>, from: &[u8]) {
     to.clear();
-    to.extend_from_slice(from);
+    to.extend_from_slice(bytemuck::cast_slice(from));
 }

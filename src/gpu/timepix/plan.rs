@@ -10,10 +10,15 @@ pub(super) const CHUNK: usize = 1024;
 /// Digits of the sort.
 pub(super) const DIGITS: usize = 256;
 
-pub(super) const TIME: usize = 0;
-pub(super) const X: usize = 1;
-pub(super) const Y: usize = 2;
-pub(super) const TOT: usize = 3;
+/// Counts of a stretch that a block sums.
+pub(super) const STRETCH: usize = 1024;
+
+const TIME: usize = 0;
+const X: usize = 1;
+const Y: usize = 2;
+const TOT: usize = 3;
+/// The input columns.
+pub(super) const INPUTS: [usize; 4] = [TIME, X, Y, TOT];
 const KEYS: usize = 4;
 const OTHER_KEYS: usize = 5;
 const VALUES: usize = 6;
@@ -28,39 +33,40 @@ const NUMBERS: usize = 14;
 pub(super) const SUMMARY: usize = 15;
 pub(super) const OUTPUT: usize = 16;
 pub(super) const CALIBRATION: usize = 17;
+const SUMS: usize = 18;
 
 /// Bytes of each buffer for so many hits, and pixels with a calibration.
 pub(super) fn bytes(hits: usize, pixels: usize) -> Vec<usize> {
     let tiles = hits.div_ceil(TILE);
     let (long, word, short) = (8 * hits, 4 * hits, 2 * hits);
-    let counts = 4 * DIGITS * tiles.max(1);
+    let counts = DIGITS * tiles.max(1);
     let sorted = [long, short, short, short];
-    let output = super::output::Layout::new(hits, hits).bytes();
-    let found = [word, word, 8, output, 16 * pixels];
-    [&[long, short, short, short, long, long, word, word, counts][..], &sorted, &found].concat()
+    let output = super::output::Layout::new(hits).bytes();
+    let found = [word, word, 16, output, 16 * pixels, 4 * counts.div_ceil(STRETCH)];
+    [&[long, short, short, short, long, long, word, word, 4 * counts][..], &sorted, &found].concat()
 }
 
 /// Copy-in, sort by time, gather, link, join, roots, numbers, sort by cluster, write, features, copy-out.
 const STEPS: [Access; 11] = [
     // The calibration was there before, and is for the next stretch, too.
     Access { reads: &[], writes: &[TIME, X, Y, TOT, CALIBRATION] },
-    Access { reads: &[TIME, X, Y], writes: &[KEYS, OTHER_KEYS, VALUES, OTHER_VALUES, COUNTS, SUMMARY] },
+    Access { reads: &[TIME, X, Y], writes: &[KEYS, OTHER_KEYS, VALUES, OTHER_VALUES, COUNTS, SUMS] },
     Access {
         reads: &[TIME, X, Y, TOT, VALUES, OTHER_VALUES],
         writes: &[SORTED_TIME, SORTED_X, SORTED_Y, SORTED_TOT],
     },
-    Access { reads: &[SORTED_TIME, SORTED_X, SORTED_Y], writes: &[LABELS, SUMMARY] },
-    Access { reads: &[SORTED_TIME, SORTED_X, SORTED_Y, LABELS], writes: &[LABELS, SUMMARY] },
-    Access { reads: &[LABELS], writes: &[LABELS, COUNTS, SUMMARY] },
-    Access { reads: &[LABELS, COUNTS, SUMMARY], writes: &[NUMBERS] },
-    Access { reads: &[LABELS, NUMBERS], writes: &[KEYS, OTHER_KEYS, VALUES, OTHER_VALUES, COUNTS, SUMMARY] },
+    Access { reads: &[SORTED_TIME, SORTED_X, SORTED_Y], writes: &[LABELS] },
+    Access { reads: &[SORTED_TIME, SORTED_X, SORTED_Y, LABELS], writes: &[LABELS] },
+    Access { reads: &[LABELS], writes: &[LABELS, COUNTS, SUMS, SUMMARY] },
+    Access { reads: &[LABELS, COUNTS], writes: &[NUMBERS, SUMMARY] },
+    Access { reads: &[LABELS, NUMBERS], writes: &[KEYS, OTHER_KEYS, VALUES, OTHER_VALUES, COUNTS, SUMS] },
     // After a sort the result may be in either of two buffers.
     Access {
         reads: &[KEYS, OTHER_KEYS, VALUES, OTHER_VALUES, SORTED_TIME, SORTED_X, SORTED_Y, SORTED_TOT],
         writes: &[OUTPUT],
     },
-    Access { reads: &[OUTPUT, CALIBRATION], writes: &[OUTPUT] },
-    Access { reads: &[OUTPUT, CALIBRATION], writes: &[] },
+    Access { reads: &[OUTPUT, CALIBRATION, SUMMARY], writes: &[OUTPUT, SUMMARY] },
+    Access { reads: &[OUTPUT, CALIBRATION, SUMMARY], writes: &[] },
 ];
 
 /// The arena for so many hits, and pixels with a calibration.
@@ -73,16 +79,13 @@ impl PixelArgs {
     pub(super) fn new(base: u64, plan: &Plan) -> Self {
         let at = |buffer: usize| base + plan.start(buffer) as u64;
         let out = at(OUTPUT);
-        Self {
-            time: at(TIME),
-            x: at(X),
-            y: at(Y),
-            tot: at(TOT),
+        let mut args = Self {
             keys: at(KEYS),
             other_keys: at(OTHER_KEYS),
             values: at(VALUES),
             other_values: at(OTHER_VALUES),
             counts: at(COUNTS),
+            sums: at(SUMS),
             sorted_time: at(SORTED_TIME),
             sorted_x: at(SORTED_X),
             sorted_y: at(SORTED_Y),
@@ -104,7 +107,15 @@ impl PixelArgs {
             out_energy: out,
             calibration: at(CALIBRATION),
             ..bytemuck::Zeroable::zeroed()
-        }
+        };
+        args.point_to_input(base, plan, 0);
+        args
+    }
+
+    /// The hits of a stretch are those from a place of the input columns on.
+    pub(super) fn point_to_input(&mut self, base: u64, plan: &Plan, first: usize) {
+        let at = |buffer: usize, size: usize| base + (plan.start(buffer) + size * first) as u64;
+        (self.time, self.x, self.y, self.tot) = (at(TIME, 8), at(X, 2), at(Y, 2), at(TOT, 2));
     }
 
     /// What the last pass wrote becomes what the next one reads.

@@ -4,24 +4,47 @@
 //! order of first hits; all clusters before the first one that may still grow are output, the hits of the others
 //! wait. A later hit is at most `disorder` older than the latest one, and links to hits within delta of it: a cluster
 //! whose last hit is older than both together is complete. So results do not depend on the ends of slices.
+//!
+//! Each stream of the device has a slice to itself. While the kernels of one work, the host fills the next one with new hits, whose
+//! copy to the device begins as soon as the slice is full, and clusters of the one before come home. The host looks at hits by
+//! blocks, and copies columns as a whole.
 
-use super::{KERNELS, PixelStream, stage_of};
+use super::stream::{Found, PixelStream};
+use super::{KERNELS, stage_of};
 use crate::engine::{DeviceMemory, Handle, Machine, Stage, StreamSequence};
 use crate::event::{Counters, Layout, PixelClusters, PixelHits, StageClock};
 use crate::gpu::device::{Device, WARP};
 use crate::gpu::pool::Times;
-use crate::simd::with_default_float_mode;
+use crate::simd::{Level, with_default_float_mode};
 use crate::timepix::{
     CalibratedChips, Calibration, ChainCounts, PixelBatch, PixelMask, Reached, TimeWalk, Timepix,
-    TimepixConfig,
+    TimepixConfig, is_in_time_room,
 };
 use crate::{Error, Result};
+use std::ops::Range;
+
+/// Hits that the host looks at together: few enough to stay in the nearest cache until they are copied.
+const BLOCK: usize = 1024;
+/// Of so many hits of a slice one is kept free for a hit that waited.
+const WAITING: usize = 4;
+
+/// A stream of the device and the slice that it has.
+struct Slot {
+    stream: PixelStream,
+    /// Clusters and hits that come home, and were not given out yet.
+    unread: Option<[usize; 2]>,
+}
 
 /// Turns pixel hits into clusters on a device, like [`Timepix`] on the CPU.
 pub struct PixelDevice {
-    stream: PixelStream,
+    slots: Vec<Slot>,
+    /// The slot that takes new hits.
+    filling: usize,
+    /// The slot whose kernels work.
+    working: Option<usize>,
     device: Device,
     machine: Machine,
+    level: Level,
     config: TimepixConfig,
     disorder: i64,
     calibration: Option<Calibration>,
@@ -35,7 +58,6 @@ pub struct PixelDevice {
     moved: PixelHits,
     waiting: PixelHits,
     latest: Reached,
-    found: PixelClusters,
     out: PixelClusters,
     counts: ChainCounts,
     /// Time of the stages; everything else follows from `counts`.
@@ -45,30 +67,39 @@ pub struct PixelDevice {
 }
 
 impl PixelDevice {
-    /// For hits on `layout`, in slices of `slice` hits; while more than half of them wait for their clusters to end,
-    /// slices become larger, until more than `config.capacity` wait.
+    /// For hits on `layout`, in slices of `slice` hits, of which `streams` are under way at a time; while more than a quarter of a
+    /// slice waits for clusters to end, slices become larger, until more than `config.capacity` hits wait.
     ///
     /// # Errors
     /// Errors of [`PixelStream::open`], of the configuration and of its calibration files.
-    pub fn new(device: Device, config: &TimepixConfig, layout: &Layout, slice: usize) -> Result<Self> {
+    pub fn new(
+        device: Device,
+        config: &TimepixConfig,
+        layout: &Layout,
+        slice: usize,
+        streams: usize,
+    ) -> Result<Self> {
         config.validate()?;
-        if slice == 0 {
-            return Err(Error::Config("a slice has at least 1 hit".into()));
+        if slice == 0 || streams == 0 {
+            return Err(Error::Config("a slice has at least 1 hit, and a device at least 1 stream".into()));
         }
         let folder = config.calibration.as_deref();
         let calibration = folder.map(|folder| Calibration::from_folder(layout, folder)).transpose()?;
         let machine = Machine {
             isa: device.kind(),
             gang: WARP,
-            threads: 1,
+            threads: streams,
             slice,
             device: Some(device.name()),
             memory: DeviceMemory::default(),
         };
-        Ok(Self {
-            stream: PixelStream::open(&device, &config.find, calibration.as_ref(), slice)?,
+        let mut new = Self {
+            slots: Vec::new(),
+            filling: 0,
+            working: None,
             device,
             machine,
+            level: Level::choose(None, None)?,
             config: config.clone(),
             disorder: with_default_float_mode(|| config.disorder_ticks().max(0)),
             calibration,
@@ -79,13 +110,26 @@ impl PixelDevice {
             moved: PixelHits::default(),
             waiting: PixelHits::default(),
             latest: Reached::NOTHING,
-            found: PixelClusters::default(),
             out: PixelClusters::default(),
             counts: ChainCounts::default(),
             clocks: Counters::default(),
             is_timed: false,
             times: Times::new(&KERNELS),
-        })
+        };
+        new.slots = new.open(slice)?;
+        Ok(new)
+    }
+
+    /// Opens streams for slices of so many hits.
+    fn open(&self, slice: usize) -> Result<Vec<Slot>> {
+        let Self { device, config, calibration, .. } = self;
+        let open = |_| {
+            let room = slice / WAITING;
+            let mut stream = PixelStream::with_room(device, &config.find, calibration.as_ref(), slice, room)?;
+            stream.set_timed(self.is_timed);
+            Ok(Slot { stream, unread: None })
+        };
+        (0..self.machine.threads).map(open).collect()
     }
 
     /// From now on drops the hits of a pixel.
@@ -93,59 +137,159 @@ impl PixelDevice {
         self.mask.insert(x, y);
     }
 
-    /// Masks and corrects hits.
-    fn take_in(&mut self, hits: &PixelHits) {
-        let mut clock = StageClock::start();
+    fn push_at_once(&mut self, piece: &PixelBatch, visit: &mut dyn FnMut(&mut PixelClusters)) -> Result<()> {
+        let hits = &piece.block.hits;
+        self.calibrated.as_mut().map_or(Ok(()), |chips| chips.check(hits))?;
         self.counts.hits_in += hits.len() as u64;
-        self.counts.masked += self.mask.copy_unmasked(hits, 0..hits.len(), &mut self.moved);
+        if self.mask.is_empty() && self.walk.is_none() {
+            self.take_in(hits, visit)?;
+        } else {
+            let mut moved = std::mem::take(&mut self.moved);
+            self.correct(hits, &mut moved);
+            let done = self.take_in(&moved, visit);
+            self.moved = moved;
+            done?;
+        }
+        if piece.end {
+            self.submit(true, visit)?;
+            self.read_all(visit)?;
+            self.latest = Reached::NOTHING;
+        }
+        Ok(())
+    }
+
+    /// Masks and corrects hits.
+    fn correct(&mut self, hits: &PixelHits, moved: &mut PixelHits) {
+        let mut clock = StageClock::start();
+        self.counts.masked += self.mask.copy_unmasked(hits, 0..hits.len(), moved);
         if let Some((walk, calibration)) = self.walk.as_ref().zip(self.calibration.as_ref()) {
-            with_default_float_mode(|| walk.correct(calibration, &mut self.moved));
+            with_default_float_mode(|| walk.correct(calibration, moved));
         }
         clock.lap(&mut self.clocks.stages[0]);
     }
 
-    /// Clusters what waits, and lets out what is complete, or everything.
-    fn run(&mut self, all: bool, visit: &mut dyn FnMut(&mut PixelClusters)) -> Result<()> {
-        let Self { stream, waiting, found, .. } = self;
-        with_default_float_mode(|| stream.run(waiting, found))?;
-        let Self { stream, times, clocks, .. } = self;
+    /// Brings the hits that are not late into slices.
+    fn take_in(&mut self, hits: &PixelHits, visit: &mut dyn FnMut(&mut PixelClusters)) -> Result<()> {
+        let mut from = 0;
+        while from < hits.len() {
+            let part = from..hits.len().min(from + self.slots[self.filling].stream.left().min(BLOCK));
+            from = part.end;
+            let (times, bounds) = (&hits.time[part.clone()], [self.disorder, i64::MIN]);
+            let mut latest = self.latest;
+            let level = self.level;
+            if crate::dispatch_isa!(level, g => is_in_time_room(g, times, &mut latest, bounds)) {
+                self.latest = latest;
+                self.slots[self.filling].stream.stage(hits, part)?;
+            } else {
+                self.take_those_in_time(hits, part)?;
+            }
+            if self.slots[self.filling].stream.left() == 0 {
+                self.submit(false, visit)?;
+                self.make_room(visit)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for hits of which some are late.
+    fn take_those_in_time(&mut self, hits: &PixelHits, part: Range<usize>) -> Result<()> {
+        let mut from = part.start;
+        for i in part.clone() {
+            let is_late = hits.time[i] < self.latest.time.saturating_sub(self.disorder);
+            self.latest.take(hits.time[i]);
+            if is_late {
+                self.counts.late += 1;
+                self.slots[self.filling].stream.stage(hits, from..i)?;
+                from = i + 1;
+            }
+        }
+        self.slots[self.filling].stream.stage(hits, from..part.end)
+    }
+
+    /// Has the device work on the slice that was filled, behind the one that it works on; `all` of its clusters are complete where
+    /// the stream ends.
+    fn submit(&mut self, all: bool, visit: &mut dyn FnMut(&mut PixelClusters)) -> Result<()> {
+        self.slots[self.filling].stream.send()?;
+        self.complete(false, visit)?;
+        let to_come = self.latest.time.saturating_sub(self.disorder);
+        let reach = to_come.saturating_sub(i64::from(self.config.find.window()));
+        self.slots[self.filling].stream.begin(Some(&self.waiting), reach)?;
+        self.working = Some(self.filling);
+        if all { self.complete(true, visit) } else { Ok(()) }
+    }
+
+    /// Waits for the slice that the device works on, keeps the hits that wait for the next one, and has what is complete, or
+    /// everything, brought home.
+    fn complete(&mut self, all: bool, visit: &mut dyn FnMut(&mut PixelClusters)) -> Result<()> {
+        let Some(number) = self.working.take() else { return Ok(()) };
+        let stream = &mut self.slots[number].stream;
+        let Found { all: everything, mut complete } = stream.found()?;
+        if all {
+            complete = everything;
+        }
+        if everything[1] - complete[1] > self.config.capacity {
+            self.counts.forced += 1;
+            complete = everything;
+        }
+        stream.fetch_waiting(complete[1], &mut self.waiting)?;
+        stream.fetch(complete)?;
+        self.slots[number].unread = Some(complete);
+        if self.waiting.len() > self.slice / WAITING { self.grow(visit) } else { Ok(()) }
+    }
+
+    /// Opens the streams anew for larger slices, when more hits wait than there is room for.
+    fn grow(&mut self, visit: &mut dyn FnMut(&mut PixelClusters)) -> Result<()> {
+        self.read_all(visit)?;
+        let mut slice = self.slice;
+        while self.waiting.len() > slice / WAITING {
+            slice *= 2;
+        }
+        let mut slots = self.open(slice)?;
+        slots[self.filling].stream.take_over(&mut self.slots[self.filling].stream)?;
+        (self.slots, self.slice) = (slots, slice);
+        Ok(())
+    }
+
+    /// Goes on to the slot that was filled longest ago, and makes it free.
+    fn make_room(&mut self, visit: &mut dyn FnMut(&mut PixelClusters)) -> Result<()> {
+        self.filling = (self.filling + 1) % self.slots.len();
+        if self.working == Some(self.filling) {
+            self.complete(false, visit)?;
+        }
+        self.read(self.filling, visit)
+    }
+
+    /// Gives out what was brought home, the oldest first.
+    fn read_all(&mut self, visit: &mut dyn FnMut(&mut PixelClusters)) -> Result<()> {
+        let slots = self.slots.len();
+        (1..=slots).try_for_each(|after| self.read((self.filling + after) % slots, visit))
+    }
+
+    /// Gives out the clusters that a slot brought home, if any.
+    fn read(&mut self, number: usize, visit: &mut dyn FnMut(&mut PixelClusters)) -> Result<()> {
+        let Self { slots, out, times, clocks, .. } = self;
+        let Slot { stream, unread } = &mut slots[number];
+        let Some(complete) = unread.take() else { return Ok(()) };
+        stream.read(complete, out)?;
         stream.times(&mut |kernel, ns| {
             if let Some(stage) = stage_of(kernel) {
                 clocks.stages[stage].ns += ns;
             }
             times.add(kernel, ns);
         })?;
-        let clusters = self.found.len();
-        let mut open = if all { clusters } else { self.first_open() };
-        let first_kept = |open: usize| self.found.hit_start[open] as usize;
-        if self.waiting.len() - first_kept(open) > self.config.capacity {
-            self.counts.forced += 1;
-            open = clusters;
-        }
-        let kept = first_kept(open);
-        self.out.clear();
-        self.out.extend_from(&self.found, 0..open);
         with_default_float_mode(|| self.counts.count(&self.config.filter, &mut self.out));
-        let hits = self.found.hits.len();
-        self.waiting.clear();
-        self.waiting.extend_from(&self.found.hits, kept..hits, 0);
-        if 2 * self.waiting.len() > self.slice {
-            self.slice *= 2;
-            self.stream =
-                PixelStream::open(&self.device, &self.config.find, self.calibration.as_ref(), self.slice)?;
-            self.stream.set_timed(self.is_timed);
-        }
         visit(&mut self.out);
         Ok(())
     }
 
-    /// The first cluster that may still grow.
-    fn first_open(&self) -> usize {
-        let to_come = self.latest.time.saturating_sub(self.disorder);
-        let reach = to_come.saturating_sub(i64::from(self.config.find.window()));
-        let ends = &self.found.hit_start[1..];
-        let grows = |end: &u32| self.found.hits.time[*end as usize - 1] >= reach;
-        ends.iter().position(grows).unwrap_or(self.found.len())
+    /// Drops what is under way after an error, so that another stream may begin.
+    fn give_up(&mut self) {
+        self.slots.iter_mut().for_each(|slot| {
+            slot.unread = None;
+            slot.stream.give_up();
+        });
+        self.waiting.clear();
+        (self.filling, self.working, self.latest) = (0, None, Reached::NOTHING);
     }
 }
 
@@ -159,26 +303,11 @@ impl StreamSequence for PixelDevice {
     type Output = PixelClusters;
 
     fn push(&mut self, piece: &PixelBatch, visit: &mut dyn FnMut(&mut PixelClusters)) -> Result<()> {
-        self.calibrated.as_mut().map_or(Ok(()), |chips| chips.check(&piece.block.hits))?;
-        self.take_in(&piece.block.hits);
-        for i in 0..self.moved.len() {
-            let (time, x, y, tot) = self.moved.get(i);
-            let is_late = time < self.latest.time.saturating_sub(self.disorder);
-            self.latest.take(time);
-            if is_late {
-                self.counts.late += 1;
-                continue;
-            }
-            self.waiting.push(time, x, y, tot);
-            if self.waiting.len() == self.slice {
-                self.run(false, visit)?;
-            }
+        let done = self.push_at_once(piece, visit);
+        if done.is_err() {
+            self.give_up();
         }
-        if piece.end {
-            self.run(true, visit)?;
-            self.latest = Reached::NOTHING;
-        }
-        Ok(())
+        done
     }
 
     fn counters(&self) -> Counters {
@@ -193,12 +322,13 @@ impl StreamSequence for PixelDevice {
     }
 
     fn machine(&self) -> Machine {
-        Machine { memory: self.stream.memory(), ..self.machine.clone() }
+        let memory = self.slots.iter().map(|slot| slot.stream.memory()).sum();
+        Machine { memory, ..self.machine.clone() }
     }
 
     fn time_kernels(&mut self, yes: bool) {
         self.is_timed = yes;
-        self.stream.set_timed(yes);
+        self.slots.iter_mut().for_each(|slot| slot.stream.set_timed(yes));
     }
 
     fn take_kernel_times(&mut self) -> Vec<(&'static str, u64)> {

@@ -8,7 +8,7 @@ use crate::velo::{MAX_SLOPE2, MAX_WINDOW, MIN_LENGTH, PassConfig, VeloConfig, XX
 
 mirrored! {
     /// A sorted hit, and its index in the event's columns.
-    struct VeloHit {
+    aligned 16 struct VeloHit {
         x: f32 = "float",
         y: f32 = "float",
         z: f32 = "float",
@@ -18,7 +18,7 @@ mirrored! {
 
 mirrored! {
     /// A triplet of a middle hit.
-    struct VeloTriplet {
+    aligned 16 struct VeloTriplet {
         outer: u32 = "u32",
         inner: u32 = "u32",
         score: f32 = "float",
@@ -29,7 +29,7 @@ mirrored! {
 
 mirrored! {
     /// A candidate: the line through its last two hits, what it scored, and where it stands.
-    struct VeloRow {
+    aligned 16 struct VeloRow {
         x: f32 = "float",
         y: f32 = "float",
         z: f32 = "float",
@@ -48,6 +48,7 @@ mirrored! {
         /// Pairs of the first and of the last hit.
         high: u32 = "u32",
         low: u32 = "u32",
+        unused: [u32; 2] = "u32"[2],
     }
 }
 

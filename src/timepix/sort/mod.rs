@@ -18,9 +18,12 @@ mod waiting;
 use crate::event::{Column, PixelHits};
 use crate::simd::{Gang, Level};
 use buckets::{Buckets, Limits};
-pub(crate) use ordered::{Reached, first_from_room};
-use ordered::{is_in_time_room, is_ordered_room, look_room};
-use packed::{Packing, TOT_BITS, extent_room, pack_room, unpack_room};
+pub(crate) use ordered::{Reached, first_from_room, is_in_time_room};
+use ordered::{is_ordered_room, look_room};
+#[cfg(feature = "cuda")]
+pub(crate) use packed::Extent;
+pub(crate) use packed::extent_room;
+use packed::{Packing, TOT_BITS, pack_room, unpack_room};
 use radix::{Radix, insert_few};
 pub use shape::SortShape;
 pub(super) use shape::{DIGIT_BITS, PART_HITS};

@@ -43,7 +43,7 @@ fn is_ordered(hits: &PixelHits) -> bool {
 /// Whether no hit is older than `disorder` before the time that two hits in a row have reached so far, or than the floor;
 /// `reached` is renewed.
 #[inline(never)]
-pub(super) fn is_in_time_room<G: Gang>(g: G, time: &[i64], reached: &mut Reached, bounds: [i64; 2]) -> bool {
+pub(crate) fn is_in_time_room<G: Gang>(g: G, time: &[i64], reached: &mut Reached, bounds: [i64; 2]) -> bool {
     g.vectorize(
         #[inline(always)]
         || is_in_time(time, reached, bounds),

@@ -26,7 +26,7 @@ pub(super) struct Packing {
 
 /// What decides how hits are packed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Extent {
+pub(crate) struct Extent {
     /// The first and the last time.
     pub times: [i64; 2],
     /// All bits that any x or y has.
@@ -104,7 +104,7 @@ impl Packing {
 
 /// The extent of some hits.
 #[inline(never)]
-pub(super) fn extent_room<G: Gang>(g: G, hits: &PixelHits, part: Range<usize>) -> Extent {
+pub(crate) fn extent_room<G: Gang>(g: G, hits: &PixelHits, part: Range<usize>) -> Extent {
     g.vectorize(
         #[inline(always)]
         || {

@@ -48,7 +48,7 @@ impl Job<'_> {
     /// The time that each measurement takes.
     pub fn plan(&self) -> Plan {
         let seconds = self.options.seconds.unwrap_or(if self.options.quick { 0.05 } else { 1.0 });
-        Plan { passes: None, time: Duration::from_secs_f64(seconds) }
+        Plan { copies: 1, passes: None, time: Duration::from_secs_f64(seconds) }
     }
 
     /// Reports the current activity.

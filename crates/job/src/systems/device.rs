@@ -77,8 +77,8 @@ mod opened {
     pub fn timepix(request: &Request, config: &Config, detector: &PixelDetector) -> Result<Runs> {
         let slice = slice(request.device, config, 1 << 20, 1 << 14);
         let timepix = detector.configuration(config);
-        let device = open(request.device)?.swap_remove(0);
-        let mut sequence = PixelDevice::new(device, &timepix, &detector.layout, slice)?;
+        let (device, streams) = (open(request.device)?.swap_remove(0), streams(request.device, config));
+        let mut sequence = PixelDevice::new(device, &timepix, &detector.layout, slice, streams)?;
         detector.masked.iter().for_each(|&(x, y)| sequence.mask(x, y));
         Ok(Box::new(Streaming(sequence)))
     }
