@@ -87,8 +87,8 @@ impl Fragments {
         }
     }
 
-    /// Clusters time-ordered hits on the matrix: `labels` become cluster numbers in the order of first hits. Returns
-    /// the number of clusters.
+    /// Clusters time-ordered hits on the matrix: `labels` become members of the forest's sets, which are numbered in the order of
+    /// first hits. Returns the number of clusters.
     pub fn run(
         &mut self,
         window: u32,
@@ -127,9 +127,7 @@ impl Fragments {
             }
         }
         self.latest = Some(last);
-        let clusters = forest.number_sets();
-        forest.number(labels);
-        clusters
+        forest.number_sets()
     }
 
     /// Removes the hits from number `from` on of the last [`Fragments::run`], so that some of them may come again.
