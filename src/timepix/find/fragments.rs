@@ -11,10 +11,10 @@
 
 use super::forest::Forest;
 use super::neighbours::{Pieces, pieces};
-use super::recent::{REACH, Recent, before};
+use super::parents::Parents;
+use super::recent::{Recent, before};
 use crate::event::{Column, PixelHits};
 use crate::simd::{Level, prefetch};
-use std::hint::select_unpredictable;
 use std::ops::Range;
 
 /// Hits of one block of both loops: few enough that links stay in the fastest cache.
@@ -24,7 +24,7 @@ const SPARSE_TURN: usize = 1024;
 /// Hits ahead for which the pixels around are asked for: their rows lie in the second-level cache.
 const AHEAD: usize = 12;
 /// Capacity for the links of a block, three a hit at most.
-const LINKS: usize = 1 << 14;
+pub(super) const LINKS: usize = 1 << 14;
 
 /// What a pixel knows of its last hit.
 #[derive(Clone, Copy, Default)]
@@ -40,9 +40,10 @@ pub(super) struct Fragments {
     last: Vec<Last>,
     pieces: Box<Pieces>,
     links: Box<[[u32; 2]; LINKS]>,
-    /// Of the hits of a block: time and place; or the nearest hit, and what is linked beside it, of hits for which that is something.
+    /// Of the hits of a block: time and place.
     places: Box<[[u32; 2]; TURN + AHEAD]>,
     recent: Recent,
+    parents: Parents,
     height: usize,
     /// Whether the last block had too many hits in the window; whether the table lacks hits of it.
     is_dense: bool,
@@ -79,6 +80,7 @@ impl Fragments {
             links: Box::new([[0; 2]; LINKS]),
             places: Box::new([[0; 2]; TURN + AHEAD]),
             recent: Recent::new(level),
+            parents: Parents::new(level),
             height,
             is_dense: false,
             is_behind: false,
@@ -176,14 +178,8 @@ impl Fragments {
         if let Some(patterns) = patterns {
             self.is_behind = true;
             let first = range.start - before(&range);
-            return link_recent(
-                patterns,
-                range.start - first,
-                next,
-                &mut labels[first..range.end],
-                &mut self.places,
-                &mut self.links,
-            );
+            let labels = &mut labels[first..range.end];
+            return self.parents.link(patterns, range.start - first, next, labels, &mut self.links);
         }
         if self.is_behind {
             self.catch_up(window, hits, range.start, labels);
@@ -285,46 +281,4 @@ fn place_all<const STRIDE: usize>(Block { time, x, y }: Block<'_>, base: u32, to
     for (((&time, &x), &y), to) in time.iter().zip(x).zip(y).zip(to) {
         *to = [(time as u32).wrapping_sub(base), u32::from(y) * STRIDE as u32 + u32::from(x)];
     }
-}
-
-/// Fragments by patterns of linked hits just before: labels from number `from` on become fragments; `several` is memory for hits
-/// with further neighbours. Returns how many fragments there are now, and how many links.
-#[inline(never)]
-fn link_recent(
-    patterns: &[u32],
-    from: usize,
-    mut next: u32,
-    labels: &mut [u32],
-    several: &mut [[u32; 2]; TURN + AHEAD],
-    links: &mut [[u32; 2]; LINKS],
-) -> (u32, usize) {
-    let patterns = &patterns[..labels.len()];
-    // The nearest hit of a pattern, and what of the pattern is not linked with that hit.
-    let nearest = |pattern: u32, of: usize| {
-        let pattern = u64::from(pattern);
-        let distance = (pattern | 1 << REACH).trailing_zeros();
-        let hit = of.saturating_sub(1 + distance as usize);
-        (hit, (pattern >> distance >> 1) as u32 & !patterns[hit])
-    };
-    let mut with_rest = 0;
-    for i in from..labels.len() {
-        let pattern = patterns[i];
-        let (first, rest) = nearest(pattern, i);
-        // About a half of all hits begin a fragment where clusters are small: no branch foresees which.
-        labels[i] = select_unpredictable(pattern == 0, next, labels[first]);
-        next += u32::from(pattern == 0);
-        several[with_rest] = [first as u32, rest];
-        with_rest += usize::from(rest != 0);
-    }
-    // Few hits have neighbours that are not linked with their nearest one, whose fragment is theirs.
-    let mut count = 0;
-    for &[first, mut rest] in &several[..with_rest] {
-        let (mut hit, fragment) = (first as usize, labels[first as usize]);
-        while rest != 0 {
-            (hit, rest) = nearest(rest, hit);
-            links[count & (LINKS - 1)] = [fragment, labels[hit]];
-            count += 1;
-        }
-    }
-    (next, count)
 }

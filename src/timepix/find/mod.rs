@@ -6,6 +6,7 @@ mod fragments;
 mod global;
 mod neighbours;
 mod open;
+mod parents;
 mod plain;
 mod raster;
 mod recent;

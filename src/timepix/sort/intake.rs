@@ -3,8 +3,11 @@
 use super::ordered::{Reached, SMALL_CHUNK};
 use super::packed::{Extent, Packing};
 use crate::event::{Column, PixelHits};
-use crate::simd::Gang;
+use crate::simd::{Gang, prefetch};
 use std::ops::Range;
+
+/// Hits ahead that are asked for: hits come from far memory, and each column is read page by page.
+const AHEAD: usize = 512;
 
 /// Appends the words of some hits and renews `reached`; none where a hit is older than `disorder` before the time reached so far,
 /// or than the floor. Words of hits that do not fit are of no meaning: the extent tells.
@@ -26,6 +29,14 @@ pub(super) fn take_room<G: Gang>(
     )
 }
 
+/// Asks for a chunk of a column from number `first` on.
+#[inline(always)]
+fn ask_for<T>(column: &[T], first: usize) {
+    for i in (0..SMALL_CHUNK).step_by(64 / size_of::<T>()) {
+        prefetch(column, (first + i) as u32);
+    }
+}
+
 /// Hits that are looked at.
 struct Look<'a> {
     packing: Packing,
@@ -45,6 +56,8 @@ impl Look<'_> {
         let mut extent = Extent::NOTHING;
         for start in (0..n).step_by(SMALL_CHUNK) {
             let end = n.min(start + SMALL_CHUNK);
+            ask_for(&hits.time, part.start + start + AHEAD);
+            [&hits.x, &hits.y, &hits.tot].map(|column| ask_for(column, part.start + start + AHEAD));
             let now = &time[start..end];
             // The hit before the first one may be of another block.
             let mut latest = reached.time.max(reached.last.min(now[0]));
