@@ -23,6 +23,9 @@ const TURN: usize = 4096;
 const SPARSE_TURN: usize = 1024;
 /// Hits ahead for which the pixels around are asked for: their rows lie in the second-level cache.
 const AHEAD: usize = 12;
+/// Pixels from any corner on: places of a table of [`Pieces`] are less, so none is checked. Behind the matrix are pixels that no hit
+/// is on, just so many that a hit beyond the matrix is found out.
+const NEAR: usize = 1 << u16::BITS;
 /// Capacity for the links of a block, three a hit at most.
 pub(super) const LINKS: usize = 1 << 14;
 
@@ -38,6 +41,8 @@ struct Last {
 pub(super) struct Fragments {
     stride: usize,
     last: Vec<Last>,
+    /// Pixels that a hit can be on, which come first.
+    used: usize,
     pieces: Box<Pieces>,
     links: Box<[[u32; 2]; LINKS]>,
     /// Of the hits of a block: time and place.
@@ -73,9 +78,11 @@ struct Block<'a> {
 impl Fragments {
     pub fn new(level: Level, width: usize, height: usize) -> Self {
         let stride = STRIDES.into_iter().find(|stride| *stride >= width + 2).unwrap_or(STRIDES[5]);
+        let used = stride * (height + 2) + 2;
         Self {
             stride,
-            last: vec![Last::default(); stride * (height + 2) + 2],
+            last: vec![Last::default(); used - (2 * stride + 3) + NEAR],
+            used,
             pieces: pieces(stride),
             links: Box::new([[0; 2]; LINKS]),
             places: Box::new([[0; 2]; TURN + AHEAD]),
@@ -144,7 +151,7 @@ impl Fragments {
     /// Empties the table and lets time begin so that no hit is taken for none.
     #[cold]
     fn clear(&mut self, base: i128) {
-        self.last.fill(Last::default());
+        self.last[..self.used].fill(Last::default());
         self.base = base;
         self.latest = None;
     }
@@ -153,7 +160,7 @@ impl Fragments {
     #[cold]
     fn rebase(&mut self, base: i128) {
         let shift = u32::try_from(base - self.base).unwrap_or(u32::MAX);
-        self.last.iter_mut().for_each(|last| last.time = last.time.saturating_sub(shift));
+        self.last[..self.used].iter_mut().for_each(|last| last.time = last.time.saturating_sub(shift));
         self.base = base;
     }
 
@@ -243,7 +250,7 @@ impl Fragments {
             // Later than this is linked; no overflow, since times begin a window after the base.
             let limit = now.wrapping_sub(window + 1);
             let corner = corner as usize;
-            let near = &mut last[corner..corner + 2 * STRIDE + 3];
+            let near = last[corner..].first_chunk_mut::<NEAR>().expect("room behind the matrix");
             // Added up so that the compiler has no use for vectors, see above.
             let mut pattern = 0;
             let mut look = |place: usize| pattern = pattern + pattern + u32::from(limit < near[place].time);

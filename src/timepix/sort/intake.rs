@@ -57,7 +57,9 @@ impl Look<'_> {
         for start in (0..n).step_by(SMALL_CHUNK) {
             let end = n.min(start + SMALL_CHUNK);
             ask_for(&hits.time, part.start + start + AHEAD);
-            [&hits.x, &hits.y, &hits.tot].map(|column| ask_for(column, part.start + start + AHEAD));
+            for column in [&hits.x, &hits.y, &hits.tot] {
+                ask_for(column, part.start + start + AHEAD);
+            }
             let now = &time[start..end];
             // The hit before the first one may be of another block.
             let mut latest = reached.time.max(reached.last.min(now[0]));
