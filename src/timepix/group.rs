@@ -1,49 +1,88 @@
 //! [`Grouper`]: groups time-ordered hits by their labels into clusters.
 
+use super::sort::{Packing, extent_room, pack_room, unpack_room};
 use crate::event::{Column, PixelClusters, PixelHits};
-use crate::simd::{Gang, Level};
+use crate::simd::Level;
 
 /// Every second hit has a counter of its own: one that counts hit after hit of a large cluster waits for its own store.
-const PARTS: usize = 2;
+pub(super) const PARTS: usize = 2;
 
 /// Brings the hits of each cluster together.
 #[derive(Debug)]
 pub(super) struct Grouper {
     level: Level,
-    /// Per cluster and part of the hits: how many hits.
-    counts: Column<[u32; PARTS]>,
     /// Per cluster: where the next hit goes.
     indices: Column<u32>,
-    /// Time, and x, y, time over threshold in one word: a hit is written at once and not in four places.
+    /// Hits in order of time, and cluster by cluster: whole hits, each written at once and not in four places.
+    words: Column<u64>,
+    grouped: Column<u64>,
+    /// The same where hits do not fit a word: time, and x, y, time over threshold.
     records: Column<[u64; 2]>,
 }
 
 impl Grouper {
     pub fn new(level: Level) -> Self {
-        Self { level, counts: Column::default(), indices: Column::default(), records: Column::default() }
+        let (indices, words, grouped, records) = Default::default();
+        Self { level, indices, words, grouped, records }
     }
 
     /// Appends complete clusters, without features, in the order of their numbers: clusters before the first of
     /// `table_ends` to the first table, from there up to the second to the second, and so on; the last of
-    /// `table_ends` is the number of all clusters.
+    /// `table_ends` is the number of all clusters. `counts` are the hits of each cluster, in two parts.
     pub fn run<const N: usize>(
         &mut self,
         hits: &PixelHits,
-        labels: &[u32],
+        (labels, counts): (&[u32], &[[u32; PARTS]]),
         table_ends: [usize; N],
         leaves: impl Fn(usize) -> bool,
         mut out: [&mut PixelClusters; N],
     ) {
-        let Self { counts, indices, records, .. } = self;
-        let clusters = table_ends.last().copied().unwrap_or(0);
-        indices.set_len(clusters);
-        counts.set_len(clusters);
-        counts.fill([0; PARTS]);
-        count(labels, counts);
+        let ends = self.place(counts, labels.len(), table_ends, leaves, &mut out);
+        let Self { level, indices, words, grouped, records } = self;
+        let n = labels.len();
+        let extent = crate::dispatch_isa!(*level, g => extent_room(g, hits, 0..n));
+        let packing = Packing::of(extent);
+        if let Some(packing) = packing {
+            words.clear();
+            grouped.set_len(n);
+            crate::dispatch_isa!(*level, g => pack_room(g, packing, hits, 0..n, words));
+            scatter(labels, indices, |i| words[i], grouped);
+        } else {
+            records.set_len(n);
+            let rest =
+                |i: usize| u64::from(hits.x[i]) | u64::from(hits.y[i]) << 16 | u64::from(hits.tot[i]) << 32;
+            scatter(labels, indices, |i| [hits.time[i] as u64, rest(i)], records);
+        }
+        let mut begin = 0;
+        for (out, end) in out.into_iter().zip(ends) {
+            match packing {
+                Some(packing) => {
+                    let words = &grouped[begin..end];
+                    crate::dispatch_isa!(*level, g => unpack_room(g, packing, words, &mut out.hits))
+                }
+                None => records[begin..end].iter().for_each(|[time, rest]| {
+                    out.hits.push(*time as i64, *rest as u16, (rest >> 16) as u16, (rest >> 32) as u16)
+                }),
+            }
+            begin = end;
+        }
+    }
+
+    /// Says where the hits of each cluster go, and writes the offsets of those that leave. Returns where the hits of each table end.
+    fn place<const N: usize>(
+        &mut self,
+        counts: &[[u32; PARTS]],
+        hits: usize,
+        table_ends: [usize; N],
+        leaves: impl Fn(usize) -> bool,
+        out: &mut [&mut PixelClusters; N],
+    ) -> [usize; N] {
+        let indices = &mut self.indices;
+        indices.set_len(counts.len());
         // Those that stay go behind the others, which saves a branch per hit.
-        let (mut front, mut back) = (0, labels.len() as u32);
+        let (mut front, mut back) = (0, hits as u32);
         let (mut first, mut ends) = (0, [0; N]);
-        for ((table_end, out), end) in table_ends.into_iter().zip(&mut out).zip(&mut ends) {
+        for ((table_end, out), end) in table_ends.into_iter().zip(out).zip(&mut ends) {
             let before = *out.hit_start.last().expect("offsets begin with 0");
             let (begin, mut len) = (front, out.hit_start.len());
             let counts = &counts[first..table_end];
@@ -63,19 +102,15 @@ impl Grouper {
             out.hit_start.set_len(len);
             (first, *end) = (table_end, front as usize);
         }
-        records.set_len(labels.len());
-        scatter(hits, labels, indices, records);
-        let (level, mut begin) = (self.level, 0);
-        for (out, end) in out.into_iter().zip(ends) {
-            let records = &self.records[begin..end];
-            crate::dispatch_isa!(level, g => unpack_room(g, records, &mut out.hits));
-            begin = end;
-        }
+        ends
     }
 }
 
+/// How many hits each of some clusters has, in parts.
 #[inline(never)]
-fn count(labels: &[u32], counts: &mut [[u32; PARTS]]) {
+pub(super) fn count(labels: &[u32], clusters: usize, counts: &mut Column<[u32; PARTS]>) {
+    counts.set_len(clusters);
+    counts.fill([0; PARTS]);
     let (pairs, last) = labels.as_chunks::<PARTS>();
     for pair in pairs {
         for (part, label) in pair.iter().enumerate() {
@@ -86,37 +121,10 @@ fn count(labels: &[u32], counts: &mut [[u32; PARTS]]) {
 }
 
 #[inline(never)]
-fn scatter(hits: &PixelHits, labels: &[u32], indices: &mut [u32], to: &mut [[u64; 2]]) {
-    let n = labels.len();
-    let (time, x, y, tot) = (&hits.time[..n], &hits.x[..n], &hits.y[..n], &hits.tot[..n]);
-    for i in 0..n {
-        let index = &mut indices[labels[i] as usize];
-        let rest = u64::from(x[i]) | u64::from(y[i]) << 16 | u64::from(tot[i]) << 32;
-        to[*index as usize] = [time[i] as u64, rest];
+fn scatter<T: Copy>(labels: &[u32], indices: &mut [u32], of: impl Fn(usize) -> T, to: &mut [T]) {
+    for (i, label) in labels.iter().enumerate() {
+        let index = &mut indices[*label as usize];
+        to[*index as usize] = of(i);
         *index += 1;
-    }
-}
-
-#[inline(never)]
-fn unpack_room<G: Gang>(g: G, records: &[[u64; 2]], to: &mut PixelHits) {
-    let start = to.len();
-    to.set_len(start + records.len());
-    let columns = (&mut to.time[start..], &mut to.x[start..], &mut to.y[start..], &mut to.tot[start..]);
-    g.vectorize(
-        #[inline(always)]
-        || unpack(records, columns),
-    );
-}
-
-#[inline(always)]
-fn unpack(records: &[[u64; 2]], (time, x, y, tot): (&mut [i64], &mut [u16], &mut [u16], &mut [u16])) {
-    let n = records.len();
-    let (time, x, y, tot) = (&mut time[..n], &mut x[..n], &mut y[..n], &mut tot[..n]);
-    for i in 0..n {
-        let [first, rest] = records[i];
-        time[i] = first as i64;
-        x[i] = rest as u16;
-        y[i] = (rest >> 16) as u16;
-        tot[i] = (rest >> 32) as u16;
     }
 }

@@ -6,7 +6,7 @@
 
 use super::config::{Definition, FindConfig};
 use super::find::Finder;
-use super::group::Grouper;
+use super::group::{Grouper, PARTS};
 use super::sort::first_from_room;
 use crate::Result;
 use crate::event::{Column, PixelClusters, PixelHits};
@@ -23,6 +23,8 @@ pub struct Clusterer {
     /// Hits that may wait at most.
     capacity: usize,
     labels: Column<u32>,
+    /// Per cluster: its hits, in parts.
+    counts: Column<[u32; PARTS]>,
     grouper: Grouper,
     forced: u64,
 }
@@ -46,6 +48,7 @@ impl Clusterer {
             carried: 0,
             capacity,
             labels: Column::default(),
+            counts: Column::default(),
             grouper: Grouper::new(level),
             forced: 0,
         })
@@ -86,14 +89,15 @@ impl Clusterer {
 
     /// Appends the complete clusters to `out`, without features; with `all`, all clusters.
     pub fn run(&mut self, all: bool, out: &mut PixelClusters) {
-        let clusters = self.finder.run(&self.hits, &mut self.labels);
+        let clusters = self.finder.run_and_count(&self.hits, &mut self.labels, &mut self.counts);
         let mut open = if all { clusters } else { self.first_open(clusters) };
         let is_full = || self.labels.iter().filter(|label| **label as usize >= open).count() > self.capacity;
         if self.labels.len() > self.capacity && is_full() {
             self.forced += 1;
             open = clusters;
         }
-        self.grouper.run(&self.hits, &self.labels, [clusters], |cluster| cluster < open, [out]);
+        let grouped = (&self.labels[..], &self.counts[..]);
+        self.grouper.run(&self.hits, grouped, [clusters], |cluster| cluster < open, [out]);
         self.keep(open);
     }
 

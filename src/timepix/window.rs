@@ -5,7 +5,7 @@ use super::config::FindConfig;
 use super::features::FeatureMaker;
 use super::filter::Filter;
 use super::find::Finder;
-use super::group::Grouper;
+use super::group::{Grouper, PARTS};
 use super::sort::{SortShape, TimeSorter};
 use crate::Result;
 use crate::event::{Column, PixelClusters, PixelHits};
@@ -44,6 +44,8 @@ pub struct WindowFinder {
     maker: FeatureMaker,
     filter: Filter,
     labels: Column<u32>,
+    /// Per cluster: its hits, in parts.
+    counts: Column<[u32; PARTS]>,
     /// Per cluster: 1 for one at a border; and which these are, in order.
     at_border: Column<u8>,
     borders: Column<u32>,
@@ -70,6 +72,7 @@ impl WindowFinder {
             maker: FeatureMaker::default(),
             filter: Filter::default(),
             labels: Column::default(),
+            counts: Column::default(),
             at_border: Column::default(),
             borders: Column::default(),
             grouper: Grouper::new(level),
@@ -105,7 +108,7 @@ impl WindowFinder {
 
     fn run_sorted(&mut self, hits: &PixelHits, begin: i64, out: &mut WindowClusters) {
         let start = Instant::now();
-        let clusters = self.finder.run(hits, &mut self.labels);
+        let clusters = self.finder.run_and_count(hits, &mut self.labels, &mut self.counts);
         self.find_borders(hits, clusters, begin, out.end);
         self.split(hits, out);
         let found = start.elapsed();
@@ -158,10 +161,10 @@ impl WindowFinder {
     /// Inner clusters by cluster, hits at the borders by time.
     fn split(&mut self, hits: &PixelHits, out: &mut WindowClusters) {
         let longest = self.longest_stretch();
-        let Self { labels, at_border, grouper, .. } = self;
+        let Self { labels, counts, at_border, grouper, .. } = self;
         let ends = [longest.start, longest.end, at_border.len()];
         let inner = out.inner.each_mut();
-        grouper.run(hits, labels, ends, |cluster| at_border[cluster] == 0, inner);
+        grouper.run(hits, (labels, counts), ends, |cluster| at_border[cluster] == 0, inner);
         // Most chunks have no hit of another cluster.
         let (level, inside) = (self.level, longest.start as u32..longest.end as u32);
         for (start, chunk) in (0..).step_by(CHUNK).zip(labels.chunks(CHUNK)) {

@@ -112,7 +112,7 @@ fn piece_room<G: Gang>(
             let (mut sums, mut chunk) = (Sums::default(), Chunk::default());
             for start in piece.clone().step_by(CHUNK) {
                 let end = piece.end.min(start + CHUNK);
-                sums.add_up(g, first, end - start, &hit_start.padded()[start..], records);
+                sums.add_up(g, first, end - start, &hit_start.padded()[start..], records.padded());
                 let starts = &hit_start[start..=end];
                 chunk.read(starts, hits, &sums);
                 chunk.add_up_large(starts, hits, &sums);

@@ -99,8 +99,9 @@ impl Sums {
             let counts = is_large.select_u(zero, counts);
             let most = counts.reduce_max(lanes);
             if most > 0 {
-                let begin = lanes.select_u(begin - U32::splat(g, first), zero);
-                self.add_up_lanes(g, from, [begin, counts], most, records);
+                let mut places = [0; CHUNK];
+                lanes.select_u(begin - U32::splat(g, first), zero).store(&mut places);
+                self.add_up_lanes(g, from, (&places, counts), most, records);
             }
         }
     }
@@ -110,13 +111,13 @@ impl Sums {
         &mut self,
         g: G,
         from: usize,
-        [starts, counts]: [U32<G>; 2],
+        (starts, counts): (&[u32; CHUNK], U32<G>),
         most: u32,
         records: &[[f32; 4]],
     ) {
         let zero = U32::splat(g, 0);
         let hit = inlined!(|number: u32| {
-            let [x, y, tot, _] = F32::gather_records(records, starts + U32::splat(g, number));
+            let [x, y, tot, _] = F32::load_records(g, &records[number as usize..], starts);
             [x.to_bits(), y.to_bits(), tot.to_bits()]
         });
         let [x0, y0, tot0] = hit(0);

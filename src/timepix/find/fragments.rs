@@ -11,10 +11,10 @@
 
 use super::forest::Forest;
 use super::neighbours::{Pieces, pieces};
-use super::recent::{REACH, Recent, before};
+use super::parents::Parents;
+use super::recent::{Recent, before};
 use crate::event::{Column, PixelHits};
 use crate::simd::{Level, prefetch};
-use std::hint::select_unpredictable;
 use std::ops::Range;
 
 /// Hits of one block of both loops: few enough that links stay in the fastest cache.
@@ -23,8 +23,11 @@ const TURN: usize = 4096;
 const SPARSE_TURN: usize = 1024;
 /// Hits ahead for which the pixels around are asked for: their rows lie in the second-level cache.
 const AHEAD: usize = 12;
+/// Pixels from any corner on: places of a table of [`Pieces`] are less, so none is checked. Behind the matrix are pixels that no hit
+/// is on, just so many that a hit beyond the matrix is found out.
+const NEAR: usize = 1 << u16::BITS;
 /// Capacity for the links of a block, three a hit at most.
-const LINKS: usize = 1 << 14;
+pub(super) const LINKS: usize = 1 << 14;
 
 /// What a pixel knows of its last hit.
 #[derive(Clone, Copy, Default)]
@@ -38,11 +41,14 @@ struct Last {
 pub(super) struct Fragments {
     stride: usize,
     last: Vec<Last>,
+    /// Pixels that a hit can be on, which come first.
+    used: usize,
     pieces: Box<Pieces>,
     links: Box<[[u32; 2]; LINKS]>,
-    /// Of the hits of a block: time and place; or the nearest hit, and what is linked beside it, of hits for which that is something.
+    /// Of the hits of a block: time and place.
     places: Box<[[u32; 2]; TURN + AHEAD]>,
     recent: Recent,
+    parents: Parents,
     height: usize,
     /// Whether the last block had too many hits in the window; whether the table lacks hits of it.
     is_dense: bool,
@@ -72,13 +78,16 @@ struct Block<'a> {
 impl Fragments {
     pub fn new(level: Level, width: usize, height: usize) -> Self {
         let stride = STRIDES.into_iter().find(|stride| *stride >= width + 2).unwrap_or(STRIDES[5]);
+        let used = stride * (height + 2) + 2;
         Self {
             stride,
-            last: vec![Last::default(); stride * (height + 2) + 2],
+            last: vec![Last::default(); used - (2 * stride + 3) + NEAR],
+            used,
             pieces: pieces(stride),
             links: Box::new([[0; 2]; LINKS]),
             places: Box::new([[0; 2]; TURN + AHEAD]),
             recent: Recent::new(level),
+            parents: Parents::new(level),
             height,
             is_dense: false,
             is_behind: false,
@@ -87,8 +96,8 @@ impl Fragments {
         }
     }
 
-    /// Clusters time-ordered hits on the matrix: `labels` become cluster numbers in the order of first hits. Returns
-    /// the number of clusters.
+    /// Clusters time-ordered hits on the matrix: `labels` become members of the forest's sets, which are numbered in the order of
+    /// first hits. Returns the number of clusters.
     pub fn run(
         &mut self,
         window: u32,
@@ -127,9 +136,7 @@ impl Fragments {
             }
         }
         self.latest = Some(last);
-        let clusters = forest.number_sets();
-        forest.number(labels);
-        clusters
+        forest.number_sets()
     }
 
     /// Removes the hits from number `from` on of the last [`Fragments::run`], so that some of them may come again.
@@ -144,7 +151,7 @@ impl Fragments {
     /// Empties the table and lets time begin so that no hit is taken for none.
     #[cold]
     fn clear(&mut self, base: i128) {
-        self.last.fill(Last::default());
+        self.last[..self.used].fill(Last::default());
         self.base = base;
         self.latest = None;
     }
@@ -153,7 +160,7 @@ impl Fragments {
     #[cold]
     fn rebase(&mut self, base: i128) {
         let shift = u32::try_from(base - self.base).unwrap_or(u32::MAX);
-        self.last.iter_mut().for_each(|last| last.time = last.time.saturating_sub(shift));
+        self.last[..self.used].iter_mut().for_each(|last| last.time = last.time.saturating_sub(shift));
         self.base = base;
     }
 
@@ -178,14 +185,8 @@ impl Fragments {
         if let Some(patterns) = patterns {
             self.is_behind = true;
             let first = range.start - before(&range);
-            return link_recent(
-                patterns,
-                range.start - first,
-                next,
-                &mut labels[first..range.end],
-                &mut self.places,
-                &mut self.links,
-            );
+            let labels = &mut labels[first..range.end];
+            return self.parents.link(patterns, range.start - first, next, labels, &mut self.links);
         }
         if self.is_behind {
             self.catch_up(window, hits, range.start, labels);
@@ -249,7 +250,7 @@ impl Fragments {
             // Later than this is linked; no overflow, since times begin a window after the base.
             let limit = now.wrapping_sub(window + 1);
             let corner = corner as usize;
-            let near = &mut last[corner..corner + 2 * STRIDE + 3];
+            let near = last[corner..].first_chunk_mut::<NEAR>().expect("room behind the matrix");
             // Added up so that the compiler has no use for vectors, see above.
             let mut pattern = 0;
             let mut look = |place: usize| pattern = pattern + pattern + u32::from(limit < near[place].time);
@@ -287,46 +288,4 @@ fn place_all<const STRIDE: usize>(Block { time, x, y }: Block<'_>, base: u32, to
     for (((&time, &x), &y), to) in time.iter().zip(x).zip(y).zip(to) {
         *to = [(time as u32).wrapping_sub(base), u32::from(y) * STRIDE as u32 + u32::from(x)];
     }
-}
-
-/// Fragments by patterns of linked hits just before: labels from number `from` on become fragments; `several` is memory for hits
-/// with further neighbours. Returns how many fragments there are now, and how many links.
-#[inline(never)]
-fn link_recent(
-    patterns: &[u32],
-    from: usize,
-    mut next: u32,
-    labels: &mut [u32],
-    several: &mut [[u32; 2]; TURN + AHEAD],
-    links: &mut [[u32; 2]; LINKS],
-) -> (u32, usize) {
-    let patterns = &patterns[..labels.len()];
-    // The nearest hit of a pattern, and what of the pattern is not linked with that hit.
-    let nearest = |pattern: u32, of: usize| {
-        let pattern = u64::from(pattern);
-        let distance = (pattern | 1 << REACH).trailing_zeros();
-        let hit = of.saturating_sub(1 + distance as usize);
-        (hit, (pattern >> distance >> 1) as u32 & !patterns[hit])
-    };
-    let mut with_rest = 0;
-    for i in from..labels.len() {
-        let pattern = patterns[i];
-        let (first, rest) = nearest(pattern, i);
-        // About a half of all hits begin a fragment where clusters are small: no branch foresees which.
-        labels[i] = select_unpredictable(pattern == 0, next, labels[first]);
-        next += u32::from(pattern == 0);
-        several[with_rest] = [first as u32, rest];
-        with_rest += usize::from(rest != 0);
-    }
-    // Few hits have neighbours that are not linked with their nearest one, whose fragment is theirs.
-    let mut count = 0;
-    for &[first, mut rest] in &several[..with_rest] {
-        let (mut hit, fragment) = (first as usize, labels[first as usize]);
-        while rest != 0 {
-            (hit, rest) = nearest(rest, hit);
-            links[count & (LINKS - 1)] = [fragment, labels[hit]];
-            count += 1;
-        }
-    }
-    (next, count)
 }

@@ -63,8 +63,6 @@ impl Global {
         for (x, y) in hits.x.iter().zip(&hits.y[..]) {
             last[(usize::from(*y) + 1) * *width + usize::from(*x) + 1] = NONE;
         }
-        let clusters = forest.number_sets();
-        forest.number(labels);
-        clusters
+        forest.number_sets()
     }
 }

@@ -6,11 +6,13 @@ mod fragments;
 mod global;
 mod neighbours;
 mod open;
+mod parents;
 mod plain;
 mod raster;
 mod recent;
 
 use super::config::{Algorithm, Definition, FindConfig};
+use super::group::{PARTS, count};
 use crate::Result;
 use crate::event::{Column, PixelHits};
 use crate::simd::Level;
@@ -79,6 +81,35 @@ impl Finder {
     /// # Panics
     /// When a hit is far outside the sensor.
     pub fn run(&mut self, hits: &PixelHits, labels: &mut Column<u32>) -> usize {
+        let clusters = self.search(hits, labels);
+        if self.is_forest() {
+            self.forest.number(labels);
+        }
+        clusters
+    }
+
+    /// The same, and counts the hits of each cluster, those of even and of odd number apart.
+    pub(super) fn run_and_count(
+        &mut self,
+        hits: &PixelHits,
+        labels: &mut Column<u32>,
+        counts: &mut Column<[u32; PARTS]>,
+    ) -> usize {
+        let clusters = self.search(hits, labels);
+        if self.is_forest() {
+            self.forest.number_and_count(labels, clusters, counts);
+        } else {
+            count(labels, clusters, counts);
+        }
+        clusters
+    }
+
+    /// Whether labels are members of sets, still to be numbered.
+    fn is_forest(&self) -> bool {
+        matches!(self.engine, Engine::Fragments(_) | Engine::Raster(_) | Engine::Global(_))
+    }
+
+    fn search(&mut self, hits: &PixelHits, labels: &mut Column<u32>) -> usize {
         let window = self.config.window();
         let forest = &mut self.forest;
         match &mut self.engine {

@@ -49,8 +49,7 @@ impl Raster {
         }
     }
 
-    /// Clusters hits: `labels` become cluster numbers in the order of first hits. Returns the number of clusters, or
-    /// none when hits are not in the order of time, x and y, or not on the matrix.
+    /// As `Fragments::run`; none when hits are not in the order of time, x and y, or not on the matrix.
     pub fn run(&mut self, hits: &PixelHits, forest: &mut Forest, labels: &mut Column<u32>) -> Option<u32> {
         let (level, sides) = (self.level, [self.width, self.height]);
         if !crate::dispatch_isa!(level, g => is_raster_room(g, hits, sides)) {
@@ -70,9 +69,7 @@ impl Raster {
                 forest.join(a, b);
             }
         }
-        let clusters = forest.number_sets();
-        forest.number(labels);
-        Some(clusters)
+        Some(forest.number_sets())
     }
 
     /// Fragments of some hits; says how many links there are between them.

@@ -46,7 +46,7 @@ impl Recent {
 
     /// Makes the patterns of a block; none when hits may have neighbours further back. Patterns also cover each hit
     /// before the block that [`before`] includes.
-    pub fn patterns(&mut self, window: u32, hits: &PixelHits, block: Range<usize>) -> Option<&[u32]> {
+    pub fn patterns(&mut self, window: u32, hits: &PixelHits, block: Range<usize>) -> Option<&Column<u32>> {
         if window > MAX_WINDOW {
             return None;
         }
@@ -80,7 +80,7 @@ impl Recent {
         };
         crate::dispatch_isa!(level, g => look.run(g, clock, before, patterns));
         self.end = block.end;
-        Some(&self.patterns[..])
+        Some(&self.patterns)
     }
 }
 

@@ -15,6 +15,8 @@ use std::ops::Range;
 const FILL: usize = 16;
 /// Parts of the words that have counters of their own: a counter that counts one word after the other waits for its own store.
 const PARTS: usize = 4;
+/// Calls that follow one with far too many words in large buckets and are not asked: blocks of a stream are much alike.
+const SKIPPED: u32 = 15;
 /// Bits that words of a bucket are told apart by, at most, where they are compared in lanes.
 pub(super) const KEY_BITS: u32 = u32::BITS;
 
@@ -28,6 +30,8 @@ pub(super) struct Buckets {
     other: Column<u64>,
     sorted: Column<u64>,
     scratch: Scratch,
+    /// Calls that are not asked any more.
+    skipped: u32,
 }
 
 #[derive(Debug, Default)]
@@ -35,6 +39,8 @@ struct Scratch {
     /// Per bucket and part: how many words, then where the next one goes. Buckets inside of a bucket stand behind all others.
     counts: Column<[u32; PARTS]>,
     pivots: Box<Pivots>,
+    /// Words in large buckets, if they were counted.
+    crowded: usize,
 }
 
 /// What is known of words that are to be sorted.
@@ -72,9 +78,13 @@ struct Words<'a> {
 
 impl Buckets {
     /// Sorts the words, where equal ones keep their order; returns none and leaves the words unchanged if too many
-    /// lie in large buckets.
+    /// lie in large buckets, or far too many did so just before.
     pub fn sort<G: Gang>(&mut self, g: G, limits: Limits, words: &mut Column<u64>) -> Option<&[u64]> {
-        let Self { other, sorted, scratch } = self;
+        let Self { other, sorted, scratch, skipped } = self;
+        if *skipped > 0 {
+            *skipped -= 1;
+            return None;
+        }
         let len = words.len();
         other.set_len(len);
         sorted.set_len(len);
@@ -83,7 +93,13 @@ impl Buckets {
         let crowded = (len as u64 * u64::from(limits.most_crowded) / 100) as usize;
         let words =
             Words { from: words.padded_mut(), other: other.padded_mut(), to: sorted.padded_mut(), crowded };
-        part_room(g, words, 0..len, by, scratch).then_some(sorted)
+        if part_room(g, words, 0..len, by, scratch) {
+            return Some(sorted);
+        }
+        if scratch.crowded > (crowded + len) / 2 {
+            *skipped = SKIPPED;
+        }
+        None
     }
 }
 
@@ -123,12 +139,15 @@ fn part<G: Gang>(g: G, words: Words<'_>, range: Range<usize>, by: By, scratch: &
     let first = scratch.counts.len();
     scratch.counts.set_len(first + by.buckets);
     let counts = &mut scratch.counts[first..];
-    count(&from[range.clone()], by, counts);
-    if crowded < range.len() && in_large_buckets(counts) > crowded {
-        scratch.counts.set_len(first);
-        return false;
+    count_room(g, &from[range.clone()], by, counts);
+    if crowded < range.len() {
+        scratch.crowded = in_large_buckets(counts);
+        if scratch.crowded > crowded {
+            scratch.counts.set_len(first);
+            return false;
+        }
     }
-    scatter(&from[range.clone()], range.start, by, counts, other);
+    scatter_room(g, &from[range.clone()], range.start, by, counts, other);
     let has_keys = by.shift - by.low <= KEY_BITS;
     let mut start = range.start;
     for bucket in first..first + by.buckets {
@@ -177,53 +196,66 @@ fn part_again<G: Gang>(g: G, words: Words<'_>, range: Range<usize>, low: u32, sc
 
 /// The parts of some words, each as long as the others, and the few words behind them.
 #[inline(always)]
-fn parts_of(words: &[u64]) -> ([&[u64]; PARTS], &[u64]) {
-    let part = words.len() / PARTS;
-    let parts = std::array::from_fn(
-        #[inline(always)]
-        |k| &words[k * part..][..part],
-    );
-    (parts, &words[PARTS * part..])
+fn parts_of(words: &[u64]) -> (impl Iterator<Item = [u64; PARTS]>, &[u64]) {
+    let (first, rest) = words.split_at(words.len() / PARTS * PARTS);
+    let (a, b) = first.split_at(first.len() / 2);
+    let ((a, b), (c, d)) = (a.split_at(a.len() / 2), b.split_at(b.len() / 2));
+    (a.iter().zip(b).zip(c.iter().zip(d)).map(|((a, b), (c, d))| [*a, *b, *c, *d]), rest)
 }
 
-/// Counts the words of each bucket, part by part.
-#[inline(always)]
-fn count(words: &[u64], by: By, counts: &mut [[u32; PARTS]]) {
-    counts.fill([0; PARTS]);
-    let (parts, rest) = parts_of(words);
-    for i in 0..parts[0].len() {
-        for (k, part) in parts.iter().enumerate() {
-            counts[by.bucket(part[i])][k] += 1;
-        }
-    }
-    rest.iter().for_each(
+/// Counts the words of each bucket, part by part; a function of its own, whose few values stay in registers.
+#[inline(never)]
+fn count_room<G: Gang>(g: G, words: &[u64], by: By, counts: &mut [[u32; PARTS]]) {
+    g.vectorize(
         #[inline(always)]
-        |word| counts[by.bucket(*word)][PARTS - 1] += 1,
-    );
+        || {
+            counts.fill([0; PARTS]);
+            let (parts, rest) = parts_of(words);
+            for words in parts {
+                for k in 0..PARTS {
+                    counts[by.bucket(words[k])][k] += 1;
+                }
+            }
+            for word in rest {
+                counts[by.bucket(*word)][PARTS - 1] += 1;
+            }
+        },
+    )
 }
 
 /// Brings words to their buckets, whose counts are known and of which the first begins at `start`; those of a bucket keep their
 /// order.
-#[inline(always)]
-fn scatter(words: &[u64], start: usize, by: By, counts: &mut [[u32; PARTS]], to: &mut [u64]) {
-    let (parts, rest) = parts_of(words);
-    let mut sum = start as u32;
-    for place in counts.as_flattened_mut() {
-        (*place, sum) = (sum, sum + *place);
-    }
-    for i in 0..parts[0].len() {
-        for (k, part) in parts.iter().enumerate() {
-            let word = part[i];
-            let place = &mut counts[by.bucket(word)][k];
-            to[*place as usize] = word;
-            *place += 1;
-        }
-    }
-    for &word in rest {
-        let place = &mut counts[by.bucket(word)][PARTS - 1];
-        to[*place as usize] = word;
-        *place += 1;
-    }
+#[inline(never)]
+fn scatter_room<G: Gang>(
+    g: G,
+    words: &[u64],
+    start: usize,
+    by: By,
+    counts: &mut [[u32; PARTS]],
+    to: &mut [u64],
+) {
+    g.vectorize(
+        #[inline(always)]
+        || {
+            let (parts, rest) = parts_of(words);
+            let mut sum = start as u32;
+            for place in counts.as_flattened_mut() {
+                (*place, sum) = (sum, sum + *place);
+            }
+            for words in parts {
+                for k in 0..PARTS {
+                    let place = &mut counts[by.bucket(words[k])][k];
+                    to[*place as usize] = words[k];
+                    *place += 1;
+                }
+            }
+            for &word in rest {
+                let place = &mut counts[by.bucket(word)][PARTS - 1];
+                to[*place as usize] = word;
+                *place += 1;
+            }
+        },
+    )
 }
 
 #[cfg(test)]

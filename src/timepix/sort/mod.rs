@@ -7,6 +7,7 @@
 //! stream alone and not on its division into blocks.
 
 mod buckets;
+mod intake;
 mod ordered;
 mod packed;
 mod pivots;
@@ -22,8 +23,9 @@ pub(crate) use ordered::{Reached, first_from_room, is_in_time_room};
 use ordered::{is_ordered_room, look_room};
 #[cfg(feature = "cuda")]
 pub(crate) use packed::Extent;
+use packed::TOT_BITS;
 pub(crate) use packed::extent_room;
-use packed::{Packing, TOT_BITS, pack_room, unpack_room};
+pub(super) use packed::{Packing, pack_room, unpack_room};
 use radix::{Radix, insert_few};
 pub use shape::SortShape;
 pub(super) use shape::{DIGIT_BITS, PART_HITS};
@@ -32,6 +34,9 @@ use waiting::{Lot, Waiting};
 
 /// Lanes that a gang must have so that ranks take less time than digits.
 const LANES: usize = 8;
+
+/// Hits that are looked at and packed at once: 14 bytes each.
+const TAKEN: usize = 1 << 10;
 
 /// Hits that leave at once at the end of a stream, where it is nearly in order.
 const LEAVING: usize = 1 << 14;
@@ -98,11 +103,21 @@ impl TimeSorter {
         self.push_part(hits, 0..hits.len());
     }
 
-    /// The same for some of the hits.
+    /// The same for some of the hits, of which so many are taken at once that they stay in the fastest cache.
     pub(super) fn push_part(&mut self, hits: &PixelHits, part: Range<usize>) {
+        for start in part.clone().step_by(TAKEN) {
+            self.push_few(hits, start..part.end.min(start + TAKEN));
+        }
+    }
+
+    fn push_few(&mut self, hits: &PixelHits, part: Range<usize>) {
         let time = &hits.time[part.clone()];
         let mut latest = self.latest;
         let (level, disorder, floor) = (self.level, self.disorder, self.floor);
+        let looked = (&mut self.latest, [disorder, floor]);
+        if self.waiting.push_as_before(level, (hits, part.clone()), looked) {
+            return;
+        }
         let is_in_time =
             crate::dispatch_isa!(level, g => is_in_time_room(g, time, &mut latest, [disorder, floor]));
         if is_in_time {

@@ -6,7 +6,7 @@ use crate::simd::Gang;
 /// Hits that are looked at before there is an answer; where one in question makes all of them be looked at one by one,
 /// fewer.
 const CHUNK: usize = 512;
-const SMALL_CHUNK: usize = 64;
+pub(super) const SMALL_CHUNK: usize = 64;
 
 /// Whether hits are in the order (time, x, y).
 #[inline(never)]

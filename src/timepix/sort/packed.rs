@@ -17,7 +17,7 @@ const BEFORE: u64 = 4;
 
 /// Where the parts of a hit are in its word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Packing {
+pub(in super::super) struct Packing {
     /// Time that words count from.
     first: i64,
     x_bits: u32,
@@ -95,8 +95,9 @@ impl Packing {
         }
     }
 
+    /// The word of a hit that fits.
     #[inline(always)]
-    fn word(&self, time: i64, x: u64, y: u64, tot: u64) -> u64 {
+    pub fn word(&self, time: i64, x: u64, y: u64, tot: u64) -> u64 {
         let high = (time.wrapping_sub(self.first) as u64) << self.x_bits | x;
         (high << self.y_bits | y) << TOT_BITS | tot
     }
@@ -118,7 +119,7 @@ pub(crate) fn extent_room<G: Gang>(g: G, hits: &PixelHits, part: Range<usize>) -
 
 /// Appends the words of some hits; a function of its own, which enters the feature context.
 #[inline(never)]
-pub(super) fn pack_room<G: Gang>(
+pub(in super::super) fn pack_room<G: Gang>(
     g: G,
     packing: Packing,
     hits: &PixelHits,
@@ -145,7 +146,7 @@ fn pack(packing: Packing, hits: &PixelHits, part: Range<usize>, words: &mut [u64
 
 /// Appends the hits of words; a function of its own, which enters the feature context.
 #[inline(never)]
-pub(super) fn unpack_room<G: Gang>(g: G, packing: Packing, words: &[u64], to: &mut PixelHits) {
+pub(in super::super) fn unpack_room<G: Gang>(g: G, packing: Packing, words: &[u64], to: &mut PixelHits) {
     let start = to.len();
     to.set_len(start + words.len());
     g.vectorize(

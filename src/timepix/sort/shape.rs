@@ -23,7 +23,7 @@ impl SortShape {
     /// Few passes with up to 8,192 open positions: fastest on CPUs (Zen) that write to lines of their second-level
     /// cache nearly as fast as to lines of the first. For large clusters this takes less time than splitting buckets
     /// at pivots.
-    pub const FEW_PASSES: Self = Self { digit_bits: 13, part_hits: 1 << 16, most_crowded: 45 };
+    pub const FEW_PASSES: Self = Self { digit_bits: 13, part_hits: 1 << 16, most_crowded: 60 };
     /// More passes, whose 512 open lines of 64 bytes and 2 KiB of counters fit in a first-level cache of 48 KiB; over
     /// parts of 32 KiB: with their destination they touch 16 pages of 4 KiB, the size of the smallest first-level TLB
     /// for stores.

@@ -5,7 +5,8 @@
 //!                                  ^ not touched, however many wait
 //! ```
 
-use super::ordered::first_from_room;
+use super::intake::take_room;
+use super::ordered::{Reached, first_from_room};
 use super::packed::{Extent, Packing, extent_room, pack_room, unpack_room};
 use crate::event::{Column, PixelHits};
 use crate::simd::Level;
@@ -89,27 +90,63 @@ impl Waiting {
         }
         let extent = crate::dispatch_isa!(level, g => extent_room(g, hits, part.clone()));
         self.make_fit(level, extent);
+        let (count, packing) = (part.len(), self.packing);
+        let block = self.open_block(count);
+        match packing {
+            Some(packing) => {
+                crate::dispatch_isa!(level, g => pack_room(g, packing, hits, part, &mut block.hits.words))
+            }
+            None => block.hits.hits.extend_from(hits, part, 0),
+        }
+        self.extend_last(count, extent);
+    }
+
+    /// Adds hits and renews `reached` if they are packed as those that wait, and none is too late by `bounds`, as [`take_room`] has
+    /// them; says whether it did.
+    pub fn push_as_before(
+        &mut self,
+        level: Level,
+        (hits, part): (&PixelHits, Range<usize>),
+        (reached, bounds): (&mut Reached, [i64; 2]),
+    ) -> bool {
+        let Some(packing) = self.packing.filter(|_| self.len > 0 && !part.is_empty()) else { return false };
+        let (count, pixels) = (part.len(), self.pixels);
+        let words = &mut self.open_block(count).hits.words;
+        let (before, mut latest) = (words.len(), *reached);
+        let looked = (&mut latest, bounds);
+        let extent = crate::dispatch_isa!(level, g => take_room(g, packing, hits, part, looked, words));
+        let Some(extent) = extent.filter(|extent| packing.holds(extent.with(pixels))) else {
+            words.set_len(before);
+            return false;
+        };
+        *reached = latest;
+        self.extend_last(count, extent);
+        true
+    }
+
+    /// The last block, or a new one where that is full; `more` hits will be added.
+    fn open_block(&mut self, more: usize) -> &mut Block {
         if self.blocks.back().is_none_or(|last| last.hits.len() >= BLOCK_HITS) {
             let mut hits = self.spare.pop().unwrap_or_default();
             if !self.blocks.is_empty() {
                 // Many hits wait: the block will be full, too.
                 match self.packing {
-                    Some(_) => hits.words.reserve_total(BLOCK_HITS + part.len()),
-                    None => hits.hits.set_len(BLOCK_HITS + part.len()),
+                    Some(_) => hits.words.reserve_total(BLOCK_HITS + more),
+                    None => hits.hits.set_len(BLOCK_HITS + more),
                 }
                 hits.clear();
             }
             self.blocks.push_back(Block { hits, times: Extent::NOTHING.times });
         }
-        let Some(Block { hits: block, times }) = self.blocks.back_mut() else { return };
+        self.blocks.back_mut().expect("there is one")
+    }
+
+    /// Takes note of hits that were added to the last block.
+    fn extend_last(&mut self, count: usize, extent: Extent) {
+        self.pixels = self.pixels.with(Extent { times: Extent::NOTHING.times, ..extent });
+        let Some(Block { times, .. }) = self.blocks.back_mut() else { return };
         *times = [times[0].min(extent.times[0]), times[1].max(extent.times[1])];
-        self.len += part.len();
-        match self.packing {
-            Some(packing) => {
-                crate::dispatch_isa!(level, g => pack_room(g, packing, hits, part, &mut block.words))
-            }
-            None => block.hits.extend_from(hits, part, 0),
-        }
+        self.len += count;
     }
 
     /// Packs anew where hits of this extent do not fit beside those that wait, and unpacks all where none of it helps.
