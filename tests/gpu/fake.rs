@@ -70,6 +70,7 @@ fn sequences_give_the_bits_of_the_cpu() {
             "cylinder::streams_grow",
             "cylinder::too_little_room",
             "cylinder::the_pool_is",
+            "ut::without_events",
         ],
         &[],
     );
