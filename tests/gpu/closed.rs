@@ -22,7 +22,7 @@ const ATTEMPTS: [(&str, &str); 12] = [
     ("use peloton::gpu::Arguments;", "E0432"),
     ("use peloton::gpu::mirror::Arguments;", "E0603"),
     ("let _: peloton::gpu::Cuda;", "E0425"),
-    ("let _: peloton::gpu::timepix::PixelArgs;", "E0603"),
+    ("let _: peloton::gpu::timepix::args::PixelArgs;", "E0603"),
     ("let _: peloton::gpu::velo::args::VeloArgs;", "E0603"),
     ("let _ = peloton::gpu::timepix::PixelStream { ..stream };", "E0451"),
 ];

@@ -107,6 +107,9 @@ fn what_cannot_be_had_is_said_in_one_sentence() {
     assert!(text.contains("GPUs: 3") && text.contains("no GPU 7: there are 3, counted from 0"), "{text}");
 }
 
+/// CPU time of the host for a pixel hit at most: less than a loop over single hits takes, on a busy machine, too.
+const MOST_HOST_NS: f64 = 20.0;
+
 /// What the host does for each hit, with kernels that give stored clusters.
 #[test]
 fn the_host_has_little_work_with_pixel_hits() {
@@ -132,7 +135,7 @@ fn inside_host_time() {
         while sim.read(piece.block.hits.len() + 100_000, &mut piece.block.hits) {}
         let config = TimepixConfig { disorder_us: Some(sim.disorder_us()), ..TimepixConfig::default() };
         let layout = Layout::single(256, 256).unwrap();
-        let mut device = PixelDevice::new(Device::gpu(0).unwrap(), &config, &layout, 1 << 17, 3).unwrap();
+        let mut device = PixelDevice::new(Device::gpu(0).unwrap(), &config, &layout, 1 << 18, 3).unwrap();
         let [mut clusters, mut again] = [PixelClusters::default(), PixelClusters::default()];
         let mut collect = |mode, to: &mut PixelClusters| {
             set_mode(mode);
@@ -151,8 +154,8 @@ fn inside_host_time() {
         let size = hits as f64 / clusters.len() as f64;
         println!("{preset:?}, {size:.1} hits a cluster: {best:.2} ns of CPU a hit");
         set_mode(0);
-        // Twice what a host needs that looks at blocks, and half of what one needs that looks at single hits.
-        assert!(best < 1000.0, "{best} ns of CPU a hit, x");
+        // Nearly all of it is copying: 4 to 11 were seen on a busy machine, the more clusters there are for the hits, the more.
+        assert!(best < MOST_HOST_NS, "{best} ns of CPU a hit, and {MOST_HOST_NS} at most");
     }
 }
 

@@ -71,7 +71,34 @@ fn throughput_tells_the_kernels_apart_and_scans() {
     let shares: f64 = kernels.iter().map(|kernel| kernel["share"].as_f64().expect("a share")).sum();
     assert!(kernels.len() == 13 && (shares - 1.0).abs() < 1e-9, "{kernels:?}");
     let scan = report["scan"].as_array().expect("points");
-    assert!(scan.iter().any(|point| point["streams"] == 4 && point["slice"] == 16), "{scan:?}");
+    // The slice that was asked for, on one to sixteen streams.
+    let streams: Vec<_> = scan.iter().map(|point| point["streams"].as_u64().expect("streams")).collect();
+    assert_eq!(streams, [1, 2, 3, 4, 6, 8, 12, 16]);
+    assert!(scan.iter().all(|point| point["slice"] == 5), "{scan:?}");
+}
+
+#[test]
+fn copies_of_the_input() {
+    for input in [
+        &["sim:velo,events=3,seed=4"][..],
+        &["--sequence", "cylinder", "sim:cylinder,events=2,tracks=30,seed=4"],
+        &["--sequence", "timepix", "sim:timepix,preset=am241,hits=1500,seed=2"],
+        &["sim:lhcb,events=2,seed=4", "--geometry", "nominal"],
+    ] {
+        let args = [&["throughput", "--repetitions", "1"], input].concat();
+        let one = json(&args);
+        let copies = |device| json(&[&args[..], &["--copies", "3", "--device", device]].concat());
+        let [cpu, device] = ["cpu", "emulated"].map(copies);
+        for key in ["hash_int", "output_hash", "events", "hits"] {
+            assert_eq!(device[key], cpu[key], "{input:?}, {key}");
+        }
+        assert_eq!(
+            device["hits"].as_u64().expect("hits"),
+            3 * one["hits"].as_u64().expect("hits"),
+            "{input:?}"
+        );
+        assert_eq!((&device["copies"], &one["copies"]), (&3.into(), &1.into()));
+    }
 }
 
 #[test]
@@ -81,7 +108,12 @@ fn throughput_of_pixel_hits() {
     let (cpu, device) = (on("cpu"), on("emulated"));
     assert_eq!((&device["hash_int"], &device["hits"]), (&cpu["hash_int"], &cpu["hits"]));
     assert_eq!(device["output_hash"], cpu["output_hash"]);
-    assert_eq!(device["kernels"].as_array().map(Vec::len), Some(15));
+    assert_eq!(device["kernels"].as_array().map(Vec::len), Some(16));
+    // No slice but the smallest is smaller than the stream.
+    let scan = json(&[&input[..], &["--repetitions", "1", "--device", "emulated", "--scan"]].concat());
+    let points = scan["scan"].as_array().expect("points");
+    let streams: Vec<_> = points.iter().map(|point| point["streams"].as_u64().expect("streams")).collect();
+    assert_eq!(streams, [1, 2, 3, 4], "{points:?}");
 }
 
 #[test]
@@ -110,9 +142,9 @@ fn tracks_of_the_cylinder() {
     for key in ["hash_int", "output_hash", "tracks", "hits", "builder"] {
         assert_eq!(device[key], cpu[key], "{key}");
     }
-    assert_eq!(device["kernels"].as_array().map(Vec::len), Some(13));
+    assert_eq!(device["kernels"].as_array().map(Vec::len), Some(14));
     let scan = json(&[&args[..], &["--device", "emulated", "--scan"]].concat());
-    assert_eq!((&scan["hash_int"], scan["scan"].as_array().map(Vec::len)), (&cpu["hash_int"], Some(4)));
+    assert_eq!((&scan["hash_int"], scan["scan"].as_array().map(Vec::len)), (&cpu["hash_int"], Some(8)));
     let seeds = [&args[..], &["--device", "emulated", "--seeds", "hits"]].concat();
     let output = peloton(&seeds);
     assert_eq!(output.status.code(), Some(2));

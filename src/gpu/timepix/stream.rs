@@ -8,7 +8,7 @@ use crate::event::{PixelClusters, PixelHits};
 use crate::gpu::arena::Plan;
 use crate::gpu::device::{Device, settled};
 use crate::gpu::driver::Queue;
-use crate::simd::Level;
+use crate::simd::{Level, copy_to_hand_over};
 use crate::timepix::{Calibration, Definition, Extent, FindConfig, extent_room};
 use crate::{Error, Result};
 use std::ops::Range;
@@ -162,7 +162,10 @@ impl PixelStream {
             bytemuck::cast_slice(&hits.y[part.clone()]),
             bytemuck::cast_slice(&hits.tot[part]),
         ];
-        ranges.into_iter().zip(columns).for_each(|(range, column)| staging[range].copy_from_slice(column));
+        // The device reads them, and not this core.
+        ranges.into_iter().zip(columns).for_each(|(range, column)| {
+            copy_to_hand_over(column, &mut staging[range]);
+        });
         Ok(())
     }
 
