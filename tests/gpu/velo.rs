@@ -10,7 +10,7 @@ use peloton::velo::reference::{self, Fault};
 use peloton::velo::{Preset, Velo, VeloBanks, VeloConfig};
 use peloton::{Error, Status};
 use peloton_io::input::Geometry;
-use peloton_sim::{LhcbDetector, LhcbReader};
+use peloton_sim::{LhcbDetector, LhcbReader, SimReader};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -218,8 +218,13 @@ proptest! {
 #[ignore = "runs under ThreadSanitizer, started by another test"]
 fn inside_the_sanitizer() {
     let config = VeloConfig::default();
-    let batch = simulated(2, 5);
+    // More tracks than a block compares at once, and an event with coordinates that must be refused.
+    let spec = "sim:velo,events=3,seed=5,pileup=12".parse().expect("a simulation");
+    let (mut batch, mut truth) = (VeloBatch::default(), Vec::new());
+    SimReader::new(spec).read(3, &mut batch, &mut truth).expect("events");
+    let last = batch.x.len() - 1;
+    (batch.x[last - 70], batch.x[last - 7], batch.x[last]) = (f32::NAN, 1e30, f32::NAN);
     let (expected, _) = crate::common::hashes(&Engine::new(velo(&config)), batch.view());
-    let found = on_device(Order::Random(3), &config, &batch, 1, Capacity::new(2, &config));
+    let found = on_device(Order::Random(3), &config, &batch, 1, Capacity::new(4, &config));
     assert_eq!(found.hashes, expected);
 }
