@@ -350,7 +350,7 @@ proptest! {
 #[test]
 #[ignore = "runs under ThreadSanitizer, started by another test"]
 fn inside_the_sanitizer() {
-    let sample = simulated("sim:cylinder,events=2,tracks=9,seed=3,noise=400,inefficiency=0.1");
+    let sample = simulated("sim:cylinder,events=2,tracks=9,seed=3,noise=100,inefficiency=0.1");
     for builder in BUILDERS {
         let config = with(builder);
         let found = on_device(Order::Random(3), &config, &sample, 1, room(&sample, 2));
