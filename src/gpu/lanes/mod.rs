@@ -10,7 +10,7 @@
 pub(super) mod ut;
 
 #[cfg(test)]
-mod compiled;
+mod tests;
 
 /// The kernels of [`PTX`].
 pub(super) const KERNELS: [&str; 1] = ["ut_tracklets"];

@@ -1,5 +1,5 @@
 //! Hits in the UT for Velo tracks, of the choices `kick` and `compass`: a device finds the tracklets, with the lane programs of the CPU
-//! ([`lanes`](super::lanes)), a track a thread. The host sorts the hits and selects the tracks before, and fits the tracklets
+//! (`lanes`), a track a thread. The host sorts the hits and selects the tracks before, and fits the tracklets
 //! behind. So results are the CPU's, bit by bit.
 
 mod places;
@@ -61,7 +61,7 @@ impl UtStream {
     }
 
     /// Finds the hits in the UT of the Velo tracks of all events, and appends the tracks with hits to `out`, as
-    /// [`find`](crate::ut::find) does. Of its counters, those of lanes stay 0.
+    /// [`find`](crate::ut::find) does. The counters of lanes stay 0.
     ///
     /// # Errors
     /// [`Error::Device`] when the device fails.
