@@ -141,7 +141,12 @@ pub fn emulated_library() -> Result<PathBuf> {
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
     let source = program::source(program::EMULATED);
     let mut flags = FLAGS.map(String::from).to_vec();
-    if cfg!(target_arch = "x86_64") && std::arch::is_x86_feature_detected!("fma") {
+    #[cfg(target_arch = "x86_64")]
+    let has_flag = std::arch::is_x86_feature_detected!("fma");
+    // Others have the multiply-add without a flag.
+    #[cfg(not(target_arch = "x86_64"))]
+    let has_flag = false;
+    if has_flag {
         flags.push("-mfma".into());
     }
     let inputs = [&source[..], &flags.join(" "), &compiler];
