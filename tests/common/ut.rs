@@ -7,7 +7,7 @@ use peloton::event::{
     Column, Outcome, RawBatch, Results, States, UT_GROUPS, UtBatch, UtCellHits, VeloTracks,
 };
 use peloton::ut::reference::by_cell;
-use peloton::ut::{UtConfig, UtFindInput, UtHitsIn, UtLayout, UtScratch, decode, decode_by_cell};
+use peloton::ut::{UtConfig, UtFindInput, UtHitsIn, UtLayout, UtPreset, UtScratch, decode, decode_by_cell};
 use peloton::velo::Preset;
 
 /// A detector, and events in it as far as they are reconstructed before the search.
@@ -51,6 +51,24 @@ impl Sample {
 
 pub fn layout(detector: &Detector) -> UtLayout {
     UtLayout::new(&detector.ut, detector.tables.clone(), detector.polarity, 770.0).unwrap()
+}
+
+/// A preset with cuts so wide that everything that can be made of hits comes out.
+pub fn everything(preset: UtPreset) -> UtConfig {
+    let mut config = UtConfig {
+        min_momentum: 300.0,
+        min_pt: 20.0,
+        slope_tolerance: 10.0,
+        hit_tolerance: 100.0,
+        final_momentum: 0.0,
+        final_pt: 0.0,
+        discriminant: f32::NEG_INFINITY,
+        ..UtConfig::preset(preset)
+    };
+    config.candidates = if config.reads_cells() { 0 } else { 512 };
+    (config.line.max_cost, config.line.pair_kink) = (f32::INFINITY, 1e6);
+    config.validate().unwrap();
+    config
 }
 
 /// Numbers that look random and are always the same.

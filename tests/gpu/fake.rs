@@ -107,8 +107,8 @@ fn what_cannot_be_had_is_said_in_one_sentence() {
     assert!(text.contains("GPUs: 3") && text.contains("no GPU 7: there are 3, counted from 0"), "{text}");
 }
 
-/// CPU time of the host for a pixel hit at most: less than a loop over single hits takes, on a busy machine, too.
-const MOST_HOST_NS: f64 = 20.0;
+/// CPU time of the host for a pixel hit at most, ns: twice as much as was measured on a busy machine with little optimised code.
+const MOST_HOST_NS: [(PixelPreset, f64); 2] = [(PixelPreset::Pion45, 12.0), (PixelPreset::Am241, 20.0)];
 
 /// What the host does for each hit, with kernels that give stored clusters.
 #[test]
@@ -128,7 +128,7 @@ fn inside_host_time() {
         control.read_exact_at(&mut ns, 24).expect("a file");
         u64::from_ne_bytes(ns)
     };
-    for preset in [PixelPreset::Pion45, PixelPreset::Am241] {
+    for (preset, most) in MOST_HOST_NS {
         let spec = PixelSimSpec { preset, hits: 600_000, delay_us: 20.0, ..PixelSimSpec::default() };
         let mut sim = PixelSim::new(spec);
         let mut piece = PixelBatch { end: true, ..PixelBatch::default() };
@@ -155,7 +155,7 @@ fn inside_host_time() {
         println!("{preset:?}, {size:.1} hits a cluster: {best:.2} ns of CPU a hit");
         set_mode(0);
         // Nearly all of it is copying: 4 to 11 were seen on a busy machine, the more clusters there are for the hits, the more.
-        assert!(best < MOST_HOST_NS, "{best} ns of CPU a hit, and {MOST_HOST_NS} at most");
+        assert!(best < most, "{preset:?}: {best} ns of CPU a hit, and {most} at most");
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::common::data;
 use crate::common::geometry::Detector;
 use crate::common::read_raw;
-use crate::common::ut::{Events, Sample, hostile, layout};
+use crate::common::ut::{Events, Sample, everything, hostile, layout};
 use peloton::Error;
 use peloton::event::{Outcome, UtBatch, VeloTracks, VeloUtTracks, difference};
 use peloton::gpu::Order;
@@ -18,17 +18,7 @@ fn configs() -> Vec<UtConfig> {
     for (sectors, candidates) in [(1, 1), (3, 2), (5, 16)] {
         configs.push(UtConfig { sectors, candidates, ..UtConfig::preset(UtPreset::Paper) });
     }
-    configs.push(UtConfig {
-        candidates: 512,
-        min_momentum: 300.0,
-        min_pt: 20.0,
-        slope_tolerance: 10.0,
-        hit_tolerance: 100.0,
-        final_momentum: 0.0,
-        final_pt: 0.0,
-        discriminant: f32::NEG_INFINITY,
-        ..UtConfig::preset(UtPreset::Paper)
-    });
+    configs.push(everything(UtPreset::Paper));
     configs
 }
 

@@ -2,7 +2,7 @@
 //! physics of the seven public events.
 
 use crate::common::geometry::Detector;
-use crate::common::ut::{Events, Sample, hostile, layout, push};
+use crate::common::ut::{Events, Sample, everything, hostile, layout, push};
 use crate::common::{Sharing, best_level, data, hashes, hashes_on, read_raw};
 use peloton::Status;
 use peloton::event::{Outcome, RawBatch, UtBatch, VeloTracks, VeloUtTracks, difference};
@@ -19,23 +19,7 @@ fn configs() -> Vec<UtConfig> {
     for (sectors, candidates) in [(1, 1), (3, 2), (3, 16), (5, 16)] {
         configs.push(UtConfig { sectors, candidates, ..UtConfig::preset(UtPreset::Paper) });
     }
-    // Everything that can be made of hits comes out.
-    configs.extend([UtPreset::Best, UtPreset::Paper].map(|preset| {
-        let mut config = UtConfig {
-            min_momentum: 300.0,
-            min_pt: 20.0,
-            slope_tolerance: 10.0,
-            hit_tolerance: 100.0,
-            final_momentum: 0.0,
-            final_pt: 0.0,
-            discriminant: f32::NEG_INFINITY,
-            ..UtConfig::preset(preset)
-        };
-        config.candidates = if config.reads_cells() { 0 } else { 512 };
-        (config.line.max_cost, config.line.pair_kink) = (f32::INFINITY, 1e6);
-        config.validate().unwrap();
-        config
-    }));
+    configs.extend([UtPreset::Best, UtPreset::Paper].map(everything));
     // Windows over many rows of sectors.
     configs.push(UtConfig { min_momentum: 1.0, min_pt: 0.1, ..UtConfig::preset(UtPreset::Best) });
     configs

@@ -94,7 +94,7 @@ pub trait Source: Send {
     fn empty(&self) -> Box<dyn Batch>;
 
     /// Cuts up to `items` events from the input, or reads hits of an endless stream; returns their number, which
-    /// is 0 at the end of the input. The events are in the batch as soon as they are [parsed](Beside::parse), together with the truth
+    /// is 0 at the end of the input. The batch contains the events once they are [parsed](Beside::parse), together with the truth
     /// of each event that has one, and its identification, if the source gives more than its number.
     ///
     /// # Errors

@@ -58,7 +58,7 @@ pub(crate) struct UtArgs {
 /// `len` values from number `first` on of the column at `address`.
 ///
 /// # Safety
-/// They are there, and nobody writes them for as long as they are read.
+/// The values exist, and nothing writes them while the slice is in use.
 #[inline(always)]
 unsafe fn read<'a, T>(address: u64, first: usize, len: usize) -> &'a [T] {
     // SAFETY: the caller's promise.
@@ -68,7 +68,7 @@ unsafe fn read<'a, T>(address: u64, first: usize, len: usize) -> &'a [T] {
 /// The same, to write.
 ///
 /// # Safety
-/// They are there, and nobody else reads or writes them meanwhile.
+/// The values exist, and nothing else reads or writes them while the slice is in use.
 #[inline(always)]
 unsafe fn write<'a, T>(address: u64, first: usize, len: usize) -> &'a mut [T] {
     // SAFETY: the caller's promise.

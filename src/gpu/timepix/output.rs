@@ -1,5 +1,5 @@
-//! The output columns in one piece of memory, with room for as many clusters as hits: how many there are is known only after the
-//! kernels, and columns go home as far as they are filled.
+//! The output columns in one piece of memory, with room for as many clusters as hits: the number of clusters is known only after
+//! the kernels. Only the filled part of each column is copied to the host.
 
 use super::args::PixelArgs;
 use crate::event::{Column, PixelClusters, PixelHits};

@@ -152,7 +152,7 @@ impl PixelStream {
         self.send()
     }
 
-    /// Copies hits to a place of the input columns in staging memory, as they are.
+    /// Copies the columns of some hits to the input columns in staging memory, from number `first` on.
     fn put(&mut self, hits: &PixelHits, part: Range<usize>, first: usize) -> Result<()> {
         let ranges = inputs(self.capacity, first..first + part.len());
         let staging = self.queue.staging()?;
@@ -344,7 +344,7 @@ fn inputs(capacity: usize, part: Range<usize>) -> [Range<usize>; 4] {
     [of(0, 8), of(long, 2), of(long + short, 2), of(long + 2 * short, 2)]
 }
 
-/// Where the summary is in staging memory: behind the columns of the output, whose place those of the input share.
+/// Where the summary begins in staging memory: behind the output columns. Input and output columns share one place.
 fn staged_summary(capacity: usize) -> usize {
     let input = inputs(capacity, 0..capacity)[3].end;
     Layout::new(capacity).bytes().max(input).next_multiple_of(64)

@@ -1,4 +1,4 @@
-//! Slices as gangs read and write them: as bits, and never empty. On a GPU this file is compiled as it is (`src/gpu/lanes`).
+//! Slices for gangs: memory as bits, and sources of gathers that are never empty. The kernels of `src/gpu/lanes` contain this file.
 
 /// What a gather from `from` reads: never empty (nothing becomes one zero), with the index of its last
 /// element. No branch, so that a gang of many registers stays one straight line.

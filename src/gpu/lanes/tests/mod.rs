@@ -133,7 +133,7 @@ fn made(core: &Path) -> (Vec<u8>, Vec<String>) {
     (std::fs::read(ptx).expect("PTX"), files)
 }
 
-/// What rustc makes is what is there, byte by byte; with `PELOTON_KERNELS=renew` it is written there.
+/// The committed PTX equals the output of rustc, byte by byte; `PELOTON_KERNELS=renew` writes the output to the file.
 #[test]
 fn the_ptx_is_what_the_compiler_makes() {
     let Some(core) = core_source() else {
