@@ -9,6 +9,7 @@
 //! The nine times are nine loads. Three loads of a row each were measured and are slower: a row that holds the
 //! previous hit cannot be forwarded from the store and waits until the store has reached the cache.
 
+use super::blobs::Blobs;
 use super::forest::Forest;
 use super::neighbours::{Pieces, pieces};
 use super::parents::Parents;
@@ -49,6 +50,7 @@ pub(super) struct Fragments {
     places: Box<[[u32; 2]; TURN + AHEAD]>,
     recent: Recent,
     parents: Parents,
+    blobs: Blobs,
     height: usize,
     /// Whether the last block had too many hits in the window; whether the table lacks hits of it.
     is_dense: bool,
@@ -88,6 +90,7 @@ impl Fragments {
             places: Box::new([[0; 2]; TURN + AHEAD]),
             recent: Recent::new(level),
             parents: Parents::new(level),
+            blobs: Blobs::new(level),
             height,
             is_dense: false,
             is_behind: false,
@@ -128,11 +131,22 @@ impl Fragments {
             while start < end {
                 // One hit with many before it makes a block dense: while blocks are sparse they are short.
                 let turn = if self.is_dense { TURN } else { SPARSE_TURN };
-                let range = start..end.min(start + turn);
+                let mut range = start..end.min(start + turn);
+                let blobs = self.is_dense.then_some(&mut self.blobs);
+                let blob = blobs.and_then(|blobs| blobs.first(window, hits, range.clone(), end));
+                range.end = blob.as_ref().map_or(range.end, |blob| blob.start);
                 start = range.end;
-                let links = self.block(window, hits, range, forest.len(), labels);
-                forest.grow(links.0);
-                forest.join_all(&self.links[..links.1]);
+                if !range.is_empty() {
+                    let links = self.block(window, hits, range, forest.len(), labels);
+                    forest.grow(links.0);
+                    forest.join_all(&self.links[..links.1]);
+                }
+                if let Some(blob) = blob {
+                    start = blob.end;
+                    labels[blob].fill(forest.len());
+                    forest.grow(forest.len() + 1);
+                    self.is_dense = true;
+                }
             }
         }
         self.latest = Some(last);

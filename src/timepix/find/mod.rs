@@ -1,5 +1,6 @@
 //! Finds the clusters of time-ordered hits, by any definition and any of several algorithms.
 
+mod blobs;
 mod fixed;
 mod forest;
 mod fragments;
