@@ -1,11 +1,10 @@
 //! [`Grouper`]: groups time-ordered hits by their labels into clusters.
 
+use super::labels::{Labels, PARTS, runs_of};
 use super::sort::{Packing, extent_room, pack_room, unpack_room};
 use crate::event::{Column, PixelClusters, PixelHits};
-use crate::simd::Level;
-
-/// Every second hit has a counter of its own: one that counts hit after hit of a large cluster waits for its own store.
-pub(super) const PARTS: usize = 2;
+use crate::simd::{Gang, Level};
+use std::ops::Range;
 
 /// Brings the hits of each cluster together.
 #[derive(Debug)]
@@ -28,16 +27,31 @@ impl Grouper {
 
     /// Appends complete clusters, without features, in the order of their numbers: clusters before the first of
     /// `table_ends` to the first table, from there up to the second to the second, and so on; the last of
-    /// `table_ends` is the number of all clusters. `counts` are the hits of each cluster, in two parts.
+    /// `table_ends` is the number of all clusters.
     pub fn run<const N: usize>(
         &mut self,
         hits: &PixelHits,
-        (labels, counts): (&[u32], &[[u32; PARTS]]),
+        labels: &Labels,
         table_ends: [usize; N],
         leaves: impl Fn(usize) -> bool,
         mut out: [&mut PixelClusters; N],
     ) {
-        let ends = self.place(counts, labels.len(), table_ends, leaves, &mut out);
+        let ends = self.place(&labels.counts, labels.of.len(), table_ends, leaves, &mut out);
+        if labels.runs.is_empty() {
+            self.by_hits(hits, &labels.of, ends, out);
+        } else {
+            self.by_runs(hits, labels, [table_ends, ends], out);
+        }
+    }
+
+    /// Moves hits one by one; hits that leave end for each table at one of `ends`.
+    fn by_hits<const N: usize>(
+        &mut self,
+        hits: &PixelHits,
+        labels: &[u32],
+        ends: [usize; N],
+        out: [&mut PixelClusters; N],
+    ) {
         let Self { level, indices, words, grouped, records } = self;
         let n = labels.len();
         let extent = crate::dispatch_isa!(*level, g => extent_room(g, hits, 0..n));
@@ -64,6 +78,25 @@ impl Grouper {
                     out.hits.push(*time as i64, *rest as u16, (rest >> 16) as u16, (rest >> 32) as u16)
                 }),
             }
+            begin = end;
+        }
+    }
+
+    /// The same by runs, column by column; `ends` are those of the clusters of each table, and of their hits.
+    fn by_runs<const N: usize>(
+        &mut self,
+        hits: &PixelHits,
+        labels: &Labels,
+        ends: [[usize; N]; 2],
+        out: [&mut PixelClusters; N],
+    ) {
+        let mut begin = [0; 2];
+        for (i, out) in out.into_iter().enumerate() {
+            let end = ends.map(|ends| ends[i]);
+            let table = [begin[0]..end[0], begin[1]..end[1]];
+            crate::dispatch_isa!(self.level, g => {
+                move_room(g, hits, labels, &mut self.indices, table, &mut out.hits)
+            });
             begin = end;
         }
     }
@@ -106,18 +139,65 @@ impl Grouper {
     }
 }
 
-/// How many hits each of some clusters has, in parts.
+/// Appends the runs of these clusters, which have these places, and says where the next hits of their clusters go. Clusters that stay
+/// have other places.
 #[inline(never)]
-pub(super) fn count(labels: &[u32], clusters: usize, counts: &mut Column<[u32; PARTS]>) {
-    counts.set_len(clusters);
-    counts.fill([0; PARTS]);
-    let (pairs, last) = labels.as_chunks::<PARTS>();
-    for pair in pairs {
-        for (part, label) in pair.iter().enumerate() {
-            counts[*label as usize][part] += 1;
-        }
+fn move_room<G: Gang>(
+    g: G,
+    hits: &PixelHits,
+    labels: &Labels,
+    indices: &mut [u32],
+    [clusters, places]: [Range<usize>; 2],
+    out: &mut PixelHits,
+) {
+    let before = out.len();
+    out.set_len(before + places.len());
+    let PixelHits { time, x, y, tot } = out;
+    let (time, x) = (&mut time[before..], &mut x[before..]);
+    let (y, tot) = (&mut y[before..], &mut tot[before..]);
+    g.vectorize(
+        #[inline(always)]
+        || {
+            for run in runs_of(&labels.runs, labels.of.len()) {
+                let cluster = labels.of[run.start] as usize;
+                let index = &mut indices[cluster];
+                let place = *index as usize;
+                if clusters.contains(&cluster) && places.contains(&place) {
+                    *index += run.len() as u32;
+                    let to = place - places.start..place - places.start + run.len();
+                    move_run(&hits.time[run.clone()], &mut time[to.clone()]);
+                    move_run(&hits.x[run.clone()], &mut x[to.clone()]);
+                    move_run(&hits.y[run.clone()], &mut y[to.clone()]);
+                    move_run(&hits.tot[run], &mut tot[to]);
+                }
+            }
+        },
+    );
+}
+
+/// Copies as much as a run has, in pieces of one length of which the last two may overlap: a call of a function takes longer for so
+/// few.
+#[inline(always)]
+fn move_run<T: Copy>(from: &[T], to: &mut [T]) {
+    if from.len() >= 256 {
+        to.copy_from_slice(from);
+    } else if from.len() >= 16 {
+        move_pieces::<T, 16>(from, to);
+    } else if from.len() >= 4 {
+        move_pieces::<T, 4>(from, to);
+    } else {
+        from.iter().zip(to).for_each(|(from, to)| *to = *from);
     }
-    last.iter().for_each(|label| counts[*label as usize][0] += 1);
+}
+
+#[inline(always)]
+fn move_pieces<T: Copy, const N: usize>(from: &[T], to: &mut [T]) {
+    let (pieces, _) = from.as_chunks::<N>();
+    let (places, _) = to.as_chunks_mut::<N>();
+    pieces.iter().zip(places).for_each(|(piece, place)| *place = *piece);
+    if let (Some(last), Some(place)) = (from.last_chunk::<N>(), to.last_chunk_mut::<N>()) {
+        *place = *last;
+    }
 }
 
 #[inline(never)]

@@ -12,6 +12,7 @@ mod features;
 mod filter;
 mod find;
 mod group;
+mod labels;
 mod mask;
 mod merge;
 #[cfg(feature = "reference")]

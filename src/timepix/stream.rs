@@ -6,10 +6,11 @@
 
 use super::config::{Definition, FindConfig};
 use super::find::Finder;
-use super::group::{Grouper, PARTS};
+use super::group::Grouper;
+use super::labels::Labels;
 use super::sort::first_from_room;
 use crate::Result;
-use crate::event::{Column, PixelClusters, PixelHits};
+use crate::event::{PixelClusters, PixelHits};
 use crate::simd::Level;
 
 /// Clusters a stream of hits.
@@ -22,9 +23,7 @@ pub struct Clusterer {
     carried: usize,
     /// Hits that may wait at most.
     capacity: usize,
-    labels: Column<u32>,
-    /// Per cluster: its hits, in parts.
-    counts: Column<[u32; PARTS]>,
+    labels: Labels,
     grouper: Grouper,
     forced: u64,
 }
@@ -47,8 +46,7 @@ impl Clusterer {
             hits: PixelHits::default(),
             carried: 0,
             capacity,
-            labels: Column::default(),
-            counts: Column::default(),
+            labels: Labels::new(level),
             grouper: Grouper::new(level),
             forced: 0,
         })
@@ -89,15 +87,15 @@ impl Clusterer {
 
     /// Appends the complete clusters to `out`, without features; with `all`, all clusters.
     pub fn run(&mut self, all: bool, out: &mut PixelClusters) {
-        let clusters = self.finder.run_and_count(&self.hits, &mut self.labels, &mut self.counts);
+        let clusters = self.finder.run_and_count(&self.hits, &mut self.labels);
         let mut open = if all { clusters } else { self.first_open(clusters) };
-        let is_full = || self.labels.iter().filter(|label| **label as usize >= open).count() > self.capacity;
-        if self.labels.len() > self.capacity && is_full() {
+        let labels = &self.labels.of;
+        let is_full = || labels.iter().filter(|label| **label as usize >= open).count() > self.capacity;
+        if labels.len() > self.capacity && is_full() {
             self.forced += 1;
             open = clusters;
         }
-        let grouped = (&self.labels[..], &self.counts[..]);
-        self.grouper.run(&self.hits, grouped, [clusters], |cluster| cluster < open, [out]);
+        self.grouper.run(&self.hits, &self.labels, [clusters], |cluster| cluster < open, [out]);
         self.keep(open);
     }
 
@@ -106,10 +104,10 @@ impl Clusterer {
         let Some(&now) = self.hits.time.last() else { return 0 };
         let reach = now.saturating_sub(i64::from(self.finder.config().window()));
         let recent = self.hits.time.partition_point(|time| *time < reach);
-        let labels = &self.labels[recent..];
+        let (before, labels) = self.labels.of.split_at(recent);
         let first = match self.finder.config().definition {
             // A cluster that began before the window of the last hit is over.
-            Definition::Static => self.labels[..recent].iter().max().map_or(0, |last| last + 1),
+            Definition::Static => before.iter().max().map_or(0, |last| last + 1),
             _ => labels.iter().copied().min().unwrap_or(clusters as u32),
         };
         first as usize
@@ -117,7 +115,7 @@ impl Clusterer {
 
     /// Keeps the hits of clusters from `open` on, and tells the finder that they will come again.
     fn keep(&mut self, open: usize) {
-        let Self { hits, labels, finder, level, .. } = self;
+        let Self { hits, labels: Labels { of: labels, .. }, finder, level, .. } = self;
         let is_kept = |label: &u32| *label as usize >= open;
         let first = crate::dispatch_isa!(*level, g => first_from_room(g, &labels[..], open as u32));
         if first < labels.len() {

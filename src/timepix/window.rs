@@ -5,7 +5,8 @@ use super::config::FindConfig;
 use super::features::FeatureMaker;
 use super::filter::Filter;
 use super::find::Finder;
-use super::group::{Grouper, PARTS};
+use super::group::Grouper;
+use super::labels::Labels;
 use super::sort::{SortShape, TimeSorter};
 use crate::Result;
 use crate::event::{Column, PixelClusters, PixelHits};
@@ -43,9 +44,7 @@ pub struct WindowFinder {
     calibration: Option<Arc<Calibration>>,
     maker: FeatureMaker,
     filter: Filter,
-    labels: Column<u32>,
-    /// Per cluster: its hits, in parts.
-    counts: Column<[u32; PARTS]>,
+    labels: Labels,
     /// Per cluster: 1 for one at a border; and which these are, in order.
     at_border: Column<u8>,
     borders: Column<u32>,
@@ -71,8 +70,7 @@ impl WindowFinder {
             calibration,
             maker: FeatureMaker::default(),
             filter: Filter::default(),
-            labels: Column::default(),
-            counts: Column::default(),
+            labels: Labels::new(level),
             at_border: Column::default(),
             borders: Column::default(),
             grouper: Grouper::new(level),
@@ -108,7 +106,7 @@ impl WindowFinder {
 
     fn run_sorted(&mut self, hits: &PixelHits, begin: i64, out: &mut WindowClusters) {
         let start = Instant::now();
-        let clusters = self.finder.run_and_count(hits, &mut self.labels, &mut self.counts);
+        let clusters = self.finder.run_and_count(hits, &mut self.labels);
         self.find_borders(hits, clusters, begin, out.end);
         self.split(hits, out);
         let found = start.elapsed();
@@ -129,7 +127,7 @@ impl WindowFinder {
     /// Hits outside are not between `begin` and `end`, so only what is within delta of these can have neighbours
     /// there.
     fn find_borders(&mut self, hits: &PixelHits, clusters: usize, begin: i64, end: i64) {
-        let Self { labels, at_border, borders, .. } = self;
+        let Self { labels: Labels { of: labels, .. }, at_border, borders, .. } = self;
         let reach = i64::from(self.finder.config().window());
         at_border.set_len(clusters);
         at_border.fill(0);
@@ -161,13 +159,13 @@ impl WindowFinder {
     /// Inner clusters by cluster, hits at the borders by time.
     fn split(&mut self, hits: &PixelHits, out: &mut WindowClusters) {
         let longest = self.longest_stretch();
-        let Self { labels, counts, at_border, grouper, .. } = self;
+        let Self { labels, at_border, grouper, .. } = self;
         let ends = [longest.start, longest.end, at_border.len()];
         let inner = out.inner.each_mut();
-        grouper.run(hits, (labels, counts), ends, |cluster| at_border[cluster] == 0, inner);
+        grouper.run(hits, labels, ends, |cluster| at_border[cluster] == 0, inner);
         // Most chunks have no hit of another cluster.
         let (level, inside) = (self.level, longest.start as u32..longest.end as u32);
-        for (start, chunk) in (0..).step_by(CHUNK).zip(labels.chunks(CHUNK)) {
+        for (start, chunk) in (0..).step_by(CHUNK).zip(labels.of.chunks(CHUNK)) {
             if crate::dispatch_isa!(level, g => are_within_room(g, chunk, &inside)) {
                 continue;
             }

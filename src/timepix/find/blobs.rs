@@ -307,7 +307,7 @@ mod tests {
     fn discs_and_rings_are_found_and_two_of_them_are_not_one() {
         let first = |pixels: &[[u16; 2]]| {
             let hits = hits_of(pixels);
-            Blobs::new(Level::Scalar).first(10, &hits, 0..hits.len(), hits.len())
+            Blobs::new(Level::choose(None, None).unwrap()).first(10, &hits, 0..hits.len(), hits.len())
         };
         for radii in [[0, 5], [0, 30], [20, 30], [0, 33], [40, 60], [0, 63]] {
             let pixels = ring([100, 90], radii);
@@ -334,7 +334,7 @@ mod tests {
         let n = disc.len();
         let first = |pauses, from: usize, end: usize| {
             let hits = hits(pauses);
-            Blobs::new(Level::Scalar).first(10, &hits, from..hits.len(), end)
+            Blobs::new(Level::choose(None, None).unwrap()).first(10, &hits, from..hits.len(), end)
         };
         assert_eq!(first([0, 11, 11], 0, 3 * n), Some(0..n));
         assert_eq!(first([0, 11, 11], 1, 3 * n), Some(n..2 * n));

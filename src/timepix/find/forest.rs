@@ -1,7 +1,6 @@
 //! [`Forest`]: sets of numbers that grow together; the smallest number of a set is its root.
 
 use crate::event::Column;
-use crate::timepix::group::PARTS;
 use std::hint::select_unpredictable;
 
 /// Union-find in which a parent is never larger than its child: the time invariant of the paper's section
@@ -97,22 +96,8 @@ impl Forest {
         members.iter_mut().for_each(|member| *member = self.parent[*member as usize]);
     }
 
-    /// The same, and counts the members of each set.
-    #[inline(never)]
-    pub fn number_and_count(&self, members: &mut [u32], sets: usize, counts: &mut Column<[u32; PARTS]>) {
-        counts.set_len(sets);
-        counts.fill([0; PARTS]);
-        let (parent, counts) = (&self.parent[..], &mut counts[..]);
-        let (groups, last) = members.as_chunks_mut::<PARTS>();
-        for group in groups {
-            for (part, member) in group.iter_mut().enumerate() {
-                *member = parent[*member as usize];
-                counts[*member as usize][part] += 1;
-            }
-        }
-        for member in last {
-            *member = parent[*member as usize];
-            counts[*member as usize][0] += 1;
-        }
+    /// The number of each member's set.
+    pub fn numbers(&self) -> &[u32] {
+        &self.parent
     }
 }

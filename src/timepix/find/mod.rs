@@ -13,7 +13,7 @@ mod raster;
 mod recent;
 
 use super::config::{Algorithm, Definition, FindConfig};
-use super::group::{PARTS, count};
+use super::labels::Labels;
 use crate::Result;
 use crate::event::{Column, PixelHits};
 use crate::simd::Level;
@@ -89,19 +89,10 @@ impl Finder {
         clusters
     }
 
-    /// The same, and counts the hits of each cluster, those of even and of odd number apart.
-    pub(super) fn run_and_count(
-        &mut self,
-        hits: &PixelHits,
-        labels: &mut Column<u32>,
-        counts: &mut Column<[u32; PARTS]>,
-    ) -> usize {
-        let clusters = self.search(hits, labels);
-        if self.is_forest() {
-            self.forest.number_and_count(labels, clusters, counts);
-        } else {
-            count(labels, clusters, counts);
-        }
+    /// The same, and counts the hits of each cluster.
+    pub(super) fn run_and_count(&mut self, hits: &PixelHits, labels: &mut Labels) -> usize {
+        let clusters = self.search(hits, &mut labels.of);
+        labels.count(clusters, self.is_forest().then_some(self.forest.numbers()));
         clusters
     }
 
