@@ -119,7 +119,7 @@ fn what_cannot_be_had_is_said_in_one_sentence() {
 }
 
 /// CPU time of the host for a pixel hit at most, ns: twice as much as was measured on a busy machine with little optimised code.
-const MOST_HOST_NS: [(PixelPreset, f64); 2] = [(PixelPreset::Pion45, 12.0), (PixelPreset::Am241, 20.0)];
+const MOST_HOST_NS: [(PixelPreset, f64); 2] = [(PixelPreset::Pion45, 10.0), (PixelPreset::Am241, 15.0)];
 
 /// CPU time of the host for an event of the Velo at most, us, decoding of its raw banks and the copy of its tracks with it.
 const MOST_VELO_US: f64 = 200.0;

@@ -70,9 +70,8 @@ impl VeloStream {
         counters: &mut Counters,
     ) -> Result<Option<usize>> {
         let mut staged = 0;
-        let together = std::env::var("TOGETHER").ok().and_then(|t| t.parse().ok()).unwrap_or(TOGETHER);
-        for start in range.clone().step_by(together) {
-            let part = start..range.end.min(start + together);
+        for start in range.clone().step_by(TOGETHER) {
+            let part = start..range.end.min(start + TOGETHER);
             self.decode(events, part.clone(), hits)?;
             counters.merge(&hits.counters);
             let more = hits.results.view().hits();
