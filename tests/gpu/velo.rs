@@ -99,6 +99,25 @@ fn streams_and_slices_make_no_difference() {
     }
 }
 
+/// Where tracks and hits of an event begin are sums over stretches of 1,024 events: here three of them.
+#[test]
+fn a_slice_of_many_events_makes_no_difference() {
+    let (config, some) = (VeloConfig::default(), simulated(1, 6));
+    let mut batch = VeloBatch::default();
+    for number in 0..2100 {
+        match number % 700 {
+            // At the ends of stretches and within.
+            1..=2 | 323..=324 => batch.append(&some),
+            3 => batch.push_failed(number, Status::Corrupt),
+            _ => batch.push_failed(number, Status::Ok),
+        }
+    }
+    let (expected, count) = crate::common::hashes(&Engine::new(velo(&config)), batch.view());
+    let found = on_device(Order::Reverse, &config, &batch, 1, Capacity::new(2100, &config));
+    assert!(count > 1000, "{count} tracks");
+    assert_eq!((found.tracks, found.hashes), (count, expected));
+}
+
 /// Without room for a whole slice, halves of it are tried: the result is the same.
 #[test]
 fn too_little_room_for_a_slice_makes_no_difference() {

@@ -244,10 +244,10 @@ impl VeloStream {
     fn launch(&mut self, launch: &Launch, tracks: usize) -> Result<()> {
         let events = self.args.events;
         let blocks = match launch.blocks {
-            Blocks::PerEvent => events,
-            Blocks::PerStretch => events.div_ceil(plan::STRETCH as u32),
-            Blocks::PerPair => events * crate::velo::geometry::PAIRS as u32,
-            Blocks::PerTracks(per) => tracks.div_ceil(per) as u32,
+            Blocks::Events => events,
+            Blocks::Stretches => events.div_ceil(plan::STRETCH as u32),
+            Blocks::Pairs => events * crate::velo::geometry::PAIRS as u32,
+            Blocks::Tracks(per) => tracks.div_ceil(per) as u32,
         };
         self.args.pass = launch.pass;
         self.queue.launch(launch.kernel, blocks, launch.threads, &self.args)

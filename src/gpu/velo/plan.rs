@@ -96,11 +96,12 @@ pub(super) const SUMMARY_VALUES: usize = 5;
 /// What a launch has blocks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Blocks {
-    PerEvent,
-    /// [`STRETCH`] events.
-    PerStretch,
-    PerPair,
-    PerTracks(usize),
+    Events,
+    /// Of [`STRETCH`] events.
+    Stretches,
+    Pairs,
+    /// So many of them a block.
+    Tracks(usize),
 }
 
 /// One launch.
@@ -118,22 +119,22 @@ const fn launch(kernel: &'static str, blocks: Blocks, threads: u32, pass: u32) -
 
 /// Until the sizes of the output are known.
 pub(super) const FIRST_HALF: [Launch; 11] = [
-    launch("velo_check", Blocks::PerEvent, 128, 0),
-    launch("velo_sort", Blocks::PerPair, 64, 0),
-    launch("velo_find_first", Blocks::PerEvent, 128, 0),
-    launch("velo_accept", Blocks::PerEvent, 128, 0),
-    launch("velo_keep_free", Blocks::PerPair, 64, 1),
-    launch("velo_find_second", Blocks::PerEvent, 128, 1),
-    launch("velo_accept", Blocks::PerEvent, 128, 1),
-    launch("velo_join", Blocks::PerEvent, 128, 1),
-    launch("velo_order", Blocks::PerEvent, 128, 1),
-    launch("velo_totals", Blocks::PerStretch, 256, 1),
-    launch("velo_offsets", Blocks::PerStretch, 256, 1),
+    launch("velo_check", Blocks::Events, 128, 0),
+    launch("velo_sort", Blocks::Pairs, 64, 0),
+    launch("velo_find_first", Blocks::Events, 128, 0),
+    launch("velo_accept", Blocks::Events, 128, 0),
+    launch("velo_keep_free", Blocks::Pairs, 64, 1),
+    launch("velo_find_second", Blocks::Events, 128, 1),
+    launch("velo_accept", Blocks::Events, 128, 1),
+    launch("velo_join", Blocks::Events, 128, 1),
+    launch("velo_order", Blocks::Events, 128, 1),
+    launch("velo_totals", Blocks::Stretches, 256, 1),
+    launch("velo_offsets", Blocks::Stretches, 256, 1),
 ];
 
 /// What writes the output.
 pub(super) const SECOND_HALF: [Launch; 2] =
-    [launch("velo_list", Blocks::PerEvent, 128, 1), launch("velo_fit", Blocks::PerTracks(64), 64, 1)];
+    [launch("velo_list", Blocks::Events, 128, 1), launch("velo_fit", Blocks::Tracks(64), 64, 1)];
 
 /// Finding reads and writes the same in both passes.
 const FIND: Access = Access {
