@@ -3,7 +3,7 @@
 use crate::faults::{Switch, fail_everywhere, one_at_a_time};
 use peloton::cylinder::{CylinderConfig, CylinderInput};
 use peloton::engine::StreamSequence;
-use peloton::event::{Layout, Outcome, PixelClusters, Results, VeloTracks};
+use peloton::event::{Layout, Outcome, PixelClusters, VeloTracks};
 use peloton::gpu::cylinder::CylinderStream;
 use peloton::gpu::timepix::{PixelDevice, PixelStream};
 use peloton::gpu::ut::UtStream;
