@@ -19,6 +19,6 @@ pub mod ut;
 pub mod velo;
 
 pub use device::Device;
-pub use driver::{Faults, Libraries, Order, Usage, emulated_library, usage};
+pub use driver::{Faults, Libraries, Order, Usage, emulated_lanes, emulated_library, usage};
 pub use pool::{DeviceStream, StreamPool};
 pub use program::KERNELS;

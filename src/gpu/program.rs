@@ -8,7 +8,7 @@ pub const CUDA: &str = include_str!("kernels/cuda.h");
 pub const EMULATED: &str = include_str!("kernels/emulated.h");
 
 /// All kernels.
-pub const KERNELS: [&str; 40] = {
+pub const KERNELS: [&str; 42] = {
     let sequences: [&[&str]; 3] = [&velo::KERNELS, &timepix::KERNELS, &cylinder::KERNELS];
     let mut all = [""; velo::KERNELS.len() + timepix::KERNELS.len() + cylinder::KERNELS.len()];
     let (mut i, mut of, mut number) = (0, 0, 0);

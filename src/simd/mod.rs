@@ -19,6 +19,8 @@ mod tests;
 pub mod varying;
 
 pub(crate) use backend::{array_of, call_for_each, copies, floats, for_each, is_amd, make_array};
+#[cfg(feature = "cuda")]
+pub(crate) use backend::{copy_past_caches, finish_copies};
 pub use backend::{copy_to_hand_over, prefetch, set_default_float_mode, with_default_float_mode};
 #[cfg(feature = "small-kernels")]
 pub use called::Called;

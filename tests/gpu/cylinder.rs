@@ -241,6 +241,17 @@ fn streams_grow_with_the_events() {
     assert_eq!(twice(StreamPool::new(&device, 2, open).unwrap(), &sample), expected);
 }
 
+/// Where tracks of an event and hits of a track begin are sums over stretches of 1,024: here more than one of both.
+#[test]
+fn a_slice_of_many_events_makes_no_difference() {
+    let sample = simulated("sim:cylinder,events=1100,tracks=2,seed=3");
+    // Few cells, as every event has its own.
+    let mut config = with(Builder::BestHit);
+    (config.bins.phi, config.bins.z_width) = (8, config.bins.z_half);
+    let expected = on_cpu(&config, &sample);
+    assert_eq!(on_device(Order::Reverse, &config, &sample, 1, room(&sample, 1100)), expected);
+}
+
 /// A device is an executor like any other, and says what it is.
 #[test]
 fn the_pool_is_an_executor() {

@@ -1,12 +1,16 @@
 //! A device that fails in the middle of a slice: the error comes out, nothing hangs, and the stream works afterwards.
+use crate::common::geometry::Detector;
+use crate::common::ut::Sample;
 use peloton::cylinder::{CylinderConfig, CylinderInput};
 use peloton::event::{CYLINDER_LAYERS, CylinderBatch, CylinderTruth, Outcome, PixelClusters, PixelHits};
 use peloton::gpu::cylinder::{Capacity as CylinderCapacity, CylinderStream};
 use peloton::gpu::timepix::PixelStream;
+use peloton::gpu::ut::UtStream;
 use peloton::gpu::velo::{Capacity, VeloStream};
 use peloton::gpu::{Device, DeviceStream, Faults, Order};
 use peloton::simd::Level;
 use peloton::timepix::FindConfig;
+use peloton::ut::{UtConfig, UtPreset};
 use peloton::velo::{Velo, VeloConfig};
 use peloton::{Error, Result};
 use peloton_sim::CylinderSim;
@@ -103,6 +107,27 @@ fn velo() {
         Ok((tracks.hits.to_vec(), tracks.track_start.to_vec(), tracks.status))
     });
     assert!(calls > 40, "{calls} calls");
+}
+
+/// Two events with hits in the UT.
+pub fn ut_events() -> Sample {
+    let detector = Detector::nominal();
+    Sample::new(&detector, &detector.simulated(2, 5).0)
+}
+
+#[test]
+fn ut() {
+    let _one = one_at_a_time();
+    let Some((device, switch)) = failing() else { return };
+    let sample = ut_events();
+    let config = UtConfig::preset(UtPreset::Hlt1);
+    let mut stream = UtStream::open(&device, &config, &sample.layout).unwrap();
+    let calls = fail_everywhere(&switch, || {
+        let mut out = Outcome::default();
+        stream.run(&sample.events.velo, &sample.events.groups, &mut out)?;
+        Ok(out.results)
+    });
+    assert!(calls > 4, "{calls} calls");
 }
 
 /// A few hundred hits in small clusters.

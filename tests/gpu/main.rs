@@ -32,7 +32,11 @@ fn is_on_gpu() -> bool {
 fn device(order: Order) -> Device {
     static GPU: OnceLock<Device> = OnceLock::new();
     if is_on_gpu() {
-        return GPU.get_or_init(|| Device::gpu(0).expect("a GPU")).clone();
+        let open = || {
+            fake::bring_lane_programs();
+            Device::gpu(0).expect("a GPU")
+        };
+        return GPU.get_or_init(open).clone();
     }
     Device::emulated(order).expect("a C++ compiler")
 }

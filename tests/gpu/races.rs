@@ -13,13 +13,12 @@ const HARMLESS: [(&str, &str); 1] = [(
 )];
 
 /// Barriers whose loss may go unnoticed with these events: the function, how many of it, and what they are for.
-const UNNOTICED: [(&str, usize, &str); 4] = [
+const UNNOTICED: [(&str, usize, &str); 3] = [
     (
         "velo_keep_free",
         1,
         "counts are cleared before it, but `sum_before`, which has barriers, comes before they are raised",
     ),
-    ("velo_offsets", 1, "sums are cleared before it, but `sum_before` comes before they are raised"),
     (
         "velo_join",
         2,

@@ -99,6 +99,25 @@ fn streams_and_slices_make_no_difference() {
     }
 }
 
+/// Where tracks and hits of an event begin are sums over stretches of 1,024 events: here three of them.
+#[test]
+fn a_slice_of_many_events_makes_no_difference() {
+    let (config, some) = (VeloConfig::default(), simulated(1, 6));
+    let mut batch = VeloBatch::default();
+    for number in 0..2100 {
+        match number % 700 {
+            // At the ends of stretches and within.
+            1..=2 | 323..=324 => batch.append(&some),
+            3 => batch.push_failed(number, Status::Corrupt),
+            _ => batch.push_failed(number, Status::Ok),
+        }
+    }
+    let (expected, count) = crate::common::hashes(&Engine::new(velo(&config)), batch.view());
+    let found = on_device(Order::Reverse, &config, &batch, 1, Capacity::new(2100, &config));
+    assert!(count > 1000, "{count} tracks");
+    assert_eq!((found.tracks, found.hashes), (count, expected));
+}
+
 /// Without room for a whole slice, halves of it are tried: the result is the same.
 #[test]
 fn too_little_room_for_a_slice_makes_no_difference() {
@@ -166,24 +185,36 @@ fn only_the_best_preset_runs_on_a_device() {
 /// Raw banks are decoded on the way, by the thread of each stream.
 #[test]
 fn raw_banks_give_the_bits_of_the_cpu() {
+    let (velo, mut raw) = raw_banks(19);
+    raw.close_event(100, Status::Corrupt);
+    let (expected, count) = crate::common::hashes(&Engine::new(velo.clone()), raw.view());
+    assert!(count > 100, "{count} tracks");
+    let [some, all] = [3, 20].map(|events| Capacity::new(events, velo.config()));
+    // The last one has no room for all hits.
+    let mut hits = None;
+    for (capacity, streams) in [(some, 2), (all, 1), (Capacity { hits: 20_000, ..all }, 1)] {
+        let found = run_on_device(Order::Forward, &velo, raw.view().into(), streams, capacity);
+        assert_eq!((found.hashes, found.tracks), (expected, count));
+        assert_eq!(found.counters.dropped().collect::<Vec<_>>(), [(Status::Corrupt.name(), 1)]);
+        let decoded = found.counters.stages[0].items_out;
+        assert!(decoded > 20_000, "{decoded} hits");
+        assert_eq!(*hits.get_or_insert(decoded), decoded, "decoding is counted once");
+    }
+}
+
+/// The sequence and so many simulated events, as raw banks.
+pub fn raw_banks(events: u64) -> (Velo, RawBatch) {
     let geometry = Geometry::Nominal;
     let (ut, scifi) = (geometry.ut().unwrap(), geometry.scifi().unwrap());
     let detector = LhcbDetector { ut: &ut, scifi: &scifi, polarity: geometry.polarity().unwrap() };
-    let mut reader = LhcbReader::new("sim:lhcb,events=7,seed=4".parse().unwrap(), 0, None);
+    let spec = format!("sim:lhcb,events={events},seed=4");
+    let mut reader = LhcbReader::new(spec.parse().unwrap(), 0, None);
     let mut raw = RawBatch::default();
     while let Some(event) = reader.next(&detector) {
         event.push(&mut raw);
     }
-    raw.close_event(100, Status::Corrupt);
-    let config = VeloConfig::default();
-    let velo = velo(&config).with_sensors(Arc::new(geometry.velo().unwrap()), VeloBanks::Auto);
-    let (expected, count) = crate::common::hashes(&Engine::new(velo.clone()), raw.view());
-    assert!(count > 100, "{count} tracks");
-    let capacity = Capacity::new(3, &config);
-    let found = run_on_device(Order::Forward, &velo, raw.view().into(), 2, capacity);
-    assert_eq!((found.hashes, found.tracks), (expected, count));
-    assert_eq!(found.counters.dropped().collect::<Vec<_>>(), [(Status::Corrupt.name(), 1)]);
-    assert!(found.counters.stages[0].items_out > 0, "decoding is counted");
+    let velo = velo(&VeloConfig::default());
+    (velo.with_sensors(Arc::new(geometry.velo().unwrap()), VeloBanks::Auto), raw)
 }
 
 #[test]

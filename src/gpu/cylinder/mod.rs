@@ -25,7 +25,7 @@ use std::ops::Range;
 pub(in crate::gpu) use args::definitions;
 
 /// The kernels of the sequence in the order of their first launch.
-pub const KERNELS: [&str; 15] = [
+pub const KERNELS: [&str; 16] = [
     "cylinder_check",
     "cylinder_polar",
     "cylinder_count",
@@ -39,6 +39,7 @@ pub const KERNELS: [&str; 15] = [
     "cylinder_clone_8",
     "cylinder_clone_16",
     "cylinder_clone_32",
+    "cylinder_totals",
     "cylinder_offsets",
     "cylinder_fit",
 ];
@@ -49,7 +50,7 @@ fn stage_of(kernel: &str) -> Option<usize> {
         COPY_IN | COPY_OUT => return None,
         "cylinder_seed" => 1,
         "cylinder_best_hit" | "cylinder_clone_8" | "cylinder_clone_16" | "cylinder_clone_32" => 2,
-        "cylinder_offsets" | "cylinder_fit" => 3,
+        "cylinder_totals" | "cylinder_offsets" | "cylinder_fit" => 3,
         _ => 0,
     };
     Some(stage)
@@ -123,7 +124,8 @@ impl CylinderStream {
         self.launch(kernel, seeds, threads as usize / of_seed, threads)?;
         // Tracks that are not there and padding between columns go home, too.
         self.queue.clear(output..output + layout.bytes())?;
-        self.launch("cylinder_offsets", 1, 1, 1024)?;
+        self.launch("cylinder_totals", events.max(seeds), STRETCH, 256)?;
+        self.launch("cylinder_offsets", events.max(seeds), STRETCH, 256)?;
         self.launch("cylinder_fit", seeds, 64, 64)?;
         self.queue.copy_out(output..output + layout.bytes(), 0)?;
         self.queue.wait()?;

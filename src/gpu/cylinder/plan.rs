@@ -56,7 +56,7 @@ buffers! { c, cells:
     VALUES = 4 * c.hits,
     OTHER_VALUES = 4 * c.hits,
     COUNTS = 4 * DIGITS * c.hits.div_ceil(TILE),
-    SUMS = 4 * (DIGITS * c.hits.div_ceil(TILE)).div_ceil(STRETCH),
+    SUMS = 4 * (DIGITS * c.hits.div_ceil(TILE)).div_ceil(STRETCH).max(2 * c.events.max(c.seeds).div_ceil(STRETCH)),
     POLAR = 16 * c.hits,
     POLAR_RADIUS = 4 * c.hits,
     RECORD = 16 * c.hits,
@@ -74,8 +74,8 @@ buffers! { c, cells:
     OUTPUT = Layout::new(c.events, c.seeds).bytes(),
 }
 
-/// Copy-in, check, polar, sort, gather, table, seed, build, offsets, fit, copy-out.
-const STEPS: [Access; 11] = [
+/// Copy-in, check, polar, sort, gather, table, seed, build, totals, offsets, fit, copy-out.
+const STEPS: [Access; 12] = [
     Access {
         reads: &[],
         writes: &[LAYER_START, X, Y, Z, VAR_RPHI, VAR_Z, STATUS, SEED_START, VERTEX, SEED_HITS],
@@ -97,7 +97,11 @@ const STEPS: [Access; 11] = [
         reads: &[SEED_START, STATE, TABLE, RECORD, HELIX_COLUMNS, GOOD, PLACES, HIT_COUNT, LOST],
         writes: &[PLACES, HIT_COUNT, LOST],
     },
-    Access { reads: &[SEED_START, STATE, HIT_COUNT, LOST], writes: &[FIRST_TRACK, FIRST_HIT, OUTPUT] },
+    Access { reads: &[SEED_START, STATE, HIT_COUNT], writes: &[FIRST_TRACK, FIRST_HIT, SUMS] },
+    Access {
+        reads: &[SEED_START, STATE, FIRST_TRACK, FIRST_HIT, SUMS, LOST],
+        writes: &[FIRST_TRACK, FIRST_HIT, OUTPUT],
+    },
     Access {
         reads: &[
             LAYER_START,

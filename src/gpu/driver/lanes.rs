@@ -19,6 +19,12 @@ pub(super) unsafe extern "C" fn ut_tracklets(blocks: u32, threads: u32, order: u
     });
 }
 
+/// Address of the lane program `ut_tracklets` on the CPU, and bytes of its arguments, for tests: a driver that imitates NVIDIA's in
+/// this process calls it.
+pub fn emulated_lanes() -> [usize; 2] {
+    [ut_tracklets as *const () as usize, size_of::<ut::UtArgs>()]
+}
+
 /// The thread that comes as number `number` of `count`: 0 is from the first to the last, 1 from the last to the first, and any other
 /// order mixes them.
 fn place(number: usize, count: usize, order: u32) -> usize {

@@ -14,6 +14,7 @@ pub(super) use emulated::Emulated;
 #[cfg(test)]
 pub(in crate::gpu) use emulated::GARBAGE;
 pub use emulated::{Faults, Order, emulated_library};
+pub use lanes::emulated_lanes;
 pub(super) use queue::{COPY_IN, COPY_OUT, Queue};
 
 /// The available CUDA libraries.

@@ -2,6 +2,7 @@
 
 use crate::engine::DeviceMemory;
 use crate::gpu::mirror::Arguments;
+use crate::simd::finish_copies;
 use crate::{Error, Result};
 use std::ops::Range;
 
@@ -94,6 +95,8 @@ impl Queue {
         if from.is_empty() {
             return Ok(());
         }
+        // Staging memory may have been written past the caches.
+        finish_copies();
         self.is_busy = true;
         self.commands.copy_in(from, to)
     }

@@ -369,30 +369,31 @@ KERNEL(cylinder_clone_8, CylinderArgs, 128) { clone_engine<8, 128>(a); }
 KERNEL(cylinder_clone_16, CylinderArgs, 64) { clone_engine<16, 64>(a); }
 KERNEL(cylinder_clone_32, CylinderArgs, 64) { clone_engine<32, 64>(a); }
 
-// Where the tracks of each event and the hits of each seed begin. One block in all.
-KERNEL(cylinder_offsets, CylinderArgs, 1024) {
-    u32 tracks = 0, hits = 0;
-    for (u32 from = 0; from < a.events; from += blockDim.x) {
-        const u32 event = from + threadIdx.x;
-        const bool there = event < a.events;
-        const u32 own = there && a.state[event] == OK ? a.seed_start[event + 1] - a.seed_start[event] : 0;
-        u32 more;
-        const u32 first = tracks + sum_before(own, more);
-        if (there) {
-            a.first_track[event] = first;
-            a.out_track_end[event] = first + own;
-            a.out_status[event] = u16(a.state[event]);
-        }
-        tracks += more;
+// Tracks of each event and hits of each seed, and their totals of a stretch of events and a stretch of seeds. One block for both.
+KERNEL(cylinder_totals, CylinderArgs, TILE_THREADS) {
+    const u32 begin = blockIdx.x * STRETCH, end = begin + STRETCH;
+    for (u32 event = begin + threadIdx.x; event < end && event < a.events; event += blockDim.x)
+        a.first_track[event] = a.state[event] == OK ? a.seed_start[event + 1] - a.seed_start[event] : 0;
+    for (u32 seed = begin + threadIdx.x; seed < end && seed < a.seeds; seed += blockDim.x)
+        a.first_hit[seed] = a.hit_count[seed];
+    // Each thread sums what it has written.
+    sum_stretch(a.first_track, a.sums, a.events);
+    sum_stretch(a.first_hit, a.sums + gridDim.x, a.seeds);
+}
+
+// Where the tracks of each event and the hits of each seed begin, given the totals; the last block gives the host the sums of all.
+// One block for a stretch of events and a stretch of seeds.
+KERNEL(cylinder_offsets, CylinderArgs, TILE_THREADS) {
+    const u32 begin = blockIdx.x * STRETCH, end = begin + STRETCH;
+    const u32 tracks = sums_before(a.first_track, a.sums, a.events);
+    const u32 hits = sums_before(a.first_hit, a.sums + gridDim.x, a.seeds);
+    // Each thread reads what it has written.
+    for (u32 event = begin + threadIdx.x; event < end && event < a.events; event += blockDim.x) {
+        const u32 own = a.state[event] == OK ? a.seed_start[event + 1] - a.seed_start[event] : 0;
+        a.out_track_end[event] = a.first_track[event] + own;
+        a.out_status[event] = u16(a.state[event]);
     }
-    for (u32 from = 0; from < a.seeds; from += blockDim.x) {
-        const u32 seed = from + threadIdx.x;
-        u32 more;
-        const u32 first = hits + sum_before(seed < a.seeds ? a.hit_count[seed] : 0, more);
-        if (seed < a.seeds) a.first_hit[seed] = first;
-        hits += more;
-    }
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0 && blockIdx.x + 1 == gridDim.x) {
         a.out_summary[0] = tracks;
         a.out_summary[1] = hits;
         a.out_summary[2] = u32(a.lost[0]);

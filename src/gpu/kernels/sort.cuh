@@ -26,8 +26,8 @@ __device__ inline void sum_stretch(const u32* counts, u32* sums, u32 count) {
 }
 
 // Replaces the counts of a stretch by the sums of all counts before them, given the sum of each stretch. One block of TILE_THREADS
-// a stretch.
-__device__ inline void sums_before(u32* counts, const u32* sums, u32 count) {
+// a stretch. Returns the sum of the counts up to the end of this stretch.
+__device__ inline u32 sums_before(u32* counts, const u32* sums, u32 count) {
     u32 own = 0, before;
     for (u32 i = threadIdx.x; i < blockIdx.x; i += blockDim.x) own += sums[i];
     sum_before(own, before);
@@ -39,6 +39,7 @@ __device__ inline void sums_before(u32* counts, const u32* sums, u32 count) {
         if (i < end) counts[i] = before + sum;
         before += total;
     }
+    return before;
 }
 
 // Brings keys and values of a tile to their indices by digit, those of one digit in their order. A warp has a

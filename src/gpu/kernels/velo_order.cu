@@ -249,36 +249,45 @@ KERNEL(velo_order, VeloArgs, TRACKS) {
     }
 }
 
-// Where the tracks and hits of each event begin, and the sums for the host. One block in all.
-KERNEL(velo_offsets, VeloArgs, 1024) {
-    __shared__ u32 given_up, cut[2];
-    if (threadIdx.x == 0) given_up = cut[0] = cut[1] = 0;
-    __syncthreads();
-    u32 tracks = 0, hits = 0;
-    for (u32 from = 0; from < a.events; from += blockDim.x) {
-        const u32 event = from + threadIdx.x;
-        const bool there = event < a.events;
-        u32 more, more_hits;
-        const u32 first = tracks + sum_before(there ? a.track_count[event] : 0, more);
-        const u32 first_hit = hits + sum_before(there ? a.hit_count[event] : 0, more_hits);
-        if (there) {
-            a.track_count[event] = first;
-            a.hit_count[event] = first_hit;
-            if (a.state[event] == TOO_MANY_TRACKS && a.status[event] == OK) atomicAdd(&given_up, 1u);
-            // Sums of 16 bits each cannot overflow.
-            atomicAdd(&cut[0], a.cut_short[event] & 0xffff);
-            atomicAdd(&cut[1], a.cut_short[event] >> 16);
-        }
-        tracks += more;
-        hits += more_hits;
+// What velo_totals counts beside tracks and hits: events given up, and hits cut off, the sums of lower and of upper halves.
+constexpr u32 OTHER_TOTALS = 3;
+
+// Totals of a stretch of events, each in a list with an entry for every stretch. One block a stretch.
+KERNEL(velo_totals, VeloArgs, TILE_THREADS) {
+    sum_stretch(a.track_count, a.sums, a.events);
+    sum_stretch(a.hit_count, a.sums + gridDim.x, a.events);
+    const u32 begin = blockIdx.x * STRETCH, end = begin + STRETCH < a.events ? begin + STRETCH : a.events;
+    u32 own[OTHER_TOTALS] = {0, 0, 0};
+    for (u32 event = begin + threadIdx.x; event < end; event += blockDim.x) {
+        own[0] += a.state[event] == TOO_MANY_TRACKS && a.status[event] == OK;
+        // Sums of 16 bits each cannot overflow.
+        own[1] += a.cut_short[event] & 0xffff;
+        own[2] += a.cut_short[event] >> 16;
     }
-    __syncthreads();
+#pragma unroll
+    for (u32 k = 0; k < OTHER_TOTALS; k++) {
+        u32 total;
+        sum_before(own[k], total);
+        if (threadIdx.x == 0) a.sums[(2 + k) * gridDim.x + blockIdx.x] = total;
+    }
+}
+
+// Where the tracks and hits of each event begin, given the totals; the last block gives the host the sums of all. One block a
+// stretch.
+KERNEL(velo_offsets, VeloArgs, TILE_THREADS) {
+    const u32 tracks = sums_before(a.track_count, a.sums, a.events);
+    const u32 hits = sums_before(a.hit_count, a.sums + gridDim.x, a.events);
+    if (blockIdx.x + 1 < gridDim.x) return;
+#pragma unroll
+    for (u32 k = 0; k < OTHER_TOTALS; k++) {
+        u32 own = 0, total;
+        for (u32 i = threadIdx.x; i < gridDim.x; i += blockDim.x) own += a.sums[(2 + k) * gridDim.x + i];
+        sum_before(own, total);
+        if (threadIdx.x == 0) a.summary[2 + k] = total;
+    }
     if (threadIdx.x == 0) {
         a.summary[0] = tracks;
         a.summary[1] = hits;
-        a.summary[2] = given_up;
-        a.summary[3] = cut[0];
-        a.summary[4] = cut[1];
     }
 }
 

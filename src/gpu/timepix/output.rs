@@ -9,6 +9,7 @@ use std::ops::Range;
 /// bounds, eight floats.
 const SIZES: [usize; 22] = [8, 2, 2, 2, 4, 8, 4, 4, 2, 8, 2, 2, 2, 2, 4, 4, 4, 4, 4, 4, 4, 4];
 const OF_HITS: usize = 4;
+const ENERGY: usize = 9;
 const BOUNDS: usize = 10;
 const FLOATS: usize = 14;
 
@@ -57,9 +58,18 @@ impl Layout {
         std::array::from_fn(|column| self.range(column, hits.clone()))
     }
 
-    /// Where the first clusters and the first hits are.
-    pub(super) fn first(&self, clusters: usize, hits: usize) -> [Range<usize>; SIZES.len()] {
-        std::array::from_fn(|column| self.range(column, 0..if column < OF_HITS { hits } else { clusters }))
+    /// Where the first clusters and the first hits are; energies only when there are such.
+    pub(super) fn first(
+        &self,
+        clusters: usize,
+        hits: usize,
+        has_energies: bool,
+    ) -> [Range<usize>; SIZES.len()] {
+        std::array::from_fn(|column| match column {
+            ENERGY if !has_energies => self.range(column, 0..0),
+            column if column < OF_HITS => self.range(column, 0..hits),
+            column => self.range(column, 0..clusters),
+        })
     }
 
     /// Copies these hits from what the kernels wrote; `to` is emptied first.
@@ -71,8 +81,14 @@ impl Layout {
         fill(&mut to.tot, tot);
     }
 
-    /// Copies the first clusters, which have the first hits; `out` is emptied first.
-    pub(super) fn read(&self, bytes: &[u8], clusters: usize, hits: usize, out: &mut PixelClusters) {
+    /// Copies the first clusters, which have the first hits; `out` is emptied first. Energies are 0 where there are none.
+    pub(super) fn read(
+        &self,
+        bytes: &[u8],
+        [clusters, hits]: [usize; 2],
+        has_energies: bool,
+        out: &mut PixelClusters,
+    ) {
         out.clear();
         self.read_hits(bytes, 0..hits, &mut out.hits);
         let of = |column: usize| &bytes[self.range(column, 0..clusters)];
@@ -82,7 +98,12 @@ impl Layout {
         fill(&mut features.duration, of(6));
         fill(&mut features.tot, of(7));
         fill(&mut features.height, of(8));
-        fill(&mut features.energy, of(9));
+        if has_energies {
+            fill(&mut features.energy, of(ENERGY));
+        } else {
+            features.energy.set_len(clusters);
+            features.energy.fill(0);
+        }
         features.bounds.iter_mut().zip(BOUNDS..).for_each(|(to, column)| fill(to, of(column)));
         let [centroid_x, centroid_y] = &mut features.centroid;
         let [mean_x, mean_y] = &mut features.mean;

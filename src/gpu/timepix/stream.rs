@@ -8,7 +8,7 @@ use crate::event::{PixelClusters, PixelHits};
 use crate::gpu::arena::Plan;
 use crate::gpu::device::{Device, settled};
 use crate::gpu::driver::Queue;
-use crate::simd::{Level, copy_to_hand_over};
+use crate::simd::{Level, copy_past_caches};
 use crate::timepix::{Calibration, Definition, Extent, FindConfig, extent_room};
 use crate::{Error, Result};
 use std::ops::Range;
@@ -164,7 +164,7 @@ impl PixelStream {
         ];
         // The device reads them, and not this core.
         ranges.into_iter().zip(columns).for_each(|(range, column)| {
-            copy_to_hand_over(column, &mut staging[range]);
+            copy_past_caches(column, &mut staging[range]);
         });
         Ok(())
     }
@@ -264,13 +264,20 @@ impl PixelStream {
 
     /// Has the first clusters, which have the first hits, copied home.
     pub(super) fn fetch(&mut self, [clusters, hits]: [usize; 2]) -> Result<()> {
-        self.copy_out(&Layout::new(self.hits).first(clusters, hits))
+        let has_energies = self.has_energies();
+        self.copy_out(&Layout::new(self.hits).first(clusters, hits, has_energies))
+    }
+
+    /// Without a calibration all energies are 0: the column stays on the device.
+    fn has_energies(&self) -> bool {
+        self.args.pixels > 0
     }
 
     /// Waits for what was fetched and reads it; `out` is emptied first.
     pub(super) fn read(&mut self, [clusters, hits]: [usize; 2], out: &mut PixelClusters) -> Result<()> {
         self.queue.wait()?;
-        Layout::new(self.hits).read(self.queue.staging()?, clusters, hits, out);
+        let has_energies = self.has_energies();
+        Layout::new(self.hits).read(self.queue.staging()?, [clusters, hits], has_energies, out);
         Ok(())
     }
 

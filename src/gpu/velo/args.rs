@@ -100,6 +100,7 @@ mirrored! {
         cut_short: u64 = "u32*",
         track_count: u64 = "u32*",
         hit_count: u64 = "u32*",
+        sums: u64 = "u32*",
         summary: u64 = "u32*",
         row_of_track: u64 = "u32*",
         event_of_track: u64 = "u32*",

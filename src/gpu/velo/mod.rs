@@ -1,6 +1,7 @@
 //! The Velo sequence on a device: slices of events through one stream. Raw banks are decoded on the host.
 
 mod args;
+mod banks;
 mod output;
 mod plan;
 
@@ -11,7 +12,7 @@ use super::driver::{COPY_IN, COPY_OUT, Queue};
 use super::pool::DeviceStream;
 use crate::engine::{DeviceMemory, Events, Handle};
 use crate::event::{Outcome, StageCounter, Truncation, VeloBatch, VeloEvents, VeloTracks};
-use crate::lhcb::banks::mark_partial;
+use crate::simd::copy_past_caches;
 use crate::velo::{DecodeScratch, Preset, VELO_TRACKS, Velo};
 use crate::{Error, Result, Status};
 use args::VeloArgs;
@@ -20,7 +21,7 @@ use plan::{Blocks, FIRST_HALF, Launch, SECOND_HALF, SUMMARY_VALUES};
 use std::ops::Range;
 
 /// The kernels of the sequence in the order of their first launch.
-pub const KERNELS: [&str; 11] = [
+pub const KERNELS: [&str; 12] = [
     "velo_check",
     "velo_sort",
     "velo_find_first",
@@ -29,6 +30,7 @@ pub const KERNELS: [&str; 11] = [
     "velo_find_second",
     "velo_join",
     "velo_order",
+    "velo_totals",
     "velo_offsets",
     "velo_list",
     "velo_fit",
@@ -39,7 +41,7 @@ fn stage_of(kernel: &str) -> Option<usize> {
     let stage = match kernel {
         COPY_IN | COPY_OUT => return None,
         "velo_check" | "velo_sort" => 1,
-        "velo_offsets" | "velo_list" | "velo_fit" => 3,
+        "velo_totals" | "velo_offsets" | "velo_list" | "velo_fit" => 3,
         _ => 2,
     };
     Some(stage)
@@ -52,8 +54,10 @@ pub struct VeloStream {
     /// What decodes raw banks.
     velo: Velo,
     scratch: DecodeScratch,
-    /// Hits of the raw banks of a slice.
+    /// Hits of some raw banks.
     hits: Outcome<VeloBatch>,
+    /// Numbers of the events of a slice that lack banks.
+    partial: Vec<usize>,
     queue: Queue,
     capacity: Capacity,
     args: VeloArgs,
@@ -97,7 +101,8 @@ impl VeloStream {
         let mut args = VeloArgs::new(velo.config());
         args.point_into(queue.arena(), &plan);
         let (velo, scratch, hits) = (velo.clone(), DecodeScratch::default(), Outcome::default());
-        Ok(Self { velo, scratch, hits, queue, capacity, args, plan, staged_summary, staged_output })
+        let partial = Vec::new();
+        Ok(Self { velo, scratch, hits, partial, queue, capacity, args, plan, staged_summary, staged_output })
     }
 
     /// Reconstructs all events and appends them to `out`. Events that do not fit together are repeatedly split into
@@ -119,12 +124,7 @@ impl VeloStream {
             Attempt::Done => None,
             Attempt::TooLarge(status) => Some(status),
         };
-        self.queue.times(&mut |kernel, ns| {
-            if let Some(stage) = stage_of(kernel) {
-                out.counters.stages[stage].ns += ns;
-            }
-            times(kernel, ns);
-        })?;
+        self.take_times(out, times)?;
         let Some(status) = status else { return Ok(()) };
         if let [one] = events.columns().2 {
             let status = if *one == Status::Ok { status } else { *one };
@@ -137,12 +137,35 @@ impl VeloStream {
     }
 
     fn run_at_once(&mut self, events: VeloEvents<'_>, out: &mut Outcome<VeloTracks>) -> Result<Attempt> {
-        let hits = events.columns().0[0].len();
-        if events.len() > self.capacity.events || hits > self.capacity.hits {
+        if !self.has_room(events.len(), events.hits()) {
             return Ok(Attempt::TooLarge(Status::TooManyHits));
         }
-        self.copy_in(events)?;
-        self.args.events = events.len() as u32;
+        self.stage(events, 0, 0)?;
+        self.run_staged(events.len(), events.hits(), out)
+    }
+
+    fn has_room(&self, events: usize, hits: usize) -> bool {
+        events <= self.capacity.events && hits <= self.capacity.hits
+    }
+
+    /// Time of each kernel and copy since the last call.
+    fn take_times(
+        &mut self,
+        out: &mut Outcome<VeloTracks>,
+        times: &mut dyn FnMut(&'static str, u64),
+    ) -> Result<()> {
+        self.queue.times(&mut |kernel, ns| {
+            if let Some(stage) = stage_of(kernel) {
+                out.counters.stages[stage].ns += ns;
+            }
+            times(kernel, ns);
+        })
+    }
+
+    /// Reconstructs so many events with so many hits, which are in staging memory.
+    fn run_staged(&mut self, events: usize, hits: usize, out: &mut Outcome<VeloTracks>) -> Result<Attempt> {
+        self.send(events, hits)?;
+        self.args.events = events as u32;
         self.args.hits_in_all = hits as u32;
         self.args.rows = self.capacity.rows as u32;
         for launch in &FIRST_HALF {
@@ -153,10 +176,10 @@ impl VeloStream {
         self.queue.wait()?;
         let staged = &self.queue.staging()?[self.staged_summary..][..4 * SUMMARY_VALUES];
         let [tracks, track_hits, given_up, cut @ ..] = *bytemuck::from_bytes::<[u32; SUMMARY_VALUES]>(staged);
-        if given_up > 0 && events.len() > 1 {
+        if given_up > 0 && events > 1 {
             return Ok(Attempt::TooLarge(Status::TooManyTracks));
         }
-        let layout = Layout::new(events.len(), tracks as usize, track_hits as usize);
+        let layout = Layout::new(events, tracks as usize, track_hits as usize);
         if layout.bytes() > self.capacity.output || tracks as usize > self.capacity.rows {
             return Ok(Attempt::TooLarge(Status::TooManyTracks));
         }
@@ -183,20 +206,34 @@ impl VeloStream {
         Ok(Attempt::Done)
     }
 
-    /// One copy per column, as it is.
-    fn copy_in(&mut self, events: VeloEvents<'_>) -> Result<()> {
+    /// Puts events into staging memory, behind so many events with so many hits.
+    fn stage(&mut self, events: VeloEvents<'_>, before: usize, hits_before: usize) -> Result<()> {
         let ([x, y, z], [id, module_start], status) = events.columns();
-        let ranges = inputs(&self.capacity, events.len(), x.len());
+        let starts = inputs(&self.capacity, 0, 0).map(|range| range.start);
         let staging = self.queue.staging()?;
-        for (range, column) in ranges.iter().zip([x, y, z]) {
-            staging[range.clone()].copy_from_slice(bytemuck::cast_slice(column));
+        let hits: [&[u8]; 4] = [
+            bytemuck::cast_slice(x),
+            bytemuck::cast_slice(y),
+            bytemuck::cast_slice(z),
+            bytemuck::cast_slice(id),
+        ];
+        for (start, column) in starts.into_iter().zip(hits) {
+            // The device reads them, and not this core.
+            copy_past_caches(column, &mut staging[start + 4 * hits_before..][..column.len()]);
         }
-        for (range, column) in ranges[3..].iter().zip([id, module_start]) {
-            staging[range.clone()].copy_from_slice(bytemuck::cast_slice(column));
+        let modules = staging[starts[4] + 4 * crate::event::VELO_MODULES * before..].chunks_exact_mut(4);
+        for (to, start) in modules.zip(module_start) {
+            to.copy_from_slice(&(hits_before as u32 + start).to_ne_bytes());
         }
-        for (to, status) in staging[ranges[5].clone()].chunks_exact_mut(2).zip(status) {
+        for (to, status) in staging[starts[5] + 2 * before..].chunks_exact_mut(2).zip(status) {
             to.copy_from_slice(&status.code().to_ne_bytes());
         }
+        Ok(())
+    }
+
+    /// One copy per column, for so many events with so many hits.
+    fn send(&mut self, events: usize, hits: usize) -> Result<()> {
+        let ranges = inputs(&self.capacity, events, hits);
         let buffers = [plan::X, plan::Y, plan::Z, plan::ID, plan::MODULE_START, plan::STATUS];
         for (range, buffer) in ranges.into_iter().zip(buffers) {
             self.queue.copy_in(range, self.plan.start(buffer))?;
@@ -207,10 +244,10 @@ impl VeloStream {
     fn launch(&mut self, launch: &Launch, tracks: usize) -> Result<()> {
         let events = self.args.events;
         let blocks = match launch.blocks {
-            Blocks::One => 1,
-            Blocks::PerEvent => events,
-            Blocks::PerPair => events * crate::velo::geometry::PAIRS as u32,
-            Blocks::PerTracks(per) => tracks.div_ceil(per) as u32,
+            Blocks::Events => events,
+            Blocks::Stretches => events.div_ceil(plan::STRETCH as u32),
+            Blocks::Pairs => events * crate::velo::geometry::PAIRS as u32,
+            Blocks::Tracks(per) => tracks.div_ceil(per) as u32,
         };
         self.args.pass = launch.pass;
         self.queue.launch(launch.kernel, blocks, launch.threads, &self.args)
@@ -243,22 +280,7 @@ impl DeviceStream for VeloStream {
     ) -> Result<()> {
         match events {
             Events::VeloHits(events) => self.run_hits(events.range(range), out, times),
-            events => {
-                let events = events.banks()?.with_bad_banks(self.velo.bad_banks());
-                let mut hits = std::mem::take(&mut self.hits);
-                let decoded = self.velo.decode(events, range.clone(), &mut self.scratch, &mut hits);
-                out.counters.merge(&hits.counters);
-                self.velo.move_to_beam(&mut hits.results);
-                let first = out.results.tracks();
-                let done = decoded.and_then(|()| self.run_hits(hits.results.view(), out, times));
-                self.hits = hits;
-                done?;
-                self.velo.move_from_beam(first, &mut out.results);
-                mark_partial(out, range, |number| {
-                    self.velo.is_partial(number, &events.event(number), &self.scratch)
-                });
-                Ok(())
-            }
+            events => self.run_banks(events.banks()?, range, out, times),
         }
     }
 }

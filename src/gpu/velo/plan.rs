@@ -80,11 +80,15 @@ buffers! { c:
     CUT_SHORT = 4 * c.events,
     TRACK_COUNT = 4 * c.events,
     HIT_COUNT = 4 * c.events,
+    SUMS = 4 * SUMMARY_VALUES * c.events.div_ceil(STRETCH),
     SUMMARY = 4 * SUMMARY_VALUES,
     ROW_OF_TRACK = 4 * c.rows,
     EVENT_OF_TRACK = 4 * c.rows,
     OUTPUT_COLUMNS = c.output,
 }
+
+/// Events whose tracks and hits a block sums.
+pub(super) const STRETCH: usize = 1024;
 
 /// Values for the host: tracks, their hits, events given up, hits cut off in two parts.
 pub(super) const SUMMARY_VALUES: usize = 5;
@@ -92,10 +96,12 @@ pub(super) const SUMMARY_VALUES: usize = 5;
 /// What a launch has blocks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Blocks {
-    One,
-    PerEvent,
-    PerPair,
-    PerTracks(usize),
+    Events,
+    /// Of [`STRETCH`] events.
+    Stretches,
+    Pairs,
+    /// So many of them a block.
+    Tracks(usize),
 }
 
 /// One launch.
@@ -112,22 +118,23 @@ const fn launch(kernel: &'static str, blocks: Blocks, threads: u32, pass: u32) -
 }
 
 /// Until the sizes of the output are known.
-pub(super) const FIRST_HALF: [Launch; 10] = [
-    launch("velo_check", Blocks::PerEvent, 128, 0),
-    launch("velo_sort", Blocks::PerPair, 64, 0),
-    launch("velo_find_first", Blocks::PerEvent, 128, 0),
-    launch("velo_accept", Blocks::PerEvent, 128, 0),
-    launch("velo_keep_free", Blocks::PerPair, 64, 1),
-    launch("velo_find_second", Blocks::PerEvent, 128, 1),
-    launch("velo_accept", Blocks::PerEvent, 128, 1),
-    launch("velo_join", Blocks::PerEvent, 128, 1),
-    launch("velo_order", Blocks::PerEvent, 128, 1),
-    launch("velo_offsets", Blocks::One, 1024, 1),
+pub(super) const FIRST_HALF: [Launch; 11] = [
+    launch("velo_check", Blocks::Events, 128, 0),
+    launch("velo_sort", Blocks::Pairs, 64, 0),
+    launch("velo_find_first", Blocks::Events, 128, 0),
+    launch("velo_accept", Blocks::Events, 128, 0),
+    launch("velo_keep_free", Blocks::Pairs, 64, 1),
+    launch("velo_find_second", Blocks::Events, 128, 1),
+    launch("velo_accept", Blocks::Events, 128, 1),
+    launch("velo_join", Blocks::Events, 128, 1),
+    launch("velo_order", Blocks::Events, 128, 1),
+    launch("velo_totals", Blocks::Stretches, 256, 1),
+    launch("velo_offsets", Blocks::Stretches, 256, 1),
 ];
 
 /// What writes the output.
 pub(super) const SECOND_HALF: [Launch; 2] =
-    [launch("velo_list", Blocks::PerEvent, 128, 1), launch("velo_fit", Blocks::PerTracks(64), 64, 1)];
+    [launch("velo_list", Blocks::Events, 128, 1), launch("velo_fit", Blocks::Tracks(64), 64, 1)];
 
 /// Finding reads and writes the same in both passes.
 const FIND: Access = Access {
@@ -155,7 +162,7 @@ const ACCEPT: Access = Access {
 
 /// What each step takes and makes, in order: copy-in, the first half, the summary to the host, the second half,
 /// copy-out.
-pub(super) const STEPS: [Access; 15] = [
+pub(super) const STEPS: [Access; 16] = [
     Access { reads: &[], writes: &[X, Y, Z, ID, MODULE_START, STATUS] },
     Access {
         reads: &[X, Y, Z, MODULE_START, STATUS],
@@ -175,10 +182,8 @@ pub(super) const STEPS: [Access; 15] = [
         reads: &[MODULE_START, STATE, ACCEPTED, ACCEPTED_COUNT, ROWS, ROW_HITS, TAKEN, CLAIM],
         writes: &[ORDER, FIRST_HIT, ACTIVE, TAKEN, CLAIM, TRACK_COUNT, HIT_COUNT],
     },
-    Access {
-        reads: &[STATE, STATUS, CUT_SHORT, TRACK_COUNT, HIT_COUNT],
-        writes: &[TRACK_COUNT, HIT_COUNT, SUMMARY],
-    },
+    Access { reads: &[STATE, STATUS, CUT_SHORT, TRACK_COUNT, HIT_COUNT], writes: &[SUMS] },
+    Access { reads: &[TRACK_COUNT, HIT_COUNT, SUMS], writes: &[TRACK_COUNT, HIT_COUNT, SUMMARY] },
     Access { reads: &[SUMMARY], writes: &[] },
     Access {
         reads: &[MODULE_START, STATE, ID, TRACK_COUNT, HIT_COUNT, SUMMARY, ORDER, FIRST_HIT, ROWS, ROW_HITS],
@@ -212,7 +217,7 @@ impl VeloArgs {
         (self.accepted_count, self.cut_short) = (at(ACCEPTED_COUNT), at(CUT_SHORT));
         (self.track_count, self.hit_count) = (at(TRACK_COUNT), at(HIT_COUNT));
         (self.row_of_track, self.event_of_track) = (at(ROW_OF_TRACK), at(EVENT_OF_TRACK));
-        self.summary = at(SUMMARY);
+        (self.sums, self.summary) = (at(SUMS), at(SUMMARY));
         // Until the output is laid out.
         let out = at(OUTPUT_COLUMNS);
         (self.out_track_end, self.out_hit_end, self.out_hits, self.out_status) = (out, out, out, out);

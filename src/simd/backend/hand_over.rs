@@ -1,4 +1,4 @@
-//! [`copy_to_hand_over`]: copies data for another core.
+//! [`copy_to_hand_over`]: copies data for another core, or for a device.
 
 use bytemuck::Pod;
 
@@ -10,10 +10,20 @@ use bytemuck::Pod;
 /// # Panics
 /// When the slices differ in length.
 pub fn copy_to_hand_over<T: Pod>(from: &[T], to: &mut [T]) {
+    copy_past_caches(from, to);
+    finish_copies();
+}
+
+/// [`copy_to_hand_over`] without waiting for the stores: no core or device may be told of the copy before [`finish_copies`], which
+/// takes as long as copying some kilobytes.
+///
+/// # Panics
+/// When the slices differ in length.
+pub(crate) fn copy_past_caches<T: Pod>(from: &[T], to: &mut [T]) {
     assert_eq!(from.len(), to.len(), "as many values on both sides");
     #[cfg(target_arch = "x86_64")]
     {
-        use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
+        use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
         let (from, to): (&[u8], &mut [u8]) = (bytemuck::cast_slice(from), bytemuck::cast_slice_mut(to));
         let head = to.as_ptr().align_offset(16).min(to.len());
         let blocks = (to.len() - head) / 16;
@@ -27,9 +37,16 @@ pub fn copy_to_hand_over<T: Pod>(from: &[T], to: &mut [T]) {
                 _mm_stream_si128(to.as_mut_ptr().cast::<__m128i>(), _mm_loadu_si128(from.as_ptr().cast()))
             };
         }
-        // SAFETY: every x86-64 has it. Such stores come in any order, so whoever is told of them later must find them done.
-        unsafe { _mm_sfence() };
     }
     #[cfg(not(target_arch = "x86_64"))]
     to.copy_from_slice(from);
+}
+
+/// Waits for the stores of [`copy_past_caches`], which arrive in any order.
+pub(crate) fn finish_copies() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 has this instruction.
+    unsafe {
+        std::arch::x86_64::_mm_sfence()
+    };
 }

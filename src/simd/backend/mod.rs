@@ -27,6 +27,8 @@ pub(in crate::simd) use cpu::has_fast_gathers;
 pub(crate) use cpu::is_amd;
 pub use float_mode::{set_default_float_mode, with_default_float_mode};
 pub use hand_over::copy_to_hand_over;
+#[cfg(feature = "cuda")]
+pub(crate) use hand_over::{copy_past_caches, finish_copies};
 #[cfg(target_arch = "aarch64")]
 pub use neon::Quad;
 pub use portable::Portable;

@@ -6,9 +6,11 @@
 // FAKE_CUDA_VERSION   what the driver says that it is of; 13000 unless given
 // FAKE_CUDA_GPUS      how many GPUs there are; 1 unless given
 // FAKE_CUDA_SM        their compute capability, such as 90
-// FAKE_CUDA_CONTROL   a file of four words of 8 bytes: which call from now on fails, counted from 1 (0: none); how many calls there were;
+// FAKE_CUDA_CONTROL   a file of six words of 8 bytes: which call from now on fails, counted from 1 (0: none); how many calls there were;
 //                     0, or 1 to remember what is copied to the host, or 2 to copy just that again, in the same order, in place of all
-//                     other work; what a GPU would have done, ns of CPU
+//                     other work; what a GPU would have done, ns of CPU; where in this process the code of ut_tracklets is, a lane
+//                     program (peloton::gpu::emulated_lanes), and bytes of its arguments. Without the file it loads, and its launch
+//                     is refused
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -76,7 +78,7 @@ std::atomic<uint64_t>* control() {
     static std::atomic<uint64_t>* const mapped = [] {
         const char* path = std::getenv("FAKE_CUDA_CONTROL");
         const int file = path ? open(path, O_RDWR) : -1;
-        void* const bytes = file < 0 ? MAP_FAILED : mmap(nullptr, 32, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        void* const bytes = file < 0 ? MAP_FAILED : mmap(nullptr, 48, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
         return bytes == MAP_FAILED ? nullptr : static_cast<std::atomic<uint64_t>*>(bytes);
     }();
     return mapped;
@@ -238,7 +240,7 @@ int cuModuleLoadData(void** module, const void* image) {
     CALL_IN_CONTEXT;
     // Machine code, or PTX, which begins with a comment.
     if (std::memcmp(image, "\177ELF", 4) != 0 && std::memcmp(image, "//", 2) != 0) return INVALID_IMAGE;
-    // There is no code for a CPU of lane programs: they load, and their launch is refused.
+    // The code of lane programs for a CPU is in the program itself.
     if (std::strstr(static_cast<const char*>(image), ".entry ut_tracklets(")) {
         *module = dlopen(nullptr, RTLD_NOW);
         return SUCCESS;
@@ -257,7 +259,9 @@ int cuModuleUnload(void* module) {
 int cuModuleGetFunction(void** function, void* module, const char* name) {
     CALL_IN_CONTEXT;
     if (std::strcmp(name, "ut_tracklets") == 0) {
-        *function = new Function{nullptr, 0};
+        using Run = void (*)(unsigned, unsigned, unsigned, const void*);
+        const auto* const of = control();
+        *function = of ? new Function{reinterpret_cast<Run>(of[4].load()), of[5].load()} : new Function{nullptr, 0};
         return SUCCESS;
     }
     void* const run = dlsym(module, name);
