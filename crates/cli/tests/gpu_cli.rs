@@ -36,7 +36,7 @@ fn a_comparison_tells_stages_and_kernels_of_both_sides() {
     let args = ["compare", "sim:velo,events=12,seed=4", "--left", "cpu", "--right", "emulated,threads=1"];
     let report = json(&args);
     let parts = |side: &str| report[side]["parts"].as_array().map(Vec::len);
-    assert_eq!((&report["equal"], parts("right")), (&true.into(), Some(13)));
+    assert_eq!((&report["equal"], parts("right")), (&true.into(), Some(14)));
     assert!(
         report["left"]["parts"].as_array().is_some_and(|all| all.iter().any(|part| part["name"] == "find")),
         "{report}"
@@ -69,7 +69,7 @@ fn throughput_tells_the_kernels_apart_and_scans() {
     );
     let kernels = report["kernels"].as_array().expect("kernels");
     let shares: f64 = kernels.iter().map(|kernel| kernel["share"].as_f64().expect("a share")).sum();
-    assert!(kernels.len() == 13 && (shares - 1.0).abs() < 1e-9, "{kernels:?}");
+    assert!(kernels.len() == 14 && (shares - 1.0).abs() < 1e-9, "{kernels:?}");
     let scan = report["scan"].as_array().expect("points");
     // The slice that was asked for, on one to sixteen streams.
     let streams: Vec<_> = scan.iter().map(|point| point["streams"].as_u64().expect("streams")).collect();
@@ -142,7 +142,7 @@ fn tracks_of_the_cylinder() {
     for key in ["hash_int", "output_hash", "tracks", "hits", "builder"] {
         assert_eq!(device[key], cpu[key], "{key}");
     }
-    assert_eq!(device["kernels"].as_array().map(Vec::len), Some(14));
+    assert_eq!(device["kernels"].as_array().map(Vec::len), Some(15));
     let scan = json(&[&args[..], &["--device", "emulated", "--scan"]].concat());
     assert_eq!((&scan["hash_int"], scan["scan"].as_array().map(Vec::len)), (&cpu["hash_int"], Some(8)));
     let seeds = [&args[..], &["--device", "emulated", "--seeds", "hits"]].concat();

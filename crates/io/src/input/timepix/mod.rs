@@ -20,6 +20,7 @@ mod runs;
 mod t3pa;
 mod text;
 mod tpx3;
+mod tpx3_blocks;
 mod tpx4;
 mod usual_lines;
 mod write;

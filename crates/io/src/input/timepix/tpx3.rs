@@ -6,19 +6,22 @@
 
 use super::chunks::{self, Next};
 use super::clock::{Action, Heartbeats, Payload, Sample, TURN, Waiting, hit_clocks};
+use super::tpx3_blocks::{BLOCK, Columns, WholeChip, blocks_room, pixel};
 use super::{Decode, Output, extend};
 use peloton::event::{Edge, TICKS_PER_CLOCK};
+use peloton::simd::{Isa, Level};
 
 /// `TPX3` as bytes, and as the low half of a header.
 const NAME: [u8; 4] = *b"TPX3";
 const MAGIC: u32 = u32::from_le_bytes(NAME);
 /// Bits of a turn of the hits' counter, and of the same time in steps of a trigger's, 8 a clock.
-const HIT_BITS: u32 = 30;
+pub(super) const HIT_BITS: u32 = 30;
 const TRIGGER_BITS: u32 = 33;
 /// Steps of a trigger's counter in a clock of 25 ns.
 const STEPS_PER_CLOCK: i64 = 8;
 
 pub(super) struct Tpx3 {
+    level: Level,
     beats: Heartbeats,
     /// The low half of each chip's heartbeat, while its high half has not come.
     low: Vec<Option<u64>>,
@@ -30,7 +33,9 @@ pub(super) struct Tpx3 {
 
 impl Default for Tpx3 {
     fn default() -> Self {
-        Self { beats: Heartbeats::default(), low: vec![None; 256], near: 0, integrated: 0 }
+        // All levels give the same hits: the best one, whatever is chosen for the clusters.
+        let level = Level::choose(Some(Isa::best()), None).expect("the best instruction set is there");
+        Self { level, beats: Heartbeats::default(), low: vec![None; 256], near: 0, integrated: 0 }
     }
 }
 
@@ -85,21 +90,46 @@ impl Tpx3 {
     /// Reads hits up to the first word that is none, or is not near to the running time; says how many they are.
     #[inline(always)]
     fn near_hits(&self, chip: u8, words: &[[u8; 8]], to: &mut Output<'_>) -> usize {
+        let whole = WholeChip::of(to.layout, chip);
         let hits = &mut to.block.hits;
         let first = hits.len();
         hits.set_len(first + words.len());
-        let (time, x) = (&mut hits.time[first..], &mut hits.x[first..]);
-        let (y, tot) = (&mut hits.y[first..], &mut hits.tot[first..]);
-        let (mut near, mut count) = (*to.clock.near(), 0);
-        for (word, (((time, x), y), tot)) in words.iter().zip(time.iter_mut().zip(x).zip(y).zip(tot)) {
-            let word = u64::from_le_bytes(*word);
-            let ([column, row], ticks) = self.pixel_and_time(word);
-            let Some(place) = to.layout.place(usize::from(chip), column, row) else { break };
-            if word >> 60 != 0xB || !near.takes(ticks) {
+        let mut near = *to.clock.near();
+        let mut count = 0;
+        loop {
+            let rest = &words[count..];
+            let from = first + count;
+            if let Some(whole) = whole {
+                let columns = Columns {
+                    time: &mut hits.time[from..],
+                    x: &mut hits.x[from..],
+                    y: &mut hits.y[from..],
+                    tot: &mut hits.tot[from..],
+                };
+                let around = self.near;
+                let blocks = peloton::dispatch_isa!(self.level, g => blocks_room(g, rest, whole, around, &mut near, columns));
+                count += blocks * BLOCK;
+            }
+            // A block that something is the matter with, word by word; or the few words behind the last one.
+            let rest = &words[count..];
+            let few = if whole.is_some() { rest.len().min(BLOCK) } else { rest.len() };
+            let mut taken = 0;
+            for word in &rest[..few] {
+                let word = u64::from_le_bytes(*word);
+                let ([column, row], ticks) = self.pixel_and_time(word);
+                let Some((x, y)) = to.layout.place(usize::from(chip), column, row) else { break };
+                if word >> 60 != 0xB || !near.takes(ticks) {
+                    break;
+                }
+                let at = first + count + taken;
+                (hits.time[at], hits.tot[at]) = (ticks + near.offset, (word >> 20 & 0x3FF) as u16);
+                (hits.x[at], hits.y[at]) = (x, y);
+                taken += 1;
+            }
+            count += taken;
+            if taken < few || count == words.len() {
                 break;
             }
-            ((*x, *y), *time, *tot) = (place, ticks + near.offset, (word >> 20 & 0x3FF) as u16);
-            count += 1;
         }
         hits.set_len(first + count);
         *to.clock.near() = near;
@@ -197,17 +227,13 @@ impl Tpx3 {
     /// x and y on the chip, and the time in ticks near to the running time.
     #[inline(always)]
     fn pixel_and_time(&self, word: u64) -> ([u32; 2], i64) {
-        let address = (word >> 44 & 0xFFFF) as u32;
-        let pixel = address & 7;
-        let x = ((address & 0xFE00) >> 8) + (pixel >> 2);
-        let y = ((address & 0x1F8) >> 1) + (pixel & 3);
         let mut clocks = extend(hit_clocks(word) as u64, HIT_BITS, self.near);
         let fine = (word >> 16 & 0xF) as i64;
         // Nothing comes before the clock's zero.
         if clocks * TICKS_PER_CLOCK < fine {
             clocks += TURN;
         }
-        ([x, y], clocks * TICKS_PER_CLOCK - fine)
+        (pixel(word).map(u32::from), clocks * TICKS_PER_CLOCK - fine)
     }
 
     /// A trigger's steps are 3.125 ns; a fine count of 1 to 12 divides a step.
@@ -333,6 +359,31 @@ mod tests {
         let (block, counts) = decode(&cycle.repeat(3000), 4096);
         assert_eq!(counts.hits, block.hits.len() as u64);
         assert!(block.hits.time.iter().all(|time| (0..1 << 62).contains(time)));
+    }
+
+    #[test]
+    fn hits_are_read_alike_in_blocks_and_word_by_word() {
+        const CHIP: u64 = 2;
+        let [low, high] = heartbeat(1_000_000);
+        let (mut words, mut expected) = (vec![low, high], Vec::new());
+        for i in 0..2000u64 {
+            let (x, y) = (i * 7919 % 256, i * 31 % 256);
+            let (clocks, fine, tot) = (1_000_000 + i * 40 + i * 7907 % 900, i % 16, i % 1024);
+            words.push(hit(x, y, clocks, fine, tot));
+            expected.push(((clocks * 16 - fine) as i64, x as u16, (258 + y) as u16, tot as u16));
+            // Now and then something else, which ends a block; later there are long stretches of hits alone.
+            if i < 600 && i % 37 == 5 {
+                words.push(0x50 << 56);
+            }
+        }
+        let stream: Vec<u64> = words
+            .chunks(1000)
+            .flat_map(|words| [&[header(CHIP, words.len() as u64)], words].concat())
+            .collect();
+        let (block, counts) = decode(&stream, 5000);
+        let found: Vec<_> = (0..block.hits.len()).map(|i| block.hits.get(i)).collect();
+        assert_eq!(found, expected);
+        assert_eq!((counts.hits, counts.unknown, counts.malformed), (2000, 0, 0));
     }
 
     #[test]

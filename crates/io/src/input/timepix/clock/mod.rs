@@ -30,7 +30,7 @@ mod timeline;
 
 pub(super) use beats::{Heartbeats, TURN, Waiting, hit_clocks};
 pub(super) use pulses::Pulses;
-pub(super) use timeline::{Sink, Timeline};
+pub(super) use timeline::{Near, Sink, Timeline};
 
 /// Samples in a row that lie behind the time of the stream before the clock counts as restarted.
 const RESTART_RUN: usize = 8;

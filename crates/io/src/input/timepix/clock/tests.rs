@@ -54,6 +54,27 @@ proptest! {
         prop_assert_eq!(counts.hits + counts.implausible, samples.len() as u64);
         prop_assert_eq!(counts.restarts, restarts);
     }
+
+    #[test]
+    fn samples_taken_together_are_taken_one_by_one(
+        before in prop::collection::vec(0..3 * MS, 0..4),
+        times in prop::array::uniform8(-MS / 2..MS),
+        base in 0..4 * MS,
+    ) {
+        let (mut block, mut counts) = (PixelBlock::default(), PixelCounts::default());
+        let mut clock = Timeline::new(MS);
+        for time in before {
+            let sample = Sample { time, group: 0, payload: Payload::Hit([0; 3]) };
+            clock.take(sample, &mut Sink { block: &mut block, counts: &mut counts });
+        }
+        let near = *clock.near();
+        let (mut together, mut alone) = (near, near);
+        let times = times.map(|time| base + time);
+        if together.takes_all(&times) {
+            prop_assert!(times.iter().all(|time| alone.takes(*time)));
+        }
+        prop_assert_eq!(together, alone);
+    }
 }
 
 #[test]

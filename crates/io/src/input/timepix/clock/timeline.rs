@@ -15,7 +15,7 @@ pub(in super::super) struct Sink<'a> {
 }
 
 /// The running time, and what is near to it: ticks of the device's clock.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) struct Near {
     /// Latest time that two samples in a row have reached; before the first sample, what its time is extended around.
     pub(super) now: i64,
@@ -40,6 +40,24 @@ impl Near {
         let is_near = time <= self.high && time >= self.now - self.quick;
         if is_near {
             self.advance(time);
+        }
+        is_near
+    }
+
+    /// Accepts some samples if all are surely near, however they follow each other; returns false else, and does nothing.
+    #[inline(always)]
+    pub fn takes_all<const N: usize>(&mut self, times: &[i64; N]) -> bool {
+        let least = times.iter().fold(i64::MAX, |least, time| least.min(*time));
+        let most = times.iter().fold(i64::MIN, |most, time| most.max(*time));
+        let high = self.high.min(self.now.saturating_add(self.ahead));
+        let is_near = most <= high && least >= self.now.max(most).saturating_sub(self.quick);
+        if is_near && let [first, .., last] = times[..] {
+            let pairs = times.iter().zip(&times[1..]).map(|(a, b)| *a.min(b));
+            let now = pairs.fold(self.last.min(first), i64::max);
+            self.now = self.now.max(now);
+            self.latest = self.latest.max(most);
+            self.last = last;
+            self.high = self.now.max(last) + self.ahead;
         }
         is_near
     }
