@@ -58,9 +58,9 @@ pub(super) fn blocks_room<G: Gang>(
                 for (word, ticks) in block.iter().zip(&mut ticks) {
                     let word = u64::from_le_bytes(*word);
                     let difference = (hit_clocks(word) - around) & (HIT_TURN - 1);
-                    let clocks = around + (difference ^ HIT_TURN / 2) - HIT_TURN / 2;
+                    let clocks = around + (difference ^ (HIT_TURN / 2)) - HIT_TURN / 2;
                     *ticks = clocks * TICKS_PER_CLOCK - (word >> 16 & 0xF) as i64;
-                    wrong |= (word >> 60 ^ 0xB) as i64 | *ticks >> 63;
+                    wrong |= ((word >> 60) ^ 0xB) as i64 | (*ticks >> 63);
                 }
                 if wrong != 0 || !near.takes_all(&ticks) {
                     break;
