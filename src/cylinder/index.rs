@@ -35,8 +35,8 @@ pub(super) struct Index {
     pub layer_start: [usize; CYLINDER_LAYERS + 1],
     table: Column<u32>,
     table_start: [usize; CYLINDER_LAYERS + 1],
-    /// Of a layer with a table of spans, the most hits of one.
-    most_of_span: [Option<u32>; CYLINDER_LAYERS],
+    /// Which layers have a table of spans.
+    has_spans: [bool; CYLINDER_LAYERS],
     bins: BinConfig,
     /// The cell of each hit, of layers with spans in the order of `hits`.
     keys: Column<u32>,
@@ -50,9 +50,9 @@ pub(super) struct Index {
 pub(super) struct Layer<'a> {
     pub hits: &'a [[f32; 4]],
     table: &'a [u32],
-    /// Cells of the hits, and the most of a span, where the table is one of spans.
+    /// Cells of the hits, where the table is one of spans.
     keys: &'a [u32],
-    most_of_span: Option<u32>,
+    has_spans: bool,
     bins_z: u32,
     rows: u32,
     z_low: f32,
@@ -73,7 +73,7 @@ impl Index {
             hits: self.hits.padded(),
             table: &self.table.padded()[self.table_start[layer]..],
             keys: self.keys.padded(),
-            most_of_span: self.most_of_span[layer],
+            has_spans: self.has_spans[layer],
             bins_z: bins_z(&self.bins, layer),
             rows,
             z_low: -self.bins.z_half[layer],
@@ -112,7 +112,7 @@ impl Index {
         for layer in 0..CYLINDER_LAYERS {
             self.table_start[layer] = cells;
             let is_few = self.layer_start[layer + 1] - self.layer_start[layer] <= FEW;
-            self.most_of_span[layer] = is_few.then_some(0);
+            self.has_spans[layer] = is_few;
             let all = (bins.phi * bins_z(bins, layer)) as usize;
             cells += if is_few { (all >> SPAN) + 2 } else { all + 1 };
         }
@@ -127,7 +127,7 @@ impl Index {
         let mut keys = by_layer(&mut self.keys, starts);
         let mut polar = self.polar.each_mut().map(|column| by_layer(column, starts));
         let mut cells = by_layer(&mut self.cells, starts);
-        let mut most_of_span = self.most_of_span.each_mut().map(Some);
+        let has_spans = self.has_spans;
         let mut table = by_layer(&mut self.table, &self.table_start);
         Ok(std::array::from_fn(|layer| Sorting {
             first: starts[layer],
@@ -143,7 +143,7 @@ impl Index {
             keys: std::mem::take(&mut keys[layer]),
             polar: polar.each_mut().map(|column| std::mem::take(&mut column[layer])),
             cells: std::mem::take(&mut cells[layer]),
-            most_of_span: most_of_span[layer].take().and_then(Option::as_mut),
+            has_spans: has_spans[layer],
             table: std::mem::take(&mut table[layer]),
             status: Status::Ok,
         }))
@@ -178,8 +178,8 @@ pub(super) struct Sorting<'a> {
     keys: &'a mut [u32],
     polar: [&'a mut [f32]; 5],
     cells: &'a mut [u64],
-    /// None where the table is one of all cells.
-    most_of_span: Option<&'a mut u32>,
+    /// Whether the table is one of spans.
+    has_spans: bool,
     table: &'a mut [u32],
     /// Whether all hits are finite, off the axis and measured; the fault of the first bad hit, a coordinate before an
     /// error.
@@ -192,7 +192,7 @@ impl Sorting<'_> {
     pub fn sort<G: Gang>(&mut self, g: G, event: &CylinderEvent<'_>) {
         self.status = self.convert(g, event);
         if self.status == Status::Ok {
-            if self.most_of_span.is_some() { self.place_few() } else { self.place_all() }
+            if self.has_spans { self.place_few() } else { self.place_all() }
         }
     }
 
@@ -241,7 +241,7 @@ impl Sorting<'_> {
         }
         self.cells.sort_unstable();
         let [phi, z, var_phi, var_z, radius] = &self.polar;
-        let (mut begun, mut most) = (0, 0);
+        let mut begun = 0;
         for (to, cell) in self.cells.iter().enumerate() {
             let (key, hit) = ((cell >> 32) as u32, *cell as u32 as usize);
             let place = first + to as u32;
@@ -255,12 +255,8 @@ impl Sorting<'_> {
                 self.table[begun..=span].fill(place);
                 begun = span + 1;
             }
-            most = most.max(place - self.table[span] + 1);
         }
         self.table[begun..].fill(first + self.cells.len() as u32);
-        if let Some(to) = &mut self.most_of_span {
-            **to = most;
-        }
     }
 
     /// Counts and places.
@@ -324,23 +320,31 @@ impl Layer<'_> {
     pub fn range<G: Gang>(&self, g: G, row: U32<G>, first: U32<G>, last: U32<G>) -> (U32<G>, U32<G>) {
         let cell = (row & U32::splat(g, self.rows - 1)) * U32::splat(g, self.bins_z);
         let (begin, end) = (cell + first, cell + last + U32::splat(g, 1));
-        match self.most_of_span {
-            None => (U32::gather(self.table, begin), U32::gather(self.table, end)),
-            Some(most) => (self.first_from(g, begin, most), self.first_from(g, end, most)),
+        if self.has_spans {
+            (self.first_from(g, begin), self.first_from(g, end))
+        } else {
+            (U32::gather(self.table, begin), U32::gather(self.table, end))
         }
     }
 
     /// The first hit that is not before a cell.
     #[inline(always)]
-    fn first_from<G: Gang>(&self, g: G, cell: U32<G>, most: u32) -> U32<G> {
+    fn first_from<G: Gang>(&self, g: G, cell: U32<G>) -> U32<G> {
         let span = cell.shr::<SPAN>();
         let mut hit = U32::gather(self.table, span);
         let end = U32::gather(self.table, span + U32::splat(g, 1));
-        for _ in 0..most {
-            let key = U32::gather(self.keys, hit);
-            hit = hit.count(key.lt(cell) & hit.lt(end));
+        // Nearly all spans have no hit, or one.
+        loop {
+            let is_in = hit.lt(end);
+            if !is_in.any() {
+                return hit;
+            }
+            let is_before = U32::gather(self.keys, hit).lt(cell) & is_in;
+            if !is_before.any() {
+                return hit;
+            }
+            hit = hit.count(is_before);
         }
-        hit
     }
 
     /// The bins from `z - width` to `z + width`: the first and the last one.
