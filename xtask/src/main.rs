@@ -4,6 +4,7 @@ mod book;
 mod chart;
 mod inlined;
 mod package;
+mod performance;
 mod readme;
 
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ Tasks:
   deny                     check licences, sources and duplicates of dependencies with cargo-deny
   inlined PROGRAM          fail when kernels of PROGRAM call intrinsics instead of inlining them
   package                  check that every crate of the workspace can be packaged
+  performance              measure this machine, write docs/performance/cpu.md (after cargo build --release)
   readme-commands          print the commands of the README, one a line
   readme-examples          print the names of the README's other runnable blocks
   readme-example NAME      print the block with this name
@@ -48,6 +50,7 @@ fn run(arguments: &[&str]) -> Result<()> {
         ["deny"] => command("cargo", &["deny", "check", "bans", "licenses", "sources"]),
         ["inlined", program] => inlined::check(Path::new(program)),
         ["package"] => package::check(),
+        ["performance"] => performance::write(),
         ["readme-commands"] => readme::print_commands(),
         ["readme-examples"] => readme::print_examples(),
         ["readme-example", name] => readme::print_example(name),
