@@ -82,7 +82,7 @@ impl Grouper {
         }
     }
 
-    /// The same by runs, column by column; `ends` are those of the clusters of each table, and of their hits.
+    /// Moves hits run by run, column by column. `ends` gives for each table the end of its clusters and the end of their hits.
     fn by_runs<const N: usize>(
         &mut self,
         hits: &PixelHits,

@@ -29,8 +29,8 @@ pub fn write() -> Result<()> {
         .map_or_else(|_| "unknown".into(), |run| String::from_utf8_lossy(&run.stdout).trim().to_string());
     let mut page = format!(
         "# Performance: one CPU\n\nMade by `cargo xtask performance` on {}, commit {commit}: `peloton throughput --threads 1 --seconds 0.3 --sequence S\n\
-         --preset P --isa I INPUT`, the least of {TURNS} turns for each stage. Times are µs an event; of `timepix`, whose streams stand for presets,\n\
-         ns a hit. Velo: the 200 public events; UT, SciFi and long tracks: the seven; cylinder: 1,000 tracks.\n\n\
+         --preset P --isa I INPUT`, the least of {TURNS} turns for each stage. Times are µs an event; for `timepix`,\n\
+         where the preset is the one of the stream, ns a hit. Velo: the 200 public events; UT, SciFi and long tracks: the seven; cylinder: 1,000 tracks.\n\n\
          | sequence | preset | instruction set | sum | stages |\n|---|---|---|---|---|\n",
         isa.lines().next().unwrap_or("unknown CPU")
     );

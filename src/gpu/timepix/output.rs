@@ -81,7 +81,7 @@ impl Layout {
         fill(&mut to.tot, tot);
     }
 
-    /// Copies the first clusters, which have the first hits; `out` is emptied first. Energies are 0 where there are none.
+    /// Replaces `out` by the first clusters and their hits. Without a calibration the energies are 0.
     pub(super) fn read(
         &self,
         bytes: &[u8],

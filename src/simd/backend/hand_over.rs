@@ -14,8 +14,8 @@ pub fn copy_to_hand_over<T: Pod>(from: &[T], to: &mut [T]) {
     finish_copies();
 }
 
-/// [`copy_to_hand_over`] without waiting for the stores: no core or device may be told of the copy before [`finish_copies`], which
-/// takes as long as copying some kilobytes.
+/// Copies without waiting for the stores to arrive. The caller calls [`finish_copies`] once, after many copies and before another core or
+/// a device reads them.
 ///
 /// # Panics
 /// When the slices differ in length.

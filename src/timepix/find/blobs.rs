@@ -53,8 +53,8 @@ trait Row: Copy + Default + PartialEq {
     /// The first pixel alone.
     fn first(self) -> Self;
 
-    /// Which pixels of the row a flood reaches from those of it in `reached` and from all in `beside`, a row next to it. Towards the
-    /// first column it goes 15 pixels at most: what is missing, the next time over the rows may bring.
+    /// Floods the row: returns the pixels of `reached`, the pixels that touch a pixel of `beside` (the row before), and their neighbours
+    /// in this row. Towards the first column a flood goes at most 15 pixels; the next pass goes on from there.
     fn flood(self, reached: Self, beside: Self) -> Self;
 }
 
@@ -76,7 +76,7 @@ macro_rules! row {
             #[inline(always)]
             fn flood(self, reached: Self, beside: Self) -> Self {
                 let seeds = reached | (beside | beside << 1 | beside >> 1) & self;
-                // A sum carries from a seed to the end of the pixels without a gap that it is one of.
+                // The carry of the sum runs from a seed through all set bits above it, to the first gap.
                 let mut all = self & (seeds | self ^ self.wrapping_add(seeds));
                 let mut free = self;
                 for step in [1, 2, 4, 8] {
