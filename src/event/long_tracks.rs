@@ -44,18 +44,18 @@ results! {
         F32 1 [beam.tx] "beam_tx" "1" "slope dx/dz at the closest approach to the beam line";
         F32 1 [beam.ty] "beam_ty" "1" "slope dy/dz at the closest approach to the beam line";
         F32 1 [beam.cov_xx] "beam_cov_xx" "mm^2" "variance of x, and of y, at the closest approach to the beam line";
-        F32 1 [beam.cov_xt] "beam_cov_xt" "mm" "covariance of x and tx, and of y and ty, at the closest approach to the beam line";
-        F32 1 [beam.cov_tt] "beam_cov_tt" "1" "variance of tx, and of ty, at the closest approach to the beam line";
+        F32 1 [beam.cov_xtx] "beam_cov_xtx" "mm" "covariance of x and tx, and of y and ty, at the closest approach to the beam line";
+        F32 1 [beam.cov_txtx] "beam_cov_txtx" "1" "variance of tx, and of ty, at the closest approach to the beam line";
         F32 1 [scifi.x] "scifi_x" "mm" "x at z = 9410 mm";
         F32 1 [scifi.y] "scifi_y" "mm" "y at z = 9410 mm";
         F32 1 [scifi.tx] "scifi_tx" "1" "slope dx/dz at z = 9410 mm";
         F32 1 [scifi.ty] "scifi_ty" "1" "slope dy/dz at z = 9410 mm";
         F32 1 [scifi.cov_xx] "scifi_cov_xx" "mm^2" "variance of x at z = 9410 mm";
-        F32 1 [scifi.cov_xt] "scifi_cov_xt" "mm" "covariance of x and tx at z = 9410 mm";
-        F32 1 [scifi.cov_tt] "scifi_cov_tt" "1" "variance of tx at z = 9410 mm";
+        F32 1 [scifi.cov_xtx] "scifi_cov_xtx" "mm" "covariance of x and tx at z = 9410 mm";
+        F32 1 [scifi.cov_txtx] "scifi_cov_txtx" "1" "variance of tx at z = 9410 mm";
         F32 1 [scifi.cov_yy] "scifi_cov_yy" "mm^2" "variance of y at z = 9410 mm";
-        F32 1 [scifi.cov_yu] "scifi_cov_yu" "mm" "covariance of y and ty at z = 9410 mm";
-        F32 1 [scifi.cov_uu] "scifi_cov_uu" "1" "variance of ty at z = 9410 mm";
+        F32 1 [scifi.cov_yty] "scifi_cov_yty" "mm" "covariance of y and ty at z = 9410 mm";
+        F32 1 [scifi.cov_tyty] "scifi_cov_tyty" "1" "variance of ty at z = 9410 mm";
     }
 }
 

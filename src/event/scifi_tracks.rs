@@ -20,15 +20,15 @@ pub struct SciFiStates {
     /// Variance of x, mm^2.
     pub cov_xx: Column<f32>,
     /// Covariance of x and tx, mm.
-    pub cov_xt: Column<f32>,
+    pub cov_xtx: Column<f32>,
     /// Variance of tx (no unit).
-    pub cov_tt: Column<f32>,
+    pub cov_txtx: Column<f32>,
     /// Variance of y, mm^2.
     pub cov_yy: Column<f32>,
     /// Covariance of y and ty, mm.
-    pub cov_yu: Column<f32>,
+    pub cov_yty: Column<f32>,
     /// Variance of ty (no unit).
-    pub cov_uu: Column<f32>,
+    pub cov_tyty: Column<f32>,
 }
 
 /// Tracks in the model of the published search at z = 9,410 mm, with upright layers and fibres tilted by 0.086: the
@@ -73,14 +73,14 @@ pub struct SciFiState {
 impl SciFiStates {
     /// The columns, in schema order.
     pub fn columns(&self) -> [&Column<f32>; 11] {
-        let Self { x, y, tx, ty, qop, cov_xx, cov_xt, cov_tt, cov_yy, cov_yu, cov_uu } = self;
-        [x, y, tx, ty, qop, cov_xx, cov_xt, cov_tt, cov_yy, cov_yu, cov_uu]
+        let Self { x, y, tx, ty, qop, cov_xx, cov_xtx, cov_txtx, cov_yy, cov_yty, cov_tyty } = self;
+        [x, y, tx, ty, qop, cov_xx, cov_xtx, cov_txtx, cov_yy, cov_yty, cov_tyty]
     }
 
     /// The columns to write, in schema order.
     pub fn columns_mut(&mut self) -> [&mut Column<f32>; 11] {
-        let Self { x, y, tx, ty, qop, cov_xx, cov_xt, cov_tt, cov_yy, cov_yu, cov_uu } = self;
-        [x, y, tx, ty, qop, cov_xx, cov_xt, cov_tt, cov_yy, cov_yu, cov_uu]
+        let Self { x, y, tx, ty, qop, cov_xx, cov_xtx, cov_txtx, cov_yy, cov_yty, cov_tyty } = self;
+        [x, y, tx, ty, qop, cov_xx, cov_xtx, cov_txtx, cov_yy, cov_yty, cov_tyty]
     }
 
     /// Appends a state.
@@ -91,11 +91,11 @@ impl SciFiStates {
         self.ty.push(state.slope[1]);
         self.qop.push(state.qop);
         self.cov_xx.push(state.cov_x[0]);
-        self.cov_xt.push(state.cov_x[1]);
-        self.cov_tt.push(state.cov_x[2]);
+        self.cov_xtx.push(state.cov_x[1]);
+        self.cov_txtx.push(state.cov_x[2]);
         self.cov_yy.push(state.cov_y[0]);
-        self.cov_yu.push(state.cov_y[1]);
-        self.cov_uu.push(state.cov_y[2]);
+        self.cov_yty.push(state.cov_y[1]);
+        self.cov_tyty.push(state.cov_y[2]);
     }
 
     /// The state of one track.
@@ -107,8 +107,8 @@ impl SciFiStates {
             position: [self.x[track], self.y[track]],
             slope: [self.tx[track], self.ty[track]],
             qop: self.qop[track],
-            cov_x: [self.cov_xx[track], self.cov_xt[track], self.cov_tt[track]],
-            cov_y: [self.cov_yy[track], self.cov_yu[track], self.cov_uu[track]],
+            cov_x: [self.cov_xx[track], self.cov_xtx[track], self.cov_txtx[track]],
+            cov_y: [self.cov_yy[track], self.cov_yty[track], self.cov_tyty[track]],
         }
     }
 }
@@ -154,11 +154,11 @@ results! {
         F32 1 [state.qop] "qop" "c/GeV" "charge over momentum, from the SciFi alone, for a particle from the collisions";
         F32 1 [var_qop] "var_qop" "c^2/GeV^2" "variance of charge over momentum, for a particle from the collisions";
         F32 1 [state.cov_xx] "cov_xx" "mm^2" "variance of x";
-        F32 1 [state.cov_xt] "cov_xt" "mm" "covariance of x and tx";
-        F32 1 [state.cov_tt] "cov_tt" "1" "variance of tx";
+        F32 1 [state.cov_xtx] "cov_xtx" "mm" "covariance of x and tx";
+        F32 1 [state.cov_txtx] "cov_txtx" "1" "variance of tx";
         F32 1 [state.cov_yy] "cov_yy" "mm^2" "variance of y";
-        F32 1 [state.cov_yu] "cov_yu" "mm" "covariance of y and ty";
-        F32 1 [state.cov_uu] "cov_uu" "1" "variance of ty";
+        F32 1 [state.cov_yty] "cov_yty" "mm" "covariance of y and ty";
+        F32 1 [state.cov_tyty] "cov_tyty" "1" "variance of ty";
         F32 1 [searched.x] "searched_x" "mm" "x at z = 9410 mm with upright layers, as input of the matching";
         F32 1 [searched.y] "searched_y" "mm" "y at z = 9410 mm with upright layers and fibres tilted by 0.086, as input of the matching";
         F32 1 [searched.tx] "searched_tx" "1" "slope dx/dz as input of the matching";

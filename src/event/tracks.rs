@@ -20,16 +20,16 @@ pub struct States {
     /// Variance of x, and of y, mm^2.
     pub cov_xx: Column<f32>,
     /// Covariance of x and tx, and of y and ty, mm.
-    pub cov_xt: Column<f32>,
+    pub cov_xtx: Column<f32>,
     /// Variance of tx, and of ty (no unit).
-    pub cov_tt: Column<f32>,
+    pub cov_txtx: Column<f32>,
 }
 
 impl States {
     /// The columns, in schema order.
     pub fn columns(&self) -> [&Column<f32>; 8] {
-        let Self { x, y, z, tx, ty, cov_xx, cov_xt, cov_tt } = self;
-        [x, y, z, tx, ty, cov_xx, cov_xt, cov_tt]
+        let Self { x, y, z, tx, ty, cov_xx, cov_xtx, cov_txtx } = self;
+        [x, y, z, tx, ty, cov_xx, cov_xtx, cov_txtx]
     }
 
     /// The columns to write, in schema order.
@@ -41,8 +41,8 @@ impl States {
             &mut self.tx,
             &mut self.ty,
             &mut self.cov_xx,
-            &mut self.cov_xt,
-            &mut self.cov_tt,
+            &mut self.cov_xtx,
+            &mut self.cov_txtx,
         ]
     }
 }
@@ -87,16 +87,16 @@ results! {
         F32 1 [beam.tx] "beam_tx" "1" "slope dx/dz at the closest approach to the beam line";
         F32 1 [beam.ty] "beam_ty" "1" "slope dy/dz at the closest approach to the beam line";
         F32 1 [beam.cov_xx] "beam_cov_xx" "mm^2" "variance of x, and of y, at the closest approach to the beam line";
-        F32 1 [beam.cov_xt] "beam_cov_xt" "mm" "covariance of x and tx, and of y and ty, at the closest approach to the beam line";
-        F32 1 [beam.cov_tt] "beam_cov_tt" "1" "variance of tx, and of ty, at the closest approach to the beam line";
+        F32 1 [beam.cov_xtx] "beam_cov_xtx" "mm" "covariance of x and tx, and of y and ty, at the closest approach to the beam line";
+        F32 1 [beam.cov_txtx] "beam_cov_txtx" "1" "variance of tx, and of ty, at the closest approach to the beam line";
         F32 1 [end.x] "end_x" "mm" "x at the end of the Velo, z = 770 mm";
         F32 1 [end.y] "end_y" "mm" "y at the end of the Velo, z = 770 mm";
         F32 1 [end.z] "end_z" "mm" "z at the end of the Velo, z = 770 mm";
         F32 1 [end.tx] "end_tx" "1" "slope dx/dz at the end of the Velo, z = 770 mm";
         F32 1 [end.ty] "end_ty" "1" "slope dy/dz at the end of the Velo, z = 770 mm";
         F32 1 [end.cov_xx] "end_cov_xx" "mm^2" "variance of x, and of y, at the end of the Velo, z = 770 mm";
-        F32 1 [end.cov_xt] "end_cov_xt" "mm" "covariance of x and tx, and of y and ty, at the end of the Velo, z = 770 mm";
-        F32 1 [end.cov_tt] "end_cov_tt" "1" "variance of tx, and of ty, at the end of the Velo, z = 770 mm";
+        F32 1 [end.cov_xtx] "end_cov_xtx" "mm" "covariance of x and tx, and of y and ty, at the end of the Velo, z = 770 mm";
+        F32 1 [end.cov_txtx] "end_cov_txtx" "1" "variance of tx, and of ty, at the end of the Velo, z = 770 mm";
     }
 }
 

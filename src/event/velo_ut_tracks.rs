@@ -19,9 +19,9 @@ pub struct VeloUtTracks {
     /// Number of the Velo track in its event (no unit).
     pub velo_track: Column<u32>,
     /// Charge over momentum, c/GeV.
-    pub q_over_p: Column<f32>,
+    pub qop: Column<f32>,
     /// Variance of charge over momentum, (c/GeV)^2.
-    pub var_q_over_p: Column<f32>,
+    pub var_qop: Column<f32>,
     /// chi2 of the fit (no unit).
     pub chi2: Column<f32>,
     /// x in the middle of the UT, z = 2484.6 mm, mm.
@@ -32,10 +32,18 @@ pub struct VeloUtTracks {
     pub tx: Column<f32>,
     /// Slope dy/dz in the middle of the UT (no unit).
     pub ty: Column<f32>,
-    /// Variance of x, covariance of x and tx, variance of tx: mm^2, mm, no unit.
-    pub cov_x: [Column<f32>; 3],
-    /// Variance of y, covariance of y and ty, variance of ty: mm^2, mm, no unit.
-    pub cov_y: [Column<f32>; 3],
+    /// Variance of x, mm^2.
+    pub cov_xx: Column<f32>,
+    /// Covariance of x and tx, mm.
+    pub cov_xtx: Column<f32>,
+    /// Variance of tx (no unit).
+    pub cov_txtx: Column<f32>,
+    /// Variance of y, mm^2.
+    pub cov_yy: Column<f32>,
+    /// Covariance of y and ty, mm.
+    pub cov_yty: Column<f32>,
+    /// Variance of ty (no unit).
+    pub cov_tyty: Column<f32>,
     /// Status of each event (no unit).
     pub status: Vec<Status>,
 }
@@ -51,19 +59,19 @@ results! {
         U32 2 [hits] "hits" "1" "LHCbIDs of the track's hits: UT, then Velo from the largest z down";
     }
     others {
-        F32 1 [q_over_p] "q_over_p" "c/GeV" "charge over momentum";
-        F32 1 [var_q_over_p] "var_q_over_p" "c^2/GeV^2" "variance of charge over momentum";
+        F32 1 [qop] "qop" "c/GeV" "charge over momentum";
+        F32 1 [var_qop] "var_qop" "c^2/GeV^2" "variance of charge over momentum";
         F32 1 [chi2] "chi2" "1" "chi2 of the fit";
         F32 1 [x] "x" "mm" "x in the middle of the UT, z = 2484.6 mm";
         F32 1 [y] "y" "mm" "y in the middle of the UT";
         F32 1 [tx] "tx" "1" "slope dx/dz in the middle of the UT";
         F32 1 [ty] "ty" "1" "slope dy/dz in the middle of the UT";
-        F32 1 [cov_x[0]] "cov_xx" "mm^2" "variance of x in the middle of the UT";
-        F32 1 [cov_x[1]] "cov_xtx" "mm" "covariance of x and tx in the middle of the UT";
-        F32 1 [cov_x[2]] "cov_txtx" "1" "variance of tx in the middle of the UT";
-        F32 1 [cov_y[0]] "cov_yy" "mm^2" "variance of y in the middle of the UT";
-        F32 1 [cov_y[1]] "cov_yty" "mm" "covariance of y and ty in the middle of the UT";
-        F32 1 [cov_y[2]] "cov_tyty" "1" "variance of ty in the middle of the UT";
+        F32 1 [cov_xx] "cov_xx" "mm^2" "variance of x in the middle of the UT";
+        F32 1 [cov_xtx] "cov_xtx" "mm" "covariance of x and tx in the middle of the UT";
+        F32 1 [cov_txtx] "cov_txtx" "1" "variance of tx in the middle of the UT";
+        F32 1 [cov_yy] "cov_yy" "mm^2" "variance of y in the middle of the UT";
+        F32 1 [cov_yty] "cov_yty" "mm" "covariance of y and ty in the middle of the UT";
+        F32 1 [cov_tyty] "cov_tyty" "1" "variance of ty in the middle of the UT";
     }
 }
 
@@ -72,9 +80,8 @@ track_lists!(VeloUtTracks);
 impl VeloUtTracks {
     /// Columns of floats with a value per track, in the order of the schema.
     pub(crate) fn floats_mut(&mut self) -> [&mut Column<f32>; 13] {
-        let [xx, xt, tt] = &mut self.cov_x;
-        let [yy, ys, ss] = &mut self.cov_y;
-        let Self { q_over_p, var_q_over_p, chi2, x, y, tx, ty, .. } = self;
-        [q_over_p, var_q_over_p, chi2, x, y, tx, ty, xx, xt, tt, yy, ys, ss]
+        let Self { qop, var_qop, chi2, x, y, tx, ty, .. } = self;
+        let Self { cov_xx, cov_xtx, cov_txtx, cov_yy, cov_yty, cov_tyty, .. } = self;
+        [qop, var_qop, chi2, x, y, tx, ty, cov_xx, cov_xtx, cov_txtx, cov_yy, cov_yty, cov_tyty]
     }
 }

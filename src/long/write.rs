@@ -60,7 +60,7 @@ pub(super) fn append<G: Gang>(
         let qop2 = qop * qop;
         let scattering = (F32::splat(g, of.scattering) + load(&turns.by_scattering)) * qop2;
         let of_slopes =
-            (F32::gather(&velo.end.cov_tt, track) + load(&turns.by_hits) + scattering) / (change * change);
+            (F32::gather(&velo.end.cov_txtx, track) + load(&turns.by_hits) + scattering) / (change * change);
         let (error, one) = (F32::splat(g, of.config.momentum_error), F32::splat(g, 1.0));
         let relative = error.mul_add(error, of_slopes);
         // Beyond 100 % the sign is not known, either.

@@ -130,7 +130,7 @@ impl States {
     #[inline(always)]
     pub(super) fn append<G: Gang>(&self, g: G, tracks: &[Track], staged: &mut Staged, out: &mut SciFiTracks) {
         let first = out.var_qop.len();
-        let SciFiStates { x, y, tx, ty, qop, cov_xx, cov_xt, cov_tt, cov_yy, cov_yu, cov_uu } =
+        let SciFiStates { x, y, tx, ty, qop, cov_xx, cov_xtx, cov_txtx, cov_yy, cov_yty, cov_tyty } =
             &mut out.state;
         let lines = &mut out.searched;
         let mut columns = [
@@ -140,11 +140,11 @@ impl States {
             ty,
             qop,
             cov_xx,
-            cov_xt,
-            cov_tt,
+            cov_xtx,
+            cov_txtx,
             cov_yy,
-            cov_yu,
-            cov_uu,
+            cov_yty,
+            cov_tyty,
             &mut out.var_qop,
             &mut lines.x,
             &mut lines.y,

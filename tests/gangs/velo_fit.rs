@@ -62,8 +62,8 @@ fn compare(
 
 /// All columns: x, y, z, the slopes, the covariance.
 fn columns(states: &States) -> [&Column<f32>; 8] {
-    let States { x, y, z, tx, ty, cov_xx, cov_xt, cov_tt } = states;
-    [x, y, z, tx, ty, cov_xx, cov_xt, cov_tt]
+    let States { x, y, z, tx, ty, cov_xx, cov_xtx, cov_txtx } = states;
+    [x, y, z, tx, ty, cov_xx, cov_xtx, cov_txtx]
 }
 
 /// Keeps the largest; a NaN is the largest of all.
@@ -463,7 +463,7 @@ fn the_fit_of_the_paper_is_a_least_squares_line() {
                     off = off.max((slopes[i] - line.slope[i]).abs() / tt.sqrt());
                 }
                 off = off.max((value(&states.cov_xx) / xx - 1.0).abs());
-                off = off.max((value(&states.cov_tt) / tt - 1.0).abs());
+                off = off.max((value(&states.cov_txtx) / tt - 1.0).abs());
             }
             off
         };

@@ -194,11 +194,11 @@ fn fits_of_tracks_into_the_ut_are_those_of_f64() {
             for (track, ids) in tracks.of_event(event).zip(tracks.hit_lists(event)) {
                 let own = velo.of_event(event).start + tracks.velo_track[track] as usize;
                 let end = |column: &Column<f32>| f64::from(column[own]);
-                let States { x, y, z, tx, ty, cov_xx, cov_xt, cov_tt } = &velo.end;
+                let States { x, y, z, tx, ty, cov_xx, cov_xtx, cov_txtx } = &velo.end;
                 let end = VeloEnd64 {
                     position: [end(x), end(y), end(z)],
                     slope: [end(tx), end(ty)],
-                    covariance: [end(cov_xx), end(cov_xt), end(cov_tt)],
+                    covariance: [end(cov_xx), end(cov_xtx), end(cov_txtx)],
                 };
                 let hit = |id: &u32| {
                     let at = *id as usize;
@@ -222,18 +222,18 @@ fn fits_of_tracks_into_the_ut_are_those_of_f64() {
                 own[0].x += 0.01;
                 let faulty = numbers(&own);
                 let found = |column: &Column<f32>| f64::from(column[track]);
-                let ([xx, xt, tt], [yy, ys, ss]) = (&tracks.cov_x, &tracks.cov_y);
-                let variance = found(&tracks.var_q_over_p);
+                let VeloUtTracks { var_qop, cov_xx, cov_xtx, cov_txtx, cov_yy, cov_yty, cov_tyty, .. } =
+                    &tracks;
                 let found = Numbers {
                     states: vec![
                         [found(&tracks.x), 0.0],
                         [found(&tracks.tx), 0.0],
-                        [found(&tracks.q_over_p), 0.0],
+                        [found(&tracks.qop), 0.0],
                     ],
                     chi2: vec![found(&tracks.chi2)],
                     rounding: 0.0,
-                    variances: vec![found(xx), found(tt), found(yy), found(ss), variance],
-                    covariances: vec![[found(xt), 0.0], [found(ys), 0.0]],
+                    variances: [cov_xx, cov_txtx, cov_yy, cov_tyty, var_qop].map(found).to_vec(),
+                    covariances: vec![[found(cov_xtx), 0.0], [found(cov_yty), 0.0]],
                 };
                 worst.add(&found, &exact, &faulty);
             }
@@ -406,7 +406,7 @@ fn momenta_of_long_tracks_are_those_of_f64() {
             let mut slopes = Slopes64 {
                 velo: [slope(&velo.end.tx), slope(&velo.end.ty)],
                 scifi: slope(&scifi.searched.tx),
-                variances: [slope(&velo.end.cov_tt), by_hits],
+                variances: [slope(&velo.end.cov_txtx), by_hits],
                 scattering,
             };
             let numbers = |slopes: &Slopes64| {

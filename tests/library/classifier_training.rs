@@ -42,7 +42,7 @@ fn candidates() -> Vec<(u64, [f32; 4], bool)> {
                 let features = [
                     tracks.hits_of(track).len() as f32,
                     tracks.chi2[track],
-                    beam.cov_tt[track] * 1e6,
+                    beam.cov_txtx[track] * 1e6,
                     distance,
                 ];
                 all.push((seed, features, is_true.contains(&number)));

@@ -246,9 +246,9 @@ typedef struct {
   // Variance of x and y, mm^2.
   const float *cov_xx;
   // Covariance of x and tx, of y and ty, mm.
-  const float *cov_xt;
+  const float *cov_xtx;
   // Variance of tx and ty.
-  const float *cov_tt;
+  const float *cov_txtx;
 } peloton_velo_states;
 
 // Tracks of the sequence velo: the columns themselves, with the guarantees of peloton_column.

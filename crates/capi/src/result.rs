@@ -204,8 +204,8 @@ pub unsafe extern "C" fn peloton_result_velo_tracks(
             tx: states.tx.as_ptr(),
             ty: states.ty.as_ptr(),
             cov_xx: states.cov_xx.as_ptr(),
-            cov_xt: states.cov_xt.as_ptr(),
-            cov_tt: states.cov_tt.as_ptr(),
+            cov_xtx: states.cov_xtx.as_ptr(),
+            cov_txtx: states.cov_txtx.as_ptr(),
         };
         let filled = peloton_velo_tracks {
             size: size_of::<peloton_velo_tracks>(),

@@ -256,9 +256,9 @@ pub struct peloton_velo_states {
     /// Variance of x and y, mm^2.
     pub cov_xx: *const f32,
     /// Covariance of x and tx, of y and ty, mm.
-    pub cov_xt: *const f32,
+    pub cov_xtx: *const f32,
     /// Variance of tx and ty.
-    pub cov_tt: *const f32,
+    pub cov_txtx: *const f32,
 }
 
 /// Tracks of the sequence velo: the columns themselves, with the guarantees of peloton_column.

@@ -71,9 +71,9 @@ pub struct FittedState {
 impl FittedState {
     /// The state of a track in the Velo, at one of its ends.
     pub fn of_velo(place: Place, states: &States, track: usize) -> Self {
-        let States { x, y, z, tx, ty, cov_xx, cov_tt, .. } = states;
+        let States { x, y, z, tx, ty, cov_xx, cov_txtx, .. } = states;
         let [x, y, z, tx, ty, xx, tt] =
-            [x, y, z, tx, ty, cov_xx, cov_tt].map(|column| f64::from(column[track]));
+            [x, y, z, tx, ty, cov_xx, cov_txtx].map(|column| f64::from(column[track]));
         let [x_sigma, t_sigma] = [xx, tt].map(f64::sqrt);
         let sigma = [x_sigma, x_sigma, t_sigma, t_sigma];
         Self { place, at: TrueState { x, y, z, tx, ty }, sigma, qop: None }
@@ -81,18 +81,18 @@ impl FittedState {
 
     /// The state of a track in Velo and UT.
     pub fn of_ut(tracks: &VeloUtTracks, track: usize) -> Self {
-        let VeloUtTracks { x, y, tx, ty, cov_x: [xx, _, tt], cov_y: [yy, _, uu], .. } = tracks;
+        let VeloUtTracks { x, y, tx, ty, cov_xx, cov_txtx, cov_yy, cov_tyty, .. } = tracks;
         let [x, y, tx, ty] = [x, y, tx, ty].map(|column| f64::from(column[track]));
-        let sigma = [xx, yy, tt, uu].map(|column| f64::from(column[track]).sqrt());
-        let qop = with_error(tracks.q_over_p[track], tracks.var_q_over_p[track]);
+        let sigma = [cov_xx, cov_yy, cov_txtx, cov_tyty].map(|column| f64::from(column[track]).sqrt());
+        let qop = with_error(tracks.qop[track], tracks.var_qop[track]);
         Self { place: Place::Ut, at: TrueState { x, y, z: UT_Z, tx, ty }, sigma, qop: Some(qop) }
     }
 
     /// The state of a track in the SciFi; `variance` is the variance of charge over momentum, if known.
     pub fn of_scifi(states: &SciFiStates, track: usize, variance: Option<f32>) -> Self {
-        let SciFiStates { x, y, tx, ty, qop, cov_xx, cov_tt, cov_yy, cov_uu, .. } = states;
+        let SciFiStates { x, y, tx, ty, qop, cov_xx, cov_txtx, cov_yy, cov_tyty, .. } = states;
         let [x, y, tx, ty] = [x, y, tx, ty].map(|column| f64::from(column[track]));
-        let sigma = [cov_xx, cov_yy, cov_tt, cov_uu].map(|column| f64::from(column[track]).sqrt());
+        let sigma = [cov_xx, cov_yy, cov_txtx, cov_tyty].map(|column| f64::from(column[track]).sqrt());
         let qop = variance.map(|variance| with_error(qop[track], variance));
         Self { place: Place::SciFi, at: TrueState { x, y, z: SCIFI_Z, tx, ty }, sigma, qop }
     }

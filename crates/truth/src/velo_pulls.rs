@@ -148,6 +148,6 @@ fn hit_shares(fit: &FitConfig, hits: &[[f32; 3]], tracks: &VeloTracks, track: us
     let beam = if tracks.backward[track] == 1 { up } else { down };
     [(&tracks.beam, beam), (&tracks.end, up)].map(|(states, line)| {
         let [xx, _, tt] = line.at(f64::from(states.z[track])).of_hits;
-        [xx / f64::from(states.cov_xx[track]), tt / f64::from(states.cov_tt[track])]
+        [xx / f64::from(states.cov_xx[track]), tt / f64::from(states.cov_txtx[track])]
     })
 }

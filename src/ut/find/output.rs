@@ -51,8 +51,8 @@ pub(super) fn append<G: Gang>(
     out.velo_track.set_len(end);
     fitted.number.store_packed(&mut out.velo_track.padded_mut()[first..], fitted.good);
 
-    let States { cov_xx, cov_xt, cov_tt, .. } = &search.velo.end;
-    let cov = F32::gather_columns([&cov_xx[..], &cov_xt[..], &cov_tt[..]], track);
+    let States { cov_xx, cov_xtx, cov_txtx, .. } = &search.velo.end;
+    let cov = F32::gather_columns([&cov_xx[..], &cov_xtx[..], &cov_txtx[..]], track);
     let gev = F32::splat(g, GEV / fitted.scale);
     let Fitted { qop, chi2, x, y, tx, ty, ref errors, .. } = *fitted;
     let qop = qop * gev;

@@ -270,7 +270,7 @@ fn push(
     let gev = 1000.0 / fitted.scale;
     let qop = qop * gev;
     let end = &velo.end;
-    let cov = [end.cov_xx[track], end.cov_xt[track], end.cov_tt[track]];
+    let cov = [end.cov_xx[track], end.cov_xtx[track], end.cov_txtx[track]];
     let ([[xx, xt, tt], [yy, ys, ss]], angle) = errors.with(layout, cov, qop);
     let per_angle = errors.change * fitted.per_kick * gev;
     let values = [qop, per_angle * per_angle * angle, chi2, x, y, tx, ty, xx, xt, tt, yy, ys, ss];

@@ -35,7 +35,7 @@ fn velo_ut(results: &Columns, event: usize, rows: &mut TrackRows) {
     let tracks: &VeloUtTracks = product(results);
     for (track, hits) in tracks.of_event(event).zip(tracks.hit_lists(event)) {
         let slopes = [tracks.x[track] / UT_STATE_Z, tracks.ty[track]];
-        let measured = Measured::new(tracks.q_over_p[track], Some(tracks.var_q_over_p[track]), slopes);
+        let measured = Measured::new(tracks.qop[track], Some(tracks.var_qop[track]), slopes);
         rows.push(hits.iter().copied(), Some(measured), &[FittedState::of_ut(tracks, track)]);
     }
 }

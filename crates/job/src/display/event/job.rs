@@ -157,8 +157,8 @@ fn collect_once(request: &Request, truth: bool, host: Host<'_>) -> Result<Collec
 }
 
 /// Columns of tracks that a table shows, where a sequence has them: how good they are, where they fly, what bends them.
-const SHOWN: [&str; 11] =
-    ["chi2", "chi2_x", "chi2_y", "beam_tx", "beam_ty", "tx", "ty", "qop", "q_over_p", "qpt", "theta"];
+const SHOWN: [&str; 10] =
+    ["chi2", "chi2_x", "chi2_y", "beam_tx", "beam_ty", "tx", "ty", "qop", "qpt", "theta"];
 
 /// Those columns of a sequence, and their values for each track of an event.
 fn track_columns(results: &dyn Results, event: usize) -> (Vec<TrackColumn>, Vec<Vec<f64>>) {
