@@ -28,6 +28,7 @@ mod results;
 mod schema;
 mod scifi_hits;
 mod scifi_tracks;
+mod state_columns;
 mod table;
 mod track_lists;
 mod tracks;
@@ -64,6 +65,7 @@ pub(crate) use schema::results;
 pub use schema::{ColumnInfo, Kind, MAX_DEPTH, Schema, Values, ValuesMut};
 pub use scifi_hits::{SCIFI_ZONES, SciFiBatch};
 pub use scifi_tracks::{SciFiState, SciFiStates, SciFiTracks, SearchedLines};
+pub use state_columns::{STATE_COLUMNS, STATE_PREFIXES, StateColumn, no_column, renamed_column};
 pub use table::Table;
 use track_lists::track_lists;
 pub use tracks::{States, VeloTracks};
@@ -74,7 +76,7 @@ pub use velo_ut_tracks::VeloUtTracks;
 
 /// Version of the output columns: their names, types, units and nesting ([`Schema::columns`], and their form in
 /// files). It rises with every change that a reader of the columns would notice.
-pub const SCHEMA_VERSION: u32 = 4;
+pub const SCHEMA_VERSION: u32 = 5;
 
 /// Whether 32-bit offsets count so many copies of so many items.
 ///

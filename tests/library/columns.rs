@@ -3,8 +3,8 @@
 use arrow_schema::Field;
 use peloton::Status;
 use peloton::event::{
-    CylinderFits, CylinderTracks, Kind, LongTracks, PixelClusters, Product, SCHEMA_VERSION, SciFiBatch,
-    SciFiTracks, UtBatch, VeloTracks, VeloUtTracks,
+    ColumnInfo, CylinderFits, CylinderTracks, Kind, LongTracks, PixelClusters, Product, SCHEMA_VERSION,
+    STATE_COLUMNS, SciFiBatch, SciFiTracks, StateColumn, UtBatch, VeloTracks, VeloUtTracks,
 };
 use peloton::kalman::FitStatus;
 use peloton_io::output::timepix::{frame_fields, origin_fields, trigger_fields};
@@ -74,6 +74,22 @@ hit; the additional columns of files have the same names here. Clusters of frame
 all times. A .clog file counts frames from 1: frame 0 of the input is `Frame 1`.
 ";
 
+const STATES: &str = "
+## States
+
+A quantity of a state has one name in all sequences. If a track has several states, the name begins with the place of the state:
+`beam_`, `end_`, `scifi_`. The states of `velo`, and the state `beam_` of `long`, have one covariance for both projections, under the
+names for x. The last column lists the names that some sequences had before version 5.
+
+| quantity | unit | meaning | velo | velo-ut | scifi | long | cylinder, cylinder-fit | before |
+|---|---|---|---|---|---|---|---|---|
+";
+
+/// After the table of states.
+const CYLINDER: &str = "
+`qpt` and `qop` are different quantities: `qpt`, of the cylinder, is q/pT, charge over the momentum across the beam; `qop` is q/p.
+";
+
 const TRUTH: &str = "
 ## Tables of the truth
 
@@ -85,6 +101,7 @@ for every track, to `NAME.tracks.parquet`. `event_id` and the number of the trac
 fn document() -> String {
     let mut text = HEAD.to_string();
     write!(text, "\nVersion of the schemas: {SCHEMA_VERSION}.\n").unwrap();
+    states(&mut text);
     sequence::<VeloTracks>(&mut text, "velo");
     sequence::<VeloUtTracks>(&mut text, "velo-ut");
     sequence::<UtBatch>(&mut text, "ut");
@@ -120,6 +137,32 @@ fn table(text: &mut String, of: &str, fields: &[TableField]) {
         let kind = format!("{kind:?}").to_lowercase().replace("words", "list of text");
         writeln!(text, "| `{name}` | {kind} | {unit} | {meaning} |").unwrap();
     }
+}
+
+/// The table of states.
+fn states(text: &mut String) {
+    text.push_str(STATES);
+    for column in &STATE_COLUMNS {
+        let StateColumn { name, unit, meaning, old_name } = column;
+        let names = [
+            names_of::<VeloTracks>(column),
+            names_of::<VeloUtTracks>(column),
+            names_of::<SciFiTracks>(column),
+            names_of::<LongTracks>(column),
+            names_of::<CylinderTracks>(column),
+        ]
+        .join(" | ");
+        let old = old_name.map(|name| format!("`{name}`")).unwrap_or_default();
+        writeln!(text, "| `{name}` | {unit} | {meaning} | {names} | {old} |").unwrap();
+    }
+    text.push_str(CYLINDER);
+}
+
+/// The names of a quantity in a sequence. The cylinder has a `z` of its own, in cm.
+fn names_of<R: Product>(of: &StateColumn) -> String {
+    let is_of = |info: &&ColumnInfo| StateColumn::of(info.name) == Some(of) && info.unit == of.unit;
+    let names = R::SCHEMA.columns.iter().filter(is_of).map(|info| format!("`{}`", info.name));
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// The table of one sequence.

@@ -5,6 +5,7 @@ mod common;
 
 mod classifier;
 mod classifier_training;
+mod column_names;
 mod columns;
 mod containment;
 mod engine;

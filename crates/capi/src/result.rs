@@ -7,7 +7,7 @@ use crate::pointers::{check, free, hand_over, look, put, reference, take, text, 
 use crate::structs::{peloton_column, peloton_velo_states, peloton_velo_tracks};
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::{Array, StructArray};
-use peloton_core::event::{ColumnInfo, Kind, States, Values, VeloTracks};
+use peloton_core::event::{ColumnInfo, Kind, States, Values, VeloTracks, no_column};
 use peloton_job::embed::{AnyOutcome, ClusterStream};
 use std::ffi::{CString, c_char, c_void};
 use std::sync::RwLock;
@@ -177,7 +177,7 @@ pub unsafe extern "C" fn peloton_result_column(
         let index = columns.iter().position(|info| info.name == name);
         let missing = || {
             let names: Vec<_> = columns.iter().map(|info| info.name).collect();
-            invalid(format!("there is no column `{name}`: choose one of {}", names.join(", ")))
+            invalid(no_column(name, &names))
         };
         write_struct(view, &held.column(index.ok_or_else(missing)?)?, "view")
     })

@@ -194,3 +194,29 @@ impl TrackFile {
         Error::format(format!("{} line {}", self.path.display(), self.line), message)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A line of `run --sequence velo-ut --named-fields` of a version that called q/p `q_over_p`, and the present one.
+    #[test]
+    fn files_with_old_names_of_columns_are_read() {
+        let line = |qop: &str, event: u64| {
+            format!(
+                "{{\"event_id\":{event},\"run_number\":1,\"event_number\":{event},\"status\":\"ok\",\"tracks\":[{{\"ut_hits\":1,\
+                 \"velo_track\":0,\"hits\":[7,3,2],\"{qop}\":0.1,\"var_{qop}\":0.001,\"chi2\":0.5,\"cov_xt\":0.1}}]}}\n"
+            )
+        };
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("tracks.ndjson");
+        std::fs::write(&path, line("q_over_p", 0) + &line("qop", 1)).expect("a file");
+        let mut file = TrackFile::open(&path).expect("tracks");
+        for event in 0..2 {
+            let id = EventId { number: event, run: Some(1), event: Some(event) };
+            let tracks = file.tracks_of(&id).expect("tracks");
+            assert_eq!(tracks.len(), 1);
+            assert_eq!(tracks[0].0, [7, 3, 2]);
+        }
+    }
+}

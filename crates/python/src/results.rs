@@ -5,7 +5,7 @@ use crate::columns::{Column, innermost};
 use crate::errors::{exception, named};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use peloton::Status;
-use peloton::event::{ColumnInfo, Kind};
+use peloton::event::{ColumnInfo, Kind, no_column};
 use peloton_job::Request;
 use peloton_job::embed::SharedResults;
 use pyo3::prelude::*;
@@ -41,10 +41,7 @@ impl Results {
         let Some(array) = self.batch.column_by_name(name) else {
             let schema = self.batch.schema();
             let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-            return Err(named(
-                "ColumnError",
-                &format!("no column `{name}`: choose one of {}", names.join(", ")),
-            ));
+            return Err(named("ColumnError", &no_column(name, &names)));
         };
         Ok(array)
     }

@@ -51,6 +51,23 @@ def test_rows_are_those_of_arrow(results):
         results.column("colour")
 
 
+@pytest.mark.parametrize(
+    ("sequence", "old", "new"),
+    [
+        ("velo", "beam_cov_xt", "beam_cov_xtx"),
+        ("velo", "end_cov_tt", "end_cov_txtx"),
+        ("velo-ut", "q_over_p", "qop"),
+        ("scifi", "cov_yu", "cov_yty"),
+        ("long", "scifi_cov_uu", "scifi_cov_tyty"),
+    ],
+)
+def test_an_old_name_of_a_column_leads_to_the_new_one(sequence, old, new):
+    results = peloton.run(SMALL[sequence], sequence=sequence)
+    assert new in [field.name for field in results.fields]
+    with pytest.raises(peloton.ColumnError, match=f"no column `{old}`: write `{new}`"):
+        results.column(old)
+
+
 def test_a_number_that_some_rows_lack_is_there_in_the_others(tmp_path):
     path = tmp_path / "a.mdf"
     peloton.simulate("lhcb", events=3, seed=1, output=path)

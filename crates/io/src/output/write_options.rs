@@ -3,6 +3,7 @@
 use arrow_schema::{Schema, SchemaRef};
 use parquet::basic::{Compression, ZstdLevel};
 use peloton::engine::{Spread, ThisThread};
+use peloton::event::no_column;
 use peloton::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
@@ -39,9 +40,7 @@ impl WriteOptions {
         }
         if let Some(unknown) = self.columns.iter().find(|name| schema.field_with_name(name).is_err()) {
             let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-            let message =
-                format!("--columns: there is no column `{unknown}`: choose from {}", names.join(", "));
-            return Err(Error::Config(message));
+            return Err(Error::Config(format!("--columns: {}", no_column(unknown, &names))));
         }
         let is_chosen = |name: &String| self.columns.contains(name);
         let fields = schema.fields().iter().filter(|field| is_chosen(field.name())).cloned();
@@ -110,6 +109,22 @@ impl FromStr for TableCompression {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::arrow_schema;
+    use peloton::event::{Product, VeloUtTracks};
+
+    #[test]
+    fn an_old_name_of_a_column_leads_to_the_new_one() {
+        let schema = arrow_schema(VeloUtTracks::SCHEMA, &[]);
+        let chosen = |name: &str| {
+            WriteOptions { columns: vec![name.into()], ..WriteOptions::default() }.chosen(&schema)
+        };
+        assert_eq!(chosen("qop").unwrap().field(0).name(), "qop");
+        let error = chosen("q_over_p").unwrap_err().to_string();
+        assert!(error.contains("--columns: there is no column `q_over_p`: write `qop`"), "{error}");
+        // Tracks of this sequence have no state at the beam line.
+        let error = chosen("beam_cov_xt").unwrap_err().to_string();
+        assert!(error.contains("no column `beam_cov_xt`: choose one of event_id, "), "{error}");
+    }
 
     #[test]
     fn compressions_have_names() {
