@@ -47,6 +47,29 @@ def test_engines_in_batches(sequence, summary):
                 assert results.hash.hash_int == expected["hash_int"]
 
 
+@pytest.mark.parametrize("algorithms", [None, ["velo_tracks", "scifi_hits", "scifi_tracks", "long_tracks"]])
+def test_several_products_of_one_run(algorithms):
+    source, names = SMALL["long"], ["velo_tracks", "long_tracks"]
+    own = {"sequence": "long"} if algorithms is None else {"algorithms": algorithms}
+    alone = {name: peloton.run(source, config={**own, "write": [name]}) for name in names}
+    config = {**own, "write": names}
+    both = peloton.run(source, config=config)
+    assert both.product("long_tracks").summary is both.summary
+    assert both.product("long_tracks").dropped == both.dropped
+    (events,) = peloton.read(source, config=config)
+    engines = [peloton.Engine(config=config, geometry="nominal", threads=threads) for threads in (1, 2)]
+    # Again, in the memory of the results before.
+    for results in [both, *(engine.run(events) for engine in engines for _ in range(3))]:
+        assert results.products == names
+        assert results.hash == alone["velo_tracks"].hash
+        for name, expected in alone.items():
+            product = results.product(name)
+            assert (product.products, product.hash) == (names, expected.hash)
+            assert product.to_arrow().equals(expected.to_arrow())
+        with pytest.raises(peloton.ConfigError, match="no product `hits` among velo_tracks, long_tracks"):
+            results.product("hits")
+
+
 def test_columns_of_hits(summary):
     expected = summary("sim:velo,events=50,seed=9")["output_hash"]
     events = peloton.simulate("velo", events=50, seed=9)
