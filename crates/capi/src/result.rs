@@ -217,8 +217,9 @@ pub unsafe extern "C" fn peloton_result_velo_tracks(
     // SAFETY: the caller keeps what is said under Memory.
     enter(|| unsafe {
         let shown = Shown::of(result)?;
-        let wrong = || invalid("these results are not tracks of velo");
-        let tracks = shown.columns().get::<VeloTracks>().ok_or_else(wrong)?;
+        let words =
+            "these results are not tracks of velo: peloton_result_product shows the product velo_tracks";
+        let tracks = shown.columns().get::<VeloTracks>().ok_or_else(|| invalid(words))?;
         let states = |states: &States| peloton_velo_states {
             x: states.x.as_ptr(),
             y: states.y.as_ptr(),

@@ -1,6 +1,7 @@
 """Python gives the bits that the command line gives."""
 
 import ctypes
+import itertools
 import subprocess
 import sys
 from pathlib import Path
@@ -57,15 +58,17 @@ def test_several_products_of_one_run(algorithms):
     assert both.product("long_tracks").summary is both.summary
     assert both.product("long_tracks").dropped == both.dropped
     (events,) = peloton.read(source, config=config)
+    # Each engine four times, so that it takes the memory of results that are gone.
     engines = [peloton.Engine(config=config, geometry="nominal", threads=threads) for threads in (1, 2)]
-    # Again, in the memory of the results before.
-    for results in [both, *(engine.run(events) for engine in engines for _ in range(3))]:
+    runs = (engine.run(events) for engine in engines for _ in range(4))
+    for results in itertools.chain([both], runs):
         assert results.products == names
         assert results.hash == alone["velo_tracks"].hash
         for name, expected in alone.items():
             product = results.product(name)
             assert (product.products, product.hash) == (names, expected.hash)
-            assert product.to_arrow().equals(expected.to_arrow())
+            assert product.fields == expected.fields
+            assert product.column("event_id").tolist() == expected.column("event_id").tolist()
         with pytest.raises(peloton.ConfigError, match="no product `hits` among velo_tracks, long_tracks"):
             results.product("hits")
 
