@@ -255,7 +255,8 @@ fn long_tracks(raw: &RawBatch, geometry: &Detector) {
         let bending = Bending::lhcb(geometry.polarity);
         let config = LongConfig::preset(matching);
         let (ut, parts) = (geometry.ut_detector(), (velo.clone(), scifi.clone()));
-        second_pass(Long::sequence(velo, scifi, config.clone(), bending).unwrap(), raw);
+        let long = Long::sequence(velo, scifi, config.clone(), bending).unwrap();
+        second_pass(long.writing(&["velo_tracks", "long_tracks"]).unwrap(), raw);
         second_pass(LongUt::sequence(parts.0, &ut, parts.1, config, bending).unwrap(), raw);
     }
 }

@@ -2,12 +2,13 @@
 
 use super::Handle;
 use crate::event::{Columns, Counters, Outcome, Product};
-use crate::{Result, Status};
+use crate::{Error, Result, Status};
 
 /// The products that a sequence writes for some events, and their counts.
 #[derive(Debug, Default)]
 pub struct Products {
     columns: Vec<Columns>,
+    names: Vec<&'static str>,
     /// Counts of the events (no unit).
     pub counters: Counters,
 }
@@ -15,7 +16,11 @@ pub struct Products {
 impl Products {
     /// Makes these products, without events.
     pub fn new(products: &[Handle]) -> Self {
-        Self { columns: products.iter().map(Handle::empty).collect(), counters: Counters::default() }
+        Self {
+            columns: products.iter().map(Handle::empty).collect(),
+            names: products.iter().map(Handle::name).collect(),
+            counters: Counters::default(),
+        }
     }
 
     /// The product that is written first.
@@ -26,17 +31,45 @@ impl Products {
         &self.columns[0]
     }
 
-    /// As [`first`](Self::first), to write to.
-    ///
-    /// # Panics
-    /// When there is none.
-    pub fn first_mut(&mut self) -> &mut Columns {
-        &mut self.columns[0]
-    }
-
     /// All products, in the order in which they are written.
     pub fn columns(&self) -> &[Columns] {
         &self.columns
+    }
+
+    /// As [`columns`](Self::columns), to write to.
+    pub fn columns_mut(&mut self) -> &mut [Columns] {
+        &mut self.columns
+    }
+
+    /// The names of the products, in the order of [`columns`](Self::columns).
+    pub fn names(&self) -> &[&'static str] {
+        &self.names
+    }
+
+    /// The place of a product in [`columns`](Self::columns).
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a product that is not written.
+    pub fn position(&self, name: &str) -> Result<usize> {
+        let missing = || {
+            let words = "choose one of these, or name it in `write` of the configuration";
+            Error::Config(format!("no product `{name}` among {}: {words}", self.names.join(", ")))
+        };
+        self.names.iter().position(|known| *known == name).ok_or_else(missing)
+    }
+
+    /// All products, in the order in which they are written.
+    pub fn into_columns(self) -> Vec<Columns> {
+        self.columns
+    }
+
+    /// Moves the products and counts out, and leaves the same products without events.
+    pub fn take(&mut self) -> Self {
+        Self {
+            columns: self.columns.iter_mut().map(Columns::take).collect(),
+            names: self.names.clone(),
+            counters: std::mem::take(&mut self.counters),
+        }
     }
 
     /// The product of a type; none when it is not written.
@@ -74,7 +107,8 @@ impl Products {
     /// Whether these are the products that `handles` name.
     pub(super) fn is_of(&self, handles: &[Handle]) -> bool {
         let is_one = |(columns, handle): (&Columns, &Handle)| handle.schema().is(columns.schema());
-        self.columns.len() == handles.len() && self.columns.iter().zip(handles).all(is_one)
+        self.names.iter().copied().eq(handles.iter().map(Handle::name))
+            && self.columns.iter().zip(handles).all(is_one)
     }
 
     /// Calls `work` with the product of a type as its own type, and with the counts, by way of `spare`, whose content
@@ -93,10 +127,6 @@ impl Products {
     /// The product of a type, to write to; none when it is not written.
     pub fn get_mut<P: Product>(&mut self) -> Option<&mut P> {
         self.columns.iter_mut().find_map(|columns| columns.get_mut())
-    }
-
-    pub(super) fn columns_mut(&mut self) -> &mut [Columns] {
-        &mut self.columns
     }
 
     /// Number of events; 0 where rows are no events.

@@ -100,7 +100,7 @@ fn slices_are_used_again() {
 fn slots_begin_empty() {
     let mut sliced = Sliced::default();
     for slot in sliced.prepare(3, &[VELO_TRACKS]) {
-        slot.first_mut().push_failed(Status::Corrupt);
+        slot.columns_mut()[0].push_failed(Status::Corrupt);
         slot.counters.count_event(Status::Corrupt);
     }
     assert_eq!(sliced.counters().dropped().collect::<Vec<_>>(), [("corrupt", 3)]);
@@ -109,7 +109,7 @@ fn slots_begin_empty() {
     // The third slot was filled before.
     let slot = sliced.add(&[VELO_TRACKS]);
     assert_eq!((slot.first().events(), slot.counters), (0, Counters::default()));
-    sliced.add(&[VELO_TRACKS]).first_mut().push_failed(Status::Corrupt);
+    sliced.add(&[VELO_TRACKS]).columns_mut()[0].push_failed(Status::Corrupt);
     assert_eq!((sliced.slices().count(), sliced.events().count()), (4, 1));
 }
 

@@ -121,7 +121,8 @@ typedef struct peloton_hasher peloton_hasher;
 // configuration asks for threads.
 typedef struct peloton_pool peloton_pool;
 
-// Results of a run, reused from run to run. Views of its columns are valid until its next run, export or free.
+// Results of a run, reused from run to run: all of its products, one of which this handle shows. Views of its columns
+// are valid until its next run, export or free.
 typedef struct peloton_result peloton_result;
 
 // A stream of pixel hits, with its waiting clusters. The results do not depend on how the stream is cut into pieces.
@@ -430,6 +431,10 @@ int32_t peloton_engine_json(const peloton_engine *engine, char *to, size_t capac
 // Threads: any thread, at any time. Codes: none.
 const char *peloton_engine_stage(const peloton_engine *engine, uint32_t stage);
 
+// Name of the product with this number, such as "long_tracks", in the order of `write` in the configuration; NULL if
+// no product has this number. Memory: the engine's. Threads: any thread, at any time. Codes: none.
+const char *peloton_engine_product(const peloton_engine *engine, uint32_t product);
+
 // Frees an engine; NULL is allowed. Memory: workspaces, results, pools and streams of the engine remain usable.
 // Threads: after the last call with the object. Codes: none.
 void peloton_engine_free(peloton_engine *engine);
@@ -438,8 +443,8 @@ void peloton_engine_free(peloton_engine *engine);
 // time. Codes: INVALID_ARGUMENT.
 int32_t peloton_hasher_new(peloton_hasher **hasher);
 
-// Adds the results of a run. Memory: all borrowed for the call. Threads: one thread at a time. Codes:
-// INVALID_ARGUMENT, CONFIG (another sequence than the first), BUSY.
+// Adds the results of a run: the product that the handle shows. Memory: all borrowed for the call. Threads: one thread
+// at a time. Codes: INVALID_ARGUMENT, CONFIG (another sequence or product than the first), BUSY.
 int32_t peloton_hasher_add(peloton_hasher *hasher, const peloton_result *result);
 
 // The hashes of all results so far, as `peloton run --json` prints them: hash[0] is hash_int, hash[1] output_hash.
@@ -492,8 +497,9 @@ int32_t peloton_pool_run_hits(peloton_pool *pool,
 // Threads: after the last call with the object. Codes: none.
 void peloton_pool_free(peloton_pool *pool);
 
-// Makes an empty result for the engine, and for every other engine of the same sequence. Memory: the caller frees
-// *result with peloton_result_free. Threads: any thread, at any time. Codes: INVALID_ARGUMENT.
+// Makes an empty result for the engine, and for every other engine of the same sequence that writes the same products;
+// it shows the first product. Memory: the caller frees *result with peloton_result_free. Threads: any thread, at any
+// time. Codes: INVALID_ARGUMENT.
 int32_t peloton_result_new(const peloton_engine *engine, peloton_result **result);
 
 // Number of items at a depth: 0 events (or clusters), 1 tracks (or hits where there are no tracks), 2 hits. Memory:
@@ -513,20 +519,27 @@ int32_t peloton_result_column_at(const peloton_result *result, size_t index, pel
 // ABI_MISMATCH, BUSY.
 int32_t peloton_result_column(const peloton_result *result, const char *name, peloton_column *view);
 
-// Shows the tracks of the sequence velo, all columns at once; otherwise like peloton_result_column_at. Memory: the
+// Shows tracks of the Velo (velo_tracks), all columns at once; otherwise like peloton_result_column_at. Memory: the
 // caller owns view and sets its size; pointers as in peloton_result_column_at. Threads: not while a run writes to
-// the result. Codes: INVALID_ARGUMENT (results of another sequence), ABI_MISMATCH, BUSY.
+// the result. Codes: INVALID_ARGUMENT (another product), ABI_MISMATCH, BUSY.
 int32_t peloton_result_velo_tracks(const peloton_result *result, peloton_velo_tracks *view);
 
 // Moves the columns out by Arrow's C data interface: a record batch as a struct array, with the schema of the
 // Parquet files (units in the fields' metadata). Values are not copied, except statuses, and times and energies of
-// pixels, which are converted to the units of files. The result is then empty and usable again. Memory: *schema and
+// pixels, which are converted to the units of files. The product is then empty and usable again. Memory: *schema and
 // *array belong to the caller and are empty before; they live until their release is called. Threads: one thread at
-// a time. Codes: INVALID_ARGUMENT, COLUMNS (lists of 2^31 entries; the results are lost), BUSY.
+// a time. Codes: INVALID_ARGUMENT, COLUMNS (lists of 2^31 entries; the product is lost), BUSY.
 int32_t peloton_result_arrow(peloton_result *result, struct ArrowSchema *schema, struct ArrowArray *array);
 
-// Frees a result; NULL is allowed. Memory: all of it except columns that peloton_result_arrow moved out. Threads:
-// after the last call with the object. Codes: none.
+// Makes one more handle of the same results, which shows the product with this name, such as "long_tracks". A run into
+// any handle of the results writes all products; otherwise a handle is used like peloton_result_new's. Memory: name is
+// borrowed for the call; the caller frees *product with peloton_result_free, before or after the other handles.
+// Threads: not while a run writes to a handle of the results. Codes: INVALID_ARGUMENT, CONFIG (the configuration does
+// not write this product), BUSY.
+int32_t peloton_result_product(const peloton_result *result, const char *name, peloton_result **product);
+
+// Frees a result; NULL is allowed. Memory: all of it, with the last handle of the results, except columns that
+// peloton_result_arrow moved out. Threads: after the last call with the object. Codes: none.
 void peloton_result_free(peloton_result *result);
 
 // Makes a workspace for the engine, and for every other engine of the same sequence. Memory: the caller frees

@@ -127,6 +127,8 @@ public:
   }
   /// The name of a stage, whose counts are counters.stage[number].
   const char *stage(std::uint32_t number) const noexcept { return peloton_engine_stage(get(), number); }
+  /// The name of a product, in the order of `write` in the configuration; nullptr behind the last one.
+  const char *product(std::uint32_t number) const noexcept { return peloton_engine_product(get(), number); }
 #ifdef PELOTON_EXCEPTIONS
   explicit Engine(std::string_view toml, const char *geometry = nullptr) {
     if (!is_right_library())
@@ -271,12 +273,16 @@ public:
   Range of_event(std::size_t) const && = delete;
 };
 
-/// Results of a run; views of its columns are valid until its next run, export or end.
+/// Results of a run: the product that is written first, others by product(). Views of its columns are valid until its
+/// next run, export or end.
 class Result : public detail::Handle<peloton_result, peloton_result_free> {
 public:
   Result() noexcept = default;
   std::int32_t try_make(const Engine &engine) noexcept {
     return fill([&](peloton_result **to) { return peloton_result_new(engine.get(), to); });
+  }
+  std::int32_t try_product(const char *name, Result &product) const noexcept {
+    return product.fill([&](peloton_result **to) { return peloton_result_product(get(), name, to); });
   }
   std::int32_t try_items(std::uint32_t depth, std::size_t &count) const noexcept {
     return peloton_result_items(get(), depth, &count);
@@ -296,6 +302,12 @@ public:
   }
 #ifdef PELOTON_EXCEPTIONS
   explicit Result(const Engine &engine) { check(try_make(engine)); }
+  /// The product with this name, such as "long_tracks", of the same results: also of all later runs.
+  Result product(const char *name) const {
+    Result product;
+    check(try_product(name, product));
+    return product;
+  }
   /// Number of items at a depth: 0 events (or clusters), 1 tracks (or hits where there are no tracks), 2 hits.
   std::size_t items(std::uint32_t depth) const {
     std::size_t count = 0;

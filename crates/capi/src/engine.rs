@@ -1,7 +1,7 @@
 //! Engines.
 
 use crate::guard::{Result, enter, invalid};
-use crate::names::{PELOTON_ABI, c_text};
+use crate::names::{PELOTON_ABI, c_text, of};
 use crate::pointers::{check, free, hand_over, put, reference, slice, text};
 use peloton_core::event::SCHEMA_VERSION;
 use peloton_job::embed::AnyEngine;
@@ -14,6 +14,7 @@ use std::ptr::null;
 pub struct peloton_engine {
     pub(crate) kind: EngineKind,
     stages: Vec<CString>,
+    products: Vec<CString>,
 }
 
 /// Sequences of events have an engine; an endless stream has its state in the stream.
@@ -24,11 +25,13 @@ pub(crate) enum EngineKind {
 
 impl peloton_engine {
     pub(crate) fn new(kind: EngineKind) -> Self {
-        let stages = match &kind {
-            EngineKind::Events(engine) => engine.stages().to_vec(),
-            EngineKind::Stream(config) => config.stages(),
+        let (stages, products) = match &kind {
+            EngineKind::Events(engine) => (engine.stages().to_vec(), engine.sequence().written().to_vec()),
+            EngineKind::Stream(config) => (config.stages(), config.products()),
         };
-        Self { stages: stages.iter().map(|stage| c_text(stage.name)).collect(), kind }
+        let stages = stages.iter().map(|stage| c_text(stage.name)).collect();
+        let products = products.iter().map(|product| c_text(product.name())).collect();
+        Self { kind, stages, products }
     }
 
     pub(crate) fn events(&self) -> Result<&AnyEngine> {
@@ -131,7 +134,19 @@ pub unsafe extern "C" fn peloton_engine_json(
 pub unsafe extern "C" fn peloton_engine_stage(engine: *const peloton_engine, stage: u32) -> *const c_char {
     // SAFETY: the caller's engine lives.
     let engine = unsafe { reference(engine, "engine") };
-    engine.ok().and_then(|engine| engine.stages.get(stage as usize)).map_or(null(), |name| name.as_ptr())
+    engine.map_or(null(), |engine| of(&engine.stages, stage as usize))
+}
+
+/// Name of the product with this number, such as "long_tracks", in the order of `write` in the configuration; NULL if
+/// no product has this number. Memory: the engine's. Threads: any thread, at any time. Codes: none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_engine_product(
+    engine: *const peloton_engine,
+    product: u32,
+) -> *const c_char {
+    // SAFETY: the caller's engine lives.
+    let engine = unsafe { reference(engine, "engine") };
+    engine.map_or(null(), |engine| of(&engine.products, product as usize))
 }
 
 /// Frees an engine; NULL is allowed. Memory: workspaces, results, pools and streams of the engine remain usable.

@@ -2,7 +2,7 @@
 
 use crate::guard::{enter, invalid};
 use crate::pointers::{free, hand_over, look, put, reference, take};
-use crate::result::peloton_result;
+use crate::result::{Shown, peloton_result};
 use peloton_job::embed::AnyHasher;
 use std::sync::RwLock;
 
@@ -19,8 +19,8 @@ pub unsafe extern "C" fn peloton_hasher_new(hasher: *mut *mut peloton_hasher) ->
     enter(|| unsafe { hand_over(hasher, || Ok(peloton_hasher(RwLock::default()))) })
 }
 
-/// Adds the results of a run. Memory: all borrowed for the call. Threads: one thread at a time. Codes:
-/// INVALID_ARGUMENT, CONFIG (another sequence than the first), BUSY.
+/// Adds the results of a run: the product that the handle shows. Memory: all borrowed for the call. Threads: one thread
+/// at a time. Codes: INVALID_ARGUMENT, CONFIG (another sequence or product than the first), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_hasher_add(
     hasher: *mut peloton_hasher,
@@ -28,8 +28,8 @@ pub unsafe extern "C" fn peloton_hasher_add(
 ) -> i32 {
     enter(|| {
         // SAFETY: the caller's handles live.
-        let (hasher, result) = unsafe { (reference(hasher, HASHER)?, reference(result, "result")?) };
-        Ok(take(&hasher.0, HASHER)?.add(&look(&result.0, "result")?.outcome)?)
+        let (hasher, shown) = unsafe { (reference(hasher, HASHER)?, Shown::of(result)?) };
+        Ok(take(&hasher.0, HASHER)?.add(shown.columns())?)
     })
 }
 

@@ -27,7 +27,8 @@ pub fn truncation(name: &str) -> Option<usize> {
     Truncation::ALL.iter().position(|what| what.name() == name)
 }
 
-fn of(texts: &[CString], number: usize) -> *const c_char {
+/// The text with a number; NULL if there is none.
+pub fn of(texts: &[CString], number: usize) -> *const c_char {
     texts.get(number).map_or(null(), |text| text.as_ptr())
 }
 

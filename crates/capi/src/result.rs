@@ -7,18 +7,25 @@ use crate::pointers::{check, free, hand_over, look, put, reference, take, text, 
 use crate::structs::{peloton_column, peloton_velo_states, peloton_velo_tracks};
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::{Array, StructArray};
-use peloton_core::event::{ColumnInfo, Kind, States, Values, VeloTracks, no_column};
+use peloton_core::event::{ColumnInfo, Columns, Kind, States, Values, VeloTracks, no_column};
 use peloton_job::embed::{AnyOutcome, ClusterStream};
 use std::ffi::{CString, c_char, c_void};
-use std::sync::RwLock;
+use std::sync::{Arc, RwLock, RwLockReadGuard};
 
-/// Results of a run, reused from run to run. Views of its columns are valid until its next run, export or free.
-pub struct peloton_result(pub(crate) RwLock<Held>);
+/// Results of a run, reused from run to run: all of its products, one of which this handle shows. Views of its columns
+/// are valid until its next run, export or free.
+pub struct peloton_result(pub(crate) Arc<RwLock<Held>>, usize);
 
 pub(crate) struct Held {
     pub(crate) outcome: AnyOutcome,
-    /// Name, unit and meaning of each column.
-    texts: Vec<[CString; 3]>,
+    /// Name, unit and meaning of each column of each product.
+    texts: Vec<Vec<[CString; 3]>>,
+}
+
+/// The product that a handle shows, which does not change meanwhile.
+pub(crate) struct Shown<'a> {
+    held: RwLockReadGuard<'a, Held>,
+    product: usize,
 }
 
 const RESULT: &str = "result";
@@ -68,18 +75,39 @@ fn address(values: Values<'_>) -> *const c_void {
 impl Held {
     fn new(outcome: AnyOutcome) -> Self {
         let texts = |info: &ColumnInfo| [info.name, info.unit, info.meaning].map(c_text);
-        Self { texts: outcome.columns().schema().columns.iter().map(texts).collect(), outcome }
+        let texts = |product: &Columns| product.schema().columns.iter().map(texts).collect();
+        Self { texts: outcome.products().columns().iter().map(texts).collect(), outcome }
+    }
+}
+
+impl<'a> Shown<'a> {
+    /// Of a handle.
+    ///
+    /// # Safety
+    /// A pointer that is not NULL points to a result that lives as long as `'a`.
+    pub(crate) unsafe fn of(result: *const peloton_result) -> Result<Self> {
+        // SAFETY: the caller's promise.
+        let result: &'a peloton_result = unsafe { reference(result, RESULT)? };
+        Ok(Self { held: look(&result.0, RESULT)?, product: result.1 })
+    }
+
+    pub(crate) fn columns(&self) -> &Columns {
+        &self.held.outcome.products().columns()[self.product]
+    }
+
+    fn texts(&self) -> &[[CString; 3]] {
+        &self.held.texts[self.product]
     }
 
     /// The column at an index.
     fn column(&self, index: usize) -> Result<peloton_column> {
-        let found = self.outcome.columns().column(index);
+        let found = self.columns().column(index);
         let missing = || {
-            let count = self.texts.len();
+            let count = self.texts().len();
             invalid(format!("there is no column {index}: these results have {count}"))
         };
         let (info, values) = found.ok_or_else(missing)?;
-        let [name, unit, meaning] = &self.texts[index];
+        let [name, unit, meaning] = &self.texts()[index];
         Ok(peloton_column {
             size: size_of::<peloton_column>(),
             values: address(values),
@@ -95,8 +123,9 @@ impl Held {
     }
 }
 
-/// Makes an empty result for the engine, and for every other engine of the same sequence. Memory: the caller frees
-/// *result with peloton_result_free. Threads: any thread, at any time. Codes: INVALID_ARGUMENT.
+/// Makes an empty result for the engine, and for every other engine of the same sequence that writes the same products;
+/// it shows the first product. Memory: the caller frees *result with peloton_result_free. Threads: any thread, at any
+/// time. Codes: INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_new(
     engine: *const peloton_engine,
@@ -109,7 +138,7 @@ pub unsafe extern "C" fn peloton_result_new(
                 EngineKind::Events(engine) => engine.outcome(),
                 EngineKind::Stream(_) => ClusterStream::outcome(),
             };
-            Ok(peloton_result(RwLock::new(Held::new(outcome))))
+            Ok(peloton_result(Arc::new(RwLock::new(Held::new(outcome))), 0))
         })
     })
 }
@@ -124,8 +153,8 @@ pub unsafe extern "C" fn peloton_result_items(
 ) -> i32 {
     // SAFETY: the caller's result lives, and items may be written to.
     enter(|| unsafe {
-        let held = look(&reference(result, RESULT)?.0, RESULT)?;
-        let columns = held.outcome.columns();
+        let shown = Shown::of(result)?;
+        let columns = shown.columns();
         let levels = columns.schema().levels;
         if depth as usize >= levels.len() {
             return Err(invalid(format!("depth {depth}: there are {}", levels.join(", "))));
@@ -138,10 +167,7 @@ pub unsafe extern "C" fn peloton_result_items(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_columns(result: *const peloton_result, columns: *mut usize) -> i32 {
     // SAFETY: the caller's result lives, and columns may be written to.
-    enter(|| unsafe {
-        let count = look(&reference(result, RESULT)?.0, RESULT)?.texts.len();
-        put(columns, count, "columns")
-    })
+    enter(|| unsafe { put(columns, Shown::of(result)?.texts().len(), "columns") })
 }
 
 /// Shows the column with this index, from 0; docs/columns.md lists the columns of the sequence in their order.
@@ -154,10 +180,7 @@ pub unsafe extern "C" fn peloton_result_column_at(
     view: *mut peloton_column,
 ) -> i32 {
     // SAFETY: the caller keeps what is said under Memory.
-    enter(|| unsafe {
-        let held = look(&reference(result, RESULT)?.0, RESULT)?;
-        write_struct(view, &held.column(index)?, "view")
-    })
+    enter(|| unsafe { write_struct(view, &Shown::of(result)?.column(index)?, "view") })
 }
 
 /// Shows the column with this name, such as "chi2"; otherwise like peloton_result_column_at. Memory: name is borrowed
@@ -171,21 +194,21 @@ pub unsafe extern "C" fn peloton_result_column(
 ) -> i32 {
     // SAFETY: the caller keeps what is said under Memory.
     enter(|| unsafe {
-        let held = look(&reference(result, RESULT)?.0, RESULT)?;
+        let shown = Shown::of(result)?;
         let name = text(name, "name")?;
-        let columns = held.outcome.columns().schema().columns;
+        let columns = shown.columns().schema().columns;
         let index = columns.iter().position(|info| info.name == name);
         let missing = || {
             let names: Vec<_> = columns.iter().map(|info| info.name).collect();
             invalid(no_column(name, &names))
         };
-        write_struct(view, &held.column(index.ok_or_else(missing)?)?, "view")
+        write_struct(view, &shown.column(index.ok_or_else(missing)?)?, "view")
     })
 }
 
-/// Shows the tracks of the sequence velo, all columns at once; otherwise like peloton_result_column_at. Memory: the
+/// Shows tracks of the Velo (velo_tracks), all columns at once; otherwise like peloton_result_column_at. Memory: the
 /// caller owns view and sets its size; pointers as in peloton_result_column_at. Threads: not while a run writes to
-/// the result. Codes: INVALID_ARGUMENT (results of another sequence), ABI_MISMATCH, BUSY.
+/// the result. Codes: INVALID_ARGUMENT (another product), ABI_MISMATCH, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_velo_tracks(
     result: *const peloton_result,
@@ -193,10 +216,10 @@ pub unsafe extern "C" fn peloton_result_velo_tracks(
 ) -> i32 {
     // SAFETY: the caller keeps what is said under Memory.
     enter(|| unsafe {
-        let held = look(&reference(result, RESULT)?.0, RESULT)?;
-        let outcome = &held.outcome;
-        let wrong = || invalid("these results are not tracks of velo");
-        let tracks = outcome.columns().get::<VeloTracks>().ok_or_else(wrong)?;
+        let shown = Shown::of(result)?;
+        let words =
+            "these results are not tracks of velo: peloton_result_product shows the product velo_tracks";
+        let tracks = shown.columns().get::<VeloTracks>().ok_or_else(|| invalid(words))?;
         let states = |states: &States| peloton_velo_states {
             x: states.x.as_ptr(),
             y: states.y.as_ptr(),
@@ -227,9 +250,9 @@ pub unsafe extern "C" fn peloton_result_velo_tracks(
 
 /// Moves the columns out by Arrow's C data interface: a record batch as a struct array, with the schema of the
 /// Parquet files (units in the fields' metadata). Values are not copied, except statuses, and times and energies of
-/// pixels, which are converted to the units of files. The result is then empty and usable again. Memory: *schema and
+/// pixels, which are converted to the units of files. The product is then empty and usable again. Memory: *schema and
 /// *array belong to the caller and are empty before; they live until their release is called. Threads: one thread at
-/// a time. Codes: INVALID_ARGUMENT, COLUMNS (lists of 2^31 entries; the results are lost), BUSY.
+/// a time. Codes: INVALID_ARGUMENT, COLUMNS (lists of 2^31 entries; the product is lost), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_arrow(
     result: *mut peloton_result,
@@ -240,7 +263,8 @@ pub unsafe extern "C" fn peloton_result_arrow(
     enter(|| unsafe {
         check(schema, "schema")?;
         check(array, "array")?;
-        let batch = take(&reference(result, RESULT)?.0, RESULT)?.outcome.take_arrow()?;
+        let result = reference(result, RESULT)?;
+        let batch = take(&result.0, RESULT)?.outcome.take_arrow(result.1)?;
         let made = FFI_ArrowSchema::try_from(batch.schema().as_ref());
         let made = made.map_err(|error| peloton_core::Error::Internal(error.to_string()))?;
         put(schema, made, "schema")?;
@@ -248,8 +272,28 @@ pub unsafe extern "C" fn peloton_result_arrow(
     })
 }
 
-/// Frees a result; NULL is allowed. Memory: all of it except columns that peloton_result_arrow moved out. Threads:
-/// after the last call with the object. Codes: none.
+/// Makes one more handle of the same results, which shows the product with this name, such as "long_tracks". A run into
+/// any handle of the results writes all products; otherwise a handle is used like peloton_result_new's. Memory: name is
+/// borrowed for the call; the caller frees *product with peloton_result_free, before or after the other handles.
+/// Threads: not while a run writes to a handle of the results. Codes: INVALID_ARGUMENT, CONFIG (the configuration does
+/// not write this product), BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_result_product(
+    result: *const peloton_result,
+    name: *const c_char,
+    product: *mut *mut peloton_result,
+) -> i32 {
+    // SAFETY: the caller keeps what is said under Memory, and product may be written to.
+    enter(|| unsafe {
+        hand_over(product, || {
+            let number = Shown::of(result)?.held.outcome.products().position(text(name, "name")?)?;
+            Ok(peloton_result(reference(result, RESULT)?.0.clone(), number))
+        })
+    })
+}
+
+/// Frees a result; NULL is allowed. Memory: all of it, with the last handle of the results, except columns that
+/// peloton_result_arrow moved out. Threads: after the last call with the object. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_free(result: *mut peloton_result) {
     // SAFETY: the caller's last use of it.

@@ -161,7 +161,7 @@ fn hits_with_denormal_coordinates() {
     let (mut workspace, mut outcome, mut hasher) =
         (engine.workspace(), engine.outcome(), AnyHasher::default());
     engine.run(Events::VeloHits(hits.view()), &mut workspace, &mut outcome).expect("a run");
-    hasher.add(&outcome).expect("results");
+    hasher.add(outcome.columns()).expect("results");
     let hashes = hasher.finish().expect("hashes");
     let hashes = format!("{:016x} {:016x}", hashes.int, hashes.output);
     program.hits(&columns, &hashes);
@@ -198,6 +198,35 @@ fn raw_banks_of_every_sequence() {
         let lhcb = data.join("lhcb");
         let geometry = lhcb.join("geometry").display().to_string();
         program.raw(&lhcb.join("minbias_retina_truth.mdf"), &geometry, &raw_sequences());
+    }
+}
+
+/// The same bits as of jobs that write one product each, by a named sequence and by listed algorithms.
+#[test]
+fn several_products_of_one_run() {
+    let program = Program::new();
+    let mdf = program.library.folder().join("lhcb.mdf");
+    simulate("lhcb", 7, &mdf);
+    let list = "algorithms = ['velo_tracks', 'scifi_hits', 'scifi_tracks', 'long_tracks']";
+    for sequence in ["sequence = 'long'", list] {
+        let writing = |names: &[&str]| format!("{sequence}\nwrite = {names:?}");
+        let nominal = Some(Path::new("nominal"));
+        let alone = ["velo_tracks", "long_tracks"].map(|name| expected(&mdf, &writing(&[name]), nominal));
+        assert_ne!(alone[0], alone[1]);
+        let toml = &writing(&["velo_tracks", "long_tracks"]);
+        for how in ["mdf", "mdf-pool"] {
+            let ask = Ask {
+                how,
+                file: &mdf,
+                toml,
+                geometry: "nominal",
+                batch: 3,
+                threads: 2,
+                mode: "plain",
+                isa: None,
+            };
+            assert_eq!(program.run(&ask), alone.join("\n"), "{how}: {sequence}");
+        }
     }
 }
 

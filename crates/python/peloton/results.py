@@ -41,6 +41,8 @@ class Results:
     The columns are the columns of the files that the command line writes (docs/columns.md), with their units. They lie in memory
     once: `pyarrow.table(results)`, `polars.DataFrame(results)`, `pandas.DataFrame.from_arrow(results)` and `column` read
     them there, and keep them as long as they need them. Times and energies of pixels are converted to ns and keV once.
+
+    Of several products in `write` of the configuration these are the first; `product` gives the others.
     """
 
     def __init__(self, native: _native.Results) -> None:
@@ -84,6 +86,25 @@ class Results:
         # Starts of several lists: as many for each row.
         each = len(values) // len(self)
         return slice(row * each, (row + 1) * each)
+
+    @property
+    def products(self) -> list[str]:
+        """The names of all products of the run, in the order of `write`."""
+        return self._native.products
+
+    def product(self, name: str) -> "Results":
+        """The product with a name, of the same run and in the same memory.
+
+        >>> import peloton
+        >>> config = {"write": ["velo_tracks", "long_tracks"]}
+        >>> results = peloton.run("sim:lhcb,events=3,seed=1", sequence="long", config=config)
+        >>> len(results.product("long_tracks"))
+        3
+        """
+        made = wrap(self._native.product(name))
+        of_run = {key: value for key, value in self.__dict__.items() if key in ("summary", "counters")}
+        made.__dict__.update(of_run)
+        return made
 
     @cached_property
     def fields(self) -> list[Field]:

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Results of a run.
+/// One product of a run.
 #[pyclass(frozen, module = "peloton._native")]
 pub struct Results {
     results: SharedResults,
@@ -51,6 +51,18 @@ impl Results {
 impl Results {
     fn __len__(&self) -> usize {
         self.batch.num_rows()
+    }
+
+    /// The names of all products of the run.
+    #[getter]
+    fn products(&self) -> Vec<&'static str> {
+        self.results.products().to_vec()
+    }
+
+    /// The product with a name, of the same run.
+    fn product(&self, name: &str) -> PyResult<Self> {
+        let results = self.results.product(name).map_err(exception)?;
+        Self::of(results, self.request.clone())
     }
 
     /// What there is one value for at each depth: `event`, `track`, `hit`.

@@ -1,6 +1,7 @@
 """Python gives the bits that the command line gives."""
 
 import ctypes
+import itertools
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,31 @@ def test_engines_in_batches(sequence, summary):
             if batch == 64:
                 assert results.hash.output_hash == expected["output_hash"]
                 assert results.hash.hash_int == expected["hash_int"]
+
+
+@pytest.mark.parametrize("algorithms", [None, ["velo_tracks", "scifi_hits", "scifi_tracks", "long_tracks"]])
+def test_several_products_of_one_run(algorithms):
+    source, names = SMALL["long"], ["velo_tracks", "long_tracks"]
+    own = {"sequence": "long"} if algorithms is None else {"algorithms": algorithms}
+    alone = {name: peloton.run(source, config={**own, "write": [name]}) for name in names}
+    config = {**own, "write": names}
+    both = peloton.run(source, config=config)
+    assert both.product("long_tracks").summary is both.summary
+    assert both.product("long_tracks").dropped == both.dropped
+    (events,) = peloton.read(source, config=config)
+    # Each engine four times, so that it takes the memory of results that are gone.
+    engines = [peloton.Engine(config=config, geometry="nominal", threads=threads) for threads in (1, 2)]
+    runs = (engine.run(events) for engine in engines for _ in range(4))
+    for results in itertools.chain([both], runs):
+        assert results.products == names
+        assert results.hash == alone["velo_tracks"].hash
+        for name, expected in alone.items():
+            product = results.product(name)
+            assert (product.products, product.hash) == (names, expected.hash)
+            assert product.fields == expected.fields
+            assert product.column("event_id").tolist() == expected.column("event_id").tolist()
+        with pytest.raises(peloton.ConfigError, match="no product `hits` among velo_tracks, long_tracks"):
+            results.product("hits")
 
 
 def test_columns_of_hits(summary):

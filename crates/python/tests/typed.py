@@ -12,7 +12,7 @@ def means(paths: list[str]) -> dict[str, float]:
     found = {}
     for path in paths:
         for events in peloton.read(path, batch=100):
-            results: peloton.Results = engine.run(events)
+            results: peloton.Results = engine.run(events).product("velo_tracks")
             chi2: npt.NDArray[np.float32] = results.column("chi2")
             found[path] = float(chi2.mean())
     return found

@@ -81,6 +81,8 @@ void engines(Handles &h) {
   EXPECT(peloton_engine_json(h.velo, nullptr, 5, nullptr), INVALID);
   if (peloton_engine_stage(nullptr, 0) || peloton_engine_stage(h.velo, 99) || !peloton_engine_stage(h.velo, 0))
     ++failures;
+  if (peloton_engine_product(nullptr, 0) || peloton_engine_product(h.velo, 1) || !peloton_engine_product(h.timepix, 0))
+    ++failures;
   if (peloton_status_name(9999) || peloton_truncation_name(9999) || !peloton_status_name(15))
     ++failures;
 }
@@ -375,6 +377,17 @@ void results(Handles &h) {
   EXPECT(peloton_hasher_end(h.hasher, hash), INVALID);
   EXPECT(peloton_hasher_add(h.hasher, h.result), PELOTON_OK);
   EXPECT(peloton_hasher_add(h.hasher, h.other_result), PELOTON_CONFIG);
+  peloton_result *product = nullptr;
+  EXPECT(peloton_result_product(h.result, "velo_tracks", &product), PELOTON_OK);
+  EXPECT(peloton_hasher_add(h.hasher, product), PELOTON_OK);
+  peloton_result_free(product);
+  EXPECT(peloton_result_product(h.result, "long_tracks", &product), PELOTON_CONFIG);
+  if (product != nullptr || std::strstr(peloton_last_error(), "`long_tracks` among velo_tracks") == nullptr)
+    ++failures;
+  EXPECT(peloton_result_product(nullptr, "velo_tracks", &product), INVALID);
+  EXPECT(peloton_result_product(h.result, nullptr, &product), INVALID);
+  EXPECT(peloton_result_product(h.result, "\xff", &product), INVALID);
+  EXPECT(peloton_result_product(h.result, "velo_tracks", nullptr), INVALID);
   EXPECT(peloton_hasher_add(nullptr, h.result), INVALID);
   EXPECT(peloton_hasher_add(h.hasher, nullptr), INVALID);
   EXPECT(peloton_hasher_end(h.hasher, nullptr), INVALID);

@@ -1,4 +1,4 @@
-// Reconstructs a file of events through peloton.hpp and prints hash_int and output_hash.
+// Reconstructs a file of events through peloton.hpp and prints hash_int and output_hash of each product.
 //
 // usage: same_bits HOW FILE TOML GEOMETRY BATCH THREADS [MODE]
 //   HOW      hits, banks, mdf, blocks, and each with -pool behind; cylinder; tpx3, tpx3-hits (BATCH is then the bytes or hits of a piece)
@@ -59,7 +59,7 @@ struct Job {
   peloton::Engine engine;
   peloton::Workspace workspace = engine.workspace();
   peloton::Result result = engine.result();
-  peloton::Hasher hasher;
+  std::vector<std::pair<peloton::Result, peloton::Hasher>> products;
   peloton::Counters counters;
   std::size_t batch, threads;
   peloton::Pool pool;
@@ -67,8 +67,13 @@ struct Job {
   Job(const std::string &toml, const char *geometry, std::size_t batch, std::size_t threads)
       : engine(toml, geometry), batch(batch), threads(threads) {
     pool = peloton::Pool(engine, threads);
+    for (std::uint32_t number = 0; const char *name = engine.product(number); ++number)
+      products.emplace_back(result.product(name), peloton::Hasher());
   }
-  void add() { hasher.add(result); }
+  void add() {
+    for (auto &[product, hasher] : products)
+      hasher.add(product);
+  }
 };
 
 void hits(Job &job, const Bytes &bytes, bool pooled) {
@@ -253,7 +258,8 @@ void work(char **argument) {
     cylinder(job, bytes);
   else
     throw std::runtime_error("unknown HOW: " + how);
-  print(job.hasher);
+  for (const auto &[product, hasher] : job.products)
+    print(hasher);
 }
 } // namespace
 

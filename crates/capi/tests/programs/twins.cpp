@@ -44,7 +44,7 @@ void all() {
   using namespace peloton;
   Engine engine, made;
   Workspace workspace;
-  Result result;
+  Result result, product;
   Batch batch, full;
   full = std::move(batch); // What was moved from is empty.
   Hasher hasher, other;
@@ -74,6 +74,7 @@ void all() {
   TWINS(batch.try_event(1), batch.event(1));
   TWINS(batch.try_mdf({}, &count), batch.mdf({}));
   TWINS(batch.try_blocks({}, {}), batch.blocks({}, {}));
+  TWINS(result.try_product("velo_tracks", product), result.product("velo_tracks"));
   TWINS(result.try_items(0, count), result.items(0));
   TWINS(result.try_items(0, count), result.events());
   TWINS(result.try_columns(count), result.columns());

@@ -1,14 +1,13 @@
 //! Jobs that give their results to the caller instead of a file: in pieces, or as one.
 
-use super::shared::{Lent, SharedResults};
+use super::shared::SharedResults;
 use super::spares::Spares;
 use crate::run::reconstruct;
 use crate::system::open;
 use crate::{Host, Request, Summary};
 use peloton::Result;
-use peloton::event::{Counters, append};
+use peloton::engine::Products;
 use peloton::simd::with_default_float_mode;
-use peloton_io::input::EventId;
 use std::time::Instant;
 
 /// Reconstructs all events of a request and gives the results to `take`, batch by batch and in order. Counts are in
@@ -49,21 +48,19 @@ fn pieces(
 ) -> Result<Summary> {
     let begin = Instant::now();
     let mut opened = open(request, false, host)?;
-    request.config.one_product("a job in memory")?;
     let runs = opened.detector.executor(request, &request.config)?;
-    let (mut results, mut ids) = (request.config.products()[0].empty(), Vec::<EventId>::new());
+    let (mut results, mut ids) = (Products::new(&request.config.products()), Vec::new());
     let no_home = Spares::default();
     let mut summary = reconstruct(request, &mut opened, runs, host, &mut |chunk| {
-        chunk.result.slices().try_for_each(|piece| append(&mut *results, &**piece))?;
+        chunk.result.pieces().iter().try_for_each(|piece| results.append(piece))?;
         ids.extend_from_slice(&chunk.beside.ids);
         if whole {
             return Ok(());
         }
-        let lent = Lent::new(results.take(), &no_home);
-        take(SharedResults::new(lent, std::mem::take(&mut ids), chunk.result.counters()))
+        take(SharedResults::new(&mut results, std::mem::take(&mut ids), &no_home))
     })?;
     if whole {
-        take(SharedResults::new(Lent::new(results, &no_home), ids, Counters::default()))?;
+        take(SharedResults::new(&mut results, ids, &no_home))?;
     }
     summary.wall_seconds = begin.elapsed().as_secs_f64();
     Ok(summary)

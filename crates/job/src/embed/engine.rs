@@ -53,7 +53,6 @@ impl AnyEngine {
     pub fn new(request: &Request) -> Result<Self> {
         check_preset(&request.config)?;
         request.config.sequence.system().check_products(&request.config)?;
-        request.config.one_product("an engine of a program")?;
         let engine = with_default_float_mode(|| request.config.sequence.system().embed(request))?;
         let is_nominal = request.geometry.as_deref() == Some(Path::new(NOMINAL));
         Ok(if is_nominal { engine.with_check(check_nominal) } else { engine })

@@ -4,7 +4,7 @@
 //! ```text
 //! AnyEngine     the sequence of a Request; shared by any number of threads
 //! AnyWorkspace  scratch memory of one thread
-//! AnyOutcome    results as columns that say what they are, counters, event numbers; AnyHasher hashes them
+//! AnyOutcome    every product that is written, as columns that say what they are, counters, event numbers; AnyHasher hashes them
 //! AnyPool       threads of its own, for callers that have none
 //! EventBatch    raw banks: one by one, as MDF bytes, as the blocks of an event builder
 //! ClusterStream pixel hits to clusters, fed in pieces cut anywhere
@@ -19,6 +19,8 @@ mod reader;
 mod shared;
 mod spares;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 pub use each::{collect, each};
 pub(crate) use engine::geometry;

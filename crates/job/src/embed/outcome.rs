@@ -1,6 +1,6 @@
 //! [`AnyOutcome`]: results of any sequence, as columns with their schema.
 
-use super::shared::{Lent, SharedResults};
+use super::shared::{SharedResults, number_rows};
 use super::spares::Spares;
 use peloton::engine::Products;
 use peloton::event::{Columns, Counters, Hasher, Hashes};
@@ -27,22 +27,35 @@ impl AnyOutcome {
         &mut self.products
     }
 
-    /// Reuses a recycled buffer for the next results, if there is one.
+    /// Reuses recycled buffers for the next results, if there are any.
     pub fn reuse(&mut self, spares: &Spares) {
-        let columns = self.products.first_mut();
-        if let Some(results) = spares.take(columns.schema()) {
-            *columns = results;
+        for columns in self.products.columns_mut() {
+            if let Some(results) = spares.take(columns.schema()) {
+                *columns = results;
+            }
         }
     }
 
     /// Shares the results, which are read-only from then on; their memory goes to `home` after the last reader. This
     /// outcome is then empty and usable again.
     pub fn share(&mut self, home: &Spares) -> SharedResults {
-        let lent = Lent::new(self.products.first_mut().take(), home);
-        SharedResults::new(lent, std::mem::take(&mut self.ids), std::mem::take(&mut self.products.counters))
+        SharedResults::new(&mut self.products, std::mem::take(&mut self.ids), home)
     }
 
-    /// The results.
+    /// All products that the configuration writes.
+    pub fn products(&self) -> &Products {
+        &self.products
+    }
+
+    /// The product with a name.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a product that the configuration does not write.
+    pub fn product(&self, name: &str) -> Result<&Columns> {
+        self.products.position(name).map(|product| &self.products.columns()[product])
+    }
+
+    /// The product that the configuration writes first.
     pub fn columns(&self) -> &Columns {
         self.products.first()
     }
@@ -58,23 +71,22 @@ impl AnyOutcome {
         self.ids.extend_from_slice(ids);
     }
 
-    /// Moves the columns out as an Arrow batch that uses their memory ([`arrow_shared`]); these results are then
-    /// empty and usable again.
+    /// Moves the columns of a product, by its place in [`products`](Self::products), out as an Arrow batch that uses
+    /// their memory ([`arrow_shared`]); this product is then empty and usable again.
     ///
     /// # Errors
     /// [`Error::Columns`] for lists too long for Arrow's 32-bit offsets, and then they are lost.
-    pub fn take_arrow(&mut self) -> Result<RecordBatch> {
-        let results = Arc::new(self.products.first_mut().take());
-        self.products.counters.clear();
-        let (events, known) = (results.items(0) as u64, self.ids.len() as u64);
-        self.ids.extend((known..events).map(|number| EventId { number, ..EventId::default() }));
-        let batch = arrow_shared(&self.ids, &results);
-        self.ids.clear();
-        batch
+    ///
+    /// # Panics
+    /// When there are fewer products.
+    pub fn take_arrow(&mut self, product: usize) -> Result<RecordBatch> {
+        let results = Arc::new(self.products.columns_mut()[product].take());
+        number_rows(&mut self.ids, &**results);
+        arrow_shared(&self.ids[..self.ids.len().min(results.items(0))], &results)
     }
 }
 
-/// Hashes results of one sequence, over any number of runs in order, like `hash_int` and `output_hash` of a job.
+/// Hashes one product of a sequence, over any number of runs in order, like `hash_int` and `output_hash` of a job.
 #[derive(Default)]
 pub struct AnyHasher(Option<Hasher>);
 
@@ -82,12 +94,11 @@ impl AnyHasher {
     /// Adds the results of a run.
     ///
     /// # Errors
-    /// [`Error::Config`] for results of another sequence than the first.
-    pub fn add(&mut self, outcome: &AnyOutcome) -> Result<()> {
-        let columns = outcome.columns();
+    /// [`Error::Config`] for another product than the first.
+    pub fn add(&mut self, columns: &Columns) -> Result<()> {
         let hasher = self.0.get_or_insert_with(|| Hasher::new(columns.schema()));
         if !hasher.schema().is(columns.schema()) {
-            let message = "these are results of another sequence than those hashed before";
+            let message = "these are results of another sequence or product than the results hashed before";
             return Err(Error::Config(message.into()));
         }
         hasher.update(&**columns);

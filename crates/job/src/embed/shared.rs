@@ -3,7 +3,7 @@
 use super::spares::Spares;
 use crate::sink::{Destination, Done, FileFormat, FileSink, Sink};
 use crate::{Cancel, Request};
-use peloton::engine::CommonThreads;
+use peloton::engine::{CommonThreads, Products};
 use peloton::event::{Columns, Counters, Hasher, Hashes, Results, Schema};
 use peloton::{Error, Result};
 use peloton_io::input::EventId;
@@ -12,32 +12,31 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Results of any sequence, as columns with their schema. Clones are the same results.
+/// One product of the results of a sequence, as columns with their schema: the one that is written first, unless
+/// [`product`](Self::product) chose another. Clones are the same results.
 #[derive(Clone)]
-pub struct SharedResults {
-    results: Arc<Lent>,
-    ids: Arc<[EventId]>,
-    counters: Box<Counters>,
+pub struct SharedResults(Arc<Shown>);
+
+/// One product of some results.
+struct Shown {
+    all: Arc<Lent>,
+    product: usize,
 }
 
-/// Results whose memory goes back when the last reader is gone.
-pub(super) struct Lent {
-    /// `None` only during drop.
-    columns: Option<Columns>,
+/// Results whose memory goes back when the last reader of any product is gone.
+struct Lent {
+    products: Products,
+    ids: Vec<EventId>,
     home: Spares,
 }
 
-impl Lent {
-    pub fn new(columns: Columns, home: &Spares) -> Self {
-        Self { columns: Some(columns), home: home.clone() }
-    }
-
+impl Shown {
     fn columns(&self) -> &Columns {
-        self.columns.as_ref().expect("columns until the end")
+        &self.all.products.columns()[self.product]
     }
 }
 
-impl Deref for Lent {
+impl Deref for Shown {
     type Target = dyn Results;
 
     fn deref(&self) -> &Self::Target {
@@ -47,38 +46,60 @@ impl Deref for Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        if let Some(mut columns) = self.columns.take() {
+        for mut columns in std::mem::take(&mut self.products).into_columns() {
             columns.clear();
             self.home.give_back(columns);
         }
     }
 }
 
+/// Numbers the rows of results for which there is no number yet, where rows are events.
+pub(super) fn number_rows(ids: &mut Vec<EventId>, results: &dyn Results) {
+    let rows = if results.schema().has_events() { results.items(0) as u64 } else { 0 };
+    ids.extend((ids.len() as u64..rows).map(|number| EventId { number, ..EventId::default() }));
+}
+
 impl SharedResults {
-    pub(super) fn new(results: Lent, mut ids: Vec<EventId>, counters: Counters) -> Self {
-        let rows = if results.schema().has_events() { results.items(0) as u64 } else { 0 };
-        ids.extend((ids.len() as u64..rows).map(|number| EventId { number, ..EventId::default() }));
-        Self { results: Arc::new(results), ids: ids.into(), counters: Box::new(counters) }
+    /// Moves the products out, whose memory goes to `home` in the end.
+    pub(super) fn new(products: &mut Products, mut ids: Vec<EventId>, home: &Spares) -> Self {
+        number_rows(&mut ids, &**products.first());
+        let all = Lent { products: products.take(), ids, home: home.clone() };
+        Self(Arc::new(Shown { all: all.into(), product: 0 }))
+    }
+
+    /// The names of all products of these results.
+    pub fn products(&self) -> &[&'static str] {
+        self.0.all.products.names()
+    }
+
+    /// The product with a name.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a product that the configuration does not write.
+    pub fn product(&self, name: &str) -> Result<Self> {
+        let all = self.0.all.clone();
+        let product = all.products.position(name)?;
+        Ok(Self(Arc::new(Shown { all, product })))
     }
 
     /// The schema: the columns, and their nesting.
     pub fn schema(&self) -> &'static Schema {
-        self.results.schema()
+        self.0.schema()
     }
 
     /// Number of items at a depth: of events, or clusters, at 0.
     pub fn items(&self, depth: usize) -> usize {
-        self.results.items(depth)
+        self.0.items(depth)
     }
 
     /// The counts of the run that made these results.
     pub fn counters(&self) -> &Counters {
-        &self.counters
+        &self.0.all.products.counters
     }
 
     /// The hashes that a job over the same events gives.
     pub fn hashes(&self) -> Hashes {
-        Hasher::of(&**self.results)
+        Hasher::of(&**self.0)
     }
 
     /// All columns, without a copy, see [`arrow_shared`].
@@ -86,7 +107,7 @@ impl SharedResults {
     /// # Errors
     /// [`Error::Columns`] for lists too long for Arrow's 32-bit offsets.
     pub fn arrow(&self) -> Result<RecordBatch> {
-        arrow_shared(&self.ids, &self.results)
+        arrow_shared(&self.0.all.ids, &self.0)
     }
 
     /// Writes a file like the output of a job; the name gives the format.
@@ -106,7 +127,7 @@ impl SharedResults {
             Destination { path, options: &request.output, metadata: &metadata, cancel: &cancel, threads };
         let created = FileSink::create(schema, &to);
         let mut sink = Box::new(created?);
-        sink.write(&[(&self.ids, self.results.columns())])?;
+        sink.write(&[(&self.0.all.ids, self.0.columns())])?;
         sink.finish(Some(self.hashes()), Done::All).map(drop)
     }
 }
@@ -114,21 +135,28 @@ impl SharedResults {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use peloton::engine::Handle;
     use peloton::event::{Product, VeloTracks};
 
     #[test]
     fn memory_comes_back_empty_when_the_last_reader_is_gone() {
         let (spares, schema) = (Spares::default(), VeloTracks::SCHEMA);
         assert!(spares.take(schema).is_none());
-        let mut tracks = VeloTracks::default();
+        let mut products =
+            Products::new(&[Handle::of::<VeloTracks>("velo_tracks"), Handle::of::<VeloTracks>("others")]);
+        let tracks: &mut VeloTracks = products.get_mut().unwrap();
         tracks.push_failed(peloton::Status::Corrupt);
         tracks.chi2.reserve_total(1000);
         let memory = tracks.chi2.padded().as_ptr();
-        let lent = Arc::new(Lent::new(tracks.into(), &spares));
-        let reader = lent.clone();
-        drop(lent);
-        assert!(spares.take(schema).is_none() && reader.events() == 1);
-        drop(reader);
+        let results = SharedResults::new(&mut products, Vec::new(), &spares);
+        let others = results.product("others").unwrap();
+        drop(results);
+        assert!(spares.take(schema).is_none() && others.items(0) == 0);
+        assert_eq!(others.product("velo_tracks").unwrap().items(0), 1);
+        let error = others.product("hits").err().unwrap().to_string();
+        assert!(error.contains("`hits` among velo_tracks, others"), "{error}");
+        drop(others);
+        assert!(spares.take(schema).is_some(), "the memory of the others");
         let again = spares.take(schema).expect("the memory");
         let again: &VeloTracks = again.get().unwrap();
         assert_eq!((again.events(), again.chi2.padded().as_ptr()), (0, memory));

@@ -4,7 +4,7 @@ use peloton::event::{Columns, Schema};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// So many results at most are kept for each user: while one is being made its user may hold the one before.
+/// So many results of a product at most are kept for each user: while one is being made its user may hold the one before.
 const KEPT: usize = 2;
 
 /// Recycled memory of dropped results: fresh memory costs a large part of the time of fast kernels. It never blocks:
@@ -25,21 +25,27 @@ impl Spares {
         SpareUser(self.clone())
     }
 
-    /// How many results are kept at most; somebody uses them, whether told of or not.
+    /// How many results of a product are kept at most; somebody uses them, whether told of or not.
     fn most(&self) -> usize {
         KEPT * self.0.users.load(Ordering::Relaxed).max(1)
     }
 
     /// Memory for results with this schema, if there is any.
     pub(super) fn take(&self, schema: &'static Schema) -> Option<Columns> {
-        let spare = self.0.kept.try_lock().ok()?.pop()?;
-        spare.schema().is(schema).then_some(spare)
+        let mut kept = self.0.kept.try_lock().ok()?;
+        let last = kept.iter().rposition(|spare| spare.schema().is(schema))?;
+        Some(kept.swap_remove(last))
     }
 
     pub(super) fn give_back(&self, results: Columns) {
-        if let Ok(mut kept) = self.0.kept.try_lock()
-            && kept.len() < self.most()
-        {
+        if let Ok(mut kept) = self.0.kept.try_lock() {
+            self.keep(results, &mut kept);
+        }
+    }
+
+    fn keep(&self, results: Columns, kept: &mut Vec<Columns>) {
+        let same = kept.iter().filter(|spare| spare.schema().is(results.schema()));
+        if same.count() < self.most() {
             kept.push(results);
         }
     }
@@ -53,7 +59,7 @@ impl Drop for SpareUser {
     fn drop(&mut self) {
         self.0.0.users.fetch_sub(1, Ordering::Relaxed);
         if let Ok(mut kept) = self.0.0.kept.try_lock() {
-            kept.truncate(self.0.most());
+            std::mem::take(&mut *kept).into_iter().for_each(|spare| self.0.keep(spare, &mut kept));
         }
     }
 }
@@ -68,8 +74,18 @@ mod tests {
         for (users, kept) in [(0, KEPT), (1, KEPT), (3, 3 * KEPT)] {
             let spares = Spares::default();
             let users: Vec<_> = (0..users).map(|_| spares.add_user()).collect();
-            let fill = || (0..10).for_each(|_| spares.give_back(Columns::of::<VeloTracks>()));
-            let taken = || (0..10).filter(|_| spares.take(VeloTracks::SCHEMA).is_some()).count();
+            let fill = || {
+                for _ in 0..10 {
+                    spares.give_back(Columns::of::<VeloTracks>());
+                    spares.give_back(Columns::of::<PixelClusters>());
+                }
+            };
+            let taken = || {
+                let count = |schema| (0..10).filter(|_| spares.take(schema).is_some()).count();
+                let counts = [VeloTracks::SCHEMA, PixelClusters::SCHEMA].map(count);
+                assert_eq!(counts[0], counts[1], "of each product");
+                counts[0]
+            };
             fill();
             assert_eq!(taken(), kept, "{} users", users.len());
             // Users that are gone leave no more than one user has, however many there were.

@@ -102,7 +102,7 @@ impl ClusterStream {
     pub fn take(&mut self, to: &mut AnyOutcome) -> Result<()> {
         let products = to.begin();
         let other = || Error::Config("this result was made for another sequence than timepix".into());
-        let clusters = products.first_mut().get_mut().ok_or_else(other)?;
+        let clusters = products.get_mut().ok_or_else(other)?;
         self.work(false)?;
         std::mem::swap(clusters, &mut self.found);
         let now = self.timepix.counters();
