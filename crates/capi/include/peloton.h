@@ -82,7 +82,7 @@ struct ArrowArray {
 
 // The version of this interface. It rises whenever a program built with an older header would fail; the SONAME of
 // the shared library ends with it (build.rs reads this line).
-#define PELOTON_ABI 1
+#define PELOTON_ABI 2
 
 // Type of a column: statuses of events, uint16_t.
 #define PELOTON_TYPE_STATUS 0

@@ -25,7 +25,7 @@
 
 namespace peloton {
 
-static_assert(PELOTON_ABI == 1u, "peloton.hpp and peloton.h come from different versions");
+static_assert(PELOTON_ABI == 2u, "peloton.hpp and peloton.h come from different versions");
 
 #if __cplusplus >= 202002L && defined(__cpp_lib_span)
 template <class T> using Span = std::span<T>;

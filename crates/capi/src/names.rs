@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 /// The version of this interface. It rises whenever a program built with an older header would fail; the SONAME of
 /// the shared library ends with it (build.rs reads this line).
-pub const PELOTON_ABI: u32 = 1;
+pub const PELOTON_ABI: u32 = 2;
 
 static STATUSES: LazyLock<Vec<CString>> =
     LazyLock::new(|| Status::ALL.iter().map(|status| c_text(status.name())).collect());
