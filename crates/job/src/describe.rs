@@ -1,10 +1,11 @@
 //! Columns of a sequence, and positions of the sensors of a detector.
 
-use crate::{Config, Sensor, SequenceName};
+use crate::{Config, SequenceName};
 use peloton::engine::{AlgorithmInfo, Handle};
 use peloton::{Error, Result};
 use peloton_io::input::Geometry;
 use peloton_io::output::ColumnRow;
+use peloton_plot::{Sensor, Shape};
 use serde::Serialize;
 use std::path::Path;
 
@@ -102,11 +103,11 @@ pub fn sensors_as_csv(sensors: &[Sensor]) -> String {
     for sensor in sensors {
         let Sensor { detector, plane, sensor, shape } = sensor;
         let shape = match shape {
-            crate::Shape::Corners(corners) => {
+            Shape::Corners(corners) => {
                 let values: Vec<_> = corners.iter().flatten().map(f32::to_string).collect();
                 format!("{},", values.join(","))
             }
-            crate::Shape::Radius(radius) => format!("{}{radius}", ",".repeat(12)),
+            Shape::Radius(radius) => format!("{}{radius}", ",".repeat(12)),
         };
         text.push_str(&format!("{detector},{plane},{sensor},{shape}\n"));
     }

@@ -7,7 +7,7 @@ use crate::summary::{Bytes, InputKind};
 use crate::system::{self, Runs, explain, open};
 use crate::threads::threads;
 use crate::totals::Totals;
-use crate::{Config, Host, Opened, Request, Summary, text};
+use crate::{Config, Host, Opened, Request, Summary};
 use peloton::engine::{Batch, Handle, Machine, Products, Sliced};
 use peloton::event::Hasher;
 use peloton::simd::with_default_float_mode;
@@ -15,6 +15,7 @@ use peloton::{Error, Result, Status};
 use peloton_io::EventHasher;
 use peloton_io::input::EventId;
 use peloton_io::output::JobFiles;
+use peloton_plot::text;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 

@@ -23,10 +23,10 @@ pub use long::{LongLosses, Matching};
 pub use scifi::SciFiLosses;
 pub use velo_ut::VeloUtLosses;
 
-use crate::text;
 use peloton::engine::{Algorithm, Slice};
 use peloton::event::{BadBanks, Outcome, RawBatch, RawEvents, Results, TruthEvent, VeloTracks};
 use peloton::velo::{Velo, VeloSequenceWorkspace};
+use peloton_plot::text;
 use peloton_truth::{LossTable, Rules, StageLosses, TrackMatcher};
 
 /// Finds the steps at which one sequence lost particles.

@@ -81,7 +81,7 @@ impl Job<'_> {
 /// When nothing would run.
 pub fn machine(config: &Config) -> Result<String> {
     let (level, threads) = (config.level()?, config.thread_count());
-    Ok(format!("{}, {level}, {}", cpu_name(), crate::text::count(threads, "thread")))
+    Ok(format!("{}, {level}, {}", cpu_name(), peloton_plot::text::count(threads, "thread")))
 }
 
 /// A configuration, with the keys and values that made it.

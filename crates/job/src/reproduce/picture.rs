@@ -1,8 +1,8 @@
 //! Pictures of tables: lines through points, one above the other for several tables.
 
 use super::table::{Column, Origin, Plot, Table};
-use crate::svg::{Axis, Chart, escaped};
 use peloton::{Error, Result};
+use peloton_plot::svg::{Axis, Chart, escaped};
 
 /// Drawing area of one table, pixels of the screen.
 const SIZE: [f64; 2] = [560.0, 300.0];

@@ -1,6 +1,6 @@
 //! [`Table`]: the common source of text, JSON and pictures of a reproduction.
 
-use crate::text;
+use peloton_plot::text;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

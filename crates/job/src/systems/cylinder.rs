@@ -13,7 +13,7 @@ use crate::totals::{Totals, UNUSABLE_INPUTS};
 use crate::truth_output::TruthOutput;
 use crate::{
     Beside, Check, CheckOptions, CheckRules, Checked, Chunk, Config, Host, Opened, Preset, Request, Source,
-    Summary, System, text,
+    Summary, System,
 };
 use peloton::cylinder::{Cylinder, CylinderConfig, CylinderSample, SeedSource, fit_particles};
 use peloton::engine::{Algorithm, AlgorithmInfo, Batch, Sliced, Stage};
@@ -21,6 +21,7 @@ use peloton::event::CylinderTracks;
 use peloton::kalman::FitStatus;
 use peloton::{Error, Result};
 use peloton_io::input::{CylinderReader, Format};
+use peloton_plot::text;
 use peloton_sim::{CylinderSim, cylinder_shuffle};
 use peloton_truth::{CylinderChecker, CylinderPulls, EventRows};
 use serde_json::{Map, Value, json};

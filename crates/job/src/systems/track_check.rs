@@ -5,10 +5,11 @@ use crate::losses::{FindLosses, Losses, losses_text};
 use crate::summary::object;
 use crate::truth_check::{KnownHits, report};
 use crate::truth_output::TruthOutput;
-use crate::{Check, CheckOptions, Checked, Chunk, Host, Request, Summary, text};
+use crate::{Check, CheckOptions, Checked, Chunk, Host, Request, Summary};
 use peloton::Result;
 use peloton::engine::Sliced;
 use peloton::event::{BadBanks, Columns, Product, RawBatch};
+use peloton_plot::text;
 use peloton_truth::{Checker, EventRows, FittedState, Measured, Rules, StatePulls};
 use serde_json::json;
 

@@ -1,11 +1,12 @@
 //! Text output of jobs other than runs and checks.
 
 use super::summary::summary;
-use super::words::{count, grouped, percent, plain, preset_words, rate, table};
+use super::{plain, preset_words};
 use crate::compare::{Compared, Side};
 use crate::{Config, JobThroughput, Measurement, Profile, Throughput, Tuned};
 use peloton::event::Hashes;
 use peloton::simd::{GANGS, Isa};
+use peloton_plot::text::{count, grouped, percent, rate, table};
 
 /// The scan as tables: the whole sequence, then each stage.
 pub fn tuned(tuned: &Tuned) -> String {

@@ -1,7 +1,7 @@
 //! Jobs in parts as text.
 
-use super::words::{grouped, table};
 use crate::plan::{Manifest, Ran};
+use peloton_plot::text::{grouped, table};
 use serde_json::Value;
 
 /// The result of a part, in a line.

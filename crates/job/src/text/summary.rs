@@ -1,8 +1,9 @@
 //! Runs as text.
 
-use super::words::{bytes, count, grouped, percent, plain, preset_words, rate, table};
+use super::{plain, preset_words};
 use crate::{InputKind, Summary};
 use peloton::event::Hashes;
+use peloton_plot::text::{count, grouped, percent, rate, table};
 use serde_json::Value;
 
 /// A run in a few aligned lines.
@@ -119,4 +120,12 @@ fn stages(summary: &Summary) -> String {
     let hits: f64 = summary.stages.iter().map(|stage| stage.ns_per_hit).sum();
     rows.push(["sum".into(), format!("{total:.0}"), format!("{hits:.2}"), "".into(), "".into()]);
     table(&rows)
+}
+
+/// Bytes in the unit that leaves one to three digits before the point.
+fn bytes(bytes: f64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB"];
+    let place = units.iter().enumerate().rposition(|(at, _)| bytes >= 1e3f64.powi(at as i32)).unwrap_or(0);
+    let digits = usize::from(place > 0);
+    format!("{:.digits$} {}", bytes / 1e3f64.powi(place as i32), units[place])
 }

@@ -1,17 +1,18 @@
 //! Reads, reconstructs and draws the events of a request.
 
-use super::{DrawnEvent, Gathered, Of, Scene, TrackColumn, View, page, phoenix, svg};
-use crate::display::{DisplayOptions, Displayed, DrawnEvents, title};
+use super::gather::Of;
+use super::{DisplayOptions, Displayed, DrawnEvents, title};
 use crate::host::Muffled;
 use crate::run::reconstruct;
 use crate::sink::{is_no_file, unknown_format};
 use crate::system::open;
 use crate::threads::common_threads;
-use crate::{Beside, EventRange, Host, Request, Sensor};
+use crate::{Beside, EventRange, Host, Request};
 use peloton::event::{ColumnInfo, Results, Values};
 use peloton::{Error, Result, Status};
 use peloton_io::input::is_pipe;
 use peloton_io::output::write_whole;
+use peloton_plot::event::{self, DrawnEvent, Gathered, Scene, TrackColumn, View};
 use std::path::Path;
 
 /// Pages beyond this are not pleasant to look at, bytes.
@@ -57,9 +58,9 @@ pub fn display(
     let request = Request { events, ..request.clone() };
     let Collected { scene, failure } = collect(&request, options, host)?;
     let text = match kind {
-        Kind::Html => page::html(&scene),
-        Kind::Svg => svg::figure(&scene, options.view.unwrap_or(View::of(&scene)[0])),
-        Kind::Phoenix => phoenix::json(&scene)?,
+        Kind::Html => event::page(&scene),
+        Kind::Svg => event::figure(&scene, options.view.unwrap_or(View::of(&scene)[0])),
+        Kind::Phoenix => event::phoenix(&scene)?,
     };
     if kind == Kind::Html && text.len() > LARGE {
         let size = text.len() >> 20;
@@ -67,7 +68,7 @@ pub fn display(
     }
     write_whole(output, text.as_bytes())?;
     let mut drawn = DrawnEvents {
-        sequence: scene.sequence,
+        sequence: request.config.sequence,
         event: events.first as u64,
         events: scene.events.len(),
         output: output.into(),
@@ -137,7 +138,7 @@ fn collect_once(request: &Request, truth: bool, host: Host<'_>) -> Result<Collec
     let mut opened = open(request, truth, host)?;
     let mut gather = opened.detector.gather(request, &mut *opened.source)?;
     let runs = opened.detector.executor(request, &request.config)?;
-    let sensors: Vec<Sensor> = gather.sensors();
+    let sensors = gather.sensors();
     let mut events = Vec::new();
     let summary = reconstruct(request, &mut opened, runs, host, &mut |chunk| {
         for (number, ((results, event), id)) in chunk.result.events().zip(&chunk.beside.ids).enumerate() {
@@ -152,7 +153,8 @@ fn collect_once(request: &Request, truth: bool, host: Host<'_>) -> Result<Collec
         }
         Ok(())
     })?;
-    let scene = Scene { sequence: request.config.sequence, title: title(&request.inputs), sensors, events };
+    let scene =
+        Scene { sequence: request.config.sequence.name(), title: title(&request.inputs), sensors, events };
     Ok(Collected { scene, failure: summary.failure })
 }
 

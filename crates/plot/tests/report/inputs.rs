@@ -1,6 +1,6 @@
 //! Small results that reports are made of.
 
-use peloton_job::{ReportInput, report};
+use peloton_plot::{ReportInput, report};
 
 /// Results as the commands write them, with fewer tables.
 pub const INPUTS: [(&str, &str); 8] = [

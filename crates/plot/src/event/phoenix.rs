@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 ///
 /// # Errors
 /// [`Error::Internal`] if a value cannot be written as JSON.
-pub fn json(scene: &Scene) -> Result<String> {
+pub fn phoenix(scene: &Scene) -> Result<String> {
     let mut events = Map::new();
     for event in &scene.events {
         events.insert(key(event), json!(phoenix_event(scene, event)));

@@ -2,11 +2,7 @@
 
 use crate::inputs::{INPUTS, page_of};
 use crate::page::drawings;
-use peloton_job::{
-    About, Cancel, CheckOptions, Host, ReportInput, Request, SequenceName, Silent, WithAbout, check, report,
-};
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
 
 /// What a page of these inputs must have, and how many figures.
 const CONTENT: [(&str, usize, &[&str]); 8] = [
@@ -73,21 +69,4 @@ fn results_of_one_kind_share_figures_with_ratios() {
     // The checker's lines of both, and other rules on their own.
     assert!(two.contains("01_velo, check") && two.contains("01_velo, paper"));
     assert_eq!(alone(&page_of(&["check", "cylinder"])), 2);
-}
-
-#[test]
-fn a_page_of_a_large_check_is_small_and_made_at_once() {
-    let mut request = Request { inputs: vec!["sim:velo,events=60,seed=1".into()], ..Request::default() };
-    request.config.sequence = SequenceName::Velo;
-    let options = CheckOptions { losses: true, ..CheckOptions::default() };
-    let cancel = Cancel::default();
-    let checked = check(&request, &options, Host { progress: &Silent, cancel: &cancel }).unwrap();
-    let results = WithAbout { results: checked, about: About::new("check", &request) };
-    let json = serde_json::to_value(&results).unwrap();
-    let begin = Instant::now();
-    let page = report(vec![ReportInput::from_json("velo".into(), json).unwrap()]).unwrap();
-    let time = begin.elapsed();
-    assert!(page.len() < 1_000_000, "{} bytes", page.len());
-    assert!(time < Duration::from_secs(1), "{time:?}");
-    assert!(page.matches("<figure").count() > 60 && page.contains("sim:velo,events=60,seed=1"));
 }

@@ -1,7 +1,6 @@
 //! Origin of the results: program, machine, inputs, configuration, hashes.
 
 use super::input::ReportInput;
-use crate::SequenceName;
 use crate::text::grouped;
 use maud::{Markup, html};
 use serde_json::Value;
@@ -58,7 +57,7 @@ pub fn section(inputs: &[ReportInput]) -> Markup {
 
 /// Whether the input is a stream of pixel hits, whose results are clusters and no events.
 fn is_stream(input: &ReportInput) -> bool {
-    input.json.get("sequence").is_some_and(|name| name == SequenceName::Timepix.name())
+    input.json.get("sequence").is_some_and(|name| name == "timepix")
 }
 
 /// A value as text; nothing for none.

@@ -44,27 +44,9 @@ pub fn rate(per_second: f64) -> String {
     if per_second < 100.0 { format!("{per_second:.1}") } else { grouped(per_second.round() as u64) }
 }
 
-/// Bytes in the unit that leaves one to three digits before the point.
-pub fn bytes(bytes: f64) -> String {
-    let units = ["B", "kB", "MB", "GB", "TB"];
-    let place = units.iter().enumerate().rposition(|(at, _)| bytes >= 1e3f64.powi(at as i32)).unwrap_or(0);
-    let digits = usize::from(place > 0);
-    format!("{:.digits$} {}", bytes / 1e3f64.powi(place as i32), units[place])
-}
-
-/// A JSON value without quotation marks.
-pub(super) fn plain(value: &serde_json::Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), String::from)
-}
-
 /// A share in per cent; a dash for none.
 pub fn percent(share: Option<f64>) -> String {
     share.map_or("-".into(), |share| format!("{:.2} %", 100.0 * share))
-}
-
-/// The preset of a line that goes on; nothing where the sequence has none.
-pub(super) fn preset_words(preset: Option<&str>) -> String {
-    preset.map_or(String::new(), |preset| format!("preset {preset}, "))
 }
 
 pub(super) fn axis(variable: &str, unit: &str) -> String {

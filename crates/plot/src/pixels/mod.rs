@@ -10,7 +10,7 @@ mod strokes;
 
 use grid::Grid;
 use histogram::Histogram;
-pub use html::About;
+pub use html::Texts;
 use peloton::event::{NS_PER_TICK, PixelClusters};
 
 /// Ticks in a microsecond.
@@ -245,7 +245,7 @@ mod tests {
     }
 
     fn page(display: &PixelDisplay) -> String {
-        display.html(&About { title: "a & b".into(), facts: vec![("dropped".into(), "2 < 3".into())] })
+        display.html(&Texts { title: "a & b".into(), facts: vec![("dropped".into(), "2 < 3".into())] })
     }
 
     #[test]

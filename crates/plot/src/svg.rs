@@ -12,7 +12,9 @@ const MAX_TICKS: f64 = 8.0;
 /// A mapping of values to positions along an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
+    /// The value at the beginning.
     pub from: f64,
+    /// The value at the end.
     pub to: f64,
     /// Whether the axis is logarithmic.
     pub is_log: bool,
@@ -23,7 +25,9 @@ pub struct Axis {
 /// A mark on an axis; marks without a label are short.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tick {
+    /// The marked value.
     pub value: f64,
+    /// Text of the value; empty for a short mark.
     pub label: String,
 }
 
@@ -105,8 +109,8 @@ pub fn escaped(text: &str) -> String {
 
 /// A picture with two axes, under construction.
 pub struct Chart {
-    pub x: Axis,
-    pub y: Axis,
+    x: Axis,
+    y: Axis,
     /// Where the drawing area begins, and how large it is, pixels of the screen.
     left: f64,
     top: f64,

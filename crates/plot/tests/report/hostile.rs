@@ -2,7 +2,7 @@
 
 use crate::inputs::{INPUTS, input};
 use crate::page::drawings;
-use peloton_job::{ReportInput, report};
+use peloton_plot::{ReportInput, report};
 use serde_json::{Value, json};
 
 const EVIL: &str = "</script><script>alert(1)</script>\"'&<img src=x onerror=alert(1)>";

@@ -1,32 +1,29 @@
 //! Pictures of events: hits, tracks and their truth, the same for every sequence of events.
 //!
 //! ```text
-//! chunk of events --Gather (one per system)--> DrawnEvent --+--> view: one projection as SVG --> svg: a figure
-//!                                                           |                               '--> page: HTML
-//!                                                           '--> phoenix: 3D, for HSF Phoenix
+//! Gathered (by a job) --> DrawnEvent --+--> view: one projection as SVG --> svg: a figure
+//!                                      |                               '--> page: HTML
+//!                                      '--> phoenix: 3D, for HSF Phoenix
 //! ```
 
-mod choice;
-mod gather;
-mod job;
 mod page;
-mod path;
+pub mod path;
 mod phoenix;
 mod svg;
 #[cfg(test)]
 mod tests;
 mod view;
 
-pub use choice::EventChoice;
-pub use gather::{Gather, GatherTracks, Gathered, HitsOf, Of};
-pub use job::display;
+pub use page::page;
 pub use path::{Line, Piece};
+pub use phoenix::phoenix;
+pub use svg::figure;
 pub use view::View;
 
 use crate::Sensor;
 use peloton::Status;
 use peloton_io::input::EventId;
-use peloton_truth::{EventMatches, ParticleMatch, TrackMatch};
+use peloton_truth::{EventMatches, Measured, ParticleMatch, TrackMatch};
 
 /// A part of a detector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -135,6 +132,13 @@ pub struct Momentum {
     pub qop: f64,
 }
 
+impl From<Measured> for Momentum {
+    fn from(measured: Measured) -> Self {
+        let Measured { p, pt, charge, .. } = measured;
+        Self { p, pt, qop: charge / p }
+    }
+}
+
 /// A drawn true particle.
 #[derive(Debug, Clone, Default)]
 pub struct Particle {
@@ -159,6 +163,17 @@ pub struct Truth {
     pub particles: Vec<Particle>,
     /// Matches of particles and tracks.
     pub matches: EventMatches,
+}
+
+/// The drawn parts of one event.
+#[derive(Debug, Clone, Default)]
+pub struct Gathered {
+    /// Its hits.
+    pub hits: Vec<Hit>,
+    /// Tracks of the event, in the order of the results.
+    pub tracks: Vec<Track>,
+    /// Its truth.
+    pub truth: Option<Truth>,
 }
 
 /// A column of the table of tracks.
@@ -309,8 +324,8 @@ impl DrawnEvent {
 /// The whole scene: events, and their detector.
 #[derive(Debug, Clone)]
 pub struct Scene {
-    /// The sequence that was reconstructed.
-    pub sequence: crate::SequenceName,
+    /// Name of the sequence that was reconstructed.
+    pub sequence: &'static str,
     /// Name of the input.
     pub title: String,
     /// Sensors or layers.

@@ -1,11 +1,12 @@
 //! [`Gather`]: collects the data for pictures of a system's events.
 
-use super::{Hit, Momentum, Particle, Point, Track, Truth, path};
+use crate::Chunk;
 use crate::systems::{Rows, TrackRows};
-use crate::{Chunk, Sensor};
 use peloton::engine::{Batch, Sliced};
 use peloton::event::{Columns, Particle as TrueParticle, TruthEvent};
-use peloton_truth::{Checker, EventMatches, Measured, Rules};
+use peloton_plot::Sensor;
+use peloton_plot::event::{Gathered, Hit, Momentum, Particle, Point, Track, Truth, path};
+use peloton_truth::{Checker, EventMatches, Rules};
 use std::collections::HashMap;
 
 /// One event, by its place in its batch and in its results.
@@ -18,17 +19,6 @@ pub struct Of<'a> {
     pub results: &'a Columns,
     /// Number of the event in that piece.
     pub event: usize,
-}
-
-/// The drawn parts of one event.
-#[derive(Debug, Clone, Default)]
-pub struct Gathered {
-    /// Its hits.
-    pub hits: Vec<Hit>,
-    /// Tracks of the event, in the order of the results.
-    pub tracks: Vec<Track>,
-    /// Its truth.
-    pub truth: Option<Truth>,
 }
 
 /// Collects the drawn parts of the events of a system.
@@ -87,13 +77,6 @@ impl Gather for GatherTracks {
             true_event(truth, checker.last_event(truth), &hits, &index)
         });
         Gathered { hits, tracks, truth }
-    }
-}
-
-impl From<Measured> for Momentum {
-    fn from(measured: Measured) -> Self {
-        let Measured { p, pt, charge, .. } = measured;
-        Self { p, pt, qop: charge / p }
     }
 }
 

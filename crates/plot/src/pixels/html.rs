@@ -5,7 +5,7 @@ use crate::look::Page;
 use maud::{Markup, PreEscaped, html};
 
 /// The texts of a page beside its pictures.
-pub struct About {
+pub struct Texts {
     /// Name of the input, such as a file.
     pub title: String,
     /// Results, settings and losses: names and values.
@@ -14,14 +14,14 @@ pub struct About {
 
 impl PixelDisplay {
     /// The page as HTML.
-    pub fn html(&self, about: &About) -> String {
+    pub fn html(&self, texts: &Texts) -> String {
         let figure = |picture: String| html! { figure { (PreEscaped(picture)) } };
         let body = html! {
-            h1 { (about.title) }
+            h1 { (texts.title) }
             main {
                 section.wide { (figure(frame::picture(self))) p.soft { (HELP) } }
                 section.about {
-                    table { @for (name, value) in &about.facts { tr { th { (name) } td { (value) } } } }
+                    table { @for (name, value) in &texts.facts { tr { th { (name) } td { (value) } } } }
                     (charts::hottest(self))
                 }
                 (figure(charts::occupancy(self)))
@@ -36,7 +36,7 @@ impl PixelDisplay {
             self.sensor[1],
             include_str!("page.js")
         );
-        Page { title: &about.title, css: include_str!("page.css"), body, script: Some(&script) }.html()
+        Page { title: &texts.title, css: include_str!("page.css"), body, script: Some(&script) }.html()
     }
 }
 

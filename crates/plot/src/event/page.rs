@@ -32,7 +32,7 @@ struct ColumnData {
 }
 
 /// The first event of a scene as a page.
-pub fn html(scene: &Scene) -> String {
+pub fn page(scene: &Scene) -> String {
     let Some(event) = scene.events.first() else { return String::new() };
     let views = View::of(scene).map(|view| (view, Frame::around(view, scene, event)));
     let of_view = |(view, frame): &(View, Frame)| ViewData {

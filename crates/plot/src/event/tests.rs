@@ -2,8 +2,6 @@
 
 use super::view::elements;
 use super::*;
-use crate::SequenceName;
-use crate::display::event::svg::figure;
 use crate::look;
 use peloton_truth::TrackMatch;
 
@@ -54,7 +52,7 @@ fn scene() -> Scene {
         truth: Some(truth),
     };
     Scene {
-        sequence: SequenceName::Velo,
+        sequence: "velo",
         title: "<script>alert(1)</script>".into(),
         sensors: Vec::new(),
         events: vec![event],
@@ -168,7 +166,7 @@ fn strips_are_drawn_where_tracks_cross_them() {
 
 #[test]
 fn nothing_that_is_hostile_gets_through() {
-    let page = page::html(&scene());
+    let page = page(&scene());
     assert!(!page.contains("alert(1)<") && !page.contains("<script>alert"), "names are escaped");
     assert!(page.contains("\\u003c/script>\\u003cscript>alert(1)"));
     assert!(!figure(&scene(), View::Xz).contains("<script"));
@@ -182,7 +180,7 @@ fn nothing_that_is_hostile_gets_through() {
     odd.events[0].hits[5].ends = [[1e30, -1e30, 1e30]; 2];
     for scene in [empty, odd] {
         roxmltree::Document::parse(&figure(&scene, View::Xz)).expect("XML");
-        for text in [page::html(&scene), figure(&scene, View::Rz), phoenix::json(&scene).unwrap()] {
+        for text in [page(&scene), figure(&scene, View::Rz), phoenix(&scene).unwrap()] {
             assert!(!text.is_empty() && !text.contains("NaN") && !text.contains("inf,"), "{text}");
         }
     }
@@ -194,7 +192,7 @@ fn twenty_thousand_hits_are_one_path() {
     let mut scene = scene();
     let grid = |n: u32| [f64::from(n % 141) * 0.5, f64::from(n / 141) * 0.5, f64::from(n % 26) * 30.0];
     scene.events[0].hits.extend((0..20_000).map(|n| Hit::point(Part::Velo, 100 + n, grid(n))));
-    let page = page::html(&scene);
+    let page = page(&scene);
     assert_eq!(page.matches("class=\"hits\"").count(), 3);
     assert!(page.len() < 1 << 20, "{}", page.len());
 }
