@@ -12,6 +12,7 @@ mod about;
 mod against;
 mod check;
 mod check_each;
+mod clusters;
 mod compare;
 mod config;
 mod config_text;
@@ -29,7 +30,6 @@ pub mod plan;
 mod preset;
 mod profile;
 mod registry;
-pub mod reproduce;
 mod request;
 mod run;
 mod sequence_name;
@@ -53,8 +53,9 @@ mod tune;
 pub use about::{about, about_inputs};
 pub use check::check;
 pub use check_each::check_each;
+pub use clusters::{FoundClusters, clusters};
 pub use compare::{Compared, compare};
-pub use config::Config;
+pub use config::{Config, override_with};
 pub use describe::{
     AlgorithmRow, describe_algorithms, describe_columns, describe_geometry, describe_simulation,
     sensors_as_csv,
@@ -77,7 +78,7 @@ pub(crate) use stream::Chunk;
 pub use summary::{Bytes, InputKind, PartTime, StageTime, Summary};
 pub(crate) use system::{Opened, System};
 pub use systems::inputs::check as check_inputs;
-pub use throughput::{Throughput, throughput, throughput_each};
+pub use throughput::{Throughput, doubling, throughput, throughput_each};
 pub use throughput_job::{JobThroughput, throughput_of_jobs};
 pub(crate) use truth_check::Check;
 pub use truth_check::{CheckOptions, CheckRules, Checked};

@@ -12,18 +12,18 @@ use std::sync::LazyLock;
 
 /// The files, in the order of the detectors.
 const FILES: [&str; 5] = [
-    include_str!("../../papers/triplet.toml"),
-    include_str!("../../papers/compass.toml"),
-    include_str!("../../papers/scifi.toml"),
-    include_str!("../../papers/matriplex.toml"),
-    include_str!("../../papers/pixels.toml"),
+    include_str!("../papers/triplet.toml"),
+    include_str!("../papers/compass.toml"),
+    include_str!("../papers/scifi.toml"),
+    include_str!("../papers/matriplex.toml"),
+    include_str!("../papers/pixels.toml"),
 ];
 
 static PAPERS: LazyLock<Vec<Paper>> = LazyLock::new(|| FILES.map(read).into());
 
 /// Texts that several entries share, by the word that stands for them.
 static TEXTS: LazyLock<BTreeMap<String, String>> =
-    LazyLock::new(|| read(include_str!("../../papers/texts.toml")));
+    LazyLock::new(|| read(include_str!("../papers/texts.toml")));
 
 /// A file that is part of the program, and that tests read, too.
 fn read<T: DeserializeOwned>(text: &str) -> T {

@@ -12,12 +12,12 @@
 use super::job::{Facts, Job, Variant};
 use super::paper::{Measure, Part};
 use super::{layouts, pixels};
-use crate::{
+use peloton::simd::{Isa, Level};
+use peloton::{Error, Result};
+use peloton_job::{
     CheckOptions, Checked, Config, Profile, Request, Throughput, check_each, cpu_name, throughput,
     throughput_each, tune,
 };
-use peloton::simd::{Isa, Level};
-use peloton::{Error, Result};
 use serde_json::{Map, Value, json};
 
 /// Measures one sample of a part.
@@ -54,7 +54,7 @@ fn check(part: &Part, request: &Request, configs: &[Config], job: &Job<'_>) -> R
         // It names an input that has nothing in it.
         [config] => {
             let request = Request { config: config.clone(), ..request.clone() };
-            crate::check(&request, &options, job.host).map(|one| vec![one])
+            peloton_job::check(&request, &options, job.host).map(|one| vec![one])
         }
         _ => check_each(request, configs, &options, job.host),
     };

@@ -3,6 +3,7 @@
 //! The papers are data: `papers/*.toml` of this crate has their numbers, our configurations, and the columns of each
 //! table. One driver runs the same checks and measurements as the other commands, on simulated events or given ones,
 //! and puts the results beside the paper's numbers in a [`Table`]. Text, JSON and pictures are made from this table.
+#![deny(unsafe_code, missing_docs)]
 
 mod build;
 mod driver;
@@ -22,9 +23,9 @@ pub use picture::picture;
 pub use report::{Asked, Report};
 pub use table::{Cell, Column, Origin, Plot, Table};
 
-use crate::{Config, Host};
 use job::Job;
 use peloton::{Error, Result};
+use peloton_job::{Config, Host};
 
 /// Refuses a table or figure without a drawing, before the work begins.
 ///
@@ -108,7 +109,7 @@ impl Run {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Cancel, Silent};
+    use peloton_job::{Cancel, Silent};
 
     #[test]
     fn every_configuration_of_the_papers_is_one() {

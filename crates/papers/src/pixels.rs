@@ -2,11 +2,9 @@
 //! clusters of two configurations, and number of clusters split when hits are distributed among workers.
 
 use super::job::{Facts, Job, Variant};
-use crate::Request;
-use crate::run::reconstruct;
-use crate::system::open;
-use peloton::event::{NS_PER_TICK, PixelClusters, append};
+use peloton::event::{NS_PER_TICK, PixelClusters};
 use peloton::{Error, Result};
+use peloton_job::{FoundClusters, Request, clusters};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
@@ -82,13 +80,7 @@ impl Labels {
     }
 
     fn run(job: &Job<'_>, request: &Request) -> Result<Self> {
-        let mut opened = open(request, false, job.host)?;
-        let sides = opened.detector.sensor().unwrap_or_default();
-        let runs = opened.detector.executor(request, &request.config)?;
-        let mut clusters = PixelClusters::default();
-        let summary = reconstruct(request, &mut opened, runs, job.host, &mut |chunk| {
-            chunk.result.slices().try_for_each(|piece| append(&mut clusters, &**piece))
-        })?;
+        let FoundClusters { clusters, sensor, summary } = clusters(request, job.host)?;
         if let Some(failure) = summary.failure {
             return Err(Error::format(request.inputs.join(", "), failure));
         }
@@ -100,7 +92,7 @@ impl Labels {
         let columns = &clusters.hits;
         hits.sort_by_key(|&(hit, _)| (columns.time[hit], columns.x[hit], columns.y[hit]));
         let labels = hits.into_iter().map(|(_, label)| label).collect();
-        Ok(Self { clusters, sides, labels, hash: format!("{:016x}", summary.hashes.output) })
+        Ok(Self { clusters, sides: sensor, labels, hash: format!("{:016x}", summary.hashes.output) })
     }
 
     /// Hits of each cluster.

@@ -1,7 +1,7 @@
 //! [`Job`]: the request, and all that the measurements of an entry need.
 
-use crate::{Config, Host, Plan, cpu_name};
 use peloton::{Error, Result};
+use peloton_job::{Config, Host, Plan, cpu_name};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;

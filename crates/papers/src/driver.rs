@@ -5,11 +5,9 @@ use super::facts;
 use super::job::{Job, Variant};
 use super::paper::{Axis, Hashes, Measure, Part, Sweep};
 use super::table::Cell;
-use crate::config::override_with;
-use crate::throughput::doubling;
-use crate::{Config, EventRange, Request};
 use peloton::simd::Level;
 use peloton::{Error, Result};
+use peloton_job::{Config, EventRange, Request, doubling, override_with};
 use serde_json::Value;
 
 /// The result of a part.

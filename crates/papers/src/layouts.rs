@@ -2,10 +2,10 @@
 //! the least time of a product in ns by layout: `array`, `gathered`, `gang_wide`, `some`, `together`.
 
 use super::job::{Facts, Job};
-use crate::Config;
 use peloton::kalman::layouts::{Layout, Products};
 use peloton::simd::Level;
 use peloton::{Error, Result};
+use peloton_job::Config;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_64;
