@@ -1,12 +1,11 @@
 //! [`Against`]: compares the checked tracks with tracks made elsewhere, particle by particle.
 
-use crate::track_file::TrackFile;
 use crate::{CheckOptions, Checked, Host};
 use peloton::Result;
 use peloton::event::TruthEvent;
 use peloton_io::input::EventId;
 use peloton_plot::text;
-use peloton_truth::{PairedCategory, PairedChecker, Rules};
+use peloton_truth::{PairedCategory, PairedChecker, Rules, TrackFile};
 use serde_json::json;
 use std::path::PathBuf;
 

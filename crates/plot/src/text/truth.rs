@@ -2,8 +2,8 @@
 
 use super::words::{axis, edge, percent, table};
 use peloton_truth::{
-    CheckReport, CylinderBin, CylinderCategory, CylinderReport, LayerPulls, Loss, LossReport, MomentumReport,
-    Pull, Resolution, StageLoss, StatePull, VeloPullReport,
+    CheckReport, CylinderBin, CylinderCategory, CylinderReport, LayerPulls, Loss, LossReport, LossTable,
+    MomentumReport, Pull, Resolution, StageLoss, StatePull, VeloPullReport,
 };
 
 /// Efficiencies and ghost rates in bins.
@@ -82,8 +82,16 @@ pub fn momenta(report: &MomentumReport) -> String {
     )
 }
 
-/// The particles that each stage lost.
-pub fn stage_losses(title: &str, losses: &[StageLoss]) -> String {
+/// The particles that each stage lost, category by category.
+pub fn stage_losses(tables: &[LossTable]) -> String {
+    let title = |table: &LossTable| {
+        let part = table.part.map(|part| format!(", {part}")).unwrap_or_default();
+        format!("{}{part}: {} of {} lost", table.category, table.lost, table.particles)
+    };
+    tables.iter().map(|table| stages(&title(table), &table.stages)).collect()
+}
+
+fn stages(title: &str, losses: &[StageLoss]) -> String {
     let mut rows = vec![[title, "entered", "lost", "share", "68 % interval"].map(String::from)];
     for loss in losses {
         let interval = format!("{} - {}", percent(loss.low), percent(loss.high));

@@ -4,8 +4,8 @@
 //! hits are the particle's. Each missed particle, ghost and clone is assigned to the first cause that applies, so
 //! that the lines of a table add up.
 
-use super::json_rules::{CATEGORIES, accepts};
-use super::matching::Matcher;
+use crate::json_rules::{CATEGORIES, accepts};
+use crate::matching::Matcher;
 use peloton::event::{TruthEvent, VELO_MODULES, VeloEvent};
 use serde::Serialize;
 

@@ -1,8 +1,8 @@
 //! [`TrackFile`]: tracks made elsewhere, one line per event.
 
+use crate::Measured;
 use peloton::{Error, Result};
 use peloton_io::input::EventId;
-use peloton_truth::Measured;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use std::collections::HashMap;

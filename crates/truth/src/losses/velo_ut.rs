@@ -2,6 +2,7 @@
 
 use super::kept::append_kept;
 use super::{Alone, FindLosses, VeloPart, finds, step_alone};
+use crate::{Rules, TrackMatcher};
 use peloton::Result;
 use peloton::chain::UtDetector;
 use peloton::engine::Algorithm;
@@ -13,7 +14,6 @@ use peloton::ut::{
     UtConfig, UtFindInput, UtFindWorkspace, UtHitsIn, UtLayout, UtScratch, decode, decode_by_cell, find,
 };
 use peloton::velo::Velo;
-use peloton_truth::{Rules, TrackMatcher};
 
 /// The steps; the last four are those of [`Alone`].
 const STEPS: [&str; 7] = [

@@ -16,18 +16,19 @@ mod cylinder;
 mod kept;
 mod long;
 mod scifi;
+mod velo;
 mod velo_ut;
 
 pub use cylinder::CylinderLosses;
 pub use long::{LongLosses, Matching};
 pub use scifi::SciFiLosses;
+pub use velo::{Loss, LossReport, VeloLosses};
 pub use velo_ut::VeloUtLosses;
 
+use crate::{LossTable, Rules, StageLosses, TrackMatcher};
 use peloton::engine::{Algorithm, Slice};
 use peloton::event::{BadBanks, Outcome, RawBatch, RawEvents, Results, TruthEvent, VeloTracks};
 use peloton::velo::{Velo, VeloSequenceWorkspace};
-use peloton_plot::text;
-use peloton_truth::{LossTable, Rules, StageLosses, TrackMatcher};
 
 /// Finds the steps at which one sequence lost particles.
 pub trait FindLosses: Send {
@@ -132,15 +133,6 @@ impl Losses {
         let table = |table: &Table| table.losses.table(table.category, table.part.as_ref().map(name));
         self.tables.iter().map(table).collect()
     }
-}
-
-/// Tables as text.
-pub fn losses_text(tables: &[LossTable]) -> String {
-    let title = |table: &LossTable| {
-        let part = table.part.map(|part| format!(", {part}")).unwrap_or_default();
-        format!("{}{part}: {} of {} lost", table.category, table.lost, table.particles)
-    };
-    tables.iter().map(|table| text::stage_losses(&title(table), &table.stages)).collect()
 }
 
 /// Velo tracks of one event at a time, and their particles.

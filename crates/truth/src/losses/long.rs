@@ -2,6 +2,7 @@
 
 use super::scifi::{self, SciFiLosses};
 use super::{FindLosses, VeloPart, finds};
+use crate::{Rules, TrackMatcher};
 use peloton::chain::UtDetector;
 use peloton::engine::Algorithm;
 use peloton::event::{LongTracks, Outcome, RawEvents, SciFiTracks, TruthEvent, UtBatch, VeloTracks};
@@ -10,7 +11,6 @@ use peloton::simd::Level;
 use peloton::ut::{UtScratch, decode};
 use peloton::velo::Velo;
 use peloton::{Result, Status};
-use peloton_truth::{Rules, TrackMatcher};
 
 /// The steps: those of the SciFi stand behind the first two.
 const STEPS: [&str; 12] = [

@@ -5,13 +5,13 @@
 //! all tracks of the event are examined, before tracks that share hits are dropped: the one with most of its hits,
 //! and the layer on which that track leaves the particle.
 
+use crate::{LossTable, ParticleMatch, StageLosses};
 use peloton::cylinder::{CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, reconstruct};
 use peloton::event::{
     CYLINDER_LAYERS, CylinderBatch, CylinderSeeds, CylinderTracks, CylinderTruth, NO_HIT, Outcome,
 };
 use peloton::simd::Level;
 use peloton::{Status, cylinder::SeedConfig};
-use peloton_truth::{LossTable, ParticleMatch, StageLosses};
 use std::ops::Range;
 
 /// Layers of a seed.
@@ -222,8 +222,8 @@ impl CylinderLosses {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::CylinderChecker;
     use peloton_sim::CylinderSim;
-    use peloton_truth::CylinderChecker;
 
     /// Steps with lost particles of the categories, and how many, for a change of the configuration.
     fn lost(text: &str, change: impl Fn(&mut CylinderConfig)) -> Vec<Vec<(&'static str, u64)>> {

@@ -2,13 +2,13 @@
 
 use super::kept::append_kept;
 use super::{Alone, FindLosses, append_own, finds, step_alone};
+use crate::{Rules, TrackMatcher};
 use peloton::Result;
 use peloton::engine::Algorithm;
 use peloton::event::{Outcome, RawEvents, SciFiBatch, SciFiTracks, TruthEvent};
 use peloton::scifi::{
     RowPass, SciFi, SciFiConfig, SciFiGeometry, SciFiPreset, SciFiScratch, SciFiWorkspace, SeedPass, decode,
 };
-use peloton_truth::{Rules, TrackMatcher};
 use std::sync::Arc;
 
 /// The steps; the last four are those of [`Alone`].
@@ -201,11 +201,11 @@ impl FindLosses for SciFiLosses {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{HitsOf, decode_mc};
     use peloton::event::RawBatch;
     use peloton::simd::Level;
     use peloton_io::input::Geometry;
     use peloton_sim::{LhcbDetector, LhcbReader};
-    use peloton_truth::{HitsOf, decode_mc};
 
     /// The magnet bends in x: who leaves upwards has its hits in the upper half.
     #[test]
