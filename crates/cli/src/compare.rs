@@ -2,10 +2,10 @@
 
 use crate::options::{JobArgs, host, outcome};
 use crate::report::PageArgs;
+use crate::text;
 use clap::Args;
 use peloton::Result;
 use peloton_io::output::JobFiles;
-use peloton_job::text;
 use std::process::ExitCode;
 
 /// Reconstruct events in two ways and show the first difference

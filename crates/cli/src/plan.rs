@@ -2,11 +2,12 @@
 
 use crate::console;
 use crate::options::{ReportArgs, host, outcome};
+use crate::text;
 use clap::{Args, ValueEnum};
 use peloton::Result;
 use peloton_io::input::Format;
 use peloton_io::output::JobFiles;
-use peloton_job::{MaxBad, plan, text};
+use peloton_job::{MaxBad, plan};
 use peloton_plot::text::{count, grouped};
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -3,12 +3,13 @@
 use crate::console;
 use crate::interrupt::{self, CANCEL};
 use crate::options::{JobArgs, given, host, outcome};
+use crate::text;
 use clap::Args;
 use peloton::{Error, Result};
 use peloton_io::input::Format;
 use peloton_io::output::{Fields, JobFiles, TableCompression};
 use peloton_job::plan::{Plan, Ran, run_part};
-use peloton_job::{EventRange, OutputOptions, Request, Summary, is_no_file, text};
+use peloton_job::{EventRange, OutputOptions, Request, Summary, is_no_file};
 use peloton_plot::text::count;
 use serde_json::json;
 use std::ops::Range;
@@ -105,7 +106,7 @@ impl Run {
         if summary.is_interrupted {
             interrupt::keep(self.kept(&summary));
         }
-        report.report(&text::summary(&summary), &summary)?;
+        report.report(&summary.text(), &summary)?;
         Ok(outcome(summary.failure, true))
     }
 

@@ -2,10 +2,11 @@
 
 use crate::options::{JobArgs, host, outcome};
 use crate::report::PageArgs;
+use crate::text;
 use clap::Args;
 use peloton::Result;
 use peloton_io::output::JobFiles;
-use peloton_job::{Plan, text, throughput_of_jobs};
+use peloton_job::{Plan, throughput_of_jobs};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;

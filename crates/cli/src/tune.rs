@@ -2,11 +2,11 @@
 
 use crate::options::{JobArgs, host};
 use crate::report::PageArgs;
+use crate::text;
 use crate::throughput::PlanArgs;
 use clap::Args;
 use peloton::{Error, Result};
 use peloton_io::output::{JobFiles, write_whole};
-use peloton_job::text;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -63,7 +63,7 @@ fn check_results(request: &Request, options: &CheckOptions, host: Host<'_>) -> R
 pub(crate) fn finish(checker: Box<dyn Check>, summary: &Summary, host: Host<'_>) -> Result<Checked> {
     let mut checked = checker.finish(summary, host)?;
     checked.failure = summary.failure.clone();
-    checked.text = format!("{}\n{}", crate::text::summary(summary), checked.text);
+    checked.text = format!("{}\n{}", summary.text(), checked.text);
     let mut json = object(summary);
     json.extend(std::mem::take(&mut checked.json));
     checked.json = json;

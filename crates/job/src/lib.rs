@@ -37,9 +37,9 @@ mod sink;
 mod source;
 mod stream;
 mod summary;
+mod summary_text;
 mod system;
 mod systems;
-pub mod text;
 mod threads;
 mod throughput;
 mod throughput_job;
@@ -52,7 +52,7 @@ pub use about::{about, about_inputs};
 pub use check::check;
 pub use check_each::check_each;
 pub use clusters::{FoundClusters, clusters};
-pub use compare::{Compared, compare};
+pub use compare::{Compared, Side, compare};
 pub use config::{Config, override_with};
 pub use describe::{
     AlgorithmRow, describe_algorithms, describe_columns, describe_geometry, describe_simulation,

@@ -166,9 +166,9 @@ fn strips_are_drawn_where_tracks_cross_them() {
 
 #[test]
 fn nothing_that_is_hostile_gets_through() {
-    let page = page(&scene());
-    assert!(!page.contains("alert(1)<") && !page.contains("<script>alert"), "names are escaped");
-    assert!(page.contains("\\u003c/script>\\u003cscript>alert(1)"));
+    let html = page(&scene());
+    assert!(!html.contains("alert(1)<") && !html.contains("<script>alert"), "names are escaped");
+    assert!(html.contains("\\u003c/script>\\u003cscript>alert(1)"));
     assert!(!figure(&scene(), View::Xz).contains("<script"));
     // Not one track, nor a hit; hits and values that are no numbers, or absurd ones.
     let mut empty = scene();

@@ -59,6 +59,16 @@ pub(super) fn edge(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').into()
 }
 
+/// A JSON value without quotation marks.
+pub fn unquoted(value: &serde_json::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), String::from)
+}
+
+/// The preset in the middle of a line; nothing where the sequence has none.
+pub fn preset_words(preset: Option<&str>) -> String {
+    preset.map_or(String::new(), |preset| format!("preset {preset}, "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

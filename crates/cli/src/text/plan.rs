@@ -1,6 +1,6 @@
 //! Jobs in parts as text.
 
-use crate::plan::{Manifest, Ran};
+use peloton_job::plan::{Manifest, Ran};
 use peloton_plot::text::{grouped, table};
 use serde_json::Value;
 

@@ -1,12 +1,9 @@
 //! Text output of jobs other than runs and checks.
 
-use super::summary::summary;
-use super::{plain, preset_words};
-use crate::compare::{Compared, Side};
-use crate::{Config, JobThroughput, Measurement, Profile, Throughput, Tuned};
 use peloton::event::Hashes;
 use peloton::simd::{GANGS, Isa};
-use peloton_plot::text::{count, grouped, percent, rate, table};
+use peloton_job::{Compared, Config, JobThroughput, Measurement, Profile, Side, Throughput, Tuned};
+use peloton_plot::text::{count, grouped, percent, preset_words, rate, table, unquoted};
 
 /// The scan as tables: the whole sequence, then each stage.
 pub fn tuned(tuned: &Tuned) -> String {
@@ -43,7 +40,7 @@ pub fn throughput_of_jobs(jobs: &JobThroughput) -> String {
     let JobThroughput { summary: fastest, repetitions, job_events_per_second, .. } = jobs;
     format!(
         "{}\nof {} the fastest took {:.3} s, half of them {:.3} s or less: {} {}s/s\n",
-        summary(fastest),
+        fastest.text(),
         count(*repetitions as usize, "job"),
         fastest.wall_seconds,
         jobs.median(),
@@ -151,7 +148,7 @@ pub fn throughput(report: &Throughput) -> String {
         ),
         None => String::new(),
     };
-    text.push_str(&summary(&report.summary));
+    text.push_str(&report.summary.text());
     if !report.kernels.is_empty() {
         let mut rows = vec![["kernel", "ns/event", "share"].map(String::from)];
         rows.extend(report.kernels.iter().map(|kernel| {
@@ -188,7 +185,7 @@ pub fn throughput(report: &Throughput) -> String {
         text.push_str(&format!("{:.1} million bytes/s of raw banks\n", rate / 1e6));
     }
     for (name, value) in &report.facts {
-        text.push_str(&format!("{}: {}\n", name.replace('_', " "), plain(value)));
+        text.push_str(&format!("{}: {}\n", name.replace('_', " "), unquoted(value)));
     }
     text
 }
