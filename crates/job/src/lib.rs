@@ -56,7 +56,6 @@ pub use compare::{Compared, Side, compare};
 pub use config::{Config, override_with};
 pub use describe::{
     AlgorithmRow, describe_algorithms, describe_columns, describe_geometry, describe_simulation,
-    sensors_as_csv,
 };
 pub use device::{Device, Gpus, LaneOrder, devices_found};
 pub use display::{DisplayOptions, Displayed, DrawnEvents, EventChoice, Frame, display};

@@ -15,4 +15,4 @@ pub mod text;
 
 pub use about::{About, Changed, WithAbout};
 pub use report::{ReportInput, report};
-pub use sensors::{Sensor, Shape};
+pub use sensors::{Sensor, Shape, sensors_as_csv};

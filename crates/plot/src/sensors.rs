@@ -73,3 +73,21 @@ impl Sensor {
 
 /// The cylinder's files and columns are in cm.
 const MM_PER_CM: f32 = 10.0;
+
+/// Sensors as CSV: a line of names, then a line for each sensor, lengths in mm.
+pub fn sensors_as_csv(sensors: &[Sensor]) -> String {
+    let corner = |number: usize| ["x", "y", "z"].map(|axis| format!("{axis}{number}_mm")).join(",");
+    let mut text = format!("detector,plane,sensor,{},radius_mm\n", [0, 1, 2, 3].map(corner).join(","));
+    for sensor in sensors {
+        let Sensor { detector, plane, sensor, shape } = sensor;
+        let shape = match shape {
+            Shape::Corners(corners) => {
+                let values: Vec<_> = corners.iter().flatten().map(f32::to_string).collect();
+                format!("{},", values.join(","))
+            }
+            Shape::Radius(radius) => format!("{}{radius}", ",".repeat(12)),
+        };
+        text.push_str(&format!("{detector},{plane},{sensor},{shape}\n"));
+    }
+    text
+}

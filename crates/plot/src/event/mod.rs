@@ -6,14 +6,16 @@
 //!                                      '--> phoenix: 3D, for HSF Phoenix
 //! ```
 
+mod lhcb;
 mod page;
-pub mod path;
+mod path;
 mod phoenix;
 mod svg;
 #[cfg(test)]
 mod tests;
 mod view;
 
+pub use lhcb::FoundTrack;
 pub use page::page;
 pub use path::{Line, Piece};
 pub use phoenix::phoenix;

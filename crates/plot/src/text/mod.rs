@@ -4,7 +4,7 @@ mod truth;
 mod words;
 
 pub use truth::{
-    cylinder, cylinder_fit, cylinder_fit_tables, cylinder_tables, losses, momenta, stage_losses, state_pulls,
-    tables, velo_pulls,
+    cylinder, cylinder_fit, cylinder_fit_tables, cylinder_tables, losses, momenta, paired, stage_losses,
+    state_pulls, tables, velo_pulls,
 };
 pub use words::{count, grouped, percent, preset_words, rate, table, unquoted};

@@ -3,7 +3,7 @@
 use super::words::{axis, edge, percent, table};
 use peloton_truth::{
     CheckReport, CylinderBin, CylinderCategory, CylinderReport, LayerPulls, Loss, LossReport, LossTable,
-    MomentumReport, Pull, Resolution, StageLoss, StatePull, VeloPullReport,
+    MomentumReport, PairedCategory, Pull, Resolution, StageLoss, StatePull, VeloPullReport,
 };
 
 /// Efficiencies and ghost rates in bins.
@@ -161,6 +161,43 @@ pub fn velo_pulls(report: &VeloPullReport) -> String {
     text.push('\n');
     text.push_str(&table(&rows));
     text
+}
+
+/// Particles that the checked tracks and the tracks of a file found; categories without particles are left out.
+pub fn paired(name: &str, categories: &[PairedCategory]) -> String {
+    let heads = [
+        "particles found",
+        "of",
+        "by both",
+        "here alone",
+        "there alone",
+        "by neither",
+        "here, 68 %",
+        "there, 68 %",
+        "here alone, share of found by one, 68 %",
+    ];
+    let mut rows = vec![heads.map(String::from)];
+    let interval = |ends: Option<[f64; 2]>| {
+        ends.map_or("-".into(), |[low, high]| format!("{:.1} - {:.1} %", 100.0 * low, 100.0 * high))
+    };
+    for category in categories.iter().filter(|category| category.paired.particles() > 0) {
+        let PairedCategory { name, paired, .. } = category;
+        rows.push([
+            name.to_string(),
+            paired.particles().to_string(),
+            paired.both.to_string(),
+            paired.first_only.to_string(),
+            paired.second_only.to_string(),
+            paired.neither.to_string(),
+            interval(category.first_interval),
+            interval(category.second_interval),
+            interval(category.first_only_interval),
+        ]);
+    }
+    format!(
+        "\ncompared with {name}: here are the checked tracks, there the tracks of this file {}",
+        table(&rows)
+    )
 }
 
 /// Efficiency, ghosts and pulls of the cylinder detector.
