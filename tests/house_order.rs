@@ -205,7 +205,7 @@ const SILENT: [&str; 8] = [
     "crates/python/src/",
 ];
 /// Write results to standard output when they are asked to.
-const WRITE_RESULTS: [&str; 2] = ["crates/io/src/output/file.rs", "crates/job/src/sink.rs"];
+const WRITE_RESULTS: [&str; 2] = ["crates/io/src/output/file.rs", "crates/io/src/output/byte_sink.rs"];
 
 #[test]
 fn libraries_do_not_print() {

@@ -68,7 +68,7 @@ pub use request::{EventRange, PartOfPlan, PixelOptions, Request};
 pub use run::run;
 pub use sequence_name::SequenceName;
 pub use simulate::{Simulated, Simulation, simulate};
-pub use sink::{ByteSink, OutputOptions, is_no_file};
+pub use sink::OutputOptions;
 pub(crate) use source::{Beside, CountUnknown, Source, Unparsed};
 pub use stream::Busy;
 pub(crate) use stream::Chunk;

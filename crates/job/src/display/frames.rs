@@ -2,7 +2,6 @@
 
 use super::{DisplayOptions, Displayed, Frame, title};
 use crate::lost_hits::{HitFlow, Verdict, outside_chips};
-use crate::sink::is_no_file;
 use crate::source::warn_of_problems;
 use crate::system::open;
 use crate::{Beside, Host, Request};
@@ -10,7 +9,7 @@ use peloton::engine::{Batch, Sliced, ThisThread};
 use peloton::event::{NS_PER_TICK, PixelClusters};
 use peloton::timepix::PixelBatch;
 use peloton::{Error, Result};
-use peloton_io::output::write_whole;
+use peloton_io::output::{is_no_file, write_whole};
 use peloton_plot::pixels::{PixelDisplay, Texts};
 use peloton_plot::text::{count, grouped, rate};
 use std::collections::BTreeMap;
