@@ -3,8 +3,17 @@
 use crate::{Result, command};
 
 /// Crates in the order in which they depend on one another.
-const CRATES: [&str; 7] =
-    ["peloton", "peloton-io", "peloton-sim", "peloton-truth", "peloton-job", "peloton-cli", "peloton-capi"];
+const CRATES: [&str; 9] = [
+    "peloton",
+    "peloton-io",
+    "peloton-sim",
+    "peloton-truth",
+    "peloton-plot",
+    "peloton-job",
+    "peloton-papers",
+    "peloton-cli",
+    "peloton-capi",
+];
 
 /// Packages every crate without building it.
 pub fn check() -> Result<()> {

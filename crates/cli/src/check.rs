@@ -5,7 +5,7 @@ use crate::report::PageArgs;
 use clap::Args;
 use peloton::{Error, Result};
 use peloton_io::output::JobFiles;
-use peloton_job::{About, CheckOptions, CheckRules, truth_files};
+use peloton_job::{CheckOptions, CheckRules, truth_files};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -110,7 +110,7 @@ impl Check {
             truth_output: self.truth_output.clone(),
         };
         let checked = peloton_job::check(&request, &options, host(&self.job.report.terminal()))?;
-        let about = About::new("check", &request);
+        let about = peloton_job::about("check", &request);
         self.page.report(&self.job.report, &checked.text, about, &checked)?;
         Ok(outcome(checked.failure, checked.is_right))
     }

@@ -2,10 +2,10 @@
 
 use crate::options::{JobArgs, host, outcome};
 use crate::report::PageArgs;
+use crate::text;
 use clap::Args;
 use peloton::Result;
 use peloton_io::output::JobFiles;
-use peloton_job::{About, text};
 use std::process::ExitCode;
 
 /// Reconstruct events in two ways and show the first difference
@@ -45,7 +45,7 @@ impl Compare {
         let Some(request) = self.job.request("compare", &[])? else { return Ok(ExitCode::SUCCESS) };
         let sides = [&self.left[..], &self.right];
         let compared = peloton_job::compare(&request, sides, host(&self.job.report.terminal()))?;
-        let about = About::new("compare", &request);
+        let about = peloton_job::about("compare", &request);
         self.page.report(&self.job.report, &text::compared(&compared), about, &compared)?;
         Ok(outcome(compared.failure, compared.equal))
     }

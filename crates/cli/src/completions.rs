@@ -11,8 +11,9 @@ use peloton::timepix::{Algorithm, Definition};
 use peloton_io::input::Format;
 use peloton_io::input::timepix::WhenFull;
 use peloton_io::output::JobFiles;
-use peloton_job::reproduce::entries;
-use peloton_job::{Preset, SequenceName, View};
+use peloton_job::{Preset, SequenceName};
+use peloton_papers::entries;
+use peloton_plot::event::View;
 use std::process::ExitCode;
 
 /// Print a script that teaches a shell to complete subcommands, flags and their values

@@ -4,7 +4,8 @@ use crate::console;
 use crate::options::{ConfigArgs, SequenceArgs};
 use peloton::simd::Isa;
 use peloton::{Error, Result};
-use peloton_job::{Config, Profile, SequenceName, cpu_name, text};
+use peloton_job::{Config, Profile, SequenceName, cpu_name};
+use peloton_plot::text;
 use std::path::Path;
 
 impl ConfigArgs {

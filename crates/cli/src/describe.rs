@@ -4,11 +4,11 @@ use crate::options::ReportArgs;
 use clap::Args;
 use peloton::{Error, Result};
 use peloton_io::output::{ColumnRow, JobFiles};
-use peloton_job::text::table;
 use peloton_job::{
-    AlgorithmRow, SequenceName, describe_algorithms, describe_columns, describe_geometry,
-    describe_simulation, sensors_as_csv,
+    AlgorithmRow, SequenceName, describe_algorithms, describe_columns, describe_geometry, describe_simulation,
 };
+use peloton_plot::sensors_as_csv;
+use peloton_plot::text::table;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -4,7 +4,8 @@ use crate::options::{JobArgs, given, host, outcome};
 use clap::Args;
 use peloton::Result;
 use peloton_io::output::JobFiles;
-use peloton_job::{DisplayOptions, EventChoice, View};
+use peloton_job::{DisplayOptions, EventChoice};
+use peloton_plot::event::View;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -6,8 +6,8 @@ use clap::Args;
 use peloton::Result;
 use peloton::simd::{GANGS, Isa, Level};
 use peloton_io::output::JobFiles;
-use peloton_job::text::table;
 use peloton_job::{cpu_name, devices_found};
+use peloton_plot::text::table;
 use serde::Serialize;
 use std::process::ExitCode;
 

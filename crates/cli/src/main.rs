@@ -27,6 +27,7 @@ mod sensor;
 mod simulate;
 mod soak;
 mod suggest;
+mod text;
 mod throughput;
 mod tune;
 mod version;

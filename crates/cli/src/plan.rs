@@ -2,11 +2,13 @@
 
 use crate::console;
 use crate::options::{ReportArgs, host, outcome};
+use crate::text;
 use clap::{Args, ValueEnum};
 use peloton::Result;
 use peloton_io::input::Format;
 use peloton_io::output::JobFiles;
-use peloton_job::{MaxBad, plan, text};
+use peloton_job::{MaxBad, plan};
+use peloton_plot::text::{count, grouped};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -52,9 +54,8 @@ impl PlanCommand {
         let report = self.report.beside(Some(&self.output));
         let made = plan::make(&self.inputs, self.format, self.part_events, host(&report.terminal()))?;
         made.write(&self.output)?;
-        let of = [text::count(made.parts.len(), "part"), text::count(made.inputs.len(), "input")];
-        let events =
-            made.events.map_or(String::new(), |events| format!(", {} events", text::grouped(events)));
+        let of = [count(made.parts.len(), "part"), count(made.inputs.len(), "input")];
+        let events = made.events.map_or(String::new(), |events| format!(", {} events", grouped(events)));
         let text = format!("{} of {}{events}: {}\n", of[0], of[1], self.output.display());
         report.report(&text, &made)?;
         Ok(ExitCode::SUCCESS)

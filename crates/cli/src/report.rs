@@ -4,7 +4,7 @@ use crate::options::ReportArgs;
 use clap::Args;
 use peloton::{Error, Result};
 use peloton_io::output::{JobFiles, is_standard_output, write_whole};
-use peloton_job::{About, ReportInput, WithAbout};
+use peloton_plot::{About, ReportInput, WithAbout};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -71,7 +71,7 @@ impl PageArgs {
 }
 
 fn write_page(path: &Path, inputs: Vec<ReportInput>) -> Result<()> {
-    write_whole(path, peloton_job::report(inputs)?.as_bytes())
+    write_whole(path, peloton_plot::report(inputs)?.as_bytes())
 }
 
 /// The name of a page: an HTML file, a device, or `-`.

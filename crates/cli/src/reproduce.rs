@@ -6,7 +6,7 @@ use crate::throughput::seconds;
 use clap::Args;
 use peloton::{Error, Result};
 use peloton_io::output::{JobFiles, is_standard_output, write_whole};
-use peloton_job::reproduce::{Making, Reproduction, check_drawing, list_text, papers, picture};
+use peloton_papers::{Making, Reproduction, check_drawing, list_text, papers, picture};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -76,7 +76,7 @@ impl Reproduce {
             check_drawing(&self.name)?;
         }
         let terminal = self.report.terminal();
-        let report = peloton_job::reproduce::reproduce(&self.name, &options, host(&terminal))?;
+        let report = peloton_papers::reproduce(&self.name, &options, host(&terminal))?;
         // What took minutes is written before anything can go wrong with its picture.
         self.report.beside(self.svg.as_ref()).report(&report.text(), &report)?;
         if let Some(path) = &self.svg {

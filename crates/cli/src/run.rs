@@ -3,12 +3,14 @@
 use crate::console;
 use crate::interrupt::{self, CANCEL};
 use crate::options::{JobArgs, given, host, outcome};
+use crate::text;
 use clap::Args;
 use peloton::{Error, Result};
 use peloton_io::input::Format;
-use peloton_io::output::{Fields, JobFiles, TableCompression};
+use peloton_io::output::{Fields, JobFiles, TableCompression, is_no_file};
 use peloton_job::plan::{Plan, Ran, run_part};
-use peloton_job::{EventRange, OutputOptions, Request, Summary, is_no_file, text};
+use peloton_job::{EventRange, OutputOptions, Request, Summary};
+use peloton_plot::text::count;
 use serde_json::json;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -104,13 +106,13 @@ impl Run {
         if summary.is_interrupted {
             interrupt::keep(self.kept(&summary));
         }
-        report.report(&text::summary(&summary), &summary)?;
+        report.report(&summary.text(), &summary)?;
         Ok(outcome(summary.failure, true))
     }
 
     /// A description of the partial results of an interrupted run.
     fn kept(&self, summary: &Summary) -> String {
-        let made = text::count(summary.events as usize, summary.row);
+        let made = count(summary.events as usize, summary.row);
         match self.output.as_deref() {
             Some(path) if is_no_file(path) => format!("the first {made} were written"),
             Some(path) => format!("{} holds the first {made}", path.display()),
@@ -142,7 +144,7 @@ impl Run {
             match run_part(plan, part, output, &request, self.force, host(&terminal)) {
                 Ok(ran) => done.push(ran),
                 Err(error) if is_one || error.is_usage() || CANCEL.is_requested() => {
-                    let whole = text::count(done.len(), "whole part");
+                    let whole = count(done.len(), "whole part");
                     interrupt::keep(format!("{} holds {whole}", output.display()));
                     return Err(error);
                 }

@@ -5,7 +5,8 @@ use crate::options::{Auto, ReportArgs, host};
 use clap::Args;
 use peloton::{Error, Result};
 use peloton_io::output::JobFiles;
-use peloton_job::{Config, Simulation, text};
+use peloton_job::{Config, Simulation};
+use peloton_plot::text;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

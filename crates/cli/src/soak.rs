@@ -15,8 +15,8 @@ use peloton_io::input::timepix::{
     Datagrams, Feed, PixelFormat, PixelOptions, PixelReader, ReadEnd, WhenFull, dropped_datagrams,
 };
 use peloton_io::output::JobFiles;
-use peloton_job::text::{grouped, rate, table};
-use peloton_job::{About, Config, Progress, SequenceName, Work};
+use peloton_job::{Config, Progress, SequenceName, Work};
+use peloton_plot::text::{grouped, rate, table};
 use peloton_sim::timepix::{PixelSim, PixelSimSpec};
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -153,7 +153,7 @@ impl Soak {
             terminal.stage(&format!("at {} hits/s", rate(asked)));
             rounds.push(self.round(&config, &hits, Some(asked), self.seconds, &terminal)?);
         }
-        let about = About::of("soak", std::slice::from_ref(&self.input), &config);
+        let about = peloton_job::about_inputs("soak", std::slice::from_ref(&self.input), &config);
         let soaked = Soaked { sequence: timepix, rounds: &rounds };
         self.page.report(&self.report, &text(&rounds), about, &soaked)?;
         let lost: u64 = rounds.iter().map(|round| round.lost).sum();

@@ -2,10 +2,11 @@
 
 use crate::options::{JobArgs, host, outcome};
 use crate::report::PageArgs;
+use crate::text;
 use clap::Args;
 use peloton::Result;
 use peloton_io::output::JobFiles;
-use peloton_job::{About, Plan, text, throughput_of_jobs};
+use peloton_job::{Plan, throughput_of_jobs};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -94,7 +95,7 @@ impl Throughput {
         }
         let plan = Plan { copies: self.copies, ..self.plan.plan(3.0) };
         let measured = peloton_job::throughput(&request, plan, self.scan, host(&terminal))?;
-        let about = About::new("throughput", &request);
+        let about = peloton_job::about("throughput", &request);
         self.page.report(&self.args.report, &text::throughput(&measured), about, &measured)?;
         Ok(outcome(measured.summary.failure, true))
     }

@@ -2,11 +2,11 @@
 
 use crate::options::{JobArgs, host};
 use crate::report::PageArgs;
+use crate::text;
 use crate::throughput::PlanArgs;
 use clap::Args;
 use peloton::{Error, Result};
 use peloton_io::output::{JobFiles, write_whole};
-use peloton_job::{About, text};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -61,7 +61,7 @@ impl Tune {
             write_whole(path, tuned.profile.to_toml().as_bytes())?;
             text.push_str(&format!("\nwritten to {name}\n"));
         }
-        let about = About::new("tune", &request);
+        let about = peloton_job::about("tune", &request);
         self.page.report(&self.job.report.beside(output.as_ref()), &text, about, &tuned.profile)?;
         Ok(ExitCode::SUCCESS)
     }

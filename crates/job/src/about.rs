@@ -1,63 +1,23 @@
-//! [`About`]: the origin of results: program, machine, inputs, configuration.
+//! The origin of results, [`About`], from the request of a job.
 
 use crate::{Config, Request, cpu_name};
-use serde::{Deserialize, Serialize};
+use peloton_plot::{About, Changed};
 use serde_json::Value;
 use std::path::Path;
 
-/// Origin of results. It is part of their JSON under the key `about`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct About {
-    /// The subcommand.
-    pub command: String,
-    /// Version of the program.
-    pub version: String,
-    /// Name of the CPU, from the operating system.
-    pub cpu: String,
-    /// Names of the inputs, without their folders.
-    pub inputs: Vec<String>,
-    /// Parameters that differ from the preset.
-    pub changed: Vec<Changed>,
+/// Origin of the results of a job.
+pub fn about(command: &str, request: &Request) -> About {
+    about_inputs(command, &request.inputs, &request.config)
 }
 
-/// A parameter that differs from the preset.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Changed {
-    /// Name of the parameter as in the TOML, such as `velo.find.max_gap`.
-    pub key: String,
-    /// Value of the parameter.
-    pub value: Value,
-    /// Value of the parameter in the preset.
-    pub preset: Value,
-}
-
-/// Results with their origin.
-#[derive(Debug, Clone, Serialize)]
-pub struct WithAbout<T> {
-    /// The results.
-    #[serde(flatten)]
-    pub results: T,
-    /// Origin of the results.
-    pub about: About,
-}
-
-impl About {
-    /// Of a job.
-    pub fn new(command: &str, request: &Request) -> Self {
-        Self::of(command, &request.inputs, &request.config)
-    }
-
-    /// Describes results of these inputs and this configuration.
-    pub fn of(command: &str, inputs: &[String], config: &Config) -> Self {
-        Self {
-            command: command.into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            cpu: cpu_name(),
-            inputs: inputs.iter().map(|input| input_name(input)).collect(),
-            changed: changed(config),
-        }
+/// Origin of the results of these inputs and this configuration.
+pub fn about_inputs(command: &str, inputs: &[String], config: &Config) -> About {
+    About {
+        command: command.into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        cpu: cpu_name(),
+        inputs: inputs.iter().map(|input| input_name(input)).collect(),
+        changed: changed(config),
     }
 }
 

@@ -1,12 +1,11 @@
 //! [`Against`]: compares the checked tracks with tracks made elsewhere, particle by particle.
 
-use crate::text;
-use crate::track_file::TrackFile;
 use crate::{CheckOptions, Checked, Host};
 use peloton::Result;
 use peloton::event::TruthEvent;
 use peloton_io::input::EventId;
-use peloton_truth::{PairedCategory, PairedChecker, Rules};
+use peloton_plot::text;
+use peloton_truth::{PairedChecker, Rules, TrackFile};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -60,47 +59,10 @@ impl Against {
             }
         }
         let categories = self.checker.report();
-        checked.text.push_str(&table(&name.to_string(), &categories));
+        checked.text.push_str(&text::paired(&name.to_string(), &categories));
         checked
             .json
             .insert("paired".into(), json!({ "against": name.to_string(), "categories": categories }));
         Ok(())
     }
-}
-
-/// The pairs as text; categories without particles are left out.
-fn table(name: &str, categories: &[PairedCategory]) -> String {
-    let heads = [
-        "particles found",
-        "of",
-        "by both",
-        "here alone",
-        "there alone",
-        "by neither",
-        "here, 68 %",
-        "there, 68 %",
-        "here alone, share of found by one, 68 %",
-    ];
-    let mut rows = vec![heads.map(String::from)];
-    let interval = |ends: Option<[f64; 2]>| {
-        ends.map_or("-".into(), |[low, high]| format!("{:.1} - {:.1} %", 100.0 * low, 100.0 * high))
-    };
-    for category in categories.iter().filter(|category| category.paired.particles() > 0) {
-        let PairedCategory { name, paired, .. } = category;
-        rows.push([
-            name.to_string(),
-            paired.particles().to_string(),
-            paired.both.to_string(),
-            paired.first_only.to_string(),
-            paired.second_only.to_string(),
-            paired.neither.to_string(),
-            interval(category.first_interval),
-            interval(category.second_interval),
-            interval(category.first_only_interval),
-        ]);
-    }
-    format!(
-        "\ncompared with {name}: here are the checked tracks, there the tracks of this file {}",
-        text::table(&rows)
-    )
 }

@@ -7,13 +7,13 @@ use crate::stream::stream;
 use crate::summary::object;
 use crate::system::open;
 use crate::threads::common_threads;
-use crate::track_file::TrackFile;
 use crate::truth_check::{KnownHits, report};
 use crate::truth_output::TruthOutput;
-use crate::{Check, CheckOptions, Checked, Host, Opened, Preset, Request, Source, Summary, text};
+use crate::{Check, CheckOptions, Checked, Host, Opened, Preset, Request, Source, Summary};
 use peloton::Result;
 use peloton::simd::with_default_float_mode;
-use peloton_truth::{CheckReport, Checker, EventRows, Rules};
+use peloton_plot::text;
+use peloton_truth::{CheckReport, Checker, EventRows, Rules, TrackFile};
 use serde_json::json;
 use std::path::Path;
 use std::time::Instant;
@@ -63,7 +63,7 @@ fn check_results(request: &Request, options: &CheckOptions, host: Host<'_>) -> R
 pub(crate) fn finish(checker: Box<dyn Check>, summary: &Summary, host: Host<'_>) -> Result<Checked> {
     let mut checked = checker.finish(summary, host)?;
     checked.failure = summary.failure.clone();
-    checked.text = format!("{}\n{}", text::summary(summary), checked.text);
+    checked.text = format!("{}\n{}", summary.text(), checked.text);
     let mut json = object(summary);
     json.extend(std::mem::take(&mut checked.json));
     checked.json = json;

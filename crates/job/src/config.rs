@@ -352,8 +352,8 @@ fn number(text: &str) -> Result<usize> {
     text.parse().map_err(|_| Error::Config(format!("`{text}` is neither a number nor auto")))
 }
 
-/// Replaces the values of `base` by those of `top`, table by table.
-pub(crate) fn override_with(base: &mut toml::Table, top: toml::Table) {
+/// Replaces the values of `base` by the values of `top`, table by table.
+pub fn override_with(base: &mut toml::Table, top: toml::Table) {
     for (key, value) in top {
         match (base.get_mut(&key), value) {
             (Some(toml::Value::Table(base)), toml::Value::Table(top)) => override_with(base, top),

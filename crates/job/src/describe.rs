@@ -1,10 +1,11 @@
 //! Columns of a sequence, and positions of the sensors of a detector.
 
-use crate::{Config, Sensor, SequenceName};
+use crate::{Config, SequenceName};
 use peloton::engine::{AlgorithmInfo, Handle};
 use peloton::{Error, Result};
 use peloton_io::input::Geometry;
 use peloton_io::output::ColumnRow;
+use peloton_plot::Sensor;
 use serde::Serialize;
 use std::path::Path;
 
@@ -95,27 +96,10 @@ pub fn describe_simulation(input: &str) -> Result<Vec<Sensor>> {
     }
 }
 
-/// Sensors as CSV: a line of names, then a line for each sensor, lengths in mm.
-pub fn sensors_as_csv(sensors: &[Sensor]) -> String {
-    let corner = |number: usize| ["x", "y", "z"].map(|axis| format!("{axis}{number}_mm")).join(",");
-    let mut text = format!("detector,plane,sensor,{},radius_mm\n", [0, 1, 2, 3].map(corner).join(","));
-    for sensor in sensors {
-        let Sensor { detector, plane, sensor, shape } = sensor;
-        let shape = match shape {
-            crate::Shape::Corners(corners) => {
-                let values: Vec<_> = corners.iter().flatten().map(f32::to_string).collect();
-                format!("{},", values.join(","))
-            }
-            crate::Shape::Radius(radius) => format!("{}{radius}", ",".repeat(12)),
-        };
-        text.push_str(&format!("{detector},{plane},{sensor},{shape}\n"));
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use peloton_plot::sensors_as_csv;
 
     #[test]
     fn simulated_detectors_have_their_sensors() {

@@ -13,6 +13,12 @@ impl Cancel {
         self.0.store(true, Ordering::Relaxed);
     }
 
+    /// A function that asks for the end.
+    pub(crate) fn on_request(&self) -> impl Fn() + Send + 'static {
+        let cancel = self.clone();
+        move || cancel.request()
+    }
+
     /// Whether the end was requested.
     pub fn is_requested(&self) -> bool {
         self.0.load(Ordering::Relaxed)

@@ -1,4 +1,4 @@
-//! What each subcommand of peloton does, as library calls: open any input, run, check, measure, tune, compare, report.
+//! What each subcommand of peloton does, as library calls: open any input, run, check, measure, tune, compare.
 //!
 //! This crate prints nothing and reads no command lines: a [`Request`] describes the job, a [`Host`] receives
 //! progress and warnings and can end it early, and the result is a summary that can be shown as text or as JSON. The
@@ -12,6 +12,7 @@ mod about;
 mod against;
 mod check;
 mod check_each;
+mod clusters;
 mod compare;
 mod config;
 mod config_text;
@@ -20,8 +21,6 @@ mod device;
 mod display;
 pub mod embed;
 mod host;
-mod look;
-mod losses;
 mod lost_hits;
 mod max_bad;
 mod measure;
@@ -30,60 +29,53 @@ pub mod plan;
 mod preset;
 mod profile;
 mod registry;
-mod report;
-pub mod reproduce;
 mod request;
 mod run;
-mod sensors;
 mod sequence_name;
 mod simulate;
 mod sink;
 mod source;
 mod stream;
 mod summary;
-mod svg;
+mod summary_text;
 mod system;
 mod systems;
-pub mod text;
 mod threads;
 mod throughput;
 mod throughput_job;
 mod totals;
-mod track_file;
 mod truth_check;
 mod truth_output;
 mod tune;
 
-pub use about::{About, Changed, WithAbout};
+pub use about::{about, about_inputs};
 pub use check::check;
 pub use check_each::check_each;
-pub use compare::{Compared, compare};
-pub use config::Config;
+pub use clusters::{FoundClusters, clusters};
+pub use compare::{Compared, Side, compare};
+pub use config::{Config, override_with};
 pub use describe::{
     AlgorithmRow, describe_algorithms, describe_columns, describe_geometry, describe_simulation,
-    sensors_as_csv,
 };
 pub use device::{Device, Gpus, LaneOrder, devices_found};
-pub use display::{DisplayOptions, Displayed, DrawnEvents, EventChoice, Frame, View, display};
+pub use display::{DisplayOptions, Displayed, DrawnEvents, EventChoice, Frame, display};
 pub use host::{Cancel, Host, Progress, Silent, Work};
 pub use max_bad::MaxBad;
 pub use measure::Plan;
 pub use preset::Preset;
 pub use profile::{Measurement, Profile};
-pub use report::{ReportInput, report};
 pub use request::{EventRange, PartOfPlan, PixelOptions, Request};
 pub use run::run;
-pub use sensors::{Sensor, Shape};
 pub use sequence_name::SequenceName;
 pub use simulate::{Simulated, Simulation, simulate};
-pub use sink::{ByteSink, OutputOptions, is_no_file};
+pub use sink::OutputOptions;
 pub(crate) use source::{Beside, CountUnknown, Source, Unparsed};
 pub use stream::Busy;
 pub(crate) use stream::Chunk;
 pub use summary::{Bytes, InputKind, PartTime, StageTime, Summary};
 pub(crate) use system::{Opened, System};
 pub use systems::inputs::check as check_inputs;
-pub use throughput::{Throughput, throughput, throughput_each};
+pub use throughput::{Throughput, doubling, throughput, throughput_each};
 pub use throughput_job::{JobThroughput, throughput_of_jobs};
 pub(crate) use truth_check::Check;
 pub use truth_check::{CheckOptions, CheckRules, Checked};

@@ -1,9 +1,9 @@
 //! Lost hits of a stream of pixel hits: how many, the main reason, and the option to check. [`WAYS`] lists all ways
 //! to lose hits.
 
-use crate::text::{count, grouped};
 use crate::{MaxBad, Summary};
 use peloton_io::input::timepix::PixelCounts;
+use peloton_plot::text::{count, grouped};
 use serde_json::{Map, Value};
 
 /// Shares above this are worth a warning, per cent.

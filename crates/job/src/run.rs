@@ -1,20 +1,21 @@
 //! [`run`]: reconstructs events and writes the results.
 
-use crate::sink::{Destination, Done, Sink, is_no_file};
+use crate::sink::{Destination, Sink};
 use crate::source::warn_of_problems;
 use crate::stream::{Chunk, Consume, stream};
 use crate::summary::{Bytes, InputKind};
 use crate::system::{self, Runs, explain, open};
 use crate::threads::threads;
 use crate::totals::Totals;
-use crate::{Config, Host, Opened, Request, Summary, text};
+use crate::{Config, Host, Opened, Request, Summary};
 use peloton::engine::{Batch, Handle, Machine, Products, Sliced};
 use peloton::event::Hasher;
 use peloton::simd::with_default_float_mode;
 use peloton::{Error, Result, Status};
 use peloton_io::EventHasher;
 use peloton_io::input::EventId;
-use peloton_io::output::JobFiles;
+use peloton_io::output::{Done, JobFiles, is_no_file};
+use peloton_plot::text;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 

@@ -4,27 +4,13 @@ use crate::Cancel;
 use peloton::engine::Spread;
 use peloton::event::{Columns, Hashes, Schema};
 use peloton::{Error, Result};
-use peloton_io::input::{EventId, is_pipe};
+use peloton_io::input::EventId;
 use peloton_io::output::{
-    Fields, Metadata, NdjsonWriter, OutputFile, ParquetWriter, TableCompression, WriteOptions,
-    is_standard_output,
+    ByteSink, Done, Fields, Metadata, NdjsonWriter, OutputFile, ParquetWriter, TableCompression,
+    WriteOptions, is_standard_output,
 };
-use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// How complete the output of a job is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Done {
-    /// Complete, or as much as was requested before an early end.
-    All,
-    /// Complete and synced to the disk.
-    Durable,
-    /// Incomplete, because of an error.
-    Part,
-    /// Empty, because of an error.
-    Nothing,
-}
 
 /// Results, and the identification of their events; no ids for an endless stream.
 pub type Piece<'a> = (&'a [EventId], &'a Columns);
@@ -124,11 +110,6 @@ impl FileFormat {
     }
 }
 
-/// Whether the name is standard output, a pipe or a device, whose name gives no format.
-pub fn is_no_file(path: &Path) -> bool {
-    is_standard_output(path) || is_pipe(path)
-}
-
 /// The message for a name of unknown format.
 pub fn unknown_format(path: &Path, endings: &str) -> Error {
     Error::Config(format!("--output {}: the name must end in {endings}", path.display()))
@@ -159,7 +140,7 @@ impl FileSink {
                 Writer::Parquet(Box::new(ParquetWriter::new(file, path, to.metadata, schema, &[], &options)?))
             }
             Some(FileFormat::Ndjson) => {
-                let bytes = ByteSink::create(path, to.cancel)?;
+                let bytes = ByteSink::create(path, to.cancel.on_request())?;
                 Writer::Ndjson(NdjsonWriter::new(bytes, to.options.fields, to.threads.clone()))
             }
             Some(FileFormat::Clog) | None => {
@@ -187,108 +168,7 @@ impl Sink for FileSink {
         let Self { path, writer } = *self;
         match writer {
             Writer::Ndjson(writer) => writer.finish().map_err(|e| Error::io(&path, e))?.finish(done),
-            Writer::Parquet(writer) => put_in_place(writer.finish(hashes)?, done),
+            Writer::Parquet(writer) => writer.finish(hashes)?.end(done),
         }
-    }
-}
-
-/// Writes what a buffer still holds.
-fn buffered(buffer: BufWriter<OutputFile>, path: &Path) -> Result<OutputFile> {
-    buffer.into_inner().map_err(|e| Error::io(path, e.into_error()))
-}
-
-/// Renames a file to its name, see [`Sink::finish`].
-pub fn put_in_place(file: OutputFile, done: Done) -> Result<bool> {
-    match done {
-        Done::All => file.finish().map(|()| true),
-        Done::Durable => file.finish_durably().map(|()| true),
-        Done::Part => file.keep_part(),
-        Done::Nothing => Ok(true),
-    }
-}
-
-/// A file or standard output, compressed when the name ends in `.zst`.
-pub struct ByteSink {
-    path: PathBuf,
-    to: Compression,
-}
-
-enum Compression {
-    None(BufWriter<OutputFile>),
-    Zstd(zstd::Encoder<'static, OutputFile>),
-}
-
-impl ByteSink {
-    /// Begins the file; `-` is standard output. When the reader of standard output is gone, the job is asked to end.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when it cannot be written.
-    pub fn create(path: &Path, cancel: &Cancel) -> Result<Self> {
-        let file = if is_standard_output(path) {
-            OutputFile::stream(path, Box::new(Stdout(cancel.clone())))
-        } else {
-            OutputFile::create(path)?
-        };
-        let to = if path.extension().is_some_and(|end| end == "zst") {
-            Compression::Zstd(zstd::Encoder::new(file, 0).map_err(|e| Error::io(path, e))?)
-        } else {
-            Compression::None(BufWriter::with_capacity(1 << 16, file))
-        };
-        let path = if is_standard_output(path) { Path::new("standard output") } else { path };
-        Ok(Self { path: path.into(), to })
-    }
-
-    /// Writes the end of the stream and renames the file to its name.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when it cannot be written.
-    pub fn finish(self, done: Done) -> Result<bool> {
-        let file = match self.to {
-            Compression::None(to) => buffered(to, &self.path)?,
-            Compression::Zstd(to) => to.finish().map_err(|e| Error::io(&self.path, e))?,
-        };
-        put_in_place(file, done)
-    }
-}
-
-impl Write for ByteSink {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        match &mut self.to {
-            Compression::None(to) => to.write(bytes),
-            Compression::Zstd(to) => to.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        match &mut self.to {
-            Compression::None(to) => to.flush(),
-            Compression::Zstd(to) => to.flush(),
-        }
-    }
-}
-
-/// Standard output. When its reader has seen enough and is gone, what is left goes nowhere, and the job is
-/// asked to end.
-struct Stdout(Cancel);
-
-impl Stdout {
-    fn unless_gone<T>(&self, result: std::io::Result<T>, gone: T) -> std::io::Result<T> {
-        match result {
-            Err(e) if e.kind() == ErrorKind::BrokenPipe => {
-                self.0.request();
-                Ok(gone)
-            }
-            other => other,
-        }
-    }
-}
-
-impl Write for Stdout {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.unless_gone(std::io::stdout().write(bytes), bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.unless_gone(std::io::stdout().flush(), ())
     }
 }

@@ -205,8 +205,8 @@ impl Loaded {
     }
 }
 
-/// 1, 2, 4, ... and all threads.
-pub(crate) fn doubling(all: usize) -> Vec<usize> {
+/// 1, 2, 4, ... and `all`: the numbers of threads that a scan measures.
+pub fn doubling(all: usize) -> Vec<usize> {
     let doubled = std::iter::successors(Some(1), |n| Some(2 * n)).take_while(|n| *n < all);
     doubled.chain([all]).collect()
 }

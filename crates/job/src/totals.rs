@@ -1,10 +1,11 @@
 //! [`Totals`]: sums over all reconstructed events.
 
-use crate::{MaxBad, text};
+use crate::MaxBad;
 use peloton::Status;
 use peloton::engine::{Batch, Sliced};
 use peloton::event::{Counters, Truncation};
 use peloton_io::input::EventId;
+use peloton_plot::text;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;

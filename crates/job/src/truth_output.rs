@@ -1,8 +1,7 @@
 //! [`TruthOutput`]: the results for every particle and every track, as two tables.
 
-use crate::sink::{Done, put_in_place};
 use peloton::{Error, Result};
-use peloton_io::output::{Metadata, OutputFile, TableField, TableWriter};
+use peloton_io::output::{Done, Metadata, OutputFile, TableField, TableWriter};
 use peloton_truth::{EventRows, PARTICLE_FIELDS, TRACK_FIELDS};
 use std::path::{Path, PathBuf};
 
@@ -36,7 +35,7 @@ impl Table {
     }
 
     fn finish(self) -> Result<()> {
-        put_in_place(self.writer.finish()?, Done::All).map(drop)
+        self.writer.finish()?.end(Done::All).map(drop)
     }
 }
 

@@ -24,6 +24,7 @@ mod rows;
 mod stages;
 mod state_pulls;
 mod tables;
+mod track_file;
 mod track_matcher;
 pub mod train;
 mod velo_pulls;
@@ -35,7 +36,10 @@ pub use cylinder_pulls::{CylinderPulls, Pull, Resolution};
 pub use cylinder_tables::{CylinderBin, CylinderTable};
 pub use efficiency::{Counter, clopper_pearson};
 pub use lhcb_tracks::detector_of;
-pub use losses::{Loss, LossReport, VeloLosses};
+pub use losses::{
+    CylinderLosses, FindLosses, LongLosses, Loss, LossReport, Losses, Matching, SciFiLosses, VeloLosses,
+    VeloUtLosses,
+};
 pub use momentum::{Measured, MomentumBin, MomentumReport};
 pub use paired::{Paired, PairedCategory, PairedChecker};
 pub use peloton::event::{Particle, TruthEvent};
@@ -45,6 +49,7 @@ pub use rows::{EventMatches, EventRows, PARTICLE_FIELDS, ParticleMatch, TRACK_FI
 pub use stages::{LossTable, StageLoss, StageLosses};
 pub use state_pulls::{FittedState, Place, PullHistogram, StatePull, StatePulls};
 pub use tables::{EfficiencyBin, EfficiencyTable, GhostBin, GhostTable};
+pub use track_file::{OtherTrack, TrackFile};
 pub use track_matcher::TrackMatcher;
 pub use velo_pulls::{ImpactParameter, VeloHits, VeloPullReport, VeloPulls};
 

@@ -2,7 +2,7 @@
 //! deterministic is asserted: equal hashes on any number of threads, more particles found in five sectors than in one. Times are
 //! printed.
 
-use peloton_job::reproduce::{Entry, entries};
+use peloton_papers::{Entry, entries};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

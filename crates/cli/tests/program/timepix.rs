@@ -168,7 +168,7 @@ fn a_page_of_pictures_is_drawn() {
     assert!(found["frame_hits"].as_u64() > Some(1000), "{found}");
     // Without a calibration there is no distribution of energies.
     assert!(!page.contains("data-name=\"energy\"") && page.matches("data-name=").count() == 6);
-    let grouped = |key: &str| peloton_job::text::grouped(found[key].as_u64().unwrap());
+    let grouped = |key: &str| peloton_plot::text::grouped(found[key].as_u64().unwrap());
     assert!(page.contains(&format!(
         "{} hits, {} clusters",
         grouped("frame_hits"),

@@ -7,6 +7,7 @@
 //! ```
 //! Devices, pipes and standard output have no name to be renamed to: they are written directly.
 
+use crate::input::is_pipe;
 use peloton::{Error, Result};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -16,6 +17,19 @@ use tempfile::{Builder, NamedTempFile};
 
 /// Symbolic links that are followed at most, as many as Linux does.
 const MAX_LINKS: usize = 40;
+
+/// How complete the output of a job is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Done {
+    /// Complete, or as much as was requested before an early end.
+    All,
+    /// Complete and synced to the disk.
+    Durable,
+    /// Incomplete, because of an error.
+    Part,
+    /// Empty, because of an error.
+    Nothing,
+}
 
 /// An output of a job, under a temporary name beside its own until it is finished. If it is dropped before that, it
 /// leaves nothing behind, and an older file of the name unchanged.
@@ -105,6 +119,19 @@ impl OutputFile {
         }
     }
 
+    /// Ends the file as far as it is complete; returns `false` when an older file stays in place of a part.
+    ///
+    /// # Errors
+    /// Errors of [`finish`](Self::finish).
+    pub fn end(self, done: Done) -> Result<bool> {
+        match done {
+            Done::All => self.finish().map(|()| true),
+            Done::Durable => self.finish_durably().map(|()| true),
+            Done::Part => self.keep_part(),
+            Done::Nothing => Ok(true),
+        }
+    }
+
     fn flush(mut self) -> Result<(PathBuf, Target)> {
         let flushed = Write::flush(&mut self);
         let Self { path, to, is_broken } = self;
@@ -189,6 +216,11 @@ pub fn write_durably(path: &Path, bytes: &[u8]) -> Result<()> {
 /// Whether an output of this name goes to standard output: `-`, or the system's own names for it.
 pub fn is_standard_output(path: &Path) -> bool {
     matches!(place_of(path), Ok(Place::StandardOutput))
+}
+
+/// Whether the name is standard output, a pipe or a device, whose name gives no format.
+pub fn is_no_file(path: &Path) -> bool {
+    is_standard_output(path) || is_pipe(path)
 }
 
 /// Where a name leads.

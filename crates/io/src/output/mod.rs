@@ -2,6 +2,7 @@
 //! under their names when they are complete.
 
 mod arrow;
+mod byte_sink;
 mod column_rows;
 mod columns;
 mod file;
@@ -18,8 +19,11 @@ mod write_options;
 
 pub use arrow::{arrow_batch, arrow_schema, arrow_shared};
 pub use arrow_array::RecordBatch;
+pub use byte_sink::ByteSink;
 pub use column_rows::{ColumnRow, column_rows, field_rows};
-pub use file::{OutputFile, is_standard_output, remove_unfinished, write_durably, write_whole};
+pub use file::{
+    Done, OutputFile, is_no_file, is_standard_output, remove_unfinished, write_durably, write_whole,
+};
 pub use job_files::JobFiles;
 pub use ndjson::{Fields, NdjsonWriter};
 pub use parquet::{Metadata, ParquetWriter};

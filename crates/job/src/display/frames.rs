@@ -1,18 +1,17 @@
 //! One frame of a stream of pixel hits, as a page of pictures.
 
-use super::page::{About, PixelDisplay};
 use super::{DisplayOptions, Displayed, Frame, title};
 use crate::lost_hits::{HitFlow, Verdict, outside_chips};
-use crate::sink::is_no_file;
 use crate::source::warn_of_problems;
 use crate::system::open;
-use crate::text::{count, grouped, rate};
 use crate::{Beside, Host, Request};
 use peloton::engine::{Batch, Sliced, ThisThread};
 use peloton::event::{NS_PER_TICK, PixelClusters};
 use peloton::timepix::PixelBatch;
 use peloton::{Error, Result};
-use peloton_io::output::write_whole;
+use peloton_io::output::{is_no_file, write_whole};
+use peloton_plot::pixels::{PixelDisplay, Texts};
+use peloton_plot::text::{count, grouped, rate};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -112,8 +111,8 @@ pub fn display(
         );
         host.warn(&message);
     }
-    let about = About { title: title(&request.inputs), facts: facts(request, &page, &drawn, sensor) };
-    write_whole(output, page.html(&about).as_bytes())?;
+    let texts = Texts { title: title(&request.inputs), facts: facts(request, &page, &drawn, sensor) };
+    write_whole(output, page.html(&texts).as_bytes())?;
     Ok(Displayed::Frame(drawn))
 }
 

@@ -1,20 +1,19 @@
 //! [`display`]: pictures of reconstructed events, for the browser, for papers and for HSF Phoenix.
 
-mod event;
+mod choice;
+mod events;
 mod frames;
-mod page;
+mod gather;
 
-pub use event::{EventChoice, View};
-pub(crate) use event::{
-    Gather, GatherTracks, Gathered, Hit, HitsOf, Line, Momentum, Of, Part, Particle, Piece, Point, Track,
-    Truth,
-};
+pub use choice::EventChoice;
+pub(crate) use gather::{Gather, GatherTracks, HitsOf, Of};
 
 use crate::about::input_name;
-use crate::text::count;
 use crate::{Host, Request, SequenceName};
 use peloton::Result;
 use peloton::simd::with_default_float_mode;
+use peloton_plot::event::View;
+use peloton_plot::text::count;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -154,7 +153,7 @@ pub fn display(
     request.config.one_product("display")?;
     with_default_float_mode(|| match request.config.sequence.system().stream() {
         Some(_) => frames::display(request, options, output, host),
-        None => event::display(request, options, output, host),
+        None => events::display(request, options, output, host),
     })
 }
 

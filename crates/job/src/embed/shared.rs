@@ -1,13 +1,13 @@
 //! [`SharedResults`]: read-only results, in memory that their readers keep alive.
 
 use super::spares::Spares;
-use crate::sink::{Destination, Done, FileFormat, FileSink, Sink};
+use crate::sink::{Destination, FileFormat, FileSink, Sink};
 use crate::{Cancel, Request};
 use peloton::engine::{CommonThreads, Products};
 use peloton::event::{Columns, Counters, Hasher, Hashes, Results, Schema};
 use peloton::{Error, Result};
 use peloton_io::input::EventId;
-use peloton_io::output::{RecordBatch, arrow_shared};
+use peloton_io::output::{Done, RecordBatch, arrow_shared};
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 
 use super::document::{Plan, PlannedInput, PlannedPart};
 use super::input::Identity;
+use crate::Host;
 use crate::systems::{inputs, is_named_mdf};
-use crate::{Host, text};
 use peloton::{Error, Result};
 use peloton_io::input::mdf::event_starts;
 use peloton_io::input::timepix::{PixelFormat, follows};
@@ -11,6 +11,7 @@ use peloton_io::input::{
     CylinderReader, Format, Kind, RawReader, ReadOptions, Source, VeloReader, files, find_raw,
     format_of_pixels, is_pipe, kind_of,
 };
+use peloton_plot::text;
 use peloton_sim::timepix::PixelSimSpec;
 use peloton_sim::{CylinderSpec, SimSpec};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
 //! Diagnosis of the raw banks of one event by naive decoders: the faulty bank, the hits and their positions.
 
-use crate::Sensor;
-use crate::display::{Hit, Part};
 use crate::totals::BankSource;
 use peloton::Status;
 use peloton::event::{
@@ -15,6 +13,8 @@ use peloton::ut::geometry::STRIP_SLOPE;
 use peloton::ut::{self, UtGeometry};
 use peloton::velo::{self, VeloBanks, VeloSensors};
 use peloton_io::input::Geometry;
+use peloton_plot::Sensor;
+use peloton_plot::event::{Hit, Part};
 use peloton_truth::{HitsOf, detector_of};
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -5,7 +5,6 @@ use super::inputs;
 use super::over_banks::pool;
 use crate::display::Gather;
 use crate::embed::AnyEngine;
-use crate::losses::{CylinderLosses, losses_text};
 use crate::measured::Measured;
 use crate::summary::object;
 use crate::system::{Detector, Runs};
@@ -13,7 +12,7 @@ use crate::totals::{Totals, UNUSABLE_INPUTS};
 use crate::truth_output::TruthOutput;
 use crate::{
     Beside, Check, CheckOptions, CheckRules, Checked, Chunk, Config, Host, Opened, Preset, Request, Source,
-    Summary, System, text,
+    Summary, System,
 };
 use peloton::cylinder::{Cylinder, CylinderConfig, CylinderSample, SeedSource, fit_particles};
 use peloton::engine::{Algorithm, AlgorithmInfo, Batch, Sliced, Stage};
@@ -21,8 +20,9 @@ use peloton::event::CylinderTracks;
 use peloton::kalman::FitStatus;
 use peloton::{Error, Result};
 use peloton_io::input::{CylinderReader, Format};
+use peloton_plot::text;
 use peloton_sim::{CylinderSim, cylinder_shuffle};
-use peloton_truth::{CylinderChecker, CylinderPulls, EventRows};
+use peloton_truth::{CylinderChecker, CylinderLosses, CylinderPulls, EventRows};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -318,7 +318,7 @@ impl Check for CylinderCheck {
         let mut json = object(&check);
         if let Some(losses) = &self.losses {
             let tables = losses.report();
-            text.push_str(&losses_text(&tables));
+            text.push_str(&text::stage_losses(&tables));
             json.insert("lost".into(), json!(tables));
         }
         json.extend(object(&json!({

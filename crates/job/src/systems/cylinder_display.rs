@@ -1,10 +1,11 @@
 //! Pictures of events of the cylinder detector, whose files are in cm.
 
 use super::track_check::product;
-use crate::Sensor;
-use crate::display::{Gather, Gathered, Hit, Line, Momentum, Of, Part, Particle, Piece, Point, Track, Truth};
+use crate::display::{Gather, Of};
 use peloton::cylinder::{CylinderSample, Helix};
 use peloton::event::{CYLINDER_LAYERS, CylinderEvent, CylinderFits, CylinderTracks, CylinderTruth, NO_HIT};
+use peloton_plot::Sensor;
+use peloton_plot::event::{Gathered, Hit, Line, Momentum, Part, Particle, Piece, Point, Track, Truth};
 use peloton_truth::CylinderChecker;
 
 /// mm in a cm.

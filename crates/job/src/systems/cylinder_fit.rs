@@ -10,7 +10,7 @@ use crate::summary::object;
 use crate::system::{Detector, Runs};
 use crate::truth_output::TruthOutput;
 use crate::{
-    Check, CheckOptions, Checked, Chunk, Config, Host, Opened, Preset, Request, Source, Summary, System, text,
+    Check, CheckOptions, Checked, Chunk, Config, Host, Opened, Preset, Request, Source, Summary, System,
 };
 use peloton::cylinder::{CylinderFit, CylinderSample};
 use peloton::engine::{Algorithm, AlgorithmInfo, Batch, Sliced};
@@ -18,6 +18,7 @@ use peloton::event::CylinderFits;
 use peloton::kalman::FitStatus;
 use peloton::{Error, Result};
 use peloton_io::input::Format;
+use peloton_plot::text;
 use peloton_truth::{CylinderChecker, CylinderFitPulls, EventRows};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 use super::over_banks::OverBanks;
 use super::scifi::scifi_losses;
 use crate::Preset;
-use crate::losses::{LongLosses, Matching};
+use peloton_truth::{LongLosses, Matching};
 
 const PRESETS: &[Preset] = &[Preset::Best, Preset::Fast, Preset::TwoPass, Preset::Hlt1];
 

@@ -5,9 +5,8 @@ use super::parts::{Parts, are_presets, infos};
 use super::raw::RawSource;
 use super::rows::of_product;
 use super::track_check::{Rows, TrackCheck};
-use crate::display::{Gather, GatherTracks, Hit, HitsOf};
+use crate::display::{Gather, GatherTracks, HitsOf};
 use crate::embed::{self, AnyEngine};
-use crate::losses::FindLosses;
 use crate::system::{Detector, OWN_ALGORITHMS, Runs, check_written};
 use crate::totals::BankSource;
 use crate::truth_check::no_tracks;
@@ -16,7 +15,8 @@ use peloton::engine::{AlgorithmInfo, Batch, Engine, Pool, SLICE_EVENTS, Sequence
 use peloton::event::RawBatch;
 use peloton::{Error, Result, Status};
 use peloton_io::input::{Format, Geometry};
-use peloton_truth::Rules;
+use peloton_plot::event::Hit;
+use peloton_truth::{FindLosses, Rules};
 
 /// A sequence from raw banks of LHCb, in the form that jobs need.
 pub struct OverBanks {

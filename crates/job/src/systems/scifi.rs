@@ -2,9 +2,9 @@
 
 use super::over_banks::OverBanks;
 use super::parts::Parts;
-use crate::losses::SciFiLosses;
 use crate::{Config, Preset};
 use peloton::Result;
+use peloton_truth::SciFiLosses;
 
 /// Decodes SciFi banks and finds tracks in the SciFi.
 pub static SCIFI: OverBanks = OverBanks {

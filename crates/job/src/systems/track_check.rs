@@ -1,15 +1,15 @@
 //! [`TrackCheck`]: the check of any sequence whose tracks are lists of LHCbIDs.
 
 use crate::against::Against;
-use crate::losses::{FindLosses, Losses, losses_text};
 use crate::summary::object;
 use crate::truth_check::{KnownHits, report};
 use crate::truth_output::TruthOutput;
-use crate::{Check, CheckOptions, Checked, Chunk, Host, Request, Summary, text};
+use crate::{Check, CheckOptions, Checked, Chunk, Host, Request, Summary};
 use peloton::Result;
 use peloton::engine::Sliced;
 use peloton::event::{BadBanks, Columns, Product, RawBatch};
-use peloton_truth::{Checker, EventRows, FittedState, Measured, Rules, StatePulls};
+use peloton_plot::text;
+use peloton_truth::{Checker, EventRows, FindLosses, FittedState, Losses, Measured, Rules, StatePulls};
 use serde_json::json;
 
 /// Appends the tracks of one event, for a check.
@@ -141,7 +141,7 @@ impl Check for TrackCheck {
         }
         if let Some(losses) = &self.losses {
             let tables = losses.report();
-            text.push_str(&losses_text(&tables));
+            text.push_str(&text::stage_losses(&tables));
             json.insert("lost".into(), json!(tables));
         }
         let mut checked = Checked { text, json, is_right: true, failure: None };

@@ -15,14 +15,16 @@ use crate::totals::{BankSource, UNUSABLE_INPUTS};
 use crate::truth_check::{KnownHits, report};
 use crate::truth_output::TruthOutput;
 use crate::{
-    Beside, Check, CheckOptions, Checked, Chunk, Config, CountUnknown, Host, Opened, Preset, Request, Sensor,
-    Source, Summary, System, text,
+    Beside, Check, CheckOptions, Checked, Chunk, Config, CountUnknown, Host, Opened, Preset, Request, Source,
+    Summary, System,
 };
 use peloton::engine::{Algorithm, AlgorithmInfo, Batch, Sliced};
 use peloton::event::{BadBanks, RawBatch, VELO_MODULES, VeloEvent, VeloTracks};
 use peloton::velo::{FitConfig, Velo, VeloBanks, VeloConfig, VeloInputBatch, VeloSensors};
 use peloton::{Error, Result, Status};
 use peloton_io::input::{Format, Geometry, VeloReader};
+use peloton_plot::Sensor;
+use peloton_plot::text;
 use peloton_sim::{SimDetector, SimReader, SimSpec};
 use peloton_truth::{Checker, EventRows, Rules, VeloHits, VeloLosses, VeloPulls};
 use serde_json::{Map, Value, json};

@@ -2,7 +2,7 @@
 
 use super::over_banks::OverBanks;
 use crate::Preset;
-use crate::losses::VeloUtLosses;
+use peloton_truth::VeloUtLosses;
 
 /// Decodes Velo and UT banks and finds tracks through both.
 pub static VELO_UT: OverBanks = OverBanks {

@@ -5,7 +5,7 @@
 
 mod chromium;
 mod display;
-#[path = "../report/inputs.rs"]
+#[path = "../../../plot/tests/report/inputs.rs"]
 mod inputs;
 mod reports;
 

@@ -2,8 +2,11 @@
 
 use crate::chromium::{Chromium, Tab};
 use crate::inputs::{INPUTS, page_of};
+use peloton_job::{Cancel, CheckOptions, Host, Request, SequenceName, Silent, about, check};
+use peloton_plot::{ReportInput, WithAbout, report};
 use serde_json::json;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Pages, and how many figures each has.
 fn pages() -> Vec<(String, usize, String)> {
@@ -93,4 +96,21 @@ fn printed_reports_have_no_data_and_light_paper() {
          getComputedStyle(document.documentElement).getPropertyValue('--paper').trim()]",
     );
     assert_eq!(seen, json!(["none", "#fff"]));
+}
+
+#[test]
+fn a_page_of_a_large_check_is_small_and_made_at_once() {
+    let mut request = Request { inputs: vec!["sim:velo,events=60,seed=1".into()], ..Request::default() };
+    request.config.sequence = SequenceName::Velo;
+    let options = CheckOptions { losses: true, ..CheckOptions::default() };
+    let cancel = Cancel::default();
+    let checked = check(&request, &options, Host { progress: &Silent, cancel: &cancel }).unwrap();
+    let results = WithAbout { results: checked, about: about("check", &request) };
+    let json = serde_json::to_value(&results).unwrap();
+    let begin = Instant::now();
+    let page = report(vec![ReportInput::from_json("velo".into(), json).unwrap()]).unwrap();
+    let time = begin.elapsed();
+    assert!(page.len() < 1_000_000, "{} bytes", page.len());
+    assert!(time < Duration::from_secs(1), "{time:?}");
+    assert!(page.matches("<figure").count() > 60 && page.contains("sim:velo,events=60,seed=1"));
 }

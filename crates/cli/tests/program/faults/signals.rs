@@ -2,7 +2,7 @@
 //! word after a signal.
 
 use super::*;
-use peloton_job::text;
+use peloton_plot::text;
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
 use std::process::Child;

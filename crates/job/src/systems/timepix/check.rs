@@ -2,7 +2,6 @@
 
 use super::PixelDetector;
 use crate::summary::object;
-use crate::text::table;
 use crate::{Check, Checked, Chunk, Host, Request, Summary};
 use peloton::engine::Sliced;
 use peloton::event::{Column, PixelHits};
@@ -10,6 +9,7 @@ use peloton::timepix::{
     Algorithm, Definition, FindConfig, Finder, PixelBatch, TimeSorter, TimepixConfig, reference,
 };
 use peloton::{Error, Result};
+use peloton_plot::text::table;
 use serde::Serialize;
 
 /// Hits up to which the quadratic reference takes part.

@@ -1,10 +1,10 @@
 //! [`Pairing`]: pairs the hits of clusters with triggers, in parallel to the search for clusters.
 
-use crate::text::grouped;
 use peloton::Result;
 use peloton::engine::{Batch, Executor, Machine, Sliced};
 use peloton::event::{Counters, Edge, PixelClusters, TriggerPairs};
 use peloton::timepix::{PixelBatch, TriggerPairer};
+use peloton_plot::text::grouped;
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};

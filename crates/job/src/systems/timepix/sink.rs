@@ -2,9 +2,7 @@
 
 use super::PixelDetector;
 use super::pairing::Pairing;
-use crate::sink::{
-    ByteSink, Destination, Done, FileFormat, Piece, Sink, is_no_file, put_in_place, unknown_format,
-};
+use crate::sink::{Destination, FileFormat, Piece, Sink, unknown_format};
 use crate::systems::product;
 use peloton::event::{Columns, Hashes, PixelClusters, Product, Results, TriggerPairs};
 use peloton::timepix::Calibration;
@@ -13,7 +11,7 @@ use peloton_io::output::timepix::{
     ClogWriter, Origin, WITHOUT_TIMES, frame_columns, frame_fields, origin_columns, origin_fields,
     trigger_columns, trigger_fields, write_cluster_ndjson,
 };
-use peloton_io::output::{OutputFile, ParquetWriter, SideBySide, WriteOptions};
+use peloton_io::output::{ByteSink, Done, OutputFile, ParquetWriter, SideBySide, WriteOptions, is_no_file};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -55,10 +53,11 @@ pub fn create(detector: &PixelDetector, to: &Destination<'_>) -> Result<Box<dyn 
             let writer = ParquetWriter::new(file, path, to.metadata, schema, &fields, &options)?;
             Writer::Parquet(Box::new(writer))
         }
-        Some(FileFormat::Clog) => {
-            Writer::Clog(ByteSink::create(path, to.cancel)?, ClogWriter::new(is_of_frames, texts))
-        }
-        Some(FileFormat::Ndjson) => Writer::Ndjson(ByteSink::create(path, to.cancel)?, texts),
+        Some(FileFormat::Clog) => Writer::Clog(
+            ByteSink::create(path, to.cancel.on_request())?,
+            ClogWriter::new(is_of_frames, texts),
+        ),
+        Some(FileFormat::Ndjson) => Writer::Ndjson(ByteSink::create(path, to.cancel.on_request())?, texts),
         None => return Err(unknown_format(path, ".parquet, .ndjson, .clog or .zst")),
     };
     if let Some(pairing) = &pairing {
@@ -112,7 +111,7 @@ impl Sink for ClusterSink {
                 writer.finish(&mut to).map_err(|e| Error::io(&self.path, e))?;
                 to.finish(done)
             }
-            Writer::Parquet(writer) => put_in_place(writer.finish(hashes)?, done),
+            Writer::Parquet(writer) => writer.finish(hashes)?.end(done),
         }
     }
 }

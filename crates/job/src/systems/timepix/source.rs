@@ -11,20 +11,17 @@ use peloton::event::{Layout, PixelBlock};
 use peloton::timepix::{PixelBatch, TimepixConfig};
 use peloton::{Error, Result};
 use peloton_io::input::timepix::{
-    Datagrams, Fed, Feed, KatherineOptions, PixelCounts, PixelFormat, PixelOptions, PixelReader, PixelStream,
-    ReadEnd, dropped_datagrams,
+    Fed, Feed, KatherineOptions, PixelCounts, PixelFormat, PixelOptions, PixelReader, PixelStream, ReadEnd,
+    Waiting, dropped_datagrams,
 };
 use peloton_io::input::{ByteCount, Format};
 use peloton_sim::timepix::{PixelSim, PixelSimSpec};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
-use std::net::{TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
+use std::net::UdpSocket;
 use std::sync::Arc;
-use std::thread::sleep;
 use std::time::Duration;
 
-/// How long a socket is waited for before what is there is worked on.
-const PATIENCE: Duration = Duration::from_millis(20);
 /// Hits in which hot pixels are looked for.
 const HOT_SAMPLE: usize = 1_000_000;
 
@@ -229,7 +226,12 @@ pub fn open(request: &Request, host: Host<'_>) -> Result<Opened> {
                     format: None,
                 }
             }
-            Some(address) => listen(address, options, host)?,
+            Some(address) => {
+                let waiting =
+                    Waiting { note: &|text| host.progress.note(text), is_cancelled: &|| host.is_cancelled() };
+                let (reader, socket) = waiting.listen(address, options)?;
+                Found { socket, ..from_reader(reader, true) }
+            }
             None => from_reader(PixelReader::open(&inputs::sources(names), options)?, false),
         };
     if request.pixels.katherine != KatherineOptions::default() && format != Some(PixelFormat::Katherine) {
@@ -309,75 +311,5 @@ fn options(request: &Request) -> PixelOptions {
         toa_bits: pixels.toa_bits,
         time_unit: pixels.time_unit,
         bytes: ByteCount::default(),
-    }
-}
-
-/// Waits for one sender on `tcp://HOST:PORT`, or for datagrams on `udp://HOST:PORT`.
-fn listen(address: &str, options: PixelOptions, host: Host<'_>) -> Result<Found> {
-    let failed = |e| Error::io(address, e);
-    let place = &address[6..];
-    if place.to_socket_addrs().is_err() {
-        let message =
-            "no address to listen at: give HOST:PORT, such as tcp://0.0.0.0:5000 or udp://127.0.0.1:5000";
-        return Err(Error::Config(format!("{address}: {message}")));
-    }
-    if address.starts_with("tcp://") {
-        let listener = TcpListener::bind(place).map_err(failed)?;
-        let local = listener.local_addr().map_err(failed)?;
-        host.progress.note(&format!(
-            "waiting for a sender on tcp://{local}; the job ends when it closes the connection"
-        ));
-        let stream = accept(&listener, host).map_err(failed)?;
-        let clock = stream.try_clone().map_err(failed)?;
-        clock.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-        wait(address, host, || clock.peek(&mut [0; 16]))?;
-        let reader = PixelReader::from_stream(address, stream, options)?;
-        return Ok(from_reader(reader, true));
-    }
-    let datagrams = Datagrams::bind(place)?;
-    let socket = datagrams.socket().map_err(failed)?;
-    let local = socket.local_addr().map_err(failed)?;
-    socket.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-    host.progress
-        .note(&format!("waiting for datagrams on udp://{local}; an empty one, or Ctrl-C, ends the job"));
-    wait(address, host, || socket.peek(&mut [0; 16]))?;
-    let reader = PixelReader::from_stream(address, datagrams, options)?;
-    Ok(Found { socket: Some(socket), ..from_reader(reader, true) })
-}
-
-/// Waits until there is something to read, which `peek` says, or the sender is gone.
-///
-/// # Errors
-/// When the job is to end before that, and those of the socket.
-fn wait(address: &str, host: Host<'_>, peek: impl Fn() -> std::io::Result<usize>) -> Result<()> {
-    use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
-    loop {
-        match peek() {
-            Err(e) if matches!(e.kind(), Interrupted | TimedOut | WouldBlock) && !host.is_cancelled() => {}
-            Err(_) if host.is_cancelled() => {
-                let message = "ended before any data arrived";
-                return Err(Error::io(address, std::io::Error::other(message)));
-            }
-            // A datagram may be larger than what is looked at of it, which some systems call an error.
-            read => return read.map(drop).map_err(|e| Error::io(address, e)),
-        }
-    }
-}
-
-/// The first sender; an error when the job is to end before there is one.
-fn accept(listener: &TcpListener, host: Host<'_>) -> std::io::Result<TcpStream> {
-    listener.set_nonblocking(true)?;
-    loop {
-        match listener.accept() {
-            Ok((stream, _)) => {
-                stream.set_nonblocking(false)?;
-                return Ok(stream);
-            }
-            Err(e) if e.kind() == std::io::ErrorKind::WouldBlock && !host.is_cancelled() => sleep(PATIENCE),
-            Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {
-                return Err(std::io::Error::other("ended before a sender connected"));
-            }
-            Err(e) => return Err(e),
-        }
     }
 }

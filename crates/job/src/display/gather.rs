@@ -1,0 +1,66 @@
+//! [`Gather`]: collects the data for pictures of a system's events.
+
+use crate::Chunk;
+use crate::systems::{Rows, TrackRows};
+use peloton::engine::{Batch, Sliced};
+use peloton::event::Columns;
+use peloton_plot::Sensor;
+use peloton_plot::event::{Gathered, Hit};
+use peloton_truth::{Checker, Rules};
+
+/// One event, by its place in its batch and in its results.
+pub struct Of<'a> {
+    /// The batch, its auxiliary data, and its results.
+    pub chunk: &'a Chunk<Sliced>,
+    /// Number of the event in the batch.
+    pub number: usize,
+    /// The piece of the results that contains the event.
+    pub results: &'a Columns,
+    /// Number of the event in that piece.
+    pub event: usize,
+}
+
+/// Collects the drawn parts of the events of a system.
+pub trait Gather: Send {
+    /// The sensors.
+    fn sensors(&self) -> Vec<Sensor>;
+
+    /// Collects the drawn parts of an event.
+    fn event(&mut self, of: &Of<'_>) -> Gathered;
+}
+
+/// The hits of an event of a batch.
+pub type HitsOf = Box<dyn Fn(&dyn Batch, usize) -> Vec<Hit> + Send>;
+
+/// Collects events of LHCb.
+pub struct GatherTracks {
+    /// Its hits.
+    pub hits: HitsOf,
+    /// Appends its tracks; none where the sequence ends at hits.
+    pub rows: Option<Rows>,
+    /// The rules that decide which particles are found.
+    pub rules: Rules,
+    /// The sensors.
+    pub sensors: Vec<Sensor>,
+}
+
+impl Gather for GatherTracks {
+    fn sensors(&self) -> Vec<Sensor> {
+        self.sensors.clone()
+    }
+
+    fn event(&mut self, of: &Of<'_>) -> Gathered {
+        let hits = (self.hits)(&*of.chunk.batch, of.number);
+        let Some(rows) = self.rows else { return Gathered::of_lhcb(hits, std::iter::empty(), None) };
+        let mut found = TrackRows::default();
+        rows(of.results, of.event, &mut found);
+        let truth = of.chunk.beside.truth.get(of.number).map(|truth| {
+            let mut checker = Checker::new(self.rules);
+            checker.event(truth, found.iter().map(|(ids, _)| ids));
+            (truth, checker.last_event(truth))
+        });
+        let tracks =
+            found.iter().zip(0..).map(|((ids, measured), track)| (ids, measured, found.states(track)));
+        Gathered::of_lhcb(hits, tracks, truth)
+    }
+}

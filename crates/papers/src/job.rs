@@ -1,0 +1,95 @@
+//! [`Job`]: the request, and all that the measurements of an entry need.
+
+use peloton::{Error, Result};
+use peloton_job::{Config, Host, Plan, cpu_name};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Facts of each run, and hashes of the results.
+pub type Facts = (Vec<Value>, Vec<String>);
+
+/// Options for making a table or figure.
+#[derive(Debug, Clone, Default)]
+pub struct Reproduction {
+    /// Inputs in place of the simulated ones.
+    pub inputs: Vec<String>,
+    /// Folder of the detector's geometry files, for raw banks.
+    pub geometry: Option<PathBuf>,
+    /// Whether few events and short times are enough.
+    pub quick: bool,
+    /// Threads; if none, one per core, and one where times are measured.
+    pub threads: Option<usize>,
+    /// Time of each measurement, s.
+    pub seconds: Option<f64>,
+    /// The command line, for the metadata of files.
+    pub command: String,
+}
+
+/// The request and the host.
+pub struct Job<'a> {
+    /// The request.
+    pub options: &'a Reproduction,
+    /// Receives progress, and can end the work.
+    pub host: Host<'a>,
+}
+
+impl Job<'_> {
+    /// Whether events are simulated.
+    pub fn is_simulated(&self) -> bool {
+        self.options.inputs.is_empty()
+    }
+
+    /// The first of a full and a short form, or the short one if that is enough.
+    pub fn size<'a, T>(&self, forms: &'a [T]) -> Option<&'a T> {
+        if self.options.quick { forms.last() } else { forms.first() }
+    }
+
+    /// The time that each measurement takes.
+    pub fn plan(&self) -> Plan {
+        let seconds = self.options.seconds.unwrap_or(if self.options.quick { 0.05 } else { 1.0 });
+        Plan { copies: 1, passes: None, time: Duration::from_secs_f64(seconds) }
+    }
+
+    /// Reports the current activity.
+    pub fn stage(&self, name: &str) {
+        self.host.progress.stage(name);
+    }
+
+    /// The result of a part of the work, or an error when an early end was requested: half a table is useless, and
+    /// other errors of an interrupted job (such as no events) only follow from the interruption.
+    ///
+    /// # Errors
+    /// Errors of the part, and when it was interrupted.
+    pub fn complete<T>(&self, part: Result<T>) -> Result<T> {
+        if self.host.is_cancelled() {
+            let message = "interrupted before the table was complete: nothing was printed or written";
+            return Err(Error::format("reproduce", message));
+        }
+        part
+    }
+
+    /// Number of threads when all are to be used.
+    pub fn threads(&self) -> usize {
+        Config { threads: self.options.threads, ..Config::default() }.thread_count().max(1)
+    }
+}
+
+/// The CPU, and the level that a configuration runs.
+///
+/// # Errors
+/// When nothing would run.
+pub fn machine(config: &Config) -> Result<String> {
+    let (level, threads) = (config.level()?, config.thread_count());
+    Ok(format!("{}, {level}, {}", cpu_name(), peloton_plot::text::count(threads, "thread")))
+}
+
+/// A configuration, with the keys and values that made it.
+pub struct Variant {
+    /// The configuration.
+    pub config: Config,
+    /// The keys and values.
+    pub keys: toml::Table,
+    /// Name of the run in tables.
+    pub label: Option<String>,
+}

@@ -1,0 +1,350 @@
+//! The papers as data: the files `papers/*.toml` of this crate, one for each paper, read into [`Paper`]s.
+//!
+//! An entry is one table or figure. It either says why it is not made here, or lists *parts*, which
+//! [`make`](super::driver::make) measures, and the tables and checks that are read from the results of the parts.
+
+use super::quantity::{Check, Quantity};
+use super::table::{Cell, Plot};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// The files, in the order of the detectors.
+const FILES: [&str; 5] = [
+    include_str!("../papers/triplet.toml"),
+    include_str!("../papers/compass.toml"),
+    include_str!("../papers/scifi.toml"),
+    include_str!("../papers/matriplex.toml"),
+    include_str!("../papers/pixels.toml"),
+];
+
+static PAPERS: LazyLock<Vec<Paper>> = LazyLock::new(|| FILES.map(read).into());
+
+/// Texts that several entries share, by the word that stands for them.
+static TEXTS: LazyLock<BTreeMap<String, String>> =
+    LazyLock::new(|| read(include_str!("../papers/texts.toml")));
+
+/// A file that is part of the program, and that tests read, too.
+fn read<T: DeserializeOwned>(text: &str) -> T {
+    toml::from_str(text).unwrap_or_else(|e| panic!("papers/*.toml: {e}"))
+}
+
+/// The papers whose tables and figures are listed.
+pub fn papers() -> &'static [Paper] {
+    &PAPERS
+}
+
+/// The tables and figures of all papers.
+pub fn entries() -> impl Iterator<Item = &'static Entry> {
+    papers().iter().flat_map(|paper| &paper.entries)
+}
+
+/// A text, or the shared one that it names.
+pub(super) fn text(text: &str) -> &str {
+    TEXTS.get(text).map_or(text, String::as_str)
+}
+
+/// One paper.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Paper {
+    /// Short name of the paper.
+    pub name: String,
+    /// Its citation.
+    pub title: String,
+    /// Tables and figures of the paper.
+    #[serde(rename = "entry")]
+    pub entries: Vec<Entry>,
+}
+
+/// One table or figure of a paper, or several with a common answer.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// Name of the entry on the command line.
+    pub name: String,
+    /// Table or figure in the paper.
+    pub of: String,
+    /// Content of the table or figure.
+    pub what: String,
+    /// The way in which the table or figure is made.
+    pub made: Making,
+}
+
+impl Entry {
+    /// Whether it is made by this program on a CPU.
+    pub fn is_run(&self) -> bool {
+        matches!(self.made, Making::Run(_))
+    }
+
+    /// Whether it can be drawn.
+    pub fn is_drawn(&self) -> bool {
+        matches!(&self.made, Making::Run(run) if run.tables.iter().any(|table| table.plot.is_some()))
+    }
+
+    /// The command or the reason of an entry that is not run.
+    pub fn reason(&self) -> Option<&str> {
+        match &self.made {
+            Making::Run(_) => None,
+            Making::Device(words) | Making::Impossible(words) => Some(text(words)),
+        }
+    }
+}
+
+/// The way in which a table or figure is made.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Making {
+    /// By measuring.
+    Run(Box<Run>),
+    /// On a GPU alone, by this command.
+    Device(String),
+    /// Not at all, for this reason.
+    Impossible(String),
+}
+
+/// The measurements and tables of an entry.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Run {
+    /// What the paper's own numbers were made with and on.
+    pub(super) paper_machine: String,
+    /// What is added to the description of this machine.
+    pub(super) machine: String,
+    /// What is measured.
+    #[serde(rename = "part")]
+    pub(super) parts: Vec<Part>,
+    /// What is shown.
+    #[serde(rename = "table")]
+    pub(super) tables: Vec<TableSpec>,
+    /// What is asked of the numbers.
+    #[serde(rename = "check")]
+    pub(super) checks: Vec<Check>,
+    /// How many particles the checks need.
+    pub(super) enough: Option<Enough>,
+    /// What else must be known to read the tables.
+    pub(super) notes: Vec<String>,
+}
+
+/// Number of particles that rates require.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Enough {
+    /// Where the first run of the first part has their number.
+    pub(super) value: String,
+    /// The least number.
+    pub(super) least: u64,
+    /// What is said where there are fewer.
+    pub(super) note: Option<String>,
+}
+
+/// A measurement, for one configuration or many.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Part {
+    pub(super) measure: Measure,
+    /// The configuration as a file for `--config` has it. Times are measured on one thread unless it sets `threads`.
+    pub(super) config: toml::Table,
+    /// What the configuration is varied by; the last axis varies fastest.
+    pub(super) axes: Vec<Axis>,
+    /// The simulated input, and the one of the short form. `{sample}` and `{threads}` are filled in.
+    pub(super) input: Vec<String>,
+    /// The part is measured for each of these inputs, or for each given one.
+    pub(super) samples: Vec<Cell>,
+    /// Whether the part is left out for given inputs.
+    pub(super) only_simulated: bool,
+    /// Rules of a check in place of the sequence's own.
+    pub(super) rules: Option<String>,
+    /// Rounds in which the configurations take turns, of which the least times count.
+    pub(super) rounds: usize,
+    /// What progress calls it.
+    pub(super) stage: Option<String>,
+    pub(super) hashes: Hashes,
+}
+
+/// The kind of a measurement.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Measure {
+    /// Nothing: facts about this machine.
+    #[default]
+    Machine,
+    /// Efficiencies by the truth.
+    Check,
+    /// Rates with events in memory.
+    Throughput,
+    /// Rates for several slices and numbers of threads.
+    Scan,
+    /// Times on every level and gang.
+    Tune,
+    /// Products of matrices by layout; this many of them, and in the short form.
+    Layouts([Vec<usize>; 2]),
+    /// Clusters of these pairs of configurations, hit by hit.
+    Agreement(Vec<[usize; 2]>),
+    /// Clusters that are split at borders: of windows in time (ns), of blocks of hits, of regions along each side.
+    Splitting { windows: Vec<f64>, blocks: Vec<usize>, regions: Vec<usize> },
+}
+
+/// An axis of variations of a configuration.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Axis {
+    /// A property of this machine.
+    Sweep(Sweep),
+    /// The keys and values that each run sets. `label` names a run; `"{n}"` is the number of a [`Sweep`].
+    Patches(Vec<toml::Table>),
+}
+
+/// Variations that depend on the machine.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sweep {
+    /// Every instruction set with its usual gang.
+    Levels,
+    /// Every instruction set with every gang of this build.
+    EveryLevel,
+    /// 1, 2, 4, ... threads and all of them.
+    Doubling,
+    /// 1 to 16 threads.
+    #[serde(rename = "up-to-16")]
+    UpTo16,
+}
+
+/// The hashes of results that a report lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Hashes {
+    /// One for each run.
+    #[default]
+    Each,
+    /// Each different hash once.
+    Distinct,
+    /// One for each sample: all runs must have the same.
+    Same,
+    None,
+}
+
+/// A table: the runs of its rows, and the sources of its columns.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TableSpec {
+    pub(super) title: String,
+    /// Number of the part.
+    pub(super) part: usize,
+    /// Numbers of its runs; all without it.
+    pub(super) runs: Option<Vec<usize>>,
+    /// Runs that a row takes its numbers from: one where each run is a row, otherwise all.
+    pub(super) together: Option<usize>,
+    pub(super) rows: Rows,
+    pub(super) setting: Vec<Quantity>,
+    pub(super) here: Vec<Quantity>,
+    pub(super) paper: Vec<Quantity>,
+    /// Published results of another program, which the name of the column says.
+    pub(super) program: Vec<Quantity>,
+    /// Numbers of the columns of paper and program, by the settings of the row; `*` for every row.
+    pub(super) published: BTreeMap<String, Vec<Cell>>,
+    /// More rows; cells are left out at the end.
+    pub(super) more: Vec<Vec<Given>>,
+    pub(super) plot: Option<Plot>,
+    /// Whether per cent are left out where there are too few particles.
+    pub(super) rates: bool,
+    /// Title of a table behind this one: by how much each instruction set is faster than one lane.
+    pub(super) gains: Option<String>,
+}
+
+/// The rows of a table.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Rows {
+    /// The runs.
+    #[default]
+    Each,
+    /// One row for each of these labels, which replace `{row}` in paths.
+    Labels(Vec<Label>),
+    /// Categories of particles.
+    Categories,
+    /// Bins of a category against properties, which have a name and a unit; a table for each.
+    Bins { category: String, against: Vec<[String; 2]> },
+}
+
+/// The label of a row, and its value of `{row}`.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Label {
+    /// Not the same.
+    Pair(Cell, String),
+    /// The same.
+    One(Cell),
+}
+
+/// A cell of a row: given, or read from the first run.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Given {
+    Cell(Cell),
+    Quantity(Box<Quantity>),
+}
+
+/// The list as text, paper by paper: entries that run, that need a GPU, and that cannot be made.
+pub fn list_text() -> String {
+    let mut out = String::new();
+    for Paper { title, entries, .. } in papers() {
+        let width =
+            |of: fn(&Entry) -> &str| entries.iter().map(|one| of(one).chars().count()).max().unwrap_or(0);
+        let (first, second) = (width(|entry| &entry.name), width(|entry| &entry.of));
+        out.push_str(&format!("{title}\n"));
+        for entry in entries {
+            let how = match (&entry.made, entry.reason().unwrap_or_default()) {
+                (Making::Run(_), _) => "yes".to_string(),
+                (Making::Device(_), command) => format!("needs a GPU: {command}"),
+                (Making::Impossible(_), reason) => format!("no: {reason}"),
+            };
+            let Entry { name, of, what, .. } = entry;
+            out.push_str(&format!("  {name:first$}  {of:second$}  {what}; {how}\n"));
+        }
+        out.push('\n');
+    }
+    let (runs, all) = (entries().filter(|entry| entry.is_run()).count(), entries().count());
+    out.push_str(&format!("`peloton reproduce NAME` makes {runs} of these {all}: those marked yes\n"));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use peloton_sim::timepix::PixelPreset;
+    use std::collections::HashSet;
+
+    #[test]
+    fn names_are_unique_and_every_paper_has_some() {
+        let names: HashSet<_> = entries().map(|entry| &entry.name).collect();
+        assert_eq!(names.len(), entries().count());
+        assert!(papers().iter().all(|paper| !paper.entries.is_empty()));
+        let text = list_text();
+        for Entry { name, what, .. } in entries() {
+            assert!(text.contains(name) && text.contains(what), "{name}");
+        }
+    }
+
+    #[test]
+    fn unknown_keys_are_refused() {
+        let entry = "name = 'a'\nof = 'b'\nwhat = 'c'\nmade.impossible = 'd'";
+        assert!(toml::from_str::<Entry>(entry).is_ok());
+        for more in ["cannot = 'e'", "made.run = { table = [] }", "made.never = 'e'"] {
+            assert!(toml::from_str::<Entry>(&format!("{entry}\n{more}")).is_err(), "{more}");
+        }
+    }
+
+    #[test]
+    fn the_simulation_has_the_papers_cluster_sizes() {
+        let entry = entries().find(|entry| entry.name == "pixels-figure3").unwrap();
+        let Making::Run(run) = &entry.made else { panic!("it runs") };
+        let published = &run.tables[0].published;
+        assert_eq!(published.len(), PixelPreset::NAMES.len());
+        for (name, preset) in PixelPreset::NAMES {
+            let values: Vec<_> = published[name].iter().filter_map(Cell::value).collect();
+            assert_eq!(values, [preset.mean(), preset.deviation()], "{name}");
+        }
+    }
+}

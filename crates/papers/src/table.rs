@@ -1,0 +1,215 @@
+//! [`Table`]: the common source of text, JSON and pictures of a reproduction.
+
+use peloton_plot::text;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Origin of the values of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// A setting.
+    Setting,
+    /// This run.
+    Here,
+    /// The paper.
+    Paper,
+    /// Published results of another program, named in the column.
+    Program,
+}
+
+/// A column: its name, its unit (empty for none), and the origin of its values.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Column {
+    /// Its name; columns of the paper have the same name as ours.
+    pub name: String,
+    /// The unit; empty for none.
+    pub unit: String,
+    /// Origin of its values.
+    pub origin: Origin,
+}
+
+/// One value of a table.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Cell {
+    /// The value is unknown, or not defined.
+    #[default]
+    Nothing,
+    /// A word.
+    Word(String),
+    /// A whole number.
+    Count(u64),
+    /// A number, with its digits after the point in text.
+    Number(f64, usize),
+}
+
+impl Cell {
+    /// One number over another, with this many digits; nothing unless the other is above 0.
+    pub fn ratio(over: f64, under: f64, digits: usize) -> Self {
+        if under > 0.0 { Self::Number(over / under, digits) } else { Self::Nothing }
+    }
+
+    /// The value, of numbers.
+    pub fn value(&self) -> Option<f64> {
+        match self {
+            Self::Count(count) => Some(*count as f64),
+            Self::Number(value, _) => Some(*value).filter(|value| value.is_finite()),
+            Self::Nothing | Self::Word(_) => None,
+        }
+    }
+
+    /// The same with so many digits behind the point, of numbers.
+    pub(super) fn with_digits(self, digits: Option<usize>) -> Self {
+        match (self, digits) {
+            (Self::Number(value, _), Some(digits)) => Self::Number(value, digits),
+            (cell, _) => cell,
+        }
+    }
+
+    /// As names and paths have it.
+    pub(super) fn key(&self) -> String {
+        match self {
+            Self::Count(count) => count.to_string(),
+            Self::Number(value, _) => value.to_string(),
+            Self::Nothing | Self::Word(_) => self.text(),
+        }
+    }
+
+    /// The value as text.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Nothing => "-".into(),
+            Self::Number(value, _) if !value.is_finite() => "-".into(),
+            Self::Word(word) => word.clone(),
+            Self::Count(count) => text::grouped(*count),
+            Self::Number(value, 0) if *value >= 0.0 => text::grouped(value.round() as u64),
+            Self::Number(value, digits) => format!("{value:.digits$}"),
+        }
+    }
+}
+
+impl Serialize for Cell {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Nothing => to.serialize_none(),
+            Self::Word(word) => to.serialize_str(word),
+            Self::Count(count) => to.serialize_u64(*count),
+            Self::Number(value, _) => to.serialize_f64(*value),
+        }
+    }
+}
+
+/// From TOML: an empty text is nothing.
+impl<'de> Deserialize<'de> for Cell {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        match toml::Value::deserialize(from)? {
+            toml::Value::String(word) if word.is_empty() => Ok(Self::Nothing),
+            toml::Value::String(word) => Ok(Self::Word(word)),
+            toml::Value::Integer(count) => u64::try_from(count).map(Self::Count).map_err(D::Error::custom),
+            toml::Value::Float(value) => Ok(Self::Number(value, 2)),
+            _ => Err(D::Error::custom("neither a number nor a text")),
+        }
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(word: &str) -> Self {
+        Self::Word(word.into())
+    }
+}
+
+/// The drawing of a table: columns of numbers against another one.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plot {
+    /// The column along x.
+    pub x: usize,
+    /// The columns along y; their unit is the axis'.
+    pub y: Vec<usize>,
+    /// The column that distinguishes lines, if any.
+    pub by: Option<usize>,
+    /// Whether x is logarithmic.
+    #[serde(default)]
+    pub is_log: bool,
+}
+
+/// A table: settings, results, and the paper's values.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Table {
+    /// Content of the table.
+    pub title: String,
+    /// Its columns.
+    pub columns: Vec<Column>,
+    /// Rows of the table, a value for each column.
+    pub rows: Vec<Vec<Cell>>,
+    /// Drawing of the table, if any.
+    #[serde(skip)]
+    pub plot: Option<Plot>,
+}
+
+impl Table {
+    /// The title and aligned columns. Columns of the paper are marked.
+    pub fn text(&self) -> String {
+        let head = |column: &Column| {
+            let Column { name, unit, origin } = column;
+            let of = if *origin == Origin::Paper { "paper: " } else { "" };
+            let comma = if unit.is_empty() { "" } else { ", " };
+            format!("{of}{name}{comma}{unit}")
+        };
+        let mut rows: Vec<Vec<String>> = vec![self.columns.iter().map(head).collect()];
+        rows.extend(self.rows.iter().map(|row| row.iter().map(Cell::text).collect()));
+        format!("{}\n{}", self.title, text::table(&rows))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let column = |name: &str, unit: &str, origin| Column { name: name.into(), unit: unit.into(), origin };
+        Table {
+            title: "Widths".into(),
+            columns: vec![
+                column("lanes", "", Origin::Setting),
+                column("time", "us", Origin::Here),
+                column("time", "us", Origin::Paper),
+            ],
+            rows: vec![
+                vec![Cell::Count(1), Cell::Number(2.25, 1), Cell::Nothing],
+                vec![Cell::Count(16), Cell::Number(0.5, 1), Cell::Number(0.75, 2)],
+            ],
+            plot: None,
+        }
+    }
+
+    #[test]
+    fn text_has_units_and_says_what_is_the_papers() {
+        let text = table().text();
+        assert_eq!(
+            text,
+            "Widths\nlanes  time, us  paper: time, us\n1           2.2                -\n16          0.5             0.75\n"
+        );
+    }
+
+    #[test]
+    fn ratios_to_nothing_are_nothing() {
+        assert_eq!(Cell::ratio(3.0, 2.0, 1), Cell::Number(1.5, 1));
+        for under in [0.0, -1.0, f64::NAN] {
+            assert_eq!(Cell::ratio(3.0, under, 1), Cell::Nothing);
+        }
+        let number = Cell::Number(f64::NAN, 1);
+        assert_eq!((number.text(), number.value()), ("-".into(), None));
+        assert_eq!(serde_json::to_value(number).unwrap(), serde_json::Value::Null);
+    }
+
+    #[test]
+    fn json_has_names_units_origins_and_nulls() {
+        let json = serde_json::to_value(table()).unwrap();
+        assert_eq!(
+            json["columns"][2],
+            serde_json::json!({ "name": "time", "unit": "us", "origin": "paper" })
+        );
+        assert_eq!(json["rows"][0], serde_json::json!([1, 2.25, null]));
+    }
+}

@@ -1,0 +1,337 @@
+//! Pictures of events: hits, tracks and their truth, the same for every sequence of events.
+//!
+//! ```text
+//! Gathered (by a job) --> DrawnEvent --+--> view: one projection as SVG --> svg: a figure
+//!                                      |                               '--> page: HTML
+//!                                      '--> phoenix: 3D, for HSF Phoenix
+//! ```
+
+mod lhcb;
+mod page;
+mod path;
+mod phoenix;
+mod svg;
+#[cfg(test)]
+mod tests;
+mod view;
+
+pub use lhcb::FoundTrack;
+pub use page::page;
+pub use path::{Line, Piece};
+pub use phoenix::phoenix;
+pub use svg::figure;
+pub use view::View;
+
+use crate::Sensor;
+use peloton::Status;
+use peloton_io::input::EventId;
+use peloton_truth::{EventMatches, Measured, ParticleMatch, TrackMatch};
+
+/// A part of a detector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// Of LHCb.
+    Velo,
+    /// Of LHCb.
+    Ut,
+    /// Of LHCb.
+    SciFi,
+    /// The cylinder detector.
+    Cylinder,
+}
+
+impl Part {
+    /// All parts.
+    pub const ALL: [Part; 4] = [Part::Velo, Part::Ut, Part::SciFi, Part::Cylinder];
+
+    /// Displayed name of the part; the same as [`Sensor::detector`].
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Velo => "Velo",
+            Part::Ut => "UT",
+            Part::SciFi => "SciFi",
+            Part::Cylinder => "cylinder",
+        }
+    }
+}
+
+/// A point in space, mm.
+pub type Point = [f64; 3];
+
+/// A hit: a point, or a strip or fibre that measures one direction only.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hit {
+    /// Part of the detector that the hit is in.
+    pub part: Part,
+    /// Identifier of the hit in tracks.
+    pub id: u32,
+    /// Both ends of the strip; the same point twice for a pixel.
+    pub ends: [Point; 2],
+}
+
+impl Hit {
+    /// A hit that is a point.
+    pub fn point(part: Part, id: u32, at: Point) -> Self {
+        Self { part, id, ends: [at; 2] }
+    }
+
+    /// The point halfway between the ends.
+    pub fn middle(&self) -> Point {
+        let [a, b] = self.ends;
+        std::array::from_fn(|axis| 0.5 * (a[axis] + b[axis]))
+    }
+
+    /// Length of the strip, mm; 0 for a point.
+    pub fn length(&self) -> f64 {
+        let [a, b] = self.ends;
+        (0..3).map(|axis| (b[axis] - a[axis]).powi(2)).sum::<f64>().sqrt()
+    }
+
+    /// The point of the strip, or of the strip's extension, at `y`.
+    pub fn at_y(&self, y: f64) -> Point {
+        let [a, b] = self.ends;
+        let long = b[1] - a[1];
+        if long == 0.0 {
+            return self.middle();
+        }
+        let share = (y - a[1]) / long;
+        [a[0] + share * (b[0] - a[0]), y, a[2] + share * (b[2] - a[2])]
+    }
+
+    /// Whether all coordinates are finite.
+    pub fn is_finite(&self) -> bool {
+        self.ends.iter().flatten().all(|value| value.is_finite())
+    }
+}
+
+/// A drawn track.
+#[derive(Debug, Clone, Default)]
+pub struct Track {
+    /// Its hits, as indices into the hits of the event, in its own order; hits that the event does not have are omitted.
+    pub hits: Vec<usize>,
+    /// Number of hits in its list.
+    pub named: usize,
+    /// Positions of its hits: for a strip the point nearest to the fitted line.
+    pub points: Vec<Point>,
+    /// The fitted line, piece by piece.
+    pub pieces: Vec<Piece>,
+    /// Whether it flies towards smaller z, from the last of its points to the first.
+    pub is_backward: bool,
+    /// Momentum of the track, if measured.
+    pub momentum: Option<Momentum>,
+    /// One value for each of [`DrawnEvent::columns`].
+    pub values: Vec<f64>,
+}
+
+/// A measured momentum.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Momentum {
+    /// Momentum, GeV/c.
+    pub p: f64,
+    /// Transverse momentum, GeV/c.
+    pub pt: f64,
+    /// Charge over momentum, c/GeV.
+    pub qop: f64,
+}
+
+impl From<Measured> for Momentum {
+    fn from(measured: Measured) -> Self {
+        let Measured { p, pt, charge, .. } = measured;
+        Self { p, pt, qop: charge / p }
+    }
+}
+
+/// A drawn true particle.
+#[derive(Debug, Clone, Default)]
+pub struct Particle {
+    /// Name of the particle: PDG code and key, if known.
+    pub name: String,
+    /// Momentum, GeV/c.
+    pub p: f64,
+    /// Transverse momentum, GeV/c.
+    pub pt: f64,
+    /// Pseudorapidity.
+    pub eta: f64,
+    /// Its hits, as indices into the hits of the event, from the smallest z up, or from inside out.
+    pub hits: Vec<usize>,
+    /// Positions of the hits.
+    pub points: Vec<Point>,
+}
+
+/// The truth of an event.
+#[derive(Debug, Clone, Default)]
+pub struct Truth {
+    /// All particles.
+    pub particles: Vec<Particle>,
+    /// Matches of particles and tracks.
+    pub matches: EventMatches,
+}
+
+/// The drawn parts of one event.
+#[derive(Debug, Clone, Default)]
+pub struct Gathered {
+    /// Its hits.
+    pub hits: Vec<Hit>,
+    /// Tracks of the event, in the order of the results.
+    pub tracks: Vec<Track>,
+    /// Its truth.
+    pub truth: Option<Truth>,
+}
+
+/// A column of the table of tracks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrackColumn {
+    /// Its name.
+    pub name: &'static str,
+    /// Unit, 1 for none.
+    pub unit: &'static str,
+    /// Meaning of the values.
+    pub meaning: &'static str,
+}
+
+/// A drawn event. Lengths are mm.
+#[derive(Debug, Clone)]
+pub struct DrawnEvent {
+    /// Its identification.
+    pub id: EventId,
+    /// Its status.
+    pub status: Status,
+    /// Its hits.
+    pub hits: Vec<Hit>,
+    /// Columns of the table of tracks.
+    pub columns: Vec<TrackColumn>,
+    /// Its tracks.
+    pub tracks: Vec<Track>,
+    /// Truth of the event, if known.
+    pub truth: Option<Truth>,
+}
+
+/// The class of a line in the picture, by the truth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// A track of an event without truth.
+    Track,
+    /// The first track of a particle.
+    Found,
+    /// Another track of a particle that already has one.
+    Clone,
+    /// A track that belongs to no particle.
+    Ghost,
+    /// A reconstructible particle without a track.
+    Missed,
+}
+
+impl Class {
+    /// All classes, in drawing order.
+    pub const ALL: [Class; 5] = [Class::Track, Class::Found, Class::Missed, Class::Clone, Class::Ghost];
+
+    /// Name of the class in the singular, and the name of its style.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Track => "track",
+            Class::Found => "found",
+            Class::Clone => "clone",
+            Class::Ghost => "ghost",
+            Class::Missed => "missed",
+        }
+    }
+
+    /// Text of the class in a legend.
+    pub fn legend(self) -> &'static str {
+        match self {
+            Class::Track => "tracks",
+            Class::Found => "found",
+            Class::Clone => "clones",
+            Class::Ghost => "ghosts",
+            Class::Missed => "missed",
+        }
+    }
+
+    /// Description of the class, in a sentence.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Class::Track => "tracks; the input has no truth to compare with",
+            Class::Found => "tracks that belong to a true particle, the first of each",
+            Class::Clone => "further tracks of a particle that already has one",
+            Class::Ghost => "tracks that belong to no particle",
+            Class::Missed => "reconstructible particles without a track: their hits are joined",
+        }
+    }
+
+    /// Colour of the class, of the palette of Okabe and Ito.
+    pub fn colour(self) -> &'static str {
+        match self {
+            Class::Track => "#0072b2",
+            Class::Found => "#009e73",
+            Class::Clone => "#cc79a7",
+            Class::Ghost => "#d55e00",
+            Class::Missed => "#56b4e9",
+        }
+    }
+
+    fn of(track: Option<&TrackMatch>) -> Self {
+        match track {
+            None => Class::Track,
+            Some(track) if track.is_clone || track.is_repeated => Class::Clone,
+            Some(track) if track.particle.is_some() => Class::Found,
+            Some(_) => Class::Ghost,
+        }
+    }
+}
+
+impl DrawnEvent {
+    /// Class of a track.
+    pub fn class(&self, track: usize) -> Class {
+        Class::of(self.track_match(track))
+    }
+
+    /// The true particle of a track.
+    pub fn track_match(&self, track: usize) -> Option<&TrackMatch> {
+        self.truth.as_ref()?.matches.tracks.get(track)
+    }
+
+    /// Reconstructible particles with hits here and without a track; none where nothing was reconstructed.
+    pub fn missed(&self) -> impl Iterator<Item = (&Particle, &ParticleMatch)> {
+        let truth = self.truth.iter().filter(|_| self.status.is_reconstructed());
+        let all = truth.flat_map(|truth| truth.particles.iter().zip(&truth.matches.particles));
+        all.filter(|(particle, fate)| {
+            fate.tracks == 0 && !fate.categories.is_empty() && !particle.points.is_empty()
+        })
+    }
+
+    /// Number of lines of a class.
+    pub fn count(&self, class: Class) -> usize {
+        match class {
+            Class::Missed => self.missed().count(),
+            _ => (0..self.tracks.len()).filter(|&track| self.class(track) == class).count(),
+        }
+    }
+
+    /// The classes of the lines of this event, with their numbers.
+    pub fn classes(&self) -> Vec<(Class, usize)> {
+        let known = |class: &Class| (*class == Class::Track) == self.truth.is_none();
+        Class::ALL.into_iter().filter(known).map(|class| (class, self.count(class))).collect()
+    }
+
+    /// For each hit whether it is on a track, or on a missed particle.
+    pub fn used(&self) -> Vec<bool> {
+        let mut used = vec![false; self.hits.len()];
+        let on_tracks = self.tracks.iter().flat_map(|track| &track.hits);
+        let missed = self.missed().flat_map(|(particle, _)| &particle.hits);
+        on_tracks.chain(missed).for_each(|&hit| used[hit] = true);
+        used
+    }
+}
+
+/// The whole scene: events, and their detector.
+#[derive(Debug, Clone)]
+pub struct Scene {
+    /// Name of the sequence that was reconstructed.
+    pub sequence: &'static str,
+    /// Name of the input.
+    pub title: String,
+    /// Sensors or layers.
+    pub sensors: Vec<Sensor>,
+    /// The events.
+    pub events: Vec<DrawnEvent>,
+}

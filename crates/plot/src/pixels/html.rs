@@ -1,0 +1,59 @@
+//! The page: one file of HTML with the pictures, their data and a script inside it.
+
+use super::{PixelDisplay, charts, frame};
+use crate::look::Page;
+use maud::{Markup, PreEscaped, html};
+
+/// The texts of a page beside its pictures.
+pub struct Texts {
+    /// Name of the input, such as a file.
+    pub title: String,
+    /// Results, settings and losses: names and values.
+    pub facts: Vec<(String, String)>,
+}
+
+impl PixelDisplay {
+    /// The page as HTML.
+    pub fn html(&self, texts: &Texts) -> String {
+        let figure = |picture: String| html! { figure { (PreEscaped(picture)) } };
+        let body = html! {
+            h1 { (texts.title) }
+            main {
+                section.wide { (figure(frame::picture(self))) p.soft { (HELP) } }
+                section.about {
+                    table { @for (name, value) in &texts.facts { tr { th { (name) } td { (value) } } } }
+                    (charts::hottest(self))
+                }
+                (figure(charts::occupancy(self)))
+                @for picture in charts::distributions(self) { (figure(picture)) }
+                (figure(charts::tot_of_size(self)))
+            }
+            footer { "peloton " (env!("CARGO_PKG_VERSION")) }
+        };
+        let script = format!(
+            "const hits = {};\nconst height = {};\n{}",
+            frame::data(self),
+            self.sensor[1],
+            include_str!("page.js")
+        );
+        Page { title: &texts.title, css: include_str!("page.css"), body, script: Some(&script) }.html()
+    }
+}
+
+/// A table of numbers with a heading.
+pub fn table(heading: &str, head: &[&str], rows: &[Vec<String>], note: &str) -> Markup {
+    html! {
+        h2 { (heading) }
+        div.scroll {
+            table {
+                thead { tr { @for name in head { th.number { (name) } } } }
+                tbody { @for row in rows { tr { @for cell in row { td.number { (cell) } } } } }
+            }
+        }
+        p.soft { (note) }
+    }
+}
+
+/// How to read the frame.
+const HELP: &str = "A square is a pixel with a hit; its colour is its time over threshold (of several hits, the last one's). \
+                    Lines go around clusters. Wheel: zoom; drag: move; double click: all of the sensor; the mouse on a pixel: its measured values.";

@@ -1,0 +1,82 @@
+//! Tables and numbers as text.
+
+/// Rows of text in aligned columns, the first to the left and the others to the right.
+pub fn table<R: AsRef<[String]>>(rows: &[R]) -> String {
+    let columns = rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0);
+    let mut widths = vec![0; columns];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row.as_ref()) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (at, (cell, &width)) in row.as_ref().iter().zip(&widths).enumerate() {
+            line.push_str(&if at == 0 { format!("{cell:width$}") } else { format!("  {cell:>width$}") });
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// A number with its noun.
+pub fn count(number: usize, thing: &str) -> String {
+    format!("{} {thing}{}", grouped(number as u64), if number == 1 { "" } else { "s" })
+}
+
+/// A number in groups of three digits.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A rate with at least three digits before the point in groups, and one after it if there are fewer.
+pub fn rate(per_second: f64) -> String {
+    if per_second < 100.0 { format!("{per_second:.1}") } else { grouped(per_second.round() as u64) }
+}
+
+/// A share in per cent; a dash for none.
+pub fn percent(share: Option<f64>) -> String {
+    share.map_or("-".into(), |share| format!("{:.2} %", 100.0 * share))
+}
+
+pub(super) fn axis(variable: &str, unit: &str) -> String {
+    if unit.is_empty() { variable.into() } else { format!("{variable} ({unit})") }
+}
+
+/// An edge of a bin without digits that say nothing.
+pub(super) fn edge(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').into()
+}
+
+/// A JSON value without quotation marks.
+pub fn unquoted(value: &serde_json::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), String::from)
+}
+
+/// The preset in the middle of a line; nothing where the sequence has none.
+pub fn preset_words(preset: Option<&str>) -> String {
+    preset.map_or(String::new(), |preset| format!("preset {preset}, "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let rows =
+            [["stage", "ns"], ["find", "31000.5"], ["a long one", "7"]].map(|row| row.map(String::from));
+        assert_eq!(table(&rows), "stage            ns\nfind        31000.5\na long one        7\n");
+    }
+}

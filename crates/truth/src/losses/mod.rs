@@ -1,0 +1,186 @@
+//! [`Losses`]: where the sequence lost the particles that it did not find.
+//!
+//! Each particle is followed step by step. First whether the detectors and the earlier stages give the necessary
+//! parts: hits in enough layers, a Velo track, a track in the SciFi. Then the last search runs on this particle
+//! alone, in events made of its tracks and its hits:
+//!
+//! ```text
+//!   its own hits, later cuts open        nothing?  windows and tolerances lost it
+//!   its own hits, cuts as configured     nothing?  the cuts, or the classifier
+//!   all hits of the event                nothing?  hits of others, which fitted better
+//!   found until here                               other tracks, which took its hits or its place
+//! ```
+//! So every lost particle has one step, and the steps of a table add up. The searches do not know about losses.
+
+mod cylinder;
+mod kept;
+mod long;
+mod scifi;
+mod velo;
+mod velo_ut;
+
+pub use cylinder::CylinderLosses;
+pub use long::{LongLosses, Matching};
+pub use scifi::SciFiLosses;
+pub use velo::{Loss, LossReport, VeloLosses};
+pub use velo_ut::VeloUtLosses;
+
+use crate::{LossTable, Rules, StageLosses, TrackMatcher};
+use peloton::engine::{Algorithm, Slice};
+use peloton::event::{BadBanks, Outcome, RawBatch, RawEvents, Results, TruthEvent, VeloTracks};
+use peloton::velo::{Velo, VeloSequenceWorkspace};
+
+/// Finds the steps at which one sequence lost particles.
+pub trait FindLosses: Send {
+    /// The steps, in order.
+    fn steps(&self) -> &'static [&'static str];
+
+    /// The categories of particles with tables.
+    fn categories(&self) -> &'static [&'static str];
+
+    /// Parts of the detector that are searched separately, so that the first category has a table of each.
+    fn parts(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The number of the part that contains a particle of the current event.
+    fn part_of(&self, _truth: &TruthEvent, _particle: usize) -> Option<usize> {
+        None
+    }
+
+    /// Begins an event: runs its earlier stages.
+    fn take(&mut self, banks: RawEvents<'_>, event: usize, truth: &TruthEvent);
+
+    /// The step that lost a particle of this event without a track.
+    fn lost_at(&mut self, truth: &TruthEvent, particle: usize) -> usize;
+}
+
+/// The ways to run a search on one particle alone, from the easiest to its real conditions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Alone {
+    /// On its own hits, with all cuts after the windows open.
+    Open,
+    /// On its own hits.
+    OwnHits,
+    /// On all hits of the event.
+    AllHits,
+}
+
+/// The first way in which a search does not find a particle, as a number; the next one when it does in all: then other tracks
+/// are to blame.
+fn step_alone(mut finds: impl FnMut(Alone) -> bool) -> usize {
+    const WAYS: [Alone; 3] = [Alone::Open, Alone::OwnHits, Alone::AllHits];
+    WAYS.iter().position(|&alone| !finds(alone)).unwrap_or(WAYS.len())
+}
+
+/// Tables of the losses of a sequence.
+pub struct Losses {
+    of: Box<dyn FindLosses>,
+    rules: Rules,
+    /// What became of events with damaged raw banks.
+    bad_banks: BadBanks,
+    tables: Vec<Table>,
+    found: Vec<bool>,
+}
+
+/// What is lost of a category; of those in one part of the detector, where a number says which.
+struct Table {
+    category: &'static str,
+    part: Option<usize>,
+    losses: StageLosses,
+}
+
+impl Losses {
+    /// Tables without particles; `rules` and `bad_banks` belong to the sequence.
+    pub fn new(of: Box<dyn FindLosses>, rules: Rules, bad_banks: BadBanks) -> Self {
+        let table = |category, part| Table { category, part, losses: StageLosses::new(of.steps()) };
+        let categories = of.categories();
+        let mut tables: Vec<_> = categories.iter().map(|category| table(*category, None)).collect();
+        tables.extend((0..of.parts().len()).map(|part| table(categories[0], Some(part))));
+        Self { of, rules, bad_banks, tables, found: Vec::new() }
+    }
+
+    /// Adds an event, and the particles that were found in it.
+    pub fn event(
+        &mut self,
+        banks: &RawBatch,
+        event: usize,
+        truth: &TruthEvent,
+        found: impl Iterator<Item = usize>,
+    ) {
+        self.found.clear();
+        self.found.resize(truth.particles.len(), false);
+        found.for_each(|particle| self.found[particle] = true);
+        self.of.take(banks.view().with_bad_banks(self.bad_banks), event, truth);
+        for (number, particle) in truth.particles.iter().enumerate() {
+            // Most particles are in several categories, and one answer holds for all of them.
+            let mut lost_at = None;
+            for Table { category, part, losses } in &mut self.tables {
+                let is_there = |part| self.of.part_of(truth, number) == Some(part);
+                if self.rules.holds(category, particle) == Some(true) && part.is_none_or(is_there) {
+                    let is_lost = !self.found[number];
+                    let step = || self.of.lost_at(truth, number);
+                    losses.add(is_lost.then(|| *lost_at.get_or_insert_with(step)));
+                }
+            }
+        }
+    }
+
+    /// The tables.
+    pub fn report(&self) -> Vec<LossTable> {
+        let parts = self.of.parts();
+        let name = |part: &usize| parts[*part];
+        let table = |table: &Table| table.losses.table(table.category, table.part.as_ref().map(name));
+        self.tables.iter().map(table).collect()
+    }
+}
+
+/// Velo tracks of one event at a time, and their particles.
+pub struct VeloPart {
+    velo: Velo,
+    workspace: VeloSequenceWorkspace,
+    /// The event's tracks.
+    pub tracks: Outcome<VeloTracks>,
+    matcher: TrackMatcher,
+    /// The particles that each track is.
+    particles: Vec<Vec<usize>>,
+}
+
+impl VeloPart {
+    /// The part for a Velo with sensors.
+    pub fn new(velo: Velo) -> Self {
+        let (workspace, tracks) = Default::default();
+        Self { velo, workspace, tracks, matcher: TrackMatcher::new(Rules::Lhcb), particles: Vec::new() }
+    }
+
+    /// Finds the tracks of an event.
+    pub fn take(&mut self, banks: RawEvents<'_>, event: usize, truth: &TruthEvent) {
+        self.tracks.clear();
+        Algorithm::run(&self.velo, Slice::of(banks, event..event + 1), &mut self.workspace, &mut self.tracks);
+        self.matcher.index(truth);
+        let lists = self.tracks.results.hit_lists(0);
+        self.particles = lists.map(|hits| self.matcher.particles(truth, hits)).collect();
+    }
+
+    /// Appends to `own` an event of the tracks that match this particle; returns whether there are any.
+    pub fn append_own(&self, particle: usize, own: &mut VeloTracks) -> bool {
+        append_own(&self.tracks.results, &self.particles, particle, own)
+    }
+}
+
+/// Appends an event of those tracks of the first event of `tracks` that are a particle; says whether there are any.
+fn append_own<R: Results>(tracks: &R, particles: &[Vec<usize>], particle: usize, own: &mut R) -> bool {
+    let is_own = |track: usize| particles[track].contains(&particle);
+    kept::append_kept(own, tracks, is_own);
+    (0..particles.len()).any(is_own)
+}
+
+/// Whether the first event of an outcome has a track that is a particle of the event that the matcher has taken up.
+fn finds<'a>(
+    matcher: &mut TrackMatcher,
+    truth: &TruthEvent,
+    particle: usize,
+    mut tracks: impl Iterator<Item = &'a [u32]>,
+) -> bool {
+    tracks.any(|hits| matcher.particles(truth, hits).contains(&particle))
+}
