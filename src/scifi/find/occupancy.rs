@@ -4,7 +4,7 @@ use crate::event::StageCounter;
 use crate::simd::Gang;
 use crate::simd::varying::Mask;
 
-/// Lanes that did wanted work, and all of them.
+/// Number of lanes that did useful work, and of all lanes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::scifi) struct Occupancy {
     active: u64,
@@ -18,14 +18,14 @@ impl Occupancy {
         self.total += G::LANES as u64;
     }
 
-    /// Adds lanes of several steps.
+    /// Adds the lanes of several steps.
     #[inline(always)]
     pub(in crate::scifi) fn add_all(&mut self, active: usize, total: usize) {
         self.active += active as u64;
         self.total += total as u64;
     }
 
-    /// Adds them to a stage.
+    /// Adds the counts to a stage.
     pub(in crate::scifi) fn add_to(self, stage: &mut StageCounter) {
         stage.lanes_active += self.active;
         stage.lanes_total += self.total;
