@@ -6,7 +6,7 @@ use crate::event::CYLINDER_LAYERS;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// Largest number of threads of one event.
+/// Most threads of one event.
 const MAX_EVENT_THREADS: u32 = 256;
 
 /// Algorithm that builds tracks from seeds.

@@ -135,7 +135,7 @@ impl<G: Gang> Fitted<G> {
     }
 }
 
-/// Writes the states of the lanes to the tracks `to`.
+/// Writes states of lanes to the tracks `to`.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub(super) fn store<G: Gang>(

@@ -38,7 +38,7 @@ pub(super) struct Triplets {
     sorted: Vec<u128>,
     /// The next hit of the innermost layer.
     next: usize,
-    /// Number of hits that were beyond the limits.
+    /// Hits that were beyond the limits.
     cut_off: u64,
 }
 

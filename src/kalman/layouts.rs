@@ -6,7 +6,7 @@ use crate::event::Column;
 use crate::simd::varying::{F32, U32};
 use crate::simd::{Gang, Level};
 
-/// Number of rows and columns.
+/// Rows and columns.
 const N: usize = 6;
 const ELEMENTS: usize = N * N;
 /// Largest number of matrices of a tile whose rows need no padding.
@@ -43,11 +43,11 @@ type Plain = [f32; ELEMENTS];
 /// Tiles of matrices, element first, one tile after another.
 #[derive(Debug, Clone, Copy)]
 struct Tiles {
-    /// Number of matrices of a tile, a multiple of the gang.
+    /// Matrices of a tile, a multiple of the gang.
     matrices: usize,
     /// Distance from an element of a tile to the next one.
     stride: usize,
-    /// Number of tiles.
+    /// Tiles.
     count: usize,
 }
 

@@ -35,7 +35,7 @@ pub struct CylinderState<G: Gang> {
 }
 
 impl<G: Gang> CylinderState<G> {
-    /// Number of elements of a state in a [`Matriplex`]: radius, parameters, covariance.
+    /// Elements of a state in a [`Matriplex`]: radius, parameters, covariance.
     pub const ELEMENTS: usize = 1 + 5 + 15;
 
     /// Loads states from memory, from `lane` on.

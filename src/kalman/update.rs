@@ -13,8 +13,8 @@ pub struct Update<G: Gang> {
     pub sane: Mask<G>,
 }
 
-/// Adds a measurement of the first D of N parameters in the lanes of `lanes`: `residual` is measured minus predicted, `v`
-/// the measurement's covariance. Other lanes keep their state, bit by bit, with a chi2 of 0.
+/// Adds a measurement of the first D of N parameters in the lanes of `lanes`: `residual` is measured minus predicted,
+/// `v` the measurement's covariance. Other lanes keep their state, bit by bit, with a chi2 of 0.
 ///
 /// With S = C_DD + V and gain K = C_D S^-1: p += K residual, C -= K C_D^T. The measured rows are computed as V S^-1 C,
 /// without a subtraction, so that a wide prior loses no digits there.

@@ -5,7 +5,7 @@ use super::layers::{CUBIC, SLOPE, TILT, UV_LAYERS, X_LAYERS, Z, Z_REFERENCE, Z_S
 use crate::lhcb::magnet::MidPlane;
 use crate::lhcb::material::Scattering;
 
-/// Number of combinations of layers with hits.
+/// Combinations of layers with hits.
 pub(super) const PATTERNS: usize = 1 << X_LAYERS;
 /// Unit of length in the fits, mm: in mm the matrices would be ill-conditioned.
 const METRE: f64 = 1000.0;
@@ -38,8 +38,7 @@ pub(super) struct InX {
     pub(super) slope: [f32; SHAPES],
     /// Variances of the slope relative to a track without scattering: by hits, and by scattering at 1 GeV/c.
     pub(super) turn: [f32; 2],
-    /// Variances of x where the line meets z = 0 relative to a track without scattering, mm^2: by hits, and by
-    /// scattering at 1 GeV/c, including the material before the SciFi.
+    /// Same variances of x where the line meets z = 0, mm^2, including scattering before the SciFi.
     pub(super) origin: [f32; 2],
 }
 

@@ -18,7 +18,7 @@ pub(super) const LAYER_SHIFT: u32 = 16;
 /// Number of quarters, and number of the first quarter.
 pub(super) const QUARTERS: usize = 48;
 pub(super) const FIRST_QUARTER: u32 = 16;
-/// Number of links of a board.
+/// Links of a board.
 pub const LINKS: usize = 24;
 /// Number of layers, and of mat numbers in each layer.
 pub const LAYERS: usize = 12;
@@ -304,7 +304,7 @@ impl SciFiGeometry {
                 _ if within < die + self.die_gap => return None,
                 _ => (within - self.die_gap) / self.half_pitch,
             };
-            // The boundary between the first two half channels is one unit from the edge.
+            // The middle of the first half channel is one unit from the edge.
             let halves = (halves + 0.5) as u32;
             let halves = halves.clamp(1, 256) - 1;
             let number = ((mat as u32) << 9) + ((sipm as u32) << 7) + halves / 2;

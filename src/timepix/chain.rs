@@ -18,17 +18,17 @@ use std::sync::Arc;
 pub struct ChainCounts {
     /// Number of input hits.
     pub hits_in: u64,
-    /// Number of hits in output clusters.
+    /// Hits in output clusters.
     pub hits_out: u64,
     /// Number of output clusters.
     pub clusters: u64,
-    /// Number of hits on masked pixels.
+    /// Hits on masked pixels.
     pub masked: u64,
-    /// Number of hits that came later than the allowed disorder.
+    /// Hits that came later than the allowed disorder.
     pub late: u64,
-    /// Number of hits in clusters that the filter removed.
+    /// Hits in clusters that the filter removed.
     pub filtered: u64,
-    /// Number of clusters that the filter removed.
+    /// Clusters that the filter removed.
     pub filtered_clusters: u64,
     /// Number of times that a full buffer made hits leave early or cut clusters.
     pub forced: u64,
@@ -76,7 +76,7 @@ pub struct Front {
 }
 
 impl Front {
-    /// Creates the first half of the chain for hits on `layout`.
+    /// Creates the first half for hits on `layout`.
     ///
     /// # Errors
     /// Errors of the configuration and of its calibration files.
@@ -101,7 +101,7 @@ impl Front {
         self.calibration.clone()
     }
 
-    /// Drops the hits of a pixel from now on.
+    /// From now on drops the hits of a pixel.
     pub fn mask(&mut self, x: u16, y: u16) {
         self.mask.insert(x, y);
     }
@@ -142,7 +142,7 @@ impl Front {
         between
     }
 
-    /// Takes further hits like [`Front::finish`], for several threads, which sort on their own.
+    /// Takes further hits like [`Front::finish`], unsorted, for several threads.
     pub fn finish_unsorted(&mut self, slice: &mut PixelHits, counters: &mut Counters) -> [i64; 2] {
         let mut clock = StageClock::start();
         let between = self.sorter.take_unsorted(true, slice);
@@ -220,7 +220,7 @@ impl Chain {
         })
     }
 
-    /// Drops the hits of a pixel from now on.
+    /// From now on drops the hits of a pixel.
     pub fn mask(&mut self, x: u16, y: u16) {
         self.front.mask(x, y);
     }
@@ -247,8 +247,8 @@ impl Chain {
         self.front.waiting() + self.clusterer.waiting()
     }
 
-    /// Adds the next hits of the stream, in order of arrival. Returns the clusters that are now complete. With `end` the
-    /// stream ends here: all clusters are complete, and another stream may begin.
+    /// Adds the next hits of the stream, in order of arrival; returns the clusters that are complete now. With `end`
+    /// the stream ends here: all clusters are complete, and another stream may begin.
     pub fn push(&mut self, hits: &PixelHits, end: bool) -> &mut PixelClusters {
         with_default_float_mode(|| self.take_in(hits, end));
         &mut self.clusters

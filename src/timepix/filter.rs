@@ -149,7 +149,7 @@ impl Filter {
         Ok(())
     }
 
-    /// Removes the clusters that do not pass. Returns the numbers of removed clusters and hits.
+    /// Removes the clusters that do not pass; returns the numbers of removed clusters and hits.
     pub fn apply(&self, clusters: &mut PixelClusters) -> (u64, u64) {
         if self.cuts.is_empty() {
             return (0, 0);

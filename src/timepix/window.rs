@@ -45,7 +45,7 @@ pub struct WindowFinder {
     maker: FeatureMaker,
     filter: Filter,
     labels: Labels,
-    /// Whether the cluster is at a border, 0 or 1, per cluster; and the numbers of the clusters at a border, in order.
+    /// 1 for a cluster at a border, per cluster; and the numbers of these clusters, in order.
     at_border: Column<u8>,
     borders: Column<u32>,
     grouper: Grouper,

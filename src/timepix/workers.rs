@@ -76,7 +76,7 @@ pub enum Workers {
     Many(Box<ManyWorkers>),
 }
 
-/// Several workers; only for the local definition.
+/// Several workers, only for the local definition.
 pub struct ManyWorkers {
     front: Front,
     /// Hits for the next window, in memory that no other thread sees.
@@ -111,7 +111,7 @@ impl Workers {
         ManyWorkers::new(config, level, layout, workers).map(Box::new).map(Self::Many)
     }
 
-    /// Drops the hits of a pixel from now on.
+    /// From now on drops the hits of a pixel.
     pub fn mask(&mut self, x: u16, y: u16) {
         match self {
             Self::One(chain) => chain.mask(x, y),

@@ -11,7 +11,7 @@ pub(super) struct Branches {
     pub lane: Column<u32>,
     pub hit: Column<u32>,
     pub chi2: Column<f32>,
-    /// Number of branches that exceeded the limit of their candidate.
+    /// Branches that exceeded the limit of their candidate.
     pub lost: u64,
 }
 
@@ -70,7 +70,7 @@ impl<G: Gang> Visit<G> for Note<'_, G> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key(u64);
 
-/// Number of bits of a branch's number: 64 seeds of 32 candidates have at most 64 hits each in their windows
+/// Bits of a branch's number: 64 seeds of 32 candidates have at most 64 hits each in their windows
 /// (`CylinderConfig::validate`).
 pub(super) const BRANCH_BITS: u32 = 18;
 /// The number of the branch without a hit.

@@ -1,5 +1,5 @@
 //! Filter and smoother: a gang of tracks from the first hit to the last and back. The data for the way back are
-//! stored in memory, hit by hit; states are first written there and then moved to the results' columns together.
+//! stored in memory, hit by hit; states are written there and moved to the results' columns together.
 
 use super::lists::Lists;
 use crate::cylinder::config::CylinderConfig;
@@ -34,7 +34,7 @@ const SCATTERED: [[usize; 2]; 4] = [[2, 2], [3, 3], [4, 2], [4, 4]];
 /// Memory for one gang of tracks.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    /// Notes, and the output below, by hit, then by lane.
+    /// By hit, then lane.
     notes: Matriplex,
     written: Matriplex,
     /// Position in `written` of each hit of the gang's tracks, in the order of the results.

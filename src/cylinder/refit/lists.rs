@@ -11,7 +11,7 @@ pub(super) struct Lists {
     pub hits: [Column<u32>; CYLINDER_LAYERS],
     /// First, middle and last hit of each track.
     pub ends: [Column<u32>; 3],
-    /// Number of hits of each track.
+    /// Hits of each track.
     pub count: Column<u32>,
     /// Number of the first track, and of its first hit, in the results.
     pub first: [usize; 2],

@@ -32,7 +32,7 @@ pub struct GlobalState<G: Gang> {
 /// A hit of three measured coordinates.
 #[derive(Clone, Copy)]
 pub struct GlobalHit<G: Gang> {
-    /// x, y, z, cm.
+    /// x, y, z, cm
     pub position: [F32<G>; 3],
     /// Variances along the radius of the hit, along r-phi and z, cm^2; the errors are independent.
     pub variance: [F32<G>; 3],

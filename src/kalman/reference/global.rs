@@ -15,7 +15,7 @@ pub struct GlobalState {
 /// A hit of three coordinates.
 #[derive(Debug, Clone, Copy)]
 pub struct GlobalHit {
-    /// x, y, z, cm.
+    /// x, y, z, cm
     pub position: [f64; 3],
     /// Variances along the radius of the hit, along r-phi and z, cm^2; the errors are independent.
     pub variance: [f64; 3],

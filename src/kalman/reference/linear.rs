@@ -1,4 +1,4 @@
-//! Dense matrices in f64, written as in a textbook.
+//! Dense matrices in f64, as in a textbook.
 
 /// Returns the product a b.
 pub fn multiply<const R: usize, const K: usize, const C: usize>(

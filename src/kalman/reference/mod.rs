@@ -1,4 +1,4 @@
-//! The naive twin of the filter in f64: helices by stepping (`docs/algorithms.md`, "Cylinder: transport"),
+//! The naive twin of the filter, in f64: helices by stepping (`docs/algorithms.md`, "Cylinder: transport"),
 //! derivatives by differences, dense matrices. It shares only textbook formulas with the kernels.
 
 pub mod global;
@@ -13,8 +13,9 @@ pub type Square<const N: usize> = [[f64; N]; N];
 /// A helix at a point: x, y, z (cm), charge / pT (c/GeV), phi and theta of the momentum (rad).
 pub type Point = [f64; 6];
 
-/// A helix on a cylinder in the parameters of the kernels, see [`axis`](super::axis). A filter of other parameters, such as
-/// phi instead of the moment, gives other results where the covariance is large, since it linearises differently.
+/// A helix on a cylinder in the parameters of the kernels, see [`axis`](super::axis): a filter of other parameters,
+/// such as phi instead of the moment, gives other results where the covariance is large, since it linearises
+/// differently.
 pub type OnCylinder = [f64; 5];
 
 /// A state on a cylinder.
@@ -144,7 +145,7 @@ pub fn to_radius(state: &State, field: f64, radius: f64, iterations: usize) -> S
     State { radius, p, c }
 }
 
-/// Adds a hit on the state's own cylinder. Returns its chi2, too.
+/// Adds a hit on the state's own cylinder; returns its chi2, too.
 pub fn update(state: &State, hit: &Measured) -> (State, f64) {
     let residual = [turn(hit.position[0] - state.p[0]), hit.position[1] - state.p[1]];
     let c = &state.c;
@@ -169,7 +170,7 @@ pub fn update(state: &State, hit: &Measured) -> (State, f64) {
     (out, chi2)
 }
 
-/// Filters hits one after another, each at its own radius. Returns the last state and the sum of chi2.
+/// Filters hits one after another, each at its own radius; returns the last state and the sum of chi2.
 pub fn filter(start: &State, field: f64, hits: &[Measured], iterations: usize) -> (State, f64) {
     let mut state = *start;
     let mut sum = 0.0;

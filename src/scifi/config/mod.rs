@@ -178,7 +178,7 @@ impl SciFiConfig {
         }
     }
 
-    /// Checks the limits that serde cannot check.
+    /// Checks limits that serde cannot check.
     ///
     /// # Errors
     /// [`Error::Config`] naming the value and its limits.

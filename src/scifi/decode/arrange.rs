@@ -10,7 +10,7 @@ use crate::simd::Gang;
 use crate::simd::varying::{Mask, U32};
 use std::ops::Range;
 
-/// Number of codes that are copied at once.
+/// Codes that are copied at once.
 const BLOCK: usize = 32;
 /// Number of bits of a code below its module number.
 const MODULE_SHIFT: u32 = CHANNEL_SHIFT + 11;

@@ -20,8 +20,8 @@ use crate::simd::varying::{Mask, U32};
 const CHUNK: usize = 32;
 /// Number of bits of a word below its link number.
 const LINK_SHIFT: u32 = 9;
-/// Topmost bit of a stream entry. The other bits are the word plus the first channel of its board; the topmost bit
-/// differs between neighbouring boards, so that they have no link in common.
+/// Topmost bit of a stream entry, the sum of a word and its board's first channel. Neighbouring boards differ in this
+/// bit, so that they have no link in common.
 const BOARD_PARITY: u32 = 1 << 31;
 /// Largest distance between the edges of a wide cluster that is one hit.
 const ONE_HIT: u32 = 4;
@@ -161,7 +161,7 @@ fn every_other(runs: u64) -> u64 {
 struct Chosen {
     /// Hits that are kept.
     kept: u64,
-    /// Kept hits that are the far ends of clusters so wide that they are several hits.
+    /// Kept hits that are the far ends of such wide clusters that they are several hits.
     far: u64,
 }
 

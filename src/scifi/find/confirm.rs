@@ -14,7 +14,7 @@ use crate::simd::{Gang, copies, inlined};
 /// Range of y of a half: from a little beyond the middle to the ends of the fibres, mm.
 const INNER: f32 = 2.0;
 const OUTER: f32 = 2_700.0;
-/// Number of layers in which a search begins.
+/// Layers in which a search begins.
 const FIRST_LAYERS: usize = 2;
 /// Number of hits that one step compares.
 const UNROLL: usize = 4;
@@ -55,7 +55,7 @@ struct Start<'a> {
     windows: &'a [Window<'a>; UV_LAYERS],
 }
 
-/// Tracks in x with enough hits, before the fit of their lines.
+/// Tracks in x with enough hits.
 #[derive(Debug, Default)]
 struct Trials {
     track: Column<u32>,
@@ -116,7 +116,7 @@ pub(super) struct Half<'a> {
     pub(super) hits: HalfHits<'a>,
     pub(super) pass: &'a SeedPass,
     pub(super) candidates: &'a Candidates,
-    /// The tracks in x, as numbers of candidates.
+    /// The tracks in x: numbers of candidates.
     pub(super) tracks: &'a Column<u32>,
 }
 

@@ -18,7 +18,7 @@ impl Occupancy {
         self.total += G::LANES as u64;
     }
 
-    /// Adds the lanes of several steps.
+    /// Adds lanes of several steps.
     #[inline(always)]
     pub(in crate::scifi) fn add_all(&mut self, active: usize, total: usize) {
         self.active += active as u64;

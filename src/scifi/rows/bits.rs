@@ -15,7 +15,7 @@ pub(super) const WORDS: usize = SHIFTS / 64;
 /// A window of a row.
 pub(super) type Window = [u64; WORDS];
 
-/// Computes an array of words, word by word.
+/// Computes an array word by word.
 #[inline(always)]
 pub(super) fn each<const N: usize>(of: impl Fn(usize) -> u64) -> [u64; N] {
     array_of!(word => of(word))

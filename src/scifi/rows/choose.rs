@@ -1,5 +1,5 @@
-//! The choice among the tracks of a pass: a classifier separates tracks from ghosts, and of tracks that share hits the
-//! better ones are kept.
+//! The choice among the tracks of a pass: a classifier separates tracks from ghosts, and of tracks that share hits
+//! the better ones are kept.
 
 use super::exact::{A, B, C, CHI2};
 use super::hits::RowHits;

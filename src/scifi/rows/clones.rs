@@ -7,7 +7,7 @@ use crate::scifi::layers::X_LAYERS;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, array_of, for_each};
 
-/// Number of bits of a candidate's number, and of its value, which is not negative.
+/// Bits of a candidate's number, and of its value, which is not negative.
 const NUMBER_BITS: u32 = 16;
 const VALUE_BITS: u32 = 31;
 /// Most candidates that can be numbered.

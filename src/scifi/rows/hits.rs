@@ -23,7 +23,7 @@ const BUCKETS: usize = 826;
 /// Number of entries of a layer. A hit of bucket b is in entries b and b + 1, so that entry b + 1 gives the first hit of
 /// these two buckets.
 const ENTRIES: usize = BUCKETS + 2;
-/// Number of entries of the lower half.
+/// Entries of the lower half.
 pub(super) const UPPER: u32 = (HALF_LAYERS * ENTRIES) as u32;
 /// Which of the two entries of a 32-bit word is in its upper half.
 const SECOND: u32 = if cfg!(target_endian = "little") { 1 } else { 0 };

@@ -27,7 +27,7 @@ const UV_MARKS: [f64; 2] = [0.8, 0.5];
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Row {
     pub(super) layer: usize,
-    /// Number of bits that a hit sets.
+    /// Bits that a hit sets.
     pub(super) bits: usize,
     /// First word of the row, and the word after its last one.
     pub(super) words: [usize; 2],
@@ -37,7 +37,7 @@ pub(super) struct Row {
     pub(super) window: [f32; 2],
     /// Largest first bit of a mark or window.
     pub(super) most: f32,
-    /// A track is at `ratio` times x of the pivot plus `k` times its shift.
+    /// A track is at `ratio` times x of the pivot, plus `k` times its shift.
     pub(super) ratio: f32,
     pub(super) k: f32,
     /// Largest distance of its hit from there, mm, in the inner and in the outer part.
@@ -90,7 +90,7 @@ pub(super) struct UvRow {
 #[derive(Debug, Clone)]
 pub(in crate::scifi) struct Plan {
     pub(super) sets: [Rows; 2],
-    /// Number of words of all rows of a half.
+    /// Words of all rows of a half.
     pub(super) words: usize,
     /// Shift of the first bit, and change from bit to bit, mm.
     pub(super) first_shift: f32,

@@ -1,5 +1,5 @@
-//! Scan: tests all shifts at once for each hit of a pivot's layer. Where enough of the other rows have bits, there may be a
-//! track.
+//! Scan: tests all shifts at once for each hit of a pivot's layer. Where enough of the other rows have bits, there
+//! may be a track.
 
 use super::bits::{Marks, WORDS, Window, draw, each, odd_of, places, two_of, window};
 use super::hits::RowHits;
@@ -13,7 +13,7 @@ use crate::simd::{Gang, array_of};
 const LONGEST: u32 = 4;
 /// Most runs in a word.
 const MOST_RUNS: usize = u64::BITS as usize / 2;
-/// Number of rows of both pivots.
+/// Rows of both pivots.
 const ROWS: usize = X_LAYERS - 1 + X_LAYERS - 2;
 
 /// Runs of bits: combinations of a pivot and a shift.

@@ -13,7 +13,7 @@ use crate::scifi::layers::{HALF_LAYERS, HALVES, UV_LAYERS, X_LAYERS};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, array_of, for_each, inlined};
 
-/// Number of words of a window of slopes.
+/// Words of a window of slopes.
 const WORDS: usize = SLOPES / 64;
 type Slopes = [u64; WORDS];
 /// Longest run of bits that is one line.

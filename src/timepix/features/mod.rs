@@ -21,7 +21,7 @@ const PIECE: usize = 128;
 /// Computes features; holds the memory for it.
 #[derive(Debug, Default)]
 pub struct FeatureMaker {
-    /// x, y, time over threshold, 0, per hit of a piece.
+    /// Per hit of a piece: x, y, time over threshold, 0.
     records: Column<[f32; 4]>,
     /// Sum of the energies of all previous hits of the piece, per hit.
     energies: Column<u64>,

@@ -29,7 +29,7 @@ fn quotient(a: f64, b: f64, inverse: f64) -> f64 {
 /// A chunk of clusters, one value of each column per cluster. Values after the last cluster are meaningless.
 #[derive(Default)]
 pub(super) struct Chunk {
-    /// Number of hits; first pixel; the products of [`Sums`]. All are whole numbers.
+    /// Hits; first pixel; the products of [`Sums`]. All are whole numbers.
     count: [f64; CHUNK],
     first: [[f64; CHUNK]; 2],
     products: [[f64; CHUNK]; 8],

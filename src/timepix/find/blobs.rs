@@ -1,4 +1,4 @@
-//! [`Blobs`]: large clusters whose hits are all in one window, as pictures: a pixel is a bit, and a row is a word.
+//! [`Blobs`]: large clusters whose hits are all in one window, as pictures: a pixel is a bit, and a row a word.
 //!
 //! Heavy ions and alpha particles leave hundreds of hits at nearly one time, often in a disc. When such hits are all in one
 //! window, with a pause longer than the window before and after them, they are linked exactly where their pixels touch, and

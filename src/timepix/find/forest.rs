@@ -48,7 +48,7 @@ impl Forest {
         root(&mut self.parent, of)
     }
 
-    /// Joins two sets. Returns the root.
+    /// Joins two sets; returns the root.
     #[inline(always)]
     pub fn join(&mut self, a: u32, b: u32) -> u32 {
         let (a, b) = (self.root(a), self.root(b));

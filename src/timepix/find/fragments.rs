@@ -99,8 +99,8 @@ impl Fragments {
         }
     }
 
-    /// Clusters time-ordered hits on the matrix: `labels` become members of the forest's sets, which are numbered in the
-    /// order of first hits. Returns the number of clusters.
+    /// Clusters time-ordered hits on the matrix: `labels` become members of the forest's sets, which are numbered in the order of
+    /// first hits. Returns the number of clusters.
     pub fn run(
         &mut self,
         window: u32,

@@ -7,8 +7,8 @@ use crate::simd::varying::{Mask, U32};
 use crate::simd::{Gang, Level};
 use std::hint::select_unpredictable;
 
-/// Returns the nearest hit that hit number `of` is linked with, and the bits of further hits that this one is not
-/// linked with.
+/// Returns the nearest hit linked with hit `of`, and the bits of further linked hits that are not linked with the
+/// nearest one.
 #[inline(always)]
 fn nearest(pattern: u32, of: usize, patterns: &[u32]) -> (usize, u32) {
     let pattern = u64::from(pattern);

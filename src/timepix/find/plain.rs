@@ -19,8 +19,8 @@ impl PlainMatrix {
     }
 }
 
-/// Clusters time-ordered hits by the local definition: `parent` becomes the first hit of each hit's cluster. Returns the
-/// number of clusters.
+/// Clusters time-ordered hits by the local definition: `parent` becomes the first hit of each hit's cluster. Returns
+/// the number of clusters.
 ///
 /// This is the usual first version in C, as fast as C compilers make it. Its only refinement is that the root of the new
 /// hit is kept in a variable while its neighbours are joined.

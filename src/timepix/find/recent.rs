@@ -20,7 +20,7 @@ const MAX_WINDOW: u32 = (1 << 16) / (REACH as u32 + 2) - 2;
 const CHUNK: usize = 64;
 /// Number of distances that are compared before a test whether any hit has more hits in its window.
 const GROUP: usize = 8;
-/// Number of bits of half a pattern.
+/// Bits of half a pattern.
 const HALF: usize = REACH / 2;
 
 /// Patterns of a block of hits and of the hits before it.

@@ -41,7 +41,7 @@ struct Scratch {
     /// others.
     counts: Column<[u32; PARTS]>,
     pivots: Box<Pivots>,
-    /// Number of words in large buckets, if they were counted.
+    /// Words in large buckets, if they were counted.
     crowded: usize,
 }
 
@@ -74,7 +74,7 @@ struct Words<'a> {
     from: &'a mut [u64],
     other: &'a mut [u64],
     to: &'a mut [u64],
-    /// Largest number of words in large buckets.
+    /// Most words in large buckets.
     crowded: usize,
 }
 

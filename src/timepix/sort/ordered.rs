@@ -1,4 +1,4 @@
-//! Checks of many hits at once: whether they are in order, and whether any is late.
+//! Checks of many hits at once: whether they are in order, whether any is late.
 
 use crate::event::PixelHits;
 use crate::simd::Gang;

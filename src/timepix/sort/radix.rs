@@ -8,7 +8,7 @@ use super::shape::SortShape;
 use crate::event::Column;
 use crate::simd::Gang;
 
-/// Largest number of passes: 64 bits in digits of at least six.
+/// Most passes: 64 bits in digits of at least six.
 const MAX_PASSES: usize = 11;
 /// Number of words per allowed move before words count as disordered (an unpredicted branch costs as much as a pass), and
 /// number of moves that are allowed at first.

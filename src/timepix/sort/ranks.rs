@@ -3,11 +3,11 @@
 use crate::simd::Gang;
 use crate::simd::varying::U32;
 
-/// Largest number of keys: four registers of 16 lanes.
+/// Most keys: four registers of 16 lanes.
 pub(super) const FEW: usize = 64;
 /// Number of keys that are compared with all keys in one turn of the loop.
 const TURN: usize = 4;
-/// Number of keys that are read at once.
+/// Keys that are read at once.
 const CHUNK: usize = 16;
 /// Number of registers of positions at once.
 const REGISTERS: usize = 4;

@@ -6,9 +6,9 @@ use std::ops::RangeInclusive;
 /// Sizes that affect only the speed of the sort by time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SortShape {
-    /// Largest number of bits of a digit. A pass over a digit of `b` bits writes to 2^b positions in turn.
+    /// Most bits of a digit. A pass over a digit of `b` bits writes to 2^b positions in turn.
     pub digit_bits: u32,
-    /// Number of hits that are sorted at once.
+    /// Hits that are sorted at once.
     pub part_hits: usize,
     /// Largest share of words in large buckets of time, per cent, which large clusters cause: above it words are
     /// sorted digit by digit.
