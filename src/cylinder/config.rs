@@ -37,9 +37,8 @@ pub enum SeedSource {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartCovariance {
-    /// Variances of mkFit: squares of the true coordinates, and squares of the Cartesian momentum in place of the variances
-    /// of charge / pT, phi and theta. In single precision hits are lost above 200 GeV/c and near a polar angle of a right
-    /// angle.
+    /// Variances of mkFit: squares of the true coordinates, and squares of the Cartesian momentum in place of the variances of
+    /// charge / pT, phi and theta. In single precision hits are lost above 200 GeV/c and near a polar angle of a right angle.
     #[default]
     Published,
     /// The same variances for all particles: [`StartConfig::prior`].

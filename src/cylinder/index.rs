@@ -273,8 +273,7 @@ impl Sorting<'_> {
         }
         // No `map` per hit here: some builds would compile it to a call.
         let [phi, z, var_phi, var_z, radius] = &self.polar;
-        // In reverse order, so that hits with equal keys keep their order; at the end each cell of the table has its
-        // first hit.
+        // In reverse order, so that hits with equal keys keep their order; at the end each cell of the table has its first hit.
         for hit in (0..self.keys.len()).rev() {
             let cell = &mut self.table[self.keys[hit] as usize];
             *cell -= 1;

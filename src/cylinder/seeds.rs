@@ -30,9 +30,8 @@ fn vertex<G: Gang>(g: G, config: &StartConfig, seeds: &CylinderSeeds, at: usize)
     start(g, p, published, prior)
 }
 
-/// Returns the start at the true vertex. Variances are `prior`; in the lanes of `published` they are the variances of
-/// mkFit: the squares of the vertex's coordinates and of the Cartesian momentum (in place of the variances of 1/pT, phi and
-/// theta).
+/// Returns the start at the true vertex. Variances are `prior`; in the lanes of `published` they are the variances of mkFit:
+/// the squares of the vertex's coordinates and of the Cartesian momentum (in place of the variances of 1/pT, phi and theta).
 #[inline(always)]
 pub(crate) fn start<G: Gang>(g: G, p: [F32<G>; 6], published: Mask<G>, prior: [F32<G>; 6]) -> VertexState<G> {
     let pt = F32::splat(g, 1.0) / p[3].abs();

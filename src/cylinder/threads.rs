@@ -1,9 +1,9 @@
 //! [`Threads`]: threads within one event, which share its layers, seeds and tracks.
 //!
 //! ```text
-//! layers            | layer 0 | layer 1 | layer 2 | ...     who is free sorts the hits of the next one
-//! seeds by azimuth  | chunk 0 | chunk 1 | chunk 2 | ...     64 seeds each; who is free takes the next one
-//! particles, tracks | part 0  | part 1  | part 2  | ...     512 tracks each, to make seeds of, to fit
+//! layers            | layer 0 | layer 1 | layer 2 | ...     a free thread sorts the hits of the next layer
+//! seeds by azimuth  | chunk 0 | chunk 1 | chunk 2 | ...     64 seeds each; a free thread takes the next chunk
+//! particles, tracks | part 0  | part 1  | part 2  | ...     512 tracks each, to make seeds or to fit
 //! ```
 //! The assignment of work to threads is not fixed. The results do not depend on it, and have the order of a single thread.
 //! Further threads are started for each event, and end with it; if the system cannot start them, the existing ones do all

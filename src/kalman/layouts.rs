@@ -65,8 +65,7 @@ impl Tiles {
     }
 }
 
-/// Returns element `element` of the left (0) or right (1) factor of pair `pair`: a pseudorandom number between -0.5 and
-/// 0.5.
+/// Returns element `element` of the left (0) or right (1) factor of pair `pair`: a pseudorandom number between -0.5 and 0.5.
 fn number(side: usize, pair: usize, element: usize) -> f32 {
     let seed = (pair * 2 + side) * ELEMENTS + element;
     let bits = (seed as u32).wrapping_mul(2_654_435_761).rotate_left(13).wrapping_mul(1_664_525);

@@ -56,9 +56,8 @@ pub fn smooth<G: Gang>(g: G, layer: &Filtered<G>, next: &CylinderState<G>) -> (C
     (out, sane)
 }
 
-/// Smooths like [`smooth`] without scattering. No weights are needed: the smoothed state is the later state
-/// transported back by the inverse of the step, C_smoothed = F^-1 C_next F^-T. The covariance and the noise of
-/// `layer` are ignored.
+/// Smooths like [`smooth`] without scattering. No weights are needed: the smoothed state is the later state transported
+/// back by the inverse of the step, C_smoothed = F^-1 C_next F^-T. The covariance and the noise of `layer` are ignored.
 #[inline(always)]
 pub fn carry_back<G: Gang>(g: G, layer: &Filtered<G>, next: &CylinderState<G>) -> CylinderState<G> {
     let back = inverse(g, &layer.jacobian);

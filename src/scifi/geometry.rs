@@ -79,7 +79,7 @@ pub struct SciFiGeometry {
     pub(super) half_pitch: f32,
     /// Gap in the middle of a SiPM, mm.
     pub(super) die_gap: f32,
-    /// Distance of a mat's SiPMs, mm.
+    /// Distance between the SiPMs of a mat, mm.
     pub(super) sipm_pitch: f32,
     /// Upper limit of the distance of a channel from the middle of its mat, mm.
     reach: f32,
@@ -324,8 +324,7 @@ impl SciFiGeometry {
     }
 }
 
-/// Returns the quarters in the order of hits: for each layer the two of the lower half by x, then the two of the
-/// upper half.
+/// Returns the quarters in the order of hits: for each layer the two of the lower half by x, then the two of the upper half.
 fn parts(across: &[[f32; 4]], along: &[[f32; 4]]) -> [Part; QUARTERS] {
     let look = |quarter: usize| {
         let first = (FIRST_QUARTER as usize + quarter) << (QUARTER_SHIFT - 9);

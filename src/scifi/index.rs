@@ -42,15 +42,13 @@ pub(super) struct Index {
     source: Column<u32>,
     /// Number of places.
     len: usize,
-    /// First hit of each layer, the place after its last hit, and x of the last hit, which is below every x for an empty
-    /// layer.
+    /// First hit of each layer, the place after its last hit, and x of the last hit, which is below every x for an empty layer.
     begin: [u32; SLOTS],
     end: [u32; SLOTS],
     last: [f32; SLOTS],
     /// First hit in the bucket or after it, per layer and bucket.
     first: Column<u32>,
-    /// Place, and bits of x, of the first hit in the bucket or after it, per bucket of the fine table, for one layer
-    /// at a time.
+    /// Place, and bits of x, of the first hit in the bucket or after it, per bucket of the fine table, for one layer at a time.
     next_place: Column<u32>,
     next: Column<u32>,
     /// x of the last hit of the layer in the fine table, mm.

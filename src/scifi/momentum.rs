@@ -77,8 +77,7 @@ impl Momentum {
         [x0 * per_x0, per_x0]
     }
 
-    /// Returns the variance of charge over momentum, given the variances of x0, mm^2: by hits, and by scattering at 1
-    /// GeV/c.
+    /// Returns the variance of charge over momentum, given the variances of x0, mm^2: by hits, and by scattering at 1 GeV/c.
     #[inline(always)]
     pub(super) fn variance<G: Gang>(
         &self,

@@ -120,8 +120,7 @@ impl States {
         self
     }
 
-    /// Returns the variances of the slope in x relative to a track without scattering: by hits, and by scattering at 1
-    /// GeV/c.
+    /// Returns the variances of the slope in x relative to a track without scattering: by hits, and by scattering at 1 GeV/c.
     pub(super) fn turn(&self, pattern: Pattern) -> [f32; 2] {
         self.gains.x[pattern.x].turn
     }

@@ -101,7 +101,7 @@ impl Front {
         self.calibration.clone()
     }
 
-    /// From now on drops the hits of a pixel.
+    /// Drops the hits of a pixel from now on.
     pub fn mask(&mut self, x: u16, y: u16) {
         self.mask.insert(x, y);
     }
@@ -220,7 +220,7 @@ impl Chain {
         })
     }
 
-    /// From now on drops the hits of a pixel.
+    /// Drops the hits of a pixel from now on.
     pub fn mask(&mut self, x: u16, y: u16) {
         self.front.mask(x, y);
     }

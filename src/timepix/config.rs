@@ -92,7 +92,7 @@ impl FindConfig {
 #[serde(deny_unknown_fields)]
 pub struct TimepixConfig {
     /// Largest lateness of a hit after an earlier one of the stream, us; if none, the usual value of the format of
-    /// the input, else [`DISORDER_US`].
+    /// the input, otherwise [`DISORDER_US`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disorder_us: Option<f64>,
     /// Largest number of hits that wait for their order, or for the end of their clusters.
@@ -115,7 +115,7 @@ pub struct TimepixConfig {
     pub time_walk: Option<[f64; 4]>,
     /// Definition of a cluster.
     pub find: FindConfig,
-    /// Filters on clusters; all are kept without cuts.
+    /// Filter of clusters; without cuts all clusters are kept.
     #[serde(default)]
     pub filter: Filter,
 }

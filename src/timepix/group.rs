@@ -12,8 +12,7 @@ pub(super) struct Grouper {
     level: Level,
     /// Position of the next hit, per cluster.
     indices: Column<u32>,
-    /// Hits in order of time, and cluster by cluster: a whole hit per word, which is written at once and not in four
-    /// places.
+    /// Hits in order of time, and cluster by cluster: a whole hit per word, which is written at once and not in four places.
     words: Column<u64>,
     grouped: Column<u64>,
     /// Grouped hits that do not fit a word: time, and x, y, time over threshold.
@@ -83,8 +82,7 @@ impl Grouper {
         }
     }
 
-    /// Moves hits run by run, column by column. `ends` gives the end of the clusters and the end of their hits, for each
-    /// table.
+    /// Moves hits run by run, column by column. `ends` gives the end of the clusters and the end of their hits, for each table.
     fn by_runs<const N: usize>(
         &mut self,
         hits: &PixelHits,
@@ -178,8 +176,7 @@ fn move_room<G: Gang>(
     );
 }
 
-/// Copies a run in pieces of one length, of which the last two may overlap: for short runs a function call would take
-/// longer.
+/// Copies a run in pieces of one length, of which the last two may overlap: for short runs a function call would take longer.
 #[inline(always)]
 fn move_run<T: Copy>(from: &[T], to: &mut [T]) {
     if from.len() >= 256 {

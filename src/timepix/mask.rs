@@ -17,7 +17,7 @@ impl PixelMask {
         Self { width, masked: Vec::new() }
     }
 
-    /// From now on drops the hits of a pixel.
+    /// Drops the hits of a pixel from now on.
     pub fn insert(&mut self, x: u16, y: u16) {
         let index = self.index(x, y);
         if self.masked.len() <= index {

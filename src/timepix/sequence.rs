@@ -108,7 +108,7 @@ impl Timepix {
         if config.find.definition == Definition::Local { threads } else { 1 }
     }
 
-    /// From now on drops the hits of a pixel.
+    /// Drops the hits of a pixel from now on.
     pub fn mask(&mut self, x: u16, y: u16) {
         self.masked.push([x, y]);
         self.workers.mask(x, y);

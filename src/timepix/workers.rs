@@ -111,7 +111,7 @@ impl Workers {
         ManyWorkers::new(config, level, layout, workers).map(Box::new).map(Self::Many)
     }
 
-    /// From now on drops the hits of a pixel.
+    /// Drops the hits of a pixel from now on.
     pub fn mask(&mut self, x: u16, y: u16) {
         match self {
             Self::One(chain) => chain.mask(x, y),

@@ -242,8 +242,7 @@ impl Combinatorial {
         }
     }
 
-    /// Copies states for the standard builder: the state of each survivor, from its branch or, without a hit, from
-    /// its parent.
+    /// Copies states for the standard builder: the state of each survivor, from its branch or, without a hit, from its parent.
     #[inline(always)]
     fn copy_survivors<G: Gang>(&mut self, g: G, config: &CylinderConfig, layer: usize) {
         let candidates = &mut self.layers[layer - SEED_LAYERS + 1];

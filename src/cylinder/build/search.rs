@@ -13,8 +13,7 @@ pub(super) trait Visit<G: Gang> {
     fn visit(&mut self, g: G, hit: U32<G>, chi2: F32<G>, found: Mask<G>);
 }
 
-/// Returns chi2 of hits (azimuth, z, their variances) for states at azimuth `phi` and `z`, given the covariance of
-/// the states.
+/// Returns chi2 of hits (azimuth, z, their variances) for states at azimuth `phi` and `z`, given the covariance of the states.
 #[inline(always)]
 pub(crate) fn distance<G: Gang>(
     g: G,

@@ -61,8 +61,7 @@ pub struct LimitConfig {
     /// Triplets of one kind in a half, runs of bits of a pivot in a half, or lines in y of a pass; further ones are counted
     /// as dropped.
     pub triplets: u32,
-    /// Candidates in x, of a half or, with rows of bits, of both halves, at most 65,536; further ones are counted as
-    /// dropped.
+    /// Candidates in x, of a half or, with rows of bits, of both halves, at most 65,536; further ones are counted as dropped.
     pub candidates: u32,
 }
 
@@ -103,9 +102,8 @@ pub struct SeedPass {
     pub min_own_of_six: u32,
 }
 
-/// Default of `scattering` for `best` and `fast`: with it the pulls of the slope in x at 3 to 5 GeV/c are as wide as above
-/// 30 GeV/c. Chosen in steps of 0.25 (`check --sequence scifi sim:lhcb,events=1000,seed=700`; pulls are quoted on other
-/// events).
+/// Default of `scattering` for `best` and `fast`: with it the pulls of the slope in x at 3 to 5 GeV/c are as wide as above 30
+/// GeV/c. Chosen in steps of 0.25 (`check --sequence scifi sim:lhcb,events=1000,seed=700`; pulls are quoted on other events).
 const SCATTERING: f32 = 1.5;
 
 /// Most hits of an event for which 16 bits can number all places, including the empty places around layers.

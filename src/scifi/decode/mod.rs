@@ -6,7 +6,7 @@
 //! other versions     -> words: one after another, sorted by zone
 //!       both         -> codes: channel, width, half of the channel; by zone and x, nearly always
 //!                    -> place: x, z, y of the fibre's end, LHCbID; is x in order?       (in lanes)
-//!                    -> settle: sorts the zones where it is not
+//!                    -> settle: sorts the zones that are not in order
 //! ```
 //! The last step is needed because neighbouring mats overlap slightly, and mapped boards have their links in any order.
 
@@ -229,8 +229,7 @@ fn place<G: Gang>(
         let mat = channel.shr::<9>();
         let [x, x_step, y, y_step] = F32::gather_records(&geometry.across, mat);
         let [z, z_step, slope_x, slope_z] = F32::gather_records(&geometry.along, mat);
-        // Middle of the hit in half channels from the start of its SiPM; the SiPM; whether the hit is beyond the
-        // SiPM's gap.
+        // Middle of the hit in half channels from the start of its SiPM; the SiPM; whether the hit is beyond the SiPM's gap.
         let halves =
             (channel & U32::splat(g, 0x7F)).shl::<1>() + U32::splat(g, 1) + (code & U32::splat(g, 1));
         let sipm = channel.shr::<7>() & U32::splat(g, 3);

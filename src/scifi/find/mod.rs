@@ -2,13 +2,13 @@
 //! hybrid seeding of LHCb's first trigger stage, presets and constants in `config`).
 //!
 //! ```text
-//!   pairs      first and last hit of particles from near the origin        one lane a last hit
-//!   middles    those with a hit where a particle of that charge bends to   one lane a pair
-//!   triplets   parabola; may there be hits in two other x layers?          one lane a triplet
-//!   fit        nearest hits of these layers, a step of least squares       one lane a triplet that may have them
-//!   clones     of candidates that share hits the best live                 in order
-//!   confirm    each first u (or v) hit of a track is a trial: y / z says   one lane a trial of one track
-//!              where the next hits must be
+//!   pairs      first and last hit of particles from near the origin        one lane per last hit
+//!   middles    pairs with a hit where a particle of that charge bends to   one lane per pair
+//!   triplets   parabola; may there be hits in two other x layers?          one lane per triplet
+//!   fit        nearest hits of these layers, a step of least squares       one lane per triplet that may have them
+//!   clones     of candidates that share hits the best ones are kept        in order
+//!   confirm    each first u (or v) hit of a track is a trial: y / z gives  one lane per trial of a track
+//!              the places of the next hits
 //! ```
 //!
 //! There is no fixed limit on numbers: lists grow as needed. Work beyond any real detector, such as all hits in one

@@ -13,8 +13,7 @@ const DEFLECTION_MOMENTUM: f64 = 1_073.0;
 /// Bend allowed for a particle of infinite momentum, 1/mm, and the further bend times its momentum, MeV/mm.
 const SAGITTA: f64 = 1.82e-6;
 const SAGITTA_MOMENTUM: f64 = 2.49e-2;
-/// Penalty of a candidate of the second kind of triplets, so that two equal candidates are not both the best for
-/// their hits.
+/// Penalty of a candidate of the second kind of triplets, so that two equal candidates are not both the best for their hits.
 const LATER: f64 = 0.01;
 
 /// Number of combinations of hits in the three layers outside the triplet.

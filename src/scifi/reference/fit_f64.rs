@@ -12,7 +12,7 @@ const Z: [f64; 12] = [
 ];
 const STATE_Z: f64 = 9410.0;
 const REFERENCE_Z: f64 = 8520.0;
-/// Mean square of the angle in a layer at 1 GeV/c (Highland): 0.0125 radiation lengths.
+/// Returns the root mean square of the scattering angle in a layer at 1 GeV/c (Highland), for 0.0125 radiation lengths.
 fn angle() -> f64 {
     0.0136 * 0.0125f64.sqrt() * (1.0 + 0.038 * libm::log(0.0125))
 }

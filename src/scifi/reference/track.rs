@@ -39,7 +39,7 @@ pub(super) struct Found {
     pub(super) uv_hits: [Option<usize>; 6],
     pub(super) x: [f32; 3],
     pub(super) y: [f32; 2],
-    /// Sum of the squared distances of the x hits, and of those in y, mm^2.
+    /// Sums of the squared distances of the hits in x, and in y, mm^2.
     pub(super) chi2_x: f32,
     pub(super) chi2: f32,
     /// Number of tracks that its pass finds before the choice.

@@ -15,7 +15,7 @@ pub(super) struct CandidateX {
     pub(super) order: [usize; 4],
 }
 
-/// Solves three equations by the rule of Cramer.
+/// Solves three equations by Cramer's rule.
 fn solve(m: [[f64; 3]; 3], right: [f64; 3]) -> [f64; 3] {
     let determinant = |m: [[f64; 3]; 3]| {
         m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])

@@ -23,7 +23,7 @@ const MARGIN: f32 = 0.3;
 /// Fewest layers that the bits count.
 const LEAST: u32 = 4;
 
-/// Columns of [`Confirmed::values`], behind those of candidates.
+/// Columns of [`Confirmed::values`] after the columns of candidates.
 pub(super) const Y: usize = CHI2 + 1;
 pub(super) const TY: usize = CHI2 + 2;
 pub(super) const CHI2_Y: usize = CHI2 + 3;

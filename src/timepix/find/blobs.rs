@@ -55,8 +55,7 @@ trait Row: Copy + Default + PartialEq {
     fn first(self) -> Self;
 
     /// Floods the row: returns the pixels of `reached`, the pixels that touch a pixel of `beside` (the previous row), and
-    /// their neighbours in this row. Towards the first column a flood spreads by at most 15 pixels; the next pass
-    /// continues.
+    /// their neighbours in this row. Towards the first column a flood spreads by at most 15 pixels; the next pass continues.
     fn flood(self, reached: Self, beside: Self) -> Self;
 }
 

@@ -7,8 +7,7 @@ use crate::simd::varying::{Mask, U32};
 use crate::simd::{Gang, Level};
 use std::hint::select_unpredictable;
 
-/// Returns the nearest hit linked with hit `of`, and the bits of further linked hits that are not linked with the
-/// nearest one.
+/// Returns the nearest hit linked with hit `of`, and the bits of further linked hits that are not linked with the nearest one.
 #[inline(always)]
 fn nearest(pattern: u32, of: usize, patterns: &[u32]) -> (usize, u32) {
     let pattern = u64::from(pattern);

@@ -1,5 +1,4 @@
-//! Links to the few most recent hits, for blocks with few hits in the window: no table of pixels, and no waiting for
-//! memory.
+//! Links to the few most recent hits, for blocks with few hits in the window: no table of pixels, and no waiting for memory.
 //!
 //! If no more than [`REACH`] hits are in the window before any hit, its neighbours are among these hits. Each hit is
 //! compared with the previous hit, then with the one before it, and so on: columns with themselves, as many hits at once as

@@ -37,8 +37,7 @@ pub(super) struct Buckets {
 
 #[derive(Debug, Default)]
 struct Scratch {
-    /// Number of words, then the position of the next word, per bucket and part. Buckets inside a bucket are after all
-    /// others.
+    /// Number of words, then the position of the next word, per bucket and part. Buckets inside a bucket are after all others.
     counts: Column<[u32; PARTS]>,
     pivots: Box<Pivots>,
     /// Words in large buckets, if they were counted.

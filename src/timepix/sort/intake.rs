@@ -10,8 +10,7 @@ use std::ops::Range;
 const AHEAD: usize = 512;
 
 /// Appends the words of some hits and updates `reached`. Returns none when a hit is older than `disorder` before the time
-/// reached so far, or older than the floor. Words of hits that do not fit are meaningless; the extent shows whether all
-/// fit.
+/// reached so far, or older than the floor. Words of hits that do not fit are meaningless; the extent shows whether all fit.
 #[inline(never)]
 pub(super) fn take_room<G: Gang>(
     g: G,

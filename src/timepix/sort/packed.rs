@@ -1,9 +1,8 @@
 //! Whole hits in one word each: time, x, y, time over threshold, from the highest bit to the lowest.
 //!
 //! A block of hits spans so little time that time, pixel and time over threshold fit 64 bits. Sorted by all bits except the
-//! time over threshold, such words are hits in their final order, including ties, and no index is needed afterwards. The
-//! sort is by digits from the lowest; the number of passes depends only on the number of bits, and never on the order of
-//! the hits.
+//! time over threshold, such words are hits in their final order, including ties, and no index is needed afterwards. The sort
+//! is by digits from the lowest; the number of passes depends only on the number of bits, and never on the order of the hits.
 
 use crate::event::{Column, PixelHits};
 use crate::simd::Gang;

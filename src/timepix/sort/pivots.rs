@@ -5,7 +5,7 @@ use super::ranks::{FEW, insert, rank};
 use crate::simd::varying::{Mask, U32};
 use crate::simd::{Gang, inlined};
 
-/// Most words.
+/// Most words of a bucket.
 pub(super) const MANY: usize = 1 << 10;
 /// Largest number of keys that are ranked without a further split.
 const RANKED: usize = 48;

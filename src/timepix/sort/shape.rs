@@ -20,9 +20,8 @@ pub const DIGIT_BITS: RangeInclusive<u32> = 6..=13;
 pub const PART_HITS: RangeInclusive<usize> = 1 << 10..=1 << 24;
 
 impl SortShape {
-    /// Few passes with up to 8,192 open positions: fastest on CPUs (Zen) that write to lines of their second-level cache
-    /// nearly as fast as to lines of the first-level cache. For large clusters this takes less time than splitting buckets
-    /// at pivots.
+    /// Few passes with up to 8,192 open positions: fastest on CPUs (Zen) that write to lines of their second-level cache nearly
+    /// as fast as to lines of the first-level cache. For large clusters this takes less time than splitting buckets at pivots.
     pub const FEW_PASSES: Self = Self { digit_bits: 13, part_hits: 1 << 16, most_crowded: 60 };
     /// More passes, whose 512 open lines of 64 bytes and 2 KiB of counters fit in a first-level cache of 48 KiB. Parts have
     /// 32 KiB: with their destination they touch 16 pages of 4 KiB, the size of the smallest first-level TLB for stores.
@@ -33,8 +32,7 @@ impl SortShape {
         if is_amd() { Self::FEW_PASSES } else { Self::SMALL_DIGITS }
     }
 
-    /// Returns the number of passes that sort so many words by so many bits in the least time, and the bits of their
-    /// digits.
+    /// Returns the number of passes that sort so many words by so many bits in the least time, and the bits of their digits.
     pub(super) fn passes(&self, bits: u32, words: usize) -> (u32, u32) {
         // One word takes about three times as long in a pass as one counter.
         let cost = |(passes, digit): &(u32, u32)| u64::from(*passes) * (3 * words as u64 + (1 << *digit));

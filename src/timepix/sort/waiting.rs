@@ -199,8 +199,7 @@ impl Waiting {
         }
         let mut at = 0;
         while let Some(block) = self.blocks.get(at) {
-            // Long-waiting hits would each keep the memory of a block; so blocks are joined, except the last one,
-            // which grows.
+            // Long-waiting hits would each keep the memory of a block; so blocks are joined, except the last one, which grows.
             let is_last = at + 1 == self.blocks.len();
             let before = at.checked_sub(1).filter(|_| !is_last).and_then(|before| self.blocks.get(before));
             let joins = before.is_some_and(|before| before.hits.len() + block.hits.len() <= BLOCK_HITS);
