@@ -22,7 +22,7 @@ pub fn reference(geometry: &SciFiGeometry, event: &RawEvent<'_>, out: &mut SciFi
     reference_with(false, geometry, event, out);
 }
 
-/// Decodes one event like [`reference`], optionally with a planted fault: one flipped comparison, which tests must detect.
+/// Decodes one event like `reference`, optionally with a planted fault: one flipped comparison, which tests must detect.
 pub fn reference_with(fault: bool, geometry: &SciFiGeometry, event: &RawEvent<'_>, out: &mut SciFiBatch) {
     let (hits, status) = match hits(fault, geometry, event) {
         Ok(hits) => (hits, Status::Ok),
