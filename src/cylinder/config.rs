@@ -15,9 +15,9 @@ const MAX_EVENT_THREADS: u32 = 256;
 pub enum Builder {
     /// The nearest hit of each layer.
     BestHit,
-    /// Several candidates a seed; each branch is a copy with its hit added.
+    /// Several candidates per seed; each branch is a copy with its hit added.
     Standard,
-    /// Several candidates a seed; branches are notes, and only survivors are copied.
+    /// Several candidates per seed; branches are notes, and only survivors are copied.
     #[default]
     CloneEngine,
 }
@@ -26,7 +26,7 @@ pub enum Builder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SeedSource {
-    /// One for each simulated particle: its hits on the first three layers, fitted from the true vertex.
+    /// One seed per simulated particle: its hits on the first three layers, fitted from the true vertex.
     #[default]
     Truth,
     /// Triplets of hits on the first three layers.
@@ -37,22 +37,22 @@ pub enum SeedSource {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartCovariance {
-    /// mkFit's: squares of the true coordinates, and of the Cartesian momentum in place of the variances of charge /
-    /// pT, phi and theta. In single precision hits are lost above 200 GeV/c and near a polar angle of a right angle.
+    /// Variances of mkFit: squares of the true coordinates, and squares of the Cartesian momentum in place of the variances of
+    /// charge / pT, phi and theta. In single precision hits are lost above 200 GeV/c and near a polar angle of a right angle.
     #[default]
     Published,
-    /// The same for all particles: [`StartConfig::prior`].
+    /// The same variances for all particles: [`StartConfig::prior`].
     Prior,
 }
 
-/// The parameters of the filter that fits found tracks.
+/// Parameters of the state in the filter that fits found tracks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FitForm {
-    /// Five on the cylinder of a hit, which measures azimuth and z.
+    /// Five parameters on the cylinder of a hit, which measures azimuth and z.
     #[default]
     Cylinder,
-    /// Six in one frame for all tracks, and hits that measure x, y and z: the published form.
+    /// Six parameters in one frame for all tracks, and hits that measure x, y and z: the published form.
     Global,
 }
 
@@ -80,7 +80,7 @@ names!(FitForm, "form of the fit", Cylinder = "cylinder", Global = "global");
 names!(StartCovariance, "covariance of starts", Published = "published", Prior = "prior");
 names!(SeedSource, "source of seeds", Truth = "truth", Hits = "hits");
 
-/// Everything that can be set.
+/// Configuration of the cylinder reconstruction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CylinderConfig {
@@ -164,7 +164,7 @@ pub struct BuildConfig {
     pub window_z: f32,
     /// Largest number of branches of a candidate on one layer; more are dropped and counted.
     pub hits_in_window: u32,
-    /// Penalty in chi2 for a missing hit when candidates are compared; 0: more hits always win.
+    /// Penalty in chi2 for a missing hit when candidates are compared; 0: the candidate with more hits always wins.
     pub hole_penalty: f32,
 }
 
@@ -209,14 +209,14 @@ pub struct SeedConfig {
     pub max_distance: f32,
     /// Largest |z| where a track comes nearest to the axis, cm.
     pub max_z: f32,
-    /// Largest distance in z of the middle hit from the line through the others, cm.
+    /// Largest distance in z of the middle hit from the line through the other two hits, cm.
     pub max_bend_z: f32,
-    /// Largest number of hits of the second layer for a hit of the first, and of the third for one of these pairs;
-    /// more are dropped and counted.
+    /// Largest number of hits of the second layer for a hit of the first layer, and of the third layer for one of these
+    /// pairs; more are dropped and counted.
     pub max_partners: [u32; 2],
     /// Fewest hits of a track.
     pub min_hits: u32,
-    /// Largest number of hits that a track may share with better ones.
+    /// Largest number of hits that a track may share with better tracks.
     pub max_shared_hits: u32,
 }
 
@@ -238,7 +238,7 @@ impl Default for SeedConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FitConfig {
-    /// Parameters of the filter.
+    /// Parameters of the filter's state.
     pub form: FitForm,
     /// Standard deviations of the start, which is the helix through three hits: azimuth (rad), z (cm), charge / pT
     /// (c/GeV), moment (cm), slope.
@@ -254,15 +254,15 @@ impl Default for FitConfig {
 }
 
 impl CylinderConfig {
-    /// Our own parameters: wider windows, candidates compared by chi2 with a penalty for holes, and a covariance of
-    /// its own for seeds from truth.
+    /// Returns this project's own parameters: wider windows, candidates compared by chi2 with a penalty for holes, and the
+    /// same start variances for all seeds from truth.
     pub fn best() -> Self {
         let build = BuildConfig { window: 3.9, hole_penalty: 15.0, candidates: 8, ..BuildConfig::default() };
         let start = StartConfig { covariance: StartCovariance::Prior, ..StartConfig::default() };
         Self { build, start, ..Self::default() }
     }
 
-    /// Layers that a track may miss.
+    /// Returns the number of layers that a track may miss.
     pub(super) fn max_missed(&self) -> u32 {
         match self.seeds {
             SeedSource::Truth => CYLINDER_LAYERS as u32,
@@ -308,7 +308,7 @@ impl CylinderConfig {
         if !(0.0..1e6).contains(&build.hole_penalty) {
             return wrong("build.hole_penalty must be from 0 to a million");
         }
-        // Above, products of variances leave single precision behind.
+        // Beyond this limit, products of variances exceed the range of single precision.
         if !start.prior.iter().all(|v| *v > 0.0 && *v <= 100.0) {
             return wrong("start.prior must be above 0 and at most 100");
         }

@@ -1,5 +1,5 @@
-//! Fit: a Kalman filter from the outermost hit of a track inwards, one lane a track. The start is the helix through
-//! its first, middle and last hit, transported outwards, with a wide covariance.
+//! Fit: a Kalman filter from the outermost hit of a track inwards, one lane per track. The start is the helix through its
+//! first, middle and last hit, transported outwards, with a wide covariance.
 
 use super::config::CylinderConfig;
 use super::hit::{Follow, Hits, is_hit, load_ahead};
@@ -24,13 +24,13 @@ impl Tracks {
         self.hits.iter_mut().for_each(Column::clear);
     }
 
-    /// Number of tracks.
+    /// Returns the number of tracks.
     pub fn len(&self) -> usize {
         self.hits[0].len()
     }
 }
 
-/// Tracks, and what they were found in.
+/// Tracks, with the configuration and the index of their hits.
 #[derive(Clone, Copy)]
 pub(super) struct Fit<'a> {
     pub config: &'a CylinderConfig,
@@ -38,7 +38,7 @@ pub(super) struct Fit<'a> {
     pub tracks: &'a Tracks,
 }
 
-/// What the fits of a gang start from: first, middle and last hit of each track from `at` on.
+/// Returns the hits that start the fits of a gang: first, middle and last hit of each track from `at` on.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 fn ends<G: Gang>(g: G, tracks: &Tracks, at: usize) -> [U32<G>; 3] {
@@ -66,7 +66,7 @@ fn ends<G: Gang>(g: G, tracks: &Tracks, at: usize) -> [U32<G>; 3] {
     ends.map(|(_, end)| end)
 }
 
-/// Hits of the sorted index.
+/// Returns hits of the sorted index.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 fn hit_at<G: Gang>(index: &Index, place: U32<G>) -> CylinderHit<G> {
@@ -75,8 +75,7 @@ fn hit_at<G: Gang>(index: &Index, place: U32<G>) -> CylinderHit<G> {
     CylinderHit { position: [phi, z], variance: [var_phi, var_z], radius }
 }
 
-/// Asks for the memory of what the next gang will read with [`hit_at`]: the records of hits are too many to stay in
-/// the caches from where they were made to here.
+/// Prefetches the records that the next gang will read with [`hit_at`]: there are too many records to stay in the caches.
 #[inline(always)]
 fn prefetch_places<G: Gang>(index: &Index, places: &Column<u32>, at: usize) {
     let next = places.padded().get(at + G::LANES..at + 2 * G::LANES).unwrap_or(&[]);
@@ -86,13 +85,13 @@ fn prefetch_places<G: Gang>(index: &Index, places: &Column<u32>, at: usize) {
     }
 }
 
-/// A value, and one NaN for all NaNs: which one an operation gives is what gangs leave open.
+/// Replaces all NaNs by one NaN: the NaN that an operation returns may depend on the gang.
 #[inline(always)]
 fn same_nan<G: Gang>(value: F32<G>) -> F32<G> {
     value.eq(value).select_f(value, F32::splat(value.g, f32::NAN))
 }
 
-/// A gang of states as they are written out.
+/// A gang of states in their output form.
 pub(super) struct Fitted<G: Gang> {
     pub radius: F32<G>,
     pub state: Output<G>,
@@ -100,12 +99,12 @@ pub(super) struct Fitted<G: Gang> {
     pub status: U32<G>,
 }
 
-/// A filter from hit to hit inwards, in parameters of its own.
+/// A filter that follows hits inwards, with its own choice of parameters.
 pub(super) trait Form<G: Gang> {
-    /// Before any hit.
+    /// Starts the filter before any hit.
     fn start(g: G, config: &CylinderConfig, state: &CylinderState<G>, reached: Mask<G>) -> Self;
 
-    /// Goes to the hit and takes it in, in the lanes that have one.
+    /// Transports the state to the hit and adds the hit, in the lanes that have one.
     fn take(&mut self, g: G, field: F32<G>, hit: &CylinderHit<G>, has: Mask<G>);
 
     fn fitted(&self, g: G) -> Fitted<G>;
@@ -157,7 +156,7 @@ pub(super) fn store<G: Gang>(
     store_codes(*status, &mut out.fit[to]);
 }
 
-/// The codes of the lanes, as far as there is room for them.
+/// Writes the codes of the lanes to `to`; lanes beyond its end are ignored.
 #[inline(always)]
 pub(super) fn store_codes<G: Gang>(codes: U32<G>, to: &mut [u8]) {
     let mut values = [0; PAD];
@@ -224,7 +223,7 @@ pub(super) fn fit<G: Gang, F: Form<G>>(
         for layer in (0..CYLINDER_LAYERS).rev() {
             let Hits { hit, has } = ahead;
             prefetch_places::<G>(index, &tracks.hits[layer], at);
-            // Behind the innermost, the outermost of the next gang.
+            // After the innermost layer, read the outermost layer of the next gang.
             let (before, from) = if layer > 0 { (layer - 1, at) } else { (LAST, next) };
             ahead = read(before, from);
             follow.take(g, field, &hit, has);

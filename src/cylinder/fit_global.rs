@@ -8,10 +8,10 @@ use crate::simd::Gang;
 use crate::simd::math::sincos;
 use crate::simd::varying::{F32, Mask};
 
-/// A filter on its way from outside in.
+/// State of a filter from the outermost hit inwards.
 pub(super) struct FollowGlobal<G: Gang> {
     state: GlobalState<G>,
-    /// Lanes that have reached every hit, and those whose residuals all had a covariance.
+    /// Lanes that have reached every hit, and lanes whose residuals all had a valid covariance.
     reached: Mask<G>,
     measured: Mask<G>,
     chi2: F32<G>,

@@ -1,4 +1,4 @@
-//! Helices in f64, by functions in software.
+//! Helices in f64, computed with software functions of `libm`.
 
 /// Curvature (1/cm) of charge / pT = 1 / (GeV/c) in 1 T.
 const CURVATURE_PER_TESLA: f64 = -0.002_997_924_58;
@@ -19,14 +19,14 @@ pub struct Helix {
 }
 
 impl Helix {
-    /// From x, y, z, charge / pT, phi, theta.
+    /// Creates a helix from x, y, z, charge / pT, phi, theta.
     pub fn new(vertex: [f64; 6], field: f64) -> Self {
         let [x, y, z, charge_over_pt, phi, theta] = vertex;
         let slope = libm::cos(theta) / libm::sin(theta);
         Self { position: [x, y, z], charge_over_pt, phi, slope, field }
     }
 
-    /// The particle after a transverse path.
+    /// Returns the particle after a transverse path of this length.
     fn after(self, length: f64) -> Self {
         let turn = CURVATURE_PER_TESLA * self.field * self.charge_over_pt * length;
         let half = turn / 2.0;
@@ -40,8 +40,8 @@ impl Helix {
         Self { position, phi: self.phi + turn, ..self }
     }
 
-    /// The next crossing of an outward-going particle with a cylinder around the z axis; none when it turns back
-    /// before, or moves inwards.
+    /// Returns the next crossing of an outward-going particle with a cylinder around the z axis; none when the
+    /// particle turns back before the cylinder, or moves inwards.
     pub fn at_radius(self, radius: f64) -> Option<Self> {
         let mut at = self;
         for _ in 0..50 {
@@ -51,7 +51,7 @@ impl Helix {
             if libm::fabs(rest) < 1e-9 {
                 return Some(at);
             }
-            // How fast the radius grows; never more slowly than makes a step absurd.
+            // Change of the radius per length of path; limited below, so that the step is not too long.
             let outwards = (x * libm::cos(at.phi) + y * libm::sin(at.phi)) / r.max(1e-9);
             if outwards < 0.02 && r > 1.0 {
                 return None;

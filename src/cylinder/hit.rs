@@ -10,7 +10,7 @@ use crate::simd::math::atan2;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, prefetch};
 
-/// The hits of an event named by `index`; lanes without one get some other hit.
+/// Returns the hits of an event at `index`; lanes without a hit get another hit of the event.
 #[inline(always)]
 pub(super) fn gather_hit<G: Gang>(event: &CylinderEvent<'_>, index: U32<G>) -> CylinderHit<G> {
     let columns = [event.x, event.y, event.z, event.var_rphi, event.var_z];
@@ -18,9 +18,10 @@ pub(super) fn gather_hit<G: Gang>(event: &CylinderEvent<'_>, index: U32<G>) -> C
     polar(index.g, [x, y, z], var_rphi, var_z)
 }
 
-/// One hit of each track of a gang, and which lanes have one.
+/// One hit of each track of a gang, and the lanes that have one.
 ///
-/// Hits of tracks are in no order. A filter reads each hit one step before it takes it in: then it waits less for memory.
+/// The hits of tracks are scattered in memory. A filter reads each hit one step before it needs it, and so waits less for
+/// memory.
 #[derive(Clone, Copy)]
 pub(super) struct Hits<G: Gang> {
     pub hit: CylinderHit<G>,
@@ -28,7 +29,7 @@ pub(super) struct Hits<G: Gang> {
 }
 
 impl<G: Gang> Hits<G> {
-    /// The hits of an event that `indices` names from `at` on.
+    /// Reads the hits of an event whose indices are in `indices` from `at` on.
     #[inline(always)]
     pub fn read(g: G, event: &CylinderEvent<'_>, indices: &Column<u32>, at: usize) -> Self {
         let index = load_ahead(g, indices, at);
@@ -36,20 +37,20 @@ impl<G: Gang> Hits<G> {
     }
 }
 
-/// The values of a column from `at` on; asks for the memory of those of a later gang.
+/// Returns the values of a column from `at` on, and prefetches values of a later gang.
 #[inline(always)]
 pub(super) fn load_ahead<G: Gang>(g: G, column: &Column<u32>, at: usize) -> U32<G> {
     prefetch_later::<G, _>(column, at);
     U32::load(g, &column.padded()[at..])
 }
 
-/// Asks for the memory of a later gang than the one at `at`: more columns than a CPU follows by itself are read together.
+/// Prefetches the values of a gang after the one at `at`: a CPU does not prefetch so many columns by itself.
 #[inline(always)]
 pub(super) fn prefetch_later<G: Gang, T>(column: &[T], at: usize) {
     prefetch(column, (at + 4 * G::LANES) as u32);
 }
 
-/// From x, y, z and the variances along r-phi and z.
+/// Creates a hit from x, y, z and the variances along r-phi and z.
 #[inline(always)]
 pub(crate) fn polar<G: Gang>(
     g: G,
@@ -62,7 +63,7 @@ pub(crate) fn polar<G: Gang>(
     CylinderHit { position: [atan2(y, x), z], variance: [var_phi, var_z], radius: square.sqrt() }
 }
 
-/// Lanes whose hit can be used: off the axis, with errors, and all of it numbers.
+/// Returns the lanes with a usable hit: off the axis, with errors, and with finite values.
 #[inline(always)]
 pub(crate) fn is_usable<G: Gang>(g: G, hit: &CylinderHit<G>) -> Mask<G> {
     let (zero, infinite) = (F32::splat(g, 0.0), F32::splat(g, f32::INFINITY));
@@ -75,7 +76,7 @@ pub(crate) fn is_usable<G: Gang>(g: G, hit: &CylinderHit<G>) -> Mask<G> {
         & hit.variance[1].lt(infinite)
 }
 
-/// Lanes whose variances along r-phi and z, as they were given, are those of a measurement.
+/// Returns the lanes whose variances along r-phi and z, in the input, are valid.
 #[inline(always)]
 pub(crate) fn has_errors<G: Gang>(g: G, variances: [F32<G>; 2]) -> Mask<G> {
     let (zero, infinite) = (F32::splat(g, 0.0), F32::splat(g, f32::INFINITY));
@@ -83,35 +84,35 @@ pub(crate) fn has_errors<G: Gang>(g: G, variances: [F32<G>; 2]) -> Mask<G> {
     zero.lt(rphi) & rphi.lt(infinite) & zero.lt(z) & z.lt(infinite)
 }
 
-/// Hit lists hold [`NO_HIT`] where there is none.
+/// Returns the lanes with a hit; hit lists contain [`NO_HIT`] for a missing hit.
 #[inline(always)]
 pub(super) fn is_hit<G: Gang>(g: G, index: U32<G>) -> Mask<G> {
     !index.eq(U32::splat(g, NO_HIT))
 }
 
-/// A filter on its way from hit to hit.
+/// State of a filter that follows hits.
 pub(crate) struct Follow<G: Gang> {
     pub state: CylinderState<G>,
     /// Lanes that have reached every hit.
     pub reached: Mask<G>,
-    /// Lanes whose residuals all had a covariance.
+    /// Lanes whose residuals all had a valid covariance.
     pub measured: Mask<G>,
     pub chi2: F32<G>,
     /// Radiation lengths of a layer.
     material: f32,
-    /// Whether the way is from outside in: a layer then scatters before its hit is seen.
+    /// Whether the filter runs from outside in: a layer then scatters before its hit is added.
     inwards: bool,
 }
 
 impl<G: Gang> Follow<G> {
-    /// Inwards, from a state before any hit.
+    /// Starts a filter inwards, from a state before any hit.
     #[inline(always)]
     pub fn inwards(g: G, state: CylinderState<G>, reached: Mask<G>, material: f32) -> Self {
         let (measured, chi2) = (Mask::first(g, G::LANES), F32::splat(g, 0.0));
         Self { state, reached, measured, chi2, material, inwards: true }
     }
 
-    /// Outwards, behind the first hit.
+    /// Continues a filter outwards, after the first hit.
     #[inline(always)]
     pub fn behind_first(g: G, started: Started<G>, has: Mask<G>, material: f32) -> Self {
         let Started { state, reached, taken } = started;
@@ -150,7 +151,7 @@ impl<G: Gang> Follow<G> {
         }
     }
 
-    /// Takes in the hit where the state is.
+    /// Adds the hit to the state at the hit's radius.
     #[inline(always)]
     fn measure(&mut self, g: G, hit: &CylinderHit<G>, has: Mask<G>) {
         let residual = [within_turn(g, hit.position[0] - self.state.p[0]), hit.position[1] - self.state.p[1]];
@@ -160,7 +161,7 @@ impl<G: Gang> Follow<G> {
         self.chi2 = self.chi2 + taken.chi2;
     }
 
-    /// The state in its output form, with its status.
+    /// Returns the state in its output form, with its status.
     #[inline(always)]
     pub fn finish(&self, g: G) -> (Output<G>, U32<G>) {
         let state = output(g, &self.state);
@@ -169,7 +170,7 @@ impl<G: Gang> Follow<G> {
     }
 }
 
-/// The status of a state as it is written out.
+/// Returns the status of a state in its output form.
 #[inline(always)]
 pub(super) fn judged<G: Gang>(
     g: G,
@@ -179,7 +180,7 @@ pub(super) fn judged<G: Gang>(
     chi2: F32<G>,
 ) -> U32<G> {
     let status = judge(g, state, reached, measured);
-    // A chi2 is a sum of squares; anything else comes of a state that is no longer one.
+    // A chi2 is a sum of squares: any other value means that the state is no longer valid.
     let sane = F32::splat(g, -1.0).lt(chi2) & chi2.lt(F32::splat(g, f32::INFINITY));
     let fine = status.eq(U32::splat(g, FitStatus::Ok as u32));
     (fine.and_not(sane)).select_u(U32::splat(g, FitStatus::NotFinite as u32), status)

@@ -1,12 +1,12 @@
-//! Bin: hits of an event by layer, azimuth and z, with a table of where each bin begins.
+//! Bin: sorts the hits of an event by layer, azimuth and z, with a table of the first hit of each bin.
 //!
-//! A layer's hits are sorted by counting to rows of azimuth, and in a row to bins of z. A window is a few rows, and
-//! in each of them one range of hits: two look-ups. Rows are wide (a candidate's window seldom touches more than
-//! two), bins of z narrow.
+//! A counting sort puts a layer's hits into rows of azimuth, and the hits of a row into bins of z. A window covers a few
+//! rows, and in each row one range of hits, which takes two look-ups. Rows are wide (a candidate's window seldom touches
+//! more than two), bins of z are narrow.
 //!
-//! There are half a million cells; a cell is one bin of one row. A layer of few hits has a table of the beginning of
-//! each [`SPAN`] of cells, and a look-up steps over the hits of a span: the same ranges, without a table that would
-//! take longer to fill than all the rest.
+//! There are half a million cells; a cell is one bin of one row. A layer with few hits has a table of the first hit of each
+//! [`SPAN`] of cells, and a look-up steps over the hits of a span. It finds the same ranges, without a large table that
+//! would take longer to fill than all other steps together.
 
 use super::config::BinConfig;
 use super::hit::{has_errors, is_usable, polar};
@@ -15,9 +15,9 @@ use crate::event::{CYLINDER_LAYERS, Column, CylinderEvent};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
-/// Hits of a layer, at most, that have a table of spans.
+/// Largest number of hits of a layer that has a table of spans.
 const FEW: usize = 256;
-/// Cells of a span, as a power of two.
+/// Logarithm to base 2 of the number of cells of a span.
 const SPAN: u32 = 4;
 
 /// The sorted hits of an event.
@@ -35,12 +35,12 @@ pub(super) struct Index {
     pub layer_start: [usize; CYLINDER_LAYERS + 1],
     table: Column<u32>,
     table_start: [usize; CYLINDER_LAYERS + 1],
-    /// Which layers have a table of spans.
+    /// Whether each layer has a table of spans.
     has_spans: [bool; CYLINDER_LAYERS],
     bins: BinConfig,
-    /// The cell of each hit, of layers with spans in the order of `hits`.
+    /// Cell of each hit; in layers with spans in the order of `hits`.
     keys: Column<u32>,
-    /// While sorting: the polar form of each hit, and its cell and number.
+    /// Temporary memory of the sort: the polar form of each hit, and its cell and number.
     polar: [Column<f32>; 5],
     cells: Column<u64>,
 }
@@ -50,7 +50,7 @@ pub(super) struct Index {
 pub(super) struct Layer<'a> {
     pub hits: &'a [[f32; 4]],
     table: &'a [u32],
-    /// Cells of the hits, where the table is one of spans.
+    /// Cells of the hits, for a table of spans.
     keys: &'a [u32],
     has_spans: bool,
     bins_z: u32,
@@ -60,13 +60,13 @@ pub(super) struct Layer<'a> {
     per_phi: f32,
 }
 
-/// Number of bins in z.
+/// Returns the number of bins in z.
 pub(crate) fn bins_z(bins: &BinConfig, layer: usize) -> u32 {
     (2.0 * bins.z_half[layer] / bins.z_width[layer]).ceil().max(1.0) as u32
 }
 
 impl Index {
-    /// A layer to search in.
+    /// Returns a layer to search in.
     pub fn layer(&self, layer: usize) -> Layer<'_> {
         let rows = self.bins.phi;
         Layer {
@@ -82,8 +82,8 @@ impl Index {
         }
     }
 
-    /// Reserves memory to sort the hits of an event: by layer, row, bin and input. [`Sorting::sort`] then sorts layer
-    /// by layer, in any order.
+    /// Reserves memory to sort the hits of an event by layer, row, bin and input order. [`Sorting::sort`] then sorts the
+    /// layers, in any order.
     ///
     /// # Errors
     /// The status of an event that cannot be sorted.
@@ -150,7 +150,7 @@ impl Index {
     }
 }
 
-/// A column cut where layers begin.
+/// Cuts a column at the beginning of each layer.
 fn by_layer<'a, T>(
     mut rest: &'a mut [T],
     starts: &[usize; CYLINDER_LAYERS + 1],
@@ -162,9 +162,9 @@ fn by_layer<'a, T>(
     })
 }
 
-/// One layer of an index while its hits are sorted: the layer's part of all columns.
+/// One layer of an index while its hits are sorted: the layer's part of each column.
 pub(super) struct Sorting<'a> {
-    /// The first of its hits among all.
+    /// Number of the layer's first hit in the event.
     first: usize,
     bins_z: u32,
     rows: u32,
@@ -178,11 +178,11 @@ pub(super) struct Sorting<'a> {
     keys: &'a mut [u32],
     polar: [&'a mut [f32]; 5],
     cells: &'a mut [u64],
-    /// Whether the table is one of spans.
+    /// Whether the table has one entry per span.
     has_spans: bool,
     table: &'a mut [u32],
-    /// Whether all hits are finite, off the axis and measured; the fault of the first bad hit, a coordinate before an
-    /// error.
+    /// `Ok` if all hits are finite, off the axis and measured; otherwise the fault of a bad hit. Bad coordinates take
+    /// precedence over bad errors.
     pub status: Status,
 }
 
@@ -196,7 +196,7 @@ impl Sorting<'_> {
         }
     }
 
-    /// Polar form and cell of each hit; whether all are numbers, off the axis and measured.
+    /// Computes the polar form and cell of each hit. Checks that all are finite, off the axis and measured.
     #[inline(always)]
     fn convert<G: Gang>(&mut self, g: G, event: &CylinderEvent<'_>) -> Status {
         let (mut fine, mut placed) = (Mask::first(g, G::LANES), Mask::first(g, G::LANES));
@@ -233,7 +233,7 @@ impl Sorting<'_> {
         }
     }
 
-    /// Sorts and places, and says where spans begin.
+    /// Sorts the hits by comparison, and fills the table of spans.
     fn place_few(&mut self) {
         let first = self.first as u32;
         for (hit, (cell, key)) in self.cells.iter_mut().zip(&*self.keys).enumerate() {
@@ -259,7 +259,7 @@ impl Sorting<'_> {
         self.table[begun..].fill(first + self.cells.len() as u32);
     }
 
-    /// Counts and places.
+    /// Sorts the hits by counting.
     fn place_all(&mut self) {
         let first = self.first as u32;
         self.table.fill(0);
@@ -271,9 +271,9 @@ impl Sorting<'_> {
             end += *cell;
             *cell = end;
         }
-        // Not by `map`, hit by hit: some builds have that as a call.
+        // No `map` per hit here: some builds would compile it to a call.
         let [phi, z, var_phi, var_z, radius] = &self.polar;
-        // From the last hit down, so that equal keys keep their order; cells end as the starts.
+        // In reverse order, so that hits with equal keys keep their order; at the end each cell of the table has its first hit.
         for hit in (0..self.keys.len()).rev() {
             let cell = &mut self.table[self.keys[hit] as usize];
             *cell -= 1;
@@ -288,7 +288,7 @@ impl Sorting<'_> {
 }
 
 impl Layer<'_> {
-    /// Row of an azimuth within a turn or so of -pi..pi.
+    /// Returns the row of an azimuth that is within about a turn of -pi..pi.
     #[inline(always)]
     fn row_of<G: Gang>(g: G, rows: u32, per_phi: f32, phi: F32<G>) -> U32<G> {
         let shift = 1.5 * rows as f32;
@@ -296,7 +296,7 @@ impl Layer<'_> {
         row & U32::splat(g, rows - 1)
     }
 
-    /// Bin of a z.
+    /// Returns the bin of a z.
     #[inline(always)]
     fn bin_of<G: Gang>(g: G, bins: u32, z_low: f32, per_z: f32, z: F32<G>) -> U32<G> {
         let bin = (z - F32::splat(g, z_low)) * F32::splat(g, per_z);
@@ -304,10 +304,10 @@ impl Layer<'_> {
         bin.max(F32::splat(g, 0.0)).min(last).to_i32().to_bits()
     }
 
-    /// The rows from `phi - width` to `phi + width`: the first row and their number. Widths are below 1 rad.
+    /// Returns the rows from `phi - width` to `phi + width`: the first row and their number. Widths are below 1 rad.
     #[inline(always)]
     pub fn rows_of<G: Gang>(&self, g: G, phi: F32<G>, width: F32<G>) -> (U32<G>, U32<G>) {
-        // Not yet wrapped, so that their difference counts.
+        // Rows are not wrapped yet, so that their difference is correct.
         let shift = F32::splat(g, 1.5 * self.rows as f32);
         let scale = F32::splat(g, self.per_phi);
         let first = (phi - width).mul_add(scale, shift).to_i32().to_bits();
@@ -315,7 +315,7 @@ impl Layer<'_> {
         (first, last - first + U32::splat(g, 1))
     }
 
-    /// The hits of a row (taken modulo a turn) from bin `first` to bin `last`: begin and end.
+    /// Returns the hits of a row (modulo a turn) from bin `first` to bin `last`: begin and end.
     #[inline(always)]
     pub fn range<G: Gang>(&self, g: G, row: U32<G>, first: U32<G>, last: U32<G>) -> (U32<G>, U32<G>) {
         let cell = (row & U32::splat(g, self.rows - 1)) * U32::splat(g, self.bins_z);
@@ -327,13 +327,13 @@ impl Layer<'_> {
         }
     }
 
-    /// The first hit that is not before a cell.
+    /// Returns the first hit that is not before a cell.
     #[inline(always)]
     fn first_from<G: Gang>(&self, g: G, cell: U32<G>) -> U32<G> {
         let span = cell.shr::<SPAN>();
         let mut hit = U32::gather(self.table, span);
         let end = U32::gather(self.table, span + U32::splat(g, 1));
-        // Nearly all spans have no hit, or one.
+        // Nearly all spans have at most one hit.
         loop {
             let is_in = hit.lt(end);
             if !is_in.any() {
@@ -347,7 +347,7 @@ impl Layer<'_> {
         }
     }
 
-    /// The bins from `z - width` to `z + width`: the first and the last one.
+    /// Returns the bins from `z - width` to `z + width`: the first and the last bin.
     #[inline(always)]
     pub fn bins<G: Gang>(&self, g: G, z: F32<G>, width: F32<G>) -> (U32<G>, U32<G>) {
         (

@@ -30,7 +30,7 @@ pub struct CylinderWorkspace {
     threads: Threads,
     tracks: Tracks,
     triplets: Triplets,
-    /// Tracks of seeds from hits before the worse ones of those that share hits are dropped.
+    /// Tracks of seeds from hits, before the choice among tracks that share hits.
     candidates: CylinderTracks,
     order: Vec<u32>,
     used: Column<u32>,
@@ -97,7 +97,8 @@ fn run(
     }
 }
 
-/// Seeds from hits, block by block; of tracks that share hits the better ones, with more hits or else less chi2, stay.
+/// Reconstructs seeds from hits, block by block. Of tracks that share hits the better ones are kept, with more hits or else
+/// smaller chi2.
 fn from_hits(
     level: Level,
     config: &CylinderConfig,
@@ -129,7 +130,8 @@ fn from_hits(
     let rank = |track: &u32| {
         let track = *track as usize;
         let missed = CYLINDER_LAYERS - candidates.hits_of(track).len();
-        // chi2 is not negative: its bits are in its order. What could not be fitted is kept if nothing better has its hits.
+        // chi2 is not negative, so that its bits have the order of its values. A track whose fit failed is kept if no
+        // better track has its hits.
         (candidates.fit[track] != 0, missed, candidates.chi2[track].max(0.0).to_bits(), track)
     };
     order.sort_unstable_by_key(rank);
@@ -145,8 +147,8 @@ fn from_hits(
     }
 }
 
-/// Hit lists of the seeds that were built, those of at least `min_hits` hits, and the same by layer for the fit;
-/// `first` seeds came before these.
+/// Appends the hit lists of the built seeds with at least `min_hits` hits to `out`, and by layer to `tracks` for the
+/// fit. `first` seeds came before these.
 fn collect(
     index: &Index,
     build: &Build,
@@ -156,7 +158,7 @@ fn collect(
     out: &mut CylinderTracks,
 ) {
     let seeds = build.hits[0].len();
-    // Room for all, so that nothing is looked at twice; what is not needed is given back.
+    // Columns have room for all seeds first, which avoids a second pass, and are shortened at the end.
     let (mut kept, mut hits) = (tracks.len(), out.hits.len());
     let mut row = out.seed.len();
     tracks.hits.iter_mut().for_each(|column| column.set_len(kept + seeds));

@@ -13,7 +13,7 @@ use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, inlined};
 use std::ops::Range;
 
-/// The starts of the particles from `at` on.
+/// Returns the starts of the particles from `at` on.
 #[inline(always)]
 fn vertex<G: Gang>(g: G, config: &StartConfig, seeds: &CylinderSeeds, at: usize) -> VertexState<G> {
     let mut p = [F32::splat(g, 0.0); 6];
@@ -30,8 +30,8 @@ fn vertex<G: Gang>(g: G, config: &StartConfig, seeds: &CylinderSeeds, at: usize)
     start(g, p, published, prior)
 }
 
-/// The start at the true vertex. Variances are `prior`; in the lanes of `published` they are mkFit's: the squares of the
-/// vertex's coordinates and of the Cartesian momentum (which stand where those of 1/pT, phi and theta belong).
+/// Returns the start at the true vertex. Variances are `prior`; in the lanes of `published` they are the variances of mkFit:
+/// the squares of the vertex's coordinates and of the Cartesian momentum (in place of the variances of 1/pT, phi and theta).
 #[inline(always)]
 pub(crate) fn start<G: Gang>(g: G, p: [F32<G>; 6], published: Mask<G>, prior: [F32<G>; 6]) -> VertexState<G> {
     let pt = F32::splat(g, 1.0) / p[3].abs();
@@ -46,7 +46,7 @@ pub(crate) fn start<G: Gang>(g: G, p: [F32<G>; 6], published: Mask<G>, prior: [F
     VertexState { p, variance }
 }
 
-/// Filters from the vertices of particles through their hits on the first layers.
+/// Filters that start at the vertices of particles and add their hits on the first layers.
 #[derive(Clone, Copy)]
 pub(super) struct FromVertices<'a> {
     pub config: &'a CylinderConfig,
@@ -74,7 +74,8 @@ impl FromVertices<'_> {
         }
     }
 
-    /// One gang: `ahead` are the hits on the first layer and become what `read` gives for the layer behind the last.
+    /// Filters one gang. `ahead` has the hits on the first layer; afterwards it has the result of `read` for the layer
+    /// after the last.
     #[inline(always)]
     fn follow<G: Gang>(
         self,
@@ -98,7 +99,7 @@ impl FromVertices<'_> {
     }
 }
 
-/// The particles of one event among all, and which of them are meant.
+/// The particles of one event within all particles, and the part of them to process.
 #[derive(Debug, Clone)]
 pub(super) struct EventParticles<'a> {
     pub all: &'a CylinderSeeds,
@@ -112,13 +113,13 @@ impl<'a> EventParticles<'a> {
         Self { all, part: 0..range.len(), range }
     }
 
-    /// Some of the particles of the event.
+    /// Returns a part of the particles of the event.
     pub fn part(&self, part: Range<usize>) -> Self {
         Self { part, ..self.clone() }
     }
 }
 
-/// The seeds of particles of one event; `seeded` has room for those of all, and they are not in order yet.
+/// Makes the seeds of particles of one event; `seeded` has room for all particles, and is not sorted yet.
 #[inline(always)]
 pub(super) fn from_truth<G: Gang>(
     g: G,

@@ -18,7 +18,7 @@ pub struct Cylinder {
 }
 
 impl Cylinder {
-    /// An algorithm on a level.
+    /// Creates an algorithm on a level.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
@@ -27,7 +27,7 @@ impl Cylinder {
         Ok(Self { level, config })
     }
 
-    /// The configuration.
+    /// Returns the configuration.
     pub fn config(&self) -> &CylinderConfig {
         &self.config
     }
@@ -45,7 +45,7 @@ pub struct CylinderSample {
 }
 
 impl CylinderSample {
-    /// The events as input of a sequence.
+    /// Returns the events as input of a sequence.
     pub fn view(&self) -> CylinderInput<'_> {
         CylinderInput { hits: &self.hits, seeds: &self.truth.particles }
     }

@@ -1,13 +1,13 @@
 //! [`Threads`]: threads within one event, which share its layers, seeds and tracks.
 //!
 //! ```text
-//! layers            | layer 0 | layer 1 | layer 2 | ...     who is free sorts the hits of the next one
-//! seeds by azimuth  | chunk 0 | chunk 1 | chunk 2 | ...     64 seeds each; who is free takes the next one
-//! particles, tracks | part 0  | part 1  | part 2  | ...     512 tracks each, to make seeds of, to fit
+//! layers            | layer 0 | layer 1 | layer 2 | ...     a free thread sorts the hits of the next layer
+//! seeds by azimuth  | chunk 0 | chunk 1 | chunk 2 | ...     64 seeds each; a free thread takes the next chunk
+//! particles, tracks | part 0  | part 1  | part 2  | ...     512 tracks each, to make seeds or to fit
 //! ```
-//! The assignment of work to threads is not fixed. The results do not depend on it, and are stored as one thread
-//! alone would store them. Further threads are started for each event, and end with it; if the system cannot start
-//! any, the existing ones do all of the work.
+//! The assignment of work to threads is not fixed. The results do not depend on it, and have the order of a single thread.
+//! Further threads are started for each event, and end with it; if the system cannot start them, the existing ones do all
+//! of the work.
 
 use super::build::{Build, CHUNK, Inputs, Seeded};
 use super::config::{CylinderConfig, FitForm};
@@ -24,29 +24,29 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, scope};
 
-/// Hits that are worth a thread to sort them.
+/// Number of hits per sorting thread.
 const SORTED: usize = 8192;
-/// Seeds that are made together, and tracks that are fitted together.
+/// Number of seeds that are made together, and of tracks that are fitted together.
 const PART: usize = 512;
 
-/// What the threads of an event reuse.
+/// Memory of the threads of an event.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
     others: Vec<Other>,
 }
 
-/// What a further thread reuses.
+/// Memory of a further thread.
 #[derive(Debug, Default)]
 struct Other {
     seeded: Seeded,
     build: Build,
     fitted: CylinderTracks,
-    /// The seeds or tracks that it worked on, and what it counted.
+    /// The seeds or tracks that it processed, and its counters.
     done: Vec<Range<usize>>,
     counters: Counters,
 }
 
-/// What seeds of particles are made from.
+/// Input for the seeds of particles.
 pub(super) struct Seeding<'a> {
     pub config: &'a CylinderConfig,
     pub event: &'a CylinderEvent<'a>,
@@ -54,7 +54,7 @@ pub(super) struct Seeding<'a> {
     pub seeds: EventParticles<'a>,
 }
 
-/// Items that threads take, some at once.
+/// Items that threads take, `at_once` at a time.
 struct Items {
     next: AtomicUsize,
     count: usize,
@@ -73,7 +73,7 @@ impl Items {
 }
 
 impl Threads {
-    /// Those that share the items, besides the thread that has the event; they have done nothing yet.
+    /// Returns the memory of the threads that share the items with the calling thread; they have done no work yet.
     fn others(&mut self, threads: u32, items: &Items) -> &mut [Other] {
         let others = (threads as usize).min(items.count.div_ceil(items.at_once)).saturating_sub(1);
         if self.others.len() < others {
@@ -100,7 +100,7 @@ impl Threads {
             Ok(layers) => layers,
             Err(status) => return status,
         };
-        // A few hits are sorted before a thread is there.
+        // Few hits are sorted faster than a thread starts.
         let others = self.others(config.event_threads, &Items::new(event.len(), SORTED));
         if others.is_empty() {
             layers.iter_mut().for_each(|layer| layer_room(level, layer, event));
@@ -145,7 +145,7 @@ impl Threads {
         seeded.sort();
     }
 
-    /// Grows every seed.
+    /// Builds tracks from all seeds.
     pub fn build(
         &mut self,
         level: Level,
@@ -212,12 +212,12 @@ impl Threads {
     }
 }
 
-/// The next of the items.
+/// Takes the next item.
 fn take<T>(items: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
     items.lock().unwrap_or_else(PoisonError::into_inner).next()
 }
 
-/// Runs `of_other` for each of the others on a thread of its own, as far as the system gives threads, and `own` on this one.
+/// Runs `of_other` for each of the others on its own thread, if the system can start one, and `own` on this thread.
 fn share(others: &mut [Other], of_other: &(impl Fn(&mut Other) + Sync), own: impl FnOnce()) {
     scope(|scope| {
         for other in others {
@@ -233,7 +233,8 @@ fn share(others: &mut [Other], of_other: &(impl Fn(&mut Other) + Sync), own: imp
     });
 }
 
-/// The layers' hits, and seeds, on the usual gang of an instruction set: large kernels that no choice of gangs is wanted for.
+/// Sorts a layer's hits on the usual gang of an instruction set: this kernel and the next one are large, and are compiled
+/// for that gang alone.
 fn layer_room(level: Level, layer: &mut Sorting<'_>, event: &CylinderEvent<'_>) {
     kernels!(dispatch_isa!(level, g => layer.sort(g, event)));
 }

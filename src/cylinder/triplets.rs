@@ -1,9 +1,8 @@
 //! Seeds from hits: triplets of the first three layers that may belong to tracks from near the beam line.
 //!
-//! Around every hit of the innermost layer the hits of the second layer are looked up where tracks of enough momentum
-//! and a small enough distance from the axis can pass, and behind each pair the hits of the third. One lane is one
-//! hit of the innermost layer, then one pair, then one triplet: lists are written between the steps, so that lanes
-//! are full.
+//! For each hit of the innermost layer, hits of the second layer are searched for where tracks of sufficient momentum and
+//! small distance from the axis can pass; then hits of the third layer behind each pair. One lane is one hit of the
+//! innermost layer, then one pair, then one triplet: lists are written between the steps, so that lanes are full.
 
 use super::build::Seeded;
 use super::config::CylinderConfig;
@@ -16,23 +15,24 @@ use crate::kalman::{CURVATURE_PER_TESLA, CylinderState, from_three_hits, scatter
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, copies};
 
-/// Seeds that are built at once: their states stay in the second cache however many there are.
+/// Number of seeds that are built at once: their states fit in the second-level cache.
 pub(super) const BLOCK: usize = 1 << 12;
 
-/// Windows of pairs in azimuth are this much wider than the formula for small angles says (no unit).
+/// Factor on windows of pairs in azimuth, which corrects the formula for small angles (no unit).
 const WINDOW_MARGIN: f32 = 1.05;
-/// What scattering and the errors of hits add to windows of pairs and of triplets in azimuth, rad, and of pairs in z, cm.
+/// Allowance for scattering and the errors of hits in the windows of pairs and of triplets in azimuth, rad, and of pairs in
+/// z, cm.
 const PAIR_ERROR_PHI: f32 = 0.01;
 const TRIPLET_ERROR_PHI: f32 = 0.012;
 const PAIR_ERROR_Z: f32 = 0.7;
-/// Standard deviation of the distance from the axis at which tracks come from, in units of the largest one (no unit).
+/// Standard deviation of the tracks' distance from the axis, in units of the largest distance (no unit).
 const SPOT_OF_DISTANCE: f32 = 0.4;
 
 /// Lists of pairs and triplets.
 #[derive(Debug, Default)]
 pub(super) struct Triplets {
     pairs: [Column<u32>; 2],
-    /// What lies behind pairs, and of that what may be a track.
+    /// Triplets in the windows; `triplets` are the ones that may be tracks.
     near: [Column<u32>; 3],
     triplets: [Column<u32>; 3],
     sorted: Vec<u128>,
@@ -42,7 +42,7 @@ pub(super) struct Triplets {
     cut_off: u64,
 }
 
-/// Appends the lanes of `mask`.
+/// Appends the values in the lanes of `mask`.
 #[inline(always)]
 fn append<G: Gang>(to: &mut Column<u32>, value: U32<G>, mask: Mask<G>) {
     let at = to.len();
@@ -52,18 +52,18 @@ fn append<G: Gang>(to: &mut Column<u32>, value: U32<G>, mask: Mask<G>) {
 }
 
 impl Triplets {
-    /// Begins with the first hit.
+    /// Starts at the first hit.
     pub fn start(&mut self, index: &Index) {
         self.next = index.layer_start[0];
         self.triplets.iter_mut().for_each(Column::clear);
     }
 
-    /// Number of hits beyond the limits since the last call.
+    /// Returns the number of hits beyond the limits since the last call.
     pub fn take_cut_off(&mut self) -> u64 {
         std::mem::take(&mut self.cut_off)
     }
 
-    /// The states of the next seeds; false at the end.
+    /// Computes the states of the next seeds. Returns false at the end.
     #[inline(always)]
     pub fn next_block<G: Gang>(
         &mut self,
@@ -73,7 +73,7 @@ impl Triplets {
         seeded: &mut Seeded,
     ) -> bool {
         self.triplets.iter_mut().for_each(Column::clear);
-        // A step adds the triplets of a few hits: far fewer than a block.
+        // A step adds far fewer triplets than a block.
         while self.triplets[0].len() < BLOCK && self.next < index.layer_start[1] {
             let end = index.layer_start[1].min(self.next + 64);
             self.find_pairs(g, config, index, self.next..end);
@@ -86,11 +86,11 @@ impl Triplets {
         !self.triplets[0].is_empty()
     }
 
-    /// Lanes find triplets in an order of their gang's; this one is that of the hits.
+    /// Sorts the triplets by their hits: the order in which lanes find them depends on the gang.
     fn sort(&mut self) {
         let Self { triplets, sorted, .. } = self;
         sorted.clear();
-        // Three indices in one number: compared at once.
+        // The three indices are combined in one number, so that one comparison is enough.
         sorted.extend(
             (0..triplets[0].len())
                 .map(|i| triplets.iter().fold(0, |key, column| key << 32 | u128::from(column[i]))),
@@ -114,7 +114,7 @@ impl Triplets {
         self.pairs.iter_mut().for_each(Column::clear);
         let seeding = &config.seeding;
         let curvature = (CURVATURE_PER_TESLA * config.field / seeding.min_pt).abs();
-        // A circle of this curvature turns the azimuth by h (r1 - r0) / 2, a distance from the axis by d / r.
+        // A circle of curvature h turns the azimuth by h (r1 - r0) / 2. A distance d from the axis turns it by d / r.
         let [r0, r1, _] = [RADII[0], RADII[1], RADII[2]];
         let turn = 0.5 * curvature * (r1 - r0) + seeding.max_distance * (1.0 / r0 - 1.0 / r1);
         let width = WINDOW_MARGIN * turn + PAIR_ERROR_PHI;
@@ -126,7 +126,7 @@ impl Triplets {
             let inner = U32::iota(g) + U32::splat(g, at as u32);
             let [phi, z, _, _] = F32::gather_records(records, inner);
             let (first_row, rows) = layer.rows_of(g, phi, F32::splat(g, width));
-            // z0 = 2 z_inner - z_outer for radii of 1 : 2; the errors of hits come on top.
+            // z0 = 2 z_inner - z_outer for radii of 1 : 2; errors of hits are added.
             let middle = z * F32::splat(g, r1 / r0);
             let reach = F32::splat(g, seeding.max_z * (r1 / r0 - 1.0) + PAIR_ERROR_Z);
             let (first_bin, last_bin) = layer.bins(g, middle, reach);
@@ -162,7 +162,8 @@ impl Triplets {
     fn find_triplets<G: Gang>(&mut self, g: G, config: &CylinderConfig, index: &Index) {
         let seeding = &config.seeding;
         let [r0, r1, r2] = [RADII[0], RADII[1], RADII[2]];
-        // What a distance d from the axis does to the azimuth on the third layer, seen from the other two.
+        // Effect of a distance d from the axis on the azimuth on the third layer, relative to the line through the
+        // other two layers.
         let lever = (r2 - r1) / (r1 - r0);
         let bend = (1.0 / r1 - 1.0 / r2) - lever * (1.0 / r0 - 1.0 / r1);
         let width = F32::splat(g, (seeding.max_distance * bend).abs() + TRIPLET_ERROR_PHI);
@@ -211,7 +212,7 @@ impl Triplets {
         }
     }
 
-    /// Appends the triplets that may be tracks of enough momentum from near the axis: far fewer than there are.
+    /// Appends the triplets that may be tracks of sufficient momentum from near the axis: a small part of all triplets.
     #[inline(always)]
     fn select<G: Gang>(&mut self, g: G, config: &CylinderConfig, index: &Index) {
         let Self { near, triplets, .. } = self;
@@ -228,7 +229,7 @@ impl Triplets {
         }
     }
 
-    /// The triplets fitted, on the layer behind; those that do not get there are not good.
+    /// Fits the triplets and transports them to the next layer; seeds that do not reach it are not good.
     #[inline(always)]
     fn states<G: Gang>(&mut self, g: G, config: &CylinderConfig, index: &Index, seeded: &mut Seeded) {
         let field = F32::splat(g, CURVATURE_PER_TESLA * config.field);
@@ -246,7 +247,7 @@ impl Triplets {
             let prior = prior(g, config);
             let charge_over_pt = state.p[CHARGE_OVER_PT];
             let mut good = lanes;
-            // Beam spot as a measurement of the moment: what is known of where tracks come from.
+            // The beam spot is a measurement of the moment: it gives the expected distance of tracks from the axis.
             let spot = SPOT_OF_DISTANCE * seeding.max_distance;
             let spot = F32::splat(g, spot * spot);
             state.p[MOMENT] = state.p[MOMENT] - distance;
@@ -277,7 +278,7 @@ impl Triplets {
     }
 }
 
-/// How many partners each lane may still have. A lane meets them in the order of the index, whatever the gang.
+/// Number of further partners of each lane. A lane meets partners in the order of the index, on every gang.
 struct Limit<G: Gang> {
     left: U32<G>,
     cut_off: u64,
@@ -289,7 +290,7 @@ impl<G: Gang> Limit<G> {
         Self { left: U32::splat(g, max), cut_off: 0 }
     }
 
-    /// The lanes of `wanted` that are below their limit.
+    /// Returns the lanes of `wanted` that are below their limit.
     #[inline(always)]
     fn take(&mut self, wanted: Mask<G>) -> Mask<G> {
         let g = self.left.g;
@@ -300,7 +301,7 @@ impl<G: Gang> Limit<G> {
     }
 }
 
-/// Variances of the helix through three hits.
+/// Returns the variances of the helix through three hits.
 #[inline(always)]
 fn prior<G: Gang>(g: G, config: &CylinderConfig) -> [F32<G>; 5] {
     let mut prior = [F32::splat(g, 0.0); 5];
@@ -314,9 +315,9 @@ fn prior<G: Gang>(g: G, config: &CylinderConfig) -> [F32<G>; 5] {
 struct Triplet<G: Gang> {
     hits: [[F32<G>; 4]; SEED_LAYERS],
     radii: [F32<G>; SEED_LAYERS],
-    /// At the innermost hit.
+    /// State at the innermost hit.
     state: CylinderState<G>,
-    /// From the axis.
+    /// Distance from the axis.
     distance: F32<G>,
     half: F32<G>,
     /// Lanes that pass the cuts.
@@ -338,7 +339,7 @@ impl<G: Gang> Triplet<G> {
         }
         let field = F32::splat(g, CURVATURE_PER_TESLA * config.field);
         let state = from_three_hits(g, points, field, prior(g, config));
-        // Distance from the axis and z there: the moment and z where it comes nearest.
+        // Distance from the axis, and z there: moment and z at the point that is nearest to the axis.
         let [_, z, charge_over_pt, moment, slope] = state.p;
         let half = F32::splat(g, 0.5) * field * charge_over_pt;
         let distance = half.neg_mul_add(state.radius * state.radius, moment);

@@ -1,6 +1,5 @@
-//! [`Products`]: products of 6 x 6 matrices with the matrices laid out in memory in different ways, to compare these
-//! (Matriplex paper, figure 4). The filter itself multiplies within its steps and stores its matrices as
-//! [`Matriplex`](super::matriplex::Matriplex).
+//! [`Products`]: products of 6 x 6 matrices for a comparison of memory layouts (Matriplex paper, figure 4). The filter
+//! itself multiplies within its steps and stores its matrices as [`Matriplex`](super::matriplex::Matriplex).
 
 use super::matriplex::{Dense, Matrix, multiply};
 use crate::event::Column;
@@ -10,7 +9,7 @@ use crate::simd::{Gang, Level};
 /// Rows and columns.
 const N: usize = 6;
 const ELEMENTS: usize = N * N;
-/// Matrices of a tile whose rows are long.
+/// Largest number of matrices of a tile whose rows need no padding.
 const LONG: usize = 64;
 
 /// Memory layouts of matrices, and ways to load them into lanes.
@@ -18,14 +17,14 @@ const LONG: usize = 64;
 pub enum Layout {
     /// One matrix after another, multiplied one at a time: the compiler vectorises the loops if it can.
     Array,
-    /// One matrix after another, one lane a matrix: every element is gathered.
+    /// One matrix after another, one lane per matrix: every element is gathered.
     ArrayInLanes,
-    /// Element first, this many matrices together: with the number of lanes of a gang they are interleaved lane by
-    /// lane, as in the paper's program for CPUs; with all of them in one block as on its GPUs.
+    /// Tiles of this many matrices, element first. With as many matrices as a gang has lanes they are interleaved lane by
+    /// lane, as in the paper's program for CPUs; with all matrices in one tile they are laid out as on the paper's GPUs.
     Matriplex(usize),
 }
 
-/// This many pairs of matrices in one layout, with memory for their products.
+/// Pairs of matrices in one layout, with memory for their products.
 #[derive(Debug)]
 pub struct Products {
     level: Level,
@@ -41,12 +40,12 @@ enum Memory {
 
 type Plain = [f32; ELEMENTS];
 
-/// Matrices together, element first; behind them the next ones.
+/// Tiles of matrices, element first, one tile after another.
 #[derive(Debug, Clone, Copy)]
 struct Tiles {
     /// Matrices of a tile, a multiple of the gang.
     matrices: usize,
-    /// From an element of a tile to the next one.
+    /// Distance from an element of a tile to the next one.
     stride: usize,
     /// Tiles.
     count: usize,
@@ -60,13 +59,13 @@ impl Tiles {
         Self { matrices, stride: matrices + apart, count: count.div_ceil(matrices) }
     }
 
-    /// Where an element of the matrix of a pair is.
+    /// Returns the position of an element of a pair's matrix.
     fn at(&self, pair: usize, element: usize) -> usize {
         (pair / self.matrices * ELEMENTS + element) * self.stride + pair % self.matrices
     }
 }
 
-/// Element `element` of the left (0) or right (1) factor of pair `pair`: numbers between -0.5 and 0.5 that look random.
+/// Returns element `element` of the left (0) or right (1) factor of pair `pair`: a pseudorandom number between -0.5 and 0.5.
 fn number(side: usize, pair: usize, element: usize) -> f32 {
     let seed = (pair * 2 + side) * ELEMENTS + element;
     let bits = (seed as u32).wrapping_mul(2_654_435_761).rotate_left(13).wrapping_mul(1_664_525);
@@ -74,7 +73,7 @@ fn number(side: usize, pair: usize, element: usize) -> f32 {
 }
 
 impl Products {
-    /// `count` pairs. A [`Layout::Matriplex`] puts as many together as it says, rounded up to a multiple of the gang.
+    /// Creates `count` pairs. The number of matrices in a [`Layout::Matriplex`] is rounded up to a multiple of the gang.
     pub fn new(level: Level, layout: Layout, count: usize) -> Self {
         let memory = match layout {
             Layout::Array | Layout::ArrayInLanes => {
@@ -120,7 +119,7 @@ impl Products {
         }
     }
 
-    /// The factors of a pair, row by row.
+    /// Returns the factors of a pair, row by row.
     ///
     /// # Panics
     /// When there are fewer pairs.
@@ -134,7 +133,7 @@ impl Products {
         })
     }
 
-    /// The product of a pair, row by row; zeros before [`Products::multiply`].
+    /// Returns the product of a pair, row by row; zeros before [`Products::multiply`].
     ///
     /// # Panics
     /// When there are fewer pairs.

@@ -6,11 +6,11 @@ use super::state::CylinderState;
 use crate::simd::Gang;
 use crate::simd::varying::F32;
 
-/// Highland's constant, GeV/c; his logarithm is left out.
+/// Highland's constant, GeV/c; the logarithmic term is left out.
 const HIGHLAND: f32 = 0.0136;
 
-/// The variance of an angle of scattering, (13.6 MeV / p)^2 times the path through the layer in radiation lengths: p is the
-/// root of `steep2` over charge / pT, and `path` what the way is longer for not going along the radius.
+/// Returns the variance of a scattering angle, (13.6 MeV / p)^2 times the path through the layer in radiation lengths: p is
+/// the root of `steep2` over charge / pT, and `path` the factor on the path of a track that does not go along the radius.
 #[inline(always)]
 pub(super) fn scattering<G: Gang>(
     g: G,
@@ -23,7 +23,7 @@ pub(super) fn scattering<G: Gang>(
     scale * charge_over_pt * charge_over_pt * path / steep2.sqrt()
 }
 
-/// The covariance that a layer of `thickness` radiation lengths on the state's own radius adds: the momentum keeps
+/// Returns the covariance that a layer of `thickness` radiation lengths on the state's own radius adds: the momentum keeps
 /// its size, and charge / pT changes with the polar angle.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]

@@ -1,10 +1,10 @@
 //! The Kalman filter on lanes: lane l of every value belongs to track l.
 //!
 //! [`matriplex`] is the linear algebra. A track is a state with covariance on a cylinder around the z axis
-//! ([`CylinderState`], [`to_radius`]) or on a plane of constant z ([`PlaneState`], [`to_plane`]); the field is
-//! constant along z. [`update`] adds a measurement of the first 1 to 3 parameters, [`judge`] finds faults of a fitted
-//! state, [`smooth`] improves the states of a filter with later measurements, and [`mod@reference`] is the naive twin
-//! in f64. `README.md` beside this file derives the formulas.
+//! ([`CylinderState`], [`to_radius`]) or on a plane of constant z ([`PlaneState`], [`to_plane`]); the field is constant
+//! along z. [`update`] adds a measurement of the first 1 to 3 parameters, [`judge`] finds faults of a fitted state,
+//! [`smooth`] improves the states of a filter with later measurements, and [`mod@reference`] is the naive twin in f64.
+//! `README.md` in this folder derives the formulas.
 //!
 //! Units are cm, GeV/c, T.
 
@@ -39,6 +39,6 @@ pub use start::{CylinderHit, Started, VertexState, from_three_hits, from_vertex}
 pub use state::{CylinderState, Output, axis, output, within_turn};
 pub use update::{Update, update};
 
-/// Curvature (1/cm) of a track of charge / pT = 1 / (GeV/c) in a field of 1 T along z: its sign is the sign of the
-/// turn of positive charges, which is to the right.
+/// Curvature (1/cm) of a track of charge / pT = 1 / (GeV/c) in a field of 1 T along z: its sign is the sign of the turn of
+/// positive charges, which turn to the right.
 pub const CURVATURE_PER_TESLA: f32 = -0.002_997_924_6;

@@ -12,7 +12,7 @@ pub struct PlaneState<G: Gang> {
     pub z: F32<G>,
     /// x, y (cm), charge / pT (c/GeV), azimuth of the momentum (rad), slope dz over transverse path.
     pub p: [F32<G>; 5],
-    /// Their covariance.
+    /// Covariance of the parameters.
     pub c: Symmetric<G, 5>,
 }
 
@@ -25,8 +25,8 @@ impl Pattern<5, 5> for PlaneJacobian {
     };
 }
 
-/// Moves the states to the plane at `z`; returns the lanes in which that is possible: the slope must not be zero, and
-/// the turn at most 1000 rad. In other lanes the state is undefined.
+/// Moves the states to the plane at `z`. Returns the lanes in which this is possible: the slope must not be zero, and the
+/// turn at most 1000 rad. In other lanes the state is undefined.
 #[inline(always)]
 pub fn to_plane<G: Gang>(g: G, state: &mut PlaneState<G>, field: F32<G>, z: F32<G>) -> Mask<G> {
     let [x, y, charge_over_pt, phi, slope] = state.p;
@@ -38,16 +38,16 @@ pub fn to_plane<G: Gang>(g: G, state: &mut PlaneState<G>, field: F32<G>, z: F32<
     let half_turn = half * turn;
     let (sine, cosine) = sincos(half_turn);
     let (up, along) = sincos(phi + half_turn);
-    // The chord is length * sin(t) / t, t the half turn; sin(t) keeps its relative precision for small t.
+    // The chord is length * sin(t) / t, where t is the half turn; sin(t) keeps its relative precision for small t.
     let straight = half_turn.eq(zero);
     let ratio = sine / straight.select_f(F32::splat(g, 1.0), half_turn);
     let chord = length * straight.select_f(F32::splat(g, 1.0), ratio);
     let (dx, dy) = (chord * along, chord * up);
-    // The final direction is that of the chord turned by the half turn.
+    // The final direction is the direction of the chord, rotated by the half turn.
     let (ux, uy) = (sine.neg_mul_add(up, cosine * along), sine.mul_add(along, cosine * up));
 
-    // d(position) / d(curvature) = excess u' + across (z x u'), see README.md; the excess is
-    // (length - sin(turn) / curvature) / curvature, by its series where that cancels.
+    // d(position) / d(curvature) = excess u' + across (z x u'), see README.md. The excess is (length - sin(turn) /
+    // curvature) / curvature, and is computed by its series where this difference cancels.
     let across = half * chord * chord;
     let square = turn * turn;
     let series = square.neg_mul_add(

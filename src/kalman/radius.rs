@@ -1,4 +1,4 @@
-//! Transport to another radius, in closed form: no iteration, no sine or cosine. `README.md` derives it.
+//! Transport to another radius in closed form: no iteration, no sine or cosine. `README.md` derives the formulas.
 
 use super::matriplex::{Entry, Matrix, Pattern, similarity};
 use super::state::CylinderState;
@@ -20,34 +20,34 @@ impl Pattern<5, 5> for RadiusJacobian {
 /// Parameters on the new radius and their derivatives with respect to the old ones.
 #[derive(Clone, Copy)]
 pub struct Step<G: Gang> {
-    /// Parameters there.
+    /// Parameters on the new radius.
     pub p: [F32<G>; 5],
     /// Derivatives of the parameters; only the values of the pattern are set.
     pub jacobian: Matrix<G, 5, 5>,
-    /// Lanes that arrive, moving outwards at both ends and turning by less than a quarter; in other lanes all other
-    /// values are undefined.
+    /// Lanes that reach the new radius, moving outwards at both ends and turning by less than a quarter; in other lanes all
+    /// other values are undefined.
     pub reached: Mask<G>,
 }
 
-/// r cos(beta): the radial component of the transverse direction times the radius.
+/// Returns r cos(beta): the radial component of the transverse direction times the radius.
 #[inline(always)]
 pub(super) fn axis_of<G: Gang>(g: G, radius: F32<G>, moment: F32<G>) -> F32<G> {
     let square = moment.neg_mul_add(moment, radius * radius);
     square.max(F32::splat(g, f32::MIN_POSITIVE)).sqrt()
 }
 
-/// Whether a track of moment `q` crosses the radius `r`, and not so near to where it turns back that derivatives mean
-/// nothing.
+/// Returns whether a track of moment `q` crosses the radius `r`. False also near the turning point, where derivatives are
+/// meaningless.
 #[inline(always)]
 pub(super) fn inside<G: Gang>(g: G, q: F32<G>, r: F32<G>) -> Mask<G> {
     (q * q).lt(F32::splat(g, 0.9999) * (r * r))
 }
 
-/// What the transverse path has in common, from a point with moment q and radial axis a to one with q' and a'.
+/// Common values of a transverse path from a point with moment q and radial axis a to one with q' and a'.
 pub(super) struct Arc<G: Gang> {
     /// tan of half the turn.
     pub tau: F32<G>,
-    /// sin(turn) / curvature: the chord along the final direction.
+    /// Length of the path.
     pub chord: F32<G>,
     /// Length.
     pub length: F32<G>,
@@ -58,7 +58,8 @@ pub(super) struct Arc<G: Gang> {
 }
 
 impl<G: Gang> Arc<G> {
-    /// `reach` is (a' - a) / (1 - curvature (q + q') / 2): twice the tangent of half the turn over the curvature.
+    /// Computes the values. `reach` is (a' - a) / (1 - curvature (q + q') / 2): twice the tangent of half the turn
+    /// over the curvature.
     #[inline(always)]
     pub fn new(g: G, reach: F32<G>, half_curvature: F32<G>) -> Self {
         let (one, half) = (F32::splat(g, 1.0), F32::splat(g, 0.5));
@@ -78,7 +79,7 @@ impl<G: Gang> Arc<G> {
     }
 }
 
-/// Parameters on the cylinder of radius `radius`. `field` is the curvature of charge / pT = 1.
+/// Returns the parameters on the cylinder of radius `radius`. `field` is the curvature of charge / pT = 1.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn step<G: Gang>(g: G, state: &CylinderState<G>, field: F32<G>, radius: F32<G>) -> Step<G> {
@@ -90,13 +91,13 @@ pub fn step<G: Gang>(g: G, state: &CylinderState<G>, field: F32<G>, radius: F32<
     let q_new = per_charge.mul_add(charge_over_pt, q);
     let (a, a_new) = (axis_of(g, r, q), axis_of(g, radius, q_new));
     let turned = half_curvature.neg_mul_add(q + q_new, one);
-    // One division for 1 / turned and for 1 / (a a').
+    // One division gives both 1 / turned and 1 / (a a').
     let axes = a * a_new;
     let shared = one / (axes * turned);
     let arc = Arc::new(g, (a_new - a) * axes * shared, half_curvature);
     let weight = shared * turned;
 
-    // The azimuth by tan of half its change.
+    // The change of the azimuth, from the tangent of half of it.
     let sideways = arc.tau.mul_add(a, q);
     let lever = arc.chord * sideways;
     let forward = arc.tau.neg_mul_add(q, a);
@@ -125,8 +126,8 @@ pub fn step<G: Gang>(g: G, state: &CylinderState<G>, field: F32<G>, radius: F32<
     }
 }
 
-/// Moves the states to the cylinder of radius `radius`; returns the lanes in which that is possible. In other lanes
-/// the state is undefined.
+/// Moves the states to the cylinder of radius `radius`. Returns the lanes in which this is possible. In other lanes the
+/// state is undefined.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn to_radius<G: Gang>(g: G, state: &mut CylinderState<G>, field: F32<G>, radius: F32<G>) -> Mask<G> {

@@ -10,9 +10,9 @@ use crate::simd::varying::{F32, Mask, U32};
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum FitStatus {
-    /// A state with a covariance.
+    /// The state has a valid covariance.
     Ok = 0,
-    /// The track does not reach a radius, or only where it turns back: grazing, looping, too little momentum.
+    /// The track does not reach a radius, or only at its turning point: grazing, looping, too little momentum.
     NotReached = 1,
     /// A parameter or an element of the covariance is NaN or infinite.
     NotFinite = 2,
@@ -20,9 +20,9 @@ pub enum FitStatus {
     Variance = 3,
     /// The covariance has an eigenvalue below -epsilon, in units of the variances.
     Indefinite = 4,
-    /// Charge / pT is absurd: less than 1 keV/c.
+    /// Charge / pT is absurd: a transverse momentum of less than 1 keV/c.
     Momentum = 5,
-    /// The covariance of a residual was not positive definite: a measurement without errors.
+    /// The covariance of a residual was not positive definite, as for a measurement without errors.
     Measurement = 6,
 }
 
@@ -38,7 +38,7 @@ impl FitStatus {
         FitStatus::Measurement,
     ];
 
-    /// The name in tables and counters.
+    /// Returns the name in tables and counters.
     pub fn name(self) -> &'static str {
         match self {
             FitStatus::Ok => "ok",
@@ -54,7 +54,7 @@ impl FitStatus {
 
 /// Largest |charge / pT|, c/GeV.
 const MOST_CURVED: f32 = 1e6;
-/// Eigenvalues of the correlation matrix down to minus this are rounding: the diagonal grows by as much.
+/// Limit of negative eigenvalues of the correlation matrix that are rounding errors: the diagonal is increased by as much.
 const EPSILON: f32 = 1e-5;
 
 #[inline(always)]
@@ -62,13 +62,13 @@ fn code<G: Gang>(g: G, status: FitStatus) -> U32<G> {
     U32::splat(g, status as u32)
 }
 
-/// The code of [`FitStatus`] of each lane, given the lanes that reached all radii and those whose residuals all had a
-/// covariance. The five parameters of a state at fixed radius are checked, and the gravest fault is named.
+/// Returns the code of [`FitStatus`] of each lane, given the lanes that reached all radii and the lanes whose residuals all
+/// had a valid covariance. Checks the five parameters of a state at fixed radius, and returns the gravest fault.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn judge<G: Gang>(g: G, state: &Output<G>, reached: Mask<G>, measured: Mask<G>) -> U32<G> {
     let zero = F32::splat(g, 0.0);
-    // A sum of zeros unless something is NaN or infinite.
+    // The sum is 0 unless a value is NaN or infinite.
     let mut sum = zero;
     let mut positive = reached | !reached;
     unroll!(I < 5; {

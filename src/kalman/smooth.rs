@@ -6,11 +6,11 @@ use super::state::CylinderState;
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask};
 
-/// One layer of a filter: the state after its measurement, the covariance that scattering then added, and the step
-/// from there to the next layer.
+/// One layer of a filter: the state after its measurement, the covariance that scattering added there, and the step to the
+/// next layer.
 #[derive(Clone, Copy)]
 pub struct Filtered<G: Gang> {
-    /// After the measurement.
+    /// State after the measurement.
     pub state: CylinderState<G>,
     /// Covariance that scattering added; zero for none.
     pub noise: Symmetric<G, 5>,
@@ -20,13 +20,13 @@ pub struct Filtered<G: Gang> {
     pub predicted: [F32<G>; 5],
 }
 
-/// Improves the state of a layer with the smoothed state of the next one; returns the lanes in which that was
-/// possible: the covariance with the noise must be positive definite. In other lanes the filtered state stays.
+/// Improves the state of a layer with the smoothed state of the next one. Returns the lanes in which this is
+/// possible: the covariance with the noise must be positive definite. In other lanes the filtered state is returned.
 ///
-/// This is the smoother of Rauch, Tung and Striebel, written as sums of squares: their C + A (C_next - P) A^T is a
-/// small difference of large numbers where the covariance is large. Without noise, the gain A is the inverse of the
-/// step F, and F^-1 has the structure of F. With noise Q after the measurement, R = Q (C + Q)^-1 and B = 1 - R:
-/// C_smoothed = B (F^-1 C_next F^-T + Q) B^T + R C R^T.
+/// This is the smoother of Rauch, Tung and Striebel, written as sums of squares: the original C + A (C_next - P) A^T is a
+/// small difference of large numbers where the covariance is large. Without noise, the gain A is the inverse of the step F,
+/// and F^-1 has the structure of F. With noise Q after the measurement, R = Q (C + Q)^-1 and B = 1 - R: C_smoothed = B
+/// (F^-1 C_next F^-T + Q) B^T + R C R^T.
 #[inline(always)]
 pub fn smooth<G: Gang>(g: G, layer: &Filtered<G>, next: &CylinderState<G>) -> (CylinderState<G>, Mask<G>) {
     let (c, noise) = (&layer.state.c, &layer.noise);
@@ -56,9 +56,8 @@ pub fn smooth<G: Gang>(g: G, layer: &Filtered<G>, next: &CylinderState<G>) -> (C
     (out, sane)
 }
 
-/// [`smooth`] without scattering: no weights are needed then, and the smoothed state is the later one transported
-/// back by the inverse of the step, C_smoothed = F^-1 C_next F^-T. The covariance and the noise of `layer` are
-/// ignored.
+/// Smooths like [`smooth`] without scattering. No weights are needed: the smoothed state is the later state transported
+/// back by the inverse of the step, C_smoothed = F^-1 C_next F^-T. The covariance and the noise of `layer` are ignored.
 #[inline(always)]
 pub fn carry_back<G: Gang>(g: G, layer: &Filtered<G>, next: &CylinderState<G>) -> CylinderState<G> {
     let back = inverse(g, &layer.jacobian);
@@ -75,7 +74,7 @@ pub fn carry_back<G: Gang>(g: G, layer: &Filtered<G>, next: &CylinderState<G>) -
     out
 }
 
-/// The inverse of a step: it has the same structure.
+/// Returns the inverse of a step, which has the same structure.
 #[inline(always)]
 fn inverse<G: Gang>(g: G, f: &Matrix<G, 5, 5>) -> Matrix<G, 5, 5> {
     let mut out = Matrix::splat(g, 0.0);

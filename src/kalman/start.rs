@@ -1,4 +1,4 @@
-//! Starts of states on a cylinder: at a vertex, or at the first hits.
+//! States at which filters on cylinders start: at a vertex, or at the first hits.
 
 use super::matriplex::{Cramer, Entry, Matrix, Pattern, Symmetric, multiply, unroll};
 use super::radius::{Arc, axis_of, inside};
@@ -13,18 +13,18 @@ use crate::simd::{Gang, copies};
 pub struct VertexState<G: Gang> {
     /// x, y, z, charge / pT, phi, theta.
     pub p: [F32<G>; 6],
-    /// Their variances.
+    /// Variances of the parameters.
     pub variance: [F32<G>; 6],
 }
 
 /// A hit on a cylinder: independent measurements of azimuth (rad) and z (cm) at a radius.
 #[derive(Clone, Copy)]
 pub struct CylinderHit<G: Gang> {
-    /// Azimuth, z.
+    /// Azimuth, rad, and z, cm.
     pub position: [F32<G>; 2],
-    /// rad^2, cm^2
+    /// Variances, rad^2 and cm^2.
     pub variance: [F32<G>; 2],
-    /// cm
+    /// Radius, cm.
     pub radius: F32<G>,
 }
 
@@ -39,16 +39,16 @@ impl Pattern<5, 6> for VertexJacobian {
 
 /// State of a filter after its first hit.
 pub struct Started<G: Gang> {
-    /// On the hit's cylinder.
+    /// State on the hit's cylinder.
     pub state: CylinderState<G>,
-    /// Lanes that arrive, see [`step`](super::step).
+    /// Lanes that reach the cylinder, see [`step`](super::step).
     pub reached: Mask<G>,
-    /// Result of the hit.
+    /// Result of adding the hit.
     pub taken: Update<G>,
 }
 
-/// The states where tracks from a vertex first leave the cylinder of the hit's radius, after the hit, in the lanes of
-/// `has`.
+/// Returns the states where tracks from a vertex first leave the cylinder of the hit's radius, with the hit added in the
+/// lanes of `has`.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn from_vertex<G: Gang>(
@@ -66,7 +66,7 @@ pub fn from_vertex<G: Gang>(
     Started { state: CylinderState { radius, p, c }, reached, taken }
 }
 
-/// The parameters on the cylinder, their derivatives, and the lanes that get there.
+/// Returns the parameters on the cylinder, their derivatives, and the lanes that get there.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 fn leave<G: Gang>(
@@ -125,17 +125,18 @@ fn leave<G: Gang>(
     (p, jacobian, reached)
 }
 
-/// A hit on a cylinder: its distance to the track along r-phi and z, and the variances.
+/// A hit on a cylinder: its residuals in azimuth and z, and the variances.
 struct Measured<G: Gang> {
     residual: [F32<G>; 2],
     variance: [F32<G>; 2],
 }
 
-/// Takes in a hit as the very first: the covariance of the five parameters with it, from the derivatives F of the
+/// Adds the first hit. Returns the covariance of the five parameters after the hit, from the derivatives F of the
 /// parameters and the variances before.
 ///
-/// A start may know next to nothing of a direction, and the covariance before the hit then holds nothing but that; so it
-/// is never made. With gain K and L = (1 - K H) F the covariance is L C L^T + K V K^T, a sum of squares.
+/// A start may have hardly any information about a direction, and the large variance of this direction would dominate the
+/// covariance before the hit; so that covariance is never computed. With gain K and L = (1 - K H) F the covariance after
+/// the hit is L C L^T + K V K^T, a sum of squares.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 fn first<G: Gang>(
@@ -147,7 +148,7 @@ fn first<G: Gang>(
     lanes: Mask<G>,
 ) -> (Symmetric<G, 5>, Update<G>) {
     let (zero, one) = (F32::splat(g, 0.0), F32::splat(g, 1.0));
-    // C F^T of the measured rows, and what that is for all parameters.
+    // C F^T of the measured rows, and F C F^T of these for all parameters.
     let mut measured = Matrix::<G, 6, 2>::splat(g, 0.0);
     unroll!(M < 6; {
         unroll!(A < 2; {
@@ -175,7 +176,7 @@ fn first<G: Gang>(
         unroll!(M < 6; {
             let (first, second) = (element::<G, 0, M>(g, f), element::<G, 1, M>(g, f));
             l[I][M] = if I < 2 {
-                // Here 1 - K H is V S^-1.
+                // In these rows 1 - K H is V S^-1.
                 let unit = if I == 0 { [one, zero] } else { [zero, one] };
                 let rest = [
                     lanes.select_f(v[I] * w[I][0], unit[0]),
@@ -202,7 +203,7 @@ fn first<G: Gang>(
     (c, Update { chi2, sane })
 }
 
-/// An element of the derivatives, known beforehand or not.
+/// Returns an element of the derivatives, known at compile time or not.
 #[inline(always)]
 fn element<G: Gang, const I: usize, const M: usize>(g: G, f: &Matrix<G, 5, 6>) -> F32<G> {
     match VertexJacobian::ENTRIES[I][M] {
@@ -212,10 +213,10 @@ fn element<G: Gang, const I: usize, const M: usize>(g: G, f: &Matrix<G, 5, 6>) -
     }
 }
 
-/// Azimuths, z and radii of three hits of a track, from inside out.
+/// Azimuths, z and radii of three hits of a track, innermost first.
 pub type ThreeHits<G> = [[F32<G>; 3]; 3];
 
-/// A hit in the frame in which `first` is the origin and x points outwards there.
+/// Returns a hit in the frame in which `first` is the origin and x points outwards there.
 #[inline(always)]
 fn in_frame<G: Gang>(first: [F32<G>; 3], hit: [F32<G>; 3]) -> [F32<G>; 2] {
     let (sine, cosine) = sincos(hit[0] - first[0]);
@@ -227,9 +228,8 @@ fn norm2<G: Gang>(v: [F32<G>; 2]) -> F32<G> {
     v[0].mul_add(v[0], v[1] * v[1])
 }
 
-/// The state at the first of three hits (azimuth, z, radius each) on the helix through them, with a diagonal
-/// covariance `prior`. Lanes whose hits cannot be on an outward-going track get a state that does not arrive
-/// anywhere.
+/// Returns the state at the first of three hits (azimuth, z, radius each) on the helix through them, with a diagonal
+/// covariance `prior`. Lanes whose hits cannot be on an outward-going track get a state that reaches no other radius.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn from_three_hits<G: Gang>(
@@ -244,9 +244,9 @@ pub fn from_three_hits<G: Gang>(
     let cross = near[1].neg_mul_add(far[0], near[0] * far[1]);
     let between = [far[0] - near[0], far[1] - near[1]];
     let (near2, far2) = (norm2(near), norm2(far));
-    // Four areas over the product of the sides.
+    // The curvature is four times the area of the triangle over the product of its sides.
     let curvature = (cross + cross) / (near2 * far2 * norm2(between)).sqrt();
-    // The direction at the first hit is that of the chord to the last, turned back by half the turn.
+    // The direction at the first hit is the direction of the chord to the last hit, rotated back by half the turn.
     let half_chord = half * far2.sqrt();
     let sine = curvature * half_chord;
     let cosine = axis_of(g, one, sine);

@@ -6,7 +6,7 @@ use crate::simd::Gang;
 use crate::simd::math::atan2;
 use crate::simd::varying::F32;
 
-/// The parameters, by their index.
+/// Indices of the parameters.
 pub mod axis {
     /// Azimuth of the position, rad; not kept within one turn.
     pub const AZIMUTH: usize = 0;
@@ -14,7 +14,7 @@ pub mod axis {
     pub const Z: usize = 1;
     /// Charge over transverse momentum, c/GeV.
     pub const CHARGE_OVER_PT: usize = 2;
-    /// The moment r sin(beta), cm: beta is the angle from the radius to the transverse direction.
+    /// Moment r sin(beta), cm: beta is the angle from the radius to the transverse direction.
     pub const MOMENT: usize = 3;
     /// Cotangent of the polar angle, dz over transverse path.
     pub const SLOPE: usize = 4;
@@ -22,15 +22,15 @@ pub mod axis {
 
 /// Crossing of outward-going tracks with a cylinder: five parameters and their covariance.
 ///
-/// The moment makes transport simple: it changes by half the curvature times the difference of the squared radii, for
-/// any other parameters, and it is small and well known where the direction is not.
+/// The moment makes transport simple: it changes by half the curvature times the difference of the squared radii,
+/// independently of the other parameters; and it is small and well known even where the direction is not.
 #[derive(Clone, Copy)]
 pub struct CylinderState<G: Gang> {
     /// Radius of the cylinder, cm.
     pub radius: F32<G>,
     /// Parameters, see [`axis`].
     pub p: [F32<G>; 5],
-    /// Their covariance.
+    /// Covariance of the parameters.
     pub c: Symmetric<G, 5>,
 }
 
@@ -64,25 +64,25 @@ pub struct Output<G: Gang> {
     pub c: Symmetric<G, 5>,
 }
 
-/// `angle` minus whole turns, for angles of a few turns at most.
+/// Returns `angle` minus whole turns, for angles of a few turns at most.
 #[inline(always)]
 pub fn within_turn<G: Gang>(g: G, angle: F32<G>) -> F32<G> {
     use std::f32::consts::TAU;
     // Adding 1.5 * 2^23 rounds to an integer.
     let round = F32::splat(g, 12_582_912.0);
     let turns = angle.mul_add(F32::splat(g, 1.0 / TAU), round) - round;
-    // The f32 leaves 1.7e-7 of tau out: nothing beside the errors of hits.
+    // The rounding error of tau in f32 is 1.7e-7, far below the errors of hits.
     turns.neg_mul_add(F32::splat(g, TAU), angle)
 }
 
-/// An angle as it is written out: within -pi..=pi.
+/// Returns an angle of the output form: within -pi..=pi.
 #[inline(always)]
 pub(super) fn written_angle<G: Gang>(g: G, angle: F32<G>) -> F32<G> {
     use std::f32::consts::PI;
     within_turn(g, angle).max(F32::splat(g, -PI)).min(F32::splat(g, PI))
 }
 
-/// The state in its output form.
+/// Returns the state in its output form.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn output<G: Gang>(g: G, state: &CylinderState<G>) -> Output<G> {
@@ -91,7 +91,7 @@ pub fn output<G: Gang>(g: G, state: &CylinderState<G>) -> Output<G> {
     let axis = axis_of(g, state.radius, moment);
     let phi = azimuth + atan2(moment, axis);
     let p = [written_angle(g, azimuth), z, charge_over_pt, written_angle(g, phi), atan2(one, slope)];
-    // The Jacobian has two elements beside its diagonal of scales: phi is azimuth + asin(moment / r).
+    // Besides its diagonal of scales, the Jacobian has two elements: phi is azimuth + asin(moment / r).
     let per_moment = one / axis;
     let per_slope = -(one / slope.mul_add(slope, one));
     let c = &state.c;

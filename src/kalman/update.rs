@@ -16,8 +16,8 @@ pub struct Update<G: Gang> {
 /// Adds a measurement of the first D of N parameters in the lanes of `lanes`: `residual` is measured minus predicted,
 /// `v` the measurement's covariance. Other lanes keep their state, bit by bit, with a chi2 of 0.
 ///
-/// With S = C_DD + V, gain K = C_D S^-1: p += K residual, C -= K C_D^T; the measured rows are written as V S^-1 C,
-/// which subtracts nothing: a wide prior loses no digits there.
+/// With S = C_DD + V and gain K = C_D S^-1: p += K residual, C -= K C_D^T. The measured rows are computed as V S^-1 C,
+/// without a subtraction, so that a wide prior loses no digits there.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn update<G: Gang, const N: usize, const D: usize>(
@@ -68,7 +68,7 @@ where
         });
     });
 
-    // V S^-1, which is 1 where nothing is measured.
+    // V S^-1, or 1 in lanes without a measurement.
     let mut rest = copies::<_, D>(copies::<_, D>(zero));
     unroll!(I < D; {
         unroll!(J < D; {

@@ -1,5 +1,5 @@
-//! Effects of hits, scattering and the field on the states of tracks: fits of least squares are linear maps, computed
-//! once for each combination of layers with hits, in f64.
+//! Effects of hits, scattering and the field on the states of tracks. Least-squares fits are linear maps, which are
+//! computed once for each combination of layers with hits, in f64.
 
 use super::layers::{CUBIC, SLOPE, TILT, UV_LAYERS, X_LAYERS, Z, Z_REFERENCE, Z_STATE, bend};
 use crate::lhcb::magnet::MidPlane;
@@ -7,17 +7,17 @@ use crate::lhcb::material::Scattering;
 
 /// Combinations of layers with hits.
 pub(super) const PATTERNS: usize = 1 << X_LAYERS;
-/// Lengths are of this size, m: with them in mm the matrices were ill-conditioned.
+/// Unit of length in the fits, mm: in mm the matrices would be ill-conditioned.
 const METRE: f64 = 1000.0;
 /// Steps of integrals along z, mm.
 const STEP: f64 = 2.0;
-/// Shapes along z that the field b0 + b1 x^2 - y^2 / 2 (2 b1 + b0'') is a sum of: b0, b1, b0''.
+/// Number of shapes along z: the field b0 + b1 x^2 - y^2 / 2 (2 b1 + b0'') is a sum of b0, b1 and b0''.
 pub(super) const SHAPES: usize = 3;
 
-/// Value and slope at the state's z.
+/// Value and slope at z of the states.
 type Two = [f64; 2];
 
-/// Variance of the value, covariance with the slope, variance of the slope, of errors that are independent.
+/// Returns the variance of the value, its covariance with the slope, and the variance of the slope, for independent errors.
 fn covariance(errors: impl IntoIterator<Item = Two>) -> [f32; 3] {
     let mut sum = [0.0; 3];
     for [value, slope] in errors {
@@ -26,50 +26,50 @@ fn covariance(errors: impl IntoIterator<Item = Two>) -> [f32; 3] {
     sum.map(|value| value as f32)
 }
 
-/// Of a track in x: covariances of the state by hits, and by scattering at 1 GeV/c.
+/// Covariances of the state of a track in x: by hits, and by scattering at 1 GeV/c.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct InX {
     pub(super) hits: [f32; 3],
     pub(super) scattering: [f32; 3],
-    /// For a particle that one unit of each shape of the field bends: the parameter of the curvature that a fit finds.
+    /// Fitted curvature of a particle that one unit of each shape of the field bends.
     pub(super) bend: [f32; SHAPES],
-    /// For the same particle: true x less the fitted one, and true slope less the fitted one, at the state's z.
+    /// True x minus fitted x of the same particle, and true slope minus fitted slope, at z of the states.
     pub(super) value: [f32; SHAPES],
     pub(super) slope: [f32; SHAPES],
-    /// Variances of the slope relative to a track that does not scatter: by hits, and by scattering at 1 GeV/c.
+    /// Variances of the slope relative to a track without scattering: by hits, and by scattering at 1 GeV/c.
     pub(super) turn: [f32; 2],
-    /// The same of x where the line meets z = 0, mm^2, with what scatters before the SciFi.
+    /// Same variances of x where the line meets z = 0, mm^2, including scattering before the SciFi.
     pub(super) origin: [f32; 2],
 }
 
-/// Of a track in y, which follows from its hits of tilted fibres and its fit in x.
+/// Covariances of a track in y, which follows from its hits in tilted layers and its fit in x.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct InY {
     pub(super) hits: [f32; 3],
     pub(super) scattering: [f32; 3],
-    /// For a particle that one unit of the field's first shape bends: true y less that of the fitted line, and true slope less
-    /// the line's, at the state's z.
+    /// True y minus fitted y of a particle that one unit of the field's first shape bends, and true slope minus fitted
+    /// slope, at z of the states.
     pub(super) left: [f32; 2],
 }
 
 /// Tables by the layers with hits.
 #[derive(Debug, Clone)]
 pub(super) struct Gains {
-    /// By the pattern of x layers.
+    /// Table by the pattern of x layers.
     pub(super) x: Vec<InX>,
-    /// By the pattern of x layers, and that of u and v layers.
+    /// Table by the pattern of x layers and the pattern of u and v layers.
     pub(super) y: Vec<InY>,
 }
 
-/// A least-squares fit of N parameters as a linear map: by how much each layer's hit changes the parameters, and value and
-/// slope at the state's z, per mm.
+/// A least-squares fit of N parameters as a linear map: the change of the parameters, and of value and slope at z of the
+/// states, per mm of each layer's hit.
 struct Fit<const N: usize> {
     parameters: [[f64; N]; X_LAYERS],
     state: [Two; X_LAYERS],
 }
 
 impl<const N: usize> Fit<N> {
-    /// The fit of the layers in a pattern; nothing where these are too few.
+    /// Computes the fit of the layers in a pattern; none when the layers are too few.
     fn new(pattern: usize, basis: impl Fn(usize) -> [f64; N], at: [[f64; N]; 2]) -> Option<Self> {
         let has = |layer: &usize| pattern >> layer & 1 == 1;
         let mut normal = [[0.0; N]; N];
@@ -86,7 +86,7 @@ impl<const N: usize> Fit<N> {
         Some(Self { parameters, state })
     }
 
-    /// Value and slope at the state's z that the fit finds for these x or y in the layers.
+    /// Returns the value and slope at z of the states that the fit finds for these x or y in the layers.
     fn of(&self, measured: impl Fn(usize) -> f64) -> Two {
         let mut sum = [0.0; 2];
         for (layer, state) in self.state.iter().enumerate() {
@@ -100,12 +100,12 @@ fn dot<const N: usize>(a: [f64; N], b: [f64; N]) -> f64 {
     a.into_iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// The inverse of a symmetric matrix by Gauss and Jordan; nothing when there is none.
+/// Returns the inverse of a symmetric matrix by Gauss-Jordan elimination; none when it does not exist.
 fn inverse<const N: usize>(mut m: [[f64; N]; N]) -> Option<[[f64; N]; N]> {
     let mut out: [[f64; N]; N] =
         std::array::from_fn(|i| std::array::from_fn(|j| f64::from(u8::from(i == j))));
     for pivot in 0..N {
-        // Positive definite, as all of ours are, it needs no other order of pivots.
+        // The matrices are positive definite and need no search for pivots.
         let scale = 1.0 / m[pivot][pivot];
         if !(scale.is_finite() && m[pivot][pivot] > 1e-9) {
             return None;
@@ -124,7 +124,7 @@ fn inverse<const N: usize>(mut m: [[f64; N]; N]) -> Option<[[f64; N]; N]> {
     Some(out)
 }
 
-/// z from the reference.
+/// Returns z from the reference, mm.
 fn distance(layer: usize) -> f64 {
     Z[layer] - Z_REFERENCE
 }
@@ -137,8 +137,8 @@ fn basis_y(d: f64) -> [f64; 2] {
     [1.0, d / METRE]
 }
 
-/// Displacement and change of slope, a distance behind the reference, of a track that one unit of each shape of the field bends
-/// from there on.
+/// Returns the displacement and change of slope, at a distance `d` behind the reference, of a track that one unit of each
+/// shape of the field bends from the reference on.
 fn bent(d: f64) -> [[f64; SHAPES]; 2] {
     let steps = (d.abs() / STEP).ceil().max(1.0);
     let step = d / steps;
@@ -155,7 +155,7 @@ fn bent(d: f64) -> [[f64; SHAPES]; 2] {
 }
 
 impl Gains {
-    /// For a resolution of hits across their fibres, mm.
+    /// Computes the tables for a resolution of hits across their fibres, mm.
     pub(super) fn new(resolution: f64) -> Self {
         let end = Z_STATE - Z_REFERENCE;
         let turn = 2.0 * end + 3.0 * CUBIC * end * end;
@@ -181,21 +181,21 @@ impl Gains {
     }
 }
 
-/// What [`bent`] gives for all layers, and for the z of states.
+/// Results of [`bent`] for all layers, and for z of the states.
 struct Bent {
     shapes: Vec<[[f64; SHAPES]; 2]>,
     end: [[f64; SHAPES]; 2],
 }
 
-/// How far z is behind a layer, mm, 0 in front of it: a track that turns in the layer by 1 rad is displaced at z by as much.
+/// Returns the distance of z behind a layer, mm, 0 in front of it: the displacement at z per radian of a turn in the layer.
 fn behind(z: f64, layer: usize) -> f64 {
     (z - Z[layer]).max(0.0)
 }
 
 fn in_x(resolution: f64, angle: f64, fit: &Fit<3>, bent: &Bent) -> InX {
     let all = 0..X_LAYERS + UV_LAYERS;
-    // Value and slope that the fit finds for a track that turns by one standard deviation in a layer. How far they are from where
-    // this track truly is and flies is the error.
+    // Value and slope that the fit finds for a track that turns by one standard deviation in a layer. Their difference from
+    // the true value and slope is the error.
     let scattered = |by: usize| fit.of(|layer| angle * behind(Z[layer], by));
     let errors = all.clone().map(|by| {
         let [value, slope] = scattered(by);
@@ -221,17 +221,17 @@ fn in_x(resolution: f64, angle: f64, fit: &Fit<3>, bent: &Bent) -> InX {
     found
 }
 
-/// y in the layers of tilted fibres, mm, that errors of the upright layers and of scattering are taken for: whatever the tilted
-/// layers with hits are.
+/// Errors of y in the tilted layers, mm, by errors of the upright layers and by scattering. They do not depend on which
+/// tilted layers have hits.
 struct Misplaced {
     by_hit: [[f64; UV_LAYERS]; X_LAYERS],
     by_scattering: [[f64; UV_LAYERS]; X_LAYERS + UV_LAYERS],
 }
 
 impl Misplaced {
-    /// For a resolution of hits, mm, and the angle that tracks scatter by in a layer, rad.
+    /// Computes the errors for a resolution of hits, mm, and the scattering angle of a layer, rad.
     fn new(resolution: f64, angle: f64, fit: &Fit<3>) -> Self {
-        // x of the fit in a tilted layer, by x in the upright ones.
+        // Change of x of the fit in a tilted layer per change of x in each upright layer.
         let parts: [[f64; X_LAYERS]; UV_LAYERS] = std::array::from_fn(|layer| {
             let b = basis_x(distance(X_LAYERS + layer));
             fit.parameters.map(|parameters| dot(b, parameters))
@@ -251,7 +251,7 @@ impl Misplaced {
     }
 }
 
-/// How a tilted layer's fibres lean in x with y.
+/// Returns dx/dy of the fibres of a tilted layer.
 fn slope(layer: usize) -> f64 {
     SLOPE[layer] * (TILT / SLOPE[0].abs())
 }
@@ -272,7 +272,7 @@ fn of_line(resolution: f64, angle: f64, misplaced: &Misplaced, line: &Fit<2>, be
     }
 }
 
-/// The field at the reference: b0 and b1, b0's slope and second derivative, b1's slope.
+/// Returns the field at the reference: b0 and b1, slope and second derivative of b0, slope of b1.
 pub(super) fn field_at_reference() -> [f32; 5] {
     MidPlane::new(Z_REFERENCE).terms().map(|term| term as f32)
 }

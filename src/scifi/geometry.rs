@@ -8,47 +8,47 @@ use crate::Result;
 use crate::bytes::Fields;
 use crate::simd::with_default_float_mode;
 
-/// Mats before the first: stations are counted from 1.
+/// Number of the first mat: stations are counted from 1.
 const FIRST_MAT: usize = 512;
-/// Mats that numbers can name.
+/// Number of mats that mat numbers can address.
 pub(super) const MATS: usize = 1536;
-/// Bits of a channel number below those of its quarter, of its layer.
+/// Number of bits of a channel number below its quarter number, and below its layer number.
 pub(super) const QUARTER_SHIFT: u32 = 14;
 pub(super) const LAYER_SHIFT: u32 = 16;
-/// Quarters, and those before the first.
+/// Number of quarters, and number of the first quarter.
 pub(super) const QUARTERS: usize = 48;
 pub(super) const FIRST_QUARTER: u32 = 16;
 /// Links of a board.
 pub const LINKS: usize = 24;
-/// Layers, and the numbers of mats in each.
+/// Number of layers, and of mat numbers in each layer.
 pub const LAYERS: usize = 12;
 const MATS_IN_LAYER: usize = MATS / LAYERS;
 /// |y| of the readout end of the fibres, mm.
 pub const FIBRE_END: f32 = 2424.0;
-/// Boards at most.
+/// Largest number of boards.
 const MAX_BOARDS: usize = 1024;
 
-/// Bits of an LHCbID that number the channel, and those below the number of its mat.
+/// Bits of an LHCbID that number the channel, and number of bits below its mat number.
 const CHANNEL_BITS: u32 = (1 << 28) - 1;
 const MAT_SHIFT: u32 = 9;
 
 /// How boards are numbered and connected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Boards {
-    /// Board i is source i, its channels follow this number.
+    /// Board i is source i; the vector holds the first channel of each board.
     Consecutive(Vec<u32>),
     /// (source, number of the SiPM at each link), by source.
     Mapped(Vec<(u32, [u32; LINKS])>),
 }
 
-/// A quarter in the order of hits.
+/// A quarter in the order of hits by x.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Part {
     /// Number of the quarter, from the first layer on.
     pub quarter: usize,
-    /// Whether x falls from module to module.
+    /// Whether x falls from module to module as channel numbers rise.
     pub modules_fall: bool,
-    /// Whether x changes within a module the other way round.
+    /// Whether x changes in the opposite direction within a module.
     pub modules_turned: bool,
 }
 
@@ -69,7 +69,7 @@ pub struct SciFiGeometry {
     /// Detector number in the highest bits of LHCbIDs.
     pub(super) detector: u32,
     pub(super) boards: Boards,
-    /// The numbers of the boards, which rise.
+    /// The numbers of the boards in rising order.
     numbers: Vec<u16>,
     /// Whether this is the nominal SciFi.
     is_nominal: bool,
@@ -79,39 +79,39 @@ pub struct SciFiGeometry {
     pub(super) half_pitch: f32,
     /// Gap in the middle of a SiPM, mm.
     pub(super) die_gap: f32,
-    /// Distance of a mat's SiPMs, mm.
+    /// Distance between the SiPMs of a mat, mm.
     pub(super) sipm_pitch: f32,
-    /// No channel is further than this from the middle of its mat, mm.
+    /// Upper limit of the distance of a channel from the middle of its mat, mm.
     reach: f32,
-    /// Per mat, from number 0 on: x of the fibre's end at the mirror for u = 0 and its change along u, y and its
-    /// change.
+    /// Per mat, from number 0 on: x of the fibre's end at the mirror for u = 0 and its change along u, then y and its
+    /// change along u.
     pub(super) across: Vec<[f32; 4]>,
-    /// z and its change along u, slopes dx/dy and dz/dy; the last is NaN where there is no mat.
+    /// Per mat: z and its change along u, slopes dx/dy and dz/dy; the last value is NaN for a missing mat.
     pub(super) along: Vec<[f32; 4]>,
-    /// Two quarters for each zone, by x.
+    /// Quarters in the order of zones, two per zone, by x.
     pub(super) parts: [Part; QUARTERS],
-    /// Per board the number of its quarter, when boards stand in the order of their channels.
+    /// Number of the quarter of each board, when boards are in the order of their channels.
     pub(super) board_quarter: Option<Vec<u8>>,
 }
 
 impl SciFiGeometry {
-    /// The boards that send a bank in every event, even without hits; their numbers rise.
+    /// Returns the boards that send a bank in every event, even without hits, in rising order.
     pub fn boards(&self) -> &[u16] {
         &self.numbers
     }
 
-    /// The same as that of the nominal detector.
+    /// Marks this geometry as nominal.
     pub(super) fn into_nominal(self) -> Self {
         Self { is_nominal: true, ..self }
     }
 
-    /// Whether an LHCbID belongs to a channel on a mat of this SciFi.
+    /// Returns whether an LHCbID belongs to a channel on a mat of this SciFi.
     pub fn has_id(&self, id: u32) -> bool {
         let mat = self.along.get(((id & CHANNEL_BITS) >> MAT_SHIFT) as usize);
         id & !CHANNEL_BITS == self.detector && mat.is_some_and(|mat| !mat[3].is_nan())
     }
 
-    /// Whether this is the nominal SciFi, not one from files.
+    /// Returns whether this is the nominal SciFi, not one from files.
     pub fn is_nominal(&self) -> bool {
         self.is_nominal
     }
@@ -165,7 +165,7 @@ impl SciFiGeometry {
         let slope = [column("dxdy")?, column("dzdy")?];
         column("globaldy")?;
         fields.end()?;
-        // All mats are made alike: what they have in common is kept once.
+        // All mats have the same sizes: common values are stored once.
         let exists = |mat: &usize| common[1][*mat] != 0.0;
         let mut same = [0.0; 4];
         for (value, column) in same.iter_mut().zip(&common) {
@@ -184,8 +184,8 @@ impl SciFiGeometry {
         Ok(Self::assemble(detector, boards, same, |number| Some(number).filter(exists).map(mat)))
     }
 
-    /// Puts mats and boards together; `common` is what stands first in [`SciFiGeometry`] of what all mats share,
-    /// `mat` knows the mats that exist, by their number from the first on.
+    /// Builds the geometry from mats and boards. `common` has the values that all mats share, in the order of the
+    /// fields of [`SciFiGeometry`]; `mat` returns the mats that exist, by their number from the first one on.
     pub(super) fn assemble(
         detector: u32,
         boards: Boards,
@@ -210,7 +210,7 @@ impl SciFiGeometry {
             half_pitch,
             die_gap,
             sipm_pitch,
-            // A millimetre is far more than what rounding moves.
+            // A margin of 1 mm is far more than any rounding error.
             reach: begin.abs().max((begin + 4.0 * sipm_pitch).abs()) + 1.0,
             parts: parts(&across, &along),
             across,
@@ -218,8 +218,7 @@ impl SciFiGeometry {
         }
     }
 
-    /// The mats of a layer: their numbers in the layer, which leave out those that do not exist, and their corners, in
-    /// order around each, mm.
+    /// Returns the existing mats of a layer: their numbers in the layer, and their corners, in order around each mat, mm.
     ///
     /// # Panics
     /// When `layer >= LAYERS`.
@@ -229,7 +228,7 @@ impl SciFiGeometry {
         (0..MATS_IN_LAYER).filter_map(move |number| {
             let ([mx, ux, my, uy], [mz, uz, slope_x, slope_z]) =
                 (self.across[first + number], self.along[first + number]);
-            // Fibres go from the mirror to where they are read out, away from y = 0.
+            // Fibres run from the mirror to the readout, away from y = 0.
             let is_upper = number >> 6 & 1 == 1;
             let end = if is_upper { FIBRE_END } else { -FIBRE_END };
             let corner = |u: f32, at_end: bool| {
@@ -243,7 +242,7 @@ impl SciFiGeometry {
         })
     }
 
-    /// Slopes dx/dy and dz/dy of the fibres of the hit with this LHCbID.
+    /// Returns the slopes dx/dy and dz/dy of the fibres of the hit with this LHCbID.
     pub fn slopes(&self, id: u32) -> [f32; 2] {
         let mat = (id & 0x0FFF_FFFF) as usize >> 9;
         self.along.get(mat).map_or([0.0; 2], |along| [along[2], along[3]])
@@ -259,18 +258,18 @@ pub struct SciFiChannel {
     pub link: u8,
     /// Channel of the link.
     pub cell: u8,
-    /// In the right half of it.
+    /// Whether the hit is in the right half of the channel.
     pub half: bool,
     /// LHCbID of the channel.
     pub id: u32,
 }
 
 impl SciFiGeometry {
-    /// The channel of a layer that a line crosses: `at` gives x and y of the line for a z. The inverse of
-    /// decoding; none in gaps, and where boards have their links in any order.
+    /// Returns the channel of a layer that a line crosses: `at` gives x and y of the line for a z. This is the
+    /// inverse of decoding; none in gaps, and none where boards have their links in any order.
     pub fn channel_at(&self, layer: usize, at: impl Fn(f32) -> [f32; 2]) -> Option<SciFiChannel> {
         let first = FIRST_MAT + 128 * layer;
-        // The same mats of different modules mostly have their z in common: what it was, and where the line is then.
+        // The same mats of different modules mostly share their z: cache z and the position of the line there.
         let mut known = [([f32::NAN; 2], [0.0; 3]); 4];
         (first..first + 128).find_map(|mat| {
             let ([mx, ux, my, uy], [z, _, slope_x, slope_z]) = (self.across[mat], self.along[mat]);
@@ -289,7 +288,7 @@ impl SciFiGeometry {
                 return None;
             }
             let (distance, across) = (x - slope_x * (y - my) - mx, ux - slope_x * uy);
-            // Far from the mat: seen without the division, which most mats would need for nothing.
+            // A mat far from the line is skipped without the division.
             if distance.abs() > self.reach * across.abs() {
                 return None;
             }
@@ -305,7 +304,7 @@ impl SciFiGeometry {
                 _ if within < die + self.die_gap => return None,
                 _ => (within - self.die_gap) / self.half_pitch,
             };
-            // The first half channel ends one from the edge.
+            // The middle of the first half channel is one unit from the edge.
             let halves = (halves + 0.5) as u32;
             let halves = halves.clamp(1, 256) - 1;
             let number = ((mat as u32) << 9) + ((sipm as u32) << 7) + halves / 2;
@@ -313,7 +312,7 @@ impl SciFiGeometry {
         })
     }
 
-    /// The readout of a channel, if any.
+    /// Returns the readout of a channel, if any.
     pub fn channel(&self, number: u32, half: bool) -> Option<SciFiChannel> {
         let Boards::Consecutive(first) = &self.boards else { return None };
         let exists = !self.along.get((number >> 9) as usize)?[3].is_nan();
@@ -325,14 +324,14 @@ impl SciFiGeometry {
     }
 }
 
-/// The quarters in the order of hits: those of a layer's lower half by x, then those of the upper one.
+/// Returns the quarters in the order of hits: for each layer the two of the lower half by x, then the two of the upper half.
 fn parts(across: &[[f32; 4]], along: &[[f32; 4]]) -> [Part; QUARTERS] {
     let look = |quarter: usize| {
         let first = (FIRST_QUARTER as usize + quarter) << (QUARTER_SHIFT - 9);
         let mats = || (first..first + 32).filter(|&mat| !along[mat][3].is_nan());
         let x: f32 = mats().map(|mat| across[mat][0]).sum();
         let falls = mats().next().is_some_and(|mat| across[mat][1] < 0.0);
-        // Modules are four mats each.
+        // A module has four mats.
         let ends = mats().next().zip(mats().next_back()).map(|(one, last)| (one / 4 * 4, last / 4 * 4));
         let modules_fall = ends.is_some_and(|(one, last)| across[last][0] < across[one][0]);
         (x, Part { quarter, modules_fall, modules_turned: falls != modules_fall })
@@ -345,7 +344,7 @@ fn parts(across: &[[f32; 4]], along: &[[f32; 4]]) -> [Part; QUARTERS] {
     })
 }
 
-/// The numbers of the boards; those that no source can have are left out.
+/// Returns the numbers of the boards, without those that no source can have.
 fn numbers(boards: &Boards) -> Vec<u16> {
     match boards {
         Boards::Consecutive(first) => (0..=u16::MAX).take(first.len()).collect(),
@@ -355,14 +354,14 @@ fn numbers(boards: &Boards) -> Vec<u16> {
     }
 }
 
-/// The quarter of each board; nothing when boards do not stand in the order of their channels.
+/// Returns the quarter of each board; none when boards are not in the order of their channels.
 fn board_quarters(boards: &Boards) -> Option<Vec<u8>> {
     let Boards::Consecutive(first) = boards else { return None };
     let quarter = |first: &u32| {
         let quarter = (first >> QUARTER_SHIFT).checked_sub(FIRST_QUARTER)?;
         u8::try_from(quarter).ok().filter(|quarter| usize::from(*quarter) < QUARTERS)
     };
-    // Links do not share channels, and all of a board's are in its quarter.
+    // Boards do not share channels, and all channels of a board are in one quarter.
     let within = |first: &u32| {
         first.is_multiple_of(128) && first % (1 << QUARTER_SHIFT) + 128 * LINKS as u32 <= 1 << QUARTER_SHIFT
     };

@@ -1,6 +1,6 @@
-//! The hits of an event as input of the search: x alone, and tables that give both ends of a window without a search.
-//! x is in one block, layer by layer of each half, or in the event's columns: the values read, and the results, are
-//! the same.
+//! The hits of an event as input of the search: x alone, and tables that give both ends of a window without a search. x is
+//! in one block, layer by layer of each half, or in the event's columns: the search reads the same values and finds the
+//! same tracks.
 
 use super::config::{LimitConfig, SciFiConfig};
 use super::layers::{HALF_LAYERS, HALVES, X_LAYERS, ZONE};
@@ -12,20 +12,21 @@ use std::ops::Range;
 
 /// Layers of both halves.
 pub(super) const SLOTS: usize = HALVES * HALF_LAYERS;
-/// Where no hit is, mm: far beyond every hit and every prediction that is searched for.
+/// x of a missing hit, mm: far beyond every hit and every prediction that is searched for.
 pub(super) const FAR: f32 = 1e30;
 
-/// Half the width of the tables, mm: the fibres end at 3.2 m. What lies beyond is in the outermost buckets.
+/// Half the width of the tables, mm: the fibres end at 3.2 m. Hits beyond are in the outermost buckets.
 const REACH: f32 = 3_300.0;
 /// Width of a bucket, mm, and buckets of a layer.
 const BUCKET: f32 = 8.0;
 const BUCKETS: usize = 832;
-/// The same of the table that says whether there is any hit where a pair leads.
+/// Width of a bucket of the fine table, mm, and its number of buckets. The fine table shows whether a pair may have a
+/// middle hit.
 const FINE_BUCKET: f32 = 2.0;
 const FINE_BUCKETS: usize = 3_328;
 
-/// Width of a cell in which hits are marked, mm, and cells, of which two share a word: with the margin, which is more than
-/// rounding makes of a distance, the usual tolerances of 0.5 and 0.8 mm are in three and four cells at most.
+/// Width of a cell in which hits are marked, mm, and number of cells; two cells share a word. With the margin, which
+/// exceeds the rounding error of a distance, the usual tolerances of 0.5 and 0.8 mm span at most three and four cells.
 const CELL: f32 = 0.54;
 const CELLS: usize = 12_288;
 const CELLS_OF_WORD: usize = 2;
@@ -34,31 +35,32 @@ const MARGIN: f32 = 0.002;
 /// The hits of an event, each layer of a half sorted by x.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    /// Whether x and numbers are copied; otherwise places are those in the event.
+    /// Whether x and numbers are copied; otherwise places are numbers in the event.
     is_copy: bool,
     /// x, mm, and number of each hit in the event, by half, layer and x.
     x: Column<f32>,
     source: Column<u32>,
     /// Number of places.
     len: usize,
-    /// First hit of each layer and the one behind its last, and the last one's x; of an empty layer it is below every x.
+    /// First hit of each layer, the place after its last hit, and x of the last hit, which is below every x for an empty layer.
     begin: [u32; SLOTS],
     end: [u32; SLOTS],
     last: [f32; SLOTS],
-    /// Per layer and bucket the first hit in it or behind it.
+    /// First hit in the bucket or after it, per layer and bucket.
     first: Column<u32>,
-    /// The same per bucket of the fine table, of one layer at a time; and the bits of that hit's x.
+    /// Place, and bits of x, of the first hit in the bucket or after it, per bucket of the fine table, for one layer at a time.
     next_place: Column<u32>,
     next: Column<u32>,
-    /// x of the last hit of that layer.
+    /// x of the last hit of the layer in the fine table, mm.
     next_last: f32,
-    /// Per word a bit for each cell of it and each x layer that has a hit within the tolerance of some place in the cell.
+    /// Marks per word: one bit for each of its cells and each x layer, set when a hit is within the tolerance of some x in
+    /// the cell.
     marks: Column<u32>,
-    /// Bucket of each hit of a layer, while tables are made.
+    /// Bucket of each hit of a layer, while tables are built.
     buckets: Column<u32>,
 }
 
-/// The first of the hits from `place` on that is not below `x`, and its x; there must be one.
+/// Returns the first hit from `place` on that is not below `x`, and its x; there must be one.
 #[inline(always)]
 fn not_below<G: Gang>(all: &[f32], place: U32<G>, x: F32<G>) -> (U32<G>, F32<G>) {
     let mut hit = place;
@@ -73,7 +75,7 @@ fn not_below<G: Gang>(all: &[f32], place: U32<G>, x: F32<G>) -> (U32<G>, F32<G>)
     }
 }
 
-/// A layer of a half, to be searched.
+/// A layer of a half, as the search reads it.
 #[derive(Clone, Copy)]
 pub(super) struct Layer<'a> {
     x: &'a [f32],
@@ -83,25 +85,25 @@ pub(super) struct Layer<'a> {
     first: &'a [u32],
 }
 
-/// The bucket of an x.
+/// Returns the bucket of an x.
 #[inline(always)]
 fn bucket<G: Gang>(g: G, x: F32<G>, width: f32, buckets: usize) -> U32<G> {
     let at = x.mul_add(F32::splat(g, 1.0 / width), F32::splat(g, REACH / width));
     at.max(F32::splat(g, 0.0)).min(F32::splat(g, (buckets - 1) as f32)).to_i32().to_bits()
 }
 
-/// The bit of the first cell of a word in a layer, and behind it that of the second.
+/// Returns the bit of a word's first cell in a layer; the bit of the second cell is the next one.
 #[inline(always)]
 fn first_bit(slot: usize) -> usize {
     CELLS_OF_WORD * (slot / HALF_LAYERS * X_LAYERS + slot % HALF_LAYERS)
 }
 
-/// Writes a value from `done` up to `upto`, and some more in whole gangs, which is written again later; the new `done`.
+/// Writes a value from `done` up to `upto`, and beyond in whole gangs, which is overwritten later. Returns the new `done`.
 #[inline(always)]
 fn fill_to<G: Gang>(g: G, row: &mut [u32], done: usize, upto: usize, value: u32) -> usize {
     let value = U32::splat(g, value);
     let mut at = done;
-    // Once in any case: most hits are near, and so no branch is guessed wrongly.
+    // One iteration is usually enough, as most hits are near one another: the branch is predictable.
     loop {
         value.store(&mut row[at..]);
         at += G::LANES;
@@ -111,19 +113,19 @@ fn fill_to<G: Gang>(g: G, row: &mut [u32], done: usize, upto: usize, value: u32)
     }
 }
 
-/// x of all places: of the copy, or of the event. A function of the parts, as who fills a table borrows the rest.
+/// Returns x of all places, from the copy or from the event. Takes single fields, because callers borrow the other ones.
 #[inline(always)]
 fn places_x<'a>(is_copy: bool, copy: &'a Column<f32>, event: &'a [f32]) -> &'a [f32] {
     if is_copy { copy.padded() } else { event }
 }
 
-/// Whether an event, or one of its zones, has more hits than it may.
+/// Returns whether an event, or one of its zones, has too many hits.
 pub(super) fn has_too_many(limits: &LimitConfig, hits: &SciFiBatch, event: usize) -> bool {
     let most = (0..SCIFI_ZONES).map(|zone| hits.of_zone(event, zone).len()).max().unwrap_or(0);
     hits.of_event(event).len() > limits.hits as usize || most > limits.hits_in_zone as usize
 }
 
-/// Says whether the x of a layer are finite, near the detector, and in order; copies them.
+/// Checks that the x of a layer are finite, near the detector, and in order; copies them.
 #[inline(always)]
 pub(super) fn check<G: Gang>(
     g: G,
@@ -151,7 +153,8 @@ pub(super) fn check<G: Gang>(
 }
 
 impl Index {
-    /// Takes over the hits of an event, for the configuration's tolerance in x; says why it cannot.
+    /// Copies the hits of an event and builds the tables, for the configuration's tolerance in x. Returns the reason
+    /// when it cannot.
     #[inline(always)]
     pub(super) fn fill<G: Gang>(
         &mut self,
@@ -191,7 +194,7 @@ impl Index {
         Status::Ok
     }
 
-    /// Begins an event of so many hits at most.
+    /// Begins an event of at most `len` hits.
     #[inline(always)]
     fn begin_event(&mut self, is_copy: bool, len: usize) {
         (self.is_copy, self.len) = (is_copy, len);
@@ -202,32 +205,32 @@ impl Index {
         self.first.set_len(SLOTS * BUCKETS);
     }
 
-    /// Notes where a layer is, and its last x.
+    /// Stores the places of a layer, and its last x.
     #[inline(always)]
     fn close(&mut self, slot: usize, places: Range<usize>, last: Option<f32>) {
         (self.begin[slot], self.end[slot]) = (places.start as u32, places.end as u32);
         self.last[slot] = last.unwrap_or(-FAR);
     }
 
-    /// x of all places, mm; `event` has those of the event.
+    /// Returns x of all places, mm; `event` has the x of the event's hits.
     #[inline(always)]
     pub(super) fn x<'a>(&'a self, event: &'a [f32]) -> &'a [f32] {
         places_x(self.is_copy, &self.x, event)
     }
 
-    /// Number of a hit in the event.
+    /// Returns the number of a hit in the event.
     #[inline(always)]
     pub(super) fn source(&self, place: u32) -> u32 {
         if self.is_copy { self.source[place as usize] } else { place }
     }
 
-    /// The place of a hit that is not there: behind all others. It may be read.
+    /// Returns the place of a missing hit: after all other places. It may be read.
     #[inline(always)]
     pub(super) fn none(&self) -> u32 {
         self.len as u32
     }
 
-    /// Makes the tables of buckets.
+    /// Builds the tables of buckets.
     #[inline(always)]
     fn tabulate<G: Gang>(&mut self, g: G, event_x: &[f32]) {
         let x = places_x(self.is_copy, &self.x, event_x);
@@ -248,13 +251,13 @@ impl Index {
         }
     }
 
-    /// Marks where hits of the x layers are near.
+    /// Marks the cells near hits of the x layers.
     #[inline(always)]
     fn mark<G: Gang>(&mut self, g: G, event_x: &[f32], tolerance: f32) {
         let reach = tolerance + MARGIN;
         let wide = (2.0 * reach / CELL).ceil() as usize + 1;
-        // A bit for each cell that a hit is near to, and the words that they are in wherever they begin. What is as wide as a
-        // number has bits marks all of its words: a mark too many costs time alone.
+        // `near` has a bit for each cell near a hit, and `span` words hold them at any offset. A tolerance too wide for the
+        // 64 bits marks all cells of its words: a mark too many only costs time.
         let near = if wide < u64::BITS as usize { (1 << wide) - 1 } else { u64::MAX };
         let span = (wide + CELLS_OF_WORD - 1).div_ceil(CELLS_OF_WORD);
         let words = CELLS / CELLS_OF_WORD;
@@ -282,7 +285,7 @@ impl Index {
         }
     }
 
-    /// Makes the fine tables for a layer.
+    /// Builds the fine tables for a layer.
     #[inline(always)]
     pub(super) fn look_closely<G: Gang>(&mut self, g: G, event_x: &[f32], half: usize, layer: usize) {
         let slot = half * HALF_LAYERS + layer;
@@ -307,14 +310,14 @@ impl Index {
         fill_to(g, places, done, FINE_BUCKETS, end as u32);
     }
 
-    /// A hit at or before the first one that is not below `x`, of the layer of [`look_closely`](Self::look_closely): when
-    /// this one is too large, there is none.
+    /// Returns x of a hit at or before the first one that is not below `x`, in the layer of
+    /// [`look_closely`](Self::look_closely). When it is beyond a window that begins at `x`, the window is empty.
     #[inline(always)]
     pub(super) fn next<G: Gang>(&self, g: G, x: F32<G>) -> F32<G> {
         U32::gather(self.next.padded(), bucket(g, x, FINE_BUCKET, FINE_BUCKETS)).as_f32()
     }
 
-    /// The first hit of that layer that is not below `x`, or the last, and its x; `all` has those of all places.
+    /// Returns the first hit of that layer that is not below `x`, or the last hit, and its x; `all` has x of all places.
     #[inline(always)]
     pub(super) fn first_from<G: Gang>(&self, g: G, all: &[f32], x: F32<G>) -> (U32<G>, F32<G>) {
         let x = x.min(F32::splat(g, self.next_last));
@@ -322,7 +325,7 @@ impl Index {
         not_below(all, U32::gather(self.next_place.padded(), bucket), x)
     }
 
-    /// Lanes where a hit of an x layer may be within the tolerance that the index was made for.
+    /// Returns the lanes where a hit of an x layer may be within the tolerance of the index.
     #[inline(always)]
     pub(super) fn is_marked<G: Gang>(&self, g: G, half: usize, layer: usize, x: F32<G>) -> Mask<G> {
         let cell = bucket(g, x, CELL, CELLS);
@@ -333,7 +336,7 @@ impl Index {
         U32::splat(g, 0).lt(marks & bit)
     }
 
-    /// A layer of a half; `all` has the x of all places.
+    /// Returns a layer of a half; `all` has x of all places.
     #[inline(always)]
     pub(super) fn layer<'a>(&'a self, all: &'a [f32], half: usize, layer: usize) -> Layer<'a> {
         let slot = half * HALF_LAYERS + layer;
@@ -347,7 +350,7 @@ impl Index {
     }
 }
 
-/// A hit that was searched for.
+/// The result of a search for a hit.
 #[derive(Clone, Copy)]
 pub(super) struct Nearest<G: Gang> {
     pub(super) hit: U32<G>,
@@ -356,14 +359,14 @@ pub(super) struct Nearest<G: Gang> {
 }
 
 impl Layer<'_> {
-    /// Whether it has no hit.
+    /// Returns whether the layer has no hit.
     #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
         self.begin == self.end
     }
 
-    /// The first hit that is not below `x` and its x, where there is one; and the lanes where all are below: there the hit is
-    /// one at the last x.
+    /// Returns the first hit that is not below `x`, its x, and the lanes where all hits are below `x`; in these lanes the
+    /// hit is one at the last x.
     #[inline(always)]
     fn search<G: Gang>(&self, g: G, x: F32<G>) -> (U32<G>, F32<G>, Mask<G>) {
         let last = F32::splat(g, self.last);
@@ -373,14 +376,14 @@ impl Layer<'_> {
         (hit, there, last.lt(x))
     }
 
-    /// The first hit that is not below `x`, or the place behind the last.
+    /// Returns the first hit that is not below `x`, or the place after the last hit.
     #[inline(always)]
     pub(super) fn lower_bound<G: Gang>(&self, g: G, x: F32<G>) -> U32<G> {
         let (hit, _, is_behind) = self.search(g, x);
         is_behind.select_u(U32::splat(g, self.end), hit)
     }
 
-    /// Places between which all hits from `low` to `high` lie, and some that are not far.
+    /// Returns places between which all hits from `low` to `high` lie, and some hits nearby.
     #[inline(always)]
     pub(super) fn around<G: Gang>(&self, g: G, low: F32<G>, high: F32<G>) -> (U32<G>, U32<G>) {
         let from = U32::gather(self.first, bucket(g, low, BUCKET, BUCKETS));
@@ -389,14 +392,15 @@ impl Layer<'_> {
         (from, is_last.select_u(U32::splat(g, self.end), U32::gather(self.first, next)))
     }
 
-    /// The hit nearest to `x`; of two that are equally near the lower one. There must be a hit.
+    /// Returns the hit nearest to `x`; the lower one of two equally near hits. There must be a hit.
     #[inline(always)]
     pub(super) fn nearest<G: Gang>(&self, g: G, x: F32<G>) -> Nearest<G> {
         let (above, above_x, is_behind) = self.search(g, x);
         let one = U32::splat(g, 1);
-        // Behind all hits the nearest is the last: `above_x - x` is negative there, which no distance below is.
+        // When `x` is beyond all hits, the last hit is nearest: `above_x - x` is then negative, and less than any
+        // distance below.
         let above = is_behind.select_u(U32::splat(g, self.end) - one, above);
-        // Of the first hit itself: it is then below, too.
+        // For the first hit, `below` is the hit itself.
         let below = above.max(U32::splat(g, self.begin) + one) - one;
         let below_x = F32::gather(self.x, below);
         let is_below = (x - below_x).le(above_x - x);

@@ -1,36 +1,36 @@
-//! Momentum of a track from the SciFi alone: of a particle that comes from the origin.
+//! Momentum of a track from the SciFi alone, for particles from the origin.
 
 use super::config::SciFiConfig;
 use crate::lhcb::Bending;
 use crate::simd::varying::F32;
 use crate::simd::{Gang, inlined};
 
-/// p = C0 + (C1 + C2 tx^2 + C3 ty^2 + C4 x0^2) / |x0|, x0 being where the line of the track at the end of the SciFi meets z = 0: C0
-/// in MeV, the others in 1e6 MeV mm (C4 over mm^2). Form of Allen, 2023, with a constant for what particles lose on their way;
-/// coefficients by `cargo run --release --example choose -- scifi-momentum`.
+/// Coefficients of p = C0 + (C1 + C2 tx^2 + C3 ty^2 + C4 x0^2) / |x0|, where x0 is x of the line of the track at the end of
+/// the SciFi, extended to z = 0: C0 in MeV, the other ones in 1e6 MeV mm (C4 per mm^2). Form of Allen, 2023, with a
+/// constant for the energy loss of particles; coefficients by `cargo run --release --example choose -- scifi-momentum`.
 const COEFFICIENTS: [f32; 5] = [34.538136, 6.520863, 4.3997498, 9.906894, -3.953126e-8];
 const SCALE: f32 = 1e6;
-/// C1 + ... is no less than this: no particle comes from so far out, and its expansion says nothing there.
+/// Smallest value of C1 + ...: it is lower only far outside, where there are no particles and the expansion is not valid.
 const LEAST: f32 = 1.0;
-/// z where lines before and behind the magnet meet, mm.
+/// z at which lines before and behind the magnet meet, mm.
 const MAGNET_Z: f32 = 5_290.0;
 
-/// The coefficients are of the nominal magnet. Another one bends by this much less or more, at most.
+/// Limits of the factor for another magnet: the coefficients are for the nominal magnet.
 const OTHER_MAGNET: [f32; 2] = [0.9, 1.1];
-/// Variance of all hits over the variance of the narrowest clusters, for which the configuration gives the resolution: states of
-/// particles above 30 GeV/c, which hardly scatter, have pulls that are 1.06 wide in x and 1.11 in y (`check --sequence scifi
-/// sim:lhcb,events=600,seed=700`; pulls are quoted on other events, docs/algorithms.md).
+/// Variance of all hits over the variance of the narrowest clusters, which have the configured resolution. With it the
+/// states of particles above 30 GeV/c, which hardly scatter, have pulls of width 1.06 in x and 1.11 in y (`check --sequence
+/// scifi sim:lhcb,events=600,seed=700`; pulls are quoted on other events, docs/algorithms.md).
 const ALL_HITS: f32 = 1.2;
 
-/// What a momentum and its error are made from.
+/// Parameters of momenta and their errors.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Momentum {
-    /// The nominal magnet, and the one that there is.
+    /// The nominal magnet, and the actual one.
     nominal: Bending,
     bending: Bending,
-    /// Charge over momentum of p = 1 MeV, c/GeV, with the polarity's sign.
+    /// Charge over momentum for p = 1 MeV, c/GeV, with the polarity's sign.
     per_mev: f32,
-    /// Standard deviation of z where particles begin, mm.
+    /// Standard deviation of z of the particles' origin, mm.
     origin_z: f32,
     /// Relative error of the formula.
     error: f32,
@@ -38,7 +38,7 @@ pub(super) struct Momentum {
 }
 
 impl Momentum {
-    /// For a magnet, and the errors of a configuration.
+    /// Returns the parameters for a magnet, and for the errors of a configuration.
     pub(super) fn new(bending: Bending, config: &SciFiConfig, state_z: f32) -> Self {
         let nominal = Bending::nominal(bending.polarity);
         let per_mev = (crate::units::MEV_PER_GEV / f64::from(bending.polarity)) as f32;
@@ -46,14 +46,14 @@ impl Momentum {
         Self { nominal, bending, per_mev, origin_z, error, state_z }
     }
 
-    /// Slope in x before the magnet of a particle from the origin, of lines at the states' z.
+    /// Returns the slope in x before the magnet of a particle from the origin, for lines at z of the states.
     #[inline(always)]
     fn before<G: Gang>(&self, g: G, [x, _, tx, _]: [F32<G>; 4]) -> F32<G> {
         F32::splat(g, MAGNET_Z - self.state_z).mul_add(tx, x) / F32::splat(g, MAGNET_Z)
     }
 
-    /// How charge over momentum of a change of slope is another in the magnet that there is than in the nominal one: by the
-    /// formulas for tracks whose slope before it is measured, too, which are known of both.
+    /// Returns the factor on charge over momentum in the actual magnet relative to the nominal one. It comes from the
+    /// formulas for tracks whose slope before the magnet is measured, too, which exist for both magnets.
     #[inline(always)]
     fn by_magnet<G: Gang>(&self, g: G, line: [F32<G>; 4]) -> F32<G> {
         let [_, _, tx, ty] = line;
@@ -63,7 +63,8 @@ impl Momentum {
         factor.max(F32::splat(g, least)).min(F32::splat(g, most))
     }
 
-    /// Charge over momentum, c/GeV, of lines (x, y, tx, ty) at the states' z, and the same over x0, c/GeV/mm.
+    /// Returns charge over momentum, c/GeV, of lines (x, y, tx, ty) at z of the states, and charge over momentum over
+    /// x0, c/GeV/mm.
     #[inline(always)]
     pub(super) fn qop<G: Gang>(&self, g: G, line: [F32<G>; 4]) -> [F32<G>; 2] {
         let value = inlined!(|value: f32| F32::splat(g, value));
@@ -76,7 +77,7 @@ impl Momentum {
         [x0 * per_x0, per_x0]
     }
 
-    /// Variance of charge over momentum, of variances of x0, mm^2: by hits, and by scattering at 1 GeV/c.
+    /// Returns the variance of charge over momentum, given the variances of x0, mm^2: by hits, and by scattering at 1 GeV/c.
     #[inline(always)]
     pub(super) fn variance<G: Gang>(
         &self,
@@ -86,7 +87,7 @@ impl Momentum {
         x0: [F32<G>; 2],
     ) -> F32<G> {
         let value = inlined!(|value: f32| F32::splat(g, value));
-        // A particle that begins at another z with this slope begins so far from the line from the origin.
+        // Displacement of x0 when the particle begins one standard deviation in z from the origin.
         let origin = value(self.origin_z) * self.before(g, line);
         let of_x0 = origin.mul_add(origin, x0[1].mul_add(qop * qop, value(ALL_HITS) * x0[0]));
         let of_formula = value(self.error) * qop;

@@ -1,5 +1,5 @@
-//! A nominal SciFi for simulations without geometry files: the mats, sizes and angles of the real one, in round
-//! numbers; fibres begin at y = 0 everywhere, also beside the beam pipe.
+//! A nominal SciFi for simulations without geometry files: the mats, sizes and angles of the real SciFi, in round
+//! numbers; fibres begin at y = 0 everywhere, also next to the beam pipe.
 
 use super::geometry::{Boards, FIRST_QUARTER, Mat, QUARTER_SHIFT, QUARTERS, SciFiGeometry};
 use crate::simd::with_default_float_mode;
@@ -11,26 +11,26 @@ const LAYER_Z: [f64; 12] = [
 ];
 /// Angle of the fibres in the layers of a station, degrees.
 const ANGLE: [f64; 4] = [0.0, 5.0, -5.0, 0.0];
-/// dz/dy: the layers stand upright, the beam does not quite lie.
+/// dz/dy: the layers stand upright, and the beam is slightly inclined.
 const LEAN: f64 = 0.0036;
-/// Distance of modules and of the mats in them, and of the first mat from the beam, mm.
+/// Distance between modules, between the mats in a module, and of the first mat from the beam, mm.
 const MODULE_STEP: f64 = 530.0;
 const MAT_STEP: f64 = 130.8;
 const FIRST_X: f64 = 68.8;
-/// Mats of a module; modules of a quarter in the first two stations and the last.
+/// Number of mats of a module, and of modules of a quarter in each station.
 const MATS_IN_MODULE: usize = 4;
 const MODULES: [usize; 3] = [5, 5, 6];
 /// y of the fibres' ends, mm.
 const MIRROR_Y: f64 = 1.5;
-/// What all mats have in common, mm: the first channel, half the pitch, the gap of a SiPM, the SiPMs' distance.
+/// Common values of all mats, mm: the first channel, half the pitch, the gap of a SiPM, the distance between SiPMs.
 const COMMON: [f32; 4] = [-65.16, 0.125, 0.22, 32.7];
 /// Detector number in LHCbIDs.
 const DETECTOR: u32 = 5 << 28;
-/// Boards of a quarter, and bits of a channel number below the SiPM's.
+/// Number of boards of a quarter, and number of bits of a channel number below its SiPM number.
 const BOARDS_IN_QUARTER: u32 = 5;
 const SIPM_SHIFT: u32 = 7;
 
-/// A mat by its number from the first on, when it exists.
+/// Returns a mat by its number from the first one on, if it exists.
 fn mat(number: usize) -> Option<Mat> {
     let (layer, quarter, module, mat) = (number >> 7, number >> 5 & 3, number >> 2 & 7, number & 3);
     if module >= MODULES[layer / 4] {
@@ -42,7 +42,7 @@ fn mat(number: usize) -> Option<Mat> {
     let middle = if left { -middle } else { middle };
     let angle = ANGLE[layer % 4].to_radians();
     let (sin, cos) = (libm::sin(angle), libm::cos(angle));
-    // A module is turned about its middle at y = 0; fibres end where they meet the line y = MIRROR_Y.
+    // A module is rotated about its middle at y = 0; fibres end at the line y = MIRROR_Y.
     let across = MAT_STEP * (mat as f64 - 0.5 * (MATS_IN_MODULE - 1) as f64);
     let y = if upper { MIRROR_Y } else { -MIRROR_Y };
     let (y, x) = (y * cos - across * sin, middle + across * cos + y * sin);
@@ -53,7 +53,7 @@ fn mat(number: usize) -> Option<Mat> {
     })
 }
 
-/// First channel of each board: whole SiPMs, shared evenly among the boards of a quarter.
+/// Returns the first channel of each board: whole SiPMs, shared evenly among the boards of a quarter.
 fn boards() -> Vec<u32> {
     let board = |quarter: u32, number: u32| {
         let modules = MODULES[quarter as usize / 16] as u32;
@@ -64,7 +64,7 @@ fn boards() -> Vec<u32> {
 }
 
 impl SciFiGeometry {
-    /// The nominal SciFi. Banks of versions 4 to 6 from boards 0 to 239 are its own, LHCbIDs are of the newer
+    /// Returns the nominal SciFi. It decodes banks of versions 4 to 6 from boards 0 to 239; LHCbIDs are of the newer
     /// generation.
     pub fn nominal() -> Self {
         let scifi =
@@ -85,7 +85,7 @@ mod tests {
         for layer in 0..12 {
             let mut seen = 0;
             for i in 0..400 {
-                // Points all over the layer, on no lattice of the detector.
+                // The points cover the layer and do not follow the detector's structure.
                 let x = (f64::from(i) * 1370.3) % 5000.0 - 2500.0;
                 let y = (f64::from(i) * 777.7) % 4000.0 - 2000.0;
                 let Some(hit) = scifi.channel_at(layer, |_| [x as f32, y as f32]) else { continue };
@@ -93,12 +93,12 @@ mod tests {
                 assert_eq!(scifi.channel(hit.id & 0x0FFF_FFFF, hit.half), Some(hit));
                 seen += 1;
             }
-            // A gap in each SiPM and between them, and one between modules.
+            // There is a gap in each SiPM, between SiPMs, and between modules.
             assert!((370..400).contains(&seen), "layer {layer}: {seen} of 400 points are seen");
         }
     }
 
-    /// Every mat of a layer, one after another.
+    /// Finds the channel by testing every mat of a layer.
     fn slow(scifi: &SciFiGeometry, layer: usize, at: impl Fn(f32) -> [f32; 2]) -> Option<SciFiChannel> {
         (512 + 128 * layer..640 + 128 * layer).find_map(|mat| {
             let ([mx, ux, my, uy], [z, _, slope_x, slope_z]) = (scifi.across[mat], scifi.along[mat]);

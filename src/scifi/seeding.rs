@@ -18,10 +18,10 @@ use crate::{Result, Status};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bits of an LHCbID below the layer's number, and the number of the first layer.
+/// Number of bits of an LHCbID below its layer number, and number of the first layer.
 const LAYER_SHIFT: u32 = 16;
 const FIRST_LAYER: usize = 4;
-/// Stages after decoding.
+/// Numbers of the stages after decoding.
 const SORT: usize = 1;
 const FIND: usize = 2;
 const CONFIRM: usize = 3;
@@ -40,7 +40,7 @@ pub struct SciFi {
     bad_banks: BadBanks,
 }
 
-/// How tracks are found, and what that needs to know of the layers.
+/// The kind of search, with its constants of the layers.
 #[derive(Debug, Clone)]
 enum Search {
     /// By triplets of these kinds.
@@ -60,8 +60,8 @@ pub struct SciFiWorkspace {
 }
 
 impl SciFi {
-    /// An algorithm for this detector and polarity of the magnet, -1 (down) or 1. Momenta are computed for the
-    /// nominal magnet: [`with_bending`](Self::with_bending) takes another.
+    /// Creates an algorithm for this detector and polarity of the magnet, -1 (down) or 1. Momenta are for the nominal
+    /// magnet; [`with_bending`](Self::with_bending) sets another one.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
@@ -85,29 +85,29 @@ impl SciFi {
         Ok(Self { level, geometry, config, search, states, bad_banks: BadBanks::Event })
     }
 
-    /// The same with another policy for events with damaged raw banks.
+    /// Sets the policy for events with damaged raw banks.
     pub fn with_bad_banks(self, bad_banks: BadBanks) -> Self {
         Self { bad_banks, ..self }
     }
 
-    /// The same with the momenta of this magnet, which has its own polarity.
+    /// Computes momenta for this magnet, which has its own polarity.
     pub fn with_bending(mut self, bending: Bending) -> Self {
         self.states = self.states.with_bending(bending, &self.config);
         self
     }
 
-    /// Decodes the hits for the search.
+    /// Returns the algorithm that decodes the hits for the search.
     pub fn hits(&self) -> SciFiHits {
         SciFiHits::new(self.level, self.geometry.clone()).with_bad_banks(self.bad_banks)
     }
 
-    /// The configuration.
+    /// Returns the configuration.
     pub fn config(&self) -> &SciFiConfig {
         &self.config
     }
 
-    /// Variances of the slope in x relative to a track that does not scatter, given the LHCbIDs of a track's hits: by the
-    /// errors of the hits, and by scattering at 1 GeV/c.
+    /// Returns the variances of the slope in x relative to a track without scattering, given the LHCbIDs of a track's hits:
+    /// by the errors of the hits, and by scattering at 1 GeV/c.
     pub(crate) fn turn(&self, ids: &[u32]) -> [f32; 2] {
         let layers = ids.iter().fold(0u32, |layers, id| layers | 1 << (id >> LAYER_SHIFT & 0xF));
         let mut has = [false; HALF_LAYERS];
@@ -135,7 +135,7 @@ impl SciFi {
         self.find_in(hits, range, workspace, out);
     }
 
-    /// The one place where the search is compiled.
+    /// Runs the search; it is compiled only here.
     fn find_in(
         &self,
         hits: &SciFiBatch,
@@ -156,7 +156,7 @@ detector_stages! {
 }
 
 impl From<SciFi> for Sequence {
-    /// The sequence from raw banks to tracks.
+    /// Returns the sequence from raw banks to tracks.
     fn from(algorithm: SciFi) -> Self {
         let hits = algorithm.hits();
         Self::of_one("scifi", hits).with(algorithm).expect("tracks of these hits")
@@ -245,7 +245,7 @@ fn run<G: Gang>(
     }
 }
 
-/// What is searched: by which sequence, by which triplets, and the x of the event's hits.
+/// Input of the search by triplets: the algorithm, the kinds of triplets, and x of the event's hits.
 #[derive(Clone, Copy)]
 struct Searched<'a> {
     of: &'a SciFi,
@@ -253,7 +253,7 @@ struct Searched<'a> {
     event_x: &'a [f32],
 }
 
-/// The search by triplets; each stage is a function of its own.
+/// Runs the search by triplets; each stage is a function of its own.
 #[inline(always)]
 fn find<G: Gang>(
     g: G,
@@ -305,7 +305,7 @@ fn sort_room<G: Gang>(
     )
 }
 
-/// Says how many candidates there are.
+/// Finds the candidates in x. Returns their number.
 #[inline(never)]
 fn find_room<G: Gang>(
     g: G,

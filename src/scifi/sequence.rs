@@ -21,12 +21,12 @@ pub struct SciFiHits {
 }
 
 impl SciFiHits {
-    /// An algorithm for this detector.
+    /// Creates an algorithm for this detector.
     pub fn new(level: Level, geometry: Arc<SciFiGeometry>) -> Self {
         Self { level, geometry, bad_banks: BadBanks::Event }
     }
 
-    /// The same with another policy for events with damaged raw banks.
+    /// Sets the policy for events with damaged raw banks.
     pub fn with_bad_banks(self, bad_banks: BadBanks) -> Self {
         Self { bad_banks, ..self }
     }

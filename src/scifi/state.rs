@@ -1,4 +1,4 @@
-//! States of tracks: parameters to position and slopes, momentum, covariances.
+//! States of tracks: turns parameters into position and slopes, momentum, and covariances.
 
 use super::config::SciFiConfig;
 use super::find::track::{NO_HIT, Track};
@@ -10,25 +10,25 @@ use crate::lhcb::Bending;
 use crate::simd::varying::F32;
 use crate::simd::{Gang, array_of, inlined};
 
-/// Beyond these the field is that of the nearest place within, mm.
+/// Largest |x| and |y| of the field's expansion, mm: the field beyond is the field of the nearest place within.
 const MAX_X: f32 = 3000.0;
 const MAX_Y: f32 = 2500.0;
-/// Far from the axis the field is no weaker than this part of that on it: beyond, its expansion says nothing.
+/// Smallest field far from the axis, relative to the field on it: the expansion is not valid below.
 const WEAKEST: f32 = 1.0 / 3.0;
 
-/// What states need to know of the layers.
+/// Constants of the layers for states.
 #[derive(Debug, Clone)]
 pub(super) struct States {
-    /// The parameters in x give the state: x = a + distance b + bend c, tx = b + turn c.
+    /// Factors from the parameters in x to the state: x = a + distance b + bend c, tx = b + turn c.
     distance: f32,
     bend: f32,
     turn: f32,
     d: [f32; X_LAYERS],
     bends: [f32; X_LAYERS],
     gains: Gains,
-    /// What the variance of scattering is multiplied by in covariances.
+    /// Factor on the variance of scattering in covariances.
     scattering: f32,
-    /// The magnet's field at the reference.
+    /// Terms of the magnet's field at the reference.
     field: [f32; 5],
     momentum: Momentum,
 }
@@ -50,7 +50,7 @@ impl Pattern {
     }
 }
 
-/// What tracks are described by, lane by lane.
+/// Parameters and tables of tracks, one column per value and one lane per track.
 #[derive(Debug)]
 pub(super) struct Staged([[f32; PAD]; STAGED]);
 
@@ -60,13 +60,13 @@ impl Default for Staged {
     }
 }
 
-/// The parameters in x and in y, and what [`InX`] and [`InY`] have but for the turn.
+/// Number of columns: the parameters in x and in y, and the fields of [`InX`] and [`InY`] except the turn.
 const STAGED: usize = X + 17 + 8;
 const X: usize = 5;
 const Y: usize = X + 17;
 
 impl Staged {
-    /// Takes over a track as a lane.
+    /// Stores a track in a lane.
     #[inline(always)]
     fn put(&mut self, lane: usize, track: &Track, in_x: &InX, in_y: &InY) {
         let mut column = 0;
@@ -89,7 +89,7 @@ impl Staged {
         put(&in_y.left);
     }
 
-    /// Values of the lanes, from a column on.
+    /// Returns the values of the lanes, from a column on.
     #[inline(always)]
     fn get<G: Gang, const N: usize>(&self, g: G, column: usize) -> [F32<G>; N] {
         array_of!(at => F32::load(g, &self.0[column + at]))
@@ -97,7 +97,7 @@ impl Staged {
 }
 
 impl States {
-    /// For the errors that a configuration names, and a magnet.
+    /// Computes the constants for the errors of a configuration, and a magnet.
     pub(super) fn new(config: &SciFiConfig, bending: Bending) -> Self {
         let at = Z_STATE - Z_REFERENCE;
         let turn = 2.0 * at + 3.0 * CUBIC * at * at;
@@ -114,19 +114,20 @@ impl States {
         }
     }
 
-    /// The same with the momenta of another magnet.
+    /// Computes momenta for another magnet.
     pub(super) fn with_bending(mut self, bending: Bending, config: &SciFiConfig) -> Self {
         self.momentum = Momentum::new(bending, config, Z_STATE as f32);
         self
     }
 
-    /// Variances of the slope in x relative to a track that does not scatter: by hits, and by scattering at 1 GeV/c.
+    /// Returns the variances of the slope in x relative to a track without scattering: by hits, and by scattering at 1 GeV/c.
     pub(super) fn turn(&self, pattern: Pattern) -> [f32; 2] {
         self.gains.x[pattern.x].turn
     }
 
-    /// Appends the states of tracks, variances of their charge over momentum, and what the search says of them. The search has upright
-    /// layers, fibres that are tilted a little less than they are, and one shape of the field for all; what this leaves out is put in here.
+    /// Appends the states of tracks, variances of their charge over momentum, and their states in the model of the search.
+    /// The search assumes upright layers, a slightly smaller tilt of the fibres, and one shape of the field for all tracks;
+    /// this function corrects for these.
     #[inline(always)]
     pub(super) fn append<G: Gang>(&self, g: G, tracks: &[Track], staged: &mut Staged, out: &mut SciFiTracks) {
         let first = out.var_qop.len();
@@ -169,7 +170,7 @@ impl States {
         }
     }
 
-    /// The columns of [`append`](Self::append), of the tracks in the lanes.
+    /// Returns the columns of [`append`](Self::append) for the tracks in the lanes.
     #[inline(always)]
     fn of<G: Gang>(&self, g: G, staged: &Staged) -> [F32<G>; 16] {
         let value = inlined!(|value: f32| F32::splat(g, value));
@@ -185,10 +186,11 @@ impl States {
         let tilt = value((SLOPE[0] / TILT) as f32);
         let [dx, dtx, dy, dty] = self.by_field(g, staged, [a, b, c, y * tilt, ty * tilt]);
         let [x, y, tx, ty] = [line[0] + dx, line[1] * tilt + dy, line[2] + dtx, line[3] * tilt + dty];
-        // All layers lean alike: a fit in their own depth is one in z, off by what y makes of it.
+        // All layers lean by the same angle: the fit is along their common depth, which differs from z by an amount
+        // proportional to y.
         let off = value(LEAN as f32) * y;
         let shrink = value(-(LEAN as f32)).mul_add(ty, value(1.0));
-        // By hits, and what scattering adds at this momentum.
+        // Covariance by hits, and by scattering at this momentum.
         let qop2 = value(self.scattering) * (qop * qop);
         let covariance = inlined!(|column: usize| -> [F32<G>; 3] {
             let [hits, scattering] = [staged.get::<G, 3>(g, column), staged.get::<G, 3>(g, column + 3)];
@@ -217,7 +219,8 @@ impl States {
         ]
     }
 
-    /// What the field where the tracks are, in place of the search's, changes: x and its slope, y and its slope.
+    /// Returns the corrections of x, tx, y and ty for the field at the tracks, where the search assumes one shape for
+    /// all tracks.
     #[inline(always)]
     fn by_field<G: Gang>(&self, g: G, staged: &Staged, [x, tx, c, y, ty]: [F32<G>; 5]) -> [F32<G>; 4] {
         let value = inlined!(|value: f32| F32::splat(g, value));
@@ -232,7 +235,7 @@ impl States {
         let bend = of(shapes).max(value(WEAKEST) * shapes[0]);
         let zero = value(0.0);
         let unit = zero.lt(bend).select_f(c / bend, zero);
-        // What bends in y: tx (ty By + Bz) - (1 + ty^2) Bx.
+        // Force in y: tx (ty By + Bz) - (1 + ty^2) Bx.
         let along_x = value(2.0 * b1) * x * y;
         let along_y = w2.mul_add(value(second0), w1.mul_add(value(b1), value(b0)));
         let along_z = y * value(slope1).mul_add(x2, value(slope0));
@@ -247,7 +250,7 @@ impl States {
         ]
     }
 
-    /// Sum of the squared distances of the x hits to a track; `x` has that of all places.
+    /// Returns the sum of the squared distances of the x hits to a track; `x` has x of all places.
     #[inline(always)]
     pub(super) fn chi2_x(&self, track: &Track, x: &[f32]) -> f32 {
         let [a, b, c] = track.x;

@@ -6,33 +6,34 @@ use crate::simd::with_default_float_mode;
 use crate::{Error, Result};
 use std::path::Path;
 
-/// Smallest energy, keV: what a pixel has whose calibration makes no sense.
+/// Smallest energy, keV, also for pixels with a nonsensical calibration.
 const LEAST: f32 = 0.1;
 /// Largest energy of one hit, eV: a nonsensical calibration cannot make sums overflow.
 const MAX_ENERGY: f32 = 1e9;
-/// Slopes closer to zero than this make no sense.
+/// Smallest size of a slope; flatter calibrations are nonsensical.
 const FLAT: f64 = 1e-12;
-/// Hits whose energies are computed at once: the more, the more parameters are on their way from a table that is
-/// larger than the caches close by.
+/// Number of hits whose energies are computed together: with more hits, more loads from a table larger than the near
+/// caches are under way at once.
 pub(super) const CHUNK: usize = 128;
-/// Steps of the table of time walk, and steps per keV.
+/// Number of steps of the table of time walk, and of steps per keV.
 const WALK_STEPS: usize = 4096;
 const STEPS_PER_KEV: u64 = 10;
 
 /// `ToT = a E + b - c / (E - t)` for each pixel of a sensor; E in keV, ToT in clocks of 25 ns.
 ///
-/// Its inverse is a hyperbola, `E = t + v +- sqrt(v^2 + w)` with `v = (ToT - b - a t) / 2a`, `w = c / a` and the sign
-/// of a. Energies are computed in single precision: for parameters of the size that pixels have they are right to 1 eV
-/// below 1 MeV, and to a millionth above.
+/// Its inverse is a hyperbola, `E = t + v +- sqrt(v^2 + w)` with `v = (ToT - b - a t) / 2a`, `w = c / a` and the sign of a.
+/// Energies are computed in single precision: for typical parameters of pixels they are correct to 1 eV below 1 MeV, and to
+/// a millionth above.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibration {
     width: usize,
-    /// 1 / 2a, -(b + a t) / 2a, t, c / a: four pixels in a cache line.
+    /// 1 / 2a, -(b + a t) / 2a, t, c / a per pixel; four pixels fit in a cache line.
     pixels: Vec<[f32; 4]>,
 }
 
 impl Calibration {
-    /// From the parameters a, b, c, t of each pixel of a chip, row by row; all chips of the sensor have them.
+    /// Creates a calibration from the parameters a, b, c, t of each pixel of a chip, row by row; all chips of the
+    /// sensor use them.
     ///
     /// # Errors
     /// [`Error::Config`] when their number differs from the chip's number of pixels.
@@ -46,12 +47,12 @@ impl Calibration {
         Ok(calibration)
     }
 
-    /// That of a sensor whose chips all have none. Between chips that are apart there are pixels that nothing hits.
+    /// Creates a calibration without parameters. Pixels in gaps between chips are never hit and keep none.
     fn blank(layout: &Layout) -> Self {
         Self { width: layout.width(), pixels: vec![[f32::NAN; 4]; layout.width() * layout.height()] }
     }
 
-    /// Takes over the parameters of a chip.
+    /// Sets the parameters of a chip.
     fn set_chip(&mut self, layout: &Layout, chip: usize, parameters: [&[f64]; 4]) -> Result<()> {
         let [width, height] = layout.chip_size();
         if let Some(wrong) = parameters.iter().find(|values| values.len() != width * height) {
@@ -70,15 +71,15 @@ impl Calibration {
         Ok(())
     }
 
-    /// Reads `a.txt`, `b.txt`, `c.txt`, `t.txt` of a folder: one number a pixel, row by row. They are the parameters
-    /// of one chip, with any number; for several chips the folder has a folder `chip0`, `chip1`, ... with these files
-    /// for each ([`CalibratedChips`](super::CalibratedChips) finds hits on chips without).
+    /// Reads `a.txt`, `b.txt`, `c.txt`, `t.txt` of a folder: one number per pixel, row by row. They are the parameters of
+    /// one chip, with any number; for several chips the folder has folders `chip0`, `chip1`, ... with these files
+    /// ([`CalibratedChips`](super::CalibratedChips) finds hits on chips without a calibration).
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::Format`] for text that is not a number, [`Error::Config`] for a folder that has both,
     /// and errors of [`Calibration::new`].
     pub fn from_folder(layout: &Layout, folder: &Path) -> Result<Self> {
-        // Numbers are read by arithmetic.
+        // Reading numbers uses floating-point arithmetic.
         with_default_float_mode(|| Self::read(layout, folder))
     }
 
@@ -96,19 +97,19 @@ impl Calibration {
         Ok(calibration)
     }
 
-    /// Pixels of a row, and the parameters of all pixels, row by row.
+    /// Returns the number of pixels of a row, and the parameters of all pixels, row by row.
     #[cfg(feature = "cuda")]
     pub(crate) fn table(&self) -> (usize, &[[f32; 4]]) {
         (self.width, &self.pixels)
     }
 
-    /// Energy of a hit, eV.
+    /// Returns the energy of a hit, eV.
     #[inline(always)]
     pub fn energy(&self, x: u16, y: u16, tot: u16) -> u32 {
         energy(self.pixels[usize::from(y) * self.width + usize::from(x)], f32::from(tot))
     }
 
-    /// Energies of hits, eV, from words of x, y and time over threshold, 16 bits each from the lowest on.
+    /// Computes energies of hits, eV, from words of x, y and time over threshold, 16 bits each from the lowest on.
     #[inline(always)]
     pub(super) fn energies(&self, words: &[u64], to: &mut [u32; CHUNK]) {
         let mut pixels = [[0.0; 4]; CHUNK];
@@ -126,7 +127,7 @@ impl Calibration {
     }
 }
 
-/// The parameters a, b, c, t of a chip.
+/// Reads the parameters a, b, c, t of a chip.
 fn parameters(folder: &Path) -> Result<[Vec<f64>; 4]> {
     let mut columns: [Vec<f64>; 4] = Default::default();
     for (column, name) in columns.iter_mut().zip(FILES) {
@@ -142,13 +143,13 @@ fn parameters(folder: &Path) -> Result<[Vec<f64>; 4]> {
     Ok(columns)
 }
 
-/// Energy of a pixel with these parameters, eV.
+/// Returns the energy of a pixel with these parameters, eV.
 #[inline(always)]
 fn energy([half, shift, t, w]: [f32; 4], tot: f32) -> u32 {
     let v = tot * half + shift;
     let root = (v * v + w).sqrt().copysign(half);
     let energy = t + (v + root);
-    // Not a number where the root fails or a pixel makes no sense: then the comparison does not hold.
+    // NaN when the root does not exist or the calibration is nonsensical: the comparison is then false.
     let energy = if energy > LEAST { energy } else { LEAST };
     (energy * 1000.0 + 0.5).min(MAX_ENERGY) as u32
 }
@@ -157,12 +158,12 @@ fn energy([half, shift, t, w]: [f32; 4], tot: f32) -> u32 {
 /// Timepix3 community).
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimeWalk {
-    /// Ticks of 1.5625 ns per step of 0.1 keV.
+    /// Delay per step of 0.1 keV, ticks of 1.5625 ns.
     ticks: Vec<i64>,
 }
 
 impl TimeWalk {
-    /// From a, b, c, d.
+    /// Creates a time walk from a, b, c, d.
     ///
     /// # Errors
     /// [`Error::Config`] when a parameter is not finite.
@@ -170,7 +171,7 @@ impl TimeWalk {
         if ![a, b, c, d].iter().all(|value| value.is_finite()) {
             return Err(Error::Config("time walk: parameters must be finite".into()));
         }
-        // Close to the pole the formula has no meaning: the walk stays what it is one keV above.
+        // Close to the pole the formula is not valid: the walk stays at its value one keV above the pole.
         let walk = |step: usize| {
             let above = (step as f64 / STEPS_PER_KEV as f64 - b).max(1.0);
             let ns = a / libm::pow(above, c) + d;
@@ -179,7 +180,7 @@ impl TimeWalk {
         Ok(Self { ticks: with_default_float_mode(|| (0..WALK_STEPS).map(walk).collect()) })
     }
 
-    /// Moves hits to the time of a large signal.
+    /// Shifts hits to the time that a large signal would have.
     pub fn correct(&self, calibration: &Calibration, hits: &mut PixelHits) {
         for i in 0..hits.len() {
             let energy = calibration.energy(hits.x[i], hits.y[i], hits.tot[i]);
@@ -209,7 +210,7 @@ mod tests {
         }
     }
 
-    /// The quadratic equation that the calibration is, in double precision.
+    /// Solves the quadratic equation of the calibration in double precision.
     #[test]
     fn energies_are_those_of_double_precision() {
         for parameters in [

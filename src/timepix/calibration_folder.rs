@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Files with the parameters a, b, c and t of the pixels of one chip.
 pub(super) const FILES: [&str; 4] = ["a.txt", "b.txt", "c.txt", "t.txt"];
 
-/// What a folder holds.
+/// Content of a calibration folder.
 pub(super) enum Folders {
     /// The files of one chip.
     One,
@@ -17,11 +17,11 @@ pub(super) enum Folders {
 }
 
 impl Folders {
-    /// Determines the form of a folder. A folder that cannot be listed counts as the folder of one chip, whose files
-    /// then cannot be read.
+    /// Determines the form of a folder. A folder that cannot be listed is treated as the folder of one chip; reading its
+    /// files then fails.
     ///
     /// # Errors
-    /// [`Error::Config`] for a folder that has both.
+    /// [`Error::Config`] for a folder that has both forms.
     pub fn find(folder: &Path) -> Result<Self> {
         let mut chips = Vec::new();
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -44,13 +44,13 @@ impl Folders {
     }
 }
 
-/// The chip that a folder is of by its name, `chip0`, `chip1`, ...
+/// Returns the number of the chip from a folder name `chip0`, `chip1`, ...
 fn chip_number(name: &str) -> Option<usize> {
     let number = name.strip_prefix("chip")?.parse().ok()?;
     (format!("chip{number}") == name).then_some(number)
 }
 
-/// The files that [`Calibration::from_folder`](super::Calibration::from_folder) reads, in a fixed order.
+/// Returns the files that [`Calibration::from_folder`](super::Calibration::from_folder) reads, in a fixed order.
 ///
 /// # Errors
 /// [`Error::Config`] for a folder that has files of one chip and folders of chips.
@@ -62,7 +62,7 @@ pub fn calibration_files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(folders.iter().flat_map(|folder| FILES.map(|file| folder.join(file))).collect())
 }
 
-/// Finds hits that would get an energy from the calibration of another chip.
+/// Finds hits whose energies would come from the calibration of another chip.
 #[derive(Debug, Clone)]
 pub struct CalibratedChips {
     layout: Layout,
@@ -72,15 +72,15 @@ pub struct CalibratedChips {
 
 #[derive(Debug, Clone)]
 enum Known {
-    /// One chip: that of the first hit.
+    /// One calibration, for the chip of the first hit.
     One(Option<usize>),
     /// Whether each chip has a calibration.
     Chips(Vec<bool>),
 }
 
 impl CalibratedChips {
-    /// For hits on `layout`; none where no hit can be on a wrong chip: without a calibration, on a sensor of one chip, and
-    /// where all chips have a calibration.
+    /// Creates a check for hits on `layout`. Returns none when no hit can be on a wrong chip: without a calibration, on a
+    /// sensor of one chip, and when all chips have a calibration.
     ///
     /// # Errors
     /// [`Error::Config`] for a folder that has files of one chip and folders of chips.
@@ -121,7 +121,7 @@ impl CalibratedChips {
         Ok(())
     }
 
-    /// What to say of a hit on this chip.
+    /// Returns the error for a hit on this chip.
     #[cold]
     fn missing(&self, chip: usize) -> Error {
         let words = match self.known {
@@ -144,7 +144,7 @@ mod tests {
     use super::super::Calibration;
     use super::*;
 
-    /// A folder of its own with a calibration of 2 x 2 pixels in each of `chips`.
+    /// Creates a separate folder with a calibration of 2 x 2 pixels in each of `chips`.
     fn folder(name: &str, chips: &[&str]) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("peloton-calibration-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
@@ -189,7 +189,7 @@ mod tests {
             let (x, y) = layout.place(chip, 0, 1).unwrap();
             calibration.energy(x, y, 20)
         };
-        // ToT = a E + 10, a = 1 and 2.
+        // ToT = a E + 10 with a = 1 and a = 2.
         assert_eq!([energy(0), energy(2)], [10_000, 5_000]);
         let all = folder("all", &["chip0", "chip1", "chip2"]);
         check(&all, &[0, 1, 2]).unwrap();

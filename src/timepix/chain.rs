@@ -13,7 +13,7 @@ use crate::simd::{Level, with_default_float_mode};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Counts of the hits of a stream. `hits_in` is the sum of the others and the waiting hits.
+/// Counts of the hits of a stream. `hits_in` is the sum of the other hit counts and the number of waiting hits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ChainCounts {
     /// Number of input hits.
@@ -26,7 +26,7 @@ pub struct ChainCounts {
     pub masked: u64,
     /// Hits that came later than the allowed disorder.
     pub late: u64,
-    /// Hits in clusters that the filter removed, and the clusters.
+    /// Hits in clusters that the filter removed.
     pub filtered: u64,
     /// Clusters that the filter removed.
     pub filtered_clusters: u64,
@@ -35,7 +35,7 @@ pub struct ChainCounts {
 }
 
 impl ChainCounts {
-    /// Reasons and counts of everything dropped or cut; zeros omitted.
+    /// Returns reasons and counts of everything dropped or cut, without zeros.
     pub fn dropped(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let all = [
             ("masked_hits", self.masked),
@@ -54,7 +54,7 @@ impl ChainCounts {
         counters.count_truncated(Truncation::FullBuffers, self.forced);
     }
 
-    /// Filters clusters before they leave, and counts them.
+    /// Filters clusters before they are output, and counts them.
     pub fn count(&mut self, filter: &Filter, clusters: &mut PixelClusters) {
         let (removed, hits) = filter.apply(clusters);
         self.filtered_clusters += removed;
@@ -76,7 +76,7 @@ pub struct Front {
 }
 
 impl Front {
-    /// For hits on `layout`.
+    /// Creates the first half for hits on `layout`.
     ///
     /// # Errors
     /// Errors of the configuration and of its calibration files.
@@ -96,18 +96,18 @@ impl Front {
         })
     }
 
-    /// The energy calibration, if any.
+    /// Returns the energy calibration, if any.
     pub fn calibration(&self) -> Option<Arc<Calibration>> {
         self.calibration.clone()
     }
 
-    /// From now on drops the hits of a pixel.
+    /// Drops the hits of a pixel from now on.
     pub fn mask(&mut self, x: u16, y: u16) {
         self.mask.insert(x, y);
     }
 
-    /// Adds hits and appends to `sorted` the hits before which no other can come any more. With `end` the stream
-    /// ends: while hits [wait](Front::waiting), others are [still to be taken](Front::finish).
+    /// Adds hits and appends to `sorted` the hits before which no other hit can come any more. `end` marks the end of
+    /// the stream: as long as hits [wait](Front::waiting), [`finish`](Front::finish) has to be called for the rest.
     pub fn push(&mut self, hits: &PixelHits, end: bool, sorted: &mut PixelHits, counters: &mut Counters) {
         let mut clock = self.take_in(hits, 0..hits.len(), counters);
         if end {
@@ -118,16 +118,16 @@ impl Front {
         clock.lap(&mut counters.stages[1]);
     }
 
-    /// Appends more of the hits that wait at the end of the stream to `sorted`.
+    /// Appends further hits that wait at the end of the stream to `sorted`.
     pub fn finish(&mut self, sorted: &mut PixelHits, counters: &mut Counters) {
         let mut clock = StageClock::start();
         self.sorter.finish_some(sorted);
         clock.lap(&mut counters.stages[1]);
     }
 
-    /// Like [`Front::push`] for several threads, which sort for themselves, and for some of the hits: `slice`
-    /// receives hits in order of arrival. Returns their range of times: earlier slices are before the first time,
-    /// later ones not before the second.
+    /// Adds some of the hits like [`Front::push`], for several threads, which sort on their own: `slice` receives
+    /// hits in order of arrival. Returns the range of times of the slice: hits of earlier slices are before the first
+    /// time, hits of later slices not before the second.
     pub fn push_unsorted(
         &mut self,
         hits: &PixelHits,
@@ -142,7 +142,7 @@ impl Front {
         between
     }
 
-    /// As [`Front::finish`], for several threads.
+    /// Takes further hits like [`Front::finish`], unsorted, for several threads.
     pub fn finish_unsorted(&mut self, slice: &mut PixelHits, counters: &mut Counters) -> [i64; 2] {
         let mut clock = StageClock::start();
         let between = self.sorter.take_unsorted(true, slice);
@@ -150,7 +150,7 @@ impl Front {
         between
     }
 
-    /// Masks, corrects and hands to the sorter; gives the clock of the sort.
+    /// Masks and corrects hits, and adds them to the sorter. Returns the clock of the sort.
     fn take_in(&mut self, hits: &PixelHits, part: Range<usize>, counters: &mut Counters) -> StageClock {
         let mut clock = StageClock::start();
         let [calibrate, sort, find, ..] = &mut counters.stages;
@@ -173,13 +173,13 @@ impl Front {
         clock
     }
 
-    /// Adds the counts of this part.
+    /// Adds the counts of this half of the chain.
     pub fn count(&self, counts: &mut ChainCounts) {
         (counts.hits_in, counts.masked) = (self.hits_in, self.masked);
         (counts.late, counts.forced) = (self.sorter.late(), counts.forced + self.sorter.forced());
     }
 
-    /// Hits that wait for earlier ones.
+    /// Returns the number of hits that wait for earlier hits.
     pub fn waiting(&self) -> usize {
         self.sorter.waiting()
     }
@@ -198,7 +198,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// A chain for hits on `layout`.
+    /// Creates a chain for hits on `layout`.
     ///
     /// # Errors
     /// Errors of the configuration and of its calibration files.
@@ -220,29 +220,29 @@ impl Chain {
         })
     }
 
-    /// From now on drops the hits of a pixel.
+    /// Drops the hits of a pixel from now on.
     pub fn mask(&mut self, x: u16, y: u16) {
         self.front.mask(x, y);
     }
 
-    /// Counts of the hits so far.
+    /// Returns the counts of the hits so far.
     pub fn counts(&self) -> ChainCounts {
         let mut counts = ChainCounts { forced: self.clusterer.forced(), ..self.counts };
         self.front.count(&mut counts);
         counts
     }
 
-    /// Time and flow of the stages.
+    /// Returns time and flow of the stages.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// The results of the last push.
+    /// Returns the results of the last push.
     pub fn clusters(&self) -> &PixelClusters {
         &self.clusters
     }
 
-    /// Hits that wait inside, for later ones or for their clusters to end.
+    /// Returns the number of hits that wait in the chain, for later hits or for the end of their clusters.
     pub fn waiting(&self) -> usize {
         self.front.waiting() + self.clusterer.waiting()
     }
@@ -260,7 +260,7 @@ impl Chain {
         let mut clock = StageClock::start();
         while end && self.front.waiting() > 0 {
             self.find(false);
-            // All stages take their turns, by which `benches/instructions` tells them apart.
+            // The stages run in turn, so that `benches/instructions` can tell them apart.
             [2, 3, 0].into_iter().for_each(|stage| clock.lap(&mut self.counters.stages[stage]));
             self.front.finish(self.clusterer.input(), &mut self.counters);
             clock = StageClock::start();

@@ -52,7 +52,7 @@ pub struct FindConfig {
     pub definition: Definition,
     /// Largest time difference that links hits, ticks of 1.5625 ns; 128 are 200 ns.
     pub delta: u32,
-    /// Whether a difference of exactly `delta` does not link.
+    /// Whether hits with a difference of exactly `delta` are not linked.
     pub strict: bool,
     /// Algorithm that finds the clusters.
     pub algorithm: Algorithm,
@@ -66,7 +66,7 @@ impl Default for FindConfig {
 }
 
 impl FindConfig {
-    /// Largest difference that links, ticks: `strict` is one tick less.
+    /// Returns the largest difference that links hits, ticks: one tick less if `strict`.
     pub fn window(&self) -> u32 {
         self.delta - u32::from(self.strict)
     }
@@ -92,21 +92,22 @@ impl FindConfig {
 #[serde(deny_unknown_fields)]
 pub struct TimepixConfig {
     /// Largest lateness of a hit after an earlier one of the stream, us; if none, the usual value of the format of
-    /// the input, else [`DISORDER_US`].
+    /// the input, otherwise [`DISORDER_US`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disorder_us: Option<f64>,
     /// Largest number of hits that wait for their order, or for the end of their clusters.
     pub capacity: usize,
-    /// Hits that are processed at once; changes nothing but speed.
+    /// Number of hits that are processed at once; affects only the speed.
     pub block_hits: usize,
-    /// Most bits of a digit of the radix sort by time, 6 to 13; if none, chosen for the CPU. Changes nothing but speed.
+    /// Largest number of bits of a digit of the radix sort by time, 6 to 13; if none, chosen for the CPU. Affects only the
+    /// speed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sort_digit_bits: Option<u32>,
-    /// Hits that the radix sort sorts at once; if none, chosen for the CPU. Changes nothing but speed.
+    /// Number of hits that the radix sort sorts at once; if none, chosen for the CPU. Affects only the speed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sort_part_hits: Option<usize>,
     /// Folder with the files a.txt, b.txt, c.txt, t.txt of an energy calibration of one chip, or with a folder chip0,
-    /// chip1, ... of these for each chip.
+    /// chip1, ... with these files for each chip.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<PathBuf>,
     /// Time walk `a / (E - b)^c + d` in ns, E in keV; needs a calibration.
@@ -114,13 +115,13 @@ pub struct TimepixConfig {
     pub time_walk: Option<[f64; 4]>,
     /// Definition of a cluster.
     pub find: FindConfig,
-    /// Filters on clusters; all are kept without cuts.
+    /// Filter of clusters; without cuts all clusters are kept.
     #[serde(default)]
     pub filter: Filter,
 }
 
-/// Disorder that is assumed when nothing is known, us: the limit of the Katherine readout, and more than the delay
-/// between chips of a quad (1.2 ms).
+/// Assumed disorder when the format of the input has no usual value, us: the limit of the Katherine readout, and more than
+/// the delay between chips of a quad (1.2 ms).
 pub const DISORDER_US: f64 = 2000.0;
 
 impl Default for TimepixConfig {
@@ -140,12 +141,12 @@ impl Default for TimepixConfig {
 }
 
 impl TimepixConfig {
-    /// The disorder, ticks.
+    /// Returns the disorder, ticks.
     pub fn disorder_ticks(&self) -> i64 {
         (self.disorder_us.unwrap_or(DISORDER_US) * (1000.0 / NS_PER_TICK)) as i64
     }
 
-    /// Parameters of the sort by time.
+    /// Returns the parameters of the sort by time.
     pub fn sort_shape(&self) -> SortShape {
         let usual = SortShape::of_this_cpu();
         SortShape {

@@ -5,7 +5,7 @@ use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-/// Features for cuts.
+/// Feature that a cut can limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Feature {
@@ -17,15 +17,15 @@ pub enum Feature {
     Height,
     /// Energy, keV.
     Energy,
-    /// First to last hit, ns.
+    /// Time from first to last hit, ns.
     Duration,
     /// Length along the main axis, pixels.
     Length,
-    /// Length across it, pixels.
+    /// Length across the main axis, pixels.
     Breadth,
-    /// 0 to 1.
+    /// Linearity, 0 to 1.
     Linearity,
-    /// 0 to 1.
+    /// Roundness, 0 to 1.
     Roundness,
 }
 
@@ -43,7 +43,7 @@ impl Feature {
         ("roundness", Feature::Roundness),
     ];
 
-    /// Smallest and largest value that a cluster can have.
+    /// Returns the smallest and largest value that a cluster can have.
     fn possible(self) -> [f64; 2] {
         match self {
             Feature::Size => [1.0, f64::INFINITY],
@@ -75,7 +75,7 @@ impl Feature {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cut {
-    /// Which feature.
+    /// The feature.
     pub feature: Feature,
     /// Smallest value.
     pub min: f64,
@@ -94,10 +94,10 @@ pub struct Filter {
 impl FromStr for Filter {
     type Err = Error;
 
-    /// Reads `size=2:100,energy=10:`; a limit that is left out is none.
+    /// Reads `size=2:100,energy=10:`; a missing limit does not cut.
     ///
     /// # Errors
-    /// [`Error::Config`] that says what is not understood.
+    /// [`Error::Config`] that names the part that is not understood.
     fn from_str(text: &str) -> Result<Self> {
         let mut cuts = Vec::new();
         for part in text.split(',').filter(|part| !part.is_empty()) {
@@ -123,8 +123,8 @@ impl FromStr for Filter {
 }
 
 impl Filter {
-    /// Refuses cuts that no cluster passes: all cuts on a feature together must leave a value that clusters can have.
-    /// Without energies, the energy of every cluster is 0.
+    /// Checks that some cluster can pass: all cuts on a feature together must leave a possible value. Without energies, the
+    /// energy of every cluster is 0.
     ///
     /// # Errors
     /// [`Error::Config`] that names the feature.

@@ -6,16 +6,16 @@ use crate::event::{Column, PixelClusters, PixelHits};
 use crate::simd::{Gang, Level};
 use std::ops::Range;
 
-/// Brings the hits of each cluster together.
+/// Moves the hits of each cluster together.
 #[derive(Debug)]
 pub(super) struct Grouper {
     level: Level,
-    /// Per cluster: where the next hit goes.
+    /// Position of the next hit, per cluster.
     indices: Column<u32>,
-    /// Hits in order of time, and cluster by cluster: whole hits, each written at once and not in four places.
+    /// Hits in order of time, and cluster by cluster: a whole hit per word, which is written at once and not in four places.
     words: Column<u64>,
     grouped: Column<u64>,
-    /// The same where hits do not fit a word: time, and x, y, time over threshold.
+    /// Grouped hits that do not fit a word: time, and x, y, time over threshold.
     records: Column<[u64; 2]>,
 }
 
@@ -25,9 +25,9 @@ impl Grouper {
         Self { level, indices, words, grouped, records }
     }
 
-    /// Appends complete clusters, without features, in the order of their numbers: clusters before the first of
-    /// `table_ends` to the first table, from there up to the second to the second, and so on; the last of
-    /// `table_ends` is the number of all clusters.
+    /// Appends complete clusters, without features, in the order of their numbers. Clusters before the first of
+    /// `table_ends` go to the first table, the following clusters before the second one to the second table, and so
+    /// on; the last of `table_ends` is the number of all clusters.
     pub fn run<const N: usize>(
         &mut self,
         hits: &PixelHits,
@@ -44,7 +44,7 @@ impl Grouper {
         }
     }
 
-    /// Moves hits one by one; hits that leave end for each table at one of `ends`.
+    /// Moves hits one by one. The hits of each table end at one of `ends`.
     fn by_hits<const N: usize>(
         &mut self,
         hits: &PixelHits,
@@ -82,7 +82,7 @@ impl Grouper {
         }
     }
 
-    /// Moves hits run by run, column by column. `ends` gives for each table the end of its clusters and the end of their hits.
+    /// Moves hits run by run, column by column. `ends` gives the end of the clusters and the end of their hits, for each table.
     fn by_runs<const N: usize>(
         &mut self,
         hits: &PixelHits,
@@ -101,7 +101,8 @@ impl Grouper {
         }
     }
 
-    /// Says where the hits of each cluster go, and writes the offsets of those that leave. Returns where the hits of each table end.
+    /// Computes the positions of the hits of each cluster, and writes the offsets of leaving clusters. Returns the end of
+    /// the hits of each table.
     fn place<const N: usize>(
         &mut self,
         counts: &[[u32; PARTS]],
@@ -112,7 +113,7 @@ impl Grouper {
     ) -> [usize; N] {
         let indices = &mut self.indices;
         indices.set_len(counts.len());
-        // Those that stay go behind the others, which saves a branch per hit.
+        // Hits of staying clusters come after the others, which saves a branch per hit.
         let (mut front, mut back) = (0, hits as u32);
         let (mut first, mut ends) = (0, [0; N]);
         for ((table_end, out), end) in table_ends.into_iter().zip(out).zip(&mut ends) {
@@ -139,8 +140,8 @@ impl Grouper {
     }
 }
 
-/// Appends the runs of these clusters, which have these places, and says where the next hits of their clusters go. Clusters that stay
-/// have other places.
+/// Appends the runs of the leaving clusters in `clusters`, whose hits have the positions `places`, and advances the
+/// positions of these clusters. Staying clusters have other positions.
 #[inline(never)]
 fn move_room<G: Gang>(
     g: G,
@@ -175,8 +176,7 @@ fn move_room<G: Gang>(
     );
 }
 
-/// Copies as much as a run has, in pieces of one length of which the last two may overlap: a call of a function takes longer for so
-/// few.
+/// Copies a run in pieces of one length, of which the last two may overlap: for short runs a function call would take longer.
 #[inline(always)]
 fn move_run<T: Copy>(from: &[T], to: &mut [T]) {
     if from.len() >= 256 {

@@ -1,25 +1,26 @@
-//! [`Labels`]: to which cluster each hit belongs, and how many hits each cluster has.
+//! [`Labels`]: the cluster of each hit, and the number of hits of each cluster.
 
 use crate::event::Column;
 use crate::simd::varying::{Mask, U32};
 use crate::simd::{Gang, Level};
 
-/// Every second hit has a counter of its own: one that counts hit after hit of a large cluster waits for its own store.
+/// Number of counters per cluster. Every second hit has its own counter: a single one would wait for its own store, hit
+/// after hit of a large cluster.
 pub(super) const PARTS: usize = 2;
-/// Hits of one cluster in a row, on average, from which on hits are counted and moved run by run.
+/// Average length of runs from which on hits are counted and moved run by run.
 const LONG: usize = 6;
 
-/// Clusters of time-ordered hits, by their numbers.
+/// Clusters of time-ordered hits, by number.
 #[derive(Debug)]
 pub(super) struct Labels {
     level: Level,
-    /// Per hit: the number of its cluster.
+    /// Number of the cluster, per hit.
     pub of: Column<u32>,
-    /// Per cluster: its hits, in parts.
+    /// Number of hits in parts, per cluster.
     pub counts: Column<[u32; PARTS]>,
-    /// Where runs begin, hits in a row that are of one cluster; none where runs are short.
+    /// First hit of each run of successive hits of one cluster; empty when runs are short.
     pub runs: Column<u32>,
-    /// Whether the last hits had long runs: blocks of a stream are much alike.
+    /// Whether the last hits had long runs: successive blocks of a stream are similar.
     are_long: bool,
 }
 
@@ -29,7 +30,8 @@ impl Labels {
         Self { level, of, counts, runs, are_long: false }
     }
 
-    /// Counts the hits of each of `clusters`; `number`, if any, gives the number of the cluster for each label, which is replaced.
+    /// Counts the hits of each of `clusters`. `number`, if any, gives the number of the cluster for each label, and the
+    /// labels are replaced by these numbers.
     pub fn count(&mut self, clusters: usize, number: Option<&[u32]>) {
         let Self { level, of, counts, runs, are_long } = self;
         counts.set_len(clusters);
@@ -59,7 +61,7 @@ impl Labels {
     }
 }
 
-/// The runs that begin at some of the first `hits` hits.
+/// Returns the runs that begin at `runs`; the last one ends at hit `hits`.
 pub(super) fn runs_of(runs: &[u32], hits: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
     let ends = runs.iter().skip(1).map(|end| *end as usize).chain([hits]);
     runs.iter().zip(ends).map(|(begin, end)| *begin as usize..end)
@@ -91,7 +93,7 @@ fn count(labels: &[u32], counts: &mut [[u32; PARTS]]) {
     last.iter().for_each(|label| counts[*label as usize][0] += 1);
 }
 
-/// How many runs there are.
+/// Returns the number of runs.
 #[inline(never)]
 fn count_runs_room<G: Gang>(g: G, labels: &[u32]) -> usize {
     g.vectorize(
@@ -104,7 +106,7 @@ fn count_runs_room<G: Gang>(g: G, labels: &[u32]) -> usize {
     )
 }
 
-/// Where runs begin.
+/// Lists the first hit of each run.
 #[inline(never)]
 fn list_runs_room<G: Gang>(g: G, labels: &Column<u32>, runs: &mut Column<u32>) {
     let n = labels.len();
@@ -135,7 +137,7 @@ mod tests {
     fn hits_are_counted_alike_with_long_runs_and_with_short_ones() {
         for level in Level::supported() {
             let mut labels = Labels::new(level);
-            // Blocks of long and of short runs follow each other in all ways.
+            // Blocks of long and of short runs follow one another in every combination.
             for len in [1, 1, 50, 50, 2, 7, 7, 1, 500] {
                 for hits in [0, 1, 2, 63, 64, 65, 1000] {
                     for number in [None, Some([3, 2, 1, 0].as_slice())] {

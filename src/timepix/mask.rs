@@ -7,17 +7,17 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(crate) struct PixelMask {
     width: usize,
-    /// One value per pixel, row by row, up to the last masked one; empty for none.
+    /// Whether a pixel is masked, row by row, up to the last masked pixel; empty for none.
     masked: Vec<bool>,
 }
 
 impl PixelMask {
-    /// No pixel yet, for a sensor with this many pixels in a row.
+    /// Creates a mask without pixels, for a sensor with this many pixels in a row.
     pub fn new(width: usize) -> Self {
         Self { width, masked: Vec::new() }
     }
 
-    /// From now on drops the hits of a pixel.
+    /// Drops the hits of a pixel from now on.
     pub fn insert(&mut self, x: u16, y: u16) {
         let index = self.index(x, y);
         if self.masked.len() <= index {
@@ -26,12 +26,12 @@ impl PixelMask {
         self.masked[index] = true;
     }
 
-    /// Whether no hit is dropped.
+    /// Returns whether no pixel is masked.
     pub fn is_empty(&self) -> bool {
         self.masked.is_empty()
     }
 
-    /// Copies hits whose pixels are not masked; returns their number.
+    /// Copies hits whose pixels are not masked. Returns the number of masked hits.
     pub fn copy_unmasked(&self, from: &PixelHits, part: Range<usize>, to: &mut PixelHits) -> u64 {
         to.clear();
         let hits = part.len();

@@ -1,9 +1,9 @@
 //! [`Merger`]: merges the clusters of several workers into one stream (the paper, section 3.3).
 //!
-//! A cluster that crosses a border has all of its hits among the ones that the workers put aside, and has no other
-//! neighbours: the merger clusters these few hits once more. Clusters are output in the order of their first hits.
-//! Between the first and the last border clusters of a window lies a range in which no such cluster begins, nearly
-//! all of it: its table is output unchanged, without a copy.
+//! All hits of a cluster that crosses a border are among the hits that the workers put aside, and they have no other
+//! neighbours: the merger clusters these few hits once more. Clusters are output in the order of their first hits. Between
+//! the first and the last border clusters of a window is a range in which no border cluster begins, nearly all of the
+//! window: its table is output unchanged, without a copy.
 
 use super::calibrate::Calibration;
 use super::chain::ChainCounts;
@@ -17,30 +17,30 @@ use crate::event::PixelClusters;
 use crate::simd::Level;
 use std::sync::Arc;
 
-/// Hits of a table that leaves as it is, at least: fewer are copied, so that there are not many small tables.
+/// Fewest hits of a table that is output without a copy: smaller tables are copied, to avoid many small tables.
 const WHOLE: usize = 1 << 10;
 
-/// Hits at borders that are clustered whenever a window comes, at most.
+/// Largest number of waiting hits at borders that are clustered for every window.
 const FEW: usize = 512;
 
-/// Merges clusters at borders, and puts all in order.
+/// Merges clusters at borders, and puts all clusters in order.
 pub(super) struct Merger {
     clusterer: Clusterer,
     maker: FeatureMaker,
     filter: Filter,
     level: Level,
     calibration: Option<Arc<Calibration>>,
-    /// Complete clusters of workers and of the merger that wait, each in order.
+    /// Complete clusters of workers and of the merger that wait, each list in order.
     inner: Queue,
     merged: Queue,
-    /// What was merged last.
+    /// Clusters of the last merge.
     found: PixelClusters,
     out: Parts,
     counts: ChainCounts,
 }
 
 impl Merger {
-    /// For sensors with these sides.
+    /// Creates a merger for sensors with these sides.
     ///
     /// # Errors
     /// Errors of the configuration.
@@ -64,12 +64,12 @@ impl Merger {
         })
     }
 
-    /// The output, and counts of filtered or cut clusters.
+    /// Returns the counts of the output, and of filtered or cut clusters.
     pub fn counts(&self) -> ChainCounts {
         ChainCounts { forced: self.clusterer.forced(), ..self.counts }
     }
 
-    /// The output since it was last emptied, in order.
+    /// Returns the output since it was last emptied, in order.
     pub fn out(&mut self) -> &mut [PixelClusters] {
         self.out.all()
     }
@@ -79,7 +79,7 @@ impl Merger {
         self.out.clear();
     }
 
-    /// Counts of the output since it was last emptied.
+    /// Counts the output since it was last emptied.
     pub fn count_out(&mut self) {
         for part in self.out.all() {
             self.counts.clusters += part.len() as u64;
@@ -87,8 +87,8 @@ impl Merger {
         }
     }
 
-    /// Adds the clusters of a worker, window by window, and outputs clusters that are in order. Workers have numbers,
-    /// the calling thread's is [`OWN`].
+    /// Adds the clusters of a worker, window by window, and outputs clusters that are in order. Workers have numbers; the
+    /// calling thread has number [`OWN`].
     pub fn add(&mut self, found: &mut WindowClusters, worker: usize) {
         let [clusters, hits] = found.filtered;
         self.counts.filtered_clusters += clusters;
@@ -97,7 +97,7 @@ impl Merger {
         if self.clusterer.is_over(found.end) {
             self.merge(true);
         } else if self.clusterer.is_ready() || self.clusterer.waiting() <= FEW {
-            // Whole tables wait for what is merged, so few hits are worth a run.
+            // Whole tables wait for the merged clusters, so that even few hits are worth a run.
             self.merge(false);
         }
         let end = (self.clusterer.first_waiting().unwrap_or(found.end), 0, 0);
@@ -105,7 +105,7 @@ impl Merger {
         leave([(&inner.clusters, &mut inner.gone), (&merged.clusters, &mut merged.gone)], end, out);
         for clusters in found.inner.iter_mut().filter(|clusters| !clusters.is_empty()) {
             let mut gone = 0;
-            // Where nothing that is before the clusters of this window waits, most need not wait.
+            // When nothing older than this window's clusters waits, most of them can be output.
             if inner.gone == inner.clusters.len() {
                 let first = key(clusters, 0).min(end);
                 leave([(&*clusters, &mut gone), (&merged.clusters, &mut merged.gone)], first, out);
@@ -131,7 +131,7 @@ impl Merger {
         merged.remove_gone();
     }
 
-    /// Clusters the hits at borders, as far as they are complete.
+    /// Clusters the hits at borders, and takes the complete clusters.
     fn merge(&mut self, all: bool) {
         let (found, level, maker) = (&mut self.found, self.level, &mut self.maker);
         found.clear();
@@ -145,7 +145,7 @@ impl Merger {
     }
 }
 
-/// Lets out, in order, the clusters of two lists that began before `end`; how many of each have left is noted.
+/// Outputs, in order, the clusters of two lists that began before `end`, and updates how many of each list have left.
 fn leave(mut lists: [(&PixelClusters, &mut usize); 2], end: Key, out: &mut Parts) {
     loop {
         let [a, b] = lists.each_ref().map(|(list, gone)| key(list, **gone));
@@ -160,19 +160,19 @@ fn leave(mut lists: [(&PixelClusters, &mut usize); 2], end: Key, out: &mut Parts
     }
 }
 
-/// What clusters are ordered by: time, x and y of the first hit.
+/// Sort key of clusters: time, x and y of the first hit.
 type Key = (i64, u32, u32);
-/// Later than every cluster.
+/// Key after every cluster.
 const NEVER: Key = (i64::MAX, u32::MAX, u32::MAX);
 
-/// Clusters in order, of which the first ones have left.
+/// Clusters in order; the first ones have left.
 #[derive(Default)]
 struct Queue {
     clusters: PixelClusters,
     gone: usize,
 }
 
-/// Key of a cluster, [`NEVER`] behind the last one.
+/// Returns the key of a cluster, or [`NEVER`] after the last one.
 fn key(clusters: &PixelClusters, cluster: usize) -> Key {
     if cluster == clusters.len() {
         return NEVER;
@@ -181,7 +181,7 @@ fn key(clusters: &PixelClusters, cluster: usize) -> Key {
     (hits.time[place], hits.x[place].into(), hits.y[place].into())
 }
 
-/// How many clusters from number `first` on come before `limit`: they are in order.
+/// Returns the number of clusters from number `first` on that come before `limit`; clusters are in order.
 fn count_before(clusters: &PixelClusters, first: usize, limit: Key) -> usize {
     let (mut low, mut high) = (first, clusters.len());
     while low < high {
@@ -192,23 +192,23 @@ fn count_before(clusters: &PixelClusters, first: usize, limit: Key) -> usize {
 }
 
 impl Queue {
-    /// Frees the memory of what has left.
+    /// Frees the memory of clusters that have left.
     fn remove_gone(&mut self) {
         self.clusters.remove_front(std::mem::take(&mut self.gone));
     }
 }
 
-/// Number of the calling thread among those that work.
+/// Number of the calling thread among the workers.
 pub(super) const OWN: usize = 0;
 
-/// Clusters on their way out: as many tables as it takes. Their memory goes back to the worker that wrote to it, whose
-/// caches may still hold it: to write to what another core has written takes several times as long.
+/// The output, in as many tables as needed. Their memory returns to the worker that wrote it, whose caches may still hold
+/// it: writing to memory that another core has written takes several times as long.
 #[derive(Default)]
 struct Parts {
     tables: Vec<PixelClusters>,
-    /// Per table, the worker whose memory it is.
+    /// The worker that owns the memory, per table.
     workers: Vec<usize>,
-    /// Per worker, memory that is not in use.
+    /// Unused memory, per worker.
     unused: Vec<Vec<PixelClusters>>,
 }
 
@@ -223,7 +223,7 @@ impl Parts {
         }
     }
 
-    /// The table that the next clusters go to.
+    /// Returns the table for the next clusters.
     fn last(&mut self) -> &mut PixelClusters {
         if self.workers.last() != Some(&OWN) {
             let table = self.unused(OWN);
@@ -232,7 +232,7 @@ impl Parts {
         self.tables.last_mut().expect("one was pushed")
     }
 
-    /// Takes a whole table of a worker; what comes back in its place is empty.
+    /// Adds a whole table of a worker, and replaces it by an empty one.
     fn add(&mut self, clusters: &mut PixelClusters, worker: usize) {
         let table = self.unused(worker);
         self.push(std::mem::replace(clusters, table), worker);
@@ -243,7 +243,7 @@ impl Parts {
         self.workers.push(worker);
     }
 
-    /// An empty table for a worker.
+    /// Returns an empty table for a worker.
     fn unused(&mut self, worker: usize) -> PixelClusters {
         if self.unused.len() <= worker {
             self.unused.resize_with(worker + 1, Vec::new);

@@ -2,7 +2,7 @@
 //!
 //! Modules in data-flow order: `calibrate` (energies, time walk), `sort` (order of time), `find` (clusters) and
 //! `stream` (clusters of endless streams), `features`, `filter`, and [`reference`](mod@reference), the naive
-//! twin. [`Chain`] is all of them one after another.
+//! twin. [`Chain`] runs them one after another.
 
 mod calibrate;
 mod calibration_folder;

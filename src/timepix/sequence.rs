@@ -42,7 +42,7 @@ impl Batch for PixelBatch {
         self.block.hits.is_empty() && self.block.triggers.is_empty() && !self.end
     }
 
-    /// Each copy comes as long after the one before as the whole stream takes, and a tenth of a second later.
+    /// Appends copies, each shifted in time by the length of the whole stream and a tenth of a second.
     fn repeat(&mut self, copies: usize) -> Result<()> {
         const GAP: i64 = 64_000_000;
         let PixelBlock { hits, triggers } = &mut self.block;
@@ -64,7 +64,7 @@ impl Batch for PixelBatch {
     }
 }
 
-/// Clusters pixel hits. When the sequence panics, the hits not yet clustered are lost and counted, and the rest is
+/// Clusters pixel hits. When the sequence panics, hits that are not clustered yet are lost and counted, and the rest is
 /// processed as a new stream.
 pub struct Timepix {
     workers: Workers,
@@ -73,18 +73,18 @@ pub struct Timepix {
     layout: Layout,
     /// Pixels whose hits are dropped: x, y.
     masked: Vec<[u16; 2]>,
-    /// Finds hits on chips without a calibration, where there can be such.
+    /// Finds hits on chips without a calibration; none where no such hits can exist.
     calibrated: Option<CalibratedChips>,
     part: PixelHits,
-    /// Hits that these workers got, and those that they gave back in clusters.
+    /// Number of hits that the current workers received, and returned in clusters.
     hits_in: u64,
     hits_out: u64,
-    /// What was counted by workers that are no more.
+    /// Counters of discarded workers.
     earlier: Counters,
 }
 
 impl Timepix {
-    /// For hits on `layout`, on this many threads; one is the calling thread.
+    /// Creates a sequence for hits on `layout`, on this many threads, including the calling thread.
     ///
     /// # Errors
     /// Errors of the configuration and of the system's threads.
@@ -103,23 +103,23 @@ impl Timepix {
         })
     }
 
-    /// Number of `threads` threads that can find clusters: one when the definition does not allow more.
+    /// Returns how many of `threads` threads can find clusters: one when the definition does not allow more.
     pub fn threads_for(config: &TimepixConfig, threads: usize) -> usize {
         if config.find.definition == Definition::Local { threads } else { 1 }
     }
 
-    /// From now on drops the hits of a pixel.
+    /// Drops the hits of a pixel from now on.
     pub fn mask(&mut self, x: u16, y: u16) {
         self.masked.push([x, y]);
         self.workers.mask(x, y);
     }
 
-    /// Waiting hits, for later ones or for the end of their clusters.
+    /// Returns the number of hits that wait for later hits or for the end of their clusters.
     pub fn waiting(&self) -> usize {
         self.workers.waiting()
     }
 
-    /// Takes in hits that are few enough to be worked on at once.
+    /// Adds hits that are few enough to be processed at once.
     fn push_part(
         &mut self,
         hits: &PixelHits,
@@ -138,7 +138,7 @@ impl Timepix {
         }
     }
 
-    /// Throws away workers in which something panicked, with the hits that wait in them.
+    /// Discards workers in which something panicked, and the hits that wait in them.
     #[cold]
     fn begin_anew(&mut self) -> Result<()> {
         let counts = self.workers.counts();

@@ -17,11 +17,11 @@ use crate::simd::Level;
 pub struct Clusterer {
     finder: Finder,
     level: Level,
-    /// Hits that wait, then the new ones.
+    /// Waiting hits, then the new hits.
     hits: PixelHits,
-    /// How many wait from the last run.
+    /// Number of hits that wait from the last run.
     carried: usize,
-    /// Hits that may wait at most.
+    /// Largest number of waiting hits.
     capacity: usize,
     labels: Labels,
     grouper: Grouper,
@@ -29,7 +29,7 @@ pub struct Clusterer {
 }
 
 impl Clusterer {
-    /// A clusterer for sensors of `width` x `height` pixels in which at most `capacity` hits wait for their
+    /// Creates a clusterer for sensors of `width` x `height` pixels in which at most `capacity` hits wait for their
     /// clusters to end.
     ///
     /// # Errors
@@ -52,40 +52,40 @@ impl Clusterer {
         })
     }
 
-    /// The list of new hits: append them here, in order of time and not before earlier ones.
+    /// Returns the list of new hits. Append hits to it in order of time, and not before earlier hits.
     pub fn input(&mut self) -> &mut PixelHits {
         &mut self.hits
     }
 
-    /// Whether there are enough new hits for a run: with very many waiting hits, a run for a few new ones would
+    /// Returns whether there are enough new hits for a run: when very many hits wait, a run for a few new hits would
     /// repeat the same work.
     pub fn is_ready(&self) -> bool {
         let new = self.hits.len() - self.carried;
         new > 0 && (new >= self.carried || self.hits.len() > self.capacity)
     }
 
-    /// Times that clusters were cut because too many hits waited.
+    /// Returns the number of times that clusters were cut because too many hits waited.
     pub fn forced(&self) -> u64 {
         self.forced
     }
 
-    /// Time of the first waiting hit: no later cluster begins before it.
+    /// Returns the time of the first waiting hit: no later cluster begins before it.
     pub fn first_waiting(&self) -> Option<i64> {
         self.hits.time.first().copied()
     }
 
-    /// Whether all waiting clusters are complete if no hit comes before `time` any more.
+    /// Returns whether all waiting clusters are complete if no hit before `time` comes any more.
     pub fn is_over(&self, time: i64) -> bool {
         let reach = time.saturating_sub(i64::from(self.finder.config().window()));
         self.hits.time.last().is_some_and(|last| *last < reach)
     }
 
-    /// Hits that wait.
+    /// Returns the number of waiting hits.
     pub fn waiting(&self) -> usize {
         self.hits.len()
     }
 
-    /// Appends the complete clusters to `out`, without features; with `all`, all clusters.
+    /// Appends the complete clusters to `out`, without features; with `all`, appends all clusters.
     pub fn run(&mut self, all: bool, out: &mut PixelClusters) {
         let clusters = self.finder.run_and_count(&self.hits, &mut self.labels);
         let mut open = if all { clusters } else { self.first_open(clusters) };
@@ -99,21 +99,21 @@ impl Clusterer {
         self.keep(open);
     }
 
-    /// The number of the first cluster that may still grow: nothing from it on leaves.
+    /// Returns the number of the first cluster that may still grow: this cluster and all later ones stay.
     fn first_open(&mut self, clusters: usize) -> usize {
         let Some(&now) = self.hits.time.last() else { return 0 };
         let reach = now.saturating_sub(i64::from(self.finder.config().window()));
         let recent = self.hits.time.partition_point(|time| *time < reach);
         let (before, labels) = self.labels.of.split_at(recent);
         let first = match self.finder.config().definition {
-            // A cluster that began before the window of the last hit is over.
+            // A cluster that began before the window of the last hit is complete.
             Definition::Static => before.iter().max().map_or(0, |last| last + 1),
             _ => labels.iter().copied().min().unwrap_or(clusters as u32),
         };
         first as usize
     }
 
-    /// Keeps the hits of clusters from `open` on, and tells the finder that they will come again.
+    /// Keeps the hits of clusters from `open` on, and informs the finder that they will come again.
     fn keep(&mut self, open: usize) {
         let Self { hits, labels: Labels { of: labels, .. }, finder, level, .. } = self;
         let is_kept = |label: &u32| *label as usize >= open;

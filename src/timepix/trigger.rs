@@ -1,31 +1,31 @@
-//! [`TriggerPairer`]: pairs hits with the trigger before them, and the time since.
+//! [`TriggerPairer`]: pairs hits with the latest trigger before them, and the time since.
 
 use crate::event::{Edge, PixelClusters, TriggerPairs, Triggers};
 use std::collections::VecDeque;
 
-/// Triggers that are remembered at most.
+/// Largest number of stored triggers.
 const CAPACITY: usize = 1 << 20;
 
-/// A trigger: when it came, in sixths of a tick of 1.5625 ns, and the device's own count of it.
+/// A trigger: its time, in sixths of a tick of 1.5625 ns, and the device's own count of it.
 type Trigger = (i64, u16);
 
 /// Pairs hits with the latest trigger at or before them.
 ///
-/// Triggers come between the hits of a stream, at most as much out of order as hits; clusters come when no hit can
-/// come before them any more. So all triggers before a cluster are known when it arrives.
+/// Triggers come between the hits of a stream, with at most the same disorder as hits; clusters come when no earlier hit
+/// can come any more. So all triggers before a cluster are known when it arrives.
 #[derive(Debug)]
 pub struct TriggerPairer {
     edge: Edge,
-    /// In order of time.
+    /// Known triggers in order of time.
     known: VecDeque<Trigger>,
     paired: u64,
     forgotten: u64,
-    /// Edges that came, by their kind.
+    /// Number of edges so far, by their kind.
     seen: [u64; Edge::ALL.len()],
 }
 
 impl TriggerPairer {
-    /// Pairs with one kind of edge.
+    /// Creates a pairer for one kind of edge.
     pub fn new(edge: Edge) -> Self {
         Self { edge, known: VecDeque::new(), paired: 0, forgotten: 0, seen: [0; Edge::ALL.len()] }
     }
@@ -50,7 +50,7 @@ impl TriggerPairer {
         }
     }
 
-    /// Pairs clusters, which come in order of their first hits; `end` when their clock ends with them.
+    /// Pairs clusters, which come in order of their first hits; `end` means that their clock ends after them.
     pub fn pair(&mut self, clusters: &PixelClusters, end: bool, to: &mut TriggerPairs) {
         to.clear();
         for cluster in 0..clusters.len() {
@@ -70,7 +70,7 @@ impl TriggerPairer {
                 to.since.push(since.unwrap_or(TriggerPairs::NONE));
             }
         }
-        // Later clusters begin no earlier than the last one.
+        // Later clusters do not begin before the last one.
         if let Some(last) = clusters.len().checked_sub(1) {
             let start = clusters.hits.time[clusters.of_cluster(last).start];
             self.known.drain(..self.before(start).unwrap_or(0));
@@ -80,27 +80,27 @@ impl TriggerPairer {
         }
     }
 
-    /// The kind of edge that hits are paired with.
+    /// Returns the kind of edge that hits are paired with.
     pub fn edge(&self) -> Edge {
         self.edge
     }
 
-    /// Number of edges of each kind so far, including other kinds, in the order of [`Edge::ALL`].
+    /// Returns the number of edges of each kind so far, including other kinds, in the order of [`Edge::ALL`].
     pub fn seen(&self) -> [u64; Edge::ALL.len()] {
         self.seen
     }
 
-    /// Hits that were paired with a trigger so far.
+    /// Returns the number of hits that were paired with a trigger so far.
     pub fn paired(&self) -> u64 {
         self.paired
     }
 
-    /// Triggers that were discarded before a cluster came for them.
+    /// Returns the number of triggers that were discarded before a cluster came for them.
     pub fn forgotten(&self) -> u64 {
         self.forgotten
     }
 
-    /// The latest trigger at or before a time.
+    /// Returns the latest trigger at or before a time.
     fn before(&self, time: i64) -> Option<usize> {
         let sixths = time.saturating_mul(6);
         self.known.partition_point(|known| known.0 <= sixths).checked_sub(1)

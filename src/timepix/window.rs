@@ -15,21 +15,21 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Hits that are looked at at once for those of clusters at a border.
+/// Number of hits that are tested at once for hits of clusters at a border.
 const CHUNK: usize = 1024;
 
 /// Clusters of a window.
 #[derive(Debug, Default)]
 pub struct WindowClusters {
-    /// Clusters that keep away from both ends: they are complete. With features, in order: before, in and after the
-    /// longest range in which no other cluster begins. That range is nearly all of a window, and is output unchanged;
-    /// the others are merged one by one.
+    /// Clusters away from both ends, which are complete. They have features and are in order: before, in and after the
+    /// longest range in which no other cluster begins. This range is nearly all of a window, and is output unchanged; the
+    /// other clusters are merged one by one.
     pub inner: [PixelClusters; 3],
-    /// The hits of all others, in order of time: they may be neighbours of hits outside.
+    /// Hits of all other clusters, in order of time: they may be neighbours of hits outside.
     pub border: PixelHits,
-    /// Hits of later windows are not before this time.
+    /// Earliest possible time of hits of later windows.
     pub end: i64,
-    /// Clusters that the filter removed, and their hits.
+    /// Number of clusters that the filter removed, and of their hits.
     pub filtered: [u64; 2],
     /// Time that sorting, finding and features took, ns.
     pub ns: [u64; 3],
@@ -45,14 +45,14 @@ pub struct WindowFinder {
     maker: FeatureMaker,
     filter: Filter,
     labels: Labels,
-    /// Per cluster: 1 for one at a border; and which these are, in order.
+    /// 1 for a cluster at a border, per cluster; and the numbers of these clusters, in order.
     at_border: Column<u8>,
     borders: Column<u32>,
     grouper: Grouper,
 }
 
 impl WindowFinder {
-    /// For sensors of `width` x `height` pixels.
+    /// Creates a finder for sensors of `width` x `height` pixels.
     ///
     /// # Errors
     /// Errors of [`FindConfig::validate`].
@@ -77,20 +77,20 @@ impl WindowFinder {
         })
     }
 
-    /// The same with given sizes of the sort.
+    /// Sets the sizes of the sort.
     pub fn with_sort(mut self, shape: SortShape) -> Self {
         self.sorter = self.sorter.with_shape(shape);
         self
     }
 
-    /// The same for clusters that pass a filter.
+    /// Sets a filter for the clusters.
     pub fn with_filter(mut self, filter: Filter) -> Self {
         self.filter = filter;
         self
     }
 
-    /// Clusters the hits of a window, which may come in any order; `out` is emptied first. Hits of
-    /// earlier windows are before `begin`, hits of later ones not before `end`.
+    /// Clusters the hits of a window, which may be in any order; `out` is emptied first. Hits of earlier windows are
+    /// before `begin`, hits of later windows not before `end`.
     pub fn run(&mut self, hits: &PixelHits, [begin, end]: [i64; 2], out: &mut WindowClusters) {
         let start = Instant::now();
         out.inner.iter_mut().for_each(PixelClusters::clear);
@@ -124,8 +124,8 @@ impl WindowFinder {
         [out.ns[1], out.ns[2]] = [found, start.elapsed() - found].map(|time| time.as_nanos() as u64);
     }
 
-    /// Hits outside are not between `begin` and `end`, so only what is within delta of these can have neighbours
-    /// there.
+    /// Finds the clusters at borders. Hits outside are not between `begin` and `end`, so that only hits within delta
+    /// of these times can have neighbours outside.
     fn find_borders(&mut self, hits: &PixelHits, clusters: usize, begin: i64, end: i64) {
         let Self { labels: Labels { of: labels, .. }, at_border, borders, .. } = self;
         let reach = i64::from(self.finder.config().window());
@@ -144,7 +144,7 @@ impl WindowFinder {
         borders.sort_unstable();
     }
 
-    /// The longest stretch of clusters none of which is at a border.
+    /// Returns the longest range of clusters without a cluster at a border.
     fn longest_stretch(&self) -> Range<usize> {
         let (mut begin, mut longest) = (0, 0..0);
         for end in self.borders.iter().map(|border| *border as usize).chain([self.at_border.len()]) {
@@ -156,14 +156,14 @@ impl WindowFinder {
         longest
     }
 
-    /// Inner clusters by cluster, hits at the borders by time.
+    /// Outputs inner clusters by cluster, and hits at the borders by time.
     fn split(&mut self, hits: &PixelHits, out: &mut WindowClusters) {
         let longest = self.longest_stretch();
         let Self { labels, at_border, grouper, .. } = self;
         let ends = [longest.start, longest.end, at_border.len()];
         let inner = out.inner.each_mut();
         grouper.run(hits, labels, ends, |cluster| at_border[cluster] == 0, inner);
-        // Most chunks have no hit of another cluster.
+        // Most chunks only have hits of clusters in the longest range.
         let (level, inside) = (self.level, longest.start as u32..longest.end as u32);
         for (start, chunk) in (0..).step_by(CHUNK).zip(labels.of.chunks(CHUNK)) {
             if crate::dispatch_isa!(level, g => are_within_room(g, chunk, &inside)) {
@@ -179,7 +179,7 @@ impl WindowFinder {
     }
 }
 
-/// Whether all labels are within a range; a function of its own, which enters the feature context.
+/// Returns whether all labels are within a range; a function of its own, which enters the feature context.
 #[inline(never)]
 fn are_within_room<G: Gang>(g: G, labels: &[u32], range: &Range<u32>) -> bool {
     g.vectorize(

@@ -6,10 +6,10 @@
 //!                    worker 1        ...                  ^
 //!                     ...   '--- hits at borders -> merger
 //! ```
-//! One worker is the calling thread, which processes a window when the others have enough, and takes one back when it
-//! would have to wait for them. A window is all hits between two times. A worker sorts it and finds its clusters
-//! without the rest of the stream. Clusters that keep away from both ends are complete, and their tables are output
-//! unchanged. All others may have neighbours in other windows, so the merger clusters their hits once more.
+//! One worker is the calling thread, which processes a window when the others have enough, and takes one back when it would
+//! have to wait for them. A window is all hits between two times. A worker sorts it and finds its clusters without the rest
+//! of the stream. Clusters away from both ends are complete, and their tables are output unchanged. All other clusters may
+//! have neighbours in other windows, so the merger clusters their hits once more.
 //!
 //! Writing to memory that another core has read or written costs several times as much as writing to a core's own
 //! memory, so windows and tables return to the worker that made them.
@@ -23,15 +23,15 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use std::collections::VecDeque;
 use std::thread::JoinHandle;
 
-/// Windows under way in each worker at most; few hits make many.
+/// Largest number of windows in each worker; few hits make many windows.
 const PER_WORKER: usize = 8;
-/// Windows for each worker that are under way or wait for earlier ones at most.
+/// Largest number of windows per worker that are in progress or wait for earlier ones.
 const WAITING: usize = 8;
-/// Hits that make a window at most, but for those that waited: workers take turns. With all that is made of them on the
-/// way (100 bytes a hit) they stay in a cache of the second level of 1 or 2 MiB.
+/// Largest number of hits added for a window, besides hits that waited; workers take turns. With all data made of them (100
+/// bytes per hit) they stay in a second-level cache of 1 or 2 MiB.
 const WINDOW: usize = 1 << 14;
-/// Hits that a worker has, beyond those of a window that the calling thread takes for itself: so many that it does not run out
-/// of them meanwhile, however far it is with the first of its windows.
+/// Number of hits that a worker has, beyond the hits of a window that the calling thread processes itself: enough that the
+/// worker does not run out of hits meanwhile, even if it has nearly finished the first of its windows.
 const AHEAD: usize = 2 * WINDOW;
 
 /// A window on its way to a worker and back.
@@ -39,7 +39,7 @@ const AHEAD: usize = 2 * WINDOW;
 struct Window {
     /// Windows are numbered in the order of their times.
     number: u64,
-    /// Whose memory it is: [`OWN`], or 1 for the first of the other workers.
+    /// Owner of the memory: [`OWN`], or 1 for the first of the other workers.
     home: usize,
     hits: PixelHits,
     between: [i64; 2],
@@ -51,18 +51,18 @@ struct Window {
 enum UnderWay {
     /// At a worker.
     At(usize),
-    /// Worked on by the calling thread, whoever was to do it.
+    /// Processed by the calling thread, even if it was sent to a worker.
     Done(Window),
 }
 
-/// A thread of its own.
+/// A worker with its own thread.
 struct Worker {
-    /// Windows that it has, and the hits in them.
+    /// Number of windows that it has, and of the hits in them.
     under_way: usize,
     hits: usize,
-    /// None once the worker is to end.
+    /// Channel to the worker; none once the worker is to end.
     windows: Option<Sender<Window>>,
-    /// The other end of it: what it has not begun can be taken back.
+    /// Receiving end of the same channel: windows that the worker has not begun can be taken back.
     waiting: Receiver<Window>,
     answers: Receiver<Window>,
     thread: Option<JoinHandle<()>>,
@@ -70,26 +70,26 @@ struct Worker {
 
 /// One or more threads that turn a stream of hits into clusters.
 pub enum Workers {
-    /// The calling thread alone; all definitions.
+    /// Only the calling thread; for all definitions.
     One(Box<Chain>),
-    /// Several, of which the calling thread is one.
+    /// Several threads, including the calling thread.
     Many(Box<ManyWorkers>),
 }
 
 /// Several workers, only for the local definition.
 pub struct ManyWorkers {
     front: Front,
-    /// Hits on their way to a window: memory that no other thread sees.
+    /// Hits for the next window, in memory that no other thread sees.
     part: PixelHits,
-    /// All workers but that of the calling thread.
+    /// All workers except the calling thread.
     workers: Vec<Worker>,
-    /// The worker of the calling thread.
+    /// The worker on the calling thread.
     own: WindowFinder,
-    /// Per worker, the calling thread's first: memory that it had before, which its caches may still hold.
+    /// Memory that a worker had before, which its caches may still hold, per worker; the calling thread is first.
     unused: Vec<Vec<Window>>,
-    /// In order.
+    /// Windows in progress, in order.
     under_way: VecDeque<UnderWay>,
-    /// Windows that are under way no more.
+    /// Number of windows that are no longer in progress.
     gone: u64,
     merger: Merger,
     counters: Counters,
@@ -111,7 +111,7 @@ impl Workers {
         ManyWorkers::new(config, level, layout, workers).map(Box::new).map(Self::Many)
     }
 
-    /// From now on drops the hits of a pixel.
+    /// Drops the hits of a pixel from now on.
     pub fn mask(&mut self, x: u16, y: u16) {
         match self {
             Self::One(chain) => chain.mask(x, y),
@@ -119,7 +119,7 @@ impl Workers {
         }
     }
 
-    /// Like [`Chain::push`]; clusters come in any number of tables, in order.
+    /// Adds hits like [`Chain::push`]; clusters come in any number of tables, in order.
     pub fn push(&mut self, hits: &PixelHits, end: bool) -> &mut [PixelClusters] {
         match self {
             Self::One(chain) => std::slice::from_mut(chain.push(hits, end)),
@@ -127,7 +127,7 @@ impl Workers {
         }
     }
 
-    /// Counts of the hits so far.
+    /// Returns the counts of the hits so far.
     pub fn counts(&self) -> ChainCounts {
         match self {
             Self::One(chain) => chain.counts(),
@@ -139,7 +139,7 @@ impl Workers {
         }
     }
 
-    /// Time and flow of the stages, summed over threads.
+    /// Returns time and flow of the stages, summed over threads.
     pub fn counters(&self) -> &Counters {
         match self {
             Self::One(chain) => chain.counters(),
@@ -147,14 +147,14 @@ impl Workers {
         }
     }
 
-    /// Waiting hits.
+    /// Returns the number of waiting hits.
     pub fn waiting(&self) -> usize {
         let counts = self.counts();
         let accounted = counts.hits_out + counts.masked + counts.late + counts.filtered;
         (counts.hits_in - accounted) as usize
     }
 
-    /// Number of threads that find clusters.
+    /// Returns the number of threads that find clusters.
     pub fn threads(&self) -> usize {
         match self {
             Self::One(_) => 1,
@@ -196,7 +196,7 @@ impl ManyWorkers {
 
     fn take_in(&mut self, hits: &PixelHits, end: bool) {
         self.merger.clear();
-        // Without hits, too: others may leave now.
+        // Also without new hits, since waiting hits may leave now.
         for start in (0..hits.len().max(1)).step_by(WINDOW) {
             let part = start..hits.len().min(start + WINDOW);
             let is_last = part.end == hits.len();
@@ -220,12 +220,12 @@ impl ManyWorkers {
         self.counters.stages[3].items_out = self.merger.counts().clusters;
     }
 
-    /// Takes windows that are done, and waits for some where many are under way.
+    /// Takes finished windows, and waits for some when many are in progress.
     fn make_room(&mut self) {
         while self.collect(self.under_way.len() >= WAITING * (self.workers.len() + 1)) {}
     }
 
-    /// Gives the hits that have left, between two times, to a worker.
+    /// Sends the hits that have left, and the range of their times, to a worker.
     fn send(&mut self, between: [i64; 2]) {
         let hits = self.part.len();
         if hits == 0 {
@@ -253,7 +253,7 @@ impl ManyWorkers {
         }
     }
 
-    /// Takes the oldest window, waiting for it or not; false when there is none.
+    /// Takes the oldest window, waiting for it if `wait`. Returns false when there is none.
     fn collect(&mut self, wait: bool) -> bool {
         let Some(mut window) = self.take_oldest(wait) else { return false };
         self.gone += 1;
@@ -267,7 +267,7 @@ impl ManyWorkers {
         true
     }
 
-    /// The oldest window; none where it is not done and nobody is to wait, or where there is none.
+    /// Returns the oldest window; none when it is not finished and `wait` is false, or when there is none.
     fn take_oldest(&mut self, wait: bool) -> Option<Window> {
         while let &UnderWay::At(worker) = self.under_way.front()? {
             let answers = &self.workers[worker].answers;
@@ -292,7 +292,7 @@ impl ManyWorkers {
         }
     }
 
-    /// Works on a window that waits for its worker; false when there is none.
+    /// Processes a window that waits for its worker. Returns false when there is none.
     fn take_back(&mut self) -> bool {
         let Some(worker) = self.workers.iter_mut().max_by_key(|worker| worker.waiting.len()) else {
             return false;
@@ -327,7 +327,7 @@ impl Worker {
         Ok(Self { under_way: 0, hits: 0, windows: Some(windows), waiting, answers, thread: Some(thread) })
     }
 
-    /// A window is no longer there.
+    /// Updates the counts after a window has left the worker.
     fn has_less(&mut self, window: Option<&Window>) {
         self.under_way -= 1;
         self.hits -= window.map_or(0, |window| window.hits.len());
@@ -338,7 +338,7 @@ impl Drop for Worker {
     fn drop(&mut self) {
         self.windows = None;
         if let Some(thread) = self.thread.take() {
-            // Whoever waited for an answer has seen a panic already.
+            // The thread that waited for an answer has already seen the panic.
             let _ = thread.join();
         }
     }

@@ -1,5 +1,5 @@
-//! Best hit: takes the hit with the smallest chi2 on each layer. One lane a seed; its state stays in registers from
-//! layer to layer.
+//! Best hit: takes the hit with the smallest chi2 on each layer. One lane per seed; its state stays in registers from layer
+//! to layer.
 
 use super::search::{Visit, Windows, search};
 use super::{Inputs, take_hit};
@@ -19,14 +19,14 @@ struct Nearest<G: Gang> {
 impl<G: Gang> Visit<G> for Nearest<G> {
     #[inline(always)]
     fn visit(&mut self, _: G, hit: U32<G>, chi2: F32<G>, found: Mask<G>) {
-        // The first of equals stays.
+        // Of hits with equal chi2, the first one is kept.
         let better = chi2.lt(self.chi2) & found;
         self.hit = better.select_u(hit, self.hit);
         self.chi2 = better.select_f(chi2, self.chi2);
     }
 }
 
-/// The hit of each seed at `range` of their order on each layer behind the seed's, or [`NO_HIT`], into `out`.
+/// Writes to `out` the hits of the seeds `seeded.order[range]` on each layer behind the seed layers, or [`NO_HIT`].
 #[inline(always)]
 pub(super) fn build<G: Gang>(
     g: G,
@@ -44,7 +44,7 @@ pub(super) fn build<G: Gang>(
         lanes = lanes & seeded.is_good(seed);
         let mut missed = U32::splat(g, 0);
         for layer in SEED_LAYERS..CYLINDER_LAYERS {
-            // Seeds come on the first radius.
+            // The states of seeds are already on the first radius.
             if layer > SEED_LAYERS {
                 lanes = lanes & to_radius(g, &mut state, field, F32::splat(g, RADII[layer]));
             }
@@ -55,7 +55,7 @@ pub(super) fn build<G: Gang>(
             search(g, &layers, &state, lanes, &mut nearest, counter);
             let found = is_hit(g, nearest.hit);
             missed = found.select_u(missed, missed + U32::splat(g, 1));
-            // What has too few hits is not followed on.
+            // Candidates with too few hits are not followed further.
             lanes = lanes & !max_missed.lt(missed);
             take_hit(g, config, index, &mut state, nearest.hit);
             nearest.hit.scatter(&mut out[layer], seed, Mask::first(g, range.end - at));

@@ -1,11 +1,11 @@
-//! The branches of candidates on one layer, as notes, and the choice of the best ones.
+//! The branches of candidates on one layer, stored as notes, and the choice of the best branches.
 
 use super::search::Visit;
 use crate::event::Column;
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
-/// Branches as they are found: candidate (a lane of the chunk), hit, chi2 of the candidate with the hit.
+/// Branches in the order of the search: candidate (a lane of the chunk), hit, chi2 of the candidate with the hit.
 #[derive(Debug, Default)]
 pub(super) struct Branches {
     pub lane: Column<u32>,
@@ -25,19 +25,19 @@ impl Branches {
     }
 }
 
-/// Notes what a search finds for the candidates of one gang.
+/// Stores the hits that a search finds for the candidates of one gang.
 pub(super) struct Note<'a, G: Gang> {
     to: &'a mut Branches,
     /// The candidates.
     lane: U32<G>,
-    /// Their chi2 so far.
+    /// chi2 of the candidates so far.
     chi2: F32<G>,
-    /// How many branches each may still have.
+    /// Number of further branches that each candidate may have.
     room: U32<G>,
 }
 
 impl<'a, G: Gang> Note<'a, G> {
-    /// For candidates with this chi2 so far, of at most `max` branches each.
+    /// Creates the notes of candidates with this chi2 so far, for at most `max` branches each.
     #[inline(always)]
     pub fn new(to: &'a mut Branches, lane: U32<G>, chi2: F32<G>, max: u32) -> Self {
         Self { to, lane, chi2, room: U32::splat(lane.g, max) }
@@ -64,9 +64,9 @@ impl<G: Gang> Visit<G> for Note<'_, G> {
     }
 }
 
-/// How a branch compares with others of its seed, and which one it is; the smaller, the better. More hits go first, then the
-/// smaller chi2; with a penalty there is one number instead, chi2 and penalties. Of equal cost that of the better candidate goes
-/// first, then the one found first; the branch without a hit comes last.
+/// Rank of a branch among the branches of its seed, and its number; smaller is better. More hits come first, then the
+/// smaller chi2; with a penalty, the sum of chi2 and penalties replaces both. Branches of equal cost are ordered by the
+/// rank of their candidate, then in the order of the search; the branch without a hit comes last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key(u64);
 
@@ -75,30 +75,31 @@ pub(super) struct Key(u64);
 pub(super) const BRANCH_BITS: u32 = 18;
 /// The number of the branch without a hit.
 pub(super) const NO_BRANCH: u32 = (1 << BRANCH_BITS) - 1;
-/// Bits of a candidate's place among those of its seed.
+/// Number of bits of a candidate's rank among the candidates of its seed.
 const RANK_BITS: u32 = 6;
 
 impl Key {
-    /// Worse than any branch.
+    /// Key that is worse than any branch.
     pub const LAST: Self = Self(u64::MAX);
 
-    /// `rank` is the candidate's rank among the candidates of the seed, best first; `branch` the number of the branch.
+    /// Creates a key. `rank` is the candidate's rank among the candidates of the seed, best first; `branch` the number of
+    /// the branch.
     #[inline(always)]
     pub fn new(missed: u32, chi2: f32, penalty: f32, rank: u32, branch: u32) -> Self {
         let (first, cost) =
             if penalty > 0.0 { (0, penalty.mul_add(missed as f32, chi2)) } else { (missed, chi2) };
-        // A sum of squares: its bits are in its order.
+        // A sum of squares is not negative, so that its bits have the order of its values.
         let cost = u64::from(first) << 32 | u64::from(cost.to_bits());
         Self((cost << RANK_BITS | u64::from(rank)) << BRANCH_BITS | u64::from(branch))
     }
 
-    /// The candidate, by its rank among the candidates of the seed.
+    /// Returns the candidate, by its rank among the candidates of the seed.
     #[inline(always)]
     pub fn candidate(self) -> usize {
         (self.0 >> BRANCH_BITS) as usize & ((1 << RANK_BITS) - 1)
     }
 
-    /// The branch of the candidate, or [`NO_BRANCH`].
+    /// Returns the branch of the candidate, or [`NO_BRANCH`].
     #[inline(always)]
     pub fn branch(self) -> u32 {
         self.0 as u32 & NO_BRANCH
@@ -113,14 +114,14 @@ pub(super) struct Best {
 }
 
 impl Best {
-    /// Removes all, and reserves memory for `max` branches of each seed.
+    /// Removes all branches, and reserves memory for `max` branches of each seed.
     pub fn start(&mut self, seeds: usize, max: usize) {
         self.max = max;
         self.keys.set_len(seeds * max);
         self.keys.fill(Key::LAST.0);
     }
 
-    /// Offers a branch. Its final position is not predictable, so that each position is written.
+    /// Inserts a branch. Its final position is not predictable, so that every position is written.
     #[inline(always)]
     pub fn offer(&mut self, seed: u32, Key(key): Key) {
         let keys = &mut self.keys[seed as usize * self.max..][..self.max];
@@ -135,7 +136,7 @@ impl Best {
         }
     }
 
-    /// The branches of a seed, and [`Key::LAST`] in unused positions.
+    /// Returns the branches of a seed, and [`Key::LAST`] in unused positions.
     #[inline(always)]
     pub fn of(&self, seed: usize) -> impl Iterator<Item = Key> {
         self.keys[seed * self.max..][..self.max].iter().map(|key| Key(*key))

@@ -1,4 +1,4 @@
-//! Several candidates a seed: the clone engine, and the standard builder that copies.
+//! Several candidates per seed: the clone engine, and the standard builder, which copies.
 //!
 //! Seeds are processed in chunks. On a layer all candidates of the chunk's seeds go through the lanes one after
 //! another: the hit of their last branch is added, they are transported to the layer, and the hits of their windows
@@ -24,32 +24,33 @@ use std::ops::Range;
 
 /// A candidate with too many holes: it is kept and not followed.
 const STOPPED: u32 = u32::MAX - 1;
-/// In place of a branch: the candidate has stopped and stays as it is.
+/// Stands for a branch: the candidate has stopped and stays unchanged.
 const STAYS: u32 = NO_BRANCH - 1;
 
-/// A candidate of the layer before, with its branch, as one number.
+/// Combines a candidate of the previous layer and its branch in one number.
 #[inline(always)]
 fn picked_of(candidate: usize, branch: u32) -> u32 {
     (candidate as u32) << BRANCH_BITS | branch
 }
 
-/// The candidates after one layer, seed by seed; of a seed those that were followed to this layer come best first.
+/// The candidates after one layer, seed by seed; for each seed, candidates that were followed to this layer come first, in
+/// rising order of [`Key`].
 #[derive(Debug, Default)]
 struct Candidates {
     /// First candidate of each seed, and the end.
     start: Column<u32>,
-    /// The candidate before this layer.
+    /// Number of the candidate on the previous layer.
     parent: Column<u32>,
-    /// What it took here: a position in the sorted index, [`NO_HIT`], or [`STOPPED`].
+    /// Hit of the candidate on this layer: a position in the sorted index, [`NO_HIT`], or [`STOPPED`].
     hit: Column<u32>,
     /// Layers without a hit so far.
     holes: Column<u32>,
-    /// Layers missed, stopped ones counted.
+    /// Layers missed so far, including layers after a stop.
     missed: Column<u32>,
     chi2: Column<f32>,
-    /// Where its state is: a lane of the layer's states.
+    /// Position of its state: a lane of the layer's states.
     state: Column<u32>,
-    /// The seed, a number in the chunk, and its place among the candidates of the seed.
+    /// The seed, a number in the chunk, and the candidate's rank among the candidates of the seed.
     seed: Column<u32>,
     rank: Column<u32>,
 }
@@ -65,7 +66,7 @@ impl Candidates {
         self.hit.len()
     }
 
-    /// Sets the number of candidates; what new ones are is arbitrary.
+    /// Sets the number of candidates; the values of new ones are arbitrary.
     fn set_len(&mut self, len: usize) {
         let Self { start: _, parent, hit, holes, missed, chi2, state, seed, rank } = self;
         for column in [parent, hit, holes, missed, state, seed, rank] {
@@ -82,12 +83,12 @@ pub(super) struct Combinatorial {
     layers: [Candidates; CYLINDER_LAYERS - SEED_LAYERS + 1],
     /// States of the lanes on the layer before, and on this one.
     states: [States; 2],
-    /// States of the branches, and of the survivors: of the standard builder alone.
+    /// States of the branches, and of the survivors; only for the standard builder.
     copies: States,
     branches: Branches,
     best: Best,
-    /// The candidates that are followed: where their state is, the hit to take in, their chi2, and what else their branches are
-    /// compared by.
+    /// The candidates that are followed: position of their state, the hit to add, their chi2, and further values by which
+    /// their branches are compared.
     from: Column<u32>,
     hit: Column<u32>,
     chi2: Column<f32>,
@@ -101,8 +102,8 @@ pub(super) struct Combinatorial {
 }
 
 impl Combinatorial {
-    /// Writes the hits of the best candidate of each seed at `range` of their order to `out`; returns the number of
-    /// candidates that windows could not hold.
+    /// Writes the hits of the best candidate of each seed in `seeded.order[range]` to `out`. Returns the number of branches
+    /// that were dropped.
     #[inline(always)]
     pub fn build<G: Gang>(
         &mut self,
@@ -141,7 +142,7 @@ impl Combinatorial {
         lost
     }
 
-    /// One candidate a seed.
+    /// Starts with one candidate per seed.
     fn start(&mut self, seeded: &Seeded, chunk: &[u32]) {
         let candidates = &mut self.layers[0];
         candidates.start.set_len(chunk.len() + 1);
@@ -158,7 +159,7 @@ impl Combinatorial {
         candidates.chi2.fill(0.0);
     }
 
-    /// The candidates that are followed, back to back.
+    /// Lists the candidates that are followed, without gaps.
     #[cfg_attr(not(feature = "small-kernels"), inline(always))]
     #[cfg_attr(feature = "small-kernels", inline(never))]
     fn list_live<G: Gang>(&mut self, g: G, step: usize) {
@@ -191,7 +192,7 @@ impl Combinatorial {
         chi2.set_len(live);
     }
 
-    /// Takes in, carries on, searches: all candidates through the lanes.
+    /// Adds the hits of all candidates, transports the candidates to the layer, and searches for hits there.
     #[inline(always)]
     fn follow<G: Gang>(
         &mut self,
@@ -209,7 +210,7 @@ impl Combinatorial {
         for at in (0..self.from.len()).step_by(G::LANES) {
             let mut lanes = Mask::first(g, self.from.len() - at);
             let from = U32::load(g, &self.from.padded()[at..]);
-            // Seeds come on the first radius.
+            // The states of seeds are already on the first radius.
             let (source, radius) =
                 if is_first { (&seeded.states, RADII[layer]) } else { (&*before, RADII[layer - 1]) };
             let mut state = source.gather(g, from, radius);
@@ -228,7 +229,7 @@ impl Combinatorial {
         }
     }
 
-    /// The standard builder's copies: the state of each branch with its hit taken in.
+    /// Copies states for the standard builder: the state of each branch with its hit added.
     #[inline(always)]
     fn copy_branches<G: Gang>(&mut self, g: G, config: &CylinderConfig, index: &Index, layer: usize) {
         let branches = self.branches.lane.len();
@@ -241,12 +242,12 @@ impl Combinatorial {
         }
     }
 
-    /// The standard builder's copies: the state of each survivor, from its branch or, without a hit, its parent.
+    /// Copies states for the standard builder: the state of each survivor, from its branch or, without a hit, from its parent.
     #[inline(always)]
     fn copy_survivors<G: Gang>(&mut self, g: G, config: &CylinderConfig, layer: usize) {
         let candidates = &mut self.layers[layer - SEED_LAYERS + 1];
         let count = candidates.len();
-        // What was live before this layer is written down in the candidates by now.
+        // The candidates already contain everything about the previous live ones, so that `from` and `hit` are reused.
         let live = self.from.len() as u32;
         let (sources, hits) = (&mut self.from, &mut self.hit);
         sources.set_len(count);
@@ -258,7 +259,7 @@ impl Combinatorial {
         for at in (0..count).step_by(G::LANES) {
             let source = U32::load(g, &sources.padded()[at..]);
             let is_branch = U32::load(g, &hits.padded()[at..]).lt(U32::splat(g, STOPPED));
-            // The index of a branch goes on behind the lanes.
+            // Branches are numbered after the lanes.
             let branch = is_branch.select_u(source - U32::splat(g, live), source);
             let mut parent = from.gather(g, source, RADII[layer]);
             if config.material > 0.0 {
@@ -273,12 +274,12 @@ impl Combinatorial {
             }
             to.store(&state, at);
         }
-        // `now` is what the next layer finds as `before`.
+        // The next layer reads these states as `before`.
         self.states.swap(0, 1);
     }
 
-    /// Finds the best branches of each seed. Not inlined: of these min and max of 64 bits the compiler makes vectors for AVX2 that take
-    /// three times as long.
+    /// Finds the best branches of each seed. Not inlined, because for AVX2 the compiler would vectorise these 64-bit min
+    /// and max operations into code that takes three times as long.
     #[inline(never)]
     fn compare(&mut self, config: &CylinderConfig, seeds: usize) {
         let (build, penalty) = (&config.build, config.build.hole_penalty);
@@ -296,7 +297,7 @@ impl Combinatorial {
         }
     }
 
-    /// Lists the best branches of each seed, and behind them, as far as there is room, its candidates that stopped earlier.
+    /// Lists the best branches of each seed and, where there is room, its candidates that stopped earlier.
     #[inline(never)]
     fn pick(&mut self, config: &CylinderConfig, step: usize, seeds: usize) {
         let max = config.build.candidates as usize;
@@ -304,7 +305,7 @@ impl Combinatorial {
         let (before, after) = self.layers.split_at_mut(step + 1);
         let (before, after) = (&before[step], &mut after[0]);
         after.start.set_len(seeds + 1);
-        // Of each seed all places are written, and the next ones begin where the last branch is.
+        // All positions of a seed are written; the next seed begins after the last branch and overwrites the rest.
         after.set_len((seeds + 1) * max);
         self.picked.set_len((seeds + 1) * max);
         let mut count = 0;
@@ -333,7 +334,7 @@ impl Combinatorial {
         after.set_len(count);
     }
 
-    /// The branches that were picked become the candidates of the next layer.
+    /// Turns the picked branches into the candidates of the next layer.
     #[cfg_attr(not(feature = "small-kernels"), inline(always))]
     #[cfg_attr(feature = "small-kernels", inline(never))]
     fn select<G: Gang>(&mut self, g: G, config: &CylinderConfig, step: usize) {
@@ -366,7 +367,7 @@ impl Combinatorial {
         }
     }
 
-    /// The hits of each seed's best candidate.
+    /// Writes the hits of each seed's best candidate.
     fn trace_back(
         &mut self,
         config: &CylinderConfig,

@@ -19,17 +19,17 @@ use combinatorial::Combinatorial;
 use states::States;
 use std::ops::Range;
 
-/// Seeds that are built together: their candidates' states stay in the second cache, the gangs full.
+/// Number of seeds that are built together: their candidates' states fit in the second-level cache, and gangs are full.
 pub(super) const CHUNK: usize = 64;
 
-/// Seeds with their states on the layer behind them.
+/// Seeds with their states on the layer behind the seed layers.
 #[derive(Debug, Default)]
 pub(super) struct Seeded {
     /// Parameters and covariance of each seed.
     states: States,
     /// 1 for seeds that have a state.
     pub good: Column<u32>,
-    /// The seeds by azimuth: neighbours look at the same hits.
+    /// The seeds in the order of azimuth: neighbours search among the same hits.
     pub order: Column<u32>,
     /// Hits of each seed: positions in the sorted index, layer by layer.
     pub hits: [Column<u32>; SEED_LAYERS],
@@ -45,7 +45,7 @@ impl Seeded {
         self.hits.iter_mut().for_each(|column| column.set_len(seeds));
     }
 
-    /// Takes over the seeds of `range` from `other`.
+    /// Copies the seeds of `range` from `other`.
     pub fn take(&mut self, other: &Self, range: Range<usize>) {
         self.states.take(&other.states, range.clone());
         self.good[range.clone()].copy_from_slice(&other.good[range.clone()]);
@@ -69,7 +69,7 @@ impl Seeded {
         U32::splat(seed.g, 0).lt(U32::gather(&self.good, seed))
     }
 
-    /// Orders the seeds by azimuth, by counting.
+    /// Sorts the seeds by azimuth, with a counting sort.
     pub fn sort(&mut self) {
         const BINS: usize = 1024;
         let bin = |azimuth: f32| {
@@ -91,7 +91,7 @@ impl Seeded {
     }
 }
 
-/// Takes in hits of the sorted index, in the lanes that have one; all lanes cross the layer.
+/// Adds hits of the sorted index, in the lanes that have one; all lanes cross the layer.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 fn take_hit<G: Gang>(
@@ -108,7 +108,7 @@ fn take_hit<G: Gang>(
     }
 }
 
-/// Takes in hits (azimuth, z, their variances) where the states are, in the lanes that have one.
+/// Adds hits (azimuth, z, their variances) to states at the hits' radius, in the lanes that have one.
 #[inline(always)]
 pub(crate) fn take_record<G: Gang>(
     g: G,
@@ -121,7 +121,7 @@ pub(crate) fn take_record<G: Gang>(
     update(g, &mut state.p, &mut state.c, residual, &v, has);
 }
 
-/// What tracks are built from.
+/// Input of the builders.
 #[derive(Clone, Copy)]
 pub(super) struct Inputs<'a> {
     pub config: &'a CylinderConfig,
@@ -129,7 +129,7 @@ pub(super) struct Inputs<'a> {
     pub seeded: &'a Seeded,
 }
 
-/// Reused memory of the builders, and what they found.
+/// Reused memory of the builders, and their results.
 #[derive(Debug, Default)]
 pub(super) struct Build {
     combinatorial: Combinatorial,
@@ -138,7 +138,7 @@ pub(super) struct Build {
 }
 
 impl Build {
-    /// Reserves memory for the results, and writes the hits of the seeds there.
+    /// Reserves memory for the results, and writes the seeds' own hits to them.
     pub fn start(&mut self, seeded: &Seeded) {
         let seeds = seeded.good.len();
         self.hits.iter_mut().for_each(|column| column.set_len(seeds));
@@ -147,7 +147,7 @@ impl Build {
         }
     }
 
-    /// Builds tracks from the seeds at `range` of their order, which begins where a chunk begins.
+    /// Builds tracks from the seeds `seeded.order[range]`; `range` begins at the start of a chunk.
     #[inline(always)]
     pub fn run<G: Gang>(
         &mut self,
@@ -167,7 +167,7 @@ impl Build {
         }
     }
 
-    /// Takes over the hits of `other` for the seeds at `range` of their order.
+    /// Copies the hits of the seeds `seeded.order[range]` from `other`.
     pub fn take(&mut self, other: &Self, seeded: &Seeded, range: Range<usize>) {
         for layer in SEED_LAYERS..CYLINDER_LAYERS {
             for &seed in &seeded.order[range.clone()] {

@@ -7,13 +7,13 @@ use crate::kalman::{CylinderState, within_turn};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
-/// What becomes of the hits that a search finds.
+/// Receives the hits that a search finds.
 pub(super) trait Visit<G: Gang> {
-    /// A hit per lane with its chi2; lanes outside `found` have none.
+    /// Receives a hit per lane with its chi2; lanes outside `found` have none.
     fn visit(&mut self, g: G, hit: U32<G>, chi2: F32<G>, found: Mask<G>);
 }
 
-/// chi2 of hits (azimuth, z, their variances) on states at azimuth `phi` and `z`, given the covariance of these.
+/// Returns chi2 of hits (azimuth, z, their variances) for states at azimuth `phi` and `z`, given the covariance of the states.
 #[inline(always)]
 pub(crate) fn distance<G: Gang>(
     g: G,
@@ -30,14 +30,14 @@ pub(crate) fn distance<G: Gang>(
     sum / determinant
 }
 
-/// Where hits are looked for, and how far.
+/// The layer to search, and the size of the windows.
 pub(super) struct Windows<'a> {
     pub config: &'a BuildConfig,
     pub layer: Layer<'a>,
 }
 
-/// Shows `visit` all hits with a chi2 below the cut in the windows of the states, which are on the layer's radius and
-/// within a turn of azimuth 0. A lane's hits come in the order of the index.
+/// Calls `visit` for all hits with a chi2 below the cut in the windows of the states. States are on the layer's radius and
+/// within a turn of azimuth 0. The hits of a lane are in the order of the index.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub(super) fn search<G: Gang>(
@@ -54,7 +54,7 @@ pub(super) fn search<G: Gang>(
     let width = F32::splat(g, config.window);
     let width_phi = (width * c00.sqrt()).min(F32::splat(g, config.window_phi));
     let width_z = (width * c11.sqrt()).min(F32::splat(g, config.window_z));
-    // What has no window (a NaN) finds nothing.
+    // A state without a window (NaN) finds no hit.
     let zero = F32::splat(g, 0.0);
     let lanes = lanes & zero.le(width_phi) & zero.le(width_z) & phi.abs().lt(F32::splat(g, 4.0));
     let (first_row, rows) = layer.rows_of(g, phi, width_phi);

@@ -1,5 +1,5 @@
-//! States in memory, four values side by side: reading a state by an index takes five memory accesses, where columns,
-//! as in [`Matriplex`](crate::kalman::matriplex::Matriplex), take twenty.
+//! States in memory, in records of four values: reading a state by an index takes five memory accesses; with one column per
+//! value, as in [`Matriplex`](crate::kalman::matriplex::Matriplex), it takes twenty.
 
 use crate::event::Column;
 use crate::kalman::CylinderState;
@@ -8,7 +8,7 @@ use crate::simd::Gang;
 use crate::simd::varying::{F32, U32};
 use std::ops::Range;
 
-/// Values of a state on a known radius: its parameters, then the covariance, packed.
+/// Number of values of a state on a known radius: its parameters, then the packed covariance.
 const VALUES: usize = 5 + 15;
 const RECORDS: usize = VALUES / 4;
 
@@ -22,12 +22,12 @@ impl States {
         self.0.iter_mut().for_each(|column| column.set_len(states));
     }
 
-    /// Azimuths of the states.
+    /// Returns the azimuths of the states.
     pub fn azimuths(&self) -> impl Iterator<Item = f32> {
         self.0[0].iter().map(|[azimuth, ..]| *azimuth)
     }
 
-    /// Takes over the states of `range` from `other`.
+    /// Copies the states of `range` from `other`.
     pub fn take(&mut self, other: &Self, range: Range<usize>) {
         for (column, from) in self.0.iter_mut().zip(&other.0) {
             column[range.clone()].copy_from_slice(&from[range.clone()]);
@@ -51,7 +51,7 @@ impl States {
         }
     }
 
-    /// The states at these indices.
+    /// Returns the states at these indices.
     #[cfg_attr(not(feature = "small-kernels"), inline(always))]
     #[cfg_attr(feature = "small-kernels", inline(never))]
     pub fn gather<G: Gang>(&self, g: G, index: U32<G>, radius: f32) -> CylinderState<G> {

@@ -7,7 +7,7 @@ use crate::cylinder::geometry::{RADII, SEED_LAYERS};
 use crate::event::{CYLINDER_LAYERS, NO_HIT};
 use crate::kalman::reference::single::{State, scatter, to_radius, update, within_turn};
 
-/// The hits behind a seed with this state on the first layer there.
+/// Returns the hits behind a seed that has this state on the first layer after the seed layers.
 pub(super) fn build(
     fault: Fault,
     config: &CylinderConfig,
@@ -21,7 +21,7 @@ pub(super) fn build(
     }
 }
 
-/// A state on the next layer, if it gets there, with its azimuth within a turn.
+/// Transports a state to a layer, with its azimuth within a turn. Returns whether it gets there.
 fn carry(config: &CylinderConfig, state: &State, layer: usize) -> (State, bool) {
     let (mut state, mut reached) = (*state, true);
     if layer > SEED_LAYERS {
@@ -38,7 +38,7 @@ fn take(config: &CylinderConfig, state: &mut State, hit: Option<&Placed>) {
     }
 }
 
-/// The hits below the cut in the window of a state on their layer, with their chi2.
+/// Returns the hits with chi2 below the cut in the window of a state on their layer, with their chi2.
 fn found(config: &CylinderConfig, layers: &Layers, layer: usize, state: &State) -> Vec<(f32, Placed)> {
     let (build, c) = (&config.build, &state.c);
     let half = |variance: f32, limit: f32| {
@@ -89,7 +89,7 @@ fn best_hit(
 #[derive(Clone)]
 struct Candidate {
     state: State,
-    /// Whether it is followed: it has not passed too many layers without a hit.
+    /// Whether the candidate is followed: it has not passed too many layers without a hit.
     live: bool,
     hits: [u32; CYLINDER_LAYERS],
     holes: u32,
@@ -97,7 +97,7 @@ struct Candidate {
     chi2: f32,
 }
 
-/// What candidates are ordered by, the smaller the better, as bits: chi2 is not negative.
+/// Returns the cost by which candidates are ordered, smaller first, as bits: chi2 is not negative.
 fn cost(fault: Fault, config: &CylinderConfig, missed: u32, chi2: f32) -> (u32, u32) {
     let penalty = config.build.hole_penalty;
     let (first, cost) =
@@ -136,7 +136,7 @@ fn combinatorial(
         }
         branches.sort_by_key(|(key, _)| *key);
         branches.truncate(build.candidates as usize);
-        // Candidates that stopped earlier fill what is left of the list.
+        // Candidates that stopped earlier fill the rest of the list.
         let mut next: Vec<Candidate> = branches.into_iter().map(|(_, branch)| branch).collect();
         let stopped = candidates.into_iter().filter(|candidate| !candidate.live);
         let room = build.candidates as usize - next.len();

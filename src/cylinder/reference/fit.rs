@@ -1,4 +1,4 @@
-//! Filters from hit to hit.
+//! Filters that follow hits.
 
 use super::layers::Layers;
 use super::{Track, field};
@@ -11,7 +11,7 @@ use crate::kalman::reference::single::{
     to_radius, update, written, written_global,
 };
 
-/// A filter on its way.
+/// State of a filter.
 pub(super) struct Follow {
     pub state: State,
     pub reached: bool,
@@ -20,8 +20,8 @@ pub(super) struct Follow {
 }
 
 impl Follow {
-    /// From the vertex of a particle through its hits on the first `layers` layers; the published variances at the vertex are
-    /// the squares of its coordinates and of the Cartesian momentum.
+    /// Starts at the vertex of a particle and adds its hits on the first `layers` layers. The published variances at the
+    /// vertex are the squares of its coordinates and of the Cartesian momentum.
     pub fn from_vertex(
         config: &CylinderConfig,
         layers: &Layers,
@@ -54,7 +54,7 @@ impl Follow {
         out
     }
 
-    /// Goes to a hit and takes it in; without one it goes nowhere.
+    /// Transports the state to a hit and adds it; does not move without a hit.
     fn take(&mut self, config: &CylinderConfig, hit: Option<&Hit>, inwards: bool) {
         let radius = hit.map_or(self.state.radius, |hit| hit.radius);
         let (state, reached) = to_radius(&self.state, field(config), radius);
@@ -77,7 +77,7 @@ impl Follow {
     }
 }
 
-/// A track with a state as it is written out.
+/// Creates a track with a state in its output form.
 fn track(hits: [u32; CYLINDER_LAYERS], state: State, chi2: f32, [reached, measured]: [bool; 2]) -> Track {
     let mut fit = judge(&state, reached, measured);
     if fit == FitStatus::Ok && !(-1.0 < chi2 && chi2 < f32::INFINITY) {
@@ -86,7 +86,7 @@ fn track(hits: [u32; CYLINDER_LAYERS], state: State, chi2: f32, [reached, measur
     Track { hits, state, chi2, fit }
 }
 
-/// The same from outside in for six parameters.
+/// Fits the hits from outside in with six parameters.
 fn global_inwards(
     config: &CylinderConfig,
     layers: &Layers,
@@ -109,7 +109,7 @@ fn hit_of(layers: &Layers, hit: u32) -> Option<Hit> {
     (hit != NO_HIT).then(|| layers.hits[hit as usize])
 }
 
-/// From the outermost hit inwards, from the helix through the first, the middle and the last hit.
+/// Fits the hits from outside in, from the helix through the first, middle and last hit.
 pub(super) fn inwards(config: &CylinderConfig, layers: &Layers, hits: [u32; CYLINDER_LAYERS]) -> Track {
     let found: Vec<Hit> = hits.iter().filter_map(|hit| hit_of(layers, *hit)).collect();
     let last = found.len().saturating_sub(1);

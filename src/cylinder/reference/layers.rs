@@ -5,7 +5,7 @@ use crate::event::{CYLINDER_LAYERS, CylinderEvent};
 use crate::kalman::reference::single::{Hit, State, atan2};
 use std::f32::consts::TAU;
 
-/// A hit with the cell that it lies in.
+/// A hit and its cell.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Placed {
     pub hit: Hit,
@@ -17,7 +17,7 @@ pub(super) struct Placed {
 
 pub(super) struct Layers {
     bins: BinConfig,
-    /// In the order of the event.
+    /// Hits in the order of the event.
     pub hits: Vec<Hit>,
     sorted: [Vec<Placed>; CYLINDER_LAYERS],
 }
@@ -47,7 +47,7 @@ impl Layers {
         out
     }
 
-    /// Row of an azimuth, not yet within a turn.
+    /// Returns the row of an azimuth, not yet wrapped to a turn.
     fn row(&self, phi: f32) -> u32 {
         let rows = self.bins.phi as f32;
         phi.mul_add(rows / TAU, 1.5 * rows) as u32
@@ -59,7 +59,7 @@ impl Layers {
         ((z + half) * (1.0 / width)).max(0.0).min(last) as u32
     }
 
-    /// The hits of the cells that a window touches, row by row.
+    /// Returns the hits of the cells that a window touches, row by row.
     pub fn window(&self, layer: usize, state: &State, half: [f32; 2]) -> impl Iterator<Item = Placed> + '_ {
         let [phi, z, ..] = state.p;
         let rows = self.row(phi - half[0])..=self.row(phi + half[0]);
@@ -70,7 +70,7 @@ impl Layers {
             .copied()
     }
 
-    /// The hit that lanes without a hit read: the last of all.
+    /// Returns the hit that lanes without a hit read: the very last one.
     pub fn last(&self) -> Option<Hit> {
         self.sorted.iter().rev().find_map(|layer| layer.last()).map(|placed| placed.hit)
     }

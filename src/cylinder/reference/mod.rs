@@ -1,8 +1,8 @@
 //! The naive twin of seeds from truth, of all builders and of all fits: the same hit lists and states, bit by bit, from
 //! loops over one seed and all hits of a layer.
 //!
-//! It shares nothing with the kernels but configuration and geometry, and imports nothing from `simd/`. Only the
-//! parts that decide bits are the same: the order of operations, and the order of equally good hits.
+//! It shares only configuration and geometry with the kernels, and imports nothing from `simd/`. Only the order of
+//! operations and the order of equally good hits are the same, because they decide bits.
 
 mod build;
 mod fit;
@@ -18,17 +18,17 @@ use layers::Layers;
 
 pub use refit::{FittedTrack, fit_tracks};
 
-/// A comparison that is flipped on purpose, to show that tests which compare with the kernels can fail.
+/// A comparison that is flipped on purpose, to show that tests that compare with the kernels can fail.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// None: the correct reference.
+    /// No fault: the correct reference.
     None,
     /// Of two hits or branches the one with the larger chi2 wins.
     Farthest,
     /// A candidate with exactly the allowed number of holes may have one more.
     HoleAtLimit,
-    /// States of given tracks come from the filter alone.
+    /// States of given tracks are filtered, not smoothed.
     FilteredOnly,
 }
 
@@ -45,7 +45,7 @@ pub struct Track {
     pub fit: FitStatus,
 }
 
-/// The tracks of the seeds `particles` of an event that has no fault.
+/// Returns the tracks of the seeds `particles` of an event with status `Ok`.
 pub fn reconstruct(
     fault: Fault,
     config: &CylinderConfig,
@@ -65,7 +65,7 @@ pub fn reconstruct(
     particles.map(track).collect()
 }
 
-/// The fit of all hits of a particle from its true vertex outwards.
+/// Fits all hits of a particle from its true vertex outwards.
 pub fn fit_particle(
     config: &CylinderConfig,
     event: &CylinderEvent<'_>,
@@ -77,7 +77,7 @@ pub fn fit_particle(
     fit::Follow::from_vertex(config, &layers, seeds, particle, CYLINDER_LAYERS).finish(hits)
 }
 
-/// The state of a particle's seed on the layer behind it, if it has one.
+/// Returns the state of a particle's seed on the layer after the seed layers, if it has one.
 fn seed(config: &CylinderConfig, layers: &Layers, seeds: &CylinderSeeds, particle: usize) -> Option<State> {
     let follow = fit::Follow::from_vertex(config, layers, seeds, particle, SEED_LAYERS);
     let (state, reached) = to_radius(&follow.state, field(config), RADII[SEED_LAYERS]);
@@ -85,7 +85,7 @@ fn seed(config: &CylinderConfig, layers: &Layers, seeds: &CylinderSeeds, particl
     (reached && follow.reached && follow.measured && complete).then_some(state)
 }
 
-/// Curvature of charge / pT = 1.
+/// Returns the curvature of charge / pT = 1.
 fn field(config: &CylinderConfig) -> f32 {
     CURVATURE_PER_TESLA * config.field
 }

@@ -1,4 +1,4 @@
-//! The naive twin of the fit of given tracks: one track, hit by hit out and back.
+//! The naive twin of the fit of given tracks: one track, hit by hit outwards and back.
 
 use super::layers::Layers;
 use super::{Fault, field};
@@ -13,11 +13,11 @@ use crate::kalman::reference::single::{
 /// A track with its states.
 #[derive(Debug, Clone)]
 pub struct FittedTrack {
-    /// The hits from inside out, counted from the event's first hit.
+    /// The hits from the innermost one outwards, counted from the event's first hit.
     pub hits: Vec<u32>,
     /// The smoothed state at each hit, in its output form.
     pub states: Vec<State>,
-    /// chi2 of each hit in the filter, and to the smoothed state.
+    /// chi2 of each hit in the filter, and with the smoothed state.
     pub chi2: Vec<[f32; 2]>,
     /// Sum of the filter's chi2.
     pub sum: f32,
@@ -25,7 +25,7 @@ pub struct FittedTrack {
     pub fit: FitStatus,
 }
 
-/// The fits of all tracks of an event that has no fault: number `event` of `tracks`.
+/// Fits all tracks of an event with status `Ok`: number `event` of `tracks`.
 pub fn fit_tracks(
     fault: Fault,
     config: &CylinderConfig,
@@ -49,7 +49,7 @@ pub fn fit_tracks(
     range.map(fit).collect()
 }
 
-/// Out and back.
+/// Fits outwards and smooths back.
 fn fit_hits(fault: Fault, config: &CylinderConfig, hits: &[Hit]) -> FittedTrack {
     let last = hits.len() - 1;
     let end = |at: usize| [hits[at].position[0], hits[at].position[1], hits[at].radius];
@@ -105,13 +105,13 @@ fn fit_hits(fault: Fault, config: &CylinderConfig, hits: &[Hit]) -> FittedTrack 
     FittedTrack { hits: Vec::new(), states, chi2, sum, fit }
 }
 
-/// Off the axis, with errors, and all of it numbers.
+/// Returns whether a hit is off the axis, with errors, and with finite values.
 fn is_usable(hit: &Hit) -> bool {
     let is_positive = |value: f32| 0.0 < value && value < f32::INFINITY;
     is_positive(hit.radius) && hit.position[1].is_finite() && hit.variance.into_iter().all(is_positive)
 }
 
-/// chi2 of a hit to a state that it has helped to make.
+/// Returns chi2 of a hit with a state that includes the hit.
 fn chi2_of_rest(State { p, c, .. }: &State, hit: &Hit) -> f32 {
     let residual = [within_turn(hit.position[0] - p[0]), hit.position[1] - p[1]];
     let (a, b, d) = (hit.variance[0] - c[0][0], -c[1][0], hit.variance[1] - c[1][1]);

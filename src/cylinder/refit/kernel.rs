@@ -14,21 +14,21 @@ use crate::kalman::{
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
-/// Elements of a note: the filtered state, the parameters predicted for the next hit, the six derivatives and the four
-/// elements of the noise that are not known beforehand, the hit.
+/// Layout of a note: the filtered state, the parameters predicted for the next hit, the six derivatives and the four
+/// elements of the noise that are not constant, the hit.
 const PREDICTED: usize = 21;
 const JACOBIAN: usize = PREDICTED + 5;
 const NOISE: usize = JACOBIAN + 6;
 const HIT: usize = NOISE + 4;
 const NOTE: usize = HIT + 4;
-/// Elements of what is written: radius, parameters, covariance, chi2 of the filter, chi2 of the smoother.
+/// Layout of the output: radius, parameters, covariance, chi2 of the filter, chi2 of the smoother.
 const FILTERED: usize = CYLINDER_STATE;
 const SMOOTHED: usize = FILTERED + 1;
 const WRITTEN: usize = SMOOTHED + 1;
 
-/// Which derivatives of a step are not known beforehand.
+/// Derivatives of a step that are not constant.
 const DERIVATIVES: [[usize; 2]; 6] = [[0, 2], [0, 3], [1, 2], [1, 3], [1, 4], [3, 2]];
-/// Which elements of the noise are not 0.
+/// Elements of the noise that are not 0.
 const SCATTERED: [[usize; 2]; 4] = [[2, 2], [3, 3], [4, 2], [4, 4]];
 
 /// Memory for one gang of tracks.
@@ -37,11 +37,11 @@ pub(super) struct Scratch {
     /// By hit, then lane.
     notes: Matriplex,
     written: Matriplex,
-    /// Where in `written` each hit of the gang's tracks is, in the order of the results.
+    /// Position in `written` of each hit of the gang's tracks, in the order of the results.
     places: Column<u32>,
 }
 
-/// A gang of tracks: those of the lists from `at` on, and how many hits the longest has.
+/// A gang of tracks: the tracks of the lists from `at` on, and the largest number of hits.
 #[derive(Clone, Copy)]
 struct Tracks<'a> {
     lists: &'a Lists,
@@ -50,19 +50,19 @@ struct Tracks<'a> {
 }
 
 impl Tracks<'_> {
-    /// Hit `number` of each track.
+    /// Returns hit `number` of each track.
     #[inline(always)]
     fn hit<G: Gang>(&self, g: G, number: usize) -> U32<G> {
         U32::load(g, &self.lists.hits[number].padded()[self.at..])
     }
 }
 
-/// Where a gang of tracks is on its way.
+/// State of the filter for a gang of tracks.
 struct Follow<G: Gang> {
     state: CylinderState<G>,
     /// Lanes that have reached every hit.
     reached: Mask<G>,
-    /// Lanes whose hits could all be taken in.
+    /// Lanes whose hits could all be added.
     measured: Mask<G>,
     chi2: F32<G>,
 }
@@ -108,7 +108,7 @@ pub(super) fn fit<G: Gang>(
     }
 }
 
-/// The tracks at their first hits, on the helix through first, middle and last one.
+/// Returns the tracks at their first hits, on the helix through the first, middle and last hit.
 #[inline(always)]
 fn start<G: Gang>(
     g: G,
@@ -128,7 +128,7 @@ fn start<G: Gang>(
     from_three_hits(g, ends, F32::splat(g, CURVATURE_PER_TESLA * config.field), prior)
 }
 
-/// One hit further out, in the lanes that have one.
+/// Moves one hit outwards, in the lanes that have one.
 #[inline(always)]
 fn forwards<G: Gang>(
     g: G,
@@ -172,7 +172,7 @@ fn forwards<G: Gang>(
     }
 }
 
-/// From the last hit back to the first: writes a state for each and gives the codes of [`FitStatus`].
+/// Moves from the last hit back to the first: writes a state for each hit and returns the codes of [`FitStatus`].
 #[inline(always)]
 fn backwards<G: Gang>(
     g: G,
@@ -207,10 +207,10 @@ fn backwards<G: Gang>(
         write(&state.radius, &shown, written, lane);
         has_next = has;
     }
-    // A chi2 is a sum of squares; anything else comes of a state that is no longer one.
+    // A chi2 is a sum of squares: any other value means that the state is no longer valid.
     let sane = F32::splat(g, -1.0).lt(follow.chi2) & follow.chi2.lt(F32::splat(g, f32::INFINITY));
     let status = (status.eq(fine).and_not(sane)).select_u(code(g, FitStatus::NotFinite), status);
-    // Tracks without any hit.
+    // Lanes without `has_next` are tracks without hits.
     has_next.select_u(status, code(g, FitStatus::NotReached))
 }
 
@@ -219,7 +219,8 @@ fn code<G: Gang>(g: G, status: FitStatus) -> U32<G> {
     U32::splat(g, status as u32)
 }
 
-/// chi2 of a hit to the state that it has helped to make: its residual has the variance V - C. NaN where that is none.
+/// Returns chi2 of a hit with a state that includes the hit: its residual has the variance V - C. NaN where V - C is not
+/// positive.
 #[inline(always)]
 fn chi2_of_rest<G: Gang>(g: G, c: &Symmetric<G, 5>, residual: [F32<G>; 2], variance: [F32<G>; 2]) -> F32<G> {
     let zero = F32::splat(g, 0.0);
@@ -232,7 +233,7 @@ fn chi2_of_rest<G: Gang>(g: G, c: &Symmetric<G, 5>, residual: [F32<G>; 2], varia
     sane.select_f(chi2, F32::splat(g, f32::NAN))
 }
 
-/// The note of a hit.
+/// Loads the note of a hit.
 #[inline(always)]
 fn load<G: Gang>(g: G, notes: &Matriplex, lane: usize, scatters: bool) -> Filtered<G> {
     let mut jacobian = Matrix::splat(g, 0.0);
@@ -272,8 +273,8 @@ fn write<G: Gang>(radius: &F32<G>, shown: &Output<G>, written: &mut Matriplex, l
     }
 }
 
-/// Moves what is written of a gang of tracks, with `counts` hits each, to the results' hits from `first` on; says how
-/// many hits there are.
+/// Moves the output of a gang of tracks, with `counts` hits each, to the results' hits from `first` on. Returns the number
+/// of hits.
 #[inline(always)]
 fn hand_over<G: Gang>(
     g: G,
@@ -294,7 +295,7 @@ fn hand_over<G: Gang>(
         let (from, to) = (written.row(row), &mut column.padded_mut()[first..]);
         for at in (0..hits).step_by(G::LANES) {
             let value = F32::gather(from, U32::load(g, &places.padded()[at..]));
-            // One NaN for all NaNs: which one an operation gives is what gangs leave open.
+            // Replace all NaNs by one NaN: the NaN that an operation returns may depend on the gang.
             let value = value.eq(value).select_f(value, F32::splat(g, f32::NAN));
             value.store(&mut to[at..]);
         }

@@ -1,4 +1,4 @@
-//! Hit lists of given tracks, packed: hit k of every track in one column, for any missing layers.
+//! Hit lists of given tracks, packed: hit k of every track is in one column, even if layers are missing.
 
 use crate::Status;
 use crate::cylinder::seeds::EventParticles;
@@ -13,12 +13,12 @@ pub(super) struct Lists {
     pub ends: [Column<u32>; 3],
     /// Hits of each track.
     pub count: Column<u32>,
-    /// Beginning of the tracks in the results, and their hits.
+    /// Number of the first track, and of its first hit, in the results.
     pub first: [usize; 2],
 }
 
 impl Lists {
-    /// Number of tracks.
+    /// Returns the number of tracks.
     pub fn tracks(&self) -> usize {
         self.count.len()
     }
@@ -33,7 +33,7 @@ impl Lists {
         if event.status != Status::Ok {
             return event.status;
         }
-        // Gathers count in i32.
+        // Gathers use 32-bit signed indices.
         if event.len() >= 1 << 27 {
             return Status::TooManyHits;
         }
@@ -58,7 +58,7 @@ impl Lists {
                 list[count] = column[track];
                 count += usize::from(column[track] != NO_HIT);
             }
-            // What is behind the last hit is NO_HIT in any case.
+            // The entries after the last hit are already NO_HIT.
             self.hits.iter_mut().zip(list).for_each(|(column, hit)| column[number] = hit);
             let last = count.saturating_sub(1);
             for (column, at) in self.ends.iter_mut().zip([0, last / 2, last]) {

@@ -1,5 +1,5 @@
-//! Fit of given tracks: hit lists to a smoothed state at each hit. `lists` packs the hits of tracks, `kernel` filters
-//! from inside out and smooths on the way back, one lane a track.
+//! Fit of given tracks: from hit lists to a smoothed state at each hit. `lists` packs the hits of tracks, `kernel` filters
+//! outwards and smooths on the way back, one lane per track.
 
 mod kernel;
 mod lists;

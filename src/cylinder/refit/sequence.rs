@@ -10,8 +10,8 @@ use crate::{Error, Result};
 /// Fits of given tracks in the cylinder detector, as a product.
 pub const CYLINDER_FITS: Handle = Handle::of::<CylinderFits>("cylinder_fits");
 
-/// Given tracks of the cylinder detector to a smoothed state at each of their hits. There is no search: the input
-/// defines the hits of each track.
+/// Fits given tracks of the cylinder detector to a smoothed state at each of their hits. There is no search: the
+/// input defines the hits of each track.
 #[derive(Debug, Clone)]
 pub struct CylinderFit {
     level: Level,
@@ -19,7 +19,7 @@ pub struct CylinderFit {
 }
 
 impl CylinderFit {
-    /// An algorithm for the usual gang of an instruction set.
+    /// Creates an algorithm for the usual gang of an instruction set.
     ///
     /// # Errors
     /// [`Error::Config`] for a configuration that cannot be used, [`Error::Unsupported`] for another gang.
@@ -32,7 +32,7 @@ impl CylinderFit {
         Ok(Self { level, config })
     }
 
-    /// The configuration.
+    /// Returns the configuration.
     pub fn config(&self) -> &CylinderConfig {
         &self.config
     }

@@ -1,10 +1,10 @@
-//! The published form of state and measurement (Matriplex, section 2): x, y, z, charge / pT, phi and theta in one frame for all
-//! tracks, a 6 x 6 covariance, hits with three measured coordinates. `README.md` derives it.
+//! The published form of state and measurement (Matriplex, section 2): x, y, z, charge / pT, phi and theta in one frame for
+//! all tracks, a 6 x 6 covariance, and hits with three measured coordinates. `README.md` derives the formulas.
 //!
-//! A state that was transported to a radius varies along the cylinder alone: its covariance has no part along the
-//! radius. Beside the variance of a start, single precision would lose this property, and the hit's small error along
-//! the radius would amplify the rounding. So the way to a hit and the hit are computed in axes along the radius
-//! there, along r-phi and z, in which that part is exactly 0; between hits the covariance is stored for x, y and z.
+//! A state that was transported to a radius varies only along the cylinder: its covariance has no part along the radius.
+//! Single precision would lose this property when the variances of a start are large, and the hit's small error along the
+//! radius would amplify the rounding. So the transport to a hit and the measurement are computed in axes along the radius
+//! there, along r-phi and z, in which this part is exactly 0; between hits the covariance is stored for x, y and z.
 
 mod transport;
 
@@ -25,7 +25,7 @@ pub use transport::global_to_radius;
 pub struct GlobalState<G: Gang> {
     /// x, y, z (cm), charge / pT (c/GeV), phi and theta of the momentum (rad).
     pub p: [F32<G>; 6],
-    /// Their covariance.
+    /// Covariance of the parameters.
     pub c: Symmetric<G, 6>,
 }
 
@@ -34,23 +34,23 @@ pub struct GlobalState<G: Gang> {
 pub struct GlobalHit<G: Gang> {
     /// x, y, z, cm
     pub position: [F32<G>; 3],
-    /// Along the radius of the hit, along r-phi and z, cm^2; the errors are independent.
+    /// Variances along the radius of the hit, along r-phi and z, cm^2; the errors are independent.
     pub variance: [F32<G>; 3],
 }
 
-/// A state at the cylinder of a hit: the parameters in the frame for all, their covariance with the axes along the
-/// radius and along r-phi in place of x and y. Its first row is 0.
+/// A state at the cylinder of a hit. The parameters are in the common frame; the covariance has the axes along the radius
+/// and along r-phi in place of x and y. Its first row is 0.
 #[derive(Clone, Copy)]
 pub struct OnRadius<G: Gang> {
     /// Parameters as in a [`GlobalState`].
     pub p: [F32<G>; 6],
-    /// Covariance with other axes.
+    /// Covariance in the axes of the radius.
     pub c: Symmetric<G, 6>,
     /// The direction of the radius, in x and y.
     direction: [F32<G>; 2],
     radius: F32<G>,
     per_radius: F32<G>,
-    /// The part of the transverse direction along the radius, times the radius.
+    /// Component of the transverse direction along the radius, times the radius.
     axis: F32<G>,
     /// Cotangent of theta.
     slope: F32<G>,
@@ -81,7 +81,7 @@ impl<G: Gang> OnRadius<G> {
         let [x, y, z] = hit.position;
         let across = cosine.mul_add(y, -(sine * x));
         let along = cosine.mul_add(x, sine * y);
-        // The hit's azimuth from the state's: its errors are along its own radius.
+        // The hit's azimuth relative to the state: its errors are along the radius of the hit.
         let (hit_sine, hit_cosine) = (across * self.per_radius, along * self.per_radius);
         let [radial, tangential, var_z] = hit.variance;
         let (sine2, cosine2) = (hit_sine * hit_sine, hit_cosine * hit_cosine);
@@ -91,7 +91,7 @@ impl<G: Gang> OnRadius<G> {
         );
         v.set(1, 0, hit_sine * hit_cosine * (radial - tangential));
         let residual = [along - self.radius, across, z - self.p[2]];
-        // Parameters from where the state is; nothing of it goes along the radius.
+        // Parameters relative to the state; their change has no component along the radius.
         let mut change = [F32::splat(g, 0.0); 6];
         let taken = update(g, &mut change, &mut self.c, residual, &v, lanes);
         self.p[0] = sine.neg_mul_add(change[1], self.p[0]);
@@ -102,7 +102,7 @@ impl<G: Gang> OnRadius<G> {
         taken
     }
 
-    /// The state with the covariance of x and y.
+    /// Returns the state with the covariance of x and y.
     #[cfg_attr(not(feature = "small-kernels"), inline(always))]
     #[cfg_attr(feature = "small-kernels", inline(never))]
     pub fn to_global(&self) -> GlobalState<G> {
@@ -121,7 +121,7 @@ impl<G: Gang> OnRadius<G> {
     }
 }
 
-/// How x, y, z, charge / pT, phi, theta change with the parameters on a cylinder.
+/// Structure of the derivatives of x, y, z, charge / pT, phi, theta with respect to the parameters on a cylinder.
 struct FromCylinder;
 
 impl Pattern<6, 5> for FromCylinder {
@@ -132,7 +132,7 @@ impl Pattern<6, 5> for FromCylinder {
 }
 
 impl<G: Gang> GlobalState<G> {
-    /// The same state and covariance.
+    /// Converts a state on a cylinder and its covariance.
     #[cfg_attr(not(feature = "small-kernels"), inline(always))]
     #[cfg_attr(feature = "small-kernels", inline(never))]
     pub fn from_cylinder(g: G, state: &CylinderState<G>) -> Self {
@@ -152,7 +152,7 @@ impl<G: Gang> GlobalState<G> {
         }
     }
 
-    /// In the lanes of `lanes` this state, in the others `other`.
+    /// Returns this state in the lanes of `lanes`, and `other` in the other lanes.
     #[cfg_attr(not(feature = "small-kernels"), inline(always))]
     #[cfg_attr(feature = "small-kernels", inline(never))]
     pub fn select(&self, lanes: Mask<G>, other: &Self) -> Self {
@@ -166,7 +166,7 @@ impl<G: Gang> GlobalState<G> {
         out
     }
 
-    /// The state in its output form, and its radius: the covariance is along r-phi.
+    /// Returns the state in its output form, and its radius: the covariance is along r-phi.
     #[cfg_attr(not(feature = "small-kernels"), inline(always))]
     #[cfg_attr(feature = "small-kernels", inline(never))]
     pub fn output(&self, g: G) -> (Output<G>, F32<G>) {
@@ -174,7 +174,7 @@ impl<G: Gang> GlobalState<G> {
         let radius = x.mul_add(x, y * y).sqrt();
         let (cosine, sine) = (x / radius, y / radius);
         let c = &self.c;
-        // The row along r-phi.
+        // The row of the covariance along r-phi.
         let mut row = [F32::splat(g, 0.0); 6];
         for j in 0..6 {
             row[j] = cosine.mul_add(c.at(1, j), -(sine * c.at(0, j)));

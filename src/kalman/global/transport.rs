@@ -1,4 +1,4 @@
-//! Transport to a radius in closed form: the path of `radius.rs`, from any point.
+//! Transport from any point to a radius in closed form, along the path of `radius.rs`.
 
 use super::{GlobalState, OnRadius};
 use crate::kalman::matriplex::{Entry, Matrix, Pattern, similarity, unroll};
@@ -7,7 +7,8 @@ use crate::simd::Gang;
 use crate::simd::math::sincos;
 use crate::simd::varying::{F32, Mask};
 
-/// How the parameters on the new radius, in axes along the radius, along r-phi and z, change with the old ones.
+/// Structure of the derivatives of the parameters on the new radius, in axes along the radius, along r-phi and z,
+/// with respect to the old parameters.
 struct ToRadius;
 
 impl Pattern<6, 6> for ToRadius {
@@ -24,12 +25,11 @@ impl Pattern<6, 6> for ToRadius {
     };
 }
 
-/// What the path across the axis depends on: x, y, charge / pT, phi.
+/// Parameters on which the path across the axis depends: x, y, charge / pT, phi.
 const BENDING: [usize; 4] = [0, 1, 3, 4];
 
-/// The states on the cylinder of radius `radius`, and the lanes that reach it, moving outwards at both ends and
-/// turning by less than a quarter; in other lanes the state is undefined. `field` is the curvature of charge / pT =
-/// 1.
+/// Returns the states on the cylinder of radius `radius`, and the lanes that reach it, moving outwards at both ends and
+/// turning by less than a quarter; in other lanes the state is undefined. `field` is the curvature of charge / pT = 1.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn global_to_radius<G: Gang>(

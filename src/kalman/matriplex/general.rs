@@ -9,14 +9,14 @@ use crate::simd::{Gang, copies};
 pub struct Matrix<G: Gang, const R: usize, const C: usize>(pub [[F32<G>; C]; R]);
 
 impl<G: Gang, const R: usize, const C: usize> Matrix<G, R, C> {
-    /// `value` everywhere.
+    /// Returns a matrix with `value` in all elements.
     #[inline(always)]
     pub fn splat(g: G, value: f32) -> Self {
         Self(copies(copies(F32::splat(g, value))))
     }
 }
 
-/// `sum + a * b`, where either factor may be known beforehand. A sum of nothing is `None`.
+/// Returns `sum + a * b`, where `a` may be known at compile time. An empty sum is `None`.
 #[inline(always)]
 pub(super) fn accumulate<G: Gang>(sum: Option<F32<G>>, known: Entry, a: F32<G>, b: F32<G>) -> Option<F32<G>> {
     match (known, sum) {
@@ -28,7 +28,7 @@ pub(super) fn accumulate<G: Gang>(sum: Option<F32<G>>, known: Entry, a: F32<G>, 
     }
 }
 
-/// A sum that may have had no term.
+/// Returns a sum, or 0 for an empty sum.
 #[inline(always)]
 pub(super) fn finish<G: Gang>(g: G, sum: Option<F32<G>>) -> F32<G> {
     match sum {
@@ -37,7 +37,8 @@ pub(super) fn finish<G: Gang>(g: G, sum: Option<F32<G>>) -> F32<G> {
     }
 }
 
-/// a b, with the structure of `a` known: terms in the order of the columns of `a`, each fused to the sum.
+/// Returns the product a b, with the structure of `a` known. Terms are in the order of the columns of `a`, and each
+/// is added by a fused multiply-add.
 #[inline(always)]
 pub fn multiply<P: Pattern<R, K>, G: Gang, const R: usize, const K: usize, const C: usize>(
     g: G,

@@ -4,9 +4,9 @@ use super::{Symmetric, unroll};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask};
 
-/// Inverse by Cramer's rule: one division.
+/// Inverse by Cramer's rule, with one division.
 pub trait Cramer<G: Gang>: Sized {
-    /// Inverse and determinant; where the determinant is 0 the inverse is not finite.
+    /// Returns inverse and determinant; where the determinant is 0 the inverse is not finite.
     fn cramer(&self) -> (Self, F32<G>);
 }
 
@@ -47,8 +47,8 @@ impl<G: Gang> Cramer<G> for Symmetric<G, 3> {
 }
 
 impl<G: Gang, const N: usize> Symmetric<G, N> {
-    /// The lower factor L of L L^T, the diagonal as its reciprocals, and the lanes in which every pivot is
-    /// positive: in those the matrix is positive definite.
+    /// Returns the lower factor L of L L^T, with reciprocals on the diagonal, and the lanes in which every pivot is
+    /// positive: there the matrix is positive definite.
     #[inline(always)]
     pub fn factor(&self, g: G) -> (Self, Mask<G>) {
         let mut l = *self;
@@ -74,12 +74,12 @@ impl<G: Gang, const N: usize> Symmetric<G, N> {
         (l, positive)
     }
 
-    /// Lanes in which the matrix with its diagonal times `grown` is positive definite: all pivots of L D L^T are positive,
-    /// which needs no root, and no scale for pivots above 3e-39.
+    /// Returns the lanes in which the matrix with its diagonal times `grown` is positive definite: all pivots of L D L^T
+    /// are positive. This needs no square root, and no scaling for pivots above 3e-39.
     #[inline(always)]
     pub fn is_definite(&self, g: G, grown: f32) -> Mask<G> {
         let mut positive = Mask::first(g, G::LANES);
-        // L, and L D.
+        // The factors L, and L D.
         let (mut l, mut scaled) = (*self, *self);
         unroll!(J < N; {
             unroll!(I < N; {
@@ -106,8 +106,8 @@ impl<G: Gang, const N: usize> Symmetric<G, N> {
         positive
     }
 
-    /// The inverse by Cholesky's factors, and the lanes in which the matrix is positive definite; in other lanes the
-    /// inverse is undefined.
+    /// Returns the inverse by Cholesky's factors, and the lanes in which the matrix is positive definite; in other lanes
+    /// the inverse is undefined.
     #[inline(always)]
     pub fn cholesky(&self, g: G) -> (Self, Mask<G>) {
         let (l, positive) = self.factor(g);

@@ -6,7 +6,7 @@ use crate::simd::Gang;
 use crate::simd::varying::{F32, U32};
 
 /// N matrices of `elements` values: element e of matrix l is `row(e)[l]`. A row is followed by padding for a full
-/// gang, so that the last lanes may be loaded and stored whole.
+/// gang, so that the last lanes can be loaded and stored as a full gang.
 #[derive(Debug, Clone, Default)]
 pub struct Matriplex {
     data: Column<f32>,
@@ -17,25 +17,25 @@ pub struct Matriplex {
 impl Matriplex {
     /// Reserves memory for `lanes` matrices of `elements` values; their values are arbitrary. Memory only grows.
     pub fn resize(&mut self, elements: usize, lanes: usize) {
-        // One cache line more than a round number: rows must not fall on the same sets of the cache.
+        // One cache line more than a multiple of `PAD`: rows must not fall on the same sets of the cache.
         self.stride = lanes.next_multiple_of(PAD) + 16;
         self.elements = elements;
         self.data.set_len(elements * self.stride);
     }
 
-    /// Element `element` of all matrices.
+    /// Returns element `element` of all matrices.
     #[inline(always)]
     pub fn row(&self, element: usize) -> &[f32] {
         &self.data.padded()[element * self.stride..]
     }
 
-    /// Element `element` of all matrices, to write.
+    /// Returns element `element` of all matrices for writing.
     #[inline(always)]
     pub fn row_mut(&mut self, element: usize) -> &mut [f32] {
         &mut self.data.padded_mut()[element * self.stride..]
     }
 
-    /// `R x C` elements from `first` on, of the matrices from `lane` on.
+    /// Loads `R x C` elements from `first` on, of the matrices from `lane` on.
     #[inline(always)]
     pub fn load<G: Gang, const R: usize, const C: usize>(
         &self,
@@ -52,7 +52,7 @@ impl Matriplex {
         out
     }
 
-    /// The same for the matrices at these indices.
+    /// Loads `R x C` elements from `first` on, of the matrices at these indices.
     #[inline(always)]
     pub fn gather<G: Gang, const R: usize, const C: usize>(
         &self,
@@ -84,7 +84,7 @@ impl Matriplex {
         });
     }
 
-    /// Symmetric matrices, packed: elements (0, 0), (1, 0), (1, 1), (2, 0) ... from `first` on.
+    /// Loads packed symmetric matrices: elements (0, 0), (1, 0), (1, 1), (2, 0) ... from `first` on.
     #[inline(always)]
     pub fn load_symmetric<G: Gang, const N: usize>(
         &self,
@@ -101,7 +101,7 @@ impl Matriplex {
         out
     }
 
-    /// The same for the matrices at these indices.
+    /// Loads packed symmetric matrices at these indices.
     #[inline(always)]
     pub fn gather_symmetric<G: Gang, const N: usize>(
         &self,

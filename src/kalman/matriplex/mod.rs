@@ -1,9 +1,8 @@
 //! Small matrices in lockstep: lane l of every value belongs to the matrix of track l.
 //!
-//! In registers a matrix is an array of gang values ([`Matrix`], [`Symmetric`]); in memory a [`Matriplex`] holds
-//! N of them, element first and lane last: element (i, j) of all N matrices lies contiguously. This is the
-//! layout of the Matriplex library (Cerati et al., EPJ Web of Conf. 2017, section 2.1); a GPU takes the same
-//! memory with a larger N.
+//! In registers a matrix is an array of gang values ([`Matrix`], [`Symmetric`]); in memory a [`Matriplex`] holds N of
+//! them, element first and lane last: element (i, j) of all N matrices is contiguous. This is the layout of the
+//! Matriplex library (Cerati et al., EPJ Web of Conf. 2017, section 2.1); a GPU uses the same layout with a larger N.
 //!
 //! Structural zeros and ones are part of a type ([`Pattern`]) and cost nothing: products skip them at compile time.
 
@@ -23,7 +22,7 @@ pub use pattern::{Dense, Entry, Pattern};
 pub use symmetric::{Symmetric, similarity};
 pub(crate) use unroll::unroll;
 
-/// Number of elements of a symmetric matrix of `n` rows that are stored: its lower triangle.
+/// Returns the number of stored elements of a symmetric matrix of `n` rows: its lower triangle.
 #[inline(always)]
 pub const fn packed(n: usize) -> usize {
     n * (n + 1) / 2

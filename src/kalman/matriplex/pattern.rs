@@ -1,6 +1,6 @@
 //! Elements of a matrix that are known at compile time.
 
-/// Knowledge about one element.
+/// Value of one element, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry {
     /// Always 0.
@@ -13,11 +13,11 @@ pub enum Entry {
 
 /// The structure of an R x C matrix. Elements that are not [`Entry::Value`] are never read.
 pub trait Pattern<const R: usize, const C: usize> {
-    /// Row by row.
+    /// Entries row by row.
     const ENTRIES: [[Entry; C]; R];
 }
 
-/// Any value everywhere.
+/// The structure of a matrix without known elements.
 #[derive(Debug, Clone, Copy)]
 pub struct Dense;
 

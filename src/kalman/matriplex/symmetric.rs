@@ -10,13 +10,13 @@ use crate::simd::{Gang, copies};
 pub struct Symmetric<G: Gang, const N: usize>(pub(crate) [[F32<G>; N]; N]);
 
 impl<G: Gang, const N: usize> Symmetric<G, N> {
-    /// `value` everywhere.
+    /// Returns a matrix with `value` in all elements.
     #[inline(always)]
     pub fn splat(g: G, value: f32) -> Self {
         Self(copies(copies(F32::splat(g, value))))
     }
 
-    /// A diagonal matrix.
+    /// Returns a diagonal matrix.
     #[inline(always)]
     pub fn diagonal(g: G, values: [F32<G>; N]) -> Self {
         let mut out = Self::splat(g, 0.0);
@@ -26,7 +26,7 @@ impl<G: Gang, const N: usize> Symmetric<G, N> {
         out
     }
 
-    /// Element (i, j).
+    /// Returns element (i, j).
     #[inline(always)]
     pub fn at(&self, i: usize, j: usize) -> F32<G> {
         if i < j { self.0[j][i] } else { self.0[i][j] }
@@ -42,7 +42,7 @@ impl<G: Gang, const N: usize> Symmetric<G, N> {
         }
     }
 
-    /// The sum with another matrix.
+    /// Returns the sum with another matrix.
     #[inline(always)]
     pub fn plus(&self, other: &Self) -> Self {
         let mut out = *self;
@@ -54,7 +54,7 @@ impl<G: Gang, const N: usize> Symmetric<G, N> {
         out
     }
 
-    /// All elements.
+    /// Returns the full matrix.
     #[inline(always)]
     pub fn to_matrix(&self) -> Matrix<G, N, N> {
         let mut out = Matrix(self.0);
@@ -67,7 +67,7 @@ impl<G: Gang, const N: usize> Symmetric<G, N> {
     }
 }
 
-/// f c f^T for a symmetric c, with the structure of f known: first f c row by row, then its product with the
+/// Returns f c f^T for a symmetric c, with the structure of f known: first f c row by row, then its product with the
 /// rows of f; only the lower triangle is computed.
 #[inline(always)]
 pub fn similarity<P: Pattern<R, N>, G: Gang, const R: usize, const N: usize>(
@@ -87,7 +87,7 @@ pub fn similarity<P: Pattern<R, N>, G: Gang, const R: usize, const N: usize>(
         });
         unroll!(L < I + 1; {
             let mut sum = None;
-            // Terms with a factor 1 first: a sum begins with them for nothing.
+            // Terms with a factor 1 come first: the first term of a sum needs no addition.
             unroll!(M < N; {
                 if matches!(P::ENTRIES[L][M], Entry::One) {
                     sum = accumulate(sum, Entry::One, f.0[L][M], row[M]);

@@ -7,7 +7,7 @@ use crate::simd::{Gang, Level};
 
 const LANES: usize = 64;
 
-/// Lower and upper bidiagonal with ones: zeros and ones that must cost nothing and change nothing.
+/// Lower and upper bidiagonal matrix with ones: known zeros and ones must not change results.
 struct Band;
 
 impl<const N: usize> Pattern<N, N> for Band {
@@ -25,7 +25,7 @@ impl<const N: usize> Pattern<N, N> for Band {
     };
 }
 
-/// Results of all operations for N x N matrices: product, sparse similarity, Cholesky's inverse.
+/// Returns the results of all operations for N x N matrices: product, sparse similarity, Cholesky's inverse.
 fn on_level<const N: usize>(level: Level, a: &Matriplex, c: &Matriplex) -> [Matriplex; 3] {
     let mut out: [Matriplex; 3] = std::array::from_fn(|_| {
         let mut out = Matriplex::default();
@@ -57,7 +57,7 @@ impl Random {
     }
 }
 
-/// General matrices, and symmetric ones that are safely positive definite.
+/// Returns general matrices, and symmetric ones that are clearly positive definite.
 fn matrices<const N: usize>() -> (Matriplex, Matriplex) {
     let mut random = Random(N as u64);
     let (mut a, mut c) = (Matriplex::default(), Matriplex::default());
@@ -162,7 +162,7 @@ fn cramer_is_cholesky() {
     }
 }
 
-/// The smallest pivot of L D L^T, up to the first that is not positive.
+/// Returns the smallest pivot of L D L^T, up to the first that is not positive.
 fn smallest_pivot<const N: usize>(mut a: [[f64; N]; N]) -> f64 {
     let mut smallest = f64::INFINITY;
     for j in 0..N {
@@ -196,7 +196,7 @@ fn definite_is_what_f64_says() {
             }
         }
         let pivot = smallest_pivot(a.map(|row| row.map(f64::from)));
-        // What is nearer is for rounding to decide.
+        // A pivot nearer to 0 depends on rounding.
         if pivot.abs() > 1e-3 {
             for (element, value) in (0..).zip((0..N).flat_map(|i| a[i][..=i].to_vec())) {
                 matrices.row_mut(element)[lane] = value;

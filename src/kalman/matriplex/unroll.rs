@@ -1,7 +1,7 @@
-//! `unroll!`: a loop over 0..6, unrolled, so that a matrix in registers is only ever indexed by constants and its
-//! structural zeros are known to the compiler.
+//! `unroll!`: an unrolled loop over at most 0..6, in which all indices of matrices in registers are constants, so
+//! that the compiler knows structural zeros.
 
-/// `unroll!(I < N { body })`: the body for `I` = 0, 1, ... N - 1, each time with `I` a constant. N is at most 6.
+/// `unroll!(I < N { body })`: repeats the body for `I` = 0, 1, ... N - 1, where `I` is a constant. N is at most 6.
 macro_rules! unroll {
     ($i:ident < $n:expr; $body:block) => {{
         unroll!(@one $i 0 $n; $body);

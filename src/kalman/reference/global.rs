@@ -1,5 +1,5 @@
-//! The filter of x, y, z, charge / pT, phi and theta by the textbook, in f64: dense matrices in one frame for all tracks, and
-//! hits that measure x, y and z.
+//! The filter of x, y, z, charge / pT, phi and theta in f64, written as in a textbook: dense matrices in one frame for all
+//! tracks, and hits that measure x, y and z.
 
 use super::{Point, Square, State, inverse, linearised, multiply, point, step_to_radius, transpose};
 
@@ -8,7 +8,7 @@ use super::{Point, Square, State, inverse, linearised, multiply, point, step_to_
 pub struct GlobalState {
     /// Parameters.
     pub p: Point,
-    /// Their covariance.
+    /// Covariance of the parameters.
     pub c: Square<6>,
 }
 
@@ -17,20 +17,20 @@ pub struct GlobalState {
 pub struct GlobalHit {
     /// x, y, z, cm
     pub position: [f64; 3],
-    /// Along the radius of the hit, along r-phi and z, cm^2; the errors are independent.
+    /// Variances along the radius of the hit, along r-phi and z, cm^2; the errors are independent.
     pub variance: [f64; 3],
 }
 
-/// How far parameters are moved for derivatives.
+/// Steps of the parameters for numerical derivatives.
 const STEPS: Point = [1e-6, 1e-6, 1e-4, 1e-5, 1e-6, 1e-6];
 
-/// The state on the cylinder of radius `radius`.
+/// Transports the state to the cylinder of radius `radius`.
 pub fn global_to_radius(state: &GlobalState, field: f64, radius: f64, iterations: usize) -> GlobalState {
     let (p, f) = linearised(state.p, STEPS, |p| step_to_radius(p, field, radius, iterations));
     GlobalState { p, c: multiply(&multiply(&f, &state.c), &transpose(&f)) }
 }
 
-/// From x and y to axes along the radius of (`x`, `y`) and across; the other axes stay.
+/// Returns the rotation of x and y to the axes along the radius of (`x`, `y`) and across; the other axes are unchanged.
 fn to_axes<const N: usize>(x: f64, y: f64) -> Square<N> {
     let (cosine, sine) = (x / x.hypot(y), y / x.hypot(y));
     std::array::from_fn(|i| {
@@ -47,8 +47,8 @@ fn turned<const N: usize>(axes: &Square<N>, c: &Square<N>) -> Square<N> {
     multiply(&multiply(axes, c), &transpose(axes))
 }
 
-/// Adds a hit; returns its chi2, too. The axes are along the radius of the state and across: along x and y, even f64
-/// loses the hit's small error along the radius beside a wide covariance.
+/// Adds a hit. Returns its chi2, too. The axes are along the radius of the state and across: in axes along x and y, even
+/// f64 loses the hit's small error along the radius when the covariance is wide.
 pub fn global_update(state: &GlobalState, hit: &GlobalHit) -> (GlobalState, f64) {
     let [x, y, ..] = state.p;
     let axes = to_axes::<3>(x, y);
@@ -71,13 +71,14 @@ pub fn global_update(state: &GlobalState, hit: &GlobalHit) -> (GlobalState, f64)
     (out, chi2.map(|(i, j)| residual[i] * weight[i][j] * residual[j]).sum())
 }
 
-/// The same state in other parameters.
+/// Converts a state on a cylinder.
 pub fn to_global(state: &State) -> GlobalState {
     let (p, f) = linearised(state.p, [1e-6; 5], |p| point(p, state.radius));
     GlobalState { p, c: multiply(&multiply(&f, &state.c), &transpose(&f)) }
 }
 
-/// The state in its output form: azimuth, z, charge / pT, phi and theta, the covariance of r-phi in place of the azimuth's.
+/// Returns the state in its output form: azimuth, z, charge / pT, phi and theta, and the covariance of r-phi in place of
+/// the azimuth.
 pub fn written_global(state: &GlobalState) -> State {
     let [x, y, ..] = state.p;
     let (radius, near) = (x.hypot(y), y.atan2(x));

@@ -1,6 +1,6 @@
 //! Dense matrices in f64, as in a textbook.
 
-/// a b
+/// Returns the product a b.
 pub fn multiply<const R: usize, const K: usize, const C: usize>(
     a: &[[f64; K]; R],
     b: &[[f64; C]; K],
@@ -8,12 +8,12 @@ pub fn multiply<const R: usize, const K: usize, const C: usize>(
     std::array::from_fn(|i| std::array::from_fn(|j| (0..K).map(|k| a[i][k] * b[k][j]).sum()))
 }
 
-/// a^T
+/// Returns the transpose a^T.
 pub fn transpose<const R: usize, const C: usize>(a: &[[f64; C]; R]) -> [[f64; R]; C] {
     std::array::from_fn(|i| std::array::from_fn(|j| a[j][i]))
 }
 
-/// The inverse by Gauss and Jordan, with the largest pivot of each column; not finite when there is none.
+/// Returns the inverse by Gauss-Jordan elimination, with the largest pivot of each column; not finite when it does not exist.
 pub fn inverse<const N: usize>(a: &[[f64; N]; N]) -> [[f64; N]; N] {
     let mut a = *a;
     let mut out = std::array::from_fn(|i| std::array::from_fn(|j| f64::from(u8::from(i == j))));

@@ -7,7 +7,7 @@ pub mod single;
 
 pub use linear::{inverse, multiply, transpose};
 
-/// A square matrix of rows.
+/// A square matrix, row by row.
 pub type Square<const N: usize> = [[f64; N]; N];
 
 /// A helix at a point: x, y, z (cm), charge / pT (c/GeV), phi and theta of the momentum (rad).
@@ -25,7 +25,7 @@ pub struct State {
     pub radius: f64,
     /// Parameters.
     pub p: OnCylinder,
-    /// Their covariance.
+    /// Covariance of the parameters.
     pub c: Square<5>,
 }
 
@@ -40,8 +40,8 @@ pub struct Measured {
     pub variance: [f64; 2],
 }
 
-/// The helix on the cylinder of radius `radius`, after this many steps, each as long as the remaining distance in
-/// radius. `field` is the curvature (1/cm) of charge / pT = 1.
+/// Transports the helix to the cylinder of radius `radius` in this many steps, each as long as the remaining distance
+/// in radius. `field` is the curvature (1/cm) of charge / pT = 1.
 pub fn step_to_radius(point: Point, field: f64, radius: f64, iterations: usize) -> Point {
     let [mut x, mut y, z, charge_over_pt, phi, theta] = point;
     let curvature = field * charge_over_pt;
@@ -62,7 +62,7 @@ pub fn step_to_radius(point: Point, field: f64, radius: f64, iterations: usize) 
     [x, y, z + length / theta.tan(), charge_over_pt, phi + curvature * length, theta]
 }
 
-/// The point on the cylinder of radius `radius`, on the way out.
+/// Returns the point on the cylinder of radius `radius`, for an outward direction.
 pub fn point(p: OnCylinder, radius: f64) -> Point {
     let phi = p[0] + (p[3] / radius).asin();
     [radius * p[0].cos(), radius * p[0].sin(), p[1], p[2], phi, 1f64.atan2(p[4])]
@@ -75,12 +75,12 @@ fn on_cylinder(point: Point, near: f64) -> OnCylinder {
     [near + turn(azimuth - near), z, charge_over_pt, moment, 1.0 / theta.tan()]
 }
 
-/// The angle within -pi..pi.
+/// Returns the angle within -pi..pi.
 pub fn turn(angle: f64) -> f64 {
     angle - std::f64::consts::TAU * (angle / std::f64::consts::TAU).round()
 }
 
-/// `f` at `at` and its derivatives, by differences of `steps`.
+/// Returns `f` at `at` and its derivatives, by differences of `steps`.
 fn linearised<const R: usize, const N: usize>(
     at: [f64; N],
     steps: [f64; N],
@@ -100,7 +100,7 @@ fn linearised<const R: usize, const N: usize>(
     (value, jacobian)
 }
 
-/// The state where a helix from a vertex crosses the cylinder of radius `radius`.
+/// Returns the state where a helix from a vertex crosses the cylinder of radius `radius`.
 pub fn from_vertex(p: Point, c: &Square<6>, field: f64, radius: f64, iterations: usize) -> State {
     let near = p[4];
     let (p, f) = linearised(p, [1e-6, 1e-6, 1e-4, 1e-5, 1e-6, 1e-6], |p| {
@@ -110,8 +110,8 @@ pub fn from_vertex(p: Point, c: &Square<6>, field: f64, radius: f64, iterations:
     State { radius, p, c }
 }
 
-/// The state at the first of three points (azimuth, z, radius each) of an outward-going helix: the circle through them by
-/// its centre, the way along it by the angle there.
+/// Returns the state at the first of three points (azimuth, z, radius each) of an outward-going helix. The circle through
+/// the points is given by its centre, the path along it by the angle at the centre.
 pub fn from_three_hits(hits: [[f64; 3]; 3], field: f64) -> OnCylinder {
     let [first, middle, last] =
         hits.map(|[azimuth, _, radius]| [radius * azimuth.cos(), radius * azimuth.sin()]);
@@ -119,7 +119,7 @@ pub fn from_three_hits(hits: [[f64; 3]; 3], field: f64) -> OnCylinder {
     let (b, c) = (from_first(middle), from_first(last));
     let (b2, c2) = (b[0] * b[0] + b[1] * b[1], c[0] * c[0] + c[1] * c[1]);
     let twice = 2.0 * (b[0] * c[1] - b[1] * c[0]);
-    // The centre, seen from the first point; it lies to the left of a track that turns left.
+    // The centre relative to the first point; it is to the left of a track that turns left.
     let centre = [(c[1] * b2 - b[1] * c2) / twice, (b[0] * c2 - c[0] * b2) / twice];
     let radius = centre[0].hypot(centre[1]);
     let left = twice.signum();
@@ -132,10 +132,10 @@ pub fn from_three_hits(hits: [[f64; 3]; 3], field: f64) -> OnCylinder {
     [hits[0][0], hits[0][1], left / radius / field, moment, (hits[2][1] - hits[0][1]) / length]
 }
 
-/// How far parameters on a cylinder are moved for derivatives.
+/// Steps of the parameters on a cylinder for numerical derivatives.
 const STEPS: OnCylinder = [1e-6, 1e-4, 1e-5, 1e-5, 1e-6];
 
-/// The state on another cylinder.
+/// Transports the state to another cylinder.
 pub fn to_radius(state: &State, field: f64, radius: f64, iterations: usize) -> State {
     let near = state.p[0];
     let (p, f) = linearised(state.p, STEPS, |p| {
@@ -182,8 +182,8 @@ pub fn filter(start: &State, field: f64, hits: &[Measured], iterations: usize) -
     (state, sum)
 }
 
-/// The smoothed state of the first layer of two, given its prediction for the second one and the smoothed state
-/// there: the gain is C F^T P^-1.
+/// Returns the smoothed state of the first of two layers, given its prediction for the second layer and the smoothed
+/// state there: the gain is C F^T P^-1.
 pub fn smooth(first: &State, field: f64, predicted: &State, next: &State, iterations: usize) -> State {
     let near = first.p[0];
     let (_, f) = linearised(first.p, STEPS, |p| {
@@ -203,8 +203,8 @@ pub fn smooth(first: &State, field: f64, predicted: &State, next: &State, iterat
     out
 }
 
-/// The state in its output form: phi and theta in place of moment and slope, the covariance of r-phi in place of the
-/// azimuth's.
+/// Returns the state in its output form: phi and theta in place of moment and slope, and the covariance of r-phi in place
+/// of the azimuth.
 pub fn written(state: &State) -> State {
     let radius = state.radius;
     let (p, f) = linearised(state.p, [1e-6; 5], |p| {

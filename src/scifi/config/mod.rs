@@ -39,8 +39,8 @@ pub struct SciFiConfig {
     pub origin_z: f32,
     /// Relative error of the formula for the momentum of a track in the SciFi alone.
     pub momentum_error: f32,
-    /// Whether the x of an event's hits are copied to one block, half by half, for the search; otherwise it reads the
-    /// event's columns. Both find the same. For the preset `hlt1`.
+    /// Whether the search copies the x of an event's hits to one block, half by half; otherwise it reads the event's
+    /// columns. The tracks found are the same. Only for the preset `hlt1`.
     pub compact: bool,
     /// The search of the preset `hlt1`.
     pub hlt1: SeedPass,
@@ -58,11 +58,10 @@ pub struct LimitConfig {
     pub hits_in_zone: u32,
     /// |x| of a hit, mm.
     pub coordinate: f32,
-    /// Triplets of one kind in a half, or runs of bits of a pivot in a half, or lines in y of a pass; further ones
-    /// are counted as dropped.
+    /// Triplets of one kind in a half, runs of bits of a pivot in a half, or lines in y of a pass; further ones are counted
+    /// as dropped.
     pub triplets: u32,
-    /// Candidates in x, of a half or, with rows of bits, of both, at most 65,536; further ones are counted as
-    /// dropped.
+    /// Candidates in x, of a half or, with rows of bits, of both halves, at most 65,536; further ones are counted as dropped.
     pub candidates: u32,
 }
 
@@ -78,51 +77,53 @@ impl Default for LimitConfig {
     }
 }
 
-/// The published search by triplets.
+/// Parameters of the published search by triplets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SeedPass {
-    /// The x layers, 0 to 5 by z, of a triplet's first, middle and last hit, for each kind of triplets.
+    /// x layers, numbered 0 to 5 by z, of the first, middle and last hit of a triplet, for each kind of triplets.
     pub triplets: Vec<[usize; 3]>,
     /// Smallest momentum that the windows cover, MeV.
     pub min_momentum: f64,
-    /// Distance of a hit in one of the other x layers to the parabola through a triplet, mm.
+    /// Largest distance of a hit in one of the other x layers from the parabola through a triplet, mm.
     pub x_tolerance: f32,
     /// Fewest hits in x.
     pub min_x_hits: u32,
-    /// Distance of a hit in a u or v layer to its expected place, mm.
+    /// Largest distance of a hit in a u or v layer from its expected place, mm.
     pub uv_tolerance: f32,
     /// Fewest hits of a track.
     pub min_hits: u32,
-    /// Fewest of them in u and v layers.
+    /// Fewest hits of a track in u and v layers.
     pub min_uv_hits: u32,
-    /// Number of hits for which a track in x must be the best track; otherwise it is a clone; less if it has all six.
+    /// Number of its hits for which a track in x with fewer than six hits must be the best track, or else it is dropped as
+    /// a clone.
     pub min_own_hits: u32,
-    /// The same for tracks with six hits.
+    /// Number of its hits for which a track in x with six hits must be the best track.
     pub min_own_of_six: u32,
 }
 
-/// Of `best` and `fast`: that with which pulls of the slope in x at 3 to 5 GeV/c are as wide as those above 30 GeV/c, in steps of 0.25
-/// (`check --sequence scifi sim:lhcb,events=1000,seed=700`; pulls are quoted on other events).
+/// Default of `scattering` for `best` and `fast`: with it the pulls of the slope in x at 3 to 5 GeV/c are as wide as above 30
+/// GeV/c. Chosen in steps of 0.25 (`check --sequence scifi sim:lhcb,events=1000,seed=700`; pulls are quoted on other events).
 const SCATTERING: f32 = 1.5;
 
-/// Hits of an event that places of 16 bits name, with the far places around layers.
+/// Most hits of an event for which 16 bits can number all places, including the empty places around layers.
 const MOST_HITS: u32 = 65_000;
 
-/// Numbers of a track that the classifier weighs.
+/// Number of features of a track that the classifier weighs.
 pub(in crate::scifi) const FEATURES: usize = 15;
 
-/// Choice of the tracks of a pass: by the weighted sum of their numbers (`rows/choose.rs`), the logarithm of the odds
-/// that a track is true; then tracks that share few hits with better ones.
+/// Choice among the tracks of a pass. First, each track needs a minimum weighted sum of its features (`rows/choose.rs`),
+/// the logarithm of the odds that the track is true. Then tracks that share many hits with better tracks are dropped.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChoiceConfig {
-    /// Weights of the constant; of missing hits in x, and in u and v; of the logarithms of the chi2 in x and y; of y at the
-    /// origin; of products of these, the bend and its products; of the logarithm of the number of tracks to choose from.
+    /// Weights of the constant; of the numbers of missing hits in x, and in u and v; of the logarithms of the chi2 in x and
+    /// y; of y at the origin; of products of these, the bend and its products; of the logarithm of the number of tracks in
+    /// the pass.
     pub weights: [f32; FEATURES],
-    /// Smallest sum.
+    /// Smallest weighted sum of a chosen track.
     pub min_score: f32,
-    /// Hits that a track may share with better ones.
+    /// Most hits that a track may share with better tracks.
     pub shared_hits: u32,
 }
 
@@ -133,7 +134,7 @@ impl Default for SeedPass {
 }
 
 impl SeedPass {
-    /// As published.
+    /// Returns the published parameters.
     fn hlt1() -> Self {
         Self {
             triplets: vec![[0, 2, 4], [1, 3, 5]],
@@ -156,7 +157,7 @@ impl Default for SciFiConfig {
 }
 
 impl SciFiConfig {
-    /// The configuration of a preset.
+    /// Returns the configuration of a preset.
     pub fn preset(preset: SciFiPreset) -> Self {
         let rows = match preset {
             SciFiPreset::Best | SciFiPreset::Hlt1 => RowsConfig::best(),

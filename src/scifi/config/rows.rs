@@ -5,18 +5,19 @@ use crate::scifi::weights;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// The search of the presets `best` and `fast`: for each hit of a pivot's layer all tracks at once, as shifts of rows of bits.
+/// Parameters of the search of the presets `best` and `fast`: shifts of rows of bits find all tracks through a hit of a
+/// pivot's layer at once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RowsConfig {
     /// The x layers of the middle station, 2 and 3, in the order in which their hits are pivots (no unit).
     pub pivots: [usize; 2],
-    /// Half width of the mark of a hit in its row: a constant, mm, and a factor on the median distance of fixed
-    /// tracks from a line of one parameter.
+    /// Half width of the mark of a hit in its row: a constant, mm, and a factor on the median deviation of a fixed
+    /// set of tracks from a line with one parameter.
     pub reach: [f32; 2],
-    /// Beyond this |x| hits mark one bit more at both ends: tracks spread more there, and hits are few, mm.
+    /// |x| beyond which a hit marks one more bit at both ends, mm: tracks deviate more there, and hits are few.
     pub outer: f32,
-    /// The passes: each uses the hits that earlier ones left.
+    /// The passes: each uses the hits that earlier passes left.
     pub passes: Vec<RowPass>,
 }
 
@@ -24,40 +25,41 @@ pub struct RowsConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RowPass {
-    /// Largest size of a track's shift, x in the first less x in the last layer, each relative to the line from the
-    /// origin through the pivot, mm: 307 is a particle of about 4 GeV/c, 540 one of 2.3 GeV/c.
+    /// Largest absolute shift of a track, mm. The shift is x in the first layer minus x in the last layer, each relative to
+    /// the line from the origin through the pivot: 307 is a particle of about 4 GeV/c, 540 one of 2.3 GeV/c.
     pub shift: f32,
     /// Factor on the reach of marks (no unit).
     pub width: f32,
     /// Fewest hits in x, 5 or 4 (no unit).
     pub min_x_hits: u32,
-    /// Tracks with four hits in x have smaller shifts than this, mm.
+    /// Largest shift of a track with four hits in x, mm.
     pub four_hit_shift: f32,
-    /// Distance of a hit in x to a parabola through three others, mm.
+    /// Largest distance of a hit in x from a parabola through three other hits, mm.
     pub x_tolerance: f32,
-    /// Distance of a hit in a u or v layer to its expected place, mm.
+    /// Largest distance of a hit in a u or v layer from its expected place, mm.
     pub uv_tolerance: f32,
-    /// Distance to the line in y through such hits, for the final choice of hits, mm.
+    /// Largest distance of a hit in a u or v layer from the fitted line in y, for the final choice of hits, mm.
     pub line_tolerance: f32,
     /// Fewest hits of a track (no unit).
     pub min_hits: u32,
-    /// Fewest of them in u and v layers (no unit).
+    /// Fewest hits of a track in u and v layers (no unit).
     pub min_uv_hits: u32,
-    /// Number of hits for which a track in x must be the best track; otherwise it is a clone; less if it has all six (no unit).
+    /// Number of its hits for which a track in x with fewer than six hits must be the best track, or else it is dropped as
+    /// a clone (no unit).
     pub min_own_hits: u32,
-    /// The same for tracks with six hits (no unit).
+    /// Number of its hits for which a track in x with six hits must be the best track (no unit).
     pub min_own_of_six: u32,
     /// The final choice of tracks (no unit).
     pub choice: ChoiceConfig,
 }
 
-/// The choice with these weights and this smallest sum.
+/// Returns the choice with these weights and this smallest sum.
 fn choice((weights, min_score): ([f32; FEATURES], f32)) -> ChoiceConfig {
     ChoiceConfig { weights, min_score, shared_hits: 2 }
 }
 
 impl RowPass {
-    /// The one pass of `fast`: particles from about 3 GeV/c on.
+    /// Returns the one pass of `fast`: particles above about 3 GeV/c.
     fn fast() -> Self {
         Self {
             shift: 450.0,
@@ -75,7 +77,7 @@ impl RowPass {
         }
     }
 
-    /// First pass of `best`: particles from about 4 GeV/c on, in narrow windows.
+    /// Returns the first pass of `best`: particles above about 4 GeV/c, in narrow windows.
     fn first() -> Self {
         Self {
             shift: 307.0,
@@ -88,7 +90,7 @@ impl RowPass {
         }
     }
 
-    /// Second pass of `best`: slower particles, and those that scatter or lack hits, among the hits that are left.
+    /// Returns the second pass of `best`: among the remaining hits, particles that are slower, scatter more or lack hits.
     fn second() -> Self {
         Self {
             shift: 540.0,
@@ -111,22 +113,22 @@ impl Default for RowsConfig {
 }
 
 impl RowsConfig {
-    /// With these passes.
+    /// Returns the configuration with these passes.
     fn new(passes: Vec<RowPass>) -> Self {
         Self { pivots: [2, 3], reach: [0.35, 1.6], outer: 1_200.0, passes }
     }
 
-    /// Of the preset `fast`.
+    /// Returns the configuration of the preset `fast`.
     pub(super) fn fast() -> Self {
         Self::new(vec![RowPass::fast()])
     }
 
-    /// Of the preset `best`.
+    /// Returns the configuration of the preset `best`.
     pub(super) fn best() -> Self {
         Self::new(vec![RowPass::first(), RowPass::second()])
     }
 
-    /// Checks what serde cannot.
+    /// Checks the limits that serde cannot check.
     pub(super) fn validate(&self) -> Result<()> {
         let wrong = |what: String| Err(Error::Config(what));
         if ![[2, 3], [3, 2]].contains(&self.pivots) {

@@ -1,7 +1,7 @@
-//! The codes of a quarter in the order of x: modules as they come or the other way round, and so the hits of each module.
+//! Puts the codes of a quarter in the order of x. Modules, and the hits within a module, are copied in order or reversed.
 //!
-//! Codes are copied a block at a time, the last block with what lies behind it, which the next module overwrites: how long modules
-//! are no branch predictor knows, and most are one block.
+//! Codes are copied in whole blocks. The last block of a module includes codes beyond its end, which the next module
+//! overwrites: a branch predictor cannot guess the length of modules, and most fit in one block.
 
 use super::CHANNEL_SHIFT;
 use crate::event::Column;
@@ -12,10 +12,10 @@ use std::ops::Range;
 
 /// Codes that are copied at once.
 const BLOCK: usize = 32;
-/// Bits of a code below the number of its module.
+/// Number of bits of a code below its module number.
 const MODULE_SHIFT: u32 = CHANNEL_SHIFT + 11;
 
-/// The codes of a quarter in the order of channels, behind a block that is read and never used.
+/// The codes of a quarter in the order of channels, after one block that is read but never used.
 #[derive(Debug, Default)]
 pub(super) struct Quarter {
     pub(super) codes: Column<u32>,
@@ -30,7 +30,7 @@ impl Quarter {
         self.codes.set_len(BLOCK);
     }
 
-    /// Appends the codes to others, in the order of x.
+    /// Appends the codes in the order of x to `codes`.
     #[inline(always)]
     pub(super) fn append_to<G: Gang>(&mut self, g: G, part: &Part, codes: &mut Column<u32>) {
         let all = BLOCK..self.codes.len();
@@ -61,7 +61,7 @@ impl Quarter {
     }
 }
 
-/// Lists the last code of each module.
+/// Lists the index of the last code of each module.
 #[inline(always)]
 fn list_last<'a, G: Gang>(g: G, from: &[u32], all: Range<usize>, last: &'a mut Column<u32>) -> &'a [u32] {
     last.reserve_total(all.len());
@@ -79,7 +79,7 @@ fn list_last<'a, G: Gang>(g: G, from: &[u32], all: Range<usize>, last: &'a mut C
     last
 }
 
-/// Appends codes.
+/// Appends a range of codes.
 #[inline(always)]
 fn copy(from: &[u32], range: Range<usize>, codes: &mut Column<u32>) {
     let begin = codes.len();
@@ -92,7 +92,7 @@ fn copy(from: &[u32], range: Range<usize>, codes: &mut Column<u32>) {
     }
 }
 
-/// Appends codes, the last one first.
+/// Appends a range of codes in reverse order.
 #[inline(always)]
 fn copy_turned(from: &[u32], range: Range<usize>, codes: &mut Column<u32>) {
     let begin = codes.len();
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use crate::simd::Level;
 
-    /// Modules of all lengths around a block, one that comes again, and none at all.
+    /// Tests modules shorter and longer than a block, a module number that appears twice, and no modules.
     #[test]
     fn modules_and_their_hits_are_turned() {
         let lengths: [usize; 9] = [1, 31, 2, 32, 33, 100, 64, 1, 7];
@@ -137,7 +137,7 @@ mod tests {
                 let part = Part { quarter: 0, modules_fall, modules_turned };
                 for level in Level::usual() {
                     let (mut quarter, mut codes) = (Quarter::default(), Column::default());
-                    // What lay there before must not be seen.
+                    // The codes that were there before must not appear.
                     quarter.codes.extend_from_slice(&[7; 500]);
                     codes.extend_from_slice(&[9, 8]);
                     quarter.clear();

@@ -1,5 +1,5 @@
-//! Banks of version 5, a quarter at a time in lanes. A cluster is one word, but two successive words of one
-//! link that are both flagged as large are the edges of one wide cluster:
+//! Decodes banks of version 5, a quarter at a time, in lanes. A cluster is one word, except that two successive words
+//! of one link that are both flagged as large are the edges of one wide cluster:
 //!
 //! ```text
 //!   words     a  B  C  d  E  F  G  h         large ones in capitals
@@ -7,7 +7,7 @@
 //!   first        1        1                  every other one of each run of pairable ones
 //!   hits      a  BC    d  EF    G  h
 //! ```
-//! The runs of words that can pair are halved without a loop, by the carries of one addition.
+//! The carries of one addition find every other word of a run of pairable words, without a loop.
 
 use super::{CHANNEL, CHANNEL_SHIFT, MAX_HITS, PART, SciFiScratch, USUAL, WIDTH_SHIFT, code, words_of};
 use crate::Status;
@@ -16,18 +16,18 @@ use crate::scifi::geometry::{Boards, LINKS, QUARTERS, SciFiGeometry};
 use crate::simd::Gang;
 use crate::simd::varying::{Mask, U32};
 
-/// Words widened at once: more than most banks have.
+/// Words widened at once; most banks have fewer.
 const CHUNK: usize = 32;
-/// Bits of a word below the number of its link.
+/// Number of bits of a word below its link number.
 const LINK_SHIFT: u32 = 9;
-/// A stream entry: the word with its board's first channel added; the topmost bit tells neighbouring boards
-/// apart, which then have no link in common.
+/// Topmost bit of a stream entry, the sum of a word and its board's first channel. Neighbouring boards differ in this
+/// bit, so that they have no link in common.
 const BOARD_PARITY: u32 = 1 << 31;
-/// Wide clusters up to this distance of their edges are one hit.
+/// Largest distance between the edges of a wide cluster that is one hit.
 const ONE_HIT: u32 = 4;
 const EVEN: u64 = 0x5555_5555_5555_5555;
 
-/// Codes of all banks, by zone.
+/// Converts the words of all banks to codes, by zone.
 #[inline(always)]
 pub(super) fn by_quarter<G: Gang>(
     g: G,
@@ -39,7 +39,7 @@ pub(super) fn by_quarter<G: Gang>(
 ) -> Status {
     let SciFiScratch { stream, quarter, codes, zones, .. } = scratch;
     let Boards::Consecutive(first) = &geometry.boards else { return Status::BadBank };
-    // Sources rise, and so do quarters.
+    // Banks are sorted by source, and so by quarter.
     let mut starts = [0; QUARTERS + 1];
     for bank in banks {
         starts[usize::from(quarters[usize::from(bank.source)]) + 1] += 1;
@@ -70,8 +70,9 @@ pub(super) fn by_quarter<G: Gang>(
     }
 }
 
-/// Appends the words of a bank to the stream, whole chunks at a time with what lies behind them, which the next bank overwrites. The
-/// highest words tell whether any names a link that does not exist: each place of a chunk has its own, so that no branch asks for it.
+/// Appends the words of a bank to the stream. Copies whole chunks: words beyond the end of the bank are overwritten by the
+/// next bank. `highest` collects the largest word at each place of a chunk, from which the caller sees, without a branch
+/// here, whether a link does not exist.
 #[inline(always)]
 fn append(
     first: u32,
@@ -83,7 +84,7 @@ fn append(
     let (len, end) = (words_of(event, bank).len(), stream.len());
     stream.set_len(end + len);
     let base = first << 2 | u32::from(bank.source & 1) << 31;
-    // Behind the header.
+    // The words follow the header.
     let words: &[u16] = bytemuck::cast_slice(&event.words_from(bank)[1..]);
     let to = stream.padded_mut()[end..].chunks_exact_mut(CHUNK);
     for (to, at) in to.zip((0..len).step_by(CHUNK)) {
@@ -96,12 +97,12 @@ fn append(
     }
 }
 
-/// Turns the words of a stream into codes; false when the edges of a cluster are in the wrong order.
+/// Turns the words of a stream into codes. Returns false when the edges of a cluster are in the wrong order.
 #[inline(always)]
 fn expand<G: Gang>(g: G, stream: &mut Column<u32>, codes: &mut Column<u32>) -> bool {
     let len = stream.len();
     stream.reserve_total(len + 1);
-    // What follows the last word is no edge.
+    // The entry after the last word must not be an edge.
     stream.padded_mut()[len] = 0;
     let (zero, one) = (U32::splat(g, 0), U32::splat(g, 1));
     let mut bad = Mask::first(g, 0);
@@ -147,24 +148,24 @@ fn expand<G: Gang>(g: G, stream: &mut Column<u32>, codes: &mut Column<u32>) -> b
     !bad.any()
 }
 
-/// Every other bit of each run of ones, from its first on.
+/// Returns every other bit of each run of ones, including the first bit of the run.
 #[inline(always)]
 fn every_other(runs: u64) -> u64 {
     let starts = runs & !(runs << 1);
-    // Adding a start makes its run's ones zeros, and carries into the zero behind it.
+    // Adding the lowest bit of a run clears the run and carries into the zero above it.
     let from_even = runs & !runs.wrapping_add(starts & EVEN);
     from_even & EVEN | runs & !from_even & !EVEN
 }
 
-/// Lanes of a gang, a bit each.
+/// Hits of a gang, one bit per lane.
 struct Chosen {
     /// Hits that are kept.
     kept: u64,
-    /// Of these, the ends of wide clusters.
+    /// Kept hits that are the far ends of such wide clusters that they are several hits.
     far: u64,
 }
 
-/// Appends the hits of a gang in which clusters are so wide that they are several hits each.
+/// Appends the hits of a gang in which some clusters are so wide that they are several hits each.
 #[inline(always)]
 fn push_far<G: Gang>(
     g: G,

@@ -6,9 +6,9 @@
 //! other versions     -> words: one after another, sorted by zone
 //!       both         -> codes: channel, width, half of the channel; by zone and x, nearly always
 //!                    -> place: x, z, y of the fibre's end, LHCbID; is x in order?       (in lanes)
-//!                    -> settle: sorts the zones where it is not
+//!                    -> settle: sorts the zones that are not in order
 //! ```
-//! Neighbouring mats overlap slightly, and mapped boards have their links in any order: hence the last step.
+//! The last step is needed because neighbouring mats overlap slightly, and mapped boards have their links in any order.
 
 mod arrange;
 mod edges;
@@ -32,14 +32,14 @@ use crate::simd::{Gang, Level};
 use arrange::Quarter;
 use std::ops::Range;
 
-/// Words of one event at most, and hits: a wide cluster is many.
+/// Most words of an event, and most hits: a wide cluster is several hits.
 const MAX_WORDS: usize = 1 << 16;
 const MAX_HITS: usize = 1 << 17;
-/// A code: half of the channel, width in four bits, channel in twenty.
+/// Layout of a code: half of the channel in 1 bit, width in 4 bits, channel in 20 bits.
 const WIDTH_SHIFT: u32 = 1;
 const CHANNEL_SHIFT: u32 = 5;
 const CHANNEL: u32 = (1 << 20) - 1;
-/// Width that is stored for clusters of one word, and for parts of wide ones.
+/// Stored width of a cluster of one word, and of a part of a wide cluster.
 const USUAL: u32 = 4;
 const PART: u32 = 0;
 
@@ -51,7 +51,7 @@ pub struct SciFiScratch {
     /// Codes of a quarter, before they are put into the order of x.
     quarter: Quarter,
     codes: Column<u32>,
-    /// First code of each zone, and the number of all.
+    /// First code of each zone, and the number of all codes.
     zones: [u32; SCIFI_ZONES + 1],
     order: Order,
     /// Events without their damaged banks.
@@ -112,7 +112,7 @@ fn run<G: Gang>(
     scratch.salvage = salvage;
 }
 
-/// The clusters of all banks as codes, by zone and, nearly always, x.
+/// Converts the clusters of all banks to codes, by zone and, nearly always, by x.
 #[inline(never)]
 fn codes_room<G: Gang>(
     g: G,
@@ -141,7 +141,7 @@ fn codes_room<G: Gang>(
     )
 }
 
-/// What is wrong with versions, sources and lengths of the banks.
+/// Checks the versions, sources and lengths of the banks.
 #[inline(always)]
 fn check_banks(geometry: &SciFiGeometry, banks: &[RawBank]) -> Status {
     let mut words = 0;
@@ -162,14 +162,14 @@ fn check_banks(geometry: &SciFiGeometry, banks: &[RawBank]) -> Status {
     if words > MAX_WORDS { Status::OversizedBank } else { Status::Ok }
 }
 
-/// The SiPMs of the links of a source.
+/// Finds the SiPMs of the links of a source.
 #[inline(always)]
 fn find_board(boards: &[(u32, [u32; LINKS])], source: u16) -> Option<&[u32; LINKS]> {
     let at = boards.binary_search_by_key(&u32::from(source), |board| board.0).ok()?;
     Some(&boards[at].1)
 }
 
-/// A bank's words behind its header, without the 0 that may fill up the last.
+/// Returns the words of a bank after its header, without the 0 that may fill up the last 32-bit word.
 #[inline(always)]
 fn words_of<'a>(event: &RawEvent<'a>, bank: &RawBank) -> &'a [u16] {
     let words = &bytemuck::cast_slice::<u32, u16>(event.words(bank))[2..usize::from(bank.bytes) / 2];
@@ -179,7 +179,7 @@ fn words_of<'a>(event: &RawEvent<'a>, bank: &RawBank) -> &'a [u16] {
     }
 }
 
-/// A code from its parts.
+/// Builds a code from its parts.
 #[inline(always)]
 const fn code(channel: u32, width: u32, half: u32) -> u32 {
     (channel & CHANNEL) << CHANNEL_SHIFT | width << WIDTH_SHIFT | half
@@ -213,7 +213,7 @@ fn place_room<G: Gang>(
     )
 }
 
-/// Turns codes into hits from index `start` on; false when one is on no mat.
+/// Turns codes into hits from index `start` on. Returns false when a code is on no mat.
 #[inline(always)]
 fn place<G: Gang>(
     g: G,
@@ -229,7 +229,7 @@ fn place<G: Gang>(
         let mat = channel.shr::<9>();
         let [x, x_step, y, y_step] = F32::gather_records(&geometry.across, mat);
         let [z, z_step, slope_x, slope_z] = F32::gather_records(&geometry.along, mat);
-        // Halves of a channel up to the middle of the hit's; the SiPM; behind its gap or not.
+        // Middle of the hit in half channels from the start of its SiPM; the SiPM; whether the hit is beyond the SiPM's gap.
         let halves =
             (channel & U32::splat(g, 0x7F)).shl::<1>() + U32::splat(g, 1) + (code & U32::splat(g, 1));
         let sipm = channel.shr::<7>() & U32::splat(g, 3);
@@ -243,7 +243,7 @@ fn place<G: Gang>(
         let hit_x = end_y.neg_mul_add(slope_x, x_step.mul_add(u, x));
         let hit_z = end_y.neg_mul_add(slope_z, z_step.mul_add(u, z));
         let here = Mask::first(g, codes.len() - at);
-        // A mat that is not there has no slope.
+        // The slope of a missing mat is NaN.
         good &= !here.and_not(hit_z.eq(hit_z)).any();
         let to = start + at;
         hit_x.store(&mut out.x.padded_mut()[to..]);

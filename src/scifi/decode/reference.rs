@@ -1,4 +1,4 @@
-//! The naive twin of the decoder: one word after another, then a sort.
+//! The naive twin of the decoder: decodes one word after another, then sorts.
 
 use crate::Status;
 use crate::event::{BankKind, RawBank, RawEvent, SCIFI_ZONES, SciFiBatch};
@@ -14,7 +14,7 @@ struct Hit {
     width: u32,
 }
 
-/// One cluster: channel, half of it, width as the readout gives it.
+/// One cluster: channel, half of the channel, width from the readout.
 type Cluster = (u32, u32, u32);
 
 /// Decodes one event and appends it to `out`.
@@ -22,7 +22,7 @@ pub fn reference(geometry: &SciFiGeometry, event: &RawEvent<'_>, out: &mut SciFi
     reference_with(false, geometry, event, out);
 }
 
-/// The same, optionally with a planted fault: one flipped comparison, which tests must detect.
+/// Decodes one event like `reference`, optionally with a planted fault: one flipped comparison, which tests must detect.
 pub fn reference_with(fault: bool, geometry: &SciFiGeometry, event: &RawEvent<'_>, out: &mut SciFiBatch) {
     let (hits, status) = match hits(fault, geometry, event) {
         Ok(hits) => (hits, Status::Ok),
@@ -78,7 +78,7 @@ fn hits(fault: bool, geometry: &SciFiGeometry, event: &RawEvent<'_>) -> Result<V
     Ok(hits)
 }
 
-/// The first channel of each link of a bank.
+/// Returns the first channel of each link of a bank.
 fn channels(geometry: &SciFiGeometry, bank: &RawBank) -> Result<Vec<u32>, Status> {
     let links = match (&geometry.boards, bank.version) {
         (Boards::Consecutive(first), 4..=6) => {
@@ -158,7 +158,7 @@ fn read(geometry: &SciFiGeometry, event: &RawEvent<'_>, bank: &RawBank) -> Resul
     Ok(out)
 }
 
-/// The hit; none when there is no such mat.
+/// Returns the hit of a cluster; none when the mat does not exist.
 fn hit(geometry: &SciFiGeometry, (channel, half, width): Cluster) -> Option<Hit> {
     let mat = (channel >> 9) as usize;
     let [x, x_step, y, y_step] = *geometry.across.get(mat)?;
@@ -181,8 +181,8 @@ fn hit(geometry: &SciFiGeometry, (channel, half, width): Cluster) -> Option<Hit>
     })
 }
 
-/// Positions of the fibres of a hit at the mirror, in f64 from the tables: x at y = 0, z there, y of the end, mm. The
-/// hit is identified by its LHCbID and the half of the channel.
+/// Returns the position of the fibre of a hit at the mirror, in f64 from the tables: x at y = 0, z there, y of the end, mm.
+/// The LHCbID and the half of the channel identify the hit.
 pub fn position_f64(geometry: &SciFiGeometry, id: u32, half: u32) -> Option<[f64; 3]> {
     let channel = id & 0xF_FFFF;
     let mat = (channel >> 9) as usize;
@@ -190,7 +190,7 @@ pub fn position_f64(geometry: &SciFiGeometry, id: u32, half: u32) -> Option<[f64
     let [z, z_step, slope_x, slope_z] = geometry.along[mat].map(f64::from);
     let [begin, half_pitch, die_gap, sipm_pitch] =
         [geometry.begin, geometry.half_pitch, geometry.die_gap, geometry.sipm_pitch].map(f64::from);
-    // From the mat's middle: SiPMs of two dies, whose channels are two halves wide; the first half is the left one.
+    // Positions are from the mat's middle. A SiPM has two dies, and a channel is two halves wide; half 0 is the left one.
     let (sipm, cell) = (channel >> 7 & 3, channel & 127);
     let dies = f64::from(cell / 64) * die_gap;
     let u = begin + f64::from(sipm) * sipm_pitch + dies + f64::from(2 * cell + 1 + half) * half_pitch;

@@ -1,4 +1,4 @@
-//! The order of the hits of a zone: checked, and corrected where necessary.
+//! Checks the order of the hits of a zone, and corrects it where necessary.
 
 use crate::event::{Column, SciFiBatch};
 use crate::lhcb::decode::Order;
@@ -6,7 +6,7 @@ use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use std::ops::Range;
 
-/// Whether the hits of a range are sorted by x, id and width.
+/// Returns whether the hits of a range are sorted by x, id and width.
 #[inline(always)]
 pub(super) fn is_settled<G: Gang>(g: G, out: &SciFiBatch, range: Range<usize>) -> bool {
     let last = range.end.saturating_sub(1);
@@ -27,7 +27,7 @@ pub(super) fn is_settled<G: Gang>(g: G, out: &SciFiBatch, range: Range<usize>) -
     true
 }
 
-/// The values from `at` on, and those behind each of them.
+/// Returns the values from `at` on, and the value after each of them.
 #[inline(always)]
 fn neighbours<G: Gang>(g: G, column: &Column<u32>, at: usize) -> (U32<G>, U32<G>) {
     (U32::load(g, &column.padded()[at..]), U32::load(g, &column.padded()[at + 1..]))

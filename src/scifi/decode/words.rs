@@ -1,13 +1,13 @@
-//! Banks of any version, one word after another; then sorted by zone.
+//! Decodes banks of any version, one word after another, then sorts the codes by zone.
 
 use super::{CHANNEL_SHIFT, MAX_HITS, PART, SciFiScratch, USUAL, code, find_board, words_of};
 use crate::Status;
 use crate::event::{Column, RawBank, RawEvent, SCIFI_ZONES};
 use crate::scifi::geometry::{Boards, LAYER_SHIFT, LINKS, SciFiGeometry};
 
-/// Layers before the first: stations are counted from 1.
+/// Number of the first layer in channel numbers, which count stations from 1.
 const FIRST_LAYER: u32 = 4;
-/// Bit of a channel that tells the upper half of its layer.
+/// Bit of a channel number that is set in the upper half of its layer.
 const UPPER_SHIFT: u32 = 15;
 
 /// One word of a bank.
@@ -27,7 +27,7 @@ impl From<u16> for Word {
     }
 }
 
-/// Codes of all banks, by zone.
+/// Converts the words of all banks to codes, by zone.
 #[inline(always)]
 pub(super) fn one_by_one(
     geometry: &SciFiGeometry,
@@ -68,7 +68,7 @@ pub(super) fn one_by_one(
     }
 }
 
-/// Each word is a hit.
+/// Decodes version 4: each word is a hit.
 fn version_4(words: &[u16], first: &[u32; LINKS], out: &mut Column<u32>) -> bool {
     for word in words.iter().map(|&word| Word::from(word)) {
         let Some(first) = first.get(word.link) else { return false };
@@ -77,7 +77,7 @@ fn version_4(words: &[u16], first: &[u32; LINKS], out: &mut Column<u32>) -> bool
     true
 }
 
-/// Two large words of one link in a row are the edges of one cluster; see `edges`.
+/// Decodes version 5: two successive large words of one link are the edges of one cluster; see `edges`.
 fn version_5(words: &[u16], first: &[u32; LINKS], out: &mut Column<u32>) -> bool {
     let mut rest = words;
     while let Some((&word, after)) = rest.split_first() {
@@ -105,8 +105,8 @@ fn version_5(words: &[u16], first: &[u32; LINKS], out: &mut Column<u32>) -> bool
     true
 }
 
-/// A large word with `start` as its half begins a cluster, one without it ends it. An edge without its other
-/// one on the same link is a hit by itself.
+/// Decodes version 6: a large word whose half is `start` begins a cluster, any other large word ends one. An edge is
+/// a hit on its own when the other edge is missing on its link.
 fn version_6(words: &[u16], first: &[u32; LINKS], start: u32, out: &mut Column<u32>) -> bool {
     let mut rest = words;
     while let Some((&word, after)) = rest.split_first() {
@@ -142,12 +142,12 @@ fn version_6(words: &[u16], first: &[u32; LINKS], start: u32, out: &mut Column<u
     true
 }
 
-/// The middle of a cluster of `width` that begins at `channel`.
+/// Returns the code in the middle of a cluster of `width` that begins at `channel`.
 fn one_hit(channel: u32, width: u32, told: u32) -> u32 {
     code(channel.wrapping_add((width - 1) / 2).wrapping_sub(1), told, (width - 1) % 2)
 }
 
-/// Sorts codes by zone; false when one is in none.
+/// Sorts codes by zone. Returns false when a code is in no zone.
 fn by_zone(stream: &Column<u32>, codes: &mut Column<u32>, zones: &mut [u32; SCIFI_ZONES + 1]) -> bool {
     let zone_of = |code: u32| {
         let channel = code >> CHANNEL_SHIFT;

@@ -1,4 +1,4 @@
-//! Clones in x: keeps the best of candidates that share hits.
+//! Removes clones in x: of candidates that share hits the best one is kept.
 
 use super::half::HalfHits;
 use super::triplets::Candidates;
@@ -8,19 +8,19 @@ use crate::scifi::layers::X_LAYERS;
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
-/// Values this near are the same candidate's.
+/// Values that differ by less than this belong to the same candidate.
 const SAME: f32 = 0.01;
 
 /// Memory of this step.
 #[derive(Debug, Default)]
 pub(super) struct CloneScratch {
-    /// Per place in the index the smallest value of the candidates that use the hit.
+    /// Smallest value of the candidates that use the hit, per place in the index.
     smallest: Column<f32>,
     keys: Vec<(u64, u32)>,
 }
 
 impl CloneScratch {
-    /// Writes the candidates that are the best of enough of their hits to `kept`, in the order of their kind, first, last
+    /// Writes the candidates that are the best for enough of their hits to `kept`, in the order of their kind, first, last
     /// and middle hit.
     #[inline(always)]
     pub(super) fn keep_best<G: Gang>(
@@ -45,7 +45,7 @@ impl CloneScratch {
                 *smallest = if value < *smallest { value } else { *smallest };
             }
         }
-        // What stands for a missing hit is nobody's.
+        // No candidate owns the entry that stands for missing hits.
         smallest[none as usize] = f32::NEG_INFINITY;
         kept.clear();
         kept.reserve_total(candidates.len);

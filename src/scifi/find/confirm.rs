@@ -1,5 +1,5 @@
-//! Confirmation: adds hits of the u and v layers to tracks in x, one lane a track and its first such hit. The
-//! distance of such a hit from the track in x gives its y; the y of a track lie on a line from the origin.
+//! Confirmation: adds hits of the u and v layers to tracks in x, one lane per track and first u or v hit. The
+//! distance of a u or v hit from the track in x gives its y; the y of a track lie on a line from the origin.
 
 use super::half::HalfHits;
 use super::occupancy::Occupancy;
@@ -11,51 +11,51 @@ use crate::scifi::layers::{SLOPE, UV_LAYERS, X_LAYERS, Z, Z_REFERENCE, bend};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, copies, inlined};
 
-/// The y that a half covers: a little beyond the middle, and to the ends of the fibres, mm.
+/// Range of y of a half: from a little beyond the middle to the ends of the fibres, mm.
 const INNER: f32 = 2.0;
 const OUTER: f32 = 2_700.0;
 /// Layers in which a search begins.
 const FIRST_LAYERS: usize = 2;
-/// Hits that are looked at in one step.
+/// Number of hits that one step compares.
 const UNROLL: usize = 4;
-/// The winner of tracks that have none.
+/// Winner of a track in x that has no confirmed track.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Where tracks in x are in the u and v layers, and the hits there that they may have: columns, layer by layer.
+/// Places of tracks in x in the u and v layers, and the hits that they may have there: columns, layer by layer.
 #[derive(Debug, Default)]
 struct Ranges {
     x: [Column<f32>; UV_LAYERS],
     begin: [Column<u32>; UV_LAYERS],
     end: [Column<u32>; UV_LAYERS],
-    /// Fewest hits in these layers.
+    /// Fewest hits in the u and v layers.
     need: Column<u32>,
-    /// x of the hits that one track may have, layer by layer, and far ones behind them.
+    /// x of the hits that one track may have, layer by layer, followed by far ones, mm.
     hits: [Column<f32>; UV_LAYERS],
 }
 
 /// A track in x in one layer, and the hits that it may have there.
 #[derive(Clone, Copy, Default)]
 struct Window<'a> {
-    /// x of the track at y = 0.
+    /// x of the track at y = 0, mm.
     x: f32,
-    /// x of the hits, and far ones behind them.
+    /// x of the hits, followed by far ones, mm.
     hits: &'a [f32],
-    /// Place of the first of them, and their number.
+    /// Place of the first hit in the window, and the number of hits.
     begin: u32,
     len: usize,
 }
 
-/// A track in x that is followed from its hits in a first layer.
+/// A track in x that is followed from each of its hits in one layer.
 #[derive(Clone, Copy)]
 struct Start<'a> {
     track: usize,
     first: usize,
-    /// Fewest hits.
+    /// Fewest hits in the u and v layers.
     need: u32,
     windows: &'a [Window<'a>; UV_LAYERS],
 }
 
-/// Tracks in x with hits enough.
+/// Tracks in x with enough hits.
 #[derive(Debug, Default)]
 struct Trials {
     track: Column<u32>,
@@ -70,12 +70,12 @@ pub(super) struct Confirmed {
     pub(super) hits: [Column<u32>; UV_LAYERS],
     /// Number of hits in u and v.
     pub(super) count: Column<u32>,
-    /// y at the reference and slope.
+    /// y at the reference, mm, and slope.
     pub(super) y: Column<f32>,
     pub(super) slope: Column<f32>,
     pub(super) chi2: Column<f32>,
     pub(super) len: usize,
-    /// For each track in x the best of them.
+    /// The best confirmed track for each track in x.
     pub(super) winner: Column<u32>,
 }
 
@@ -87,7 +87,7 @@ pub(super) struct ConfirmScratch {
     pub(super) confirmed: Confirmed,
 }
 
-/// The layers, as numbers of a gang's type.
+/// Constants of the u and v layers, in single precision.
 struct Layers {
     d: [f32; UV_LAYERS],
     bend: [f32; UV_LAYERS],
@@ -111,7 +111,7 @@ impl Layers {
     }
 }
 
-/// A half in which tracks are confirmed, and what they are.
+/// The tracks in x of a half that are to be confirmed.
 pub(super) struct Half<'a> {
     pub(super) hits: HalfHits<'a>,
     pub(super) pass: &'a SeedPass,
@@ -132,7 +132,7 @@ impl ConfirmScratch {
             let mut need = ranges.need[track];
             let windows = ranges.windows(g, of.hits.x, track);
             for first in 0..FIRST_LAYERS {
-                // What has fewer hits than another cannot win.
+                // A track with fewer hits than another one cannot win.
                 need = trials.follow(g, &layers, of, Start { track, first, need, windows: &windows }, counts);
             }
         }
@@ -144,7 +144,7 @@ impl ConfirmScratch {
 }
 
 impl Ranges {
-    /// Where the tracks are in each layer, and the hits there with a y that the half has.
+    /// Finds x of the tracks in each layer, and the hits there whose y is in the half.
     #[inline(always)]
     fn find<G: Gang>(&mut self, g: G, layers: &Layers, of: &Half<'_>) {
         let tracks = of.tracks.len();
@@ -173,7 +173,7 @@ impl Ranges {
                 let searched = of.hits.layer(X_LAYERS + layer);
                 let begin = searched.lower_bound(g, from.min(to));
                 let end = searched.lower_bound(g, from.max(to));
-                // As published: the first hit beyond the end, too.
+                // As in the published search, the first hit beyond the end is included.
                 let end = (end + one).min(U32::splat(g, searched.end));
                 x.store(&mut self.x[layer].padded_mut()[at..]);
                 begin.store(&mut self.begin[layer].padded_mut()[at..]);
@@ -182,7 +182,7 @@ impl Ranges {
         }
     }
 
-    /// A track in all layers.
+    /// Returns the windows of a track in all layers.
     #[inline(always)]
     fn windows<G: Gang>(&mut self, g: G, all: &[f32], track: usize) -> [Window<'_>; UV_LAYERS] {
         let Self { x, begin, end, hits, .. } = self;
@@ -204,8 +204,8 @@ impl Ranges {
 }
 
 impl Window<'_> {
-    /// The nearest of the hits, of two that are equally near the lower one; far away when there is none. All hits are looked
-    /// at in turn: they are few, and this is faster than a search with a table, which lanes would have to gather from.
+    /// Returns the nearest hit to `x`, the lower one of two equally near hits, or a far one when there is none. All hits
+    /// are compared in turn: they are few, and this is faster than a search with a table, which needs gathers.
     #[inline(always)]
     fn nearest<G: Gang>(&self, g: G, x: F32<G>) -> Nearest<G> {
         let mut place = U32::splat(g, self.begin);
@@ -237,8 +237,9 @@ impl Trials {
         self.track.reserve_total(len);
     }
 
-    /// Follows a track from each of its hits in a first layer, one lane a hit, through the layers behind: in each it takes in
-    /// the nearest hit. What cannot get enough hits is dropped. Says how many hits the best has, or are needed.
+    /// Follows a track from each of its hits in a first layer through the later layers, one lane per hit, and adds the
+    /// nearest hit of each layer. Lanes that cannot get enough hits are dropped. Returns the number of hits of the best
+    /// lane, or `need` when no lane is left.
     #[inline(always)]
     fn follow<G: Gang>(
         &mut self,
@@ -294,7 +295,7 @@ impl Trials {
 }
 
 impl Confirmed {
-    /// Fits lines to the y of the trials that are left, and appends them.
+    /// Fits lines to the y of the trials, and appends them.
     #[inline(always)]
     fn fit<G: Gang>(&mut self, g: G, layers: &Layers, of: &Half<'_>, ranges: &Ranges, trials: &Trials) {
         self.len = trials.len;
@@ -344,7 +345,7 @@ impl Confirmed {
         }
     }
 
-    /// For each track the one with most hits, then smallest chi2, then the first.
+    /// Chooses for each track the line with most hits, then with the smallest chi2, then the first one.
     #[inline(always)]
     fn choose(&mut self, tracks: usize) {
         self.winner.set_len(tracks);

@@ -1,5 +1,5 @@
-//! Windows of last hits, cut into gangs: the windows of all first hits in one list, so that the loop over them has no
-//! branch that depends on the number of hits of a window.
+//! Cuts the windows of last hits into gangs. The windows of all first hits are in one list, so that the loop over them has
+//! no branch that depends on the number of hits of a window.
 
 use super::half::HalfHits;
 use super::plan::Kind;
@@ -10,17 +10,17 @@ use crate::simd::varying::{F32, U32};
 /// Gangs of last hits, in the order of the first hits and of x.
 #[derive(Debug, Default)]
 pub(super) struct Cut {
-    /// Place of the first hit in the index, and of the first of the last hits that are looked at together.
+    /// Place of the first hit in the index, and of the first one of a gang of last hits.
     first: Column<u32>,
     at: Column<u32>,
     len: usize,
-    /// Ends of the windows of some first hits.
+    /// Ends of the windows of the first hits.
     from: Column<u32>,
     to: Column<u32>,
 }
 
 impl Cut {
-    /// Lists the gangs of last hits for the hits of `firsts`; a few hits are before or behind the windows.
+    /// Lists the gangs of last hits for the hits of `firsts`; a gang may include a few hits outside the window.
     #[inline(always)]
     pub(super) fn list<G: Gang>(
         &mut self,
@@ -48,7 +48,7 @@ impl Cut {
             self.at.reserve_total(self.len + gangs);
             let (first, mut at) = (U32::splat(g, first), U32::splat(g, from) + U32::iota(g) * step);
             let mut done = 0;
-            // Once in any case: few windows have more gangs than a gang has lanes.
+            // The loop runs at least once; few windows have more gangs than a gang has lanes.
             loop {
                 first.store(&mut self.first.padded_mut()[self.len + done..]);
                 at.store(&mut self.at.padded_mut()[self.len + done..]);
@@ -62,7 +62,7 @@ impl Cut {
         }
     }
 
-    /// First hits, and the first of the last hits that are looked at together.
+    /// Returns the first hits, and the first one of each gang of last hits.
     #[inline(always)]
     pub(super) fn gangs(&self) -> (&[u32], &[u32]) {
         (&self.first.padded()[..self.len], &self.at.padded()[..self.len])

@@ -1,21 +1,20 @@
-//! Find: tracks of a half, lower and upper each on its own, from the hits of its x layers first and then of its u and v
-//! layers (the hybrid seeding of LHCb's first trigger stage, presets and constants in `config`).
+//! Find: tracks of each half, lower and upper, from the hits of its x layers first and then of its u and v layers (the
+//! hybrid seeding of LHCb's first trigger stage, presets and constants in `config`).
 //!
 //! ```text
-//!   pairs      first and last hit of particles from near the origin        one lane a last hit
-//!   middles    those with a hit where a particle of that charge bends to   one lane a pair
-//!   triplets   parabola; may there be hits in two other x layers?          one lane a triplet
-//!   fit        nearest hits of these layers, a step of least squares       one lane a triplet that may have them
-//!   clones     of candidates that share hits the best live                 in order
-//!   confirm    each first u (or v) hit of a track is a trial: y / z says   one lane a trial of one track
-//!              where the next hits must be
+//!   pairs      first and last hit of particles from near the origin        one lane per last hit
+//!   middles    pairs with a hit where a particle of that charge bends to   one lane per pair
+//!   triplets   parabola; may there be hits in two other x layers?          one lane per triplet
+//!   fit        nearest hits of these layers, a step of least squares       one lane per triplet that may have them
+//!   clones     of candidates that share hits the best ones are kept        in order
+//!   confirm    each first u (or v) hit of a track is a trial: y / z gives  one lane per trial of a track
+//!              the places of the next hits
 //! ```
 //!
-//! No number is a limit: lists grow as needed. Work beyond any real detector, such as all hits in one place, is
-//! truncated and counted.
+//! There is no fixed limit on numbers: lists grow as needed. Work beyond any real detector, such as all hits in one
+//! place, is truncated and counted.
 //!
-//! Results do not depend on the gang: every list is in the order of its input, or its members are ordered when they are
-//! chosen.
+//! Results do not depend on the gang: every list keeps the order of its input or is sorted when elements are chosen.
 
 mod clones;
 mod confirm;
@@ -42,7 +41,7 @@ use plan::Kind;
 use track::{NO_HIT, Track};
 use triplets::{Candidates, Search};
 
-/// First hits whose pairs are worked on together.
+/// Number of first hits whose pairs are processed together.
 const FIRSTS: usize = 512;
 
 /// Memory of the search.
@@ -57,16 +56,16 @@ pub(super) struct FindScratch {
     confirm: ConfirmScratch,
 }
 
-/// What a pass did.
+/// Counts of one pass.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PassCounts {
     pub(super) x: Occupancy,
     pub(super) uv: Occupancy,
-    /// Triplets and candidates that were not looked at.
+    /// Number of triplets and candidates that were dropped.
     pub(super) dropped: u64,
 }
 
-/// What one pass goes by.
+/// Configuration and input of one pass.
 #[derive(Clone, Copy)]
 pub(super) struct PassRules<'a> {
     pub(super) pass: &'a SeedPass,
@@ -77,7 +76,7 @@ pub(super) struct PassRules<'a> {
 }
 
 impl FindScratch {
-    /// Finds the candidates in x of a half that are no clones; says how many.
+    /// Finds the candidates in x of a half that are not clones. Returns their number.
     #[inline(always)]
     pub(super) fn find_x<G: Gang>(
         &mut self,
@@ -102,7 +101,7 @@ impl FindScratch {
                 pairs.list(g, hits, kind, cut, &mut counts.x);
                 pairs.find_middles(g, hits, kind);
                 while pairs.len > 0 {
-                    // Far above what detectors give: this ends what hostile events would make of it.
+                    // This limit is far above real detectors; it bounds the work for hostile events.
                     let left = (limits.triplets as usize).saturating_sub(looked_at);
                     counts.dropped += pairs.len.saturating_sub(left) as u64;
                     pairs.len = pairs.len.min(left);
@@ -119,7 +118,7 @@ impl FindScratch {
         tracks.len()
     }
 
-    /// Confirms them in the u and v layers, and appends the tracks.
+    /// Confirms the candidates in the u and v layers, and appends the tracks.
     #[inline(always)]
     pub(super) fn find_uv<G: Gang>(
         &mut self,

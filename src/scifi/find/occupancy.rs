@@ -4,7 +4,7 @@ use crate::event::StageCounter;
 use crate::simd::Gang;
 use crate::simd::varying::Mask;
 
-/// Lanes that did wanted work, and all of them.
+/// Number of lanes that did useful work, and of all lanes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::scifi) struct Occupancy {
     active: u64,
@@ -25,7 +25,7 @@ impl Occupancy {
         self.total += total as u64;
     }
 
-    /// Adds them to a stage.
+    /// Adds the counts to a stage.
     pub(in crate::scifi) fn add_to(self, stage: &mut StageCounter) {
         stage.lanes_active += self.active;
         stage.lanes_total += self.total;

@@ -1,4 +1,4 @@
-//! Pairs: first and last hits of a half, one lane a last hit, and pairs with a middle hit at their expected place.
+//! Pairs: first and last hits of a half, one lane per last hit; pairs need a middle hit at the expected place.
 
 use super::cut::Cut;
 use super::half::HalfHits;
@@ -8,38 +8,38 @@ use crate::event::Column;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, inlined};
 
-/// Gangs of last hits for which there is room made at once.
+/// Number of gangs of last hits for which room is reserved at once.
 const BLOCK: usize = 64;
 
-/// Pairs of places in the index, and the middle hit that is looked at.
+/// Pairs of hits as places in the index, with the middle hit under test.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
     pub(super) first: Column<u32>,
     pub(super) last: Column<u32>,
     pub(super) middle: Column<u32>,
-    /// Their x, mm.
+    /// x of the hits, mm.
     pub(super) first_x: Column<f32>,
     pub(super) last_x: Column<f32>,
     pub(super) middle_x: Column<f32>,
     pub(super) len: usize,
 }
 
-/// The line of a pair, and where its middle hit may be.
+/// The line of a pair, and the window of its middle hit.
 #[derive(Clone, Copy)]
 pub(super) struct Chord<G: Gang> {
     /// Slope.
     pub(super) tx: F32<G>,
-    /// x at the reference.
+    /// x at the reference, mm.
     pub(super) x: F32<G>,
-    /// x in the middle layer.
+    /// x in the middle layer, mm.
     pub(super) middle: F32<G>,
-    /// The window there.
+    /// Ends of the window in the middle layer, mm.
     pub(super) from: F32<G>,
     pub(super) to: F32<G>,
 }
 
 impl<G: Gang> Chord<G> {
-    /// Through a first and a last hit.
+    /// Returns the line through a first and a last hit.
     #[inline(always)]
     pub(super) fn new(g: G, kind: &Kind, first: F32<G>, last: F32<G>) -> Self {
         let value = inlined!(|value| F32::splat(g, value));
@@ -63,8 +63,8 @@ impl<G: Gang> Chord<G> {
 }
 
 impl Pairs {
-    /// Lists the pairs of the first hits of `cut` that have hits near where their middle hit must be; the index looks closely
-    /// at the middle layer.
+    /// Lists the pairs of first hits in `cut` that may have a middle hit. The index must have its fine table of the middle
+    /// layer.
     #[inline(always)]
     pub(super) fn list<G: Gang>(
         &mut self,
@@ -109,7 +109,7 @@ impl Pairs {
         }
     }
 
-    /// Finds the first middle hit of each pair, and drops those without.
+    /// Finds the first middle hit of each pair, and drops pairs that have none.
     #[inline(always)]
     pub(super) fn find_middles<G: Gang>(&mut self, g: G, hits: HalfHits<'_>, kind: &Kind) {
         let mut kept = 0;
@@ -124,7 +124,7 @@ impl Pairs {
         self.len = kept;
     }
 
-    /// Pairs and their middle hits.
+    /// Loads pairs with their middle hits.
     #[inline(always)]
     pub(super) fn load<G: Gang>(&self, g: G, at: usize) -> Triplet<G> {
         let place = inlined!(|column: &Column<u32>| U32::load(g, &column.padded()[at..]));
@@ -139,7 +139,7 @@ impl Pairs {
         }
     }
 
-    /// Moves pairs to place `at`, at most where they were loaded from; says how many.
+    /// Stores pairs at place `at`, which must not be beyond the place from which they were loaded. Returns their number.
     #[inline(always)]
     pub(super) fn keep<G: Gang>(&mut self, at: usize, triplet: &Triplet<G>, lanes: Mask<G>) -> usize {
         let Triplet { first, middle, last, first_x, middle_x, last_x } = triplet;
@@ -152,7 +152,7 @@ impl Pairs {
     }
 }
 
-/// Pairs and middle hits, lane by lane: places in the index, and x.
+/// Pairs and middle hits, lane by lane: places in the index, and x, mm.
 #[derive(Clone, Copy)]
 pub(super) struct Triplet<G: Gang> {
     pub(super) first: U32<G>,

@@ -1,59 +1,59 @@
-//! Windows, parabolas and fits of the layers of a pass, computed once.
+//! Windows, parabolas and fits of the layers of a pass, which are computed once.
 
 use crate::scifi::config::SeedPass;
 use crate::scifi::layers::{CUBIC, X_LAYERS, Z, Z_REFERENCE, bend};
 
-/// p^-1 = x0 (CHARGE + SQUARE x0) of a particle whose line through the x layers meets z = 0 at x0: 1/(MeV mm), and
-/// per mm more.
+/// 1/p = x0 (LINEAR + SQUARE x0) for a particle whose line through the x layers meets z = 0 at x0; 1/(MeV mm), and 1/(MeV
+/// mm^2).
 const LINEAR: f64 = 1.6322e-7;
 const SQUARE: f64 = -5.0217e-12;
-/// Where the last hit of a particle is, given the first: mm MeV, and MeV.
+/// Position of the last hit of a particle, given the first hit: mm MeV, and MeV.
 const DEFLECTION: f64 = 2.18e6;
 const DEFLECTION_MOMENTUM: f64 = 1_073.0;
-/// How far a particle of infinite momentum may leave the chord between first and last hit, times mm^2, and what 1/p adds.
+/// Bend allowed for a particle of infinite momentum, 1/mm, and the further bend times its momentum, MeV/mm.
 const SAGITTA: f64 = 1.82e-6;
 const SAGITTA_MOMENTUM: f64 = 2.49e-2;
-/// What a candidate of the second kind of triplets pays, lest two that are equal are both the best of their hits.
+/// Penalty of a candidate of the second kind of triplets, so that two equal candidates are not both the best for their hits.
 const LATER: f64 = 0.01;
 
-/// Hits that a fit may lack: the combinations of the three layers that are not the triplet's.
+/// Number of combinations of hits in the three layers outside the triplet.
 const PATTERNS: usize = 8;
 
-/// A kind of triplets: three layers, and what follows from where they are.
+/// A kind of triplets: three layers, and the constants that follow from their positions.
 #[derive(Debug, Clone)]
 pub(in crate::scifi) struct Kind {
     /// Layers of the first, middle and last hit.
     pub(super) layers: [usize; 3],
     /// The other layers.
     pub(super) others: [usize; 3],
-    /// x of the last hit is near `scale` times that of the first, within `window` mm.
+    /// The window of the last hit: `scale` times x of the first hit, plus or minus `window`, mm.
     pub(super) scale: f32,
     pub(super) window: f32,
-    /// 1 / (z of the last - z of the first).
+    /// 1 / (z of the last layer - z of the first layer), 1/mm.
     pub(super) per_length: f32,
-    /// z of the first layer, and z of first and middle from the reference.
+    /// z of the first layer, and z of the first and middle layers from the reference, mm.
     pub(super) first_z: f32,
     pub(super) first_d: f32,
     pub(super) middle_d: f32,
-    /// The window for the middle hit: its constant part, and that of 1/p.
+    /// Half width of the window of the middle hit: the constant part, and the factor of 1/p.
     pub(super) sagitta: f32,
     pub(super) sagitta_momentum: f32,
     pub(super) linear: f32,
     pub(super) square: f32,
-    /// From the middle hit's distance to the chord to the three parameters.
+    /// Factors from the middle hit's distance to the chord to the three parameters.
     pub(super) bend_of_sagitta: f32,
     pub(super) slope_of_bend: f32,
     pub(super) x_of_bend: f32,
-    /// What the second and third parameter of a track are multiplied with, in each layer.
+    /// Factors of the second and third parameter of a track, in each layer.
     pub(super) d: [f32; X_LAYERS],
     pub(super) bend: [f32; X_LAYERS],
-    /// By which of the other layers have hits (bit i: `others[i]`), and layer: how the parameters change per mm of the
-    /// hit's distance.
+    /// Change of the parameters per mm of a hit's distance, by the other layers that have hits (bit i: `others[i]`) and by
+    /// layer.
     pub(super) fit: [[f32; 4]; 3 * PATTERNS],
     pub(super) offset: f32,
 }
 
-/// The inverse of a symmetric matrix.
+/// Returns the inverse of a symmetric matrix.
 fn inverse(m: [[f64; 3]; 3]) -> [[f64; 3]; 3] {
     let minor = |a: usize, b: usize, c: usize, d: usize| m[a][c] * m[b][d] - m[a][d] * m[b][c];
     let determinant = m[0][0] * minor(1, 2, 1, 2) - m[0][1] * minor(1, 2, 0, 2) + m[0][2] * minor(1, 2, 0, 1);
@@ -66,7 +66,7 @@ fn inverse(m: [[f64; 3]; 3]) -> [[f64; 3]; 3] {
 }
 
 impl Kind {
-    /// Kind number `number` of a pass.
+    /// Computes kind number `number` of a pass.
     pub(in crate::scifi) fn new(pass: &SeedPass, number: usize) -> Self {
         let layers = pass.triplets[number];
         let mut rest = (0..X_LAYERS).filter(|layer| !layers.contains(layer));
@@ -104,8 +104,8 @@ impl Kind {
     }
 }
 
-/// One step of least squares with equal weights. A triplet's own hits lie on its parabola, so that the distances of
-/// the other hits alone change the parameters.
+/// Returns one step of least squares with equal weights. The triplet's own hits lie on its parabola, so that only the
+/// distances of the other hits change the parameters.
 fn fits(layers: [usize; 3], others: [usize; 3]) -> [[f32; 4]; 3 * PATTERNS] {
     let mut table = [[0.0; 4]; 3 * PATTERNS];
     let basis = |layer: usize| {

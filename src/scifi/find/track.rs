@@ -2,17 +2,17 @@
 
 use crate::scifi::layers::{UV_LAYERS, X_LAYERS};
 
-/// Stands for a hit that is not there.
+/// Stands for a missing hit.
 pub(in crate::scifi) const NO_HIT: u32 = 0;
 
-/// A track as it is found.
+/// A track as the search finds it.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::scifi) struct Track {
-    /// Places of the hits in the index, counted from 1, x layers first; [`NO_HIT`] where there is none.
+    /// Places of the hits in the index, counted from 1, x layers first; [`NO_HIT`] for a missing hit.
     pub(in crate::scifi) hits: [u32; X_LAYERS + UV_LAYERS],
-    /// The parameters in x.
+    /// The three parameters in x.
     pub(in crate::scifi) x: [f32; 3],
-    /// y at the reference, and slope.
+    /// y at the reference, mm, and slope.
     pub(in crate::scifi) y: [f32; 2],
     /// Sum of the squared distances of the x hits, mm^2.
     pub(in crate::scifi) chi2_x: f32,

@@ -1,5 +1,5 @@
-//! Triplets: pairs with each of their middle hits, one lane a triplet; a parabola through the three predicts the hits
-//! of the other x layers, and a step of least squares adds these.
+//! Triplets: pairs with each of their middle hits, one lane per triplet. A parabola through the three hits predicts the
+//! hits of the other x layers, and a step of least squares adds them.
 
 use super::half::HalfHits;
 use super::occupancy::Occupancy;
@@ -12,22 +12,22 @@ use crate::scifi::layers::X_LAYERS;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, inlined};
 
-/// What the score of a candidate with fewer than six hits is multiplied by.
+/// Factor on the score of a candidate with fewer than six hits.
 const FEWER_HITS: f32 = 10.0;
-/// What a candidate with four hits pays beside that, mm^2: its fit has one degree of freedom, and without this it would take
-/// hits from better candidates with more.
+/// Further penalty of a candidate with four hits, mm^2: its fit has one degree of freedom, and without the penalty it would
+/// take hits from better candidates with more hits.
 const FOUR_HITS: f32 = 2.0;
-/// Weight of the score in the value that decides between candidates; the other part is their bend.
+/// Weight of the score in the value by which candidates are compared; the other part of the value is the bend.
 const SCORE_WEIGHT: f32 = 1_000.0;
 
 /// Candidates in x.
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
-    /// Places of the hits, layer by layer; [`Index::none`](crate::scifi::index::Index::none) where there is none.
+    /// Places of the hits, layer by layer; [`Index::none`](crate::scifi::index::Index::none) for a missing hit.
     pub(super) hits: [Column<u32>; X_LAYERS],
     /// The three parameters.
     pub(super) parameters: [Column<f32>; 3],
-    /// Small is good.
+    /// Quality; smaller is better.
     pub(super) value: Column<f32>,
     /// Number of the kind of triplets.
     pub(super) kind: Column<u32>,
@@ -45,7 +45,7 @@ impl Candidates {
     }
 }
 
-/// A parabola with a cubic term in proportion.
+/// A parabola with a proportional cubic term.
 #[derive(Clone, Copy)]
 struct Parabola<G: Gang> {
     at: F32<G>,
@@ -54,7 +54,7 @@ struct Parabola<G: Gang> {
 }
 
 impl<G: Gang> Parabola<G> {
-    /// Through a triplet.
+    /// Returns the parabola through a triplet.
     #[inline(always)]
     fn new(g: G, kind: &Kind, chord: &Chord<G>, middle: F32<G>) -> Self {
         let value = inlined!(|value| F32::splat(g, value));
@@ -66,7 +66,7 @@ impl<G: Gang> Parabola<G> {
         }
     }
 
-    /// x in a layer.
+    /// Returns x in a layer.
     #[inline(always)]
     fn x(&self, g: G, kind: &Kind, layer: usize) -> F32<G> {
         let x = self.slope.mul_add(F32::splat(g, kind.d[layer]), self.at);
@@ -84,7 +84,7 @@ pub(super) struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The nearest hit of a layer that has one, its distance, and whether it is near enough.
+    /// Returns the nearest hit of a layer that has hits, its distance, and whether it is within the tolerance.
     #[inline(always)]
     fn nearest<G: Gang>(
         &self,
@@ -98,8 +98,8 @@ impl Search<'_> {
         (nearest, nearest.x - x, is_near)
     }
 
-    /// Looks at the middle hits of pairs: `triplets` are those that may have hits enough in the other layers. Leaves in
-    /// `pairs` those that have another middle hit.
+    /// Tests the middle hits of pairs. `triplets` receives the triplets that may have enough hits in the other layers;
+    /// `pairs` keeps the pairs that have another middle hit.
     #[inline(always)]
     pub(super) fn list<G: Gang>(
         &self,
@@ -137,7 +137,7 @@ impl Search<'_> {
         pairs.len = kept;
     }
 
-    /// Takes in the other layers, and fits: the candidates of triplets.
+    /// Adds hits of the other layers to triplets, and fits the candidates.
     #[inline(always)]
     pub(super) fn fit<G: Gang>(
         &self,
@@ -160,7 +160,7 @@ impl Search<'_> {
             let (mut others, mut distance, mut near) = ([none; 3], [zero; 3], [Mask::first(g, 0); 3]);
             let mut number = U32::splat(g, 3);
             let (mut pattern, nothing) = (U32::splat(g, 0), U32::splat(g, 0));
-            // A loop, so that the search stands here once.
+            // A loop, so that the code of the search is compiled only once.
             for (other, layer) in layers.iter().enumerate() {
                 if layer.is_empty() {
                     continue;
@@ -212,7 +212,7 @@ impl Search<'_> {
     }
 }
 
-/// How the distances of the other hits change the parameters.
+/// Returns the change of the parameters by the distances of the other hits.
 #[inline(always)]
 fn change<G: Gang>(g: G, kind: &Kind, pattern: U32<G>, distance: [F32<G>; 3]) -> [F32<G>; 3] {
     let entry = pattern * U32::splat(g, 3);

@@ -3,12 +3,12 @@
 use super::track::Found;
 use crate::scifi::config::{ChoiceConfig, FEATURES};
 
-/// Straight between powers of 2, where it is the logarithm.
+/// Returns an approximation of the logarithm to base 2: exact at powers of 2, linear between them.
 fn logarithm(x: f32) -> f32 {
     (x.to_bits() as i32 as f32).mul_add(1.0 / 8_388_608.0, -127.0)
 }
 
-/// What the classifier weighs.
+/// Returns the features that the classifier weighs.
 pub(super) fn features(found: &Found) -> [f32; FEATURES] {
     let missing = |hits: &[Option<usize>; 6]| hits.iter().filter(|hit| hit.is_none()).count() as f32;
     let (nx, nuv) = (missing(&found.x_hits), missing(&found.uv_hits));
@@ -24,13 +24,13 @@ pub(super) fn features(found: &Found) -> [f32; FEATURES] {
     all
 }
 
-/// How much a track looks like one.
+/// Returns the weighted sum of a track's features.
 fn score(weights: &[f32], found: &Found) -> f32 {
     let features = features(found).into_iter();
     features.zip(weights).fold(0.0, |sum: f32, (feature, weight)| feature.mul_add(*weight, sum))
 }
 
-/// Those with a good score that share few hits with better ones, in their order.
+/// Returns the tracks with good scores that share few hits with better tracks, in their order.
 pub(super) fn choose(choice: &ChoiceConfig, tracks: Vec<Found>) -> Vec<Found> {
     let scores: Vec<f32> = tracks.iter().map(|track| score(&choice.weights, track)).collect();
     let hits = |number: usize| {

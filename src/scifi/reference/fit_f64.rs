@@ -1,5 +1,5 @@
-//! The fits of a track, in f64 by the textbook: least squares by the method of Gram and Schmidt, errors by moving the
-//! hits for each source of errors.
+//! The fits of a track in f64, written as in a textbook: least squares by Gram-Schmidt orthogonalisation, errors by moving
+//! the hits for each source of errors.
 
 use super::layers::{bend, distance};
 use crate::lhcb::magnet::field;
@@ -12,18 +12,18 @@ const Z: [f64; 12] = [
 ];
 const STATE_Z: f64 = 9410.0;
 const REFERENCE_Z: f64 = 8520.0;
-/// Mean square of the angle in a layer at 1 GeV/c (Highland): 0.0125 radiation lengths.
+/// Returns the root mean square of the scattering angle in a layer at 1 GeV/c (Highland), for 0.0125 radiation lengths.
 fn angle() -> f64 {
     0.0136 * 0.0125f64.sqrt() * (1.0 + 0.038 * libm::log(0.0125))
 }
 
-/// What scatters between Velo and SciFi but for the UT: z, mm, and radiation lengths.
+/// Material between Velo and SciFi except the UT: z, mm, and radiation lengths.
 const BEFORE: [[f64; 2]; 4] = [[800.0, 0.094], [1680.0, 0.094], [3736.0, 0.024], [6733.0, 0.024]];
 
-/// Functions of z, and their sums that measured values make.
+/// A least-squares fit by orthonormal functions of z.
 struct LeastSquares {
     zs: Vec<f64>,
-    /// Orthonormal on the hits: values there, and what each is of the basis.
+    /// Functions that are orthonormal on the hits: their values at the hits, and their coefficients in the basis.
     functions: Vec<(Vec<f64>, Vec<f64>)>,
 }
 
@@ -48,7 +48,7 @@ impl LeastSquares {
         Self { zs: zs.to_vec(), functions }
     }
 
-    /// The parameters, in terms of the basis.
+    /// Returns the parameters of the fit in terms of the basis.
     fn solve(&self, measured: &[f64]) -> Vec<f64> {
         let mut parameters = vec![0.0; self.functions.len()];
         for (values, made_of) in &self.functions {
@@ -58,7 +58,7 @@ impl LeastSquares {
         parameters
     }
 
-    /// The parameters that these values at the hits' z make.
+    /// Returns the parameters of the fit to these values at z of the hits.
     fn of(&self, value: impl Fn(f64) -> f64) -> Vec<f64> {
         self.solve(&self.zs.iter().map(|z| value(*z)).collect::<Vec<_>>())
     }
@@ -68,7 +68,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Lengths in m keep the functions comparable.
+/// Lengths are in m, so that the functions are of comparable size.
 fn basis_x(z: f64) -> Vec<f64> {
     vec![1.0, distance(z) / 1e3, bend(z) / 1e6]
 }
@@ -77,7 +77,7 @@ fn basis_y(z: f64) -> Vec<f64> {
     vec![1.0, distance(z) / 1e3]
 }
 
-/// x and its slope at the state's z.
+/// Returns x and its slope at z of the states.
 fn state_x(parameters: &[f64]) -> [f64; 2] {
     let d = distance(STATE_Z);
     [
@@ -90,7 +90,7 @@ fn state_y(parameters: &[f64]) -> [f64; 2] {
     [dot(parameters, &basis_y(STATE_Z)), parameters[1] / 1e3]
 }
 
-/// What the fits make of the shapes of the field: the bend that is told, what is left of x and its slope, of y and its slope.
+/// Results of the fits for each shape of the field: the fitted bend, the errors of x and its slope, and of y and its slope.
 pub(super) struct Shapes {
     pub(super) bend: [f64; 3],
     pub(super) value: [f64; 3],
@@ -98,33 +98,33 @@ pub(super) struct Shapes {
     pub(super) in_y: [f64; 2],
 }
 
-/// The fits of a track to its hits; of u and v layers z and dx/dy of the fibres.
+/// The fits of a track to its hits, for given z of the hits and dx/dy of the fibres of u and v layers.
 pub struct Fit {
     x: LeastSquares,
     y: LeastSquares,
     slopes: Vec<f64>,
 }
 
-/// A fitted track: the three parameters in x and the two in y, lengths in m beside the first of each, and the sums of
-/// the squared distances of hits in x and in y, mm^2.
+/// A fitted track: the three parameters in x and the two in y (mm, and per power of a metre), and the sums of the squared
+/// distances of hits in x and in y, mm^2.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FittedTrack {
-    /// x at the reference, mm, per m, per m^2.
+    /// x at the reference, mm, and its further parameters, mm per m and per m^2.
     pub x: Vec<f64>,
-    /// y there, mm, and per m.
+    /// y at the reference, mm, and slope, mm per m.
     pub y: Vec<f64>,
-    /// Sums of squares.
+    /// Sums of the squared distances in x and in y, mm^2.
     pub chi2: [f64; 2],
 }
 
 impl Fit {
-    /// For hits in upright layers at these z, and in tilted ones at these z and slopes.
+    /// Returns the fits for hits in upright layers at these z, and in tilted layers at these z and slopes.
     pub fn new(upright: &[f64], tilted: &[[f64; 2]]) -> Self {
         let (zs, slopes): (Vec<f64>, Vec<f64>) = tilted.iter().map(|[z, slope]| (*z, *slope)).unzip();
         Self { x: LeastSquares::new(upright, basis_x), y: LeastSquares::new(&zs, basis_y), slopes }
     }
 
-    /// The track through these x, of upright and of tilted hits.
+    /// Fits a track to these x of upright and of tilted hits.
     pub fn track(&self, upright: &[f64], tilted: &[f64]) -> FittedTrack {
         let x = self.x.solve(upright);
         let in_y = |(at, hit): (usize, &f64)| (dot(&x, &basis_x(self.y.zs[at])) - hit) / self.slopes[at];
@@ -138,7 +138,8 @@ impl Fit {
         FittedTrack { x, y, chi2 }
     }
 
-    /// What is left of x, tx, y and ty at the state's z when particles fly as `x` and `y` say, and as `at_end` at the end.
+    /// Returns the errors of x, tx, y and ty at z of the states, for particles that fly along `x` and `y` and have the
+    /// state `end`.
     fn errors(&self, x: impl Fn(f64) -> f64, y: impl Fn(f64) -> f64, end: [[f64; 2]; 2]) -> [[f64; 2]; 2] {
         let upright: Vec<f64> = self.x.zs.iter().map(|z| x(*z)).collect();
         let tilted = self.y.zs.iter().zip(&self.slopes).map(|(z, slope)| x(*z) - slope * y(*z));
@@ -147,8 +148,8 @@ impl Fit {
         [0, 1].map(|axis| [0, 1].map(|of| found[axis][of] - end[axis][of]))
     }
 
-    /// The covariances of x and its slope, and of y and its slope, for hits with this resolution, mm, and a particle
-    /// of this q/p, c/GeV.
+    /// Returns the covariances of x and its slope, and of y and its slope, for hits with this resolution, mm, and a
+    /// particle of this q/p, c/GeV.
     pub fn covariance(&self, resolution: f64, qop: f64) -> [[f64; 3]; 2] {
         let mut sums = [[0.0; 3]; 2];
         let mut add = |errors: [[f64; 2]; 2]| {
@@ -175,8 +176,8 @@ impl Fit {
         sums
     }
 
-    /// Variance of x where the line of the track meets z = 0 relative to a track that does not scatter, mm^2, of hits with
-    /// this resolution, mm, and a particle of this q/p, c/GeV, which scatters before the SciFi, too.
+    /// Returns the variance of x where the line of the track meets z = 0, relative to a track without scattering, mm^2, for
+    /// hits with this resolution, mm, and a particle of this q/p, c/GeV. It includes scattering before the SciFi.
     pub fn variance_of_origin(&self, resolution: f64, qop: f64) -> f64 {
         let origin = |parameters: Vec<f64>| {
             let [x, slope] = state_x(&parameters);
@@ -193,12 +194,12 @@ impl Fit {
             let angle = 0.0136 * (1.0 + 0.038 * libm::log(x)) * x.sqrt();
             (angle * qop * z).powi(2)
         });
-        // Each plane of the UT by itself.
+        // Each of the four planes of the UT scatters separately.
         let in_ut = 0.0136 * (1.0 + 0.038 * libm::log(0.012)) * 0.012f64.sqrt() * qop * 2484.6;
         of_hits.sum::<f64>() + scattered.sum::<f64>() + before.sum::<f64>() + 4.0 * in_ut * in_ut
     }
 
-    /// Variance of the slope in x relative to a track that does not scatter.
+    /// Returns the variance of the slope in x relative to a track without scattering.
     pub fn variance_of_turn(&self, resolution: f64, qop: f64) -> f64 {
         let of_hits = (0..self.x.zs.len()).map(|hit| {
             let mut moved = vec![0.0; self.x.zs.len()];
@@ -212,8 +213,8 @@ impl Fit {
         of_hits.sum::<f64>() + scattered.sum::<f64>()
     }
 
-    /// The state at z = 9,410 mm of a fitted track: x, y and their slopes. It includes corrections for the field
-    /// beyond the parabola, and for layers that lean.
+    /// Returns the state at z = 9,410 mm of a fitted track: x, y and their slopes. It includes corrections for the
+    /// field beyond the parabola, and for layers that lean.
     pub fn state(&self, track: &FittedTrack) -> [f64; 4] {
         let ([x, tx], [y, ty]) = (state_x(&track.x), state_y(&track.y));
         let shapes = self.shapes();
@@ -234,7 +235,7 @@ impl Fit {
         [x - 0.0036 * y * tx, y - 0.0036 * y * ty, tx * shrink, ty * shrink]
     }
 
-    /// What the fits make of the shapes of the field.
+    /// Fits each shape of the field.
     pub(super) fn shapes(&self) -> Shapes {
         let mut shapes = Shapes { bend: [0.0; 3], value: [0.0; 3], slope: [0.0; 3], in_y: [0.0; 2] };
         for shape in 0..3 {
@@ -252,19 +253,20 @@ impl Fit {
     }
 }
 
-/// The field's terms: b0 and b1 of By = b0 + b1 x^2 in the plane y = 0, and b0's second derivative; from the field itself.
+/// Returns a term of the field, from the field itself: b0 and b1 of By = b0 + b1 x^2 in the plane y = 0, and the second
+/// derivative of b0.
 fn term(shape: usize, z: f64) -> f64 {
     let on_axis = |z: f64| field([0.0, 0.0, z])[1];
     match shape {
         0 => on_axis(z),
         1 => (field([1000.0, 0.0, z])[1] - on_axis(z)) / 1e6,
-        // By falls with y^2 / 2 times 2 b1 + b0''.
+        // By falls by y^2 / 2 times 2 b1 + b0''.
         _ => (on_axis(z) - field([0.0, 1000.0, z])[1]) / 0.5e6 - 2.0 * term(1, z),
     }
 }
 
-/// Where a particle is that a term of the field bends from the reference on, and how it flies. Fits ask for the z of layers
-/// and of states, again and again.
+/// Returns the displacement and slope at z of a particle that a term of the field bends from the reference on. Results for
+/// z of the layers and of the states are cached.
 fn bent(shape: usize, z: f64) -> [f64; 2] {
     static KNOWN: LazyLock<Vec<(f64, [[f64; 2]; 3])>> = LazyLock::new(|| {
         let of_all = |z: f64| (z, [0, 1, 2].map(|shape| integrated(shape, z)));
@@ -276,7 +278,7 @@ fn bent(shape: usize, z: f64) -> [f64; 2] {
     }
 }
 
-/// [`bent`] by Simpson's rule.
+/// Integrates [`bent`] by Simpson's rule.
 fn integrated(shape: usize, z: f64) -> [f64; 2] {
     const STEPS: usize = 200;
     let step = (z - REFERENCE_Z) / STEPS as f64;

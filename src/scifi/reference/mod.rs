@@ -24,7 +24,7 @@ use states::state;
 use track::Hits;
 pub use track::ReferenceTrack;
 
-/// The tracks of one event, whose hits are all finite and in order, given the detector and its magnet.
+/// Finds the tracks of one event, given the detector and its magnet. Hits must be finite and in order.
 pub fn find(
     config: &SciFiConfig,
     (geometry, bending): (&SciFiGeometry, &Bending),

@@ -10,12 +10,12 @@ use crate::scifi::config::{RowsConfig, SeedPass};
 use crate::scifi::geometry::SciFiGeometry;
 use crate::scifi::rows::{fixed_tracks, z_of_layers};
 
-/// Numbers in the event of hits in layers.
+/// Returns the numbers in the event of the hits in layers.
 fn numbers(layers: &[rows::Layer<'_>; 6], hits: [Place; 6]) -> [Option<usize>; 6] {
     std::array::from_fn(|layer| hits[layer].map(|hit| layers[layer][hit].1))
 }
 
-/// The tracks of the search by triplets, given the hits of an event's zones; `x_of` knows the x of a hit.
+/// Finds tracks by triplets, given the hits of an event's zones; `x_of` returns the x of a hit.
 pub(super) fn triplets(pass: &SeedPass, zones: &[Hits], x_of: impl Fn(usize) -> f32 + Copy) -> Vec<Found> {
     let mut tracks = Vec::new();
     for half in 0..2 {
@@ -35,7 +35,7 @@ pub(super) fn triplets(pass: &SeedPass, zones: &[Hits], x_of: impl Fn(usize) -> 
     tracks
 }
 
-/// The tracks of the search by rows of bits, pass by pass.
+/// Finds tracks by rows of bits, pass by pass.
 pub(super) fn by_rows(
     config: &RowsConfig,
     (geometry, polarity): (&SciFiGeometry, f32),

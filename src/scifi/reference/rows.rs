@@ -1,11 +1,12 @@
-//! Tracks in x by rows of bits: for every hit of a pivot's layer and every shift, the layers with hits at the track's place.
+//! Tracks in x by rows of bits: for every hit of a pivot's layer and every shift, the layers that have a hit at the track's
+//! place.
 
 use super::layers::{X_Z, bend, distance};
 use super::track::Place;
 use crate::scifi::config::{RowPass, RowsConfig};
 use crate::scifi::rows::{Crossings, Sensitivity};
 
-/// Hits of a layer.
+/// Hits of a layer: x, mm, and number in the event.
 pub(super) type Layer<'a> = &'a [(f32, usize)];
 
 /// A track in x.
@@ -18,19 +19,19 @@ pub(super) struct CandidateX {
     pub(super) value: f32,
 }
 
-/// Where a hit or a window begins, in bits.
+/// Returns the first bit of a hit's mark or of a window.
 pub(super) fn place(x: f32, scale: f32, first: f32, most: f32) -> i32 {
     let place = x.mul_add(scale, first);
     let place = if place > 1.0 { place } else { 1.0 };
     (if place < most { place } else { most }) as i32
 }
 
-/// The last place of a row of so many bits.
+/// Returns the last place of a row of so many bits.
 pub(super) fn most(bits: f64) -> f32 {
     (64 * ((bits / 64.0) as usize + 1)) as f32
 }
 
-/// What a layer is to a pivot.
+/// The row of a layer, relative to a pivot.
 struct Row {
     layer: usize,
     bits: i32,
@@ -39,7 +40,7 @@ struct Row {
     most: f32,
     ratio: f32,
     k: f32,
-    /// Within this a hit is near, in the inner part and in the outer one, mm.
+    /// Largest distance of a hit in the inner part and in the outer part, mm.
     reach: [f32; 2],
 }
 
@@ -84,7 +85,7 @@ impl<'a> Pivot<'a> {
         Self { config, pass, z, layer, rows: others.map(row).collect(), step }
     }
 
-    /// Of the shifts, which a row has a hit for.
+    /// Returns the shifts for which a row has a hit.
     fn shifts(&self, row: &Row, layer: Layer<'_>, x: f32) -> [bool; 256] {
         let window = place(x, row.window[0], row.window[1], row.most);
         let mut has = [false; 256];
@@ -101,7 +102,7 @@ impl<'a> Pivot<'a> {
         has
     }
 
-    /// Twice the middle bits of the runs of a pivot's hit.
+    /// Returns twice the middle bits of the runs of a pivot's hit.
     fn runs(&self, layers: &[Layer<'_>; 6], x: f32) -> Vec<i32> {
         let has: Vec<_> = self.rows.iter().map(|row| self.shifts(row, layers[row.layer], x)).collect();
         let all = self.rows.len();
@@ -125,12 +126,12 @@ impl<'a> Pivot<'a> {
             .collect()
     }
 
-    /// z of a layer in the units of the fit.
+    /// Returns z of a layer from the reference, and its bend, in the units of the fit.
     fn metres(layer: usize) -> [f64; 2] {
         [1e-3 * distance(X_Z[layer]), 1e-6 * bend(X_Z[layer])]
     }
 
-    /// What distances at two rows make of the distance at another.
+    /// Returns the factors of the distances at two rows for the distance of the parabola at another row.
     fn parabola(&self, [a, b]: [usize; 2], row: usize) -> [f32; 2] {
         let from_pivot = |row: usize| {
             let ([u, v], [pu, pv]) = (Self::metres(self.rows[row].layer), Self::metres(self.layer));
@@ -141,7 +142,7 @@ impl<'a> Pivot<'a> {
         [((u * vb - v * ub) / determinant) as f32, ((v * ua - u * va) / determinant) as f32]
     }
 
-    /// The best hits of a run, by row: place in the layer, and distance from the line from the origin.
+    /// Returns the best hits of a run, by row: place in the layer, and distance from the line from the origin.
     fn best(&self, layers: &[Layer<'_>; 6], x: f32, shift: f32) -> Option<Vec<Option<(usize, f32)>>> {
         let is_outer = usize::from(self.config.outer < x.abs());
         let four: Vec<_> = self
@@ -195,7 +196,8 @@ impl<'a> Pivot<'a> {
     }
 }
 
-/// Runs of bits that have something, within words of 64, at most so long: first bits, and those behind the last.
+/// Returns the runs of set bits, within words of 64 bits and at most `longest` bits long: first bits, and the bits
+/// after the last.
 pub(super) fn runs(bits: usize, longest: usize, has: impl Fn(usize) -> bool) -> Vec<(usize, usize)> {
     let mut all = Vec::new();
     let mut at = 0;
@@ -213,14 +215,16 @@ pub(super) fn runs(bits: usize, longest: usize, has: impl Fn(usize) -> bool) -> 
     all
 }
 
-/// Four neighbouring hits: where they begin in the layer, if they do, and how far they are from a place; 1e9 mm stand for none.
+/// Four neighbouring hits: the place of the first one in the layer, if any, and their distances from an x; 1e9 mm stands
+/// for a missing hit.
 pub(super) struct Four {
     begin: Option<usize>,
     away: [f32; 4],
 }
 
 impl Four {
-    /// From the first hit on in the bucket of `low` or the next one; of more than four those from the first that is not below `low`.
+    /// Finds the first hit in the bucket of `low` or in the next one. When more than four hits are in the range, begins at
+    /// the first hit that is not below `low`.
     pub(super) fn new(layer: Layer<'_>, [low, middle, high]: [f32; 3]) -> Self {
         let bucket = |x: f32| x.mul_add(1.0 / 8.0, 3_300.0 / 8.0).clamp(0.0, 825.0) as i32;
         let first = layer.iter().position(|(x, _)| bucket(*x) >= bucket(low));
@@ -236,7 +240,7 @@ impl Four {
         Self { begin, away: [0, 1, 2, 3].map(of) }
     }
 
-    /// Distance of the nearest from a place, with its number in the last two bits.
+    /// Returns the distance of the nearest hit from a place, with the hit's number in the last two bits.
     pub(super) fn nearest(&self, at: f32) -> f32 {
         let numbered =
             |number: usize| f32::from_bits((self.away[number] - at).to_bits() & 0x7FFF_FFFC | number as u32);
@@ -247,19 +251,19 @@ impl Four {
         (distance.to_bits() & 3) as usize
     }
 
-    /// How far the hit of a number in a distance is.
+    /// Returns the distance of the hit whose number is in `distance`.
     pub(super) fn away(&self, distance: f32) -> f32 {
         self.away[Self::number(distance)]
     }
 
-    /// And where it is.
+    /// Returns the place of the hit whose number is in `distance`.
     pub(super) fn place(&self, distance: f32) -> Option<usize> {
         self.begin.map(|begin| begin + Self::number(distance))
     }
 }
 
 impl Pivot<'_> {
-    /// The candidate of a run, if its fit is good enough.
+    /// Returns the candidate of a run, if its fit is good enough.
     fn candidate(
         &self,
         (half, layers): (usize, &[Layer<'_>; 6]),
@@ -312,7 +316,7 @@ impl Pivot<'_> {
     }
 }
 
-/// All tracks in x of both halves, those of the first pivot first.
+/// Returns all tracks in x of both halves, first for the first pivot.
 pub(super) fn candidates(
     config: &RowsConfig,
     pass: &RowPass,
@@ -338,7 +342,8 @@ pub(super) fn candidates(
     all
 }
 
-/// Those that are the best of enough of their hits, of equal ones the first, in their order.
+/// Returns the candidates that are the best for enough of their hits, in their order; of equal candidates the first
+/// one is the best.
 pub(super) fn without_clones(pass: &RowPass, all: &[CandidateX]) -> Vec<CandidateX> {
     let is_best = |number: usize, layer: usize| {
         let one = &all[number];

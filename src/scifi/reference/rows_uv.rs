@@ -5,10 +5,10 @@ use super::rows::{CandidateX, Four, Layer, most, place, runs};
 use super::uv::Confirmed;
 use crate::scifi::config::RowPass;
 
-/// Slope in y of a bit.
+/// Change of the slope in y from bit to bit.
 const STEP: f64 = 2_750.0 / 8520.0 / 512.0;
 
-/// Of the slopes, which a layer has a hit for.
+/// Returns the slopes for which a layer has a hit.
 fn slopes(pass: &RowPass, layer: usize, hits: Layer<'_>, x: f32, sign: f32) -> [bool; 512] {
     let width = UV_SLOPE[layer].abs() * UV_Z[layer] * STEP;
     let bits = (2.0 * 0.8 * f64::from(pass.uv_tolerance) / width + 0.5).ceil().min(60.0);
@@ -28,7 +28,7 @@ fn slopes(pass: &RowPass, layer: usize, hits: Layer<'_>, x: f32, sign: f32) -> [
     has
 }
 
-/// The line through the y of the hits that are nearest to places this far from where a line is expected, within a tolerance.
+/// Fits a line to the y of the hits nearest to the places `middle + off`, within a tolerance.
 fn line(
     tolerance: f32,
     x: [f32; 6],
@@ -59,7 +59,7 @@ fn line(
     (Confirmed { hits, y: [at, slope], chi2 }, there.len())
 }
 
-/// The best line for a track, if it has enough hits.
+/// Returns the best line for a track, if it has enough hits.
 pub(super) fn confirm(pass: &RowPass, layers: &[Layer<'_>; 6], track: &CandidateX) -> Option<Confirmed> {
     let [a, b, c] = track.parameters;
     let sign = if track.half == 1 { 1.0 } else { -1.0 };

@@ -8,10 +8,10 @@ use crate::lhcb::Bending;
 use crate::lhcb::magnet::MidPlane;
 use crate::scifi::config::SciFiConfig;
 
-/// Where states are given, mm.
+/// z of the states, mm.
 const STATE_Z: f64 = 9410.0;
 
-/// What the search says at the state's z: x, y, and their slopes.
+/// Returns the state in the model of the search: x, y, and their slopes.
 fn searched(found: &Found) -> [f32; 4] {
     let ([a, b, c], [y, ty]) = (found.x, found.y);
     let d = distance(STATE_Z);
@@ -20,7 +20,7 @@ fn searched(found: &Found) -> [f32; 4] {
     [x, ty.mul_add(d as f32, y), c.mul_add(turn as f32, b), ty]
 }
 
-/// The state of a track.
+/// Returns the state of a track.
 pub(super) fn state(found: &Found, config: &SciFiConfig, bending: &Bending) -> ReferenceTrack {
     let [x, y, tx, ty] = searched(found);
     let x0 = (-tx).mul_add(STATE_Z as f32, x);
@@ -33,7 +33,7 @@ pub(super) fn state(found: &Found, config: &SciFiConfig, bending: &Bending) -> R
     let tilted = found.uv_hits.iter().zip(UV_Z).zip(UV_SLOPE).filter(|((hit, _), _)| hit.is_some());
     let tilted: Vec<_> = tilted.map(|((_, z), slope)| [z, slope.signum() * 0.087_488_66]).collect();
     let fit = Fit::new(&there(found.x_hits, X_Z), &tilted);
-    // Of all hits, not of the narrowest alone.
+    // The resolution averages over all hits, not only the narrowest ones.
     let resolution = 1.2f64.sqrt() * f64::from(config.resolution);
     let of_x0 = fit.variance_of_origin(resolution, qop.into());
     let var_qop = variance([x, tx], [qop, per_x0], of_x0, config);
@@ -57,7 +57,7 @@ pub(super) fn state(found: &Found, config: &SciFiConfig, bending: &Bending) -> R
     }
 }
 
-/// Charge over momentum of a track that meets z = 0 at x0, by its slopes, over x0.
+/// Returns charge over momentum over x0 of a track that meets z = 0 at x0 with these slopes.
 fn qop_of_unit(x0: f32, [tx, ty]: [f32; 2], polarity: f32) -> f32 {
     let [lost, field, of_tx, of_ty, of_x0] = [34.538136, 6.520863, 4.3997498, 9.906894, -3.953126e-8];
     let field =
@@ -66,14 +66,15 @@ fn qop_of_unit(x0: f32, [tx, ty]: [f32; 2], polarity: f32) -> f32 {
     (1000.0 / polarity) / f32::mul_add(lost, x0.abs(), 1e6 * field)
 }
 
-/// By how much charge over momentum is another than in the nominal magnet, by slopes before and behind.
+/// Returns the factor on charge over momentum relative to the nominal magnet, by the slopes before and behind the magnet.
 fn by_magnet(before: [f32; 2], behind: f32, bending: &Bending) -> f32 {
     let factor = bending.qop(before, behind) / Bending::nominal(bending.polarity).qop(before, behind);
     let factor = if factor > 0.9 { factor } else { 0.9 };
     if factor < 1.1 { factor } else { 1.1 }
 }
 
-/// Variance of charge over momentum, of x and its slope, of charge over momentum and what it is over x0, in f64.
+/// Returns the variance of charge over momentum in f64; `line` is x and its slope, `qop` charge over momentum, and
+/// charge over momentum over x0.
 fn variance(line: [f32; 2], qop: [f32; 2], of_x0: f64, config: &SciFiConfig) -> f64 {
     let ([x, tx], [qop, per_x0]) = (line.map(f64::from), qop.map(f64::from));
     let before = (x + tx * (5290.0 - STATE_Z)) / 5290.0;
@@ -81,7 +82,7 @@ fn variance(line: [f32; 2], qop: [f32; 2], of_x0: f64, config: &SciFiConfig) -> 
     per_x0 * per_x0 * (of_x0 + origin * origin) + (f64::from(config.momentum_error) * qop).powi(2)
 }
 
-/// What the field where the track is changes, in place of the search's.
+/// Returns the corrections for the field at the track, where the search assumes one shape for all tracks.
 fn by_field(found: &Found, tilt: f32, fit: &Fit) -> [f32; 4] {
     let [b0, b1, slope0, second0, slope1] = MidPlane::new(8520.0).terms().map(|term| term as f32);
     let ([x, tx, c], [y, ty]) = (found.x, found.y.map(|value| value * tilt));

@@ -6,23 +6,23 @@ use crate::scifi::config::FEATURES;
 /// A track of the reference.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReferenceTrack {
-    /// LHCbIDs of its hits, from the smallest z up.
+    /// LHCbIDs of its hits, in rising order of z.
     pub hits: Vec<u32>,
     /// x and y at z = 9,410 mm, mm.
     pub position: [f32; 2],
-    /// dx/dz and dy/dz there.
+    /// dx/dz and dy/dz at z = 9,410 mm.
     pub slope: [f32; 2],
     /// x, y and their slopes in the model of the search.
     pub searched: [f32; 4],
     /// Charge over momentum, c/GeV.
     pub qop: f32,
-    /// Its variance.
+    /// Variance of charge over momentum.
     pub var_qop: f64,
     /// Sums of the squared distances in x and in y, mm^2.
     pub chi2: [f32; 2],
-    /// The numbers that a choice weights.
+    /// Features that the classifier weighs.
     pub features: [f32; FEATURES],
-    /// Variance of x, covariance with its slope, variance of the slope; then the same for y.
+    /// Variance of x, covariance with its slope, variance of the slope; then the variances and covariance of y.
     pub covariance: [[f64; 3]; 2],
 }
 
@@ -39,20 +39,20 @@ pub(super) struct Found {
     pub(super) uv_hits: [Option<usize>; 6],
     pub(super) x: [f32; 3],
     pub(super) y: [f32; 2],
-    /// Sum of the squared distances of the x hits, and of those in y, mm^2.
+    /// Sums of the squared distances of the hits in x, and in y, mm^2.
     pub(super) chi2_x: f32,
     pub(super) chi2: f32,
-    /// How many tracks its pass finds before it chooses.
+    /// Number of tracks that its pass finds before the choice.
     pub(super) crowd: usize,
 }
 
 impl Found {
-    /// Whether it has this hit.
+    /// Returns whether the track has this hit.
     pub(super) fn has(&self, hit: usize) -> bool {
         self.x_hits.contains(&Some(hit)) || self.uv_hits.contains(&Some(hit))
     }
 
-    /// Sum of the squared distances of the x hits to it; `x_of` knows the x of a hit.
+    /// Returns the sum of the squared distances of the x hits to the track; `x_of` returns the x of a hit.
     pub(super) fn distances(&self, x_of: impl Fn(usize) -> f32) -> f32 {
         let [a, b, c] = self.x;
         let mut chi2 = 0.0f32;

@@ -13,8 +13,8 @@ pub(super) struct Confirmed {
     pub(super) chi2: f32,
 }
 
-/// The best hits for a track, if they are enough: one search from each hit of the first layer, then one from each of the
-/// second.
+/// Returns the best hits for a track, if they are enough: searches from each hit of the first layer, then from each hit of
+/// the second layer.
 pub(super) fn confirm(
     pass: &SeedPass,
     is_upper: bool,
@@ -29,7 +29,7 @@ pub(super) fn confirm(
     let x: [f32; 6] = std::array::from_fn(at);
     let y_of = |layer: usize, hit: f32| (x[layer] - hit) * (1.0 / UV_SLOPE[layer]) as f32;
     let (low, high) = if is_upper { (-2.0f32, 2700.0f32) } else { (-2700.0, 2.0) };
-    // Behind the last hit in range one more is looked at.
+    // The range includes one hit beyond its end.
     let range = |layer: usize| {
         let end = |y: f32| (-y).mul_add(UV_SLOPE[layer] as f32, x[layer]);
         let (from, to) = (end(low).min(end(high)), end(low).max(end(high)));
@@ -75,7 +75,7 @@ pub(super) fn confirm(
     best
 }
 
-/// The line through the y of hits.
+/// Fits a line to the y of hits.
 fn fit(hits: [Place; 6], y: [f32; 6]) -> Confirmed {
     let (mut n, mut sum_d, mut sum_dd, mut sum_y, mut sum_dy) = (0.0f32, 0.0f32, 0.0f32, 0.0f32, 0.0f32);
     for layer in (0..6).filter(|layer| hits[*layer].is_some()) {

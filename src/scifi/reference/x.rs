@@ -1,5 +1,5 @@
-//! Tracks in x: every pair, every middle hit, the nearest hits of the other layers, without the worse ones that share
-//! hits.
+//! Tracks in x: every pair, every middle hit, the nearest hits of the other layers; of tracks that share hits the worse
+//! ones are removed.
 
 use super::layers::{X_Z, bend, distance};
 use super::track::Place;
@@ -15,7 +15,7 @@ pub(super) struct CandidateX {
     pub(super) order: [usize; 4],
 }
 
-/// Solves three equations by the rule of Cramer.
+/// Solves three equations by Cramer's rule.
 fn solve(m: [[f64; 3]; 3], right: [f64; 3]) -> [f64; 3] {
     let determinant = |m: [[f64; 3]; 3]| {
         m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])
@@ -29,8 +29,8 @@ fn solve(m: [[f64; 3]; 3], right: [f64; 3]) -> [f64; 3] {
     })
 }
 
-/// The nearest of some hits to `x`, and its distance; of two that are equally near the lower one, and of several there the
-/// one that is nearest to `x` in the order of the hits.
+/// Returns the nearest hit to `x`, and its distance: the lower one of two equally near hits, and of several hits at one x
+/// the one that is next to `x` in the order of the hits.
 pub(super) fn nearest(hits: &[(f32, usize)], x: f32) -> Option<(usize, f32)> {
     let mut best: Option<(usize, f32)> = None;
     for (place, (hit, _)) in hits.iter().enumerate() {
@@ -43,7 +43,7 @@ pub(super) fn nearest(hits: &[(f32, usize)], x: f32) -> Option<(usize, f32)> {
     best
 }
 
-/// How the parameters change per mm that a hit in one of `others` is off, when the layers of `used` have hits.
+/// Returns the change of the parameters per mm of a hit's distance in one of `others`, when the layers of `used` have hits.
 fn gain(layer: usize, used: &[usize]) -> [f32; 3] {
     let basis = |layer: usize| [1.0, distance(X_Z[layer]), bend(X_Z[layer])];
     let mut normal = [[0.0; 3]; 3];
@@ -53,7 +53,7 @@ fn gain(layer: usize, used: &[usize]) -> [f32; 3] {
     solve(normal, basis(layer)).map(|value| value as f32)
 }
 
-/// All tracks in x of a half.
+/// Returns all tracks in x of a half.
 pub(super) fn candidates(pass: &SeedPass, layers: &[&[(f32, usize)]; 6]) -> Vec<CandidateX> {
     let mut all = Vec::new();
     for (kind, &[first, middle, last]) in pass.triplets.iter().enumerate() {
@@ -103,13 +103,13 @@ pub(super) fn candidates(pass: &SeedPass, layers: &[&[(f32, usize)]; 6]) -> Vec<
     all
 }
 
-/// x of a parabola in a layer.
+/// Returns x of a parabola in a layer.
 fn x_at(parameters: [f32; 3], layer: usize) -> f32 {
     let [a, b, c] = parameters;
     (bend(X_Z[layer]) as f32).mul_add(c, (distance(X_Z[layer]) as f32).mul_add(b, a))
 }
 
-/// The candidate of a triplet, given layers and places of its hits.
+/// Returns the candidate of a triplet, given layers and places of its hits.
 fn candidate(
     pass: &SeedPass,
     layers: &[&[(f32, usize)]; 6],
@@ -165,7 +165,7 @@ fn candidate(
     Some(CandidateX { hits, parameters, value, order })
 }
 
-/// Those that are the best of enough of their hits, in their order.
+/// Returns the candidates that are the best for enough of their hits, in their order.
 pub(super) fn without_clones(pass: &SeedPass, all: Vec<CandidateX>) -> Vec<CandidateX> {
     let best_of = |layer: usize, place: Place| {
         let users = all.iter().filter(|other| other.hits[layer] == place);

@@ -1,7 +1,7 @@
-//! Rows of bits: hits mark them, windows of them are added.
+//! Rows of bits: hits mark bits in them, and windows of them are added.
 //!
 //! Words have 64 bits on every gang, and a window has as many words as it needs; this module does not use lanes. The
-//! compiler vectorises loops over the four words of a window, if a register holds four.
+//! compiler vectorises loops over the four words of a window, if a register holds four words.
 
 use super::plan::SHIFTS;
 use crate::event::{Column, PAD};
@@ -15,26 +15,26 @@ pub(super) const WORDS: usize = SHIFTS / 64;
 /// A window of a row.
 pub(super) type Window = [u64; WORDS];
 
-/// Word by word.
+/// Computes an array word by word.
 #[inline(always)]
 pub(super) fn each<const N: usize>(of: impl Fn(usize) -> u64) -> [u64; N] {
     array_of!(word => of(word))
 }
 
-/// The window that begins at a bit; 0 behind the last word.
+/// Returns the window that begins at a bit; bits after the last word are 0.
 #[inline(always)]
 pub(super) fn window<const N: usize, const M: usize>(row: &[u64], bit: u32) -> [u64; N] {
     const { assert!(M == N + 1) };
     let (word, bit) = ((bit >> 6) as usize, bit & 63);
     let Some(words) = row.get(word..word + M).and_then(|words| words.as_array::<M>()) else { return [0; N] };
-    // The second shift is of up to 64 bits, by two.
+    // The second shift is of up to 64 bits, and so is split in two.
     each(
         #[inline(always)]
         |at| words[at] >> bit | (words[at + 1] << 1) << (63 - bit),
     )
 }
 
-/// Bits that at least two of three have.
+/// Returns the bits that are set in at least two of three windows.
 #[inline(always)]
 pub(super) fn two_of<const N: usize>(a: &[u64; N], b: &[u64; N], c: &[u64; N]) -> [u64; N] {
     each(
@@ -43,7 +43,7 @@ pub(super) fn two_of<const N: usize>(a: &[u64; N], b: &[u64; N], c: &[u64; N]) -
     )
 }
 
-/// Bits that one or three of three have.
+/// Returns the bits that are set in one or all of three windows.
 #[inline(always)]
 pub(super) fn odd_of<const N: usize>(a: &[u64; N], b: &[u64; N], c: &[u64; N]) -> [u64; N] {
     each(
@@ -76,24 +76,24 @@ fn place<G: Gang>(x: F32<G>, [scale, first, most]: [f32; 3], offset: usize) -> U
     place.to_i32().to_bits() + U32::splat(x.g, offset as u32)
 }
 
-/// The bits from which the hits of a row set some.
+/// Places at which the hits of a row set bits.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
-    /// First bits; those of the outer part, where hits set one bit more to both sides, begin one earlier.
+    /// First bit of each hit. Hits of the outer part set one more bit at both ends, so that their first bit is one lower.
     first: Column<u32>,
-    /// Of the hits whose bits are in two words, with [`WIDE`] in the outer part.
+    /// First bits of the hits whose bits are in two words, with [`WIDE`] in the outer part.
     crossing: Column<u32>,
-    /// How many bits a hit sets.
+    /// Number of bits that a hit sets.
     number: usize,
-    /// Hits that are not in the outer part.
+    /// Range of the hits that are not in the outer part.
     inner: Range<usize>,
 }
 
-/// What no place has.
+/// Flag of hits in the outer part; no place is so large.
 const WIDE: u32 = 1 << 31;
 
 impl Marks {
-    /// Of hits at `x * scale + first`, as in [`places`].
+    /// Computes the marks of hits at `x * scale + first`, as in [`places`].
     #[inline(always)]
     pub(super) fn open<G: Gang>(
         &mut self,
@@ -125,13 +125,13 @@ impl Marks {
         (self.number, self.inner) = (number, inner);
     }
 
-    /// The bits of hits, in the outer part or not.
+    /// Returns the bits of hits in the outer part, and of other hits.
     #[inline(always)]
     fn masks(&self) -> [u64; 2] {
         [2, 0].map(|more| u64::MAX >> (u64::BITS as usize - self.number - more))
     }
 
-    /// The hits that are left over where others are fewer, those of the outer part, and the bits in second words.
+    /// Sets the bits of the remaining hits of the inner part, of the hits of the outer part, and all bits in second words.
     #[inline(always)]
     fn rest(&self, rows: &mut [u64], done: usize) {
         let [wide, mask] = self.masks();
@@ -150,7 +150,7 @@ impl Marks {
     }
 }
 
-/// Sets the bits of a number from a place on, as far as they are in its word.
+/// Sets bits from a place on, as far as they are in the word of this place.
 #[inline(always)]
 fn begin(rows: &mut [u64], bits: u64, first: u32) {
     if let Some(word) = rows.get_mut((first >> 6) as usize) {
@@ -158,7 +158,7 @@ fn begin(rows: &mut [u64], bits: u64, first: u32) {
     }
 }
 
-/// Sets those that are in the next word.
+/// Sets the remaining bits in the next word.
 #[inline(always)]
 fn end(rows: &mut [u64], bits: u64, first: u32) {
     if let Some(word) = rows.get_mut((first >> 6) as usize + 1) {
@@ -166,7 +166,7 @@ fn end(rows: &mut [u64], bits: u64, first: u32) {
     }
 }
 
-/// Marks rows in turn: a word is seldom read just after it was written.
+/// Marks rows in turn, so that a word is seldom read just after it was written.
 #[inline(always)]
 pub(super) fn draw<const N: usize>(rows: &mut [u64], marks: [&Marks; N]) {
     let mut shortest = usize::MAX;

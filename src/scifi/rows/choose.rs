@@ -11,13 +11,13 @@ use crate::scifi::layers::{HALF_LAYERS, X_LAYERS, Z_REFERENCE};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, array_of, for_each, inlined};
 
-/// What logarithms are taken of is this at least, mm^2: below it a chi2 says nothing.
+/// Offset of chi2 in its logarithm, mm^2: a chi2 far below it carries no information.
 const LEAST_X: f32 = 0.004;
 const LEAST_Y: f32 = 1.0;
-/// y of a line at the origin counts up to here, mm, and in units of 100 mm.
+/// Largest y of a line at the origin that counts, mm; the feature is in units of 100 mm.
 const MOST_Y: f32 = 400.0;
 const PER_Y: f32 = 0.01;
-/// Units of the bend, mm, and where it ends.
+/// Factor on the bend, mm, and the largest bend that counts, after this factor.
 const PER_BEND: f32 = 1e6;
 const MOST_BEND: f32 = 10.0;
 
@@ -25,28 +25,29 @@ const MOST_BEND: f32 = 10.0;
 #[derive(Debug, Default)]
 pub(super) struct ChooseScratch {
     score: Column<f32>,
-    /// Per place how many tracks with good scores have the hit.
+    /// Number of tracks with good scores that have the hit, per place.
     users: Column<u32>,
-    /// Tracks that share hits: few with any others; more, by bits that rise as the score falls, and number.
+    /// Tracks that share hits: numbers of the tracks that share few hits; for the other tracks, keys that rise as the
+    /// score falls, with the number in the low bits.
     few: Column<u32>,
     more: Vec<u64>,
-    /// Per place the least such key of a chosen track that has the hit.
+    /// Smallest key of a chosen track that has the hit, per place.
     least: Column<u64>,
-    /// Per track, whether it is chosen: 0 or 1.
+    /// Whether the track is chosen, per track: 0 or 1.
     chosen: Column<u32>,
-    /// Per place, whether a chosen track has the hit: 0 or 1.
+    /// Whether a chosen track has the hit, per place: 0 or 1.
     pub(super) used: Column<u32>,
 }
 
-/// Bits that rise as a number falls.
+/// Returns bits that rise as a number falls.
 #[inline(always)]
 fn falling(score: f32) -> u32 {
     let bits = score.to_bits();
-    // Negative numbers rise with their bits already.
+    // The bits of negative numbers already rise as the numbers fall.
     if bits >> 31 == 1 { bits } else { !(bits | 1 << 31) }
 }
 
-/// Almost the logarithm to base 2: straight between powers of 2.
+/// Returns an approximation of the logarithm to base 2: exact at powers of 2, linear between them.
 #[inline(always)]
 fn logarithm<G: Gang>(g: G, x: F32<G>) -> F32<G> {
     x.to_bits().as_i32().to_f32().mul_add(F32::splat(g, 1.0 / (1 << 23) as f32), F32::splat(g, -127.0))
@@ -90,7 +91,8 @@ impl ChooseScratch {
         self.used[0] = 0;
     }
 
-    /// How much tracks look like such; the logarithm of their number counts, too: where there are many, more of them are none.
+    /// Computes the scores of tracks. The logarithm of the number of tracks is a feature, because more of them are ghosts
+    /// when there are many.
     #[inline(always)]
     fn score<G: Gang>(&mut self, g: G, choice: &ChoiceConfig, tracks: &Confirmed) {
         let value = inlined!(|value: f32| F32::splat(g, value));
@@ -136,7 +138,7 @@ impl ChooseScratch {
         }
     }
 
-    /// How many tracks with good scores have each hit.
+    /// Counts the tracks with good scores that have each hit.
     #[inline(always)]
     fn count_users(&mut self, choice: &ChoiceConfig, places: usize, tracks: &Confirmed) {
         self.users.set_len(places);
@@ -152,7 +154,7 @@ impl ChooseScratch {
         self.users[0] = 0;
     }
 
-    /// Chooses the tracks that share few hits with any others; those that share more are listed.
+    /// Chooses the tracks that share few hits with any other tracks, and lists the tracks that share more hits.
     #[inline(always)]
     fn part<G: Gang>(&mut self, g: G, choice: &ChoiceConfig, tracks: &Confirmed) {
         self.chosen.set_len(tracks.len);
@@ -184,7 +186,7 @@ impl ChooseScratch {
         self.few.set_len(few_len);
     }
 
-    /// Chooses among the tracks that share more hits: in the order of their scores those that share few with better ones.
+    /// Chooses, in the order of scores, the listed tracks that share few hits with better tracks.
     #[inline(always)]
     fn settle(&mut self, choice: &ChoiceConfig, places: usize, tracks: &Confirmed) {
         let Self { score, few, more, least, chosen, .. } = self;
@@ -207,7 +209,7 @@ impl ChooseScratch {
         more.sort_unstable();
         for &key in more.iter() {
             let track = key as u32 as usize;
-            // What stands for a missing hit is nobody's.
+            // No track owns the entry that stands for missing hits.
             least[0] = u64::MAX;
             let shared = (0..HALF_LAYERS).filter(|layer| least[hit(track, *layer)] < key).count();
             if shared <= choice.shared_hits as usize {

@@ -1,4 +1,4 @@
-//! Clones in x: keeps the best of candidates that share hits, the first if several are equal.
+//! Removes clones in x: of candidates that share hits the best one is kept, the first one if several are equal.
 
 use super::exact::{Candidates, VALUE, VALUES};
 use crate::event::Column;
@@ -10,23 +10,24 @@ use crate::simd::{Gang, array_of, for_each};
 /// Bits of a candidate's number, and of its value, which is not negative.
 const NUMBER_BITS: u32 = 16;
 const VALUE_BITS: u32 = 31;
-/// Most candidates that numbers name.
+/// Most candidates that can be numbered.
 pub(super) const MOST: usize = 1 << NUMBER_BITS;
-/// Calls before the words are cleared.
+/// Number of calls after which the words are cleared.
 const EPOCHS: u64 = 1 << (u64::BITS - NUMBER_BITS - VALUE_BITS);
-/// The half of a word that has the number.
+/// The half of a word that contains the number.
 const LOW: u32 = if cfg!(target_endian = "little") { 0 } else { 1 };
 
 /// Memory of this step.
 #[derive(Debug, Default)]
 pub(super) struct CloneScratch {
-    /// Per place the least of epoch, value and number. Epochs fall from call to call, so that nothing needs to be cleared.
+    /// Smallest word of epoch, value and number, per place. The epoch falls with each call, so that old words need not be
+    /// cleared.
     least: Column<u64>,
     epoch: u64,
 }
 
 impl CloneScratch {
-    /// Keeps the candidates that are the best of enough of their hits, in their order; there are so many places.
+    /// Keeps the candidates that are the best for enough of their hits, in their order; `places` is the number of places.
     #[inline(always)]
     pub(super) fn keep_best<G: Gang>(
         &mut self,

@@ -1,4 +1,4 @@
-//! Exact: finds the hits of the other layers for runs of bits, and fits; one lane a run.
+//! Exact: finds the hits of the other layers for runs of bits, and fits candidates; one lane per run.
 
 use super::hits::{Four, RowHits, UPPER};
 use super::plan::{Plan, Rows};
@@ -9,17 +9,17 @@ use crate::scifi::layers::{HALF_LAYERS, X_LAYERS};
 use crate::simd::varying::{F32, I32, Mask, U32};
 use crate::simd::{Gang, array_of, copies, for_each, inlined};
 
-/// A hit more is worth a sum of squared distances of 1 over this, mm^2.
+/// Penalty of the sum of squared distances, hits per mm^2.
 const PER_HIT: f32 = 0.3;
-/// What the chi2 of a candidate with fewer than six hits is multiplied by, what it pays with four, mm^2, and the weight beside its bend:
-/// as in the published search.
+/// Constants of the published search: factor on the chi2 of a candidate with fewer than six hits, further penalty with four
+/// hits, mm^2, and weight of the chi2 relative to the bend.
 const FEWER_HITS: f32 = 10.0;
 const FOUR_HITS: f32 = 2.0;
 const CHI2_WEIGHT: f32 = 1_000.0;
 /// Largest chi2 of a candidate, mm^2.
 const MAX_CHI2: f32 = 1.0;
 
-/// The ends of the parabolas, of the first two rows and the last two.
+/// Ends of the parabolas: one of the first two rows, and one of the last two.
 const ENDS: [(usize, usize); 4] = [(0, 3), (1, 2), (0, 2), (1, 3)];
 
 /// Columns of [`Candidates::values`].
@@ -33,9 +33,9 @@ pub(super) const VALUES: usize = 5;
 /// Tracks in x.
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
-    /// Places of the hits, layer by layer, 0 where there is none, and behind them their number.
+    /// Places of the hits, layer by layer, 0 for a missing hit, and then the number of hits.
     pub(super) hits: Table<u32, { X_LAYERS + 1 }>,
-    /// The three parameters; the chi2, mm^2; the value, of which small is good.
+    /// The three parameters; the chi2, mm^2; the value, where smaller is better.
     pub(super) values: Table<f32, VALUES>,
     pub(super) len: usize,
 }
@@ -47,7 +47,7 @@ impl Candidates {
         self.values.reserve(self.len + more, self.len);
     }
 
-    /// Cuts the list off behind so many; says how many it loses.
+    /// Truncates the list to `most` elements. Returns the number of dropped elements.
     #[inline(always)]
     pub(super) fn cut(&mut self, most: usize) -> u64 {
         let lost = self.len.saturating_sub(most);
@@ -56,16 +56,16 @@ impl Candidates {
     }
 }
 
-/// The best hits of runs: places, 0 where there is none, and distances from the line from the origin.
+/// The best hits of runs: places, 0 for a missing hit, and distances from the line from the origin.
 struct Chosen<G: Gang, const N: usize> {
     hits: [U32<G>; N],
     off: [F32<G>; N],
     has: [Mask<G>; N],
-    /// Lanes with any.
+    /// Lanes in which a parabola is accepted.
     any: Mask<G>,
 }
 
-/// Finds candidates of the runs of a pivot with `N` rows by the first `Q` parabolas.
+/// Finds candidates for the runs of a pivot with `N` rows, by the first `Q` parabolas.
 #[inline(always)]
 pub(super) fn exact<G: Gang, const N: usize, const Q: usize>(
     g: G,
@@ -86,7 +86,7 @@ pub(super) fn exact<G: Gang, const N: usize, const Q: usize>(
     }
 }
 
-/// The hits that the best of the parabolas passes.
+/// Returns the hits on the best parabola.
 #[inline(always)]
 fn choose<G: Gang, const N: usize, const Q: usize>(
     g: G,
@@ -107,7 +107,7 @@ fn choose<G: Gang, const N: usize, const Q: usize>(
         let middle = x.mul_add(value(rows[row].ratio), off[row]);
         hits.four(g, rows[row].layer, upper, [middle - reach[row], middle, middle + reach[row]])
     });
-    // Of T1 and T3 the nearest hits are those of the parabolas.
+    // In T1 and T3, the hits nearest to the middle of a row define the parabolas.
     let zero = value(0.0);
     let ends = [0, 1, N - 2, N - 1];
     let nearest: [F32<G>; 4] = array_of!(end => four[ends[end]].nearest(g, zero));
@@ -150,7 +150,7 @@ fn choose<G: Gang, const N: usize, const Q: usize>(
     }
 }
 
-/// Least squares of all hits that are there, in closed form, and the candidates that are good enough.
+/// Fits candidates by least squares in closed form, and keeps those that are good enough.
 #[inline(always)]
 fn fit<G: Gang, const N: usize>(
     g: G,
@@ -206,7 +206,7 @@ fn fit<G: Gang, const N: usize>(
     let bend = fc * value(1e-6);
     let to = out.len;
     let places = out.hits.columns_mut();
-    // Of the layers' numbers the one that neither the pivot nor a row has, if there is one.
+    // The number of the layer that is neither the pivot nor a row, if there is one.
     let mut absent = X_LAYERS * (X_LAYERS - 1) / 2 - set.pivot;
     for_each!(row < N => {
         absent -= rows[row].layer;

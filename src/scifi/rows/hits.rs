@@ -1,5 +1,5 @@
-//! [`RowHits`]: x of an event's hits by half and layer, with distant sentinels around each layer, and a table with
-//! the first hits of buckets.
+//! [`RowHits`]: x of an event's hits by half and layer, with far places around each layer, and a table of the first hit of
+//! each bucket.
 
 use super::plan::REACH;
 use crate::Status;
@@ -13,20 +13,21 @@ use std::ops::Range;
 
 /// Layers of both halves.
 pub(super) const SLOTS: usize = HALVES * HALF_LAYERS;
-/// x where no hit is, mm.
+/// x of a place without a hit, mm.
 pub(super) const FAR: f32 = 1e9;
-/// Far places behind each layer, and before the first. Place 0 is that of a hit that is not there.
+/// Number of far places after each layer, and before the first layer. Place 0 stands for a missing hit.
 pub(super) const GAP: usize = 8;
-/// Width of a bucket, mm, and buckets of a layer: what lies beyond is in the outermost ones.
+/// Width of a bucket, mm, and number of buckets of a layer; hits beyond are in the outermost buckets.
 pub(super) const BUCKET: f32 = 8.0;
 const BUCKETS: usize = 826;
-/// Entries of a layer: one before its buckets, so that a bucket's own entry is that of the next one's predecessor.
+/// Number of entries of a layer. A hit of bucket b is in entries b and b + 1, so that entry b + 1 gives the first hit of
+/// these two buckets.
 const ENTRIES: usize = BUCKETS + 2;
 /// Entries of the lower half.
 pub(super) const UPPER: u32 = (HALF_LAYERS * ENTRIES) as u32;
-/// Which of the two entries of a word is in its upper half.
+/// Which of the two entries of a 32-bit word is in its upper half.
 const SECOND: u32 = if cfg!(target_endian = "little") { 1 } else { 0 };
-/// Places that entries can name.
+/// Number of places that entries can address.
 pub(super) const PLACES: usize = 1 << u16::BITS;
 
 /// Hits by half, layer and x.
@@ -36,24 +37,24 @@ pub(super) struct RowHits {
     /// Number of each hit in the event.
     source: Column<u32>,
     len: usize,
-    /// First hit of each layer, and the place behind its last.
+    /// First hit of each layer, and the place after its last hit.
     begin: [u32; SLOTS],
     end: [u32; SLOTS],
-    /// Hits of each layer below the outer part's inner edge, and those up to its other one.
+    /// Numbers of the first hit of each layer that is not in the outer part, and of the hit after the last one.
     inner: [[usize; 2]; SLOTS],
-    /// Per layer and bucket the first hit that is in it or in the one before; 0 where neither has any.
+    /// First hit of bucket e - 1 or e, per layer and entry e; 0 when both are empty.
     first: Column<u16>,
     buckets: Column<u32>,
 }
 
-/// The bucket of an x.
+/// Returns the bucket of an x.
 #[inline(always)]
 fn bucket<G: Gang>(g: G, x: F32<G>) -> U32<G> {
     let at = x.mul_add(F32::splat(g, 1.0 / BUCKET), F32::splat(g, REACH as f32 / BUCKET));
     at.max(F32::splat(g, 0.0)).min(F32::splat(g, (BUCKETS - 1) as f32)).to_i32().to_bits()
 }
 
-/// Four neighbouring hits: the place of the first, and their distances from an x.
+/// Four neighbouring hits: the place of the first one, and their distances from an x, mm.
 #[derive(Clone, Copy)]
 pub(super) struct Four<G: Gang> {
     pub(super) first: U32<G>,
@@ -61,7 +62,7 @@ pub(super) struct Four<G: Gang> {
 }
 
 impl RowHits {
-    /// Begins an event of at most so many hits.
+    /// Begins an event of at most `hits` hits.
     #[inline(always)]
     fn begin_event(&mut self, hits: usize) {
         let most = GAP * (SLOTS + 1) + hits;
@@ -74,7 +75,7 @@ impl RowHits {
         self.first.fill(0);
     }
 
-    /// Takes over the hits of an event; says why it cannot.
+    /// Copies the hits of an event. Returns the reason when it cannot.
     #[inline(always)]
     pub(super) fn fill<G: Gang>(
         &mut self,
@@ -105,7 +106,7 @@ impl RowHits {
         Status::Ok
     }
 
-    /// Takes over so many hits as the next layer.
+    /// Completes a layer of `hits` hits whose x are already stored.
     #[inline(always)]
     fn close<G: Gang>(&mut self, g: G, slot: usize, hits: usize, outer: f32) {
         let (begin, end) = (self.len, self.len + hits);
@@ -125,7 +126,7 @@ impl RowHits {
         }
         self.inner[slot] = [below, hits - above];
         let first = &mut self.first[slot * ENTRIES..][..ENTRIES];
-        // From behind, so that the first of a bucket stays.
+        // In reverse order, so that the first hit of a bucket remains.
         for (place, &bucket) in (begin as u32..end as u32).zip(&buckets[..hits]).rev() {
             let (bucket, place) = (bucket as usize, place as u16);
             if let Some(two) = first.get_mut(bucket..bucket + 2) {
@@ -134,7 +135,7 @@ impl RowHits {
         }
     }
 
-    /// Takes over the hits of others that are not used, by their places.
+    /// Copies the hits of `all` that are not used; `used` is per place.
     #[inline(always)]
     pub(super) fn keep_free<G: Gang>(&mut self, g: G, all: &Self, used: &[u32], outer: f32) {
         self.begin_event(all.len);
@@ -152,44 +153,45 @@ impl RowHits {
         }
     }
 
-    /// Places, the far ones included.
+    /// Returns the number of places, including the far ones.
     #[inline(always)]
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// Places of a layer's hits.
+    /// Returns the places of a layer's hits.
     #[inline(always)]
     pub(super) fn layer(&self, slot: usize) -> Range<usize> {
         self.begin[slot] as usize..self.end[slot] as usize
     }
 
-    /// Numbers of the layer's hits that are not in the outer part.
+    /// Returns the numbers of a layer's hits that are not in the outer part.
     #[inline(always)]
     pub(super) fn inner(&self, slot: usize) -> Range<usize> {
         self.inner[slot][0]..self.inner[slot][1]
     }
 
-    /// x of all places, mm, and behind them.
+    /// Returns x of all places, mm, and padding.
     #[inline(always)]
     pub(super) fn x(&self) -> &[f32] {
         self.x.padded()
     }
 
-    /// x of these places, and of some behind them.
+    /// Returns x of these places, mm, and padding.
     #[inline(always)]
     pub(super) fn x_of(&self, places: Range<usize>) -> &[f32] {
         &self.x.padded()[places.start..places.end + PAD]
     }
 
-    /// Number of a hit in the event.
+    /// Returns the number of a hit in the event.
     #[inline(always)]
     pub(super) fn source(&self, place: u32) -> u32 {
         self.source.padded()[place as usize]
     }
 
-    /// Four neighbouring hits of a layer such that those between `low` and `high` are among them; of more than four those from the first
-    /// on that is not below `low`. `upper` is 0 in the lower half, and [`UPPER`] in the upper one. Hits of layers behind are far.
+    /// Returns four neighbouring hits of a layer that include the hits between `low` and `high`; when there are more than
+    /// four, they begin with the first hit that is not below `low`. `upper` is 0 in the lower half, and [`UPPER`] in the
+    /// upper half. Missing hits are far away.
     #[inline(always)]
     pub(super) fn four<G: Gang>(
         &self,
@@ -205,7 +207,7 @@ impl RowHits {
         let mut first = is_second.select_u(two.shr::<16>(), two & U32::splat(g, PLACES as u32 - 1));
         let mut x = F32::gather_four(self.x.padded(), first);
         loop {
-            // Seldom: more hits than four.
+            // Rare case: more than four hits.
             let more = x[3].lt(high) & x[0].lt(low);
             if !more.any() {
                 break;
@@ -220,7 +222,7 @@ impl RowHits {
 }
 
 impl<G: Gang> Four<G> {
-    /// Distance of the nearest to a place this far from the x, and its number in the last two bits.
+    /// Returns the distance of the hit nearest to the place `at` from the x, with the hit's number in the last two bits.
     #[inline(always)]
     pub(super) fn nearest(&self, g: G, at: F32<G>) -> F32<G> {
         let mask = U32::splat(g, 0x7FFF_FFFC);
@@ -232,7 +234,7 @@ impl<G: Gang> Four<G> {
         nearest
     }
 
-    /// The place that a number in the last two bits names, and how far it is from the x.
+    /// Returns the place of the hit whose number is in the last two bits, and its distance from the x.
     #[inline(always)]
     pub(super) fn named(&self, g: G, nearest: F32<G>) -> (U32<G>, F32<G>) {
         let number = nearest.to_bits() & U32::splat(g, 3);

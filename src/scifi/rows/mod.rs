@@ -31,11 +31,11 @@ use uv::{Confirmed, UvScratch};
 /// Memory of the search.
 #[derive(Debug, Default)]
 pub(super) struct RowsScratch {
-    /// The hits of the event, and those that the passes before left: passes take turns.
+    /// Hits of the event, and hits that the previous pass left; the two are used alternately by passes.
     hits: [RowHits; 2],
     scan: ScanScratch,
     runs: [Runs; 2],
-    /// Per place, whether a candidate with enough hits has the hit, of the second pivot's layers: 0 or 1.
+    /// Whether a candidate with enough hits has the hit in the second pivot's layer, per place: 0 or 1.
     taken: Column<u32>,
     candidates: Candidates,
     clones: CloneScratch,
@@ -44,25 +44,25 @@ pub(super) struct RowsScratch {
     choose: ChooseScratch,
 }
 
-/// What the passes need to know of the layers.
+/// Constants of the passes, which depend on the layers.
 #[derive(Debug, Clone)]
 pub(super) struct Plans(Vec<Plan>);
 
 impl Plans {
-    /// For the layers of a detector, and a polarity of its magnet.
+    /// Computes the plans for the layers of a detector, and a polarity of its magnet.
     pub(super) fn new(config: &RowsConfig, geometry: &SciFiGeometry, polarity: f32) -> Self {
         let z = z_of_layers(geometry);
         let tracks = fixed_tracks(&z, polarity.into());
         Self(config.passes.iter().map(|pass| Plan::new(config, pass, &z, &tracks)).collect())
     }
 
-    /// How many passes there are.
+    /// Returns the number of passes.
     pub(super) fn passes(&self) -> usize {
         self.0.len()
     }
 }
 
-/// z of the x layers at y = 0, mm: the middle of their mats there, or the nominal one where that is not near.
+/// Returns z of the x layers at y = 0, mm: the middle of their mats there, or the nominal z where the layer is far from it.
 pub(super) fn z_of_layers(geometry: &SciFiGeometry) -> Crossings {
     std::array::from_fn(|layer| {
         let number = BY_Z.iter().position(|of| *of == layer).expect("all layers stand in the order of z");
@@ -73,26 +73,26 @@ pub(super) fn z_of_layers(geometry: &SciFiGeometry) -> Crossings {
     })
 }
 
-/// No SciFi stands further than this from the nominal one, mm.
+/// Largest distance of a SciFi layer from its nominal z, mm.
 const FARTHEST: f64 = 100.0;
 
-/// What the search goes by.
+/// Configuration and plans of the search.
 #[derive(Clone, Copy)]
 pub(super) struct Rules<'a> {
     pub(super) config: &'a SciFiConfig,
     pub(super) plans: &'a Plans,
 }
 
-/// What a pass did.
+/// Counts of one pass.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RowCounts {
     pub(super) x: Occupancy,
     pub(super) uv: Occupancy,
-    /// Runs, lines and candidates that were not looked at.
+    /// Number of runs, lines and candidates that were dropped.
     pub(super) dropped: u64,
 }
 
-/// Runs a step as a function of its own, compiled for the gang.
+/// Runs a step in a function of its own, compiled for the gang.
 macro_rules! step {
     ($g:ident, $body:expr) => {{
         #[inline(never)]
@@ -108,11 +108,11 @@ macro_rules! step {
 }
 use step;
 
-/// Candidates with so many hits stand for the second pivot's hits that they have.
+/// Fewest hits of a candidate whose hit in the second pivot's layer is not used as a pivot.
 const STANDS_FOR: u32 = 5;
 
 impl RowsScratch {
-    /// Takes over the hits of an event; says why it cannot.
+    /// Copies the hits of an event. Returns the reason when it cannot.
     #[inline(always)]
     pub(super) fn fill<G: Gang>(
         &mut self,
@@ -124,7 +124,7 @@ impl RowsScratch {
         self.hits[0].fill(g, config, hits, event)
     }
 
-    /// Finds the candidates in x of a pass that are no clones; says how many.
+    /// Finds the candidates in x of a pass that are not clones. Returns their number.
     #[inline(always)]
     pub(super) fn find_x<G: Gang>(
         &mut self,
@@ -175,8 +175,8 @@ impl RowsScratch {
         candidates.len
     }
 
-    /// Confirms them in the u and v layers, chooses, appends the tracks, whose hits are numbers in the event, counted from 1, and
-    /// leaves the other hits to the next pass.
+    /// Confirms the candidates in the u and v layers, chooses tracks and appends them; their hits are numbers in the event,
+    /// counted from 1. Leaves the other hits to the next pass.
     #[inline(always)]
     pub(super) fn find_uv<G: Gang>(
         &mut self,

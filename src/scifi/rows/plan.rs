@@ -1,25 +1,26 @@
-//! Rows, windows and parabolas of a pass, computed once.
+//! Rows, windows and parabolas of a pass, which are computed once.
 
 use super::sensitivity::{Crossings, Sensitivity};
 use crate::scifi::config::{RowPass, RowsConfig};
 use crate::scifi::layers::{SLOPE, UV_LAYERS, X_LAYERS, Z, Z_REFERENCE, bend};
 
-/// Values of the shift that a window of bits holds.
+/// Number of shifts in a window of bits.
 pub(super) const SHIFTS: usize = 256;
-/// Values of the slope in y that one of u and v holds, and the bits before the slope 0: tracks cross y = 0 by a few millimetres.
+/// Number of slopes in y in a window of bits of a u or v layer, and number of bits before the slope 0: tracks cross y = 0
+/// by a few millimetres.
 pub(super) const SLOPES: usize = 512;
 pub(super) const BEFORE: usize = 8;
-/// Rows end here to both sides, mm: the fibres end at 3.2 m. Those of u and v end where a track there may have hits.
+/// Largest |x| in a row, mm: the fibres end at 3.2 m. Rows of u and v end where tracks within this |x| may have hits.
 pub(super) const REACH: f64 = 3_300.0;
 const UV_REACH: f64 = REACH + 400.0;
-/// y of the end of the fibres, and z where the slope is that of, mm: the largest slope in y.
+/// y of the end of the fibres, mm; divided by z of the reference it is the largest slope in y.
 const MAX_Y: f64 = 2_750.0;
-/// A row has so many bits before and behind what hits mark: windows begin there.
+/// Number of bits of a row before and after the marks of hits: windows begin there.
 const X_MARGIN: f64 = 512.0;
 const UV_MARGIN: f64 = 1_024.0;
-/// A hit marks this much more than its reach to both sides, bits: it lies anywhere in its bit.
+/// Further bits that a hit marks, because it is anywhere within its bit.
 const BIT_PARTS: f64 = 0.2;
-/// How far a hit of u and v marks its row to each side, in tolerances, and bits more.
+/// Half width of the mark of a hit in u or v, in tolerances, and further bits.
 const UV_MARKS: [f64; 2] = [0.8, 0.5];
 
 /// A row of one x layer.
@@ -28,37 +29,38 @@ pub(super) struct Row {
     pub(super) layer: usize,
     /// Bits that a hit sets.
     pub(super) bits: usize,
-    /// Its first word, and the one behind its last.
+    /// First word of the row, and the word after its last one.
     pub(super) words: [usize; 2],
     /// A hit at x sets bits from `x * hit[0] + hit[1]` on.
     pub(super) hit: [f32; 2],
     /// The window of a pivot at x begins at bit `x * window[0] + window[1]`.
     pub(super) window: [f32; 2],
-    /// No bit from which anything begins is beyond this one.
+    /// Largest first bit of a mark or window.
     pub(super) most: f32,
     /// A track is at `ratio` times x of the pivot, plus `k` times its shift.
     pub(super) ratio: f32,
     pub(super) k: f32,
-    /// How far from there its hit may be, mm, and in the outer part.
+    /// Largest distance of its hit from there, mm, in the inner and in the outer part.
     pub(super) tolerance: [f32; 2],
-    /// The layer in units of a metre from the reference, and its bend: what the fit multiplies with.
+    /// z of the layer from the reference, m, and its bend: factors of the fit.
     pub(super) u: f32,
     pub(super) v: f32,
 }
 
-/// The rows of one pivot's layer, of T1 first and of T3 last.
+/// The rows of one pivot's layer; rows of T1 are first, rows of T3 last.
 #[derive(Debug, Clone)]
 pub(super) struct Rows {
     pub(super) pivot: usize,
     pub(super) rows: Vec<Row>,
-    /// For the combinations of the rows of T1 and of T3, (first, last), (second, last but one), (first, last but one), (second,
-    /// last): what the distances there are multiplied with for a parabola through the pivot to pass another row.
+    /// Factors by which distances at two rows give the distance at each row, for a parabola through the pivot. The two rows
+    /// are, in T1 and T3, (first, last), (second, last but one), (first, last but one), (second, last).
     pub(super) parabolas: [[[f32; 2]; X_LAYERS - 1]; 4],
     /// The pivot's layer as in [`Row`].
     pub(super) u: f32,
     pub(super) v: f32,
-    /// x of the pivot to the line from the origin: x at the reference, and the slope. Tracks are described as if the layers stood where
-    /// the nominal ones do: when all are moved along z, the line passes the pivot's hit at the nominal z of its layer.
+    /// Factors from x of the pivot to the line from the origin: to x at the reference, and to the slope. Tracks are
+    /// described as if the layers were at their nominal z: when all layers are moved along z, the line passes the pivot's
+    /// hit at the nominal z of its layer.
     pub(super) to_reference: f32,
     pub(super) to_slope: f32,
 }
@@ -68,14 +70,14 @@ pub(super) struct Rows {
 pub(super) struct UvRow {
     pub(super) bits: usize,
     pub(super) words: [usize; 2],
-    /// A hit at x sets bits from `x * scale + hit` on, and a track that is at x has its window at `x * scale + window`, in the upper
-    /// half; in the lower one, where y is negative, the scale has the other sign.
+    /// In the upper half, a hit at x sets bits from `x * scale + hit` on, and the window of a track at x begins at `x *
+    /// scale + window`. In the lower half, where y is negative, the scale has the opposite sign.
     pub(super) scale: f32,
     pub(super) hit: f32,
     pub(super) window: f32,
-    /// No bit from which anything begins is beyond this one.
+    /// Largest first bit of a mark or window.
     pub(super) most: f32,
-    /// z from the reference, and what the third parameter of a track is multiplied with.
+    /// z from the reference, mm, and the factor of the third parameter of a track.
     pub(super) d: f32,
     pub(super) bend: f32,
     /// dx/dy, dx per slope in y, and dy/dx.
@@ -84,28 +86,28 @@ pub(super) struct UvRow {
     pub(super) to_y: f32,
 }
 
-/// Everything about a pass.
+/// All constants of a pass.
 #[derive(Debug, Clone)]
 pub(in crate::scifi) struct Plan {
     pub(super) sets: [Rows; 2],
     /// Words of all rows of a half.
     pub(super) words: usize,
-    /// Shift of the first bit, and from bit to bit, mm.
+    /// Shift of the first bit, and change from bit to bit, mm.
     pub(super) first_shift: f32,
     pub(super) step: f32,
-    /// Bits of shifts that four hits are enough for.
+    /// Bits of the shifts for which four hits are enough.
     pub(super) inner: [u64; SHIFTS / 64],
     pub(super) uv: [UvRow; UV_LAYERS],
     pub(super) uv_words: usize,
-    /// Slope in y from bit to bit.
+    /// Change of the slope in y from bit to bit.
     pub(super) slope_step: f32,
     pub(super) outer: f32,
 }
 
-/// Words behind the last bit that something begins from: a window and a part of one more word.
+/// Number of words after the last first bit: a window and a part of one more word.
 const WORDS_BEHIND: usize = SLOPES / 64 + 1;
 
-/// First and last words of a row of so many bits.
+/// Returns the first word of a row of so many bits, and the word after its last one.
 fn words(from: usize, bits: f64) -> [usize; 2] {
     [from, from + (bits / 64.0) as usize + 1 + WORDS_BEHIND]
 }
@@ -120,7 +122,7 @@ fn metres(layer: usize) -> [f64; 2] {
 }
 
 impl Plan {
-    /// For one pass, given z of the x layers, mm, and fixed tracks through them.
+    /// Computes the constants of one pass, given z of the x layers, mm, and fixed tracks through them.
     pub(in crate::scifi) fn new(
         config: &RowsConfig,
         pass: &RowPass,
@@ -168,7 +170,7 @@ impl Plan {
     }
 }
 
-/// The row of a layer, given the pivot's, the step of the shift and its first word.
+/// Returns the row of a layer, given the pivot's layer, the step of the shift and the row's first word.
 fn x_row(
     (config, pass): (&RowsConfig, &RowPass),
     z: &Crossings,
@@ -178,7 +180,7 @@ fn x_row(
     from: usize,
 ) -> Row {
     let k = sensitivity.k[layer];
-    // Millimetres of a bit; rows of layers where x falls as the shift grows are mirrored.
+    // Width of a bit, mm; rows of layers where x falls as the shift grows are mirrored.
     let (width, sign) = ((k.abs() * step).max(0.02), k.signum());
     let [constant, factor] = config.reach.map(f64::from);
     let reach = f64::from(pass.width) * (constant + factor * sensitivity.spread[layer]);
@@ -229,14 +231,14 @@ impl Rows {
     }
 }
 
-/// The row of a u or v layer.
+/// Returns the row of a u or v layer.
 fn uv_row(pass: &RowPass, layer: usize, slope_step: f64, from: usize) -> UvRow {
     let (z, slope) = (Z[X_LAYERS + layer], SLOPE[layer]);
     let width = slope.abs() * z * slope_step;
     let [tolerances, more] = UV_MARKS;
     let bits = (2.0 * tolerances * f64::from(pass.uv_tolerance) / width + more).ceil().min(60.0);
     let middle = UV_REACH / width + UV_MARGIN;
-    // x falls as y grows where the slope is positive, and y as its slope in the upper half.
+    // x falls as y grows where the slope is positive. In the upper half y grows with the slope.
     let per_mm = -slope.signum() / width;
     let d = z - Z_REFERENCE;
     let words = words(from, 2.0 * middle);
@@ -260,7 +262,8 @@ mod tests {
     use super::*;
     use crate::scifi::rows::fixed_tracks;
 
-    /// Before, lines were off by a few millimetres in the u and v layers of a SciFi that was moved, so that y was off by tens.
+    /// Regression test: lines were off by a few millimetres in the u and v layers of a SciFi that was moved, so that y was
+    /// off by tens of millimetres.
     #[test]
     fn lines_through_moved_layers_pass_where_hits_are() {
         for by in [0.0, -20.0, 20.0] {

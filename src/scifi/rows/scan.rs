@@ -11,7 +11,7 @@ use crate::simd::{Gang, array_of};
 
 /// Longest run of bits that is one candidate.
 const LONGEST: u32 = 4;
-/// Most runs of a word.
+/// Most runs in a word.
 const MOST_RUNS: usize = u64::BITS as usize / 2;
 /// Rows of both pivots.
 const ROWS: usize = X_LAYERS - 1 + X_LAYERS - 2;
@@ -22,7 +22,7 @@ pub(super) struct Runs {
     /// Place of the pivot, and its x, mm.
     pub(super) pivot: Column<u32>,
     pub(super) x: Column<f32>,
-    /// Twice the middle bit, of those with most layers.
+    /// Twice the middle bit of the run, or of its bits with all layers if there are any.
     pub(super) twice: Column<i32>,
     pub(super) len: usize,
 }
@@ -32,12 +32,13 @@ pub(super) struct Runs {
 pub(super) struct ScanScratch {
     rows: Column<u64>,
     marks: [Marks; ROWS],
-    /// First bits of the windows of pivots.
+    /// First bits of the pivots' windows.
     places: [Column<u32>; X_LAYERS - 1],
     /// Pivots that are scanned: their places and x.
     pivots: Column<u32>,
     x: Column<f32>,
-    /// Words of windows in which enough rows have bits, those with most, and pivots; then of those the words that are not 0.
+    /// Windows in which enough rows have bits, their bits in all rows, and their pivots; then the words of these windows
+    /// that are not 0, and their numbers.
     some: Column<u64>,
     most: Column<u64>,
     of: Column<u32>,
@@ -45,15 +46,15 @@ pub(super) struct ScanScratch {
     from: Column<u32>,
 }
 
-/// How many rows of a window must have a bit.
+/// Number of rows of a window that must have a bit.
 #[derive(Clone, Copy)]
 pub(super) struct Enough<'a> {
-    /// One row may miss; two may where `inner` has bits.
+    /// Whether two rows may miss where `inner` has bits, and not only one.
     pub(super) two_may_miss: bool,
     pub(super) inner: &'a Window,
 }
 
-/// Bits where enough of five rows are, and those where all are.
+/// Returns the bits where enough of five rows have a bit, and the bits where all rows have one.
 #[inline(always)]
 fn of_five([a, b, c, d, e]: [Window; 5], enough: Enough<'_>) -> [Window; 2] {
     let (one, carry) = (odd_of(&a, &b, &c), two_of(&a, &b, &c));
@@ -70,7 +71,7 @@ fn of_five([a, b, c, d, e]: [Window; 5], enough: Enough<'_>) -> [Window; 2] {
         return [four, all];
     }
     let three = two_of(&carry, &more, &ones);
-    // Both ends are there.
+    // Both ends need a hit.
     let some = |at: usize| enough.inner[at] & three[at] & (a[at] | b[at]) & (d[at] | e[at]);
     [
         each(
@@ -81,7 +82,7 @@ fn of_five([a, b, c, d, e]: [Window; 5], enough: Enough<'_>) -> [Window; 2] {
     ]
 }
 
-/// The same of four rows, of which none may miss.
+/// Returns the bits where enough of four rows have a bit, and the bits where all rows have one.
 #[inline(always)]
 fn of_four([a, b, c, d]: [Window; 4], enough: Enough<'_>) -> [Window; 2] {
     let all: Window = each(
@@ -110,7 +111,7 @@ impl ScanScratch {
         let of_both = plan.sets.iter().flat_map(|set| &set.rows);
         for (number, (marks, row)) in self.marks.iter_mut().zip(of_both).enumerate() {
             let layer = hits.layer(half * HALF_LAYERS + row.layer);
-            // The middle station is near the pivot: nothing spreads there.
+            // The middle station is near the pivot: tracks do not deviate more in its outer part.
             let inner = if number == 2 { 0..layer.len() } else { hits.inner(half * HALF_LAYERS + row.layer) };
             let of = [row.hit[0], row.hit[1], row.most];
             marks.open(g, hits.x_of(layer), inner, of, (row.bits, 64 * row.words[0]));
@@ -123,7 +124,7 @@ impl ScanScratch {
         draw(rows, [marks(0, 4), marks(1, 3), marks(0, 2)]);
     }
 
-    /// Scans the hits of a pivot's layer that `taken` does not have, by their places.
+    /// Scans the hits of a pivot's layer that are not in `taken`, which is per place.
     #[inline(always)]
     pub(super) fn scan<G: Gang>(
         &mut self,
@@ -168,7 +169,7 @@ impl ScanScratch {
         self.list(words, hits.x(), runs);
     }
 
-    /// Adds up the windows of pivots; says how many have bits.
+    /// Adds up the windows of pivots. Returns the number of windows with bits.
     #[inline(always)]
     fn add<const N: usize>(&mut self, len: usize, sum: impl Fn([Window; N]) -> [Window; 2]) -> usize {
         let Self { rows, places, pivots, some, most, of, .. } = self;
@@ -187,7 +188,8 @@ impl ScanScratch {
         kept
     }
 
-    /// Keeps the words that have bits, with their numbers; says how many. Without a branch, as no pattern tells which they are.
+    /// Keeps the words that have bits, with their numbers. Returns their number. There is no branch, because it would be
+    /// unpredictable.
     #[inline(always)]
     fn pack(&mut self, windows: usize) -> usize {
         let Self { some, words, from, .. } = self;
@@ -202,7 +204,7 @@ impl ScanScratch {
         kept
     }
 
-    /// Lists the runs of bits of words that have some.
+    /// Lists the runs of bits of words.
     #[inline(always)]
     fn list(&self, words: usize, x: &[f32], runs: &mut Runs) {
         let (most, of) = (self.most.padded(), self.of.padded());
@@ -242,7 +244,7 @@ impl Runs {
         self.twice.reserve_total(self.len + more);
     }
 
-    /// Cuts the list off behind so many; says how many it loses.
+    /// Truncates the list to `most` elements. Returns the number of dropped elements.
     #[inline(always)]
     pub(super) fn cut(&mut self, most: usize) -> u64 {
         let lost = self.len.saturating_sub(most);

@@ -1,5 +1,5 @@
-//! Deviations of tracks from the straight line from the origin in the x layers, from tracks of fixed directions and
-//! momenta through the magnet's field to the layers.
+//! Deviations of tracks from the straight line from the origin in the x layers, computed from tracks with fixed directions
+//! and momenta through the magnet's field.
 //!
 //! A track at x in the pivot's layer passes another layer near x z / z_pivot + k s. The number s, mm, is the same for
 //! all layers: its sign is the charge's, its size is proportional to 1/p. The remaining deviations are the spread.
@@ -7,34 +7,34 @@
 use crate::lhcb::magnet::field;
 use crate::scifi::layers::X_LAYERS;
 
-/// Slope for a field of 1 T over 1 mm of a particle with a charge over momentum of 1 c/GeV.
+/// Change of slope in a field of 1 T over 1 mm of a particle with a charge over momentum of 1 c/GeV.
 const PER_TESLA_MM: f64 = 0.299_792_458e-3;
 /// Steps of the transport are about this long, mm.
 const STEP: f64 = 250.0;
-/// Momenta of the tracks, GeV/c, of both charges; slopes in x, of both signs, and in y, where the field is the same above and below.
+/// Momenta of the tracks, GeV/c, for both charges; slopes in x, for both signs, and in y, where the field is symmetric.
 const MOMENTA: [f64; 5] = [2.5, 3.5, 5.0, 8.0, 20.0];
 const SLOPES_X: [f64; 6] = [0.01, 0.04, 0.08, 0.13, 0.19, 0.25];
 const SLOPES_Y: [f64; 5] = [0.0, 0.04, 0.09, 0.15, 0.21];
-/// Tracks beyond these in the last layer are not measured, mm.
+/// Largest |x| and |y| of a track in the last layer, mm; tracks beyond are not used.
 const MAX_X: f64 = 3000.0;
 const MAX_Y: f64 = 2400.0;
 
 /// x and y at a z, mm, and their slopes.
 type State = [f64; 4];
 
-/// x in each of the layers.
+/// x in each of the layers, mm.
 pub(in crate::scifi) type Crossings = [f64; X_LAYERS];
 
-/// The layers' answer to s, given one of them as the pivot.
+/// Response of the layers to s, given one layer as the pivot.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::scifi) struct Sensitivity {
-    /// mm per mm of s; 0 for the pivot. That of the first and that of the last layer differ by 1.
+    /// Deviation per s, mm per mm; 0 for the pivot. The values of the first and last layer differ by 1.
     pub(in crate::scifi) k: [f64; X_LAYERS],
-    /// Median of the size of what is left, mm.
+    /// Median of the absolute remaining deviation, mm.
     pub(in crate::scifi) spread: [f64; X_LAYERS],
 }
 
-/// Changes of a state per mm.
+/// Returns the changes of a state per mm.
 fn derivative(z: f64, [x, y, tx, ty]: State, qop: f64) -> State {
     let [bx, by, bz] = field([x, y, z]);
     let factor = PER_TESLA_MM * qop * (1.0 + tx * tx + ty * ty).sqrt();
@@ -43,7 +43,7 @@ fn derivative(z: f64, [x, y, tx, ty]: State, qop: f64) -> State {
     [tx, ty, factor * along_x, factor * along_y]
 }
 
-/// A step of Runge and Kutta's fourth order.
+/// Makes a step of the fourth-order Runge-Kutta method.
 fn step(z: f64, state: State, qop: f64, length: f64) -> State {
     let moved = |by: &State, part: f64| std::array::from_fn(|i| state[i] + part * length * by[i]);
     let a = derivative(z, state, qop);
@@ -53,7 +53,7 @@ fn step(z: f64, state: State, qop: f64, length: f64) -> State {
     std::array::from_fn(|i| state[i] + length / 6.0 * (a[i] + 2.0 * b[i] + 2.0 * c[i] + d[i]))
 }
 
-/// Where a particle from the origin crosses the layers, if it does.
+/// Returns the x at which a particle from the origin crosses the layers, if it crosses them all.
 fn crossings(z_of: &Crossings, slopes: [f64; 2], qop: f64) -> Option<Crossings> {
     let (mut z, mut state) = (0.0, [0.0, 0.0, slopes[0], slopes[1]]);
     let mut x = [0.0; X_LAYERS];
@@ -69,7 +69,7 @@ fn crossings(z_of: &Crossings, slopes: [f64; 2], qop: f64) -> Option<Crossings> 
     (state[0].abs() < MAX_X && state[1].abs() < MAX_Y).then_some(x)
 }
 
-/// The fixed tracks, given z of the layers, which rises, mm, and the sign of the magnet's polarity.
+/// Returns the fixed tracks, given z of the layers in rising order, mm, and the sign of the magnet's polarity.
 pub(in crate::scifi) fn fixed_tracks(z: &Crossings, polarity: f64) -> Vec<Crossings> {
     let mut all = Vec::new();
     for momentum in MOMENTA {
@@ -84,7 +84,7 @@ pub(in crate::scifi) fn fixed_tracks(z: &Crossings, polarity: f64) -> Vec<Crossi
 }
 
 impl Sensitivity {
-    /// By least squares over tracks, given z of the layers, mm.
+    /// Computes the response by least squares over tracks, given z of the layers, mm.
     pub(in crate::scifi) fn new(z: &Crossings, tracks: &[Crossings], pivot: usize) -> Self {
         let off = |track: &Crossings| -> Crossings {
             std::array::from_fn(|layer| track[layer] - track[pivot] * z[layer] / z[pivot])
@@ -99,7 +99,7 @@ impl Sensitivity {
         let norm: f64 = k.iter().map(|k| k * k).sum();
         let mut left: [Vec<f64>; X_LAYERS] = Default::default();
         for off in tracks.iter().map(off) {
-            // The s that all layers together say.
+            // The s that fits all layers best.
             let s = k.iter().zip(off).map(|(k, off)| k * off).sum::<f64>() / norm;
             (0..X_LAYERS).for_each(|layer| left[layer].push((off[layer] - k[layer] * s).abs()));
         }
@@ -107,7 +107,7 @@ impl Sensitivity {
     }
 }
 
-/// The middle one of some sizes.
+/// Returns the median of some sizes.
 fn median(mut sizes: Vec<f64>) -> f64 {
     sizes.sort_by(f64::total_cmp);
     sizes.get(sizes.len() / 2).copied().unwrap_or(0.0)

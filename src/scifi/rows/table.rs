@@ -1,15 +1,15 @@
-//! [`Table`]: columns with a common index, spaced so that no two of them use the same lines of the first-level cache.
+//! [`Table`]: columns with a common index, spaced so that no two columns use the same lines of the first-level cache.
 
 use crate::event::{Column, PAD};
 use crate::simd::array_of;
 use bytemuck::Pod;
 
-/// Columns are whole multiples of this many values apart, and [`SHIFT`] more: at a distance of 4 KiB all columns would want the same
-/// few lines of the first cache, and stores would be taken for earlier loads' (the search took half as long again).
+/// Distance of columns: a multiple of `PAGE` values plus `SHIFT`. At a multiple of 4 KiB all columns would use the same few
+/// lines of the first-level cache, and loads would wait for unrelated stores (the search took half as long again).
 const PAGE: usize = 1024;
 const SHIFT: usize = 80;
 
-/// `K` columns of values of 32 bits, each with [`PAD`] behind the values.
+/// `K` columns of values of 32 bits, each followed by [`PAD`] values.
 #[derive(Debug)]
 pub(super) struct Table<T: Pod, const K: usize> {
     data: Column<T>,
@@ -23,7 +23,7 @@ impl<T: Pod, const K: usize> Default for Table<T, K> {
 }
 
 impl<T: Pod, const K: usize> Table<T, K> {
-    /// Makes room for `len` values of each column in all, of which `kept` stay.
+    /// Reserves room for `len` values in each column; the first `kept` values remain.
     #[inline(always)]
     pub(super) fn reserve(&mut self, len: usize, kept: usize) {
         if len + PAD > self.stride {
@@ -44,19 +44,19 @@ impl<T: Pod, const K: usize> Table<T, K> {
         (self.data, self.stride) = (data, stride);
     }
 
-    /// A column.
+    /// Returns a column.
     #[inline(always)]
     pub(super) fn column(&self, column: usize) -> &[T] {
         &self.data[column * self.stride..][..self.stride]
     }
 
-    /// All columns.
+    /// Returns all columns.
     #[inline(always)]
     pub(super) fn columns(&self) -> [&[T]; K] {
         array_of!(column => self.column(column))
     }
 
-    /// All columns, to write.
+    /// Returns all columns for writing.
     #[inline(always)]
     pub(super) fn columns_mut(&mut self) -> [&mut [T]; K] {
         let mut columns = self.data.chunks_exact_mut(self.stride);

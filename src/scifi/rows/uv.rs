@@ -1,5 +1,5 @@
-//! Confirm: adds hits of the u and v layers to tracks in x. Tests all slopes in y at once, again by rows of bits;
-//! then the lines with hits in most layers, one lane a line.
+//! Confirm: adds hits of the u and v layers to tracks in x. Rows of bits test all slopes in y at once; then the lines
+//! with hits in most layers are fitted, one lane per line.
 
 use super::bits::{Marks, draw, each, odd_of, two_of, window};
 use super::exact::{A, B, C, CHI2, Candidates};
@@ -18,18 +18,18 @@ const WORDS: usize = SLOPES / 64;
 type Slopes = [u64; WORDS];
 /// Longest run of bits that is one line.
 const LONGEST: u32 = 12;
-/// Hits are looked for this much beyond the tolerance, mm: the line that is fitted is another one than the bit's.
+/// Margin beyond the tolerance within which hits are searched for, mm: the fitted line differs from the line of the bit.
 const MARGIN: f32 = 0.3;
-/// Fewest hits that bits tell.
+/// Fewest layers that the bits count.
 const LEAST: u32 = 4;
 
-/// Columns of [`Confirmed::values`], behind those of candidates.
+/// Columns of [`Confirmed::values`] after the columns of candidates.
 pub(super) const Y: usize = CHI2 + 1;
 pub(super) const TY: usize = CHI2 + 2;
 pub(super) const CHI2_Y: usize = CHI2 + 3;
 pub(super) const VALUES: usize = CHI2 + 4;
 
-/// Tracks: places of their hits, 0 where there is none, parameters and chi2.
+/// Tracks: places of their hits, 0 for a missing hit, parameters and chi2.
 #[derive(Debug, Default)]
 pub(super) struct Confirmed {
     pub(super) hits: Table<u32, HALF_LAYERS>,
@@ -44,7 +44,7 @@ struct Lines {
     of: Column<u32>,
     twice: Column<u32>,
     len: usize,
-    /// Places of hits and their number; y at the reference, slope, chi2.
+    /// Places of hits and number of hits; y at the reference, mm, slope, chi2, mm^2.
     hits: Table<u32, { UV_LAYERS + 1 }>,
     values: Table<f32, 3>,
 }
@@ -54,12 +54,12 @@ struct Lines {
 pub(super) struct UvScratch {
     rows: Column<u64>,
     marks: [Marks; UV_LAYERS],
-    /// Of candidates: first bits of their windows, fewest hits.
+    /// First bits of the windows of each candidate, and its fewest hits.
     windows: Table<u32, UV_LAYERS>,
     need: Column<u32>,
-    /// x in the layers; behind them the half's sign, and what names it to [`RowHits::four`].
+    /// x of candidates in the layers, mm, followed by the sign of the half and its offset for [`RowHits::four`].
     x: [Column<[f32; 4]>; 2],
-    /// Windows with enough layers, and candidates.
+    /// Windows with enough layers, and their candidates.
     some: Column<u64>,
     some_of: Column<u32>,
     words: Column<u64>,
@@ -67,7 +67,7 @@ pub(super) struct UvScratch {
     lines: Lines,
 }
 
-/// The bits that most layers have, of those that at least four have, and how many have them; 0 for none.
+/// Returns the bits with most layers, at least four, and the number of these layers; 0 for none.
 #[inline(always)]
 fn most(windows: &[Slopes; UV_LAYERS]) -> (Slopes, u32) {
     let [a, b, c, d, e, f] = windows;
@@ -101,8 +101,8 @@ fn most(windows: &[Slopes; UV_LAYERS]) -> (Slopes, u32) {
 }
 
 impl UvScratch {
-    /// Confirms candidates, and writes the tracks to `out`, in the order of the candidates; at most so many lines are looked at.
-    /// Says how many were not.
+    /// Confirms candidates, and writes the tracks to `out`, in the order of the candidates. Fits at most `most_lines`
+    /// lines. Returns the number of dropped lines.
     #[inline(always)]
     pub(super) fn confirm<G: Gang>(
         &mut self,
@@ -125,7 +125,7 @@ impl UvScratch {
         lost as u64
     }
 
-    /// How many lines were fitted.
+    /// Returns the number of fitted lines.
     pub(super) fn lines(&self) -> usize {
         self.lines.len
     }
@@ -150,7 +150,7 @@ impl UvScratch {
         }
     }
 
-    /// x of candidates in the layers, where their windows begin, and how many hits they need.
+    /// Computes x of candidates in the layers, the first bits of their windows, and the number of hits that they need.
     #[inline(always)]
     fn open<G: Gang>(
         &mut self,
@@ -170,7 +170,7 @@ impl UvScratch {
         for at in (0..len).step_by(G::LANES) {
             let hit = inlined!(|layer| U32::load(g, &candidates.hits.column(layer)[at..]));
             let parameter = inlined!(|column| F32::load(g, &candidates.values.column(column)[at..]));
-            // One of the pivots, which are hit in any case.
+            // A candidate always has a hit in at least one of the pivots' layers.
             let is_upper = first_upper.lt(hit(2).max(hit(3)));
             let sign = is_upper.select_f(value(1.0), value(-1.0));
             let offset = is_upper.select_u(upper_words, U32::splat(g, 0));
@@ -196,7 +196,7 @@ impl UvScratch {
         }
     }
 
-    /// Adds up the windows of candidates; says how many have enough layers.
+    /// Adds up the windows of candidates. Returns the number of windows with enough layers.
     #[inline(always)]
     fn scan(&mut self, len: usize) -> usize {
         let Self { rows, windows, need, some, some_of, .. } = self;
@@ -217,7 +217,7 @@ impl UvScratch {
         kept
     }
 
-    /// Lists the lines: runs of bits.
+    /// Lists the lines, which are runs of bits.
     #[inline(always)]
     fn list(&mut self, windows: usize) {
         let Self { some, some_of, words, words_of, lines, .. } = self;
@@ -295,7 +295,8 @@ impl UvScratch {
         }
     }
 
-    /// Of the lines of a candidate that with most hits, and of those that with the least chi2, if its hits are enough.
+    /// Chooses for each candidate the line with most hits, then with the smallest chi2. Candidates without enough hits are
+    /// dropped.
     #[inline(always)]
     fn choose(&self, candidates: &Candidates, out: &mut Confirmed) {
         let Self { lines, need, .. } = self;
@@ -330,7 +331,7 @@ impl UvScratch {
     }
 }
 
-/// The layers of lines: x of the track in x, x where the line of the slope's bit is, and the hits about it.
+/// The layers of lines: x of the track in x, x of the line of the slope's bit, and the hits around it.
 struct Layers<'a, G: Gang> {
     plan: &'a [UvRow; UV_LAYERS],
     x: [F32<G>; UV_LAYERS],
@@ -349,7 +350,7 @@ struct Line<G: Gang> {
 }
 
 impl<G: Gang> Layers<'_, G> {
-    /// The line through the hits that are nearest to places this far from the middles, within a tolerance.
+    /// Fits a line to the hits nearest to the places `middle + off`, within a tolerance.
     #[inline(always)]
     fn line(&self, g: G, off: [F32<G>; UV_LAYERS], tolerance: F32<G>) -> Line<G> {
         let value = inlined!(|value: f32| F32::splat(g, value));

@@ -1,7 +1,7 @@
-//! What clusters look like: sums over their hits, then shapes from the sums.
+//! Features of clusters: sums over their hits, then shapes from the sums.
 //!
-//! Sums are of whole numbers, so their order does not matter; shapes are a few IEEE operations on them, the
-//! same on every machine. Positions are counted from the cluster's first hit, which keeps sums small.
+//! Sums are of whole numbers, so that their order does not matter; shapes are a few IEEE operations on the sums, and
+//! the same on every machine. Positions are relative to the cluster's first hit, which keeps sums small.
 
 mod shapes;
 mod sums;
@@ -13,17 +13,17 @@ use shapes::{Chunk, has_fused};
 use std::ops::Range;
 use sums::Sums;
 
-/// Clusters that are worked on at once.
+/// Number of clusters that are processed at once.
 const CHUNK: usize = 16;
-/// Clusters whose hits are in the fastest cache meanwhile, as records.
+/// Number of clusters whose hits, as records, are in the first-level cache at the same time.
 const PIECE: usize = 128;
 
-/// Makes features; holds what it needs for that.
+/// Computes features; holds the memory for it.
 #[derive(Debug, Default)]
 pub struct FeatureMaker {
     /// Per hit of a piece: x, y, time over threshold, 0.
     records: Column<[f32; 4]>,
-    /// Per hit of a piece: the energy of all hits of the piece before it.
+    /// Sum of the energies of all previous hits of the piece, per hit.
     energies: Column<u64>,
 }
 
@@ -55,7 +55,7 @@ impl FeatureMaker {
     }
 }
 
-/// The hits of some clusters.
+/// Returns the hits of some clusters.
 fn hits_of(clusters: &PixelClusters, piece: Range<usize>) -> Range<usize> {
     clusters.hit_start[piece.start] as usize..clusters.hit_start[piece.end] as usize
 }
@@ -76,7 +76,7 @@ fn add_up_energies_room<G: Gang>(
     );
 }
 
-/// Sums of the energies before each hit: no branch depends on where clusters end.
+/// Writes the sum of the energies before each hit: no branch depends on the ends of clusters.
 #[inline(always)]
 fn add_up_energies(calibration: &Calibration, hits: &PixelHits, range: Range<usize>, to: &mut [u64]) {
     let (xs, ys, tots) = (&hits.x[range.clone()], &hits.y[range.clone()], &hits.tot[range]);
@@ -95,7 +95,7 @@ fn add_up_energies(calibration: &Calibration, hits: &PixelHits, range: Range<usi
     }
 }
 
-/// The features of a piece; a function of its own, which enters the feature context.
+/// Computes the features of a piece; a function of its own, which enters the feature context.
 #[inline(never)]
 fn piece_room<G: Gang>(
     g: G,
@@ -162,7 +162,7 @@ mod tests {
         }
     }
 
-    /// As the text of the module says, hit by hit.
+    /// Computes the features by their definitions in the module documentation, hit by hit.
     fn expected(rows: &[(i64, u16, u16, u16)]) -> ([u32; 3], [u16; 4], [f32; 8]) {
         let (n, x0, y0) = (rows.len() as f64, f64::from(rows[0].1), f64::from(rows[0].2));
         let sum = |of: &dyn Fn(f64, f64, f64) -> f64| {
@@ -195,7 +195,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Small and large clusters in any order, on sensors of any size.
+        /// Tests small and large clusters in any order, on sensors of any size.
         #[test]
         fn every_cluster_has_the_features_of_its_hits(
             sizes in prop::collection::vec(prop_oneof![1usize..6, 1usize..60, 20usize..300], 1..60),

@@ -7,25 +7,26 @@ use crate::simd::{Isa, for_each};
 use std::f64::consts::FRAC_PI_4;
 use std::ops::Range;
 
-/// Whether instructions of a level are sure to have a fused multiply-add: in software it takes longer than a division.
+/// Returns whether the instructions of a level include a fused multiply-add: in software it takes longer than a division.
 #[inline(always)]
 pub(super) fn has_fused(isa: Isa) -> bool {
     matches!(isa, Isa::Avx2 | Isa::Avx512 | Isa::Neon)
 }
 
-/// `a / b` as a division rounds it, for whole numbers `a` and `b` and an `inverse` of `b` that is off by less than 2^-51 of it.
+/// Returns `a / b` with the rounding of a division, for whole numbers `a` and `b` and an `inverse` of `b` with a relative
+/// error below 2^-51.
 ///
-/// The first product is off by less than 2^-50, what it leaves is exact, and after the correction the value is off by less than
-/// 2^-101 of it before it is rounded. A quotient of whole numbers that is no float is further away from the middle between two floats, by
-/// 2^-53 / b of it at least; so it is rounded to the same side for all `b` below 2^48, and a sum over the 2^28 hits that a
-/// stream may hold at most is smaller.
+/// The relative error of the first product is below 2^-50, its remainder is exact, and after the correction the relative
+/// error is below 2^-101 before rounding. A quotient of whole numbers that is not a float is further away from the middle
+/// between two floats, by at least 2^-53 / b of its value; so it is rounded to the same side for all `b` below 2^48, and a
+/// sum over the 2^28 hits that a stream may hold at most is smaller.
 #[inline(always)]
 fn quotient(a: f64, b: f64, inverse: f64) -> f64 {
     let near = a * inverse;
     (-near).mul_add(b, a).mul_add(inverse, near)
 }
 
-/// A chunk of clusters, one value of each column per cluster. What is behind the last cluster is of no meaning.
+/// A chunk of clusters, one value of each column per cluster. Values after the last cluster are meaningless.
 #[derive(Default)]
 pub(super) struct Chunk {
     /// Hits; first pixel; the products of [`Sums`]. All are whole numbers.
@@ -42,7 +43,7 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    /// Takes over what does not need all hits, and sums.
+    /// Copies features that do not depend on all hits, and sums.
     #[inline(always)]
     pub fn read(&mut self, starts: &[u32], hits: &PixelHits, sums: &Sums) {
         let time = &hits.time[..];
@@ -56,7 +57,8 @@ impl Chunk {
             self.tot[i] = sums.products[5][i] as u32;
             self.height[i] = sums.height[i] as u16;
         }
-        // Column by column, said so that the compiler does not take a register across columns, which it gathers.
+        // Column by column with unrolled columns, so that the compiler does not vectorise across columns, which would
+        // need gathers.
         for_each!(k < 2 => for i in 0..CHUNK {
             self.first[k][i] = f64::from(sums.first[k][i]);
         });
@@ -68,7 +70,7 @@ impl Chunk {
         });
     }
 
-    /// Adds up clusters that [`Sums`] has left out.
+    /// Adds up the large clusters that [`Sums`] leaves out.
     #[inline(always)]
     pub fn add_up_large(&mut self, starts: &[u32], hits: &PixelHits, sums: &Sums) {
         for (i, ends) in starts.windows(2).enumerate() {
@@ -78,7 +80,7 @@ impl Chunk {
         }
     }
 
-    /// Sums of one cluster, of as many hits at once as a register holds.
+    /// Adds up one cluster, as many hits at once as a register holds.
     #[inline(always)]
     fn add_up(&mut self, place: usize, hits: &PixelHits, range: Range<usize>) {
         let (xs, ys, tots) = (&hits.x[range.clone()], &hits.y[range.clone()], &hits.tot[range]);
@@ -104,7 +106,7 @@ impl Chunk {
         }
         self.height[place] = most[4];
         self.tot[place] = sums[5].min(u64::from(u32::MAX)) as u32;
-        // From the first pixel on.
+        // Relative to the first pixel.
         let [x, y, xx, yy, xy, tot, tot_x, tot_y] = sums.map(|sum| sum as i64);
         let (n, x0, y0) = (n as i64, i64::from(xs[0]), i64::from(ys[0]));
         let (x, y) = (x - n * x0, y - n * y0);
@@ -117,8 +119,8 @@ impl Chunk {
         (self.first[0][place], self.first[1][place]) = (x0 as f64, y0 as f64);
     }
 
-    /// The main variances are the eigenvalues of the matrix of variances. `n` pixels in a row have the
-    /// variance (n^2 - 1) / 12, which gives lengths their scale.
+    /// Computes the shapes. The main variances are the eigenvalues of the matrix of variances. `n` pixels in a row
+    /// have the variance (n^2 - 1) / 12, which gives lengths their scale.
     #[inline(always)]
     pub fn shapes(&mut self, fused: bool) {
         let Self { count, first: [x0, y0], products, floats, .. } = self;
@@ -127,11 +129,11 @@ impl Chunk {
         for i in 0..CHUNK {
             let (n, x0, y0) = (count[i], x0[i], y0[i]);
             let (x, y, xx, yy, xy) = (x[i], y[i], xx[i], yy[i], xy[i]);
-            // Without any weight all pixels are alike.
+            // Without any weight all pixels have the same weight.
             let (weight, weighted_x, weighted_y) =
                 if tot[i] > 0.0 { (tot[i], tot_x[i], tot_y[i]) } else { (n, x, y) };
             let means = if fused {
-                // One division in place of four.
+                // One division instead of four.
                 let inverse = 1.0 / (n * weight);
                 let (per_weight, per_hit) = (inverse * n, inverse * weight);
                 [
@@ -162,7 +164,7 @@ impl Chunk {
         }
     }
 
-    /// Writes the features of clusters from number `first` on; behind the last one there is room for a chunk.
+    /// Writes the features of clusters from number `first` on; there is room for a full chunk.
     #[inline(always)]
     pub fn write(&self, first: usize, to: &mut ClusterFeatures) {
         let range = first..first + CHUNK;
@@ -179,7 +181,7 @@ impl Chunk {
     }
 }
 
-// A chunk is written whole, whatever there is of it.
+// A chunk is always written whole, even when it is not full.
 const _: () = assert!(PAD >= CHUNK);
 
 #[cfg(test)]

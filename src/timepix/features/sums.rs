@@ -1,45 +1,46 @@
 //! [`Sums`]: sums over the hits of small clusters, a cluster in each lane.
 //!
-//! Lanes take the second hit of their clusters, then the third, and so on, until the largest one has no more: about twice as many
-//! turns as clusters have hits on average. Nothing is stored for a hit, and what comes out are columns already.
+//! Lanes add the second hit of their clusters, then the third, and so on, up to the last hit of the largest cluster: about
+//! twice as many turns as clusters have hits on average. Nothing is stored per hit, and the results are already columns.
 
 use super::CHUNK;
 use crate::event::{Column, PAD, PixelHits};
 use crate::simd::varying::{F32, I32, Mask, U32};
 use crate::simd::{Gang, array_of, for_each, inlined};
 
-/// Hits from which on a cluster is added up down its columns.
+/// Fewest hits of a cluster that is added up separately, with hits instead of clusters in the lanes.
 const LARGE: u32 = 24;
-/// Pixels that a cluster may reach from its first hit, so that its sums fit 32 bits.
+/// Largest distance of a pixel from the cluster's first hit, so that the sums fit 32 bits.
 const FAR: i32 = 255;
 
-/// Hits that records are made of at once.
+/// Number of hits that are turned into records at once.
 const ROUND: usize = 16;
 
-// What is read behind the last hit, and behind the last start.
+// Reads go beyond the last hit, and beyond the last start.
 const _: () = assert!(PAD >= ROUND && PAD > CHUNK);
-// Products of a time over threshold and a distance.
+// Limit of products of a time over threshold and a distance.
 const _: () = assert!((LARGE as i64) * (FAR as i64) * (u16::MAX as i64) < 1 << 31);
-// Squares.
+// Limit of squares.
 const _: () = assert!((LARGE as i64) * (FAR as i64) * (FAR as i64) < 1 << 31);
 
-/// Numbers of a chunk of clusters.
+/// Sums of a chunk of clusters.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
-    /// How many hits; 0 behind the last cluster.
+    /// Number of hits; 0 after the last cluster.
     pub counts: [u32; CHUNK],
     /// Pixel of the first hit: x, y.
     pub first: [[u32; CHUNK]; 2],
-    /// Of x, y, x^2, y^2, x y, tot, tot x, tot y, where x and y count from the first hit.
+    /// Sums of x, y, x^2, y^2, x y, tot, tot x, tot y, where x and y are relative to the first hit.
     pub products: [[i32; CHUNK]; 8],
-    /// Smallest x, y, largest x, y, from the first hit on; largest time over threshold.
+    /// Smallest x, y, largest x, y, relative to the first hit; largest time over threshold.
     pub bounds: [[i32; CHUNK]; 4],
     pub height: [u32; CHUNK],
-    /// Bit by bit: clusters that are to be added up otherwise.
+    /// Bits of the clusters that are to be added up separately.
     pub large: u32,
 }
 
-/// Makes records of the hits of clusters, at least of small ones. `starts` say where hits begin, and where the last ones end.
+/// Writes records of the hits of clusters, at least of the small clusters. `starts` are the first hits of the clusters, and
+/// the end of the last.
 #[inline(always)]
 pub(super) fn write_records<G: Gang>(g: G, starts: &[u32], hits: &PixelHits, to: &mut Column<[f32; 4]>) {
     let first = starts[0] as usize;
@@ -76,8 +77,8 @@ pub(super) fn write_records<G: Gang>(g: G, starts: &[u32], hits: &PixelHits, to:
 }
 
 impl Sums {
-    /// Adds up a chunk of clusters, whose hits begin at the first `clusters` of `starts` and end where the next ones begin; of the
-    /// records the first is hit number `first`.
+    /// Adds up a chunk of clusters, whose hits begin at the first `clusters` of `starts` and end at the next start; the
+    /// first record is hit number `first`.
     #[inline(always)]
     pub fn add_up<G: Gang>(
         &mut self,

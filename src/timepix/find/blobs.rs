@@ -1,9 +1,10 @@
 //! [`Blobs`]: large clusters whose hits are all in one window, as pictures: a pixel is a bit, and a row a word.
 //!
-//! Heavy ions and alpha particles leave hundreds of hits at nearly one time, often in a disc. Where a pause longer than
-//! the window lies before and behind such hits, and all are in one window, they are neighbours wherever their pixels touch, and no other
-//! hit is. So the pixels are drawn, and a flood runs from one of them, a row at once, down, up, and down again. If it reaches all, the
-//! hits are one cluster: nothing is looked up hit by hit. Else the table of pixels serves.
+//! Heavy ions and alpha particles leave hundreds of hits at nearly one time, often in a disc. When such hits are all in one
+//! window, with a pause longer than the window before and after them, they are linked exactly where their pixels touch, and
+//! to no other hits. So their pixels are drawn into a picture, and a flood starts at one pixel and runs through the rows,
+//! down, up, and down again. If it reaches all pixels, the hits are one cluster, and no hit is looked up. Otherwise the
+//! table of pixels is used.
 
 use crate::event::PixelHits;
 use crate::simd::{Gang, Level};
@@ -11,15 +12,15 @@ use std::ops::Range;
 
 /// Fewest hits of a blob.
 const FEWEST: usize = 64;
-/// Rows of a picture, and columns of a narrow and of a wide one.
+/// Rows of a picture; a narrow and a wide picture differ in the number of columns.
 const ROWS: usize = 256;
-/// Hits of a blob for each row of its picture, at least: the flood runs over rows.
+/// Fewest hits of a blob per row of its picture: the time of a flood depends on the rows.
 const HITS_A_ROW: usize = 6;
-/// Times that the flood runs over the rows.
+/// Largest number of times that the flood runs over the rows.
 const PASSES: usize = 4;
-/// Hits of which it is asked at once whether a blob may begin at one of them.
+/// Number of hits that are tested together for the beginning of a blob.
 const CHUNK: usize = 64;
-/// Hits that are looked at in vain, less those in blobs, before a rest; calls that a rest lasts.
+/// Number of hits tested in vain, minus hits in blobs, after which the search rests; number of calls that a rest lasts.
 const IN_VAIN: i64 = 1 << 15;
 const REST: u32 = 63;
 
@@ -28,9 +29,9 @@ pub(super) struct Blobs {
     level: Level,
     narrow: Box<Picture<u64>>,
     wide: Box<Picture<u128>>,
-    /// Hits in blobs, at most [`IN_VAIN`], less those that were looked at in vain.
+    /// Number of hits in blobs, at most [`IN_VAIN`], minus the number of hits tested in vain.
     gain: i64,
-    /// Calls that are left of a rest.
+    /// Remaining calls of a rest.
     rest: u32,
 }
 
@@ -39,7 +40,7 @@ type Sides = [[u16; 2]; 2];
 
 struct Picture<R> {
     pixels: [R; ROWS],
-    /// What the flood has reached.
+    /// Pixels that the flood has reached.
     reached: [R; ROWS],
 }
 
@@ -47,14 +48,14 @@ struct Picture<R> {
 trait Row: Copy + Default + PartialEq {
     const WIDTH: usize;
 
-    /// With the pixel of this column, too.
+    /// Returns the row with the pixel of this column added.
     fn with(self, column: u32) -> Self;
 
-    /// The first pixel alone.
+    /// Returns the row with only its first pixel.
     fn first(self) -> Self;
 
-    /// Floods the row: returns the pixels of `reached`, the pixels that touch a pixel of `beside` (the row before), and their neighbours
-    /// in this row. Towards the first column a flood goes at most 15 pixels; the next pass goes on from there.
+    /// Floods the row: returns the pixels of `reached`, the pixels that touch a pixel of `beside` (the previous row), and
+    /// their neighbours in this row. Towards the first column a flood spreads by at most 15 pixels; the next pass continues.
     fn flood(self, reached: Self, beside: Self) -> Self;
 }
 
@@ -76,7 +77,7 @@ macro_rules! row {
             #[inline(always)]
             fn flood(self, reached: Self, beside: Self) -> Self {
                 let seeds = reached | (beside | beside << 1 | beside >> 1) & self;
-                // The carry of the sum runs from a seed through all set bits above it, to the first gap.
+                // The carry of the sum runs from a seed through all set bits above it, up to the first gap.
                 let mut all = self & (seeds | self ^ self.wrapping_add(seeds));
                 let mut free = self;
                 for step in [1, 2, 4, 8] {
@@ -95,8 +96,8 @@ impl Blobs {
         Self { level, narrow: Picture::new(), wide: Picture::new(), gain: 0, rest: 0 }
     }
 
-    /// The first blob of which the first hit is in `range`, and that ends before hit number `end`. Streams that have crowded windows
-    /// and few blobs are looked at now and then.
+    /// Returns the first blob whose first hit is in `range` and which ends before hit number `end`. Streams with crowded
+    /// windows but few blobs are searched only now and then.
     pub fn first(
         &mut self,
         window: u32,
@@ -137,12 +138,12 @@ impl Blobs {
                 (self.gain, self.rest) = (0, REST);
                 return None;
             }
-            // No hit of the window follows a pause.
+            // No hit of this window follows a pause, so that none begins a blob.
             from = blob.end;
         }
     }
 
-    /// Whether hits of one window are one cluster; also not, if too much work would show it.
+    /// Returns whether hits of one window are one cluster; false also when the answer would take too long.
     fn is_one(&mut self, hits: &PixelHits, blob: Range<usize>) -> bool {
         let (x, y) = (&hits.x[blob.clone()], &hits.y[blob]);
         let level = self.level;
@@ -192,7 +193,7 @@ impl<R: Row> Picture<R> {
     }
 }
 
-/// The first hit in `range` that has [`FEWEST`] hits, itself included, in the window that begins with it.
+/// Returns the first hit in `range` whose window, which begins with it, has at least [`FEWEST`] hits.
 #[inline(never)]
 fn crowded_room<G: Gang>(g: G, window: i64, time: &[i64], range: Range<usize>) -> Option<usize> {
     g.vectorize(
@@ -221,7 +222,7 @@ fn sides_room<G: Gang>(g: G, x: &[u16], y: &[u16]) -> Sides {
     g.vectorize(
         #[inline(always)]
         || {
-            // One fold each: two at once are not vectorised.
+            // Separate folds: a common one would not be vectorised.
             [x, y].map(
                 #[inline(always)]
                 |column| {
@@ -239,7 +240,7 @@ mod tests {
     use crate::simd::Level;
     use proptest::prelude::*;
 
-    /// Whether pixels are connected, one by one.
+    /// Returns whether pixels are connected, by comparing them one by one.
     fn is_connected(pixels: &[[u16; 2]]) -> bool {
         let mut left = pixels.to_vec();
         let mut found: Vec<[u16; 2]> = left.pop().into_iter().collect();
@@ -259,7 +260,7 @@ mod tests {
         hits
     }
 
-    /// Pixels around a walk with turns; a second walk may lie beside it.
+    /// Generates pixels along a walk with turns; there may be a second walk next to it.
     fn walks() -> impl Strategy<Value = Vec<[u16; 2]>> {
         let steps = prop::collection::vec((0u16..9, 1u16..4), 20..400);
         (steps, any::<bool>(), 0u16..100).prop_map(|(steps, is_cut, start)| {
@@ -295,7 +296,7 @@ mod tests {
         }
     }
 
-    /// A disc with a hole.
+    /// Returns the pixels of a disc with a hole.
     fn ring([x, y]: [i32; 2], [inner, outer]: [i32; 2]) -> Vec<[u16; 2]> {
         let all = (0..256).flat_map(|x| (0..256).map(move |y| [x, y]));
         let distance = move |[a, b]: [i32; 2]| (a - x).pow(2) + (b - y).pow(2);

@@ -2,7 +2,7 @@
 
 use crate::event::{Column, PixelHits};
 
-/// The end of a list, and no cluster yet.
+/// The end of a list, or a hit without a cluster.
 const NONE: u32 = u32::MAX;
 
 pub(super) struct Fixed {
@@ -11,7 +11,7 @@ pub(super) struct Fixed {
     free: Vec<u32>,
     /// The next free hit of the same pixel.
     next: Vec<u32>,
-    /// Pixels that the cluster has reached and whose neighbours are still to be seen.
+    /// Pixels that the cluster has reached and whose neighbours are not tested yet.
     reached: Vec<usize>,
 }
 
@@ -21,7 +21,7 @@ impl Fixed {
         Self { width, free: vec![NONE; width * (height + 2)], next: Vec::new(), reached: Vec::new() }
     }
 
-    /// As `Fragments::run`.
+    /// Clusters hits like `Fragments::run`.
     pub fn run(&mut self, window: u32, hits: &PixelHits, labels: &mut Column<u32>) -> u32 {
         let Self { width, free, next, reached } = self;
         let pixel_of = |i: usize| (usize::from(hits.y[i]) + 1) * *width + usize::from(hits.x[i]) + 1;
@@ -34,7 +34,7 @@ impl Fixed {
             if labels[first] != NONE {
                 continue;
             }
-            // Windows only move on: what is listed and free lies between the first hit and the end.
+            // Windows only move forward: all listed free hits are between the first hit and the end.
             while end < hits.len() && hits.time[end].abs_diff(hits.time[first]) <= u64::from(window) {
                 let pixel = pixel_of(end);
                 (next[end], free[pixel]) = (free[pixel], end as u32);
@@ -54,7 +54,7 @@ impl Fixed {
     }
 }
 
-/// Takes all free hits of a pixel into the cluster.
+/// Moves all free hits of a pixel into the cluster.
 fn take(
     pixel: usize,
     free: &mut [u32],

@@ -10,7 +10,7 @@ pub(super) struct Forest {
     parent: Column<u32>,
 }
 
-/// The root of a tree, from one of its members; the path to it is halved.
+/// Returns the root of a tree, from one of its members, and halves the path to it.
 #[inline(always)]
 pub(super) fn root(parent: &mut [u32], mut of: u32) -> u32 {
     loop {
@@ -42,7 +42,7 @@ impl Forest {
         }
     }
 
-    /// The smallest number of the set of `of`. Halves the path.
+    /// Returns the smallest number in the set of `of`. Halves the path.
     #[inline(always)]
     pub fn root(&mut self, of: u32) -> u32 {
         root(&mut self.parent, of)
@@ -61,7 +61,7 @@ impl Forest {
     pub fn join_all(&mut self, pairs: &[[u32; 2]]) {
         let parent = &mut self.parent[..];
         for &[x, y] in pairs {
-            // Three steps are nearly always enough, and no branch depends on how many it takes.
+            // Three steps are nearly always enough, and avoid a branch that depends on the length of the path.
             let above = |of: u32| parent[of as usize];
             let (mut a, mut b) = (above(above(above(x))), above(above(above(y))));
             if (above(a) ^ a) | (above(b) ^ b) != 0 {
@@ -76,14 +76,14 @@ impl Forest {
         }
     }
 
-    /// Numbers the sets in the order of their roots: afterwards [`Forest::number`] is known for all. Returns the
-    /// number of sets. Sets cannot be joined after that.
+    /// Numbers the sets in the order of their roots, for [`Forest::number`]. Returns the number of sets. Sets cannot
+    /// be joined after that.
     pub fn number_sets(&mut self) -> u32 {
         let parent = &mut self.parent[..];
         let mut sets = 0;
         for i in 0..parent.len() {
             let above = parent[i] as usize;
-            // A parent is smaller, so it has its number.
+            // A parent is smaller than its child, so it already has its number.
             let is_root = above == i;
             parent[i] = select_unpredictable(is_root, sets, parent[above]);
             sets += u32::from(is_root);
@@ -96,7 +96,7 @@ impl Forest {
         members.iter_mut().for_each(|member| *member = self.parent[*member as usize]);
     }
 
-    /// The number of each member's set.
+    /// Returns the number of each member's set.
     pub fn numbers(&self) -> &[u32] {
         &self.parent
     }

@@ -1,13 +1,13 @@
 //! The local definition, fast: fragments first, links between fragments afterwards.
 //!
-//! A hit without a linked neighbour begins a fragment, any other joins the fragment of one; if its neighbours belong
-//! to several fragments, a link is recorded. That loop has no branch that depends on the hits (except for three and
-//! more pieces, which are rare), so nothing is mispredicted, and it never waits: the table of last hits holds times,
-//! which are known beforehand. A second loop processes links, over fragments instead of hits: most links connect
+//! A hit without a linked neighbour begins a fragment; any other hit joins the fragment of a neighbour. If its neighbours
+//! belong to several fragments, a link is recorded. That loop has no branch that depends on the hits (except for three and
+//! more pieces, which are rare), so that nothing is mispredicted, and it never waits: the table of last hits holds times,
+//! which do not depend on earlier steps. A second loop processes links, over fragments instead of hits: most links connect
 //! fragments that are already joined.
 //!
-//! The nine times are nine loads. Three loads of a row each were measured and are slower: a row that holds the
-//! previous hit cannot be forwarded from the store and waits until the store has reached the cache.
+//! The nine times are nine loads. Three loads of a row each are slower by measurement: the row with the previous hit
+//! cannot be forwarded from the store, and its load waits until the store has reached the cache.
 
 use super::blobs::Blobs;
 use super::forest::Forest;
@@ -18,56 +18,56 @@ use crate::event::{Column, PixelHits};
 use crate::simd::{Level, prefetch};
 use std::ops::Range;
 
-/// Hits of one block of both loops: few enough that links stay in the fastest cache.
+/// Number of hits of one block of both loops: few enough that links stay in the first-level cache.
 const TURN: usize = 4096;
-/// The same where few hits are in the window.
+/// Number of hits of a block when windows have few hits.
 const SPARSE_TURN: usize = 1024;
-/// Hits ahead for which the pixels around are asked for: their rows lie in the second-level cache.
+/// Number of hits ahead whose surrounding pixels are prefetched: their rows are in the second-level cache.
 const AHEAD: usize = 12;
-/// Pixels from any corner on: places of a table of [`Pieces`] are less, so none is checked. Behind the matrix are pixels that no hit
-/// is on, just so many that a hit beyond the matrix is found out.
+/// Number of pixels from any corner on: positions of a table of [`Pieces`] are smaller, so that no index is checked. Behind
+/// the matrix are unused pixels, just enough that a hit beyond the matrix is detected.
 const NEAR: usize = 1 << u16::BITS;
-/// Capacity for the links of a block, three a hit at most.
+/// Capacity for the links of a block, at most three per hit.
 pub(super) const LINKS: usize = 1 << 14;
 
-/// What a pixel knows of its last hit.
+/// The last hit of a pixel.
 #[derive(Clone, Copy, Default)]
 struct Last {
-    /// Ticks since the base; 0 for none that matters.
+    /// Ticks since the base; 0 when no hit matters.
     time: u32,
     fragment: u32,
 }
 
-/// The last hit of each pixel, and what the search needs beside it.
+/// The last hit of each pixel, and further memory of the search.
 pub(super) struct Fragments {
     stride: usize,
     last: Vec<Last>,
-    /// Pixels that a hit can be on, which come first.
+    /// Number of pixels that a hit can be on; they come first.
     used: usize,
     pieces: Box<Pieces>,
     links: Box<[[u32; 2]; LINKS]>,
-    /// Of the hits of a block: time and place.
+    /// Time and position of the hits of a block.
     places: Box<[[u32; 2]; TURN + AHEAD]>,
     recent: Recent,
     parents: Parents,
     blobs: Blobs,
     height: usize,
-    /// Whether the last block had too many hits in the window; whether the table lacks hits of it.
+    /// Whether the last block had too many hits in the window; whether the table lacks hits of earlier blocks.
     is_dense: bool,
     is_behind: bool,
-    /// Time that the table counts from, which may be before the earliest that a hit can have; and the latest
-    /// time in it, none when it is empty.
+    /// Base of the times in the table, which may be before the earliest possible time; and the latest time in the
+    /// table, none when it is empty.
     base: i128,
     latest: Option<i64>,
 }
 
-/// Where time may begin for a hit: seen from there nothing in the window before it is at 0 or earlier.
+/// Returns the largest base for a hit: relative to it, all times in the window before the hit are above 0.
 fn base_of(time: i64, window: u32) -> i128 {
     i128::from(time) - i128::from(window) - 1
 }
 
-/// Rows of these many pixels have loops of their own, in which the distance of rows is a constant. A row
-/// holds the frame of one pixel on either side, and is no power of two: rows would share cache lines.
+/// Lengths of rows that have loops of their own, in which the distance between rows is a constant. A row includes the
+/// frame of one pixel on either side, and its length is no power of two, since rows would share cache lines.
 const STRIDES: [usize; 6] = [264, 520, 1032, 2056, 4104, 8200];
 
 /// Columns of some hits.
@@ -113,7 +113,7 @@ impl Fragments {
         let (Some(&first), Some(&last)) = (hits.time.first(), hits.time.last()) else { return 0 };
         let begin = base_of(first, window);
         let fits = i128::from(last) - self.base < i128::from(u32::MAX);
-        // Nothing in the table may be taken for a neighbour, nor be later than the first hit.
+        // No entry of the table may be taken for a neighbour, or be later than the first hit.
         let is_past = self.latest.is_none_or(|latest| begin >= i128::from(latest));
         if !is_past || begin < self.base || !fits {
             self.clear(begin);
@@ -129,7 +129,7 @@ impl Fragments {
                 continue;
             }
             while start < end {
-                // One hit with many before it makes a block dense: while blocks are sparse they are short.
+                // One hit with many hits before it makes a block dense: sparse blocks are short.
                 let turn = if self.is_dense { TURN } else { SPARSE_TURN };
                 let mut range = start..end.min(start + turn);
                 let blobs = self.is_dense.then_some(&mut self.blobs);
@@ -153,7 +153,8 @@ impl Fragments {
         forest.number_sets()
     }
 
-    /// Removes the hits from number `from` on of the last [`Fragments::run`], so that some of them may come again.
+    /// Removes the hits from number `from` on of the last [`Fragments::run`] from the table, so that some of them may come
+    /// again.
     pub fn forget(&mut self, hits: &PixelHits, from: usize) {
         for i in from..hits.len() {
             let pixel = self.pixel(hits.x[i], hits.y[i]);
@@ -162,7 +163,7 @@ impl Fragments {
         self.latest = from.checked_sub(1).map(|i| hits.time[i]);
     }
 
-    /// Empties the table and lets time begin so that no hit is taken for none.
+    /// Empties the table and sets the base, so that every hit has a time above 0.
     #[cold]
     fn clear(&mut self, base: i128) {
         self.last[..self.used].fill(Last::default());
@@ -170,7 +171,7 @@ impl Fragments {
         self.latest = None;
     }
 
-    /// Moves the base as far as hits that still matter allow.
+    /// Moves the base forward; times of hits that no longer matter become 0.
     #[cold]
     fn rebase(&mut self, base: i128) {
         let shift = u32::try_from(base - self.base).unwrap_or(u32::MAX);
@@ -182,7 +183,7 @@ impl Fragments {
         (usize::from(y) + 1) * self.stride + usize::from(x) + 1
     }
 
-    /// One block, by the hits just before each or by the table.
+    /// Processes one block, with patterns of recent hits or with the table.
     fn block(
         &mut self,
         window: u32,
@@ -191,7 +192,7 @@ impl Fragments {
         next: u32,
         labels: &mut Column<u32>,
     ) -> (u32, usize) {
-        // A hit beyond the matrix, which no reader lets pass, is for the table to refuse.
+        // A hit beyond the matrix, which no reader lets pass, is left to the table, which rejects it.
         let top = hits.y[range.clone()].iter().fold(0, |top: u16, y| top.max(*y));
         let is_on_matrix = usize::from(top) < self.height;
         let patterns = if is_on_matrix { self.recent.patterns(window, hits, range.clone()) } else { None };
@@ -208,7 +209,7 @@ impl Fragments {
         self.turn(window, hits, range, next, labels)
     }
 
-    /// Brings hits before number `end` into the table, as far as they may be neighbours of later ones.
+    /// Adds hits before number `end` to the table, if they may be neighbours of later hits.
     fn catch_up(&mut self, window: u32, hits: &PixelHits, end: usize, labels: &[u32]) {
         let reach = hits.time[end].saturating_sub(i64::from(window));
         let first = hits.time[..end].partition_point(|time| *time < reach);
@@ -220,7 +221,8 @@ impl Fragments {
         self.is_behind = false;
     }
 
-    /// One block: labels become fragments. Returns how many fragments there are now, and how many links.
+    /// Processes one block with the table: labels become fragments. Returns the new number of fragments, and the
+    /// number of links.
     fn turn(
         &mut self,
         window: u32,
@@ -261,11 +263,11 @@ impl Fragments {
             for row in 0..3 {
                 prefetch(last, ahead + row * STRIDE as u32);
             }
-            // Later than this is linked; no overflow, since times begin a window after the base.
+            // Hits later than this are linked; the difference cannot overflow, since times begin one window after the base.
             let limit = now.wrapping_sub(window + 1);
             let corner = corner as usize;
             let near = last[corner..].first_chunk_mut::<NEAR>().expect("room behind the matrix");
-            // Added up so that the compiler has no use for vectors, see above.
+            // Added up in a way that the compiler does not vectorise, see above.
             let mut pattern = 0;
             let mut look = |place: usize| pattern = pattern + pattern + u32::from(limit < near[place].time);
             look(2 * STRIDE + 2);
@@ -297,7 +299,7 @@ impl Fragments {
     }
 }
 
-/// The time of each hit since the base, and where the corner of the pixels around it is.
+/// Computes the time of each hit since the base, and the position of the corner of the pixels around it.
 fn place_all<const STRIDE: usize>(Block { time, x, y }: Block<'_>, base: u32, to: &mut [[u32; 2]]) {
     for (((&time, &x), &y), to) in time.iter().zip(x).zip(y).zip(to) {
         *to = [(time as u32).wrapping_sub(base), u32::from(y) * STRIDE as u32 + u32::from(x)];

@@ -1,6 +1,6 @@
 //! The global definition: union-find in order of time; each root stores the latest hit of its cluster.
 //!
-//! The last cluster of a pixel is enough: any other open cluster of that pixel was joined with it when it came, and
+//! The last cluster of a pixel is enough: any other open cluster of this pixel was joined with it when its hit came, and
 //! closed clusters never open again.
 
 use super::forest::Forest;
@@ -23,7 +23,7 @@ impl Global {
         Self { width, last: vec![NONE; width * (height + 2)], latest: Vec::new() }
     }
 
-    /// As `Fragments::run`.
+    /// Clusters hits like `Fragments::run`.
     pub fn run(
         &mut self,
         window: u32,
@@ -41,7 +41,7 @@ impl Global {
             let own = i as u32;
             *label = own;
             let pixel = (usize::from(hits.y[i]) + 1) * *width + usize::from(hits.x[i]) + 1;
-            // Joining makes a cluster younger: which ones are open is decided before.
+            // Joining makes a cluster younger, so that the open clusters are determined first.
             let mut open = [NONE; 9];
             let mut count = 0;
             for row in [pixel - *width, pixel, pixel + *width] {
@@ -59,7 +59,7 @@ impl Global {
             latest[root as usize] = time;
             last[pixel] = own;
         }
-        // Only the pixels that were hit.
+        // Only pixels with hits need to be reset.
         for (x, y) in hits.x.iter().zip(&hits.y[..]) {
             last[(usize::from(*y) + 1) * *width + usize::from(*x) + 1] = NONE;
         }

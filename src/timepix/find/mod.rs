@@ -34,7 +34,7 @@ pub struct Finder {
 
 enum Engine {
     Fragments(Box<Fragments>),
-    /// Frames, and what serves where hits of a frame are in another order.
+    /// Frames, and fragments for hits of a frame in another order.
     Raster(Box<(Raster, Fragments)>),
     Global(Global),
     Fixed(Fixed),
@@ -43,7 +43,7 @@ enum Engine {
 }
 
 impl Finder {
-    /// A finder for sensors of `width` x `height` pixels.
+    /// Creates a finder for sensors of `width` x `height` pixels.
     ///
     /// # Errors
     /// Errors of [`FindConfig::validate`].
@@ -51,7 +51,7 @@ impl Finder {
         Self::at_level(config, Level::choose(None, None)?, width, height)
     }
 
-    /// The same, with the instructions of a level.
+    /// Creates a finder that uses the instructions of a level.
     ///
     /// # Errors
     /// Errors of [`FindConfig::validate`].
@@ -71,13 +71,13 @@ impl Finder {
         Ok(Self { config, forest: Forest::default(), engine })
     }
 
-    /// Definition of the clusters that the search finds.
+    /// Returns the configuration of the search.
     pub fn config(&self) -> &FindConfig {
         &self.config
     }
 
-    /// Clusters hits that are in order of time and on the sensor: `labels` get the cluster number of each hit,
-    /// clusters being numbered in the order of their first hits. Returns the number of clusters.
+    /// Clusters hits that are in order of time and on the sensor: `labels` receives the cluster number of each hit,
+    /// and clusters are numbered in the order of their first hits. Returns the number of clusters.
     ///
     /// # Panics
     /// When a hit is far outside the sensor.
@@ -89,14 +89,14 @@ impl Finder {
         clusters
     }
 
-    /// The same, and counts the hits of each cluster.
+    /// Clusters hits like [`run`](Self::run), and counts the hits of each cluster.
     pub(super) fn run_and_count(&mut self, hits: &PixelHits, labels: &mut Labels) -> usize {
         let clusters = self.search(hits, &mut labels.of);
         labels.count(clusters, self.is_forest().then_some(self.forest.numbers()));
         clusters
     }
 
-    /// Whether labels are members of sets, still to be numbered.
+    /// Returns whether labels are members of sets that are not numbered yet.
     fn is_forest(&self) -> bool {
         matches!(self.engine, Engine::Fragments(_) | Engine::Raster(_) | Engine::Global(_))
     }
@@ -123,8 +123,8 @@ impl Finder {
         }
     }
 
-    /// Some hits from number `from` on of the last run will come again, as the first ones of the next run. Without
-    /// this call the next run may have to start from scratch, which is slower and gives the same result.
+    /// Announces that some hits from number `from` on of the last run will be the first hits of the next run. Without this
+    /// call the next run may have to start from scratch, which is slower and gives the same result.
     pub fn forget(&mut self, hits: &PixelHits, from: usize) {
         match &mut self.engine {
             Engine::Fragments(engine) => engine.forget(hits, from),
@@ -134,7 +134,7 @@ impl Finder {
     }
 }
 
-/// Numbers clusters in the order of their first hits, from labels that are the index of that hit.
+/// Numbers clusters in the order of their first hits; each label must be the index of its cluster's first hit.
 fn number_in_place(labels: &mut [u32]) {
     let mut next = 0;
     for i in 0..labels.len() {

@@ -1,16 +1,16 @@
-//! The neighbours among a hit's nine that must be checked.
+//! Selects the pixels among a hit's nine that must be checked.
 //!
-//! Two of the nine that are neighbours of each other, and both linked to the hit, are linked already: both lie in the
-//! window before the hit, so they are not further apart in time than the window, and when the later one came the
-//! earlier one was the last hit of its pixel. So one neighbour stands for each connected piece of the nine. There are
-//! at most four pieces (the corners), and nearly always none or one.
+//! Two linked pixels of the nine that are neighbours of each other are linked already: the hits of both are in the window
+//! before the new hit, so that their times do not differ by more than the window, and when the later one came, the earlier
+//! one was the last hit of its pixel. So one pixel represents each connected piece of the nine. There are at most four
+//! pieces (the corners), and nearly always none or one.
 
-/// Pieces of every pattern of linked neighbours: for each, where in the rows around the hit one pixel of each
-/// piece is, counted from the pixel to the lower left of the hit. Patterns of fewer pieces repeat the last one, and
-/// the empty pattern has the hit's own pixel.
+/// Pieces of every pattern of linked neighbours: for each piece the offset of one of its pixels in the rows around the hit,
+/// relative to the pixel to the lower left of the hit. Patterns of fewer pieces repeat the last one, and the empty pattern
+/// has the hit's own pixel.
 pub(super) type Pieces = [[u16; 4]; 512];
 
-/// The table for rows of `stride` pixels. Bit `3 * row + column` of a pattern is the neighbour there.
+/// Computes the table for rows of `stride` pixels. Bit `3 * row + column` of a pattern is the neighbour there.
 pub(super) fn pieces(stride: usize) -> Box<Pieces> {
     let mut table = Box::new([[0; 4]; 512]);
     for (pattern, entry) in table.iter_mut().enumerate() {
@@ -21,7 +21,7 @@ pub(super) fn pieces(stride: usize) -> Box<Pieces> {
     table
 }
 
-/// One neighbour of each connected piece, the centre where it is linked.
+/// Returns one neighbour of each connected piece, the centre if it is linked.
 fn representatives(pattern: usize) -> Vec<usize> {
     if pattern >> 4 & 1 == 1 {
         return vec![4];

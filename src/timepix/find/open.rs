@@ -1,7 +1,7 @@
 //! The paper's algorithm 1: a list of open clusters, and for each pixel its open clusters.
 //!
-//! A hit looks up the clusters of its nine neighbours, joins them, and merges the others into the oldest. The
-//! baseline: the algorithm of the published programs, for comparison and as a check on the others.
+//! A hit looks up the clusters of its nine neighbours, joins them, and merges the younger clusters into the oldest. This
+//! is the baseline: the algorithm of the published programs, for comparison and as a check of the other algorithms.
 
 use crate::event::{Column, PixelHits};
 use crate::timepix::config::Definition;
@@ -11,11 +11,11 @@ use crate::timepix::config::Definition;
 struct Cluster {
     hits: Vec<u32>,
     latest: i64,
-    /// False once it became part of another, or was closed.
+    /// False once it is part of another cluster, or closed.
     is_open: bool,
 }
 
-/// What a pixel knows of a cluster: its number and the latest hit it has on the pixel.
+/// A cluster on a pixel: its number and its latest hit on the pixel.
 #[derive(Clone, Copy)]
 struct Entry {
     cluster: u32,
@@ -29,11 +29,11 @@ pub(super) struct Open {
     clusters: Vec<Cluster>,
     /// Numbers of clusters that can be used again.
     unused: Vec<u32>,
-    /// Open clusters, in no order.
+    /// Open clusters, in any order.
     open: Vec<u32>,
 }
 
-/// Hits between two looks for clusters to close.
+/// Number of hits between searches for clusters to close.
 const CLOSE_EVERY: usize = 64;
 
 impl Open {
@@ -43,7 +43,7 @@ impl Open {
         Self { definition, width, pixels, clusters: Vec::new(), unused: Vec::new(), open: Vec::new() }
     }
 
-    /// As `Fragments::run`.
+    /// Clusters hits like `Fragments::run`.
     pub fn run(&mut self, window: u32, hits: &PixelHits, labels: &mut Column<u32>) -> u32 {
         labels.set_len(hits.len());
         for i in 0..hits.len() {
@@ -53,7 +53,7 @@ impl Open {
             self.add(window, hits, i);
         }
         self.close(hits, labels, |_| true);
-        // Labels are first hits, in order: number them.
+        // Labels are first hits and in order, so that they can be numbered.
         super::number_in_place(labels);
         labels.iter().copied().max().map_or(0, |last| last + 1)
     }
@@ -74,7 +74,7 @@ impl Open {
                 }
             }
         }
-        // The oldest takes the others in.
+        // The oldest cluster absorbs the others.
         let oldest = joined.iter().copied().min_by_key(|c| self.clusters[*c as usize].hits[0]);
         let target = oldest.unwrap_or_else(|| self.open_cluster());
         for other in joined.into_iter().filter(|other| *other != target) {
@@ -117,7 +117,7 @@ impl Open {
         cluster.latest = cluster.latest.max(latest);
     }
 
-    /// Labels the hits of clusters that cannot grow any more with their first hit, and removes them.
+    /// Labels the hits of clusters that cannot grow any more by their first hit, and removes these clusters.
     fn close(&mut self, hits: &PixelHits, labels: &mut [u32], is_over: impl Fn(i64) -> bool) {
         let mut open = std::mem::take(&mut self.open);
         open.retain(|&number| {
@@ -140,7 +140,7 @@ impl Open {
     }
 }
 
-/// Notes a hit of a cluster on a pixel.
+/// Records a hit of a cluster on a pixel.
 fn set(entries: &mut Vec<Entry>, new: Entry) {
     match entries.iter_mut().find(|entry| entry.cluster == new.cluster) {
         Some(entry) => entry.time = entry.time.max(new.time),

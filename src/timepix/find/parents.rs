@@ -1,4 +1,4 @@
-//! [`Parents`]: fragments from patterns of linked hits just before.
+//! [`Parents`]: fragments from the patterns of linked recent hits.
 
 use super::fragments::LINKS;
 use super::recent::REACH;
@@ -7,7 +7,7 @@ use crate::simd::varying::{Mask, U32};
 use crate::simd::{Gang, Level};
 use std::hint::select_unpredictable;
 
-/// Where a link of hit number `of` leads to.
+/// Returns the nearest hit linked with hit `of`, and the bits of further linked hits that are not linked with the nearest one.
 #[inline(always)]
 fn nearest(pattern: u32, of: usize, patterns: &[u32]) -> (usize, u32) {
     let pattern = u64::from(pattern);
@@ -16,13 +16,13 @@ fn nearest(pattern: u32, of: usize, patterns: &[u32]) -> (usize, u32) {
     (hit, (pattern >> distance >> 1) as u32 & !patterns[hit])
 }
 
-/// Follows patterns.
+/// Finds fragments by following patterns.
 #[derive(Debug)]
 pub(super) struct Parents {
     level: Level,
-    /// Of each hit of a block the nearest one that it is linked with, or itself.
+    /// Nearest hit that each hit of a block is linked with, or the hit itself.
     parents: Column<u32>,
-    /// Hits that are linked with more than one.
+    /// Hits that are linked with more than one hit.
     several: Column<u32>,
 }
 
@@ -31,7 +31,7 @@ impl Parents {
         Self { level, parents: Column::default(), several: Column::default() }
     }
 
-    /// Labels from number `from` on become fragments. Returns how many fragments there are now, and how many links.
+    /// Turns labels from number `from` on into fragments. Returns the new number of fragments, and the number of links.
     #[inline(never)]
     pub fn link(
         &mut self,
@@ -46,13 +46,13 @@ impl Parents {
         let (patterns, parents) = (&patterns[..labels.len()], &parents[..labels.len()]);
         for i in from..labels.len() {
             let parent = parents[i] as usize;
-            // About a half of all hits begin a fragment where clusters are small: no branch foresees which.
+            // About half of all hits begin a fragment when clusters are small: a branch would not be predictable.
             labels[i] = select_unpredictable(parent == i, next, labels[parent]);
             next += u32::from(parent == i);
         }
         let mut count = 0;
         for &i in &several[..] {
-            // What else the hit is linked with, but its parent is not.
+            // Hits that this hit is linked with, but its parent is not.
             let (parent, rest) = nearest(patterns[i as usize], i as usize, patterns);
             let (mut hit, mut more) = nearest(rest, parent, patterns);
             let fragment = labels[i as usize];
@@ -85,7 +85,7 @@ fn find_room<G: Gang>(
         || {
             let of = patterns[from..].iter().zip(&mut parents[from..]);
             for (i, (&pattern, parent)) in (from as u32..).zip(of) {
-                // Without a link the first step is one too many.
+                // A hit without a link is its own parent.
                 *parent = if pattern == 0 { i } else { i - 1 - pattern.trailing_zeros() };
             }
             let (one, none) = (U32::splat(g, 1), U32::splat(g, 0));

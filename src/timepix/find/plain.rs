@@ -3,7 +3,7 @@
 use super::forest::root;
 use crate::event::PixelHits;
 
-/// No hit yet.
+/// A pixel without a hit.
 const NONE: u32 = u32::MAX;
 
 /// The last hit of each pixel, with a frame of one pixel around the matrix.
@@ -13,7 +13,7 @@ pub struct PlainMatrix {
 }
 
 impl PlainMatrix {
-    /// A matrix for a sensor of `width` x `height` pixels.
+    /// Creates a matrix for a sensor of `width` x `height` pixels.
     pub fn new(width: usize, height: usize) -> Self {
         Self { width: width + 2, last: vec![NONE; (width + 2) * (height + 2)] }
     }
@@ -22,8 +22,8 @@ impl PlainMatrix {
 /// Clusters time-ordered hits by the local definition: `parent` becomes the first hit of each hit's cluster. Returns
 /// the number of clusters.
 ///
-/// The usual first version in C, as fast as C compilers make it: its only refinement is that the root of the new hit
-/// is kept at hand while its neighbours are joined.
+/// This is the usual first version in C, as fast as C compilers make it. Its only refinement is that the root of the new
+/// hit is kept in a variable while its neighbours are joined.
 pub fn plain_loop(window: u32, hits: &PixelHits, matrix: &mut PlainMatrix, parent: &mut [u32]) -> usize {
     let (width, last) = (matrix.width, &mut matrix.last[..]);
     let n = hits.len();
@@ -36,7 +36,7 @@ pub fn plain_loop(window: u32, hits: &PixelHits, matrix: &mut PlainMatrix, paren
         let near = &last[corner..corner + 2 * width + 3];
         for row in [&near[..3], &near[width..width + 3], &near[2 * width..]] {
             for &j in row {
-                // In order of time no difference is negative.
+                // Hits are in order of time, so that no difference is negative.
                 if j != NONE && time[i].wrapping_sub(time[j as usize]) as u64 <= u64::from(window) {
                     let other = root(parent, j);
                     (parent[own.max(other) as usize], own) = (own.min(other), own.min(other));

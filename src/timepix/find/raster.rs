@@ -1,20 +1,19 @@
 //! The local definition with a time difference of 0: clusters of frames.
 //!
-//! Hits of one time are a frame, in order of x and y: a raster. So of the eight neighbours of a hit only four can
-//! precede it, one below it in its column and three in the column before. The middle one of these is a neighbour of
-//! the other three. So the preceding neighbours are one piece, except in one pattern, two pieces at a corner each,
-//! for which a link is recorded. A pixel stores the number of the frame of its last hit: nothing is ever cleared
-//! between frames.
+//! Hits of one time are a frame, in order of x and y: a raster. So only four of the eight neighbours of a hit can precede
+//! it, one below it in its column and three in the previous column. The middle one of these three is a neighbour of the
+//! other three. So the preceding neighbours are one piece, except in one pattern: two pieces at a corner each, for which a
+//! link is recorded. A pixel stores the number of the frame of its last hit: nothing is cleared between frames.
 
 use super::forest::Forest;
 use crate::event::{Column, PixelHits};
 use crate::simd::{Gang, Level};
 use std::hint::select_unpredictable;
 
-/// Hits after which links are worked off: few enough that these stay in the fastest cache.
+/// Number of hits after which links are processed: few enough that links stay in the first-level cache.
 const TURN: usize = 4096;
 
-/// What a pixel knows of its last hit.
+/// The last hit of a pixel.
 #[derive(Clone, Copy, Default)]
 struct Last {
     /// Number of the frame; 0 for none.
@@ -30,9 +29,10 @@ pub(super) struct Raster {
     last: Vec<Last>,
     /// Number of the last frame.
     frame: u32,
-    /// For each pattern of neighbours that are there where one of each piece is, from the lower corner of the column before.
+    /// For each pattern of preceding neighbours, the offset of one neighbour of each piece, relative to the lower corner of
+    /// the previous column.
     pieces: [[u16; 2]; 32],
-    /// A link a hit at most, and room for one that is none.
+    /// At most one link per hit, and room for one entry that is not a link.
     links: Box<[[u32; 2]; TURN + 1]>,
 }
 
@@ -49,7 +49,7 @@ impl Raster {
         }
     }
 
-    /// As `Fragments::run`; none when hits are not in the order of time, x and y, or not on the matrix.
+    /// Clusters hits like `Fragments::run`; none when hits are not in the order of time, x and y, or not on the matrix.
     pub fn run(&mut self, hits: &PixelHits, forest: &mut Forest, labels: &mut Column<u32>) -> Option<u32> {
         let (level, sides) = (self.level, [self.width, self.height]);
         if !crate::dispatch_isa!(level, g => is_raster_room(g, hits, sides)) {
@@ -72,7 +72,7 @@ impl Raster {
         Some(forest.number_sets())
     }
 
-    /// Fragments of some hits; says how many links there are between them.
+    /// Finds the fragments of some hits. Returns the number of links between them.
     #[inline(never)]
     fn turn(
         &mut self,
@@ -93,7 +93,8 @@ impl Raster {
             before = time[i];
             let corner = usize::from(x[i]) * stride + usize::from(y[i]);
             let near = &mut table[corner..corner + stride + 2];
-            // Added up so that the compiler has no use for vectors: a row that holds the hit of a moment ago would wait.
+            // Added up in a way that the compiler does not vectorise: the load of a row with a very recent hit would wait
+            // for its store.
             let mut pattern = 0;
             let mut look = |place: usize| pattern = pattern + pattern + u32::from(near[place].frame == frame);
             look(stride + 1);
@@ -116,20 +117,21 @@ impl Raster {
     }
 }
 
-/// Bits, from the lowest: lower corner, middle and upper corner of the column before; below; the pixel itself.
+/// Computes the pieces of each pattern. Bits, from the lowest: lower corner, middle and upper corner of the previous
+/// column; below; the pixel itself.
 fn pieces(stride: usize) -> [[u16; 2]; 32] {
     let places = [0, 1, 2, stride, stride + 1].map(|place| place as u16);
     std::array::from_fn(|pattern: usize| {
         let is_there = |bit: &usize| pattern >> bit & 1 == 1;
-        // Itself and the middle have all others for neighbours.
+        // The pixel itself and the middle are neighbours of all others.
         let first = [4, 1, 3, 0, 2].into_iter().find(is_there).unwrap_or(4);
         let second = if matches!(first, 0 | 3) && is_there(&2) { 2 } else { first };
         [places[first], places[second]]
     })
 }
 
-/// Whether hits are on a matrix with these sides, in order of time, x and y; a function of its own, which enters the
-/// feature context.
+/// Returns whether hits are on a matrix with these sides, in order of time, x and y; a function of its own, which enters
+/// the feature context.
 #[inline(never)]
 fn is_raster_room<G: Gang>(g: G, hits: &PixelHits, sides: [usize; 2]) -> bool {
     g.vectorize(

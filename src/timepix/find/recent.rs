@@ -1,36 +1,36 @@
-//! Links to the few hits just before, for blocks with few hits in the window: no table of pixels, and no waiting for memory.
+//! Links to the few most recent hits, for blocks with few hits in the window: no table of pixels, and no waiting for memory.
 //!
-//! If never more than [`REACH`] hits lie in the window before a hit, its neighbours are among these. Each hit is
-//! compared with the hit before it, then with the one before that, and so on: columns against themselves, as many
-//! hits at once as a register holds. The result is a pattern for each hit, whose bit `k` says whether it is linked
-//! with the hit `k + 1` positions before it. Neighbours that are linked with each other are one fragment already: the
-//! patterns of both show it.
+//! If no more than [`REACH`] hits are in the window before any hit, its neighbours are among these hits. Each hit is
+//! compared with the previous hit, then with the one before it, and so on: columns with themselves, as many hits at once as
+//! a register holds. The result is a pattern for each hit, whose bit `k` is set if it is linked with the hit `k + 1`
+//! positions before it. Neighbours that are linked with each other are already one fragment, as the patterns of both show.
 
 use crate::event::{Column, PixelHits};
 use crate::simd::{Gang, Level};
 use std::ops::Range;
 
-/// Hits before a hit that it is compared with: the bits of a pattern.
+/// Number of previous hits with which a hit is compared: the bits of a pattern.
 pub(super) const REACH: usize = u32::BITS as usize;
-/// Hits before a block that are looked at.
+/// Number of hits before a block that are read.
 const BEFORE: usize = REACH + 1;
-/// Longest window: the times of a hit and of those before it fit 16 bits when pauses are cut.
+/// Longest window: the times of a hit and of the hits before it fit 16 bits when pauses are shortened.
 const MAX_WINDOW: u32 = (1 << 16) / (REACH as u32 + 2) - 2;
-/// Hits of which patterns are made at once.
+/// Number of hits whose patterns are computed at once.
 const CHUNK: usize = 64;
-/// Distances that are looked at before it is asked whether any hit has more in the window before it.
+/// Number of distances that are compared before a test whether any hit has more hits in its window.
 const GROUP: usize = 8;
 /// Bits of half a pattern.
 const HALF: usize = REACH / 2;
 
-/// Patterns of a block of hits and of those before it.
+/// Patterns of a block of hits and of the hits before it.
 #[derive(Debug)]
 pub(super) struct Recent {
     level: Level,
-    /// Time, modulo 2^16, in which every pause longer than the window is a tick longer than it where there are long ones.
+    /// Time, modulo 2^16; where there are long pauses, every pause longer than the window is shortened to one tick more
+    /// than the window.
     clock: Column<u16>,
     patterns: Column<u32>,
-    /// Where the last block ended.
+    /// End of the last block.
     end: usize,
 }
 
@@ -44,7 +44,7 @@ impl Recent {
         self.end = 0;
     }
 
-    /// Makes the patterns of a block; none when hits may have neighbours further back. Patterns also cover each hit
+    /// Computes the patterns of a block; none when hits may have neighbours further back. Patterns also cover each hit
     /// before the block that [`before`] includes.
     pub fn patterns(&mut self, window: u32, hits: &PixelHits, block: Range<usize>) -> Option<&Column<u32>> {
         if window > MAX_WINDOW {
@@ -59,7 +59,7 @@ impl Recent {
             return None;
         }
         let Self { clock, patterns, .. } = self;
-        // Without patterns of hits before the block links are noted that are none too few.
+        // Without the patterns of hits before the block, superfluous links are recorded, but none is missing.
         let known = if self.end == block.start { patterns.len() } else { 0 };
         let kept = known.min(before);
         if kept > 0 {
@@ -84,12 +84,12 @@ impl Recent {
     }
 }
 
-/// How many hits before a block are looked at.
+/// Returns the number of hits before a block that are read.
 pub(super) fn before(block: &Range<usize>) -> usize {
     block.start.min(BEFORE)
 }
 
-/// The clock of some hits without long pauses.
+/// Computes the clock of hits without long pauses.
 #[inline(never)]
 fn shorten_room<G: Gang>(g: G, time: &[i64], clock: &mut [u16]) {
     g.vectorize(
@@ -98,7 +98,7 @@ fn shorten_room<G: Gang>(g: G, time: &[i64], clock: &mut [u16]) {
     );
 }
 
-/// The clock of some hits, which begins at 0.
+/// Computes the clock of some hits, which begins at 0 and shortens long pauses.
 fn cut_pauses(window: u32, time: &[i64], clock: &mut [u16]) {
     let (mut now, mut last) = (0u16, time.first().copied().unwrap_or_default());
     for (&time, clock) in time.iter().zip(clock) {
@@ -115,7 +115,7 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// Makes patterns from number `from` on.
+    /// Computes patterns from number `from` on.
     #[inline(never)]
     fn run<G: Gang>(&self, g: G, clock: &Column<u16>, from: usize, patterns: &mut Column<u32>) {
         g.vectorize(
@@ -178,7 +178,8 @@ impl Look<'_> {
     }
 }
 
-/// How long hits are after the one [`BEFORE`] places before: the shortest time, and the longest. The first hits count for the longest.
+/// Returns the shortest and the longest time from the hit [`BEFORE`] places before to a hit. The first hits count only for
+/// the longest time.
 #[inline(never)]
 fn reach_room<G: Gang>(g: G, time: &[i64]) -> [u64; 2] {
     g.vectorize(
@@ -193,7 +194,7 @@ fn reach_room<G: Gang>(g: G, time: &[i64]) -> [u64; 2] {
     )
 }
 
-/// Whether two places are the same or next to each other; no sensor is so wide that the ends of the range meet.
+/// Returns whether two places are equal or adjacent; no sensor is so wide that the ends of the range meet.
 #[inline(always)]
 fn is_near(a: u16, b: u16) -> bool {
     a.wrapping_sub(b).wrapping_add(1) <= 2

@@ -1,9 +1,9 @@
-//! Naive clustering: every definition literally, by comparing all pairs.
+//! Naive clustering: implements every definition literally, by comparing all pairs.
 
 use super::config::{Definition, FindConfig};
 use crate::event::PixelHits;
 
-/// Labels of time-ordered hits: clusters are numbered in the order of their first hits. Quadratic in time.
+/// Returns labels of time-ordered hits: clusters are numbered in the order of their first hits. Takes quadratic time.
 pub fn cluster(config: &FindConfig, hits: &PixelHits) -> Vec<u32> {
     let groups = match config.definition {
         Definition::Local => local(config, hits),
@@ -13,18 +13,18 @@ pub fn cluster(config: &FindConfig, hits: &PixelHits) -> Vec<u32> {
     number(&groups)
 }
 
-/// Whether two hits are neighbours in space.
+/// Returns whether two hits are neighbours in space.
 fn near(hits: &PixelHits, a: usize, b: usize) -> bool {
     hits.x[a].abs_diff(hits.x[b]) <= 1 && hits.y[a].abs_diff(hits.y[b]) <= 1
 }
 
-/// Whether two hits are close in time.
+/// Returns whether two hits are close in time.
 fn together(config: &FindConfig, earlier: i64, later: i64) -> bool {
     let difference = i128::from(later) - i128::from(earlier);
     if config.strict { difference < i128::from(config.delta) } else { difference <= i128::from(config.delta) }
 }
 
-/// Connected components of all linked pairs.
+/// Finds the connected components of all linked pairs.
 fn local(config: &FindConfig, hits: &PixelHits) -> Vec<usize> {
     let mut group: Vec<usize> = (0..hits.len()).collect();
     for b in 0..hits.len() {
@@ -37,7 +37,7 @@ fn local(config: &FindConfig, hits: &PixelHits) -> Vec<usize> {
     group
 }
 
-/// Each hit in turn joins every open cluster that has a neighbour of it.
+/// Lets each hit in turn join every open cluster that has a neighbour of the hit.
 fn global(config: &FindConfig, hits: &PixelHits) -> Vec<usize> {
     let mut group: Vec<usize> = (0..hits.len()).collect();
     for b in 0..hits.len() {
@@ -51,7 +51,7 @@ fn global(config: &FindConfig, hits: &PixelHits) -> Vec<usize> {
     group
 }
 
-/// Each free hit in turn opens a window and takes what is connected to it in the window.
+/// Lets each free hit in turn open a window and take all hits connected to it in the window.
 fn fixed(config: &FindConfig, hits: &PixelHits) -> Vec<usize> {
     let mut group = vec![usize::MAX; hits.len()];
     for first in 0..hits.len() {

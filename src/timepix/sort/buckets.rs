@@ -1,9 +1,9 @@
 //! [`Buckets`]: sorts words by buckets, and each bucket by ranks.
 //!
-//! One counting pass distributes words in any order to buckets of some 16 words each. In a bucket the position of a
-//! word is the number of smaller words ([`rank`]): no branch depends on the order of words. A bucket with more words,
-//! as a large cluster makes it, is split at pivots until its parts are small ([`Pivots`]), one with very many words
-//! into buckets of its own.
+//! One counting pass distributes words in any order to buckets of about 16 words each. In a bucket the position of a word
+//! is the number of smaller words ([`rank`]): no branch depends on the order of words. A bucket with more words, such as a
+//! large cluster makes, is split at pivots until its parts are small ([`Pivots`]); a bucket with very many words is
+//! distributed to buckets again.
 
 use super::pivots::{MANY, Pivots};
 use super::ranks::{FEW, insert, rank};
@@ -11,39 +11,40 @@ use crate::event::{Column, PAD};
 use crate::simd::Gang;
 use std::ops::Range;
 
-/// Words of a bucket on average, at most.
+/// Largest average number of words of a bucket.
 const FILL: usize = 16;
-/// Parts of the words that have counters of their own: a counter that counts one word after the other waits for its own store.
+/// Number of parts of the words with separate counters: a single counter would wait for its own store, word after word.
 const PARTS: usize = 4;
-/// Calls that follow one with far too many words in large buckets and are not asked: blocks of a stream are much alike.
+/// Number of calls that are skipped after one with far too many words in large buckets: successive blocks of a stream are
+/// similar.
 const SKIPPED: u32 = 15;
-/// Bits that words of a bucket are told apart by, at most, where they are compared in lanes.
+/// Largest number of bits that distinguish the words of a bucket, where they are compared in lanes.
 pub(super) const KEY_BITS: u32 = u32::BITS;
 
-// Whatever a bucket holds, an array of words can be read from where it begins.
+// An array of words can be read from the beginning of any bucket.
 const _: () = assert!(PAD >= FEW);
 
-/// Sorts words by some of their bits; holds what it needs for that.
+/// Sorts words by some of their bits; holds the memory for it.
 #[derive(Debug, Default)]
 pub(super) struct Buckets {
-    /// Words in their buckets.
+    /// Words in the order of buckets.
     other: Column<u64>,
     sorted: Column<u64>,
     scratch: Scratch,
-    /// Calls that are not asked any more.
+    /// Number of calls that are still to be skipped.
     skipped: u32,
 }
 
 #[derive(Debug, Default)]
 struct Scratch {
-    /// Per bucket and part: how many words, then where the next one goes. Buckets inside of a bucket stand behind all others.
+    /// Number of words, then the position of the next word, per bucket and part. Buckets inside a bucket are after all others.
     counts: Column<[u32; PARTS]>,
     pivots: Box<Pivots>,
     /// Words in large buckets, if they were counted.
     crowded: usize,
 }
 
-/// What is known of words that are to be sorted.
+/// Properties of words that are to be sorted.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     /// The lowest bit that words are sorted by.
@@ -51,23 +52,23 @@ pub(super) struct Limits {
     /// Lower and upper limit of the words.
     pub least: u64,
     pub most: u64,
-    /// Largest share of words in large buckets, of 100.
+    /// Largest share of words in large buckets, per cent.
     pub most_crowded: u32,
 }
 
-/// By which bits words are brought to buckets, and sorted.
+/// Bits by which words are distributed to buckets, and sorted.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct By {
-    /// Words count from here.
+    /// Value that is subtracted from words.
     base: u64,
     shift: u32,
-    /// How many buckets there are.
+    /// Number of buckets.
     buckets: usize,
     /// The lowest bit that words are sorted by.
     pub(super) low: u32,
 }
 
-/// Words, memory as large that they are moved to, and where they are wanted in order.
+/// Words, memory of the same size to which they are moved, and memory for the sorted words.
 struct Words<'a> {
     from: &'a mut [u64],
     other: &'a mut [u64],
@@ -77,8 +78,8 @@ struct Words<'a> {
 }
 
 impl Buckets {
-    /// Sorts the words, where equal ones keep their order; returns none and leaves the words unchanged if too many
-    /// lie in large buckets, or far too many did so just before.
+    /// Sorts the words; equal words keep their order. Returns none and leaves the words unchanged if too many are in large
+    /// buckets, or if far too many were there recently.
     pub fn sort<G: Gang>(&mut self, g: G, limits: Limits, words: &mut Column<u64>) -> Option<&[u64]> {
         let Self { other, sorted, scratch, skipped } = self;
         if *skipped > 0 {
@@ -104,7 +105,7 @@ impl Buckets {
 }
 
 impl By {
-    /// For `len` words between two that are sorted by their bits from `low` on.
+    /// Creates the distribution for `len` words between two limits that are sorted by their bits from `low` on.
     fn new(low: u32, [base, most]: [u64; 2], len: usize) -> Self {
         let bits = u64::BITS - ((most - base) >> low).leading_zeros();
         let shift = low + bits.saturating_sub((len / FILL).max(1).ilog2() + 1);
@@ -112,7 +113,8 @@ impl By {
         Self { base, shift, buckets: ((most - base) >> shift) as usize + 1, low }
     }
 
-    /// What tells the words of a bucket apart where it spans [`KEY_BITS`] at most. From the base on: a bucket begins at any word.
+    /// Returns the key that distinguishes the words of a bucket which spans at most [`KEY_BITS`]. It is relative to the
+    /// base, since a bucket begins at any word.
     #[inline(always)]
     pub(super) fn key(&self, word: u64) -> u32 {
         (word.wrapping_sub(self.base) >> self.low) as u32
@@ -124,7 +126,8 @@ impl By {
     }
 }
 
-/// Sorts a range of words, unless too many are in large buckets; a function of its own, which enters the feature context.
+/// Sorts a range of words, unless too many are in large buckets. Returns whether it did. A function of its own, which
+/// enters the feature context.
 #[inline(never)]
 fn part_room<G: Gang>(g: G, words: Words<'_>, range: Range<usize>, by: By, scratch: &mut Scratch) -> bool {
     g.vectorize(
@@ -174,14 +177,14 @@ fn part<G: Gang>(g: G, words: Words<'_>, range: Range<usize>, by: By, scratch: &
     true
 }
 
-/// How many words lie in buckets of more than are ranked at once.
+/// Returns the number of words in buckets that are too large for ranks.
 #[inline(always)]
 fn in_large_buckets(counts: &[[u32; PARTS]]) -> usize {
     let words = counts.iter().map(|parts| parts.iter().sum::<u32>() as usize);
     words.filter(|words| *words > FEW).sum()
 }
 
-/// Sorts a bucket of many words.
+/// Sorts a bucket of very many words.
 #[inline(never)]
 fn part_again<G: Gang>(g: G, words: Words<'_>, range: Range<usize>, low: u32, scratch: &mut Scratch) {
     let of = &words.from[range.clone()];
@@ -194,7 +197,7 @@ fn part_again<G: Gang>(g: G, words: Words<'_>, range: Range<usize>, low: u32, sc
     part_room(g, words, range, by, scratch);
 }
 
-/// The parts of some words, each as long as the others, and the few words behind them.
+/// Splits words into parts of equal length, and the few remaining words.
 #[inline(always)]
 fn parts_of(words: &[u64]) -> (impl Iterator<Item = [u64; PARTS]>, &[u64]) {
     let (first, rest) = words.split_at(words.len() / PARTS * PARTS);
@@ -203,7 +206,7 @@ fn parts_of(words: &[u64]) -> (impl Iterator<Item = [u64; PARTS]>, &[u64]) {
     (a.iter().zip(b).zip(c.iter().zip(d)).map(|((a, b), (c, d))| [*a, *b, *c, *d]), rest)
 }
 
-/// Counts the words of each bucket, part by part; a function of its own, whose few values stay in registers.
+/// Counts the words of each bucket, part by part; a function of its own, so that its few values stay in registers.
 #[inline(never)]
 fn count_room<G: Gang>(g: G, words: &[u64], by: By, counts: &mut [[u32; PARTS]]) {
     g.vectorize(
@@ -223,8 +226,8 @@ fn count_room<G: Gang>(g: G, words: &[u64], by: By, counts: &mut [[u32; PARTS]])
     )
 }
 
-/// Brings words to their buckets, whose counts are known and of which the first begins at `start`; those of a bucket keep their
-/// order.
+/// Moves words to their buckets, whose counts are known and of which the first begins at `start`; the words of a bucket
+/// keep their order.
 #[inline(never)]
 fn scatter_room<G: Gang>(
     g: G,
@@ -266,7 +269,7 @@ mod tests {
 
     const LOW: u32 = 16;
 
-    /// Words with these keys; the low bits number them, so that it shows whether equal ones keep their order.
+    /// Checks words with these keys; the low bits number them, which shows whether equal words keep their order.
     fn check(keys: impl Iterator<Item = u64>) {
         let words: Vec<u64> = keys.zip(0..).map(|(key, i)| key << LOW | i).collect();
         let most = words.iter().copied().max().unwrap_or(0);
@@ -274,7 +277,7 @@ mod tests {
         expected.sort_by_key(|word| word >> LOW);
         for level in Level::supported() {
             let mut buckets = Buckets::default();
-            // Again and again: what is left of the first time must not be seen, nor bounds that are wider than they need be.
+            // Repeatedly: data of the first time must not appear, and bounds may be wider than necessary.
             let least = words.iter().copied().min().unwrap_or(0);
             for (least, most) in [(0, most), (least, most), (0, most.max(1 << 50))] {
                 let mut words: Column<u64> = words.iter().copied().collect();
@@ -326,7 +329,7 @@ mod tests {
             check((0..len).map(|i| u64::from(i % 100 == 0) << 47));
             // A bucket that begins at any word and spans all bits of keys.
             check((0..len).map(|i| (1 << 31) + ((i % 2) << 44) + (i * 7919 % 1009) * ((1 << 32) / 1009)));
-            // As few in one bucket as pivots part, in no order; all bits of their keys are on in some.
+            // Few enough words in one bucket for pivots, in no order; some keys have all bits set.
             check((0..len).map(|i| u64::from(u32::MAX) - i * 7919 % 1009 % 500));
             check((0..len).map(|i| (i * 7919 % 1009) << 37));
         }

@@ -1,4 +1,4 @@
-//! [`take_room`]: looks at hits and packs them at once, so that each is read once.
+//! [`take_room`]: checks and packs hits in one pass, so that each hit is read once.
 
 use super::ordered::{Reached, SMALL_CHUNK};
 use super::packed::{Extent, Packing};
@@ -6,11 +6,11 @@ use crate::event::{Column, PixelHits};
 use crate::simd::{Gang, prefetch};
 use std::ops::Range;
 
-/// Hits ahead that are asked for: hits come from far memory, and each column is read page by page.
+/// Number of hits that are prefetched ahead: hits come from distant memory, and each column is read page by page.
 const AHEAD: usize = 512;
 
-/// Appends the words of some hits and renews `reached`; none where a hit is older than `disorder` before the time reached so far,
-/// or than the floor. Words of hits that do not fit are of no meaning: the extent tells.
+/// Appends the words of some hits and updates `reached`. Returns none when a hit is older than `disorder` before the time
+/// reached so far, or older than the floor. Words of hits that do not fit are meaningless; the extent shows whether all fit.
 #[inline(never)]
 pub(super) fn take_room<G: Gang>(
     g: G,
@@ -29,7 +29,7 @@ pub(super) fn take_room<G: Gang>(
     )
 }
 
-/// Asks for a chunk of a column from number `first` on.
+/// Prefetches a chunk of a column from number `first` on.
 #[inline(always)]
 fn ask_for<T>(column: &[T], first: usize) {
     for i in (0..SMALL_CHUNK).step_by(64 / size_of::<T>()) {
@@ -37,12 +37,12 @@ fn ask_for<T>(column: &[T], first: usize) {
     }
 }
 
-/// Hits that are looked at.
+/// Hits to check.
 struct Look<'a> {
     packing: Packing,
     hits: &'a PixelHits,
     part: Range<usize>,
-    /// How much older than the time reached a hit may be; before this time none may be.
+    /// Largest age of a hit relative to the time reached, and earliest allowed time.
     bounds: [i64; 2],
 }
 
@@ -61,7 +61,7 @@ impl Look<'_> {
                 ask_for(column, part.start + start + AHEAD);
             }
             let now = &time[start..end];
-            // The hit before the first one may be of another block.
+            // The hit before the first one may belong to another block.
             let mut latest = reached.time.max(reached.last.min(now[0]));
             let pairs = now[1..].iter().zip(now);
             pairs.for_each(|(now, before)| latest = latest.max(*now.min(before)));
@@ -74,7 +74,7 @@ impl Look<'_> {
                 words[i] = packing.word(now[i], x[i].into(), y[i].into(), tot[i].into());
             }
             if least < latest.saturating_sub(*disorder).max(*floor) {
-                // Some hit may be late: one by one.
+                // Some hit may be late: check one by one.
                 for &time in now {
                     if time < reached.time.saturating_sub(*disorder).max(*floor) {
                         return None;

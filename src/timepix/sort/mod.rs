@@ -1,10 +1,10 @@
 //! [`TimeSorter`]: puts the hits of a nearly time-ordered stream in order of time, with a bounded buffer.
 //!
-//! A stream is nearly time-ordered (t-ordered) when no hit is older than the latest one before it by more than a
-//! fixed time (the paper, section 3.1). The latest is the latest time that two hits in a row have reached, so that
-//! one hit with a wrong time makes no others late. Hits wait until nothing can come before them any more, and leave
-//! in the order (time, x, y, input). A hit that comes later is counted and dropped; whether it is late depends on the
-//! stream alone and not on its division into blocks.
+//! A stream is nearly time-ordered (t-ordered) when no hit is older than the latest hit before it by more than a fixed time
+//! (the paper, section 3.1). Here the latest time is the latest that two successive hits have reached, so that one hit with
+//! a wrong time makes no others late. Hits wait until no earlier hit can come any more, and leave in the order (time, x, y,
+//! input). A hit that comes later is counted and dropped; whether a hit is late depends only on the stream, and not on its
+//! division into blocks.
 
 mod buckets;
 mod intake;
@@ -32,46 +32,46 @@ pub(super) use shape::{DIGIT_BITS, PART_HITS};
 use std::ops::Range;
 use waiting::{Lot, Waiting};
 
-/// Lanes that a gang must have so that ranks take less time than digits.
+/// Fewest lanes of a gang for which ranks take less time than digits.
 const LANES: usize = 8;
 
-/// Hits that are looked at and packed at once: 14 bytes each.
+/// Number of hits that are checked and packed at once: 14 bytes each.
 const TAKEN: usize = 1 << 10;
 
-/// Hits that leave at once at the end of a stream, where it is nearly in order.
+/// Number of hits that leave at once at the end of a stream that is nearly in order.
 const LEAVING: usize = 1 << 14;
 
 /// Sorts a stream of hits by time.
 #[derive(Debug)]
 pub struct TimeSorter {
-    /// How much older than the latest hit before it a hit may be, ticks.
+    /// Largest allowed age of a hit relative to the latest hit before it, ticks.
     disorder: i64,
-    /// Hits that wait at most.
+    /// Largest number of waiting hits.
     capacity: usize,
     waiting: Waiting,
     /// Latest time so far.
     latest: Reached,
-    /// Hits before this time have left.
+    /// Time before which all hits have left.
     floor: i64,
     late: u64,
     forced: u64,
     level: Level,
-    /// Packed hits, or their times and places.
+    /// Packed hits, or their times and indices.
     words: Column<u64>,
-    /// Places in order.
+    /// Indices in order.
     order: Column<u64>,
     radix: Radix,
     buckets: Buckets,
-    /// Memory for hits on their way out, lent while they are sorted.
+    /// Memory for leaving hits, taken while they are sorted.
     leaving: Option<Lot>,
-    /// Hits of a block without those that came too late.
+    /// Hits of a block without the late ones.
     in_time: PixelHits,
-    /// Some times of hits that wait.
+    /// Times of some waiting hits.
     times: Vec<i64>,
 }
 
 impl TimeSorter {
-    /// A sorter for streams with at most `disorder` ticks of disorder that holds at most `capacity` hits.
+    /// Creates a sorter for streams with at most `disorder` ticks of disorder, in which at most `capacity` hits wait.
     pub fn new(level: Level, disorder: i64, capacity: usize) -> Self {
         Self {
             disorder: disorder.max(0),
@@ -92,18 +92,18 @@ impl TimeSorter {
         }
     }
 
-    /// The same with given sizes.
+    /// Sets the sizes of the sort.
     pub fn with_shape(mut self, shape: SortShape) -> Self {
         self.radix = Radix::new(shape);
         self
     }
 
-    /// Adds hits; late hits are counted.
+    /// Adds hits, and counts late hits.
     pub fn push(&mut self, hits: &PixelHits) {
         self.push_part(hits, 0..hits.len());
     }
 
-    /// The same for some of the hits, of which so many are taken at once that they stay in the fastest cache.
+    /// Adds some of the hits, in pieces that stay in the first-level cache.
     pub(super) fn push_part(&mut self, hits: &PixelHits, part: Range<usize>) {
         for start in part.clone().step_by(TAKEN) {
             self.push_few(hits, start..part.end.min(start + TAKEN));
@@ -138,23 +138,24 @@ impl TimeSorter {
         self.latest = latest;
     }
 
-    /// Appends to `out`, in order, all hits before which no other can come any more.
+    /// Appends to `out`, in order, all hits before which no other hit can come any more.
     pub fn take(&mut self, out: &mut PixelHits) {
         self.take_those(false, out);
     }
 
-    /// Appends everything to `out`, in order, and is ready for another stream.
+    /// Appends all waiting hits to `out`, in order, and prepares for another stream.
     pub fn finish(&mut self, out: &mut PixelHits) {
         while self.finish_some(out) {}
     }
 
-    /// The same for some of the hits that are still there; says whether others are.
+    /// Appends some of the waiting hits to `out`, in order, at the end of a stream. Returns whether others remain.
     pub(super) fn finish_some(&mut self, out: &mut PixelHits) -> bool {
         self.take_those(true, out);
         self.waiting.len() > 0
     }
 
-    /// What leaves is told from what stays before anything is sorted: what stays is sorted with what comes before it.
+    /// Takes the leaving hits and sorts them. Leaving and staying hits are separated before the sort, since staying hits
+    /// are sorted with earlier ones later.
     fn take_those(&mut self, end: bool, out: &mut PixelHits) {
         let mut leaving = self.leaving.take().unwrap_or_default();
         leaving.clear();
@@ -166,12 +167,12 @@ impl TimeSorter {
         self.leaving = Some(leaving);
     }
 
-    /// As [`TimeSorter::take`], but `out`, whatever it held, gets the hits in
-    /// the order in which they came: to be sorted by whoever works on them. Says between which times they are: what
-    /// left earlier is before the first, what is to come not before the second.
+    /// Takes hits like [`TimeSorter::take`], but replaces the content of `out` by the hits in their order of arrival; the
+    /// caller sorts them. Returns the range of their times: hits that left earlier are before the first time, later hits
+    /// are not before the second.
     ///
-    /// With `end` the stream is at its end, and while hits wait they are to be taken again: many leave in several parts, so that
-    /// the memory for one is used for the next.
+    /// With `end` the stream is at its end, and calls must be repeated as long as hits wait: many hits leave in several
+    /// parts, so that the memory of one part is used again for the next.
     pub(super) fn take_unsorted(&mut self, end: bool, out: &mut PixelHits) -> [i64; 2] {
         let mut leaving = self.leaving.take().unwrap_or_default();
         std::mem::swap(&mut leaving.hits, out);
@@ -186,7 +187,7 @@ impl TimeSorter {
         between
     }
 
-    /// Moves hits that leave to `out`, which is empty; says between which times they are, and how they are packed.
+    /// Moves leaving hits to `out`, which must be empty. Returns the range of their times, and their packing.
     fn take_lot(&mut self, end: bool, out: &mut Lot) -> ([i64; 2], Option<Packing>) {
         let from = self.floor;
         if end {
@@ -204,7 +205,7 @@ impl TimeSorter {
         if self.latest.time != i64::MIN {
             let limit = self.latest.time.saturating_sub(self.disorder);
             self.split(limit, out);
-            // Where too many wait, the older half of them has to go, at the risk of hits that come before it.
+            // When too many hits wait, the older half has to leave, although earlier hits may still come.
             if self.waiting.len() > self.capacity {
                 self.forced += 1;
                 let limit = self.waiting.middle(&mut self.times).saturating_add(1);
@@ -214,29 +215,29 @@ impl TimeSorter {
         ([from, self.floor], self.waiting.packing())
     }
 
-    /// Appends what is older than `time` to `out`, in the order in which it came.
+    /// Appends hits older than `time` to `out`, in order of arrival.
     fn split(&mut self, time: i64, out: &mut Lot) {
         self.floor = self.floor.max(time);
         self.waiting.split(self.level, time, out);
     }
 
-    /// Sorts hits, all of them, into `out`.
+    /// Sorts all of these hits into `out`.
     pub(super) fn sort(&mut self, hits: &PixelHits, out: &mut PixelHits) {
         out.clear();
         self.append_sorted(hits, out);
     }
 
-    /// Hits that came too late, dropped.
+    /// Returns the number of dropped late hits.
     pub fn late(&self) -> u64 {
         self.late
     }
 
-    /// Number of times that the buffer was full and hits had to leave early.
+    /// Returns the number of times that the buffer was full and hits had to leave early.
     pub fn forced(&self) -> u64 {
         self.forced
     }
 
-    /// Hits that wait.
+    /// Returns the number of waiting hits.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
@@ -258,13 +259,13 @@ impl TimeSorter {
         });
     }
 
-    /// The same of hits that are packed.
+    /// Appends packed hits to `out`, in order.
     fn append_words(&mut self, packing: Packing, words: &mut Column<u64>, out: &mut PixelHits) {
         let Self { level, radix, buckets, .. } = self;
         crate::dispatch_isa!(*level, g => sort_words(g, (radix, buckets), packing, words, out));
     }
 
-    /// The same through an index, for hits that span much time on a large sensor.
+    /// Appends hits to `out`, in order, through an index, for hits that span much time on a large sensor.
     #[inline(never)]
     fn sort_indexed<G: Gang>(&mut self, g: G, hits: &PixelHits, out: &mut PixelHits) {
         let Self { words, order, radix, .. } = self;
@@ -296,7 +297,7 @@ impl TimeSorter {
     }
 }
 
-/// Appends the hits of words, in order.
+/// Appends the hits of words to `out`, in order.
 #[inline(always)]
 fn sort_words<G: Gang>(
     g: G,
@@ -333,9 +334,9 @@ mod tests {
         hits
     }
 
-    /// The stream cut into pieces of `piece` hits.
+    /// Sorts the stream in pieces of `piece` hits.
     fn sorted(hits: &PixelHits, disorder: i64, capacity: usize, piece: usize) -> (PixelHits, TimeSorter) {
-        // Every level in turn.
+        // All levels are used in turn.
         let level = Level::supported()[piece % Level::supported().len()];
         let (mut sorter, mut out) = (TimeSorter::new(level, disorder, capacity), PixelHits::default());
         for start in (0..hits.len()).step_by(piece) {
@@ -348,7 +349,7 @@ mod tests {
         (out, sorter)
     }
 
-    /// What must come out: late hits found one by one, the others sorted by the standard library.
+    /// Returns the expected result: late hits found one by one, the other hits sorted by the standard library.
     fn expected(hits: &PixelHits, disorder: i64) -> (Vec<(i64, u16, u16, u16)>, u64) {
         let (mut latest, mut last, mut late, mut rows) = (i64::MIN, i64::MIN, 0, Vec::new());
         for i in 0..hits.len() {
@@ -405,7 +406,7 @@ mod tests {
 
     #[test]
     fn hits_that_wait_are_packed_anew_as_time_goes_on_and_unpacked_where_they_do_not_fit() {
-        // Blocks fit into words, the stream does not; pixels have more and more bits. In the end one hit is far ahead.
+        // Blocks fit into words, the stream does not; pixels use more and more bits. At the end one hit is far ahead.
         let row = |i: i64| (((i ^ 5) << 18) + i * 7919 % 4096, (i / 1000) as u16, (i * 31 % 60_000) as u16);
         let mut rows: Vec<_> = (0..20_000).map(row).collect();
         rows[15_000].0 += 1 << 44;
@@ -430,7 +431,7 @@ mod tests {
         sorter.take_unsorted(false, &mut out);
         assert!(out.is_empty());
         for _ in 0..2 {
-            // Of the second stream nothing is left over from the first, nor from what was lent.
+            // The second stream must not contain hits of the first one, or of the memory passed in.
             sorter.push(&hits(&[5, 25, 17]));
             let mut out = hits(&[1, 2]);
             sorter.take_unsorted(false, &mut out);
@@ -461,7 +462,7 @@ mod tests {
 
     #[test]
     fn many_hits_that_wait_for_long_take_few_blocks_and_leave_in_order() {
-        // One hit in 500 has a time far ahead, and stays to the end.
+        // One hit in 500 has a time far ahead, and stays until the end.
         let row =
             |i: i64| (if i % 500 == 7 { (1 << 40) | (i * 7919 % 4000) } else { i ^ 5 }, (i % 13) as u16, 0);
         let hits = table(&(0..300_000).map(row).collect::<Vec<_>>());
@@ -473,12 +474,12 @@ mod tests {
             sorter.push(&part);
             sorter.take(&mut out);
         }
-        // 600 of these and the newest hits, in one block.
+        // 600 of these hits and the newest hits are in one block.
         assert_eq!((sorter.waiting() / 100, sorter.waiting.blocks()), (7, 1));
         sorter.finish(&mut out);
         let rows: Vec<_> = (0..out.len()).map(|i| out.get(i)).collect();
         assert!(rows == expected(&hits, 100).0);
-        // All hits wait for the end, and leave in parts.
+        // All hits wait until the end, and leave in parts.
         let (out, sorter) = sorted(&hits, 1 << 50, usize::MAX, 70_000);
         assert!((0..out.len()).map(|i| out.get(i)).eq(expected(&hits, 1 << 50).0) && sorter.waiting() == 0);
     }

@@ -3,12 +3,12 @@
 use crate::event::PixelHits;
 use crate::simd::Gang;
 
-/// Hits that are looked at before there is an answer; where one in question makes all of them be looked at one by one,
-/// fewer.
+/// Number of hits that are checked before a decision; smaller where a suspicious hit makes all hits of the chunk be checked
+/// one by one.
 const CHUNK: usize = 512;
 pub(super) const SMALL_CHUNK: usize = 64;
 
-/// Whether hits are in the order (time, x, y).
+/// Returns whether hits are in the order (time, x, y).
 #[inline(never)]
 pub(super) fn is_ordered_room<G: Gang>(g: G, hits: &PixelHits) -> bool {
     g.vectorize(
@@ -40,8 +40,8 @@ fn is_ordered(hits: &PixelHits) -> bool {
     true
 }
 
-/// Whether no hit is older than `disorder` before the time that two hits in a row have reached so far, or than the floor;
-/// `reached` is renewed.
+/// Returns whether no hit is older than `disorder` before the time that two successive hits have reached so far, or older
+/// than the floor. Updates `reached`.
 #[inline(never)]
 pub(crate) fn is_in_time_room<G: Gang>(g: G, time: &[i64], reached: &mut Reached, bounds: [i64; 2]) -> bool {
     g.vectorize(
@@ -63,7 +63,7 @@ fn is_in_time(time: &[i64], reached: &mut Reached, [disorder, floor]: [i64; 2]) 
             last = last.max(*now.min(before));
         }
         if least < last.saturating_sub(disorder).max(floor) {
-            // Some hit may be late: one by one.
+            // Some hit may be late: check one by one.
             for &time in chunk {
                 is_late |= time < reached.time.saturating_sub(disorder).max(floor);
                 reached.take(time);
@@ -75,7 +75,7 @@ fn is_in_time(time: &[i64], reached: &mut Reached, [disorder, floor]: [i64; 2]) 
     !is_late
 }
 
-/// The latest time that two hits in a row have reached: one hit with a wrong time makes no others late.
+/// The latest time that two successive hits have reached: one hit with a wrong time makes no others late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reached {
     /// The time; the smallest value before the second hit.
@@ -85,7 +85,7 @@ pub(crate) struct Reached {
 }
 
 impl Reached {
-    /// Before the first hit.
+    /// State before the first hit.
     pub const NOTHING: Self = Self { time: i64::MIN, last: i64::MIN };
 
     /// Adds the next hit.
@@ -96,16 +96,16 @@ impl Reached {
     }
 }
 
-/// What is known of words when all have been looked at.
+/// Properties of words.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Look {
-    /// Whether they are in order by their bits from the lowest that counts.
+    /// Whether the words are in order by their bits from the lowest sorted bit on.
     pub ordered: bool,
     pub least: u64,
     pub most: u64,
 }
 
-/// Looks at words, which are in order by their bits from `low` on or not.
+/// Computes the properties of words; order is by the bits from `low` on.
 #[inline(never)]
 pub(super) fn look_room<G: Gang>(g: G, low: u32, words: &[u64]) -> Look {
     g.vectorize(
@@ -125,7 +125,7 @@ pub(super) fn look_room<G: Gang>(g: G, low: u32, words: &[u64]) -> Look {
     )
 }
 
-/// The number of the first value that is not below `limit`.
+/// Returns the index of the first value that is not below `limit`.
 #[inline(never)]
 pub(crate) fn first_from_room<G: Gang, T: Copy + PartialOrd>(g: G, values: &[T], limit: T) -> usize {
     g.vectorize(

@@ -1,44 +1,43 @@
 //! Whole hits in one word each: time, x, y, time over threshold, from the highest bit to the lowest.
 //!
-//! A block of hits spans so little time that time, pixel and time over threshold fit 64 bits. Sorted by all bits
-//! except the time over threshold, such words are hits in their final order, including ties, and no index is needed
-//! afterwards. The sort is by digits from the lowest; the number of passes depends on the number of bits alone, never
-//! on the order of the hits.
+//! A block of hits spans so little time that time, pixel and time over threshold fit 64 bits. Sorted by all bits except the
+//! time over threshold, such words are hits in their final order, including ties, and no index is needed afterwards. The sort
+//! is by digits from the lowest; the number of passes depends only on the number of bits, and never on the order of the hits.
 
 use crate::event::{Column, PixelHits};
 use crate::simd::Gang;
 use std::ops::Range;
 
-/// Bits of the time over threshold, which the sort leaves alone.
+/// Number of bits of the time over threshold, by which words are not sorted.
 pub(super) const TOT_BITS: u32 = u16::BITS;
 
-/// Of the time that words can count a quarter lies before the first hit: later hits may be earlier.
+/// Inverse share of the range of time that is reserved before the first hit: later hits may be earlier.
 const BEFORE: u64 = 4;
 
-/// Where the parts of a hit are in its word.
+/// Positions of the parts of a hit in its word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Packing {
-    /// Time that words count from.
+    /// Base of the times in words.
     first: i64,
     x_bits: u32,
     y_bits: u32,
 }
 
-/// What decides how hits are packed.
+/// Properties of hits that determine their packing.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Extent {
-    /// The first and the last time.
+    /// First and last time.
     pub times: [i64; 2],
-    /// All bits that any x or y has.
+    /// Union of the bits of all x, and of all y.
     pub x: u16,
     pub y: u16,
 }
 
 impl Extent {
-    /// Of no hit.
+    /// Extent of no hits.
     pub const NOTHING: Self = Self { times: [i64::MAX, i64::MIN], x: 0, y: 0 };
 
-    /// Of the hits of both.
+    /// Returns the extent of the hits of both.
     pub fn with(self, other: Self) -> Self {
         let ([a, b], [c, d]) = (self.times, other.times);
         Self { times: [a.min(c), b.max(d)], x: self.x | other.x, y: self.y | other.y }
@@ -46,14 +45,14 @@ impl Extent {
 }
 
 impl Packing {
-    /// How these hits can be packed; none when they do not fit.
+    /// Returns a packing for these hits; none when they do not fit.
     pub fn of(extent: Extent) -> Option<Self> {
         let bits = |value: u16| u16::BITS - value.leading_zeros();
         let packing = Self { first: extent.times[0], x_bits: bits(extent.x), y_bits: bits(extent.y) };
         packing.holds(extent).then_some(packing)
     }
 
-    /// The same with room for hits that come later, before these in time and behind.
+    /// Returns a packing with room for later hits, which may be earlier or later in time.
     pub fn around(extent: Extent) -> Option<Self> {
         let packing = Self::of(extent)?;
         let room = (1u64 << (u64::BITS - packing.rest_bits() - 1)) / (BEFORE / 2);
@@ -62,7 +61,7 @@ impl Packing {
         packing.holds(extent).then_some(packing)
     }
 
-    /// Whether hits fit.
+    /// Returns whether hits fit.
     pub fn holds(&self, extent: Extent) -> bool {
         let [first, last] = extent.times;
         let times =
@@ -70,23 +69,23 @@ impl Packing {
         times && u32::from(extent.x) < 1 << self.x_bits && u32::from(extent.y) < 1 << self.y_bits
     }
 
-    /// Bits that are not of the time.
+    /// Returns the number of bits that do not belong to the time.
     fn rest_bits(&self) -> u32 {
         self.x_bits + self.y_bits + TOT_BITS
     }
 
-    /// Words of hits before a time are less than this, others are not.
+    /// Returns a limit: words of hits before the time are less, other words are not.
     pub fn limit(&self, time: i64) -> u64 {
         let ticks = if time > self.first { time.abs_diff(self.first) } else { 0 };
         ticks.saturating_mul(1 << self.rest_bits())
     }
 
-    /// The time of a hit.
+    /// Returns the time of a hit.
     pub fn time(&self, word: u64) -> i64 {
         self.first.wrapping_add((word >> self.rest_bits()) as i64)
     }
 
-    /// Packs anew what `from` has packed. It fits.
+    /// Converts words of the packing `from`; they must fit.
     pub fn take_over(&self, from: &Self, words: &mut [u64]) {
         for word in words {
             let pixel = *word >> TOT_BITS;
@@ -95,7 +94,7 @@ impl Packing {
         }
     }
 
-    /// The word of a hit that fits.
+    /// Returns the word of a hit that fits.
     #[inline(always)]
     pub fn word(&self, time: i64, x: u64, y: u64, tot: u64) -> u64 {
         let high = (time.wrapping_sub(self.first) as u64) << self.x_bits | x;
@@ -103,7 +102,7 @@ impl Packing {
     }
 }
 
-/// The extent of some hits.
+/// Returns the extent of some hits.
 #[inline(never)]
 pub(crate) fn extent_room<G: Gang>(g: G, hits: &PixelHits, part: Range<usize>) -> Extent {
     g.vectorize(
@@ -168,7 +167,7 @@ fn unpack(packing: Packing, words: &[u64], to: &mut PixelHits, start: usize) {
         tot[i] = words[i] as u16;
         y[i] = (pixel & y_mask) as u16;
         x[i] = (pixel >> y_bits & x_mask) as u16;
-        // Two shifts: together they may be those of a whole word.
+        // Two shifts, since a single one could be by all bits of a word.
         time[i] = first.wrapping_add((pixel >> y_bits >> x_bits) as i64);
     }
 }

@@ -5,16 +5,16 @@ use super::ranks::{FEW, insert, rank};
 use crate::simd::varying::{Mask, U32};
 use crate::simd::{Gang, inlined};
 
-/// Most words.
+/// Most words of a bucket.
 pub(super) const MANY: usize = 1 << 10;
-/// Keys that are ranked and no longer parted.
+/// Largest number of keys that are ranked without a further split.
 const RANKED: usize = 48;
-/// What is kept in a register is written with whatever else the register holds.
+/// Room for the last keys, which are written as full registers.
 const ROOM: usize = MANY + FEW;
-/// Parts that wait at most: where pivots part so badly, words are sorted one by one.
+/// Largest number of waiting parts: when pivots split so badly, words are sorted one by one.
 const DEPTH: usize = 24;
 
-/// Keys of 32 bits and the numbers of their words; what a pivot has sent to the left, and to the right.
+/// Keys of 32 bits and the numbers of their words: all, and the ones that a pivot has sent to the left and to the right.
 #[derive(Debug, Default)]
 pub(super) struct Pivots {
     all: Keys,
@@ -35,14 +35,14 @@ impl Default for Keys {
 }
 
 impl Pivots {
-    /// Sorts at most [`MANY`] words of a bucket by their keys, equal ones in their order.
+    /// Sorts at most [`MANY`] words of a bucket by their keys; equal words keep their order.
     #[inline(always)]
     pub fn sort<G: Gang>(&mut self, g: G, by: By, words: &[u64], to: &mut [u64]) {
         let Keys { keys, numbers } = &mut self.all;
         for ((number, word), (key, to)) in (0..).zip(words).zip(keys.iter_mut().zip(numbers)) {
             (*key, *to) = (by.key(*word), number);
         }
-        // Parts wait for those to their left.
+        // A part waits until all parts to its left are sorted.
         let (mut start, mut ends, mut waiting) = (0, [words.len(); DEPTH], 1);
         while waiting > 0 {
             let end = ends[waiting - 1];
@@ -61,7 +61,7 @@ impl Pivots {
         }
     }
 
-    /// Puts the words of a part to their places; says whether no two are equal.
+    /// Writes the words of a part to their positions. Returns whether no two are equal.
     #[inline(always)]
     fn rank<G: Gang>(&self, g: G, start: usize, end: usize, words: &[u64], to: &mut [u64]) -> bool {
         let Keys { keys, numbers } = &self.all;
@@ -82,8 +82,8 @@ impl Pivots {
         insert(low, to);
     }
 
-    /// Brings keys below a pivot to the front, or, where none is below it, those that equal it; all keep their order. Says how
-    /// many.
+    /// Moves keys below a pivot to the front or, if none is below it, the keys equal to it; keys keep their order. Returns
+    /// the number of moved keys.
     #[inline(always)]
     fn part<G: Gang>(&mut self, g: G, start: usize, end: usize) -> usize {
         let pivot = self.pivot(start, end);
@@ -93,7 +93,7 @@ impl Pivots {
         }
     }
 
-    /// The median of three medians of three.
+    /// Returns the median of three medians of three.
     #[inline(always)]
     fn pivot(&self, start: usize, end: usize) -> u32 {
         let keys = &self.all.keys[start..end];

@@ -1,8 +1,8 @@
-//! [`Radix`]: sorts words by digits from the lowest, a part of them at a time.
+//! [`Radix`]: sorts words by digits from the lowest, one part of the words at a time.
 //!
-//! A stream is nearly in order: all words older than everything after the first few thousand hits are among these,
-//! and can be sorted without the rest. So for any length of the stream, the memory of a pass stays in a near cache,
-//! and the time of a part needs fewer bits than the time of all.
+//! A stream is nearly in order: the words that are older than everything after the first few thousand hits are among these
+//! hits, and can be sorted without the rest. So the memory of a pass stays in a near cache for any length of the stream,
+//! and the times of a part need fewer bits than all times.
 
 use super::shape::SortShape;
 use crate::event::Column;
@@ -10,22 +10,22 @@ use crate::simd::Gang;
 
 /// Most passes: 64 bits in digits of at least six.
 const MAX_PASSES: usize = 11;
-/// Words for each place that one may be moved by before they count as disordered: a branch that is not foreseen costs as much
-/// as a pass. And places to begin with.
+/// Number of words per allowed move before words count as disordered (an unpredicted branch costs as much as a pass), and
+/// number of moves that are allowed at first.
 const WORDS_PER_MOVE: usize = 32;
 const FIRST_MOVES: usize = 64;
-/// Parts whose words may wait for later ones before all the rest is sorted at once: else words in no order at all would be
-/// looked at as often as there are parts.
+/// Number of parts that may wait for later ones before all the rest is sorted at once: otherwise words in no order would be
+/// split as often as there are parts.
 const WAITING_PARTS: usize = 4;
 
-/// Sorts words by some of their bits; holds what it needs for that.
+/// Sorts words by some of their bits; holds the memory for it.
 #[derive(Debug)]
 pub(super) struct Radix {
     shape: SortShape,
     other: Column<u64>,
-    /// Per pass and digit: how many words, then where the next one goes.
+    /// Number of words, then the position of the next word, per pass and digit.
     places: Column<u32>,
-    /// Per part, the least bits to sort by of what comes behind it.
+    /// Smallest word of all later parts, per part.
     limits: Column<u64>,
 }
 
@@ -34,12 +34,12 @@ impl Radix {
         Self { shape, other: Column::default(), places: Column::default(), limits: Column::default() }
     }
 
-    /// Digits and parts of this sort.
+    /// Returns digits and parts of this sort.
     pub fn shape(&self) -> &SortShape {
         &self.shape
     }
 
-    /// Sorts words by their bits from `low` on, where equal ones keep their order, and passes them on part by part.
+    /// Sorts words by their bits from `low` on, and passes them to `visit` part by part; equal words keep their order.
     pub fn sort<G: Gang>(&mut self, g: G, low: u32, words: &mut Column<u64>, mut visit: impl FnMut(&[u64])) {
         self.other.set_len(words.len());
         let part = self.shape.part_hits;
@@ -63,7 +63,7 @@ impl Radix {
         }
     }
 
-    /// Brings what is below `limit` to the front; all keep their order. Says how much that is.
+    /// Moves words below `limit` to the front; all words keep their order. Returns the number of words below.
     fn split(&mut self, limit: u64, words: &mut [u64]) -> usize {
         let Some(first) = words.iter().position(|word| *word >= limit) else { return words.len() };
         let (mut front, mut back) = (first, 0);
@@ -90,7 +90,7 @@ impl Radix {
             return part;
         }
         let (least, most) = extent_room(g, part);
-        // Words are told apart by what they are above the least.
+        // Words differ only in their values above the smallest one.
         let base = least >> low << low;
         let bits = u64::BITS - ((most - base) >> low).leading_zeros();
         let (passes, digit) = shape.passes(bits, part.len());
@@ -116,8 +116,8 @@ impl Radix {
     }
 }
 
-/// Sorts words of which few are out of order, by moving these; gives up, with all words there and equal ones in their
-/// order, when many are.
+/// Sorts words of which few are out of order, by moving these. Returns false when many are out of order; then all words are
+/// still there, and equal ones in their order.
 pub(super) fn insert_few(low: u32, words: &mut [u64]) -> bool {
     let mut moves = 0;
     for i in 1..words.len() {
@@ -141,10 +141,10 @@ pub(super) fn insert_few(low: u32, words: &mut [u64]) -> bool {
     true
 }
 
-/// Which bits a pass sorts by.
+/// Bits by which a pass sorts.
 #[derive(Debug, Clone, Copy)]
 struct Digits {
-    /// Words count from here.
+    /// Value that is subtracted from words.
     base: u64,
     low: u32,
     digit: u32,
@@ -205,7 +205,7 @@ fn scatter_room<G: Gang>(g: G, from: &[u64], by: Digits, to: &mut [u64], places:
     );
 }
 
-/// One stable pass.
+/// Runs one stable pass.
 #[inline(always)]
 fn scatter(from: &[u64], by: Digits, to: &mut [u64], places: &mut [u32]) {
     let mask = places.len() - 1;
@@ -224,7 +224,7 @@ mod tests {
 
     const LOW: u32 = 8;
 
-    /// Keys in some order; the low bits number them, so that it shows whether equal ones keep their order.
+    /// Returns words with keys in some order; the low bits number them, which shows whether equal words keep their order.
     fn words(keys: impl Iterator<Item = u64>) -> Vec<u64> {
         keys.enumerate().map(|(i, key)| (key << LOW) | (i as u64 % 256)).collect()
     }
@@ -284,7 +284,7 @@ mod tests {
             check(&words((0..len).rev()));
             check(&words((0..len).map(|_| 77)));
             check(&words((0..len).map(|i| i % 2)));
-            // The earliest comes last, so that nothing can be sorted without the rest.
+            // The earliest word comes last, so that nothing can be sorted without the rest.
             check(&words((1..len).chain([0])));
             check(&words((0..len).map(|i| (i ^ 0x1ff) << 20)));
             check(&words((0..len).map(|i| (1 << 55) + (i * 7919 % 1009))));
@@ -310,7 +310,7 @@ mod tests {
     fn disorder_is_given_up_on_before_it_costs_much() {
         let mut reversed = words((0..100_000).rev());
         assert!(!insert_few(LOW, &mut reversed));
-        // Where it gave up: behind it all is as it was.
+        // Words after the point where it gave up are unchanged.
         let touched = reversed.iter().zip(words((0..100_000).rev())).rposition(|(a, b)| *a != b).unwrap();
         assert!(touched < 64, "{touched}");
         let mut ordered = words(0..1000);

@@ -1,22 +1,23 @@
-//! [`rank`]: the positions of a few keys in sorted order. The position of each key is the number of smaller keys.
+//! [`rank`]: the positions of a few keys in sorted order. The position of a key is the number of smaller keys.
 
 use crate::simd::Gang;
 use crate::simd::varying::U32;
 
 /// Most keys: four registers of 16 lanes.
 pub(super) const FEW: usize = 64;
-/// Keys that are compared with all in one turn of a loop.
+/// Number of keys that are compared with all keys in one turn of the loop.
 const TURN: usize = 4;
 /// Keys that are read at once.
 const CHUNK: usize = 16;
-/// Registers of places at once.
+/// Number of registers of positions at once.
 const REGISTERS: usize = 4;
 
-/// Keys with room behind them.
+/// Keys followed by padding.
 type Keys = [u32; FEW + TURN];
 
-/// Says of each of `len` keys, at most [`FEW`], where it belongs, and in the end whether no two are equal: otherwise these have
-/// equal places. Keys from there to the next multiple of 16 are asked for, too, and may be anything.
+/// Calls `put` with the index and the sorted position of each of `len` keys, at most [`FEW`]. Returns whether no two keys
+/// are equal; equal keys get equal positions. `key` is also called for indices up to the next multiple of 16, where its
+/// value does not matter.
 #[inline(always)]
 pub(super) fn rank<G: Gang>(
     g: G,
@@ -30,7 +31,7 @@ pub(super) fn rank<G: Gang>(
             keys[(first + i) % FEW] = key((first + i) % FEW);
         }
     }
-    // What is compared behind the last key is less than none.
+    // Padding after the last key is less than no key.
     keys[len % (FEW + 1)..][..TURN].fill(u32::MAX);
     for first in (0..len).step_by(REGISTERS * G::LANES) {
         match (len - first).div_ceil(G::LANES) {
@@ -48,7 +49,7 @@ pub(super) fn rank<G: Gang>(
     sum as usize == len * len.saturating_sub(1) / 2
 }
 
-/// How many of the first `len` keys are less than each of some registers of keys.
+/// Counts how many of the first `len` keys are less than each key in some registers.
 #[inline(always)]
 fn count_less<G: Gang, const N: usize>(g: G, keys: &Keys, len: usize, first: usize, places: &mut [u32; FEW]) {
     let own: [U32<G>; N] = std::array::from_fn(
@@ -69,7 +70,7 @@ fn count_less<G: Gang, const N: usize>(g: G, keys: &Keys, len: usize, first: usi
     }
 }
 
-/// Sorts words by their bits from `low` on, one by one; equal ones keep their order.
+/// Sorts words by their bits from `low` on, one by one; equal words keep their order.
 pub(super) fn insert(low: u32, words: &mut [u64]) {
     for i in 1..words.len() {
         let word = words[i];

@@ -3,14 +3,14 @@
 use crate::simd::is_amd;
 use std::ops::RangeInclusive;
 
-/// Sizes that change the speed of the sort by time and nothing else.
+/// Sizes that affect only the speed of the sort by time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SortShape {
     /// Most bits of a digit. A pass over a digit of `b` bits writes to 2^b positions in turn.
     pub digit_bits: u32,
     /// Hits that are sorted at once.
     pub part_hits: usize,
-    /// Largest share of words in large buckets of time, of 100, as large clusters make them: beyond it words are
+    /// Largest share of words in large buckets of time, per cent, which large clusters cause: above it words are
     /// sorted digit by digit.
     pub most_crowded: u32,
 }
@@ -20,23 +20,21 @@ pub const DIGIT_BITS: RangeInclusive<u32> = 6..=13;
 pub const PART_HITS: RangeInclusive<usize> = 1 << 10..=1 << 24;
 
 impl SortShape {
-    /// Few passes with up to 8,192 open positions: fastest on CPUs (Zen) that write to lines of their second-level
-    /// cache nearly as fast as to lines of the first. For large clusters this takes less time than splitting buckets
-    /// at pivots.
+    /// Few passes with up to 8,192 open positions: fastest on CPUs (Zen) that write to lines of their second-level cache nearly
+    /// as fast as to lines of the first-level cache. For large clusters this takes less time than splitting buckets at pivots.
     pub const FEW_PASSES: Self = Self { digit_bits: 13, part_hits: 1 << 16, most_crowded: 60 };
-    /// More passes, whose 512 open lines of 64 bytes and 2 KiB of counters fit in a first-level cache of 48 KiB; over
-    /// parts of 32 KiB: with their destination they touch 16 pages of 4 KiB, the size of the smallest first-level TLB
-    /// for stores.
+    /// More passes, whose 512 open lines of 64 bytes and 2 KiB of counters fit in a first-level cache of 48 KiB. Parts have
+    /// 32 KiB: with their destination they touch 16 pages of 4 KiB, the size of the smallest first-level TLB for stores.
     pub const SMALL_DIGITS: Self = Self { digit_bits: 9, part_hits: 1 << 12, most_crowded: 100 };
 
-    /// The shape for this CPU.
+    /// Returns the shape for this CPU.
     pub fn of_this_cpu() -> Self {
         if is_amd() { Self::FEW_PASSES } else { Self::SMALL_DIGITS }
     }
 
-    /// How many passes sort so many words by so many bits in the least time, and the bits of their digits.
+    /// Returns the number of passes that sort so many words by so many bits in the least time, and the bits of their digits.
     pub(super) fn passes(&self, bits: u32, words: usize) -> (u32, u32) {
-        // A word takes a pass about three times as long as a counter.
+        // One word takes about three times as long in a pass as one counter.
         let cost = |(passes, digit): &(u32, u32)| u64::from(*passes) * (3 * words as u64 + (1 << *digit));
         let least = bits.div_ceil(self.digit_bits);
         let choices =

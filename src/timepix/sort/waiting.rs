@@ -13,12 +13,12 @@ use crate::simd::Level;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// A block with fewer hits takes those that come next.
+/// Number of hits of a full block; smaller blocks receive the next hits.
 const BLOCK_HITS: usize = 1 << 15;
-/// Of so many hits one is looked at to find a time between hits.
+/// Number of hits per sampled hit, when a limit in time is chosen.
 const SAMPLED: usize = 16;
 
-/// Hits, as words or as columns: in one of them are none.
+/// Hits, either as words or as columns.
 #[derive(Debug, Default)]
 pub(super) struct Lot {
     pub words: Column<u64>,
@@ -46,7 +46,7 @@ impl Lot {
     }
 }
 
-/// Hits in the order in which they came: words while all of them fit, else columns until none is left.
+/// Hits in order of arrival: words as long as all hits fit, otherwise columns until no hit is left.
 #[derive(Debug)]
 pub(super) struct Waiting {
     blocks: VecDeque<Block>,
@@ -54,7 +54,7 @@ pub(super) struct Waiting {
     spare: Vec<Lot>,
     len: usize,
     packing: Option<Packing>,
-    /// All bits that any x or y has had.
+    /// Union of the bits of all x and y so far.
     pixels: Extent,
 }
 
@@ -68,17 +68,17 @@ impl Default for Waiting {
 #[derive(Debug, Default)]
 struct Block {
     hits: Lot,
-    /// No hit is before the first of these, or behind the second.
+    /// Lower and upper limit of the times of the hits.
     times: [i64; 2],
 }
 
 impl Waiting {
-    /// Number of waiting hits.
+    /// Returns the number of waiting hits.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// How hits are packed that wait or have just left; none when they are in columns.
+    /// Returns the packing of hits that wait or have just left; none when they are in columns.
     pub fn packing(&self) -> Option<Packing> {
         self.packing
     }
@@ -101,8 +101,8 @@ impl Waiting {
         self.extend_last(count, extent);
     }
 
-    /// Adds hits and renews `reached` if they are packed as those that wait, and none is too late by `bounds`, as [`take_room`] has
-    /// them; says whether it did.
+    /// Adds hits and updates `reached`, if they fit the packing of the waiting hits and none is late by `bounds` (see
+    /// [`take_room`]). Returns whether it did.
     pub fn push_as_before(
         &mut self,
         level: Level,
@@ -124,12 +124,12 @@ impl Waiting {
         true
     }
 
-    /// The last block, or a new one where that is full; `more` hits will be added.
+    /// Returns the last block, or a new one if it is full; `more` hits will be added.
     fn open_block(&mut self, more: usize) -> &mut Block {
         if self.blocks.back().is_none_or(|last| last.hits.len() >= BLOCK_HITS) {
             let mut hits = self.spare.pop().unwrap_or_default();
             if !self.blocks.is_empty() {
-                // Many hits wait: the block will be full, too.
+                // Many hits wait: this block will become full, too.
                 match self.packing {
                     Some(_) => hits.words.reserve_total(BLOCK_HITS + more),
                     None => hits.hits.set_len(BLOCK_HITS + more),
@@ -141,7 +141,7 @@ impl Waiting {
         self.blocks.back_mut().expect("there is one")
     }
 
-    /// Takes note of hits that were added to the last block.
+    /// Updates counts and limits after hits were added to the last block.
     fn extend_last(&mut self, count: usize, extent: Extent) {
         self.pixels = self.pixels.with(Extent { times: Extent::NOTHING.times, ..extent });
         let Some(Block { times, .. }) = self.blocks.back_mut() else { return };
@@ -149,7 +149,7 @@ impl Waiting {
         self.len += count;
     }
 
-    /// Packs anew where hits of this extent do not fit beside those that wait, and unpacks all where none of it helps.
+    /// Repacks waiting hits when hits of this extent do not fit with them; unpacks all when no packing fits.
     fn make_fit(&mut self, level: Level, extent: Extent) {
         self.pixels = Extent { times: Extent::NOTHING.times, ..self.pixels.with(extent) };
         let all = extent.with(self.pixels);
@@ -169,7 +169,7 @@ impl Waiting {
         }
     }
 
-    /// Moves all hits to `out`, which is empty.
+    /// Moves all hits to `out`, which must be empty.
     pub fn take_all(&mut self, out: &mut Lot) {
         self.take_before(None, out);
     }
@@ -199,7 +199,7 @@ impl Waiting {
         }
         let mut at = 0;
         while let Some(block) = self.blocks.get(at) {
-            // Hits that stay longest would each keep the memory of a block, but for the last one, which grows.
+            // Long-waiting hits would each keep the memory of a block; so blocks are joined, except the last one, which grows.
             let is_last = at + 1 == self.blocks.len();
             let before = at.checked_sub(1).filter(|_| !is_last).and_then(|before| self.blocks.get(before));
             let joins = before.is_some_and(|before| before.hits.len() + block.hits.len() <= BLOCK_HITS);
@@ -219,8 +219,8 @@ impl Waiting {
         self.len = self.blocks.iter().map(|block| block.hits.len()).sum();
     }
 
-    /// A time before which there are about `some` hits of each block in question, and at least one; none where all
-    /// hits are few.
+    /// Returns a time before which there are about `some` hits of the block with the earliest time, and at least one; none
+    /// when few hits wait.
     pub fn limit_of_some(&self, some: usize, times: &mut Vec<i64>) -> Option<i64> {
         if self.len <= 2 * some {
             return None;
@@ -234,7 +234,7 @@ impl Waiting {
         times.select_nth_unstable(some / SAMPLED).1.checked_add(1)
     }
 
-    /// Half of the hits are not later than this; `times` is memory for it.
+    /// Returns a time such that half of the hits are not later; `times` is reused memory.
     pub fn middle(&self, times: &mut Vec<i64>) -> i64 {
         times.clear();
         self.blocks.iter().for_each(|block| self.add_times(block, 1, times));
@@ -242,7 +242,7 @@ impl Waiting {
         *times.select_nth_unstable(middle).1
     }
 
-    /// Appends the time of every hit of a block, or of one in some.
+    /// Appends the time of every `step`-th hit of a block.
     fn add_times(&self, block: &Block, step: usize, times: &mut Vec<i64>) {
         match self.packing {
             Some(packing) => {
@@ -252,14 +252,14 @@ impl Waiting {
         }
     }
 
-    /// How many blocks there are.
+    /// Returns the number of blocks.
     #[cfg(test)]
     pub fn blocks(&self) -> usize {
         self.blocks.len()
     }
 }
 
-/// As [`part`], of words that are less than `limit`.
+/// Moves words less than `limit` to `out`, like [`part`].
 fn part_words(level: Level, limit: u64, words: &mut Column<u64>, out: &mut Column<u64>) {
     let first = crate::dispatch_isa!(level, g => first_from_room(g, &words[..], limit));
     let end = words.iter().rposition(|word| *word < limit).map_or(first, |last| first.max(last + 1));
@@ -280,13 +280,13 @@ fn part_words(level: Level, limit: u64, words: &mut Column<u64>, out: &mut Colum
         words.set_len(kept + len - end);
         return;
     }
-    // As nearly all leave, their memory goes with them.
+    // Nearly all words leave, so their memory goes with them.
     std::mem::swap(words, out);
     words.set_len(end - first + 1);
     let (mut kept, mut staying) = (first, 0);
     for i in first..end {
         let word = out[i];
-        // Written to both sides: which one it belongs to is hard to foresee.
+        // Written to both sides, since a branch would not be predictable.
         (out[kept], words[staying]) = (word, word);
         kept += usize::from(word < limit);
         staying += usize::from(word >= limit);
@@ -296,13 +296,13 @@ fn part_words(level: Level, limit: u64, words: &mut Column<u64>, out: &mut Colum
     out.set_len(kept);
 }
 
-/// Appends the hits of a block that are older than `time` to `out`; the others stay.
+/// Appends the hits of a block that are older than `time` to `out`; the other hits stay.
 fn part(level: Level, time: i64, hits: &mut PixelHits, out: &mut PixelHits) {
-    // Only hits between the first that stays and the last that leaves are in question.
+    // Only hits between the first one that stays and the last one that leaves need a test.
     let first = crate::dispatch_isa!(level, g => first_from_room(g, &hits.time[..], time));
     let end = hits.time.iter().rposition(|hit| *hit < time).map_or(first, |last| first.max(last + 1));
     if out.is_empty() {
-        // As nearly all leave, their memory goes with them.
+        // Nearly all hits leave, so their memory goes with them.
         std::mem::swap(hits, out);
         hits.clear();
         hits.set_len(end - first + 1);
@@ -311,7 +311,7 @@ fn part(level: Level, time: i64, hits: &mut PixelHits, out: &mut PixelHits) {
         let to = (&mut hits.time[..], &mut hits.x[..], &mut hits.y[..], &mut hits.tot[..]);
         for i in first..end {
             let hit = (time_out[i], x[i], y[i], tot[i]);
-            // Written to both sides: which one it belongs to is hard to foresee.
+            // Written to both sides, since a branch would not be predictable.
             (time_out[kept], x[kept], y[kept], tot[kept]) = hit;
             (to.0[staying], to.1[staying], to.2[staying], to.3[staying]) = hit;
             kept += usize::from(hit.0 < time);

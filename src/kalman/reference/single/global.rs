@@ -4,16 +4,16 @@ use super::maths::{atan2, fma, sincos};
 use super::written::angle;
 use super::{Hit, State, arc, axis_of, inside, noise_angle2, similarity, similarity_with};
 
-/// A state in one frame for all tracks: the lower triangle of the covariance counts.
+/// A state in one frame for all tracks; only the lower triangle of the covariance is used.
 #[derive(Debug, Clone, Copy)]
 pub struct GlobalState {
     /// x, y, z, charge / pT, phi, theta.
     pub p: [f32; 6],
-    /// Their covariance.
+    /// Covariance of the parameters.
     pub c: [[f32; 6]; 6],
 }
 
-/// The same state in other parameters.
+/// Converts a state on a cylinder.
 pub fn to_global(state: &State) -> GlobalState {
     let [azimuth, z, k, moment, slope] = state.p;
     let (sine, cosine) = sincos(azimuth);
@@ -43,7 +43,7 @@ struct OnRadius {
     slope: f32,
 }
 
-/// The state on a cylinder, if the track gets there.
+/// Transports the state to a cylinder. Returns whether the track reaches it.
 fn to_radius(state: &GlobalState, field: f32, radius: f32) -> (OnRadius, bool) {
     let [x, y, z, k, phi, theta] = state.p;
     let ((uy, ux), (sine_theta, cosine_theta)) = (sincos(phi), sincos(theta));
@@ -99,7 +99,7 @@ fn to_radius(state: &GlobalState, field: f32, radius: f32) -> (OnRadius, bool) {
     (OnRadius { p, c: similarity_with(&f, &ones, &state.c), sine, cosine, radius, axis, slope }, reached)
 }
 
-/// Adds what a layer does to the covariance.
+/// Adds the scattering of a layer to the covariance.
 fn scatter(state: &mut OnRadius, thickness: f32) {
     let OnRadius { p, c, radius, axis, slope, .. } = state;
     let steep2 = fma(*slope, *slope, 1.0);
@@ -111,7 +111,7 @@ fn scatter(state: &mut OnRadius, thickness: f32) {
     c[5][5] += angle2;
 }
 
-/// The inverse of a symmetric matrix and its determinant, by Cramer's rule.
+/// Returns the inverse of a symmetric matrix and its determinant, by Cramer's rule.
 fn cramer(s: &[[f32; 3]; 3]) -> ([[f32; 3]; 3], f32) {
     let [[a, _, _], [b, d, _], [c, e, f]] = *s;
     let minors = [fma(-e, e, d * f), fma(-b, f, c * e), fma(-c, d, b * e)];
@@ -122,7 +122,7 @@ fn cramer(s: &[[f32; 3]; 3]) -> ([[f32; 3]; 3], f32) {
     ([[aa, bb, cc], [bb, dd, ee], [cc, ee, ff]], determinant)
 }
 
-/// Takes in a hit at the state's radius; its chi2, and whether the residual had a covariance.
+/// Adds a hit at the state's radius. Returns its chi2, and whether the residual has a valid covariance.
 fn measure(state: &mut OnRadius, position: [f32; 3], [radial, tangential, var_z]: [f32; 3]) -> (f32, bool) {
     let OnRadius { p, c: symmetric, sine, cosine, radius, .. } = state;
     let [x, y, z] = position;
@@ -172,8 +172,8 @@ fn measure(state: &mut OnRadius, position: [f32; 3], [radial, tangential, var_z]
     (chi2, sane)
 }
 
-/// Transports the state to a hit, scatters in its layer and adds it; returns its chi2, whether the track arrives, and
-/// whether the residual had a covariance.
+/// Transports the state to a hit, scatters in its layer and adds the hit. Returns its chi2, whether the track reaches the
+/// hit, and whether the residual has a valid covariance.
 pub fn take(state: &mut GlobalState, field: f32, material: f32, radial: f32, hit: &Hit) -> (f32, bool, bool) {
     let (mut there, reached) = to_radius(state, field, hit.radius);
     if material > 0.0 {
@@ -195,7 +195,7 @@ pub fn take(state: &mut GlobalState, field: f32, material: f32, radial: f32, hit
     (chi2, reached, sane)
 }
 
-/// Azimuth, z, charge / pT, phi and theta; the covariance has r-phi first.
+/// Returns azimuth, z, charge / pT, phi and theta; the first parameter of the covariance is r-phi.
 pub fn written_global(state: &GlobalState) -> State {
     let [x, y, z, k, phi, theta] = state.p;
     let c = |i: usize, j: usize| state.c[i.max(j)][i.min(j)];

@@ -1,13 +1,13 @@
-//! Arithmetic of gangs, for one lane.
+//! Arithmetic of gangs for a single lane.
 
 use std::f32::consts::{FRAC_2_PI, FRAC_PI_2, PI, TAU};
 
-/// a b + c, rounded once.
+/// Returns a b + c, rounded once.
 pub(super) fn fma(a: f32, b: f32, c: f32) -> f32 {
     a.mul_add(b, c)
 }
 
-/// As gangs choose: the second of two that are equal or not numbers.
+/// Returns the larger value, as gangs do: `b` when the values are equal or one is NaN.
 pub(super) fn max(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
@@ -35,7 +35,7 @@ pub(super) fn atan_tail(square: f32) -> f32 {
     polynomial(square, &p)
 }
 
-/// The angle of (x, y).
+/// Returns the angle of (x, y).
 pub fn atan2(y: f32, x: f32) -> f32 {
     let (near, far) = (x.abs().min(y.abs()), x.abs().max(y.abs()));
     let steep = x.abs() < y.abs();
@@ -59,7 +59,7 @@ pub fn atan2(y: f32, x: f32) -> f32 {
     angle.copysign(y)
 }
 
-/// Sine and cosine of an angle up to 65536.
+/// Returns sine and cosine of an angle up to 65536.
 pub fn sincos(x: f32) -> (f32, f32) {
     if x.is_nan() || x.abs() > 65_536.0 {
         return (f32::NAN, f32::NAN);
@@ -80,7 +80,7 @@ pub fn sincos(x: f32) -> (f32, f32) {
     }
 }
 
-/// `angle` without whole turns.
+/// Returns `angle` minus whole turns.
 pub fn within_turn(angle: f32) -> f32 {
     let turns = fma(angle, 1.0 / TAU, 12_582_912.0) - 12_582_912.0;
     fma(-turns, TAU, angle)

@@ -19,38 +19,38 @@ pub use written::{judge, written};
 /// A state on a cylinder: radius, parameters (azimuth, z, charge / pT, moment, slope), covariance.
 #[derive(Debug, Clone, Copy)]
 pub struct State {
-    /// cm
+    /// Radius, cm.
     pub radius: f32,
-    /// See [`axis`](crate::kalman::axis).
+    /// Parameters, see [`axis`](crate::kalman::axis).
     pub p: [f32; 5],
-    /// The lower triangle counts.
+    /// Covariance; only the lower triangle is used.
     pub c: [[f32; 5]; 5],
 }
 
 /// A hit: azimuth, z, their variances and the radius.
 #[derive(Debug, Clone, Copy)]
 pub struct Hit {
-    /// rad, cm
+    /// Azimuth, rad, and z, cm.
     pub position: [f32; 2],
-    /// rad^2, cm^2
+    /// Variances, rad^2 and cm^2.
     pub variance: [f32; 2],
-    /// cm
+    /// Radius, cm.
     pub radius: f32,
 }
 
-/// f c f^T: the products with ones first, as they need no multiplication.
+/// Returns f c f^T. Products with ones come first, as they need no multiplication.
 fn similarity<const R: usize, const N: usize>(f: &[[Option<f32>; N]; R], c: &[[f32; N]; N]) -> [[f32; R]; R] {
     similarity_with(f, &f.map(|row| row.map(|f| f == Some(1.0))), c)
 }
 
-/// The same where values may be 1 by chance: what is 1 beforehand is said.
+/// Returns f c f^T for an f whose values may be 1 by chance: `ones` marks the elements that are known to be 1.
 fn similarity_with<const R: usize, const N: usize>(
     f: &[[Option<f32>; N]; R],
     ones: &[[bool; N]; R],
     c: &[[f32; N]; N],
 ) -> [[f32; R]; R] {
     let at = |i: usize, j: usize| c[i.max(j)][i.min(j)];
-    // What a sum begins with changes nothing; one without a term is 0.
+    // The start of a sum, -0, changes nothing; a sum without terms is 0.
     let begin = |row: &[Option<f32>; N]| if row.iter().all(Option::is_none) { 0.0 } else { -0.0 };
     let mut out = [[0.0; R]; R];
     for i in 0..R {
@@ -83,7 +83,7 @@ fn inside(q: f32, r: f32) -> bool {
     q * q < 0.9999 * (r * r)
 }
 
-/// tan of half the turn, chord along the final direction, length, excess, chord across: see `radius.rs`.
+/// Returns the tangent of half the turn, chord along the final direction, length, excess, chord across: see `radius.rs`.
 fn arc(reach: f32, half_curvature: f32) -> [f32; 5] {
     let tau = half_curvature * reach;
     let square = tau * tau;
@@ -103,13 +103,13 @@ fn arc(reach: f32, half_curvature: f32) -> [f32; 5] {
 /// The derivatives of a step to another cylinder: `None` where they are 0.
 pub type Derivatives = [[Option<f32>; 5]; 5];
 
-/// The state on another cylinder, if the track reaches it.
+/// Returns the state on another cylinder, and whether the track reaches it.
 pub fn to_radius(state: &State, field: f32, radius: f32) -> (State, bool) {
     let (state, _, reached) = step(state, field, radius);
     (state, reached)
 }
 
-/// The state on another cylinder, the derivatives, and whether the track reaches it.
+/// Returns the state on another cylinder, the derivatives, and whether the track reaches it.
 pub fn step(state: &State, field: f32, radius: f32) -> (State, Derivatives, bool) {
     let [azimuth, z, k, q, slope] = state.p;
     let r = state.radius;
@@ -147,8 +147,8 @@ pub fn step(state: &State, field: f32, radius: f32) -> (State, Derivatives, bool
     (State { radius, p, c: similarity(&f, &state.c) }, f, reached)
 }
 
-/// Adds a hit on the state's own cylinder, if there is one; returns its chi2, and whether the residual had a
-/// covariance. Without either nothing changes, by the same operations with weights of zero.
+/// Adds a hit on the state's own cylinder, if there is one. Returns its chi2, and whether the residual has a valid
+/// covariance. Without a hit or a valid covariance nothing changes: the same operations run with weights of zero.
 pub fn update(state: &mut State, hit: Option<&Hit>) -> (f32, bool) {
     let c = state.c;
     let at = |i: usize, j: usize| c[i.max(j)][i.min(j)];
@@ -161,7 +161,7 @@ pub fn update(state: &mut State, hit: Option<&Hit>) -> (f32, bool) {
     let mut d = [within_turn(position[0] - state.p[0]), position[1] - state.p[1]];
     let off = -(s[1] * scale);
     let mut w = [[s[2] * scale, off], [off, s[0] * scale]];
-    // V S^-1, with the zeros of V: they matter where S^-1 is infinite.
+    // V S^-1, including the zeros of V: they matter where S^-1 is infinite.
     let v = [[variance[0], 0.0], [0.0, variance[1]]];
     let mut rest = v.map(|v| [0, 1].map(|j: usize| fma(v[1], w[1][j], v[0] * w[0][j])));
     if hit.is_none() || !sane {

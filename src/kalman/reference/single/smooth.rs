@@ -1,15 +1,14 @@
-//! The way back: improves an earlier state with later hits.
+//! The smoother: improves an earlier state with later hits.
 
 use super::maths::fma;
 use super::{Derivatives, State, axis_of, similarity};
 
-/// One hit of a filter: the state after it, the covariance that scattering then added, and the step from there to the
-/// next hit.
+/// One hit of a filter: the state after it, the covariance that scattering added there, and the step to the next hit.
 #[derive(Debug, Clone, Copy)]
 pub struct Filtered {
-    /// With the hit.
+    /// State after the hit was added.
     pub state: State,
-    /// The lower triangle counts.
+    /// Covariance that scattering added; only the lower triangle is used.
     pub noise: [[f32; 5]; 5],
     /// The derivatives of the step to the next hit.
     pub f: Derivatives,
@@ -17,7 +16,7 @@ pub struct Filtered {
     pub predicted: [f32; 5],
 }
 
-/// The covariance that a layer of `thickness` radiation lengths adds.
+/// Returns the covariance that a layer of `thickness` radiation lengths adds.
 pub fn noise(state: &State, thickness: f32) -> [[f32; 5]; 5] {
     let [_, _, k, moment, slope] = state.p;
     let axis = axis_of(state.radius, moment);
@@ -31,12 +30,12 @@ pub fn noise(state: &State, thickness: f32) -> [[f32; 5]; 5] {
     out
 }
 
-/// The variance of an angle of scattering.
+/// Returns the variance of a scattering angle.
 pub(super) fn noise_angle2(k: f32, steep2: f32, path: f32, thickness: f32) -> f32 {
     0.0136 * 0.0136 * thickness * k * k * path / steep2.sqrt()
 }
 
-/// The inverse of a step.
+/// Returns the inverse of a step.
 fn inverse(f: &Derivatives) -> Derivatives {
     let at = |i: usize, j: usize| f[i][j].unwrap_or(0.0);
     let mut out = *f;
@@ -49,12 +48,12 @@ fn inverse(f: &Derivatives) -> Derivatives {
     out
 }
 
-/// Row by row, terms in the order of the columns.
+/// Returns f x, row by row, with terms in the order of the columns.
 fn times(f: &Derivatives, x: [f32; 5]) -> [f32; 5] {
     f.map(|row| row.iter().zip(x).fold(-0.0, |sum, (f, x)| f.map_or(sum, |f| fma(f, x, sum))))
 }
 
-/// f c f^T for any f: the lower triangle.
+/// Returns the lower triangle of f c f^T for any f.
 fn dense(f: &[[f32; 5]; 5], c: &[[f32; 5]; 5]) -> [[f32; 5]; 5] {
     let at = |i: usize, j: usize| c[i.max(j)][i.min(j)];
     let mut out = [[0.0; 5]; 5];
@@ -67,7 +66,7 @@ fn dense(f: &[[f32; 5]; 5], c: &[[f32; 5]; 5]) -> [[f32; 5]; 5] {
     out
 }
 
-/// Cholesky's inverse: both triangles; whether the matrix is positive definite.
+/// Returns both triangles of Cholesky's inverse, and whether the matrix is positive definite.
 fn cholesky(a: &[[f32; 5]; 5]) -> ([[f32; 5]; 5], bool) {
     let (mut l, mut positive) = (*a, true);
     for j in 0..5 {
@@ -95,13 +94,13 @@ fn cholesky(a: &[[f32; 5]; 5]) -> ([[f32; 5]; 5], bool) {
     (out, positive)
 }
 
-/// The change of the parameters that the next state asks for, carried back by the inverse of the step.
+/// Returns the change of the parameters at the next state, transported back by the inverse of the step.
 fn change(back: &Derivatives, layer: &Filtered, next: &State) -> [f32; 5] {
     let change: [f32; 5] = std::array::from_fn(|i| next.p[i] - layer.predicted[i]);
     times(back, change)
 }
 
-/// The smoothed state without scattering: the next one transported back.
+/// Returns the smoothed state without scattering: the next state transported back.
 pub fn carry_back(layer: &Filtered, next: &State) -> State {
     let back = inverse(&layer.f);
     let change = change(&back, layer, next);
@@ -109,7 +108,8 @@ pub fn carry_back(layer: &Filtered, next: &State) -> State {
     State { p, c: similarity(&back, &next.c), ..layer.state }
 }
 
-/// The smoothed state, and whether the covariance with the noise is positive definite; if not it is the filtered one.
+/// Returns the smoothed state, and whether the covariance with the noise is positive definite; if not, the state is the
+/// filtered one.
 pub fn smooth(layer: &Filtered, next: &State) -> (State, bool) {
     let Filtered { state, noise, f, .. } = layer;
     let back = inverse(f);

@@ -1,9 +1,10 @@
-//! States from which filters start.
+//! States at which filters start.
 
 use super::maths::{atan_tail, atan2, fma, max, sincos, within_turn};
 use super::{Hit, State, arc, axis_of, inside};
 
-/// The parameters where a track from a vertex (x, y, z, charge / pT, phi, theta) leaves a cylinder, and their derivatives.
+/// Returns the parameters where a track from a vertex (x, y, z, charge / pT, phi, theta) leaves a cylinder, their
+/// derivatives, and whether it gets there.
 fn leave(vertex: [f32; 6], field: f32, radius: f32) -> ([f32; 5], [[Option<f32>; 6]; 5], bool) {
     let [x, y, z, k, phi, theta] = vertex;
     let ((uy, ux), (sine, cosine)) = (sincos(phi), sincos(theta));
@@ -52,8 +53,8 @@ fn leave(vertex: [f32; 6], field: f32, radius: f32) -> ([f32; 5], [[Option<f32>;
     (p, f, reached)
 }
 
-/// The state of a track from a vertex of these variances on the cylinder of `radius`, after the first hit if there is
-/// one; whether the track arrives, and the result of [`update`](super::update) for a hit.
+/// Returns the state of a track from a vertex with these variances on the cylinder of `radius`, after the first hit if
+/// there is one; whether the track gets there; and the result of [`update`](super::update) for the hit.
 pub fn from_vertex(
     vertex: [f32; 6],
     before: [f32; 6],
@@ -103,13 +104,13 @@ pub fn from_vertex(
     (State { radius, p, c }, reached, (chi2, sane))
 }
 
-/// A hit (azimuth, z, radius) in the frame in which `first` is the origin and x points outwards there.
+/// Returns a hit (azimuth, z, radius) in the frame in which `first` is the origin and x points outwards there.
 fn in_frame(first: [f32; 3], hit: [f32; 3]) -> [f32; 2] {
     let (sine, cosine) = sincos(hit[0] - first[0]);
     [fma(hit[2], cosine, -first[2]), hit[2] * sine]
 }
 
-/// The state at the first of three hits (azimuth, z, radius) on the helix through them.
+/// Returns the state at the first of three hits (azimuth, z, radius) on the helix through them.
 pub fn from_three_hits(hits: [[f32; 3]; 3], field: f32, prior: [f32; 5]) -> State {
     let norm2 = |v: [f32; 2]| fma(v[0], v[0], v[1] * v[1]);
     let [[azimuth, z, radius], middle, last] = hits;

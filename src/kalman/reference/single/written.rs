@@ -5,12 +5,12 @@ use super::{State, axis_of};
 use crate::kalman::FitStatus;
 use std::f32::consts::PI;
 
-/// An angle within -pi..=pi.
+/// Returns an angle within -pi..=pi.
 pub(super) fn angle(angle: f32) -> f32 {
     min(max(within_turn(angle), -PI), PI)
 }
 
-/// Azimuth, z, charge / pT, phi and theta; the covariance has r-phi first.
+/// Returns azimuth, z, charge / pT, phi and theta; the first parameter of the covariance is r-phi.
 pub fn written(state: &State) -> State {
     let State { radius: r, p: [azimuth, z, k, moment, slope], c } = *state;
     let axis = axis_of(r, moment);
@@ -18,7 +18,7 @@ pub fn written(state: &State) -> State {
     let p = [angle(azimuth), z, k, angle(phi), atan2(1.0, slope)];
     let per_moment = 1.0 / axis;
     let per_slope = -(1.0 / fma(slope, slope, 1.0));
-    // Rows of phi with the others: azimuth plus what the moment does.
+    // Rows of phi with the other parameters: azimuth plus the effect of the moment.
     let phi_with = [
         fma(per_moment, c[3][0], c[0][0]),
         fma(per_moment, c[3][1], c[1][0]),
@@ -40,11 +40,11 @@ pub fn written(state: &State) -> State {
     State { radius: r, p, c: out }
 }
 
-/// The fault of an output state: the gravest.
+/// Returns the gravest fault of an output state.
 pub fn judge(state: &State, reached: bool, measured: bool) -> FitStatus {
     let State { p, c, .. } = state;
     let values = || p.iter().copied().chain((0..5).flat_map(|i| c[i][..=i].to_vec()));
-    // L D L^T of the covariance, its diagonal grown by what is rounding: L, and L D.
+    // The factors L, and L D, of L D L^T of the covariance, with its diagonal increased to allow for rounding.
     let (mut l, mut scaled) = ([[0.0; 5]; 5], [[0.0; 5]; 5]);
     let mut definite = true;
     for j in 0..5 {
