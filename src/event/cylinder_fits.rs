@@ -1,4 +1,4 @@
-//! Fits of given tracks of the cylinder detector, as columns: a smoothed state for each hit.
+//! Fits of tracks that were given as input, in the cylinder detector, as columns: a smoothed state for each hit.
 
 use super::{CYLINDER_STATE, Column, Starts, results, track_lists};
 use crate::Status;
