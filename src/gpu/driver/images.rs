@@ -1,8 +1,8 @@
 //! The kernels as machine code and PTX within the program: a machine with a GPU needs no compiler.
 //!
 //! `kernels/compiled` contains the output of the NVRTC that `.ci/nvrtc-setup` installs, and the hash of the source. A test
-//! compares the hash; if this NVRTC is installed, another test compares the code. After a change of kernels, or of formulas traced
-//! into them, run `PELOTON_KERNELS=renew cargo test --release --features cuda --lib images`.
+//! compares the hash; if this NVRTC is installed, another test compares the code. After a change of kernels, or of formulas
+//! traced into them, run `PELOTON_KERNELS=renew cargo test --release --features cuda --lib images`.
 
 use super::compile::{Target, compile, source_hash};
 use crate::{Error, Result};
