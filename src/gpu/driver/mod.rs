@@ -1,4 +1,4 @@
-//! Interfaces to devices: NVIDIA's driver and compiler, and the emulated device. All unsafe code of `gpu` outside `lanes` is here.
+//! Interfaces to devices: NVIDIA's driver and compiler, and the emulated device. All unsafe code of `gpu` is here and in `lanes`.
 
 mod compile;
 mod cuda;
