@@ -10,7 +10,8 @@ use peloton::{Error, Result};
 /// Largest alignment of payloads, as a power of 2 in bytes.
 const MAX_ALIGN_LOG2: u8 = 16;
 
-/// Whether a block has only banks of detectors or banks that are skipped, so that all events can be appended at once.
+/// Whether a block has only banks of one kind, or only banks that are neither detector data nor errors: all events can
+/// then be appended at once.
 fn is_plain(block: &BankBlock<'_>) -> bool {
     let is_passed_over = |&kind: &u8| BankKind::from_code(kind).is_none() && !bank_type::is_error(kind);
     block.kind().is_some() || block.types.iter().all(is_passed_over)
