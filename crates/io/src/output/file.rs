@@ -5,7 +5,7 @@
 //! finish    tracks.parquet: what was written    <------ renamed
 //! dropped   tracks.parquet: as it was, or not there     removed
 //! ```
-//! Devices, pipes and standard output have no name to be renamed to: they are written directly.
+//! Devices, pipes and standard output cannot be replaced by renaming: they are written directly.
 
 use peloton::{Error, Result};
 use std::fs::{self, File, OpenOptions};
@@ -14,27 +14,27 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use tempfile::{Builder, NamedTempFile};
 
-/// Symbolic links that are followed at most, as many as Linux does.
+/// Largest number of symbolic links that are followed, as in Linux.
 const MAX_LINKS: usize = 40;
 
-/// An output of a job, under a temporary name beside its own until it is finished. If it is dropped before that, it
-/// leaves nothing behind, and an older file of the name unchanged.
+/// An output of a job, under a temporary name in the folder of its own name until it is finished. If it is dropped
+/// before, the temporary file is removed, and an older file of the name is unchanged.
 pub struct OutputFile {
     path: PathBuf,
     to: Target,
-    /// Whether a write failed: the file has a hole then, whatever is written after it.
+    /// Whether a write failed: then the file has a hole, also after further writes.
     is_broken: bool,
 }
 
 enum Target {
     Temporary(Box<Temporary>),
-    /// What has no name to be renamed to.
+    /// An output that is written directly.
     Stream(Box<dyn Write + Send>),
 }
 
 struct Temporary {
     file: NamedTempFile,
-    /// The name that it gets.
+    /// The final name of the file.
     place: PathBuf,
     _unfinished: Unfinished,
 }
@@ -81,7 +81,7 @@ impl OutputFile {
         let failed = |e| Error::io(&path, e);
         file.as_file().sync_all().map_err(failed)?;
         file.persist(&place).map_err(|e| failed(e.error))?;
-        // A folder is synchronised where the system can do that; the file is whole and in its place.
+        // Syncs the folder if the system can do that; the file is already complete under its name.
         let folder = place.parent().and_then(|folder| File::open(folder).ok());
         match folder.map_or(Ok(()), |folder| folder.sync_all()) {
             Err(e) if !matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Err(failed(e)),
@@ -89,8 +89,8 @@ impl OutputFile {
         }
     }
 
-    /// Renames the output of a failed job to its name unless an older file has it, which is worth more than a partial
-    /// one: then the older file stays, and the return value is `false`.
+    /// Renames the output of a failed job to its name unless an older file has that name, which is worth more than a
+    /// partial one: then the older file is kept, and the return value is `false`.
     ///
     /// # Errors
     /// Errors of [`finish`](Self::finish).
@@ -142,7 +142,7 @@ impl Write for OutputFile {
 /// Temporary files of this process.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Keeps the name of a temporary file where [`remove_unfinished`] finds it.
+/// Keeps the name of a temporary file in [`UNFINISHED`], for [`remove_unfinished`].
 struct Unfinished(PathBuf);
 
 impl Unfinished {
@@ -161,7 +161,7 @@ impl Drop for Unfinished {
 /// Removes all unfinished outputs, for a process that ends without dropping them.
 pub fn remove_unfinished() {
     for path in &*UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) {
-        // What was finished in the meantime is no longer there.
+        // Files that were finished meanwhile no longer exist.
         let _ = fs::remove_file(path);
     }
 }
@@ -191,13 +191,13 @@ pub fn is_standard_output(path: &Path) -> bool {
     matches!(place_of(path), Ok(Place::StandardOutput))
 }
 
-/// Where a name leads.
+/// The destination of a name.
 #[derive(PartialEq)]
 pub(super) enum Place {
     StandardOutput,
-    /// An open file of this process, which has to be written through its own name.
+    /// An open file of this process, which must be written through this name.
     Descriptor,
-    /// The last name that is no symbolic link, in a folder that is there.
+    /// The name after following symbolic links, in an existing folder.
     Named(PathBuf),
 }
 
@@ -240,7 +240,7 @@ fn target(path: &Path) -> io::Result<Target> {
         kind => Some(kind?),
     };
     if existing.is_some() {
-        // Renaming asks for no right to write to the file itself, and would replace what is protected.
+        // Opens the file, because renaming would replace a write-protected file.
         let file = OpenOptions::new().write(true).open(&place)?;
         if existing.as_ref().is_some_and(|kind| !kind.is_file()) {
             return Ok(stream(file));
@@ -252,13 +252,13 @@ fn target(path: &Path) -> io::Result<Target> {
     Ok(Target::Temporary(Box::new(Temporary { file, place, _unfinished })))
 }
 
-/// A temporary file beside `place`, hidden: a folder that is read passes it over.
+/// A temporary file in the folder of `place`; it is hidden, so that readers of the folder skip it.
 fn temporary(place: &Path, permissions: Option<fs::Permissions>) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
     builder.prefix(".peloton-").suffix(".part");
     #[cfg(unix)]
     builder.permissions(permissions.clone().unwrap_or_else(|| {
-        // Those of any new file: the system takes away what the user does not want to give.
+        // The permissions of any new file, from which the system removes the user's mask.
         std::os::unix::fs::PermissionsExt::from_mode(0o666)
     }));
     let folder = place.parent().unwrap_or(Path::new("."));
@@ -267,7 +267,7 @@ fn temporary(place: &Path, permissions: Option<fs::Permissions>) -> io::Result<N
         io::Error::new(e.kind(), message)
     })?;
     if let Some(permissions) = permissions {
-        // What a file system without permissions refuses; the ones from above are narrower at most.
+        // Some file systems refuse permissions; the permissions set above are then at most narrower.
         let _ = file.as_file().set_permissions(permissions);
     }
     Ok(file)
