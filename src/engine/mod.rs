@@ -158,7 +158,7 @@ impl Engine {
         self.sequence.products()
     }
 
-    /// Reconstructs all events on the calling thread, like [`Engine::try_run`], to all products that the sequence writes.
+    /// Reconstructs all events on the calling thread. `out` is emptied and receives all products that the sequence writes.
     ///
     /// # Errors
     /// As [`Engine::try_run`].

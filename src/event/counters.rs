@@ -188,8 +188,8 @@ impl StageClock {
         Self(Instant::now())
     }
 
-    /// Adds the time since the start or the last call to `stage`. A function of its own, so that instruction counts
-    /// can be attributed to stages, too (`benches/instructions`).
+    /// Adds the time since the start or the last call to `stage`. It is a separate function, so that instruction
+    /// counts can be attributed to stages, too (`benches/instructions`).
     #[inline(never)]
     pub fn lap(&mut self, stage: &mut StageCounter) {
         stage.ns += self.restart();

@@ -84,7 +84,7 @@ impl CylinderBatch {
         self.columns_mut().into_iter().zip(values).for_each(|(column, value)| column.push(value));
     }
 
-    /// Ends a layer; an event has [`CYLINDER_LAYERS`] of them.
+    /// Ends a layer; an event has [`CYLINDER_LAYERS`] layers.
     pub fn end_layer(&mut self) {
         self.layer_start.push(self.x.len() as u32);
     }

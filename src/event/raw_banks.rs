@@ -207,7 +207,7 @@ impl RawBatch {
         self.is_nominal.push(event.is_nominal);
     }
 
-    /// Appends the events again until they are there `copies` times, each with words of its own.
+    /// Appends copies of the events until there are `copies` of each, each with its own words.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) where 32 bits cannot count the words.

@@ -16,7 +16,7 @@ pub struct RawEvents<'a> {
 }
 
 impl<'a> RawEvents<'a> {
-    /// The same events with this policy for damaged banks.
+    /// Sets the policy for damaged banks.
     pub fn with_bad_banks(self, bad_banks: BadBanks) -> Self {
         Self { bad_banks, ..self }
     }

@@ -119,7 +119,7 @@ impl VeloBatch {
         self.status.extend_from_slice(&other.status);
     }
 
-    /// Appends the events again until they are there `copies` times.
+    /// Appends copies of the events until there are `copies` of each.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) where 32 bits cannot count the hits.

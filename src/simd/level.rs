@@ -91,7 +91,7 @@ impl Level {
         Self::supported().into_iter().filter(|level| level.is_usual()).collect()
     }
 
-    /// The same instruction set with its usual gang.
+    /// The level with the usual gang of this instruction set.
     pub fn with_usual_gang(self) -> Self {
         // The usual gang exists for every level that this CPU can run.
         Self::choose(Some(self.isa()), None).unwrap_or(self)

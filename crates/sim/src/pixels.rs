@@ -10,7 +10,7 @@ use peloton::velo::geometry::{
 
 /// Thickness of a sensor, mm.
 const THICKNESS: f64 = 0.2;
-/// Diffusion of the charge on its way through the sensor, mm.
+/// Diffusion of the charge in the sensor, mm.
 const DIFFUSION: f64 = 0.0055;
 /// Smallest number of points at which charge is freed.
 const POINTS: usize = 8;

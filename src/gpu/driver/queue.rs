@@ -37,7 +37,7 @@ pub(super) trait Commands: Send {
     #[allow(unsafe_code)]
     unsafe fn launch(&mut self, kernel: &'static str, blocks: u32, threads: u32, args: &[u8]) -> Result<()>;
 
-    /// Returns when all is done.
+    /// Returns when all commands have run.
     fn wait(&mut self) -> Result<()>;
 
     /// Switches the measurement of times.
@@ -154,7 +154,7 @@ impl Queue {
         unsafe { self.commands.launch(kernel, blocks, threads, bytemuck::bytes_of(args)) }
     }
 
-    /// Returns when all is done.
+    /// Returns when all commands have run.
     ///
     /// # Errors
     /// [`Error::Device`] with the device's message.

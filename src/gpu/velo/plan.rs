@@ -30,7 +30,7 @@ impl Capacity {
         let worst = config.limits.hits as usize;
         // Larger capacities are refused when the stream is opened.
         let hits = (HITS * events.min(1 << 25)).max(worst);
-        // One candidate per two hits is twice what real events have; no event makes more than one per hit and pass.
+        // One candidate per two hits is twice the number in real events; no event makes more than one per hit and pass.
         let rows = (hits / 2).max(2 * worst);
         let output = OUTPUT * hits + 64 * worst + 16 * events.min(1 << 25) + 4096;
         Self { events, hits, rows, output }

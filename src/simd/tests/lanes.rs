@@ -40,7 +40,7 @@ fn truncated(a: f32) -> i32 {
     if whole >= i32::MIN as f64 && whole <= i32::MAX as f64 { whole as i32 } else { i32::MIN }
 }
 
-/// Loads a gang of the input column that an argument name stands for.
+/// Loads a gang from the input column of an argument name.
 macro_rules! load {
     ($g:ident, $x:ident, $at:ident, fa) => {
         $g.f_load(&$x.fa[$at..])

@@ -349,7 +349,7 @@ fn read_hit(fields: &mut Fields) -> Result<([f32; 3], [f32; 3], i32)> {
     let independent = small(mixed, along, across)
         && small((x * xz + y * yz) / square.sqrt(), along, zz)
         && small((x * yz - y * xz) / square.sqrt(), across, zz);
-    // Also false for what is not a number.
+    // Also false for NaN.
     if !independent {
         return Err(fields.wrong("hit", "errors along r, r-phi and z that are not independent"));
     }

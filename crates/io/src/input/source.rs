@@ -170,7 +170,7 @@ impl Entry {
         self.open_with(BUFFER, count)
     }
 
-    /// Like [`Entry::open`], with a buffer of this many bytes.
+    /// Opens the stream as [`Entry::open`] does, with a buffer of this many bytes.
     pub fn open_with(self, buffer: usize, count: &ByteCount) -> Result<(Stream, bool)> {
         let name = self.name();
         let raw: Stream = match self {

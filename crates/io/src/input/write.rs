@@ -73,7 +73,7 @@ fn write_particle(particle: &Particle, index: &HitIndex, writer: &mut Vec<u8>) -
     writer.write_all(b"]")
 }
 
-/// GeV/c to MeV/c with the fewest decimals that read back as the same number.
+/// Converts GeV/c to MeV/c, with the fewest decimals that read back as the same number.
 fn mev(gev: f64) -> f64 {
     let exact = gev * MEV_PER_GEV;
     [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6]

@@ -73,7 +73,7 @@ impl Memory<'_> {
         }
     }
 
-    /// Starts as offsets, whose bits are the same: they end below 2^31.
+    /// Starts as offsets; the bits are equal, because starts end below 2^31.
     pub fn offsets(&self, index: usize, starts: &[u32]) -> ScalarBuffer<i32> {
         match self {
             Self::Copied => starts.iter().map(|&start| start as i32).collect(),

@@ -1,9 +1,9 @@
 //! [`OutputFile`]: a file that appears under its name only when it is complete.
 //!
 //! ```text
-//! create    tracks.parquet: as it was, or not there     .peloton-x1Y2z3.part: what is written
-//! finish    tracks.parquet: what was written    <------ renamed
-//! dropped   tracks.parquet: as it was, or not there     removed
+//! create    tracks.parquet: unchanged, or absent      .peloton-x1Y2z3.part: the output
+//! finish    tracks.parquet: the output        <------ renamed
+//! dropped   tracks.parquet: unchanged, or absent      removed
 //! ```
 //! Devices, pipes and standard output cannot be replaced by renaming: they are written directly.
 

@@ -58,10 +58,10 @@ pub struct PhoenixTrack {
     /// Charge over momentum, 1/MeV.
     #[serde(rename = "qOverP", skip_serializing_if = "Option::is_none")]
     pub q_over_p: Option<f64>,
-    /// Its colour, `0xRRGGBB`.
+    /// Colour of the track, `0xRRGGBB`.
     #[serde(skip_serializing_if = "Option::is_none")]
     color: Option<String>,
-    /// Its name.
+    /// Name of the track.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Number of hits of the track.

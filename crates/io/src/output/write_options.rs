@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Options for writing tables.
 #[derive(Debug, Clone)]
 pub struct WriteOptions {
-    /// The columns to write, by their names; all if none is named.
+    /// The columns to write, by their names; all if the list is empty.
     pub columns: Vec<String>,
     /// Columns without values in the results: they are null.
     pub missing: &'static [&'static str],

@@ -89,7 +89,7 @@ pub(super) fn ut(hits: &TrackerHits, boards: &[u16]) -> Vec<SimBank> {
 pub(super) fn scifi(hits: &TrackerHits, boards: &[u16]) -> Vec<SimBank> {
     let mut boards = empty(boards);
     let mut all = hits.scifi.values().peekable();
-    // Board and link of the last word, and its cell.
+    // Board, link and cell of the last word.
     let mut last = (u16::MAX, u8::MAX, 0);
     while let Some((hit, wide, _)) = all.next() {
         let words = boards.entry(hit.board).or_default();

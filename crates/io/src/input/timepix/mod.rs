@@ -68,7 +68,7 @@ pub enum PixelFormat {
     Hits16,
     /// NumPy file with a structured array that has the fields t (or time, toa), x, y, tot and, if there are several, chip.
     Npy,
-    /// Parquet file with the same as columns.
+    /// Parquet file with the columns t (or time, toa), x, y, tot and, if there are several chips, chip.
     Parquet,
 }
 

@@ -42,7 +42,7 @@ impl Field {
         }
     }
 
-    /// A number with a fraction.
+    /// The value as a floating-point number.
     #[inline]
     pub fn float(&self, record: &[u8]) -> Option<f64> {
         let wide = self.wide(record);

@@ -5,7 +5,7 @@
 
 use crate::input::digits::{WORD, others, values, whole_number};
 
-/// Largest number of numbers in a line.
+/// Largest number of values of a line.
 pub(super) const NUMBERS: usize = 8;
 /// Number of bytes that are searched at once.
 const BLOCK: usize = 4096;

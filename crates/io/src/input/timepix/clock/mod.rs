@@ -10,14 +10,14 @@
 //!          now - disorder     now    max(now, last) + disorder
 //!
 //! near    the sample is believed; now = max(now, min(last, sample)), last = sample
-//! ahead   it waits: the next sample that is not more than the disorder before it confirms it (a gap); two samples before it
-//!         in a row set it aside
-//! behind  it waits: eight samples that are behind are a restart; two that are not, if they are not fewer, set it aside
+//! ahead   it waits: the next sample at its time minus the disorder or later confirms it (a gap); two consecutive samples
+//!         before that time set it aside
+//! behind  it waits: eight samples behind are a restart; two other samples set it aside, unless more samples are behind
 //! ```
-//! `now` is the latest time that two samples in a row have reached, so that one wrong time has no effect on others.
-//! Samples that are set aside are counted ([`PixelCounts::implausible`](super::PixelCounts::implausible)); a restart
-//! is counted and the time continues from the latest time. At the end of a stream a waiting sample is accepted,
-//! except a sample ahead that was contradicted once.
+//! `now` is the latest time that two consecutive samples have reached, so that one wrong time has no effect on
+//! others. Samples that are set aside are counted ([`PixelCounts::implausible`](super::PixelCounts::implausible)); a
+//! restart is counted and the time continues from the latest time. At the end of a stream a waiting sample is
+//! accepted, except a sample ahead that was contradicted once.
 
 mod beats;
 mod pulses;

@@ -1,4 +1,4 @@
-//! Decides about samples in doubt: accepted, set aside, or a restart.
+//! Decides about doubtful samples: they are accepted, set aside, or restart the clock.
 
 use super::timeline::{Sink, Timeline};
 use super::{OBJECTIONS, PAUSE, Payload, RESTART_RUN, Sample, nearest};

@@ -71,7 +71,7 @@ impl Near {
     }
 }
 
-/// The running time of a stream, and the samples in doubt.
+/// The running time of a stream, and the doubtful samples.
 #[derive(Debug)]
 pub(in super::super) struct Timeline {
     pub(super) near: Near,
