@@ -17,7 +17,7 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// The product of type `P` with a name, which is unique in a sequence.
+    /// The product of type `P` with this name, which is unique in a sequence.
     pub const fn of<P: Product>(name: &'static str) -> Self {
         Self { name, schema: P::SCHEMA, empty: Columns::of::<P> }
     }
@@ -41,16 +41,16 @@ impl Handle {
 /// Properties of an algorithm that do not depend on its configuration.
 #[derive(Debug)]
 pub struct AlgorithmInfo {
-    /// The detector, which is put before names of stages in sequences over several detectors; empty for none (no unit).
+    /// The detector; it precedes the names of stages in sequences over several detectors; empty for none (no unit).
     pub detector: &'static str,
-    /// Products of other algorithms that it reads, in the order of [`Slice::product`] (no unit).
+    /// Products of other algorithms that the algorithm reads, in the order of [`Slice::product`] (no unit).
     pub reads: &'static [Handle],
-    /// The product that it makes, whose name is the algorithm's name (no unit).
+    /// The product that the algorithm makes; its name is the algorithm's name (no unit).
     pub makes: Handle,
-    /// Its stages, in the order of the stages of its counters. A stage that an algorithm before it has, too, is one stage of the
+    /// Stages of the algorithm, in the order of its counters. Stages of one name in several algorithms are one stage of the
     /// sequence (no unit).
     pub stages: &'static [Stage],
-    /// The same with the detector in their names (no unit).
+    /// The stages with the detector in their names (no unit).
     pub stages_in_chain: &'static [Stage],
 }
 
@@ -60,7 +60,7 @@ impl AlgorithmInfo {
         self.makes.name
     }
 
-    /// Its stages, in a sequence over several detectors or in another one.
+    /// The stages as they are named in a sequence: with the detector if `is_chain`.
     pub(super) fn stages_of(&self, is_chain: bool) -> &'static [Stage] {
         if is_chain { self.stages_in_chain } else { self.stages }
     }
@@ -114,10 +114,10 @@ impl<'a> Slice<'a> {
 /// A value of the type holds the configuration and does not change, so that any number of threads may share it;
 /// mutable data are in scratch memory of each thread. `examples/own_detector` defines one outside of this crate.
 pub trait Algorithm: Debug + Send + Sync + 'static {
-    /// The products that it reads and makes.
+    /// The products that the algorithm reads and makes.
     const INFO: &'static AlgorithmInfo;
 
-    /// Columns that it makes.
+    /// Columns that the algorithm makes.
     type Output: Product;
     /// Scratch memory of one thread. It grows to the size for the largest event and is then reused.
     type Scratch: Default + Debug + Send + 'static;
@@ -125,19 +125,19 @@ pub trait Algorithm: Debug + Send + Sync + 'static {
     /// The instruction set level and gang size that run.
     fn level(&self) -> Level;
 
-    /// Whether it can process these events at all.
+    /// Checks that the algorithm can process these events.
     ///
     /// # Errors
     /// [`Error::Config`] that names the missing part, such as a geometry for raw banks.
     fn accept(&self, events: Events<'_>) -> Result<()>;
 
-    /// Bytes of raw banks that it reads for these events; none when it reads none.
+    /// Bytes of raw banks that the algorithm reads for these events; none when it does not read raw banks.
     fn bank_bytes(&self, _events: Events<'_>) -> Option<u64> {
         None
     }
 
-    /// Appends one entry for each event of the slice to `out`, and their counts. An event that cannot be reconstructed gets a
-    /// status and no items.
+    /// Appends one entry for each event of the slice to `out`, and adds their counts. An event that cannot be reconstructed
+    /// gets a status and no items.
     fn run(&self, slice: Slice<'_>, scratch: &mut Self::Scratch, out: &mut Outcome<Self::Output>);
 }
 
@@ -149,11 +149,11 @@ pub(super) trait AnyAlgorithm: Debug + Send + Sync {
     fn bank_bytes(&self, events: Events<'_>) -> Option<u64>;
     fn scratch(&self) -> Box<dyn Any + Send>;
     fn owns(&self, scratch: &(dyn Any + Send)) -> bool;
-    /// Appends to `out`, whose counts are those of this slice alone afterwards.
+    /// Appends the slice's entries to the columns of `out`, and replaces its counts by the slice's counts.
     fn run(&self, slice: Slice<'_>, scratch: &mut (dyn Any + Send), out: &mut Outcome<Columns>);
 }
 
-/// Scratch memory, and an outcome by which the columns of any product are lent.
+/// Scratch memory, and an outcome of the algorithm's own type, into which columns are swapped while it runs.
 type Memory<A> = (<A as Algorithm>::Scratch, Outcome<<A as Algorithm>::Output>);
 
 impl<A: Algorithm> AnyAlgorithm for A {

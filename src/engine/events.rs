@@ -1,4 +1,4 @@
-//! [`Events`]: borrowed input of a sequence; [`Batch`]: the same, owned.
+//! [`Events`]: borrowed input of a sequence; [`Batch`]: owned input.
 
 use super::algorithm::does_not_take;
 use crate::event::{CylinderInput, RawBatch, RawEvents, VeloEvents};
@@ -119,7 +119,8 @@ pub trait Batch: Any + Debug + Send + Sync {
         self.len() == 0
     }
 
-    /// Appends the events again until they are there `copies` times; an endless stream goes on with the same hits, later.
+    /// Appends copies of the events until there are `copies` of each; an endless stream continues with the same hits at
+    /// later times.
     ///
     /// # Errors
     /// [`Error::Config`] for more than offsets and times can count, [`Error::Unsupported`] for a type without this.

@@ -25,9 +25,9 @@ pub struct Machine {
 /// Memory of the streams of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DeviceMemory {
-    /// On the device, bytes.
+    /// Memory on the device, bytes.
     pub arena: usize,
-    /// Page-locked on the host, bytes.
+    /// Page-locked memory on the host, bytes.
     pub staging: usize,
 }
 
@@ -47,8 +47,8 @@ pub trait Executor: Send {
     /// When the batch cannot be reconstructed at all, such as a batch of another sequence, or the device fails.
     fn run(&mut self, batch: &dyn Batch, results: &mut Sliced) -> Result<Counters>;
 
-    /// Reconstructs a batch `passes` times and passes each slice, its number and its results, to `visit`; results are
-    /// then overwritten, so that they never leave the cache of their thread.
+    /// Reconstructs a batch `passes` times and calls `visit` with the number and the results of each slice. The
+    /// results are then overwritten, so that they never leave the cache of their thread.
     ///
     /// # Errors
     /// As [`Executor::run`].
@@ -74,7 +74,7 @@ pub trait Executor: Send {
         Arc::new(CommonThreads)
     }
 
-    /// Whether a device measures the time of each kernel and copy from now on, which costs some time itself; off at
+    /// Switches the measurement of the time of each kernel and copy of a device, which itself costs time; off at
     /// first. Does nothing on the CPU.
     fn time_kernels(&mut self, yes: bool) {
         let _ = yes;

@@ -68,14 +68,14 @@ pub struct Engine {
     sequence: Arc<Sequence>,
 }
 
-/// Scratch memory of one thread, for the engine that it was made by.
+/// Scratch memory of one thread, for the engine that made it.
 #[derive(Debug)]
 pub struct Workspace {
-    /// Of each algorithm.
+    /// Scratch memory of each algorithm.
     scratch: Vec<Box<dyn Any + Send>>,
     /// The product of each algorithm.
     slots: Vec<Outcome<Columns>>,
-    /// Products by which results of a caller's own type are lent.
+    /// Products into which the caller's results are swapped while [`Engine::try_run`] runs.
     lent: Products,
 }
 
@@ -85,7 +85,7 @@ impl Engine {
         Self { sequence: Arc::new(sequence.into()) }
     }
 
-    /// What runs.
+    /// The sequence that the engine runs.
     pub fn sequence(&self) -> &Sequence {
         &self.sequence
     }
@@ -158,7 +158,7 @@ impl Engine {
         self.sequence.products()
     }
 
-    /// Reconstructs all events on the calling thread, like [`Engine::try_run`], to all products that the sequence writes.
+    /// Reconstructs all events on the calling thread. `out` is emptied and receives all products that the sequence writes.
     ///
     /// # Errors
     /// As [`Engine::try_run`].
@@ -203,8 +203,8 @@ impl Engine {
         if is_own { Ok(()) } else { Err(self.sequence.made_for_another("workspace")) }
     }
 
-    /// Reconstructs a slice. When something in it panics, its events are run again one by one, and only those that
-    /// panic alone are lost: they get [`Status::InternalFault`].
+    /// Reconstructs a slice. If it panics, its events run again one by one; an event that panics again gets
+    /// [`Status::InternalFault`].
     fn run_slice(
         &self,
         events: Events<'_>,
@@ -223,7 +223,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Runs events; false when they panicked, and then nothing is left of them.
+    /// Runs events and appends their results to `out`. Returns false, and appends nothing, when they panicked.
     fn survives(
         &self,
         events: Events<'_>,
@@ -246,13 +246,13 @@ impl Engine {
     }
 }
 
-/// A page of memory, so that what is called with one on the stack begins at the same place of a page every time. Kernels keep
-/// values on the stack, and loads wait for stores that are whole pages away from them: without it the same decoder of the SciFi was
-/// slower for some callers than for others (`throughput --sequence scifi-hits --isa avx2`).
+/// An aligned value, so that the stack frames of kernels always have the same position within a page. Kernels keep values on the
+/// stack, and a load waits for a store whose address differs by whole pages. Without this value, the SciFi decoder was slower for
+/// some callers than for others (`throughput --sequence scifi-hits --isa avx2`).
 #[repr(align(4096))]
 struct Page(#[expect(dead_code, reason = "where it lies is what counts")] u8);
 
-/// Runs in the usual mode of floating point; false when it panicked.
+/// Calls `run` in the default floating-point mode. Returns false when it panicked.
 fn ends(run: &mut dyn FnMut()) -> bool {
     black_box(&MaybeUninit::<Page>::uninit());
     catch_unwind(AssertUnwindSafe(|| with_default_float_mode(run))).is_ok()

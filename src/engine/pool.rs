@@ -5,9 +5,10 @@
 //!               |         |         |               any thread takes any slice (rayon steals)
 //! results  | slot 0  | slot 1  | slot 2  | ...      slot i belongs to slice i alone
 //! ```
-//! The assignment of slices to threads is not fixed; the slot of each result is, so the order in which threads finish
-//! does not matter. A slot keeps its memory from batch to batch, a thread its workspace: once both have grown,
-//! nothing is allocated for events (the queue of rayon takes a block of memory once in some 60 calls from outside).
+//! Any thread may process a slice, but its results always go to its own slot, so the order in which threads finish
+//! does not matter. Slots keep their memory from batch to batch, and threads keep their workspaces: once both have
+//! grown, nothing is allocated for events (the queue of rayon allocates a block of memory in about one of 60 calls
+//! from outside).
 
 use super::{Batch, DeviceMemory, Engine, Events, Executor, Machine, Products, Sliced, Spread, Workspace};
 use crate::event::{Counters, Results};
@@ -23,7 +24,7 @@ pub struct Pool {
     engine: Engine,
     slice_events: usize,
     threads: Arc<Threads>,
-    // Entry i is locked by thread i alone and so never waited for: the mutex only proves it.
+    // Only thread i locks entry i, so no thread ever waits for a lock. The mutex proves this to the compiler.
     seats: Vec<Mutex<Seat>>,
 }
 
@@ -32,7 +33,7 @@ pub struct Pool {
 pub struct Threads(rayon::ThreadPool);
 
 impl Threads {
-    /// Starts this many threads, which compute in the usual float mode.
+    /// Starts this many threads, which compute in the default floating-point mode.
     ///
     /// # Errors
     /// [`Error::System`] when the system cannot start more threads.
@@ -45,7 +46,7 @@ impl Threads {
         pool.map(Self).map_err(|e| Error::System(format!("cannot start {threads} threads: {e}")))
     }
 
-    /// Does the work on every slice in every pass. Passes overlap, so that no thread waits for the end of one.
+    /// Calls `work` with every slice in every pass. Passes overlap, so that no thread waits for the end of a pass.
     fn repeat(&self, passes: usize, slices: usize, work: &(dyn Fn(usize) + Sync)) {
         let pass = |_| (0..slices).into_par_iter().with_max_len(1).for_each(work);
         self.0.install(|| (0..passes).into_par_iter().with_max_len(1).for_each(pass));
@@ -58,13 +59,13 @@ impl Spread for Threads {
     }
 }
 
-/// What a thread keeps from slice to slice.
+/// Memory that a thread keeps from slice to slice.
 #[derive(Debug)]
 struct Seat {
     workspace: Workspace,
-    /// Results of the slice under way of [`Pool::try_repeat`], with the counts of all slices.
+    /// Results of the current slice of [`Pool::try_repeat`], with the counts of all slices.
     products: Products,
-    /// The first error of [`Pool::try_repeat`].
+    /// The last error of [`Pool::try_repeat`].
     failed: Result<()>,
 }
 
@@ -111,8 +112,8 @@ impl Pool {
         Ok(results.counters())
     }
 
-    /// Reconstructs all events `passes` times and passes each slice, its number and its results, to `visit` on the
-    /// thread that made them, which then overwrites them: results that are used at once never leave the cache.
+    /// Reconstructs all events `passes` times and calls `visit` with the number and the results of each slice, on
+    /// the thread that made them. The thread then overwrites the results, so that they never leave its cache.
     ///
     /// # Errors
     /// As [`Engine::try_run`].
@@ -124,7 +125,7 @@ impl Pool {
     ) -> Result<Counters> {
         let events = events.into();
         self.engine.sequence().accept(events)?;
-        // Anew, as `visit` may have panicked before.
+        // Counts of an earlier call may remain if its `visit` panicked.
         let _ = self.take_counters();
         self.threads.repeat(passes as usize, events.len().div_ceil(self.slice_events), &|i| {
             let Seat { workspace, products, failed } = &mut *self.seat();
@@ -137,7 +138,7 @@ impl Pool {
         self.take_counters()
     }
 
-    /// What all seats have counted since the last call.
+    /// The counts of all threads since the last call.
     fn take_counters(&mut self) -> Result<Counters> {
         let (mut sum, mut done) = (Counters::default(), Ok(()));
         for seat in &mut self.seats {
@@ -154,7 +155,7 @@ impl Pool {
         slice * self.slice_events..events.len().min((slice + 1) * self.slice_events)
     }
 
-    /// What the running thread keeps.
+    /// The memory of the running thread.
     fn seat(&self) -> MutexGuard<'_, Seat> {
         let thread = rayon::current_thread_index().unwrap_or(0);
         self.seats[thread].lock().unwrap_or_else(PoisonError::into_inner)

@@ -46,7 +46,7 @@ impl Products {
         &self.names
     }
 
-    /// The place of a product in [`columns`](Self::columns).
+    /// The index of a product in [`columns`](Self::columns).
     ///
     /// # Errors
     /// [`Error::Config`] for a product that is not written.
@@ -94,7 +94,7 @@ impl Products {
     /// As [`append`](crate::event::append).
     ///
     /// # Panics
-    /// When the two are products of other types.
+    /// When `self` and `piece` hold different products.
     pub fn append(&mut self, piece: &Self) -> Result<()> {
         assert_eq!(self.columns.len(), piece.columns.len(), "products of two sequences");
         for (to, from) in self.columns.iter_mut().zip(&piece.columns) {
@@ -111,8 +111,8 @@ impl Products {
             && self.columns.iter().zip(handles).all(is_one)
     }
 
-    /// Calls `work` with the product of a type as its own type, and with the counts, by way of `spare`, whose content
-    /// is lost. False when no such product is written.
+    /// Calls `work` with the product of type `P` and the counts: they are swapped into `spare` meanwhile, whose
+    /// content is lost. Returns false when no such product is written.
     pub fn lend<P: Product>(&mut self, spare: &mut Outcome<P>, work: impl FnOnce(&mut Outcome<P>)) -> bool {
         let Some(results) = self.get_mut::<P>() else { return false };
         std::mem::swap(results, &mut spare.results);
@@ -129,7 +129,7 @@ impl Products {
         self.columns.iter_mut().find_map(|columns| columns.get_mut())
     }
 
-    /// Number of events; 0 where rows are no events.
+    /// Number of events; 0 when rows are not events.
     pub(super) fn events(&self) -> usize {
         self.columns.first().map_or(0, |columns| columns.events())
     }
@@ -145,7 +145,7 @@ impl Products {
         self.counters.count_event(status);
     }
 
-    /// Counts the events from `first` on: what became of an event is what became of it in all products.
+    /// Counts the events from `first` on. The status of an event combines its statuses in all products.
     pub(super) fn count_events(&mut self, first: usize) {
         for event in first..self.events() {
             let all = self.columns.iter().map(|columns| columns.statuses()[event]);

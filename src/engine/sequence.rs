@@ -28,9 +28,9 @@ pub struct Sequence {
     name: Cow<'static, str>,
     steps: Vec<Step>,
     stages: Vec<Stage>,
-    /// The steps whose products come out.
+    /// The steps whose products are written.
     written: Vec<usize>,
-    /// Their products.
+    /// The products that are written.
     products: Vec<Handle>,
 }
 
@@ -38,11 +38,11 @@ pub struct Sequence {
 #[derive(Debug)]
 struct Step {
     algorithm: Box<dyn AnyAlgorithm>,
-    /// The steps whose products it reads.
+    /// The steps whose products this step reads.
     reads: Vec<usize>,
-    /// The last step that reads its product.
+    /// The last step that reads the product of this step.
     last_reader: Option<usize>,
-    /// The stage of the sequence that each of its stages is.
+    /// Index in the sequence's stages of each stage of the algorithm.
     stages: Vec<usize>,
 }
 
@@ -62,12 +62,12 @@ impl Sequence {
         empty.with(algorithm)
     }
 
-    /// As [`Sequence::new`] with an algorithm of this library that reads no products.
+    /// A sequence of one algorithm of this library that reads no products.
     pub(crate) fn of_one(name: &'static str, algorithm: impl Algorithm) -> Self {
         Self::new(name, algorithm).expect("an algorithm that reads no products")
     }
 
-    /// The same with one more algorithm, whose product is written instead of the previous one.
+    /// Adds an algorithm at the end. Its product is written instead of the previous one.
     ///
     /// # Errors
     /// [`Error::Config`] for an algorithm that reads a product which no earlier algorithm makes, that makes one which
@@ -77,8 +77,8 @@ impl Sequence {
         self.with_reads(algorithm, &reads)
     }
 
-    /// Like [`Sequence::with`], for an algorithm that reads products with these names instead of its declared ones,
-    /// each of the same type. So an algorithm can be inserted between two others.
+    /// Adds an algorithm as [`Sequence::with`] does, but it reads the products with these names instead of its
+    /// declared ones, each of the same type. In this way an algorithm can be inserted between two others.
     ///
     /// # Errors
     /// As [`Sequence::with`], and [`Error::Config`] for another number of names.
@@ -128,7 +128,7 @@ impl Sequence {
         Ok(self)
     }
 
-    /// The same with other products to write, in this order.
+    /// Sets the products to write, in this order.
     ///
     /// # Errors
     /// [`Error::Config`] for names that no algorithm of the sequence makes, for the same name twice, and for none at all.
@@ -228,7 +228,7 @@ impl Sequence {
         self.steps.iter().map(|step| step.algorithm.scratch()).collect()
     }
 
-    /// Whether memory was made by a sequence of the same algorithms.
+    /// Whether `scratch` was made by a sequence of the same algorithms.
     pub(super) fn owns(&self, scratch: &[Box<dyn Any + Send>]) -> bool {
         let is_own = |(step, scratch): (&Step, &Box<dyn Any + Send>)| step.algorithm.owns(&**scratch);
         scratch.len() == self.steps.len() && self.steps.iter().zip(scratch).all(is_own)
@@ -241,8 +241,8 @@ impl Sequence {
         self.infos().map(slot).collect()
     }
 
-    /// Runs all algorithms on a slice. Products that come out and that no algorithm reads are appended to what their slots hold; all others
-    /// hold this slice alone afterwards.
+    /// Runs all algorithms on a slice. A product that is written and that no algorithm reads is appended to its slot; all other
+    /// slots hold only this slice afterwards.
     pub(super) fn run(
         &self,
         events: Events<'_>,
@@ -263,7 +263,7 @@ impl Sequence {
         }
     }
 
-    /// Exchanges the products that are appended with the columns of `out`.
+    /// Swaps the slots that `run` appends to with the columns of `out`.
     pub(super) fn exchange(&self, slots: &mut [Outcome<Columns>], out: &mut Products) {
         for (&step, columns) in self.written.iter().zip(out.columns_mut()) {
             if self.is_appended(step) {
@@ -272,7 +272,7 @@ impl Sequence {
         }
     }
 
-    /// Appends the other products of a slice that come out to `out`, and counts the slice's events, which are those from `first` on.
+    /// Appends all other written products of a slice to `out`, and counts the slice's events, from event `first` of `out` on.
     ///
     /// # Errors
     /// As [`append`](crate::event::append).
@@ -303,7 +303,8 @@ impl Sequence {
     }
 }
 
-/// The stages of algorithms that run in this order. Their names contain the detector where there are several; stages of one name are one.
+/// The stages of algorithms that run in this order. Their names contain the detector if there are several detectors.
+/// Stages of one name are one stage.
 pub fn stages(algorithms: &[&AlgorithmInfo]) -> Vec<Stage> {
     let (mut all, is_chain) = (Vec::<Stage>::new(), is_chain(algorithms));
     for stage in algorithms.iter().flat_map(|info| info.stages_of(is_chain)) {
@@ -314,7 +315,7 @@ pub fn stages(algorithms: &[&AlgorithmInfo]) -> Vec<Stage> {
     all
 }
 
-/// Whether algorithms are of several detectors.
+/// Whether the algorithms belong to several detectors.
 fn is_chain(algorithms: &[&AlgorithmInfo]) -> bool {
     algorithms.windows(2).any(|pair| pair[0].detector != pair[1].detector)
 }

@@ -3,8 +3,8 @@
 use super::{Handle, Products};
 use crate::event::{Columns, Counters, Product};
 
-/// The results of a batch of events as one piece per slice, in the order of the events. Reused from batch to batch,
-/// it allocates only while it still grows.
+/// The results of a batch of events, one piece per slice, in the order of the events. A value that is reused from
+/// batch to batch allocates only while it grows.
 #[derive(Debug, Default)]
 pub struct Sliced {
     slots: Vec<Products>,
@@ -12,7 +12,7 @@ pub struct Sliced {
 }
 
 impl Sliced {
-    /// Empties everything and makes `slices` empty slots for these products.
+    /// Empties all slots and returns `slices` of them for these products.
     pub fn prepare(&mut self, slices: usize, products: &[Handle]) -> &mut [Products] {
         if self.slots.first().is_some_and(|slot| !slot.is_of(products)) {
             self.slots.clear();
@@ -43,17 +43,17 @@ impl Sliced {
         sum
     }
 
-    /// The slices in the order of the events: the first written product.
+    /// The first written product of each slice, in the order of the events.
     pub fn slices(&self) -> impl Iterator<Item = &Columns> + Clone {
         self.pieces().iter().map(Products::first)
     }
 
-    /// The slices in the order of the events, with all products.
+    /// All products of each slice, in the order of the events.
     pub fn pieces(&self) -> &[Products] {
         &self.slots[..self.used]
     }
 
-    /// The slices in the order of the events, as results of their own type.
+    /// The first written product of each slice as type `P`, in the order of the events.
     ///
     /// # Panics
     /// When they are another product.
@@ -66,7 +66,7 @@ impl Sliced {
         self.slices().flat_map(|piece| (0..piece.items(0)).map(move |event| (piece, event)))
     }
 
-    /// Like [`events`](Self::events), with slices as results of their own type.
+    /// The events in order, each as its slice, of type `P`, and its number in the slice.
     ///
     /// # Panics
     /// When they are another product.

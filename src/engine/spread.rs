@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 /// Threads that distribute work.
 pub trait Spread: Debug + Send + Sync {
-    /// Does the work on each piece, by its number, on any of the threads and in any order; returns when all is done.
+    /// Calls `work` with the number of each piece, on any of the threads and in any order. Returns when all pieces are done.
     fn spread(&self, pieces: usize, work: &(dyn Fn(usize) + Sync));
 }
 
@@ -21,8 +21,8 @@ impl Spread for ThisThread {
     }
 }
 
-/// As many threads as the CPU has cores, which all parts of a program share. A forked process, in which the threads of its parent do
-/// not exist, starts its own.
+/// One thread for each core of the CPU; all parts of a program share these threads. The threads of a parent do not exist in a
+/// forked process, which therefore starts its own.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CommonThreads;
 
@@ -38,9 +38,9 @@ impl Spread for CommonThreads {
 /// The threads of [`CommonThreads`], and the process that they belong to.
 static COMMON: Mutex<Option<(u32, Arc<Threads>)>> = Mutex::new(None);
 
-/// None where the system gives no threads, and while another thread asks for them.
+/// The common threads; none when the system cannot start threads, and while another thread holds the lock.
 fn common_threads() -> Option<Arc<Threads>> {
-    // Not waited for: in a forked process, a thread that held it may not exist.
+    // Does not wait for the lock: in a forked process, the thread that held it may not exist.
     let mut common = COMMON.try_lock().ok()?;
     match &*common {
         Some((process, threads)) if *process == std::process::id() => Some(threads.clone()),
@@ -48,7 +48,7 @@ fn common_threads() -> Option<Arc<Threads>> {
             let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
             let threads = Arc::new(Threads::new(cores).ok()?);
             let parents = common.replace((std::process::id(), threads.clone()));
-            // Their end would be waited for by whoever drops them.
+            // Dropping them would wait for the end of threads that do not exist.
             std::mem::forget(parents);
             Some(threads)
         }

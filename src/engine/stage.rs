@@ -13,8 +13,8 @@ pub struct Stage {
     pub parts: &'static [&'static str],
 }
 
-/// The stages of an algorithm as two constants: `STAGES`, and `STAGES_IN_CHAIN` for sequences over several
-/// detectors, where names contain the detector, too.
+/// Defines the stages of an algorithm as two constants: `STAGES`, and `STAGES_IN_CHAIN` for sequences over
+/// several detectors, in which names contain the detector.
 macro_rules! detector_stages {
     (@parts) => { &[] };
     (@parts $parts:expr) => { $parts };

@@ -1,11 +1,11 @@
-//! [`StreamSequence`]: a chain of stages over endless input, which is cut anywhere.
+//! [`StreamSequence`]: a chain of stages over an endless stream of data, which arrives in pieces.
 
 use super::{Batch, Executor, Handle, Machine, Sliced, Stage};
 use crate::Result;
 use crate::event::{Counters, Product, Results};
 
-/// A chain of stages over endless input. Input without complete results waits inside, so that results do not depend
-/// on where the input is cut.
+/// A chain of stages over an endless stream of data, which arrives in pieces. Data whose results are not complete
+/// wait inside, so that results do not depend on where the stream is cut.
 pub trait StreamSequence: Send {
     /// The name on the command line and in results.
     const NAME: &'static str;
@@ -20,9 +20,9 @@ pub trait StreamSequence: Send {
     /// Output columns.
     type Output: Product;
 
-    /// Processes the next piece and passes the complete results to `visit`, in order and in any number of parts; the
-    /// data that `visit` leaves in a part are overwritten. When the stream ends with the piece, all results
-    /// are complete, and another stream may begin.
+    /// Processes the next piece and passes the complete results to `visit`, in order and in any number of parts.
+    /// Data that `visit` leaves in a part are overwritten. When the stream ends with the piece, all results are
+    /// complete, and the next piece begins another stream.
     ///
     /// # Errors
     /// When a device fails.
@@ -34,18 +34,18 @@ pub trait StreamSequence: Send {
     /// Properties of the executor.
     fn machine(&self) -> Machine;
 
-    /// As [`Executor::time_kernels`].
+    /// Switches the measurement of times of kernels, see [`Executor::time_kernels`].
     fn time_kernels(&mut self, yes: bool) {
         let _ = yes;
     }
 
-    /// As [`Executor::take_kernel_times`].
+    /// Times of kernels since the last call, see [`Executor::take_kernel_times`].
     fn take_kernel_times(&mut self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
 }
 
-/// Runs a sequence of endless input: each part of its results is a slice.
+/// An executor that runs a [`StreamSequence`]: each part of its results is a slice.
 #[derive(Debug)]
 pub struct Streaming<S>(pub S);
 

@@ -9,7 +9,7 @@ use crate::{Error, Result};
 /// [`Error::Columns`] when lists become too long for 32-bit starts; nothing is appended then.
 ///
 /// # Panics
-/// When the two are different products.
+/// When `to` and `slice` are different products.
 pub fn append(to: &mut dyn Results, slice: &dyn Results) -> Result<()> {
     assert!(to.schema().is(slice.schema()), "results of two products");
     let fits = |depth: usize| u32::try_from(to.items(depth) + slice.items(depth)).is_ok();
@@ -39,7 +39,7 @@ fn append_column(to: ValuesMut<'_>, from: Values<'_>) {
     }
 }
 
-/// For lists that together fit.
+/// Appends lists whose ends fit into 32 bits.
 fn append_starts(to: &mut Starts, starts: &[u32]) {
     let before = to.last().copied().unwrap_or(0);
     let first = to.len();

@@ -1,5 +1,5 @@
-//! [`BankBlock`]: raw banks in the form of an event builder, by source and not by event, and their conversion to a
-//! [`RawBatch`].
+//! [`BankBlock`]: raw banks as an event builder sends them, sorted by source instead of by event, and their
+//! conversion to a [`RawBatch`].
 
 use super::raw_banks::copy_payload;
 use super::{BankKind, RawBank, RawBatch};
@@ -13,7 +13,7 @@ pub struct BankBlock<'a> {
     pub source: u16,
     /// Version of the encoding (no unit).
     pub version: u8,
-    /// Payload i begins at the next multiple of 2 to this power of bytes after payload i - 1 (no unit).
+    /// Alignment of the payloads: payload i begins at the next multiple of `2^align_log2` bytes after payload i - 1 (no unit).
     pub align_log2: u8,
     /// Type of each bank, as in raw bank headers (no unit).
     pub types: &'a [u8],
@@ -24,8 +24,8 @@ pub struct BankBlock<'a> {
 }
 
 impl BankBlock<'_> {
-    /// Position of a payload of this length after `end` bytes. A payload without bytes lies where the last one ends:
-    /// the padding before it may be absent. (`next_multiple_of` would divide.)
+    /// Position of a payload of `bytes` bytes when the payload before it ends at `end`. An empty payload lies at
+    /// `end`: it may have no padding before it. (`next_multiple_of` would divide.)
     #[inline(always)]
     pub fn place(&self, end: usize, bytes: u16) -> Range<usize> {
         let below = if bytes == 0 { 0 } else { (1 << self.align_log2) - 1 };
@@ -33,26 +33,26 @@ impl BankBlock<'_> {
         start..start + usize::from(bytes)
     }
 
-    /// Whether all payloads lie in the available bytes; to be checked before any of them is read.
+    /// Whether all payloads lie within `payloads`. The caller checks this before it reads any payload.
     pub fn adds_up(&self) -> bool {
         self.sizes.iter().fold(0, |end, &size| self.place(end, size).end) <= self.payloads.len()
     }
 
-    /// The kind of all of its banks; none when they are of several types, or hits are not decoded from them.
+    /// The kind of all banks of the block; none when they have several types, or a type from which no hits are decoded.
     pub fn kind(&self) -> Option<BankKind> {
         let first = self.types.first()?;
         self.types.iter().all(|of| of == first).then(|| BankKind::from_code(*first))?
     }
 }
 
-/// Events that are put together at once: each source is read for all of them before the next one, in one sweep, and no more
-/// places are written to than caches keep at hand.
+/// Number of events that are assembled at once: the banks of one source are copied for all of them before the next source.
+/// The number is small enough that the caches hold all positions written to.
 const TILE: usize = 16;
 
 impl RawBatch {
-    /// Appends events of which all blocks that have a [`kind`](BankBlock::kind) hold a bank each; other blocks are
-    /// skipped. Returns whether it did: without such blocks, when two of them are the same board, or for too many
-    /// words, nothing is appended.
+    /// Appends events: each block with a [`kind`](BankBlock::kind) holds one bank of every event; other blocks are
+    /// skipped. Returns false and appends nothing when no block has a kind, two blocks come from one board, there
+    /// are too many words for 32 bits, or an event is under construction.
     ///
     /// # Panics
     /// When a block has fewer types or sizes than there are events, or does not add up.
@@ -78,9 +78,9 @@ impl RawBatch {
         fits
     }
 
-    /// Appends some events, the first of which is `first` in all blocks.
+    /// Appends `ids.len()` events, beginning with event `first` of all blocks.
     fn push_tile(&mut self, blocks: &[BankBlock<'_>], sorted: &mut [Sorted], first: usize, ids: &[u64]) {
-        // Where the next payload of each event goes, and where its words end.
+        // First word of the next payload of each event, and the end of the event's words.
         let (mut next, mut limit) = ([0; TILE], [0; TILE]);
         for of in &*sorted {
             let sizes = &blocks[of.index].sizes[first..first + ids.len()];
@@ -121,12 +121,12 @@ impl RawBatch {
     }
 }
 
-/// A block among all of a slice, in the order in which events have their banks.
+/// A block with its key, by which blocks are sorted into the order of the banks within an event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sorted {
     key: u32,
     index: usize,
-    /// Where its last payload ended.
+    /// End of the last payload copied from the block.
     end: usize,
 }
 
@@ -193,7 +193,7 @@ mod tests {
                 }
             }
         }
-        // Nothing to align where there is nothing: no byte is missing.
+        // An empty payload needs no alignment, so no byte is missing.
         let (types, sizes) = ([66; 2], [3, 0]);
         let short =
             BankBlock { align_log2: 2, types: &types, sizes: &sizes, payloads: &[1, 2, 3], ..blocks[0] };

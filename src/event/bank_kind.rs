@@ -48,13 +48,13 @@ impl BankKind {
         match (self, version) {
             // The upper bits say on which side of the beam the sensors stand.
             (Self::VeloRetina, 4) => source & 0x1FF,
-            // Several numbers stand for one board; that of a board which cannot be comes last.
+            // Several numbers stand for one board. An impossible board gets the largest number, so that it comes last.
             (Self::Ut, 4) if source >> 11 != 0 => (2 * (source & 0xFF) + (source >> 10 & 1)).wrapping_sub(2),
             _ => source,
         }
     }
 
-    /// Where a bank stands among those of an event: by kind, then by board.
+    /// Sort key of a bank within an event: by kind, then by board.
     pub(super) fn key(self, version: u8, source: u16) -> u32 {
         (self as u32) << 16 | u32::from(self.board(version, source))
     }

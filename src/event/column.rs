@@ -123,7 +123,7 @@ impl<T: Pod> FromIterator<T> for Column<T> {
     }
 }
 
-/// First entries of lists, followed by the end of the last list: never empty, without lists it is `[0]`.
+/// First entries of lists, followed by the end of the last list; `[0]` when there are no lists.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Starts(Column<u32>);
 

@@ -1,4 +1,4 @@
-//! [`Counters`]: counts of a slice of events: time, flow and occupancy of each stage, and every drop.
+//! [`Counters`]: counts of a slice of events: time, items and occupancy of each stage, and everything that was dropped.
 //!
 //! Plain fixed arrays, so that counting allocates nothing and sums do not depend on the order of slices.
 
@@ -70,7 +70,7 @@ impl Truncation {
 pub struct StageCounter {
     /// Wall-clock time, summed over threads, ns.
     pub ns: u64,
-    /// The times of its parts, in the order of [`Stage::parts`](crate::engine::Stage), ns.
+    /// Times of the parts of the stage, in the order of [`Stage::parts`](crate::engine::Stage), ns.
     pub parts: [u64; MAX_PARTS],
     /// Input items: hits, or candidates (no unit).
     pub items_in: u64,
@@ -102,7 +102,7 @@ impl StageCounter {
 /// Counts of a number of events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// One per stage, in the order of the sequence (no unit).
+    /// Counts of each stage, in the order of the sequence (no unit).
     pub stages: [StageCounter; MAX_STAGES],
     status: [u64; Status::ALL.len()],
     truncated: [u64; Truncation::ALL.len()],
@@ -130,7 +130,7 @@ impl Counters {
         self.truncated[what as usize]
     }
 
-    /// Forgets everything.
+    /// Sets all counts to zero.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
@@ -163,8 +163,8 @@ impl Counters {
         since
     }
 
-    /// Adds the counts of an algorithm of a sequence, whose stage i is stage `stages[i]` here: its stages and
-    /// truncations, but not its events.
+    /// Adds the counts of one algorithm of a sequence: its stages and truncations, but not its events. Stage i
+    /// of `part` is stage `stages[i]` here.
     pub fn add_part(&mut self, part: &Self, stages: &[usize]) {
         stages.iter().zip(&part.stages).for_each(|(&at, stage)| self.stages[at].add(stage));
         self.truncated.iter_mut().zip(&part.truncated).for_each(|(sum, n)| *sum += n);
@@ -188,8 +188,8 @@ impl StageClock {
         Self(Instant::now())
     }
 
-    /// Adds the time since the start or the last call to `stage`. A function of its own, so that instruction counts
-    /// can be attributed to stages, too (`benches/instructions`).
+    /// Adds the time since the start or the last call to `stage`. It is a separate function, so that instruction
+    /// counts can be attributed to stages, too (`benches/instructions`).
     #[inline(never)]
     pub fn lap(&mut self, stage: &mut StageCounter) {
         stage.ns += self.restart();

@@ -6,7 +6,7 @@ use crate::Status;
 /// Layers of the detector.
 pub const CYLINDER_LAYERS: usize = 10;
 
-/// No hit on a layer, in lists of hits by layer.
+/// Entry of a layer without a hit, in lists of hits by layer.
 pub const NO_HIT: u32 = u32::MAX;
 
 /// Hits of many events, by layer. The errors of a hit are along r, r-phi and z, and independent.
@@ -84,7 +84,7 @@ impl CylinderBatch {
         self.columns_mut().into_iter().zip(values).for_each(|(column, value)| column.push(value));
     }
 
-    /// Ends a layer; an event has [`CYLINDER_LAYERS`] of them.
+    /// Ends a layer; an event has [`CYLINDER_LAYERS`] layers.
     pub fn end_layer(&mut self) {
         self.layer_start.push(self.x.len() as u32);
     }
@@ -180,7 +180,7 @@ impl CylinderEvent<'_> {
 pub struct CylinderSeeds {
     /// First seed of each event, and the end (no unit).
     pub start: Column<u32>,
-    /// x, y, z (cm), charge / pT (c/GeV), phi, theta (rad) at the vertex. Units are those.
+    /// x, y, z (cm), charge / pT (c/GeV), phi, theta (rad) at the vertex. Units are in parentheses.
     pub vertex: [Column<f32>; 6],
     /// The seed's hit on each layer, counted from the event's first hit, or [`NO_HIT`] (no unit).
     pub hits: [Column<u32>; CYLINDER_LAYERS],
@@ -193,7 +193,7 @@ impl Default for CylinderSeeds {
 }
 
 impl CylinderSeeds {
-    /// Appends the seeds of all events of other ones.
+    /// Appends the seeds of all events of `other`.
     pub fn append(&mut self, other: &Self) {
         let first = self.len() as u32;
         other.start[1..].iter().for_each(|start| self.start.push(first + start));
@@ -237,7 +237,7 @@ impl CylinderSeeds {
     }
 }
 
-/// The truth of an event: its particles are [`CylinderSeeds`] with all their hits, one a particle.
+/// The truth of an event: its particles, as [`CylinderSeeds`] with all their hits.
 #[derive(Debug, Clone, Default)]
 pub struct CylinderTruth {
     /// The particles of each event (no unit).

@@ -1,4 +1,4 @@
-//! Fits of given tracks of the cylinder detector, as columns: a smoothed state for each hit.
+//! Fits of tracks that were given as input, in the cylinder detector, as columns: a smoothed state for each hit.
 
 use super::{CYLINDER_STATE, Column, Starts, results, track_lists};
 use crate::Status;
@@ -20,7 +20,7 @@ pub struct CylinderFits {
     pub chi2: Column<f32>,
     /// Status of the fit (no unit).
     pub fit: Column<u8>,
-    /// chi2 of each hit in the filter, on its way out (no unit).
+    /// chi2 of each hit in the filter, from inside out (no unit).
     pub chi2_filtered: Column<f32>,
     /// chi2 of each hit to the smoothed state; NaN where its residual has no covariance (no unit).
     pub chi2_smoothed: Column<f32>,

@@ -3,11 +3,11 @@
 use super::{ColumnInfo, Results, Table, Values};
 use std::ops::Range;
 
-/// The difference between a row of some results and a row of others, in words; `None` when all their columns are
-/// equal, floats bit by bit. Rows are events, or clusters.
+/// Describes the first difference between a row of `left` and a row of `right`; `None` when all their columns
+/// are equal, floats bit by bit. Rows are events, or clusters.
 ///
 /// # Panics
-/// When there are no such rows, or the two are different products.
+/// When a row does not exist, or `left` and `right` are different products.
 pub fn difference(
     left: &dyn Results,
     left_row: usize,
@@ -31,24 +31,24 @@ impl<'a> Row<'a> {
         Self { ranges: table.ranges(row..row + 1), table }
     }
 
-    /// What the column at this place is.
+    /// The name, type and depth of the column at this index.
     fn info(&self, column: usize) -> &'static ColumnInfo {
         self.table.columns[column].0
     }
 
-    /// The place of the first column of a depth.
+    /// The index of the first column of a depth.
     fn first_of(&self, depth: usize) -> Option<usize> {
         self.table.columns.iter().position(|(info, _)| info.depth == depth)
     }
 
-    /// Lengths of the lists that starts cut.
+    /// Lengths of the row's lists, from their starts.
     fn lengths(&self, info: &ColumnInfo, starts: &[u32]) -> Vec<u32> {
         let Range { start, end } = self.ranges[info.depth];
         let starts = &starts[start * info.lists..=end * info.lists];
         starts.windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
 
-    /// The item of the depth above that an item belongs to, counted in the row.
+    /// The item at `depth - 1` to which an item belongs; both are counted from the row's first item.
     fn parent(&self, depth: usize, item: usize) -> usize {
         let is_it = |info: &ColumnInfo| info.depth + 1 == depth;
         let starts = self.table.columns.iter().find_map(|(info, values)| match values {
@@ -60,7 +60,7 @@ impl<'a> Row<'a> {
         starts.partition_point(|&end| end as usize <= item)
     }
 
-    /// The values of a column that belong to one item of the depth above, counted in the row.
+    /// The values of a column that belong to one item of the depth above; `parent` counts from the row's first item.
     fn list(&self, column: usize, parent: usize) -> String {
         let (info, values) = self.table.columns[column];
         let parent = self.ranges[info.depth - 1].start + parent;
@@ -110,7 +110,7 @@ fn lengths_differ(rows: &[Row<'_>; 2], info: &'static ColumnInfo, [a, b]: [&[u32
     if info.lists > 1 {
         return Some(format!("{} {list}: {counts}", info.name.trim_end_matches("_start")));
     }
-    // One track too many shifts all that come after it: where that begins is the news.
+    // An additional track shifts all later tracks, so the message also names the first track that differs.
     let inner = rows[0].first_of(info.depth + 2);
     let first = inner.and_then(|column| {
         let lists = |item| rows.each_ref().map(|row| row.list(column, item));
@@ -148,7 +148,7 @@ fn word(values: Values<'_>, at: usize) -> String {
         Values::U16(values) => values[at].to_string(),
         Values::U64(values) => values[at].to_string(),
         Values::I64(values) => values[at].to_string(),
-        // Of NaNs the bits differ.
+        // NaNs are shown with their bits, because NaNs that differ have different bits.
         Values::F32(values) if values[at].is_nan() => format!("NaN ({:08x})", values[at].to_bits()),
         Values::F32(values) => format!("{:e}", values[at]),
     }

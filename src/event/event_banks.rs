@@ -11,13 +11,13 @@ use crate::Status;
 pub struct EventBanks {
     /// The banks of each kind, in the order of [`BankKind::ALL`].
     kinds: [Kind; BankKind::ALL.len()],
-    /// The first damage that concerns some of the banks alone.
+    /// The first damage that does not concern all banks of the event.
     damage: Option<Status>,
-    /// Whether the event says that it is of the nominal detector.
+    /// Whether the event is marked as simulated with the nominal detector.
     pub(super) is_nominal: bool,
-    /// Whether banks are kept although the event failed.
+    /// Whether the undamaged banks are kept although the event failed.
     pub(super) is_kept: bool,
-    /// What became of the event.
+    /// Status of the event, once it is closed.
     pub(super) status: Status,
 }
 
@@ -25,9 +25,9 @@ pub struct EventBanks {
 #[derive(Debug, Clone)]
 struct Kind {
     banks: Vec<RawBank>,
-    /// The number of the board behind the last one.
+    /// Number of the board of the last bank.
     last: Option<u16>,
-    /// Whether these numbers rise from bank to bank: the usual order, in which nothing needs to be sorted.
+    /// Whether the numbers of the boards rise from bank to bank. They usually do, and then nothing needs to be sorted.
     rises: bool,
 }
 
@@ -103,8 +103,8 @@ impl EventBanks {
         !self.is_nominal && !self.is_empty()
     }
 
-    /// Ends the event: sorts its banks, and drops all of them when `status` means that it is lost. Of banks that came
-    /// twice neither is kept. Returns the status of the event.
+    /// Ends the event: sorts its banks, and drops all of them when `status` means that the event is lost. Drops all
+    /// banks of a board that sent several. Returns the status of the event.
     pub fn close(&mut self, mut status: Status) -> Status {
         let lacks_some = status == Status::Partial;
         if lacks_some {
@@ -116,7 +116,7 @@ impl EventBanks {
                 self.damage.get_or_insert(Status::DuplicateBank);
             }
         }
-        // Damage is worse than absence: what is damaged stays the status.
+        // Damage is worse than missing banks: an earlier damage remains the status.
         if lacks_some {
             self.damage(Status::Partial);
         }
@@ -135,7 +135,8 @@ impl Kind {
         (self.last, self.rises) = (None, true);
     }
 
-    /// Sorts the banks and removes all that came more than once: which of them is right is not known. Says whether there were any.
+    /// Sorts the banks, and removes all banks of a board that sent several, because the correct one is not known.
+    /// Returns whether any were removed.
     fn sort(&mut self, kind: BankKind) -> bool {
         let board = |bank: &RawBank| kind.board(bank.version, bank.source);
         self.banks.sort_unstable_by_key(|bank| (board(bank), bank.first));

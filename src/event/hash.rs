@@ -1,4 +1,4 @@
-//! [`Hasher`]: one number for all results of a run, to compare runs by.
+//! [`Hasher`]: hashes of all results of a run, by which runs are compared.
 
 use super::{Results, Schema, Values};
 use serde::Serialize;
@@ -9,10 +9,10 @@ const _: () = assert!(cfg!(target_endian = "little"), "columns are hashed as the
 /// The hashes of a run, as 16 hexadecimal digits in JSON (its numbers do not hold 64 bits everywhere).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Hashes {
-    /// Over status, offsets and the integers that are equal on every device (no unit).
+    /// Hash over status, offsets and the integers that are equal on every device (no unit).
     #[serde(rename = "hash_int", serialize_with = "hexadecimal")]
     pub int: u64,
-    /// Over all output columns, floats by their bits (no unit).
+    /// Hash over all output columns, floats by their bits (no unit).
     #[serde(rename = "output_hash", serialize_with = "hexadecimal")]
     pub output: u64,
 }
@@ -21,9 +21,9 @@ fn hexadecimal<S: serde::Serializer>(hash: &u64, to: S) -> Result<S::Ok, S::Erro
     to.collect_str(&format_args!("{hash:016x}"))
 }
 
-/// Hashes results, in the order of the events, for any division into pieces.
+/// Hashes results in the order of the events. The hashes do not depend on how the events are divided into pieces.
 ///
-/// Each column of the [`Schema`] has an XXH3-64 of its own over its little-endian values: statuses by their codes
+/// Each column of the [`Schema`] has a separate XXH3-64 over its little-endian values: statuses by their codes
 /// (u16), starts as the end of each list counted from the first event of the run (u64), all others as in memory. A
 /// result is the XXH3-64 over the digests (u64) of the columns it covers, in their order: columns with
 /// [`in_hash_int`](super::ColumnInfo::in_hash_int) for `hash_int`, all columns for `output_hash`.
@@ -36,7 +36,7 @@ pub struct Hasher {
 #[derive(Clone)]
 struct Column {
     hasher: Xxh3,
-    /// Entries before the next piece, for starts.
+    /// Number of list entries before the next piece, which is added to its starts.
     before: u64,
 }
 
@@ -103,7 +103,7 @@ impl Column {
     }
 }
 
-/// Ends of lists, from the start of the run. Buffered: hashing 8 bytes at a time is slow.
+/// Hashes ends of lists, counted from the start of the run, through a buffer: hashing 8 bytes at a time is slow.
 fn hash_ends(hasher: &mut Xxh3, ends: &[u32], first: u64) {
     let mut buffer = [0u64; 64];
     for chunk in ends.chunks(buffer.len()) {
@@ -171,7 +171,8 @@ mod tests {
         assert_eq!(hash(&pieces), hash(&[clusters(0..20)]));
     }
 
-    /// Changes one value of each column in turn; `hash_int` must see those it covers alone, `output_hash` all.
+    /// Changes one value of each column in turn: `output_hash` must change each time, `hash_int` only for the columns
+    /// that it covers.
     fn every_column_matters<P: Product + Clone>(base: &P) {
         let whole = Hasher::of(base);
         for (place, info) in P::SCHEMA.columns.iter().enumerate() {
@@ -186,7 +187,7 @@ mod tests {
                     ValuesMut::U32(column) => column[3] ^= 1,
                     ValuesMut::U64(column) => column[3] ^= 1,
                     ValuesMut::I64(column) => column[3] ^= 1,
-                    // Where it was 0, equal as a number.
+                    // -0 equals 0 as a number, but has other bits.
                     ValuesMut::F32(column) => column[0] = -column[0],
                 }
                 number += 1;

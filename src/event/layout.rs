@@ -2,10 +2,10 @@
 
 use crate::{Error, Result};
 
-/// Widest and highest sensor, pixels: coordinates are 16 bits wide.
+/// Largest width and height of a sensor, pixels: coordinates are 16 bits wide.
 pub const MAX_SIDE: usize = 8192;
 
-/// Pixels between chips that are kept apart: so many that no two hits across them are neighbours.
+/// Gap between chips that are kept apart, pixels: wide enough that hits on two chips are never neighbours.
 const APART: usize = 2;
 
 /// Where one chip lies: `x = x0 + sx * column`, `y = y0 + sy * row`.
@@ -26,7 +26,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// `chips` chips of `width` x `height` pixels that do not see each other: a cluster never spans two.
+    /// `chips` chips of `width` x `height` pixels, kept apart: a cluster never spans two chips.
     ///
     /// # Errors
     /// [`Error::Config`] for no chips at all or a matrix of more than [`MAX_SIDE`] pixels a side.

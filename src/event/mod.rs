@@ -78,7 +78,7 @@ pub use velo_ut_tracks::VeloUtTracks;
 /// files). It rises with every change that a reader of the columns would notice.
 pub const SCHEMA_VERSION: u32 = 5;
 
-/// Whether 32-bit offsets count so many copies of so many items.
+/// Checks that 32-bit offsets can count `copies` copies of `items` items.
 ///
 /// # Errors
 /// [`Error::Config`](crate::Error::Config) when they do not.

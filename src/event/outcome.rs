@@ -6,7 +6,7 @@ use crate::Status;
 /// Results of some events as columns, with their counts: the output of a stage, a sequence or a slice.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome<R> {
-    /// One entry for each event (no unit).
+    /// Results of the events (no unit).
     pub results: R,
     /// Counts of the events (no unit).
     pub counters: Counters,
@@ -27,10 +27,10 @@ impl<P: Product> Outcome<P> {
 }
 
 impl Outcome<Columns> {
-    /// Calls `work` with the columns as their own type, by way of `spare`, whose content is lost.
+    /// Calls `work` with the columns as type `P`: they are swapped into `spare` meanwhile, whose content is lost.
     ///
     /// # Panics
-    /// When they are another product.
+    /// When the columns are another product.
     pub fn lend<P: Product>(&mut self, spare: &mut Outcome<P>, work: impl FnOnce(&mut Outcome<P>)) {
         let mut lent = Lent { from: self, to: spare };
         lent.swap();
@@ -38,7 +38,7 @@ impl Outcome<Columns> {
     }
 }
 
-/// Columns that go back to their owner when what they were lent to has ended, if by a panic.
+/// Columns that return to their owner when the function that borrowed them ends, also by a panic.
 struct Lent<'a, P: Product> {
     from: &'a mut Outcome<Columns>,
     to: &'a mut Outcome<P>,

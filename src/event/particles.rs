@@ -17,7 +17,7 @@ pub struct Particle {
     pub phi: f64,
     /// Key of the mother particle; unknown in Velo JSON (no unit).
     pub mother: Option<i64>,
-    /// Charge in units of the positron's; files round it oddly (no unit).
+    /// Charge in units of the positron's charge, as rounded in files (no unit).
     pub charge: f64,
     /// Origin of the particle, mm; unknown in Velo JSON.
     pub origin: Option<[f32; 3]>,
@@ -41,17 +41,17 @@ pub struct Particle {
     pub from_strange: bool,
     /// Whether the particle comes from the signal decay of the sample (no unit).
     pub from_signal: bool,
-    /// Identifiers of its hits (`id` of the hit columns); shared hits appear in each particle (no unit).
+    /// Identifiers of the particle's hits (`id` of the hit columns); shared hits appear in each particle (no unit).
     pub hits: Vec<u32>,
 }
 
 impl Particle {
-    /// Electrons and positrons are counted separately in every table, because they shower.
+    /// Whether the particle is an electron or positron: they shower, so tables count them separately.
     pub fn is_electron(&self) -> bool {
         self.pid.abs() == 11
     }
 
-    /// Its origin and its direction there; none when its origin is unknown, or it flew across the beam.
+    /// Origin and direction of the particle; none when the origin is unknown, or the particle flew across the beam.
     pub fn start(&self) -> Option<TrueState> {
         let [x, y, z] = self.origin?.map(f64::from);
         let slope = 1.0 / libm::sinh(self.eta);
@@ -75,14 +75,14 @@ pub struct TrueState {
     pub ty: f64,
 }
 
-/// Positions of a particle at the places of track states; none where it does not arrive.
+/// States of a particle at the z of track states; none where the particle does not arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct TrueStates {
-    /// As it leaves the Velo towards larger z, mm.
+    /// State where the particle leaves the Velo towards larger z, mm.
     pub velo: Option<TrueState>,
-    /// In the middle of the UT, z = 2484.6 mm.
+    /// State in the middle of the UT, z = 2484.6 mm.
     pub ut: Option<TrueState>,
-    /// At the end of the SciFi, z = 9410 mm.
+    /// State at the end of the SciFi, z = 9410 mm.
     pub scifi: Option<TrueState>,
 }
 

@@ -33,11 +33,11 @@ pub struct ClusterFeatures {
     pub centroid: [Column<f32>; 2],
     /// Mean x and y of the pixels, unweighted (no unit).
     pub mean: [Column<f32>; 2],
-    /// Length of the line of pixels with the same variance along the main axis, pixels (no unit).
+    /// Length of the line of pixels whose variance equals the cluster's along the main axis, pixels (no unit).
     pub length: Column<f32>,
-    /// The same across the main axis, pixels (no unit).
+    /// Length of the line of pixels whose variance equals the cluster's across the main axis, pixels (no unit).
     pub breadth: Column<f32>,
-    /// 0 for as long as broad, 1 for a line: difference over sum of the two main variances (no unit).
+    /// Difference over sum of the two main variances: 0 when length and breadth are equal, 1 for a line (no unit).
     pub linearity: Column<f32>,
     /// Pixels over the area of the disc whose diameter is `length`, at most 1 (no unit).
     pub roundness: Column<f32>,

@@ -67,7 +67,7 @@ impl PixelHits {
         self.tot.extend_from_slice(&other.tot[range]);
     }
 
-    /// Becomes a copy of other hits, when another core has read this table and will read it again.
+    /// Copies other hits into this table, which another core has read and will read again.
     pub fn copy_to_hand_over(&mut self, other: &PixelHits) {
         self.set_len(other.len());
         copy_to_hand_over(&other.time, &mut self.time);
@@ -136,7 +136,7 @@ impl Triggers {
         self.time.is_empty()
     }
 
-    /// Removes them and keeps the memory.
+    /// Removes the edges and keeps the memory.
     pub fn clear(&mut self) {
         self.time.clear();
         self.fine.clear();
@@ -164,7 +164,7 @@ impl Triggers {
     }
 }
 
-/// The trigger before the hits of clusters, and the time since.
+/// The latest trigger before each cluster, and the time from the trigger to each hit.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TriggerPairs {
     /// Per cluster: 1 when a trigger came before its first hit (no unit).
@@ -177,7 +177,7 @@ pub struct TriggerPairs {
 }
 
 impl TriggerPairs {
-    /// A hit before all triggers.
+    /// Value of `since` for a hit before all triggers.
     pub const NONE: i64 = -1;
     /// A step of `since`, ns.
     pub const NS_PER_STEP: f64 = NS_PER_TICK / 6.0;

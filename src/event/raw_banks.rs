@@ -24,22 +24,22 @@ pub struct RawBatch {
     pub(super) status: Vec<Status>,
     pub(super) is_kept: Vec<bool>,
     pub(super) is_nominal: Vec<bool>,
-    /// The event being put in.
+    /// The event under construction.
     open: EventBanks,
-    /// The first word of its banks.
+    /// The first word of the banks of `open`.
     open_words: usize,
-    /// Blocks of an event builder, as they are put in.
+    /// Blocks of an event builder; the memory is kept from call to call of `push_blocks`.
     pub(super) blocks: Vec<Sorted>,
 }
 
-/// Bytes that are copied at once: a length that the compiler knows costs no call and no branch on it.
+/// Number of bytes that are copied at once: a constant length needs no function call and no branch.
 const CHUNK: usize = 64;
 
-/// Words to a multiple of which rooms begin: what the sums of records are taken by.
+/// Alignment of the memory that `room` appends, in words: checksums of records are computed in steps of 16 bytes.
 const ROOM_WORDS: usize = 4;
 
-/// Copies the first `bytes` of `from` to the word `first`, and fills the last word up with zeros. What lies behind them in `from`
-/// may be read, and words before `limit` written.
+/// Copies the first `bytes` of `from` to the word `first`, and pads the last word with zeros. May read later bytes of `from`, and
+/// write all words before `limit`.
 #[inline(always)]
 pub(super) fn copy_payload(words: &mut [u32], first: usize, limit: usize, from: &[u8], bytes: usize) {
     let to: &mut [u8] = bytemuck::cast_slice_mut(&mut words[first..limit]);
@@ -56,7 +56,7 @@ pub(super) fn copy_payload(words: &mut [u32], first: usize, limit: usize, from: 
     }
 }
 
-/// Keeps the first `bytes % 4` bytes of a word.
+/// Sets all but the first `bytes % 4` bytes of a word to zero.
 #[inline(always)]
 fn zero_rest(word: &mut u32, bytes: usize) {
     *word = u32::from_le(word.to_le() & ((1 << (8 * (bytes % 4))) - 1));
@@ -149,8 +149,8 @@ impl RawBatch {
         self.push_first(kind, source, version, payload, bytes)
     }
 
-    /// Like [`push_bank`](Self::push_bank), for the first bytes of `from`; bytes after them may be read, which is
-    /// faster than stopping at their end.
+    /// Adds a bank as [`push_bank`](Self::push_bank) does, from the first `bytes` bytes of `from`. Later bytes of
+    /// `from` may be read too, which is faster.
     ///
     /// # Panics
     /// When `from` has fewer bytes.
@@ -168,20 +168,20 @@ impl RawBatch {
             self.open_words = at;
         }
         self.words.set_len(at + usize::from(bytes).div_ceil(4));
-        // The padding behind the words takes what is copied too much.
+        // The padding after the words receives the bytes that are copied beyond the payload.
         let words = self.words.padded_mut();
         copy_payload(words, at, words.len(), from, bytes.into());
         self.open.push(kind, RawBank { first, bytes, source, version });
         Ok(())
     }
 
-    /// Whether no bank of an event is there that did not end.
+    /// Whether no event is under construction: no bank was added since the last event ended.
     pub(super) fn is_between_events(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// Ends the event: sorts its banks, and drops all of them when `status` means that it is lost. Of banks that came
-    /// twice neither is kept. Returns the status of the event.
+    /// Ends the event: sorts its banks, and drops all of them when `status` means that the event is lost. Drops all
+    /// banks of a board that sent several. Returns the status of the event.
     pub fn close_event(&mut self, event_id: u64, status: Status) -> Status {
         let begin = if self.is_between_events() { self.words.len() } else { self.open_words };
         let mut event = std::mem::take(&mut self.open);
@@ -207,7 +207,7 @@ impl RawBatch {
         self.is_nominal.push(event.is_nominal);
     }
 
-    /// Appends the events again until they are there `copies` times, each with words of its own.
+    /// Appends copies of the events until there are `copies` of each, each with its own words.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) where 32 bits cannot count the words.
@@ -223,7 +223,7 @@ impl RawBatch {
             let more: Vec<_> = (0..banks).map(shifted).collect();
             self.banks.extend(more);
             let before = (copy * banks) as u32;
-            // The first one stands before all events.
+            // The leading 0 is not repeated: each further entry is the end of one list.
             self.bank_start.extend_from_within(1..starts);
             let new = self.bank_start.len() - (starts - 1);
             self.bank_start[new..].iter_mut().for_each(|start| *start += before);
@@ -235,9 +235,9 @@ impl RawBatch {
         Ok(())
     }
 
-    /// Appends memory for this many bytes to the words, at a multiple of 16 bytes: payloads can be read into it, and
-    /// [`EventBanks`] give their positions afterwards. The memory directly follows the last one, and its content is
-    /// undefined. Returns the number of the first word and the bytes; none where 32 bits cannot count the words.
+    /// Appends memory for this many bytes to the words, at a multiple of 16 bytes. Payloads can be read into it;
+    /// [`EventBanks`] give their positions afterwards. The memory follows the last words directly, and its content
+    /// is undefined. Returns the index of its first word and its bytes; none when 32 bits cannot count the words.
     pub fn room(&mut self, bytes: usize) -> Option<(u32, &mut [u8])> {
         let first = self.words.len().next_multiple_of(ROOM_WORDS);
         let end = first + bytes.div_ceil(4);
@@ -251,7 +251,7 @@ impl RawBatch {
         self.words.reserve_total(words);
     }
 
-    /// Returns the words from this one on: the unused part of such memory.
+    /// Removes the words from `first` on: the unused part of memory from [`room`](Self::room).
     pub fn leave_room(&mut self, first: u32) {
         self.words.set_len(self.words.len().min(first as usize));
     }
@@ -296,7 +296,7 @@ mod tests {
             }
             batch.close_event(number.into(), if number == 1 { Status::Corrupt } else { Status::Ok });
         }
-        // Status, and what each bank says, with its first word.
+        // The status of an event, and the source, length and first word of each bank.
         let told = |batch: &RawBatch, number: usize| {
             let event = batch.view().event(number);
             let bank = |bank: &RawBank| (bank.source, bank.bytes, batch.all_words()[bank.first as usize]);
@@ -333,7 +333,7 @@ mod tests {
         let lengths = [0u16, 1, 2, 3, 4, 5, 60, 63, 64, 65, 127, 128, 130, 3999, 4000];
         let fill = |numbers: &[u16], exact: bool| {
             let mut batch = RawBatch::default();
-            // What lay in the memory before must not shine through.
+            // The earlier content of the memory must not appear in the words.
             batch.push_bank(BankKind::Ut, 0, 3, &[0xFF; 20_000]).unwrap();
             assert_eq!(batch.close_event(0, Status::DaqError), Status::DaqError);
             batch.clear();
@@ -372,7 +372,7 @@ mod tests {
     #[test]
     fn an_event_that_failed_leaves_nothing() {
         let mut batch = RawBatch::default();
-        // What a caller says that is missing does not hide damage.
+        // A caller's status `Partial` does not hide the damage.
         for said in [Status::Ok, Status::Partial] {
             batch.push_bank(BankKind::Ut, 3, 3, &[1; 8]).unwrap();
             batch.push_bank(BankKind::Ut, 3, 3, &[2; 8]).unwrap();

@@ -16,7 +16,7 @@ pub struct RawEvents<'a> {
 }
 
 impl<'a> RawEvents<'a> {
-    /// The same events with this policy for damaged banks.
+    /// Sets the policy for damaged banks.
     pub fn with_bad_banks(self, bad_banks: BadBanks) -> Self {
         Self { bad_banks, ..self }
     }
@@ -64,11 +64,11 @@ impl<'a> RawEvents<'a> {
     #[inline]
     pub fn event(&self, event: usize) -> RawEvent<'a> {
         let at = BankKind::ALL.len() * event;
-        // What whoever put the event in calls partial is that for both policies.
+        // An event that its reader marked as partial is partial under both policies.
         let is_wanted = self.bad_banks == BadBanks::Bank || self.status[event] == Status::Partial;
         let is_rest = self.is_kept[event] && is_wanted;
         let status = if is_rest { Status::Ok } else { self.status[event] };
-        // Nobody is to take the banks of an event that failed for those of a whole one.
+        // An event that failed shows no banks, so that they are not mistaken for the banks of a complete event.
         let bank_start = match status {
             Status::Ok => &self.bank_start[at..=at + BankKind::ALL.len()],
             _ => &NO_BANKS,
@@ -78,7 +78,7 @@ impl<'a> RawEvents<'a> {
     }
 }
 
-/// Where the banks of an event without any begin.
+/// Starts of the banks of an event that has none.
 const NO_BANKS: [u32; BankKind::ALL.len() + 1] = [0; BankKind::ALL.len() + 1];
 
 /// Raw banks of one event.
@@ -96,7 +96,7 @@ pub struct RawEvent<'a> {
 }
 
 impl<'a> RawEvent<'a> {
-    /// The event with these of its banks of one kind and no others; `bank_start` is memory for their beginnings.
+    /// The event with only `banks`, which are of one kind; `bank_start` is memory for their starts.
     pub fn with_banks<'b>(
         &self,
         kind: BankKind,
@@ -128,7 +128,7 @@ impl<'a> RawEvent<'a> {
         &self.words[bank.first as usize..][..(bank.bytes as usize).div_ceil(4)]
     }
 
-    /// The words from a bank's first one on, including the following banks and the padding of the batch.
+    /// The words from the first word of a bank on, including the following banks and the padding of the batch.
     #[inline(always)]
     pub fn words_from(&self, bank: &RawBank) -> &'a [u32] {
         &self.words[bank.first as usize..]

@@ -1,4 +1,4 @@
-//! [`Results`]: the results of every sequence: rows (events, or clusters) of columns.
+//! [`Results`]: the interface of all results: columns, with events or clusters as rows.
 
 use super::{ColumnInfo, Columns, Schema, Table, Values, ValuesMut};
 use crate::Status;
@@ -42,7 +42,7 @@ pub trait Results: Any + Debug + Send + Sync {
         self.statuses().len()
     }
 
-    /// Number of items at a depth: of rows at 0.
+    /// Number of items at a depth; depth 0 counts the rows.
     fn items(&self, depth: usize) -> usize;
 
     /// Number of tracks; 0 where the sequence makes none.
@@ -50,7 +50,7 @@ pub trait Results: Any + Debug + Send + Sync {
         self.schema().levels.iter().position(|level| *level == "track").map_or(0, |depth| self.items(depth))
     }
 
-    /// Number of hits: on tracks, in clusters, or of the sequence that ends at hits.
+    /// Number of hits on tracks or in clusters; for a sequence that ends with hits, all its hits.
     fn hits(&self) -> usize {
         self.items(self.schema().levels.len() - 1)
     }

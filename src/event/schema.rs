@@ -160,7 +160,7 @@ impl ValuesMut<'_> {
         }
     }
 
-    /// Sets the number of values; those that become visible are whatever the memory held.
+    /// Sets the number of values; new values are undefined.
     pub(super) fn set_len(self, len: usize) {
         match self {
             ValuesMut::Status(column) => column.resize(len, Status::Ok),
@@ -175,13 +175,14 @@ impl ValuesMut<'_> {
     }
 }
 
-/// Implements [`Results`](crate::event::Results) and [`Product`](crate::event::Product) by a table of the columns of a struct: what clearing, hashing, comparing
-/// and writing need to know of them. What each batch needs is compiled in the crate that the type belongs to.
+/// Implements [`Results`](crate::event::Results) and [`Product`](crate::event::Product) from a table of the columns of a struct.
+/// Clearing, hashing, comparing and writing use this table. The code that runs for each batch is compiled in the crate of the
+/// type.
 ///
-/// First the type and what there is one value for at each depth, from the outside; then a line for each column: type (a
-/// [`Kind`](crate::event::Kind)), depth, `[where it is in the struct]`, name, unit (`"1"` for none), meaning. The block
-/// `integers` is what `hash_int` covers; where rows are events it begins with their status. Starts cut the items of the
-/// depth below into lists; `* N` behind them says that each item has N lists.
+/// The first line is the type and the name of the items at each depth, outermost first. Each further line is a column:
+/// type (a [`Kind`](crate::event::Kind)), depth, `[field of the struct]`, name, unit (`"1"` for none), meaning.
+/// `hash_int` covers the columns in `integers`; where rows are events, the first of them is their status. Starts at
+/// depth d divide the items of depth d + 1 into lists; `* N` after the field means that each item has N lists.
 ///
 /// ```
 /// use peloton::Status;
@@ -226,7 +227,7 @@ macro_rules! results {
     ) => {
         impl $crate::event::Product for $type {
             const SCHEMA: &'static $crate::event::Schema = {
-                // A static has one address, by which schemas are compared.
+                // Schemas are compared by address, and a static has only one.
                 static SCHEMA: $crate::event::Schema = $crate::event::Schema {
                     levels: &[$($level),+],
                     columns: &[

@@ -66,7 +66,7 @@ pub struct SciFiState {
     pub qop: f32,
     /// For x: variance, mm^2, covariance with the slope, mm, and the slope's variance.
     pub cov_x: [f32; 3],
-    /// The same for y: mm^2, mm.
+    /// For y: variance, mm^2, covariance with the slope, mm, and the slope's variance.
     pub cov_y: [f32; 3],
 }
 
@@ -128,7 +128,7 @@ pub struct SciFiTracks {
     pub state: SciFiStates,
     /// Variance of charge over momentum, (c/GeV)^2, of a particle from the collisions.
     pub var_qop: Column<f32>,
-    /// The same tracks in the model of the search, mm.
+    /// Tracks in the model of the search, in the same order, mm.
     pub searched: SearchedLines,
     /// Sum of the squared distances of the x hits to the track, mm^2.
     pub chi2_x: Column<f32>,

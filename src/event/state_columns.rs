@@ -1,6 +1,6 @@
 //! [`STATE_COLUMNS`]: the columns of states of tracks, with one name for each quantity in all results.
 
-/// A quantity of a state. A column of results has its name behind a prefix of [`STATE_PREFIXES`].
+/// A quantity of a state. The name of a column of results is a prefix of [`STATE_PREFIXES`] and the name of the quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StateColumn {
     /// Name without the prefix (no unit).
@@ -13,11 +13,11 @@ pub struct StateColumn {
     pub old_name: Option<&'static str>,
 }
 
-/// Prefixes of the names of states, by their place; a state that is alone in its results has none.
+/// Prefixes of the column names, by the place of the state; the only state of a table has no prefix.
 pub const STATE_PREFIXES: [&str; 5] = ["", "beam_", "end_", "scifi_", "searched_"];
 
-/// The quantities: first of states at a z, in all detectors along the beam, then of states in the cylinder, whose other quantities
-/// no state at a z has.
+/// The quantities of states: first states at a z, in all detectors along the beam; then the quantities that only states in the
+/// cylinder have.
 pub const STATE_COLUMNS: [StateColumn; 14] = {
     const fn column(name: &'static str, unit: &'static str, meaning: &'static str) -> StateColumn {
         StateColumn { name, unit, meaning, old_name: None }
@@ -74,7 +74,7 @@ pub fn renamed_column(old: &str) -> Option<String> {
     Some(format!("{prefix}{}", column.name))
 }
 
-/// The message for a column that a table of these columns does not have: the new name if the given name is an old one, else all names.
+/// The message for a column that does not exist among `names`: it gives the new name if `given` is an old one, else all names.
 ///
 /// ```
 /// use peloton::event::no_column;

@@ -8,9 +8,9 @@ use std::ops::Range;
 /// compares uses this type and not each type of results, so that it is compiled once.
 #[derive(Debug, Clone)]
 pub struct Table<'a> {
-    /// What the columns are (no unit).
+    /// Schema of the columns (no unit).
     pub(crate) schema: &'static Schema,
-    /// All columns, in the order of the schema. Units are those that each one says.
+    /// All columns, in the order of the schema. Units are in each column's [`ColumnInfo`].
     pub(crate) columns: Vec<(&'static ColumnInfo, Values<'a>)>,
 }
 

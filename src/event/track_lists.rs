@@ -1,6 +1,7 @@
-//! Queries that all tables of tracks answer.
+//! Methods that all tables of tracks have.
 
-/// Adds the ways to walk the tracks of a table that has the columns `track_start`, `hit_start`, `hits` and `status`.
+/// Adds methods that give the events, tracks and hits of a table that has the columns `track_start`, `hit_start`,
+/// `hits` and `status`.
 macro_rules! track_lists {
     ($tracks:ty) => {
         impl $tracks {

@@ -3,7 +3,7 @@
 use super::{Column, Results, Starts, results};
 use crate::Status;
 
-/// Planes of the UT: vertical strips, two tilted ones, vertical again.
+/// Planes of the UT: vertical strips in the first and last, tilted strips in the two between.
 pub const UT_PLANES: usize = 4;
 /// Groups of sectors at one x: 20, 20, 22 and 22 in the planes.
 pub const UT_GROUPS: usize = 84;

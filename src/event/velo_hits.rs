@@ -119,7 +119,7 @@ impl VeloBatch {
         self.status.extend_from_slice(&other.status);
     }
 
-    /// Appends the events again until they are there `copies` times.
+    /// Appends copies of the events until there are `copies` of each.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) where 32 bits cannot count the hits.
@@ -207,8 +207,8 @@ impl<'a> VeloEvents<'a> {
         self.x.len()
     }
 
-    /// The columns of a range of events; offsets still count from the first event of all, so that the first offset is
-    /// where the columns begin.
+    /// The columns of a range of events. Offsets still count from the first event of the batch: the first offset is
+    /// the index of the range's first hit.
     ///
     /// # Panics
     /// When `range` reaches beyond the events.

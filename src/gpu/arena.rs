@@ -1,19 +1,19 @@
 //! [`Plan`]: positions of the buffers of a sequence in one piece of device memory.
 //!
-//! A buffer is in use from the first step that names it to the last one; buffers that are never in use at the same
-//! time may share memory. The plan is made once, before a stream starts, and nothing is allocated afterwards.
+//! A buffer is in use from the first to the last step that reads or writes it. Buffers that are never in use at
+//! the same time may share memory. The plan is made once, before a stream starts; nothing is allocated afterwards.
 
 use std::ops::Range;
 
-/// Buffers begin at multiples of this, the alignment of the widest loads of a device.
+/// Alignment of buffers, bytes: the alignment of the widest loads of a device.
 pub const ALIGNMENT: usize = 256;
 
 /// Inputs and outputs of a step of a sequence, as numbers of buffers.
 #[derive(Debug, Clone, Copy)]
 pub struct Access {
-    /// Buffers it reads.
+    /// Buffers that the step reads.
     pub reads: &'static [usize],
-    /// Buffers it writes, or writes to.
+    /// Buffers that the step writes, completely or in part.
     pub writes: &'static [usize],
 }
 
@@ -23,7 +23,7 @@ impl Access {
     }
 }
 
-/// Places of buffers.
+/// Positions of buffers in the arena.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     ranges: Vec<Range<usize>>,
@@ -58,12 +58,12 @@ impl Plan {
         Self { ranges, bytes }
     }
 
-    /// Where a buffer begins, bytes from the beginning of the arena.
+    /// Position of a buffer, bytes from the beginning of the arena.
     pub fn start(&self, buffer: usize) -> usize {
         self.ranges[buffer].start
     }
 
-    /// Memory in all, bytes.
+    /// Size of the arena, bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -71,7 +71,7 @@ impl Plan {
 
 #[cfg(test)]
 impl Plan {
-    /// Buffers far from one another, none of which share memory.
+    /// A plan with gaps between buffers, which share no memory.
     pub fn spread(bytes: &[usize]) -> Self {
         const GAP: usize = 4096;
         let mut end = GAP;
@@ -84,14 +84,14 @@ impl Plan {
         Self { ranges, bytes: end }
     }
 
-    /// The first byte that belongs to no buffer of a spread plan, and has changed from `fresh`.
+    /// The first byte outside all buffers of a spread plan that differs from `fresh`.
     pub fn trespass(&self, memory: &[u8], fresh: u8) -> Option<usize> {
         let is_mine = |at: &usize| self.ranges.iter().any(|range| range.contains(at));
         (0..memory.len()).filter(|at| memory[*at] != fresh).find(|at| !is_mine(at))
     }
 }
 
-/// The first and the last step that names a buffer; none for one that nobody names.
+/// The first and the last step that reads or writes a buffer; none if no step does.
 fn lifetime(steps: &[Access], buffer: usize) -> Option<[usize; 2]> {
     let first = steps.iter().position(|step| step.names(buffer))?;
     let last = steps.iter().rposition(|step| step.names(buffer))?;
@@ -102,7 +102,7 @@ fn meet(one: &Option<[usize; 2]>, other: &Option<[usize; 2]>) -> bool {
     one.zip(*other).is_some_and(|(one, other)| one[0] <= other[1] && other[0] <= one[1])
 }
 
-/// For tests: the first buffer that a step reads before any other has written it, with the number of the step.
+/// For tests: the number of the first step that reads a buffer before a step has written it, and the buffer.
 #[cfg(test)]
 pub fn read_before_written(steps: &[Access]) -> Option<(usize, usize)> {
     let mut written = Vec::new();

@@ -1,13 +1,14 @@
-//! Compiled kernels, kept from run to run by the hash of all their inputs.
+//! A cache of compiled kernels in files, by the hash of all their inputs.
 
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// The folder, made when it is not there: `PELOTON_CACHE`, else `peloton` in the user's folder for caches.
+/// Returns the folder of the cache, and creates it if necessary: `PELOTON_CACHE` if that is set, otherwise `peloton` in
+/// the user's cache folder.
 ///
 /// # Errors
-/// [`Error::Io`] when it cannot be made.
+/// [`Error::Io`] when the folder cannot be created.
 pub(super) fn folder() -> Result<PathBuf> {
     let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let of_user = || named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")));
@@ -18,8 +19,8 @@ pub(super) fn folder() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The file for what `make` makes of `inputs`; `make` is called with the name of a new file when it is not there yet.
-/// Programs that make the same file at the same time do not disturb each other.
+/// Returns the file that `make` makes from `inputs`. If the cache does not have it, calls `make` with the name of a
+/// new file. Programs may make the same file at the same time.
 ///
 /// # Errors
 /// Errors of `make`, and [`Error::Io`].

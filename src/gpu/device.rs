@@ -5,10 +5,10 @@ use crate::event::Column;
 use crate::{Error, Result, Status};
 use std::ops::Range;
 
-/// Threads of a warp: the lanes that go through a kernel in lockstep.
+/// Threads of a warp, which run a kernel in lockstep.
 pub(super) const WARP: usize = 32;
 
-/// Something that runs kernels. Clones are the same device.
+/// A GPU, or its emulation on the CPU. Clones refer to the same device.
 ///
 /// Kernels take addresses, which only the sequences of this module fill in: programs open streams, such as
 /// [`VeloStream`](super::velo::VeloStream), and have no access to queues.
@@ -29,11 +29,11 @@ enum Kind {
 }
 
 impl Device {
-    /// An NVIDIA GPU by its number, from 0 in the order of the driver, with the kernels loaded: the kernels in the
-    /// program, or in the file that the variable `PELOTON_CUBIN` names.
+    /// Opens an NVIDIA GPU by its number, counted from 0 in the order of the driver, and loads the kernels: from
+    /// the file in the variable `PELOTON_CUBIN` if that is set, otherwise from the program.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] when there is none, or none with that number, and [`Error::Device`] when it cannot be used.
+    /// [`Error::Unsupported`] when there is no GPU with that number, and [`Error::Device`] when the GPU cannot be used.
     pub fn gpu(number: usize) -> Result<Self> {
         Ok(Self(Kind::Cuda(Cuda::new(number)?)))
     }
@@ -72,7 +72,7 @@ impl Device {
         }
     }
 
-    /// Its description.
+    /// Description of the device.
     pub fn name(&self) -> String {
         match &self.0 {
             Kind::Cuda(device) => device.name(),
@@ -80,10 +80,11 @@ impl Device {
         }
     }
 
-    /// Opens a queue with so many bytes of device memory and of staging memory, which it holds as long as it lives.
+    /// Opens a queue with `arena` bytes of device memory and `staging` bytes of staging memory, which it holds until it
+    /// is dropped.
     ///
     /// # Errors
-    /// [`Error::Device`] when the device has no room.
+    /// [`Error::Device`] when the device has too little memory.
     pub(super) fn open(&self, arena: usize, staging: usize) -> Result<Queue> {
         match &self.0 {
             Kind::Cuda(device) => device.open(arena, staging),
@@ -93,7 +94,7 @@ impl Device {
 }
 
 impl Device {
-    /// The same for the kernels of [`lanes`](super::lanes), which are loaded when they are first asked for.
+    /// Opens a queue for the kernels of [`lanes`](super::lanes), which are loaded at the first call.
     ///
     /// # Errors
     /// As [`Device::open`], and when the driver cannot load them.
@@ -105,7 +106,7 @@ impl Device {
     }
 }
 
-/// Status of an event as devices read and write it.
+/// The status of an event from the code that a device writes.
 pub(super) fn status_of(code: u16) -> Result<Status> {
     let known = Status::ALL.get(usize::from(code));
     known.copied().ok_or_else(|| Error::Device(format!("a status {code} that does not exist")))
@@ -118,8 +119,8 @@ pub(super) fn append_starts(to: &mut Column<u32>, ends: &[u32], first: u32) {
     to[from..].iter_mut().zip(ends).for_each(|(to, end)| *to = first + end);
 }
 
-/// Where input columns of these sizes are in staging memory, one behind the other, each with
-/// space for its largest size in whole 256 bytes.
+/// Positions in staging memory of input columns of these sizes. The columns follow one another; each has space
+/// for its largest size, rounded up to 256 bytes.
 pub(super) fn staged<const N: usize>(largest: [usize; N], sizes: [usize; N]) -> [Range<usize>; N] {
     let mut start = 0;
     std::array::from_fn(|i| {
@@ -129,11 +130,11 @@ pub(super) fn staged<const N: usize>(largest: [usize; N], sizes: [usize; N]) -> 
     })
 }
 
-/// What a sequence gave; when it broke off, after waiting for what is still under way, so that nothing touches staging
-/// memory later and the queue can be used again.
+/// Returns the result of a sequence. After an error, first waits for the work in progress, so that nothing accesses
+/// staging memory later and the queue can be used again.
 pub(super) fn settled<T>(queue: &mut Queue, done: Result<T>) -> Result<T> {
     if done.is_err() {
-        // The first error is the one that counts.
+        // The first error is reported, not a later one.
         let _ = queue.wait();
         let _ = queue.times(&mut |_, _| ());
     }

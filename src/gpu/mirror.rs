@@ -1,22 +1,22 @@
 //! [`mirrored!`]: structs shared by host and device, defined once.
 
-/// A struct that the kernels know, too.
+/// A struct that is also defined in the kernels.
 pub(super) trait Mirrored: bytemuck::Pod {
-    /// Its definition in CUDA C++.
+    /// Definition of the struct in CUDA C++.
     const CPP: &'static str;
 }
 
 /// Arguments of kernels: a struct whose first fields are addresses in the arena.
 pub(super) trait Arguments: bytemuck::Pod {
-    /// How many.
+    /// Number of addresses.
     const ADDRESSES: usize;
 
-    /// The kernels that take such a struct, and no others do.
+    /// All kernels that take this struct.
     const KERNELS: &'static [&'static str];
 }
 
-/// Defines a struct of plain fields, each with its type in C++, and that definition as text. One `aligned` to 16 bytes is read and
-/// written 16 bytes at a time.
+/// Defines a struct of plain fields, each with its C++ type, and its C++ definition as text. A struct that is `aligned` to 16
+/// bytes is read and written 16 bytes at a time.
 macro_rules! mirrored {
     ($(#[$doc:meta])* $(aligned $align:tt)? struct $name:ident {
         $($(#[$field_doc:meta])* $field:ident: $type:ty = $cpp:literal $([$length:literal])?,)*
@@ -40,7 +40,7 @@ macro_rules! mirrored {
 
 pub(super) use mirrored;
 
-/// The definition of a mirrored struct, and the compiler's word that it has the size it has here.
+/// The C++ definition of a mirrored struct, with an assertion that its size is the same as in Rust.
 pub(super) fn definition<T: Mirrored>() -> String {
     let name = std::any::type_name::<T>().rsplit("::").next().unwrap_or_default();
     format!("{}static_assert(sizeof({name}) == {}, \"size of {name}\");\n", T::CPP, size_of::<T>())

@@ -1,6 +1,6 @@
-//! [`StreamPool`]: distributes a batch of events over streams, slice by slice. Each stream has a host thread of its
-//! own, so that copies and kernels of different streams overlap; results go to the slot of their slice, so the order
-//! of completion does not matter.
+//! [`StreamPool`]: distributes a batch of events over streams, slice by slice. Each stream has its own host thread,
+//! so that copies and kernels of different streams overlap. Results go to the slot of their slice, so the order of
+//! completion does not matter.
 
 use super::device::{Device, WARP};
 use super::driver::{COPY_IN, COPY_OUT};
@@ -14,25 +14,25 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// One stream of a device that reconstructs slices of events, like an [`Algorithm`](crate::engine::Algorithm) on the CPU.
 pub trait DeviceStream: Send {
-    /// Columns that it makes.
+    /// Columns that the stream makes.
     type Output: Product;
     /// The columns as a product.
     const PRODUCT: Handle;
 
-    /// The kernels that it runs.
+    /// The kernels that the stream runs.
     const KERNELS: &'static [&'static str];
 
-    /// Number of events that it processes at once.
+    /// Number of events that the stream processes at once.
     fn slice_events(&self) -> usize;
 
-    /// Memory that the processor holds now.
+    /// Current memory of the stream.
     fn memory(&self) -> DeviceMemory;
 
-    /// Whether the time of each kernel and copy is measured from now on; off at first.
+    /// Switches the measurement of the time of each kernel and copy; off at first.
     fn set_timed(&mut self, yes: bool);
 
-    /// Reconstructs the events of `range` and appends one entry for each to `out`, and their counts; adds the time of
-    /// each kernel to `times`, ns.
+    /// Reconstructs the events of `range`, appends one entry for each to `out`, and adds their counts. Calls `times`
+    /// with the time of each kernel, ns.
     ///
     /// # Errors
     /// [`Error::Device`] when the device fails, and when the sequence cannot take these events at all.
@@ -45,10 +45,10 @@ pub trait DeviceStream: Send {
     ) -> Result<()>;
 }
 
-/// Streams of one device.
+/// Streams of one or more devices.
 pub struct StreamPool<T: DeviceStream> {
     machine: Machine,
-    /// Each with memory that results of a slot are lent by.
+    /// Streams, each with an outcome into which the results of a slot are swapped.
     streams: Vec<(T, Outcome<T::Output>)>,
     times: Times,
 }
@@ -62,7 +62,7 @@ impl<T: DeviceStream> StreamPool<T> {
         Self::of_all(std::slice::from_ref(device), streams, |_| open())
     }
 
-    /// Opens `streams` streams of each device by `open`; the first stream of each one comes before the second of any.
+    /// Opens `streams` streams of each device by `open`: first one stream of each device, then the second of each.
     ///
     /// # Errors
     /// [`Error::Config`] for no streams at all, and errors of `open`.
@@ -124,7 +124,7 @@ impl<T: DeviceStream> Executor for StreamPool<T> {
     }
 }
 
-/// Devices in words, one like another once.
+/// Names of devices in words; equal names are counted.
 fn names(devices: &[Device]) -> String {
     let mut names: Vec<(String, usize)> = Vec::new();
     for name in devices.iter().map(Device::name) {
@@ -167,15 +167,15 @@ impl Times {
     }
 }
 
-/// Shares slices out to streams, one slot each; a stream is told the number of its slice. After the first error no
-/// slice is begun.
+/// Distributes slices over streams: `run` gets a stream, the number of a slice and its slot. After the first
+/// error, no further slice is begun.
 fn share_out<T: Send, R: Send>(
     streams: &mut [T],
     slots: &mut [R],
     times: &mut Times,
     run: impl Fn(&mut T, usize, &mut R, &mut dyn FnMut(&'static str, u64)) -> Result<()> + Sync,
 ) -> Result<()> {
-    // Each slot is locked by the one stream that takes its slice.
+    // Only the stream that takes a slice locks its slot.
     let slots: Vec<_> = slots.iter_mut().map(Mutex::new).collect();
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
     let kernels = times.kernels.clone();

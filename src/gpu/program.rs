@@ -1,4 +1,4 @@
-//! The source of the kernels, put together from its pieces.
+//! The source of the kernels, joined from its pieces.
 
 use super::{cylinder, timepix, velo};
 
@@ -22,7 +22,7 @@ pub const KERNELS: [&str; 42] = {
     all
 };
 
-/// The whole source after a prelude. Constants and structs shared with the host are generated from Rust.
+/// The whole source: a prelude, then the kernels. Constants and structs shared with the host are generated from Rust.
 pub fn source(prelude: &str) -> String {
     let pieces = [
         prelude,
@@ -45,7 +45,7 @@ pub fn source(prelude: &str) -> String {
 mod tests {
     use super::*;
 
-    /// What a kernel takes is written down twice, there and in the list of its arguments.
+    /// The type of a kernel's arguments is stated twice: in its source, and in the list of kernels of the arguments.
     #[test]
     fn kernels_take_the_arguments_that_they_are_launched_with() {
         let source = source(CUDA);

@@ -1,5 +1,5 @@
-//! [`Called`]: a gang whose operations are functions of their own. Kernels on gangs of many registers are mostly copies of the same
-//! operations; as calls they are compiled in a fraction of the time. For tests of all gangs, with the feature `small-kernels`.
+//! [`Called`]: a gang whose operations are function calls. The code of kernels on gangs of many registers is mostly copies of the
+//! same operations; with calls it compiles in a fraction of the time. The feature `small-kernels` uses it for tests of all gangs.
 
 use super::{Gang, Isa};
 
@@ -8,13 +8,14 @@ use super::{Gang, Isa};
 pub struct Called<G: Gang>(G);
 
 impl<G: Gang> Called<G> {
-    /// The gang, from the one that computes.
+    /// Makes the gang from the gang that computes.
     pub fn new(gang: G) -> Self {
         Self(gang)
     }
 }
 
-/// Operations: the function that is called has no instructions of the level, what runs inside of it has.
+/// Defines operations. The called function is compiled without the level's instructions; the code inside `vectorize` is
+/// compiled with them.
 macro_rules! called {
     ($($name:ident$(<const $bits:ident>)?($($arg:ident: $type:ty),*) $(-> $out:ty)?;)*) => {
         $(#[inline(never)]

@@ -1,8 +1,8 @@
-//! Code that must not compile outside the crate, since it would run instructions that the CPU may lack: each block
-//! fails to compile. Compiled as documentation tests alone. Nightly compilers check the numbers of the errors, too;
-//! for other compilers a block that compiles precedes the blocks that differ from it in one point.
+//! Documentation tests of code that must not compile outside the crate, since it could run instructions that the
+//! CPU lacks. Nightly compilers also check the error numbers. For other compilers, a block that compiles comes
+//! first, and each further block differs from it in one point.
 //!
-//! Gangs are reached through [`Level`](crate::simd::Level) and `dispatch!`, from outside as well:
+//! Code outside the crate gets gangs from [`Level`](crate::simd::Level) and `dispatch!`:
 //! ```
 //! use peloton::simd::{Gang, Level, Pair, Token};
 //!
@@ -22,7 +22,7 @@
 //! }
 //! ```
 //!
-//! A user-defined context, which would stand for instructions that were not checked:
+//! A user-defined context, which would claim instructions that were not checked:
 //! ```compile_fail,E0603
 //! use peloton::simd::backend::Context;
 //! ```
@@ -30,7 +30,7 @@
 //! use peloton::simd::backend::avx2::HasAvx2;
 //! ```
 //!
-//! A gang's type by its name, to make a value of it:
+//! The name of a gang's type, to make a value of it:
 //! ```compile_fail,E0603
 //! use peloton::simd::backend::Ymm;
 //! ```

@@ -3,10 +3,10 @@
 /// Runs an expression on the gang of a level: `dispatch!(level, g => kernel(g, input, output))`.
 ///
 /// `g` is the gang's token, of a different type for each level and size, so the expression is compiled once
-/// for each of them. It is compiled for the level's instructions only as far as everything it calls is
-/// `#[inline(always)]`. Dispatch once per batch of events, never per vector. The expression is the body of a
-/// closure: no `return`, `?` or `break` to the outside. It runs in the default floating-point mode, whatever mode the
-/// calling thread is in ([`with_default_float_mode`](crate::simd::with_default_float_mode)).
+/// for each of them. Functions that it calls are compiled for the level's instructions only if they are
+/// `#[inline(always)]`. Dispatch once per batch of events, never per vector. The expression is the body of a closure:
+/// no `return`, `?` or `break` to the outside. It runs in the default floating-point mode, also if the calling thread
+/// is in another mode ([`with_default_float_mode`](crate::simd::with_default_float_mode)).
 ///
 /// ```
 /// use peloton::simd::{Gang, Level};
@@ -34,8 +34,8 @@ macro_rules! dispatch {
     };
 }
 
-/// [`dispatch!`](crate::dispatch) for kernels in which one operation waits for the one before: two registers of AVX2 side by side are
-/// faster there than one, so the gang of 8 lanes is taken twice. All other gangs stay as they are.
+/// [`dispatch!`](crate::dispatch) for kernels in which each operation waits for the previous one. On AVX2, the gang of 8 lanes
+/// becomes a pair of 16 lanes, because two registers at once are faster than one. All other gangs are unchanged.
 ///
 /// ```
 /// use peloton::simd::{Gang, Isa, Level};
@@ -56,8 +56,9 @@ macro_rules! dispatch_wide {
     };
 }
 
-/// [`dispatch!`](crate::dispatch) for kernels that gather much: the gang of 16 lanes of AVX-512 is there twice, one that gathers by
-/// an instruction and one by loads, and the level says which of them runs ([`Level::gathers`](crate::simd::Level::gathers)).
+/// [`dispatch!`](crate::dispatch) for kernels that gather much. They are compiled for two gangs of 16 lanes of AVX-512: one
+/// gathers by an instruction, one by loads. The level selects the gang that runs
+/// ([`Level::gathers`](crate::simd::Level::gathers)).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! dispatch_gathers {
@@ -66,7 +67,8 @@ macro_rules! dispatch_gathers {
     };
 }
 
-/// The gangs of the build, with those of one register of AVX2 `once` or `twice`; `by` is the level's function that gives the token.
+/// Dispatches to all gangs of the build; gangs in `once` run directly, gangs in `twice` as a pair. `by` names the
+/// function of the level that returns the token.
 #[cfg(feature = "all-gangs")]
 #[doc(hidden)]
 #[macro_export]
@@ -83,7 +85,7 @@ macro_rules! dispatch_gangs {
     };
 }
 
-/// As with the feature `all-gangs`, for the gangs that are there without it.
+/// Dispatches to the gangs that exist without the feature `all-gangs`.
 #[cfg(not(feature = "all-gangs"))]
 #[doc(hidden)]
 #[macro_export]
@@ -97,8 +99,8 @@ macro_rules! dispatch_gangs {
     };
 }
 
-/// [`dispatch!`](crate::dispatch) for kernels so large that their compile time on every gang would be felt by all who
-/// build: the usual gang of each level alone.
+/// [`dispatch!`](crate::dispatch) for large kernels, which would take too long to compile for every gang: they are
+/// compiled only for the usual gang of each level.
 ///
 /// # Panics
 /// On other gangs, see [`Level::is_usual`](super::Level::is_usual).
@@ -113,8 +115,8 @@ macro_rules! dispatch_usual {
     };
 }
 
-/// [`dispatch!`](crate::dispatch) for code that only the instruction set makes faster and no lane, and for kernels of which no
-/// gang needs to be chosen: it is compiled once for each instruction set, whatever the gang size of the level.
+/// [`dispatch!`](crate::dispatch) for code that is faster with other instructions but not with more lanes, and for kernels
+/// whose gang size need not be chosen. It is compiled once for each instruction set and ignores the gang size of the level.
 #[macro_export]
 macro_rules! dispatch_isa {
     ($level:expr, $g:ident => $body:expr) => {
@@ -122,10 +124,10 @@ macro_rules! dispatch_isa {
     };
 }
 
-/// A dispatch of a detector's kernels: `kernels!(dispatch!(level, g => run(g, input, output)))`.
+/// Dispatches a detector's kernels: `kernels!(dispatch!(level, g => run(g, input, output)))`.
 ///
-/// In the unit tests' build of the library these kernels are there as scalar code alone: building them all a second
-/// time would take as long as the library itself, and every level of every kernel is compared in `tests/`.
+/// The library's unit tests build these kernels only as scalar code: compiling all of them again would take as long
+/// as the library itself. `tests/` compares every level of every kernel.
 #[cfg(not(test))]
 macro_rules! kernels {
     ($dispatch:ident!($($call:tt)*)) => {
@@ -133,7 +135,7 @@ macro_rules! kernels {
     };
 }
 
-/// See the definition for other builds.
+/// Dispatches a detector's kernels to scalar code, see the definition above.
 #[cfg(test)]
 macro_rules! kernels {
     ($dispatch:ident!($level:expr, $g:ident => $body:expr)) => {
@@ -142,7 +144,7 @@ macro_rules! kernels {
 }
 pub(crate) use kernels;
 
-/// Code on one lane of the scalar level: `one_lane!(g => run(g, input, output))`.
+/// Runs code on one lane of the scalar level: `one_lane!(g => run(g, input, output))`.
 #[cfg(feature = "cuda")]
 macro_rules! one_lane {
     ($g:ident => $body:expr) => {

@@ -17,7 +17,7 @@ pub enum Isa {
     Neon,
     /// Eight lanes of AVX2 with FMA (x86-64-v3).
     Avx2,
-    /// Sixteen lanes of AVX-512 F, BW, CD, DQ, VL (x86-64-v4), gathers by whichever way is the faster on this kind of CPU.
+    /// Sixteen lanes of AVX-512 F, BW, CD, DQ, VL (x86-64-v4), with the faster way to gather on this model of CPU.
     Avx512,
     /// [`Isa::Avx512`] with gathers by loads.
     Avx512Loads,
@@ -29,7 +29,7 @@ impl Isa {
     /// All levels, including levels of other architectures.
     pub const ALL: [Isa; 5] = [Isa::Scalar, Isa::Portable, Isa::Avx2, Isa::Avx512, Isa::Neon];
 
-    /// [`Isa::Avx512`] with the way of its gathers.
+    /// The two variants of [`Isa::Avx512`], by the way in which they gather.
     pub const WAYS: [Isa; 2] = [Isa::Avx512Loads, Isa::Avx512Gathers];
 
     /// The environment variable that forces a level: a name, or `auto`.
@@ -52,7 +52,7 @@ impl Isa {
     pub fn is_supported(self) -> bool {
         match self {
             Isa::Scalar => true,
-            // Its lanes need a fused multiply-add, which old CPUs of x86-64 lack.
+            // The level needs a fused multiply-add, which old x86-64 CPUs lack.
             Isa::Portable => PortableContext::new().is_some(),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => pulp::x86::V3::is_available(),
@@ -65,7 +65,7 @@ impl Isa {
         }
     }
 
-    /// The instruction set, for every way of gathering.
+    /// The instruction set, without the way to gather.
     pub fn instruction_set(self) -> Isa {
         match self {
             Isa::Avx512Loads | Isa::Avx512Gathers => Isa::Avx512,
@@ -91,7 +91,7 @@ impl Isa {
         Self::from_setting(std::env::var_os(Self::VARIABLE).as_deref())
     }
 
-    /// [`Isa::from_environment`] for a given content of the variable.
+    /// The level that a value of `PELOTON_ISA` forces; see [`Isa::from_environment`].
     ///
     /// # Errors
     /// As [`Isa::from_environment`].
@@ -110,10 +110,10 @@ impl Isa {
         isa.require().map(Some)
     }
 
-    /// The level itself when this CPU can run it.
+    /// Returns the level if this CPU can run it.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] when it cannot; lists the levels that it can run.
+    /// [`Error::Unsupported`] if it cannot; the message lists the levels that it can run.
     pub fn require(self) -> Result<Isa> {
         if self.is_supported() {
             return Ok(self);

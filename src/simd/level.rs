@@ -1,4 +1,4 @@
-//! [`Level`]: an instruction set level with a gang size. It is made once, when the job starts, and carries the proof
+//! [`Level`]: an instruction set level with a gang size. A job makes it once, when it starts. It carries the proof
 //! that the CPU can run it.
 
 #[cfg(feature = "all-gangs")]
@@ -16,13 +16,13 @@ pub const GANGS: [usize; 6] = [1, 4, 8, 16, 32, 64];
 #[derive(Debug, Clone, Copy)]
 pub struct Level {
     token: Token,
-    /// The token of kernels that gather much.
+    /// The token for kernels that gather much.
     gathering: Token,
-    /// The way of its gathers, where it was asked for and does not follow from the CPU.
+    /// The way to gather, if the caller chose it; none if the CPU determines it.
     way: Option<Isa>,
 }
 
-/// The gang of AVX-512 that gathers in two ways, lanes.
+/// Size of the AVX-512 gang that can gather in two ways, lanes.
 const GATHERING_LANES: usize = 16;
 
 impl Level {
@@ -58,8 +58,8 @@ impl Level {
         Ok(Self { token, gathering, way: (isa != set).then_some(isa) })
     }
 
-    /// The level of a request: no ISA means `PELOTON_ISA` and else the best one, no gang size means the usual one of
-    /// that ISA.
+    /// The level of a request. Without an ISA, it is `PELOTON_ISA` if that is set, otherwise the best one. Without a
+    /// gang size, it is the usual size of the ISA.
     ///
     /// # Errors
     /// Errors of [`Level::new`] and [`Isa::from_environment`].
@@ -77,7 +77,7 @@ impl Level {
         Self::new(Isa::Scalar, 1).expect("every CPU has scalar code")
     }
 
-    /// Every level and gang size that this CPU can run, and the way of gathering that is not this CPU's.
+    /// Every level and gang size that this CPU can run, and the level with the other way to gather.
     pub fn supported() -> Vec<Self> {
         let pairs = Isa::ALL.into_iter().flat_map(|isa| GANGS.map(|gang| (isa, gang)));
         let mut levels: Vec<Self> = pairs.filter_map(|(isa, gang)| Self::new(isa, gang).ok()).collect();
@@ -86,14 +86,14 @@ impl Level {
         levels
     }
 
-    /// All levels with [`Self::is_usual`] that run here.
+    /// All usual levels ([`Self::is_usual`]) that this CPU can run.
     pub fn usual() -> Vec<Self> {
         Self::supported().into_iter().filter(|level| level.is_usual()).collect()
     }
 
-    /// The same instruction set with its usual gang.
+    /// The level with the usual gang of this instruction set.
     pub fn with_usual_gang(self) -> Self {
-        // A level that runs here has its usual gang.
+        // The usual gang exists for every level that this CPU can run.
         Self::choose(Some(self.isa()), None).unwrap_or(self)
     }
 
@@ -111,14 +111,14 @@ impl Level {
         self.way.unwrap_or_else(|| dispatch!(self, g => of(g)))
     }
 
-    /// How kernels that gather much do so: one of [`Isa::WAYS`] where the level has both.
+    /// The way in which kernels that gather much do so: one of [`Isa::WAYS`] if the level has both.
     pub fn gathers(self) -> Option<Isa> {
         let has_both = self.isa().instruction_set() == Isa::Avx512 && self.gang() == GATHERING_LANES;
         has_both.then(|| if self.gathering.is_by_gathers() { Isa::Avx512Gathers } else { Isa::Avx512Loads })
     }
 
-    /// The number of lanes of the gang that will run. Kernels of [`dispatch_wide!`](crate::dispatch_wide) take twice
-    /// as many on AVX2 with 8.
+    /// The number of lanes of the gang that will run. Kernels of [`dispatch_wide!`](crate::dispatch_wide) use 16
+    /// lanes on AVX2 if it is 8.
     pub fn gang(self) -> usize {
         fn of<G: Gang>(_: G) -> usize {
             G::LANES
@@ -132,7 +132,7 @@ impl Level {
         self.token
     }
 
-    /// The same, for kernels that gather much ([`dispatch_gathers!`](crate::dispatch_gathers)).
+    /// The gang's token, for kernels that gather much ([`dispatch_gathers!`](crate::dispatch_gathers)).
     #[doc(hidden)]
     pub fn gathering_token(self) -> Token {
         self.gathering
@@ -153,7 +153,7 @@ impl PartialEq for Level {
 
 impl Eq for Level {}
 
-/// The gang size that serves most kernels best: one full register, or two narrow ones.
+/// The gang size that is best for most kernels: one full register, or two narrow ones.
 fn usual_gang(isa: Isa) -> usize {
     match isa {
         Isa::Scalar => 1,
@@ -201,7 +201,7 @@ macro_rules! tokens {
                 false
             }
 
-            /// Whether the gang is there without the feature.
+            /// Whether the gang exists without the feature.
             fn is_usual(self) -> bool {
                 match self {
                     $($(#[$on])* Self::$variant(_) => true,)*
@@ -213,7 +213,7 @@ macro_rules! tokens {
     };
 }
 
-/// Two and four gangs as one.
+/// Two gangs as one.
 type X2<G> = Pair<G>;
 #[cfg(feature = "all-gangs")]
 type X4<G> = Pair<X2<G>>;
@@ -229,7 +229,7 @@ fn x4<G: Gang>(g: G) -> X4<G> {
 /// A gang that the feature adds.
 #[cfg(all(feature = "all-gangs", not(feature = "small-kernels")))]
 type Added<G> = G;
-/// As without the feature `small-kernels`, with operations that are calls.
+/// A gang that the feature adds; with the feature `small-kernels`, its operations are function calls.
 #[cfg(all(feature = "all-gangs", feature = "small-kernels"))]
 type Added<G> = super::Called<G>;
 

@@ -1,16 +1,16 @@
 //! Functions on lanes: polynomials in fused multiply-adds, so that every gang gives the same bits. The
-//! coefficients are minimax fits for the intervals named beside them; the stated errors are measured by the
-//! tests below against f64.
+//! coefficients are minimax fits for the intervals in their comments. The tests below measure the stated errors
+//! against f64.
 
 use super::varying::{F32, I32, U32};
 use super::{Gang, inlined};
 use std::f32::consts::{FRAC_2_PI, FRAC_PI_2, PI};
 
-/// What the f32 constants leave out of pi/2 and pi.
+/// Differences of pi/2 and pi from their f32 constants.
 const FRAC_PI_2_REST: f32 = -4.371_139e-8;
 const PI_REST: f32 = -8.742_278e-8;
 
-/// `value` in every lane of a gang like `x`.
+/// `value` in every lane, on the gang of `x`.
 #[inline(always)]
 fn splat<G: Gang>(x: F32<G>, value: f32) -> F32<G> {
     F32::splat(x.g, value)
@@ -45,9 +45,9 @@ pub fn atan_tail<G: Gang>(square: F32<G>) -> F32<G> {
 
 /// The angle of the point (x, y) in -pi..=pi; error at most 2 ULP.
 ///
-/// Zeros and infinities follow IEEE-754: on the axes exactly the f32 nearest to the angle, `y = -0` below the cut and
-/// `y = +0` above it, and `atan2(±0, +0) = ±0`, `atan2(±0, -0) = ±pi`, 45 degrees between two infinities as between
-/// any equal |x| and |y|. NaN in either gives NaN.
+/// Zeros and infinities follow IEEE-754. On the axes, the result is the f32 nearest to the angle; `y = -0` is below
+/// the cut, `y = +0` above it. `atan2(±0, +0) = ±0`, `atan2(±0, -0) = ±pi`. Equal |x| and |y|, also infinite ones,
+/// give 45 degrees. If an argument is NaN, so is the result.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn atan2<G: Gang>(y: F32<G>, x: F32<G>) -> F32<G> {
@@ -56,7 +56,7 @@ pub fn atan2<G: Gang>(y: F32<G>, x: F32<G>) -> F32<G> {
     let steep = ax.lt(ay);
     let (near, far) = (steep.select_f(ax, ay), steep.select_f(ay, ax));
     let ratio = near / far.eq(splat(x, 0.0)).select_f(splat(x, 1.0), far);
-    // Equal is 45 degrees, also for infinities; but two zeros have the ratio 0.
+    // Equal |x| and |y| have the ratio 1, also if infinite; but two zeros have the ratio 0.
     let ratio = (ax.eq(ay) & splat(x, 0.0).lt(ax)).select_f(splat(x, 1.0), ratio);
     let square = ratio * ratio;
     let angle = (ratio * square).mul_add(atan_tail(square), ratio);
@@ -85,7 +85,7 @@ pub fn sincos<G: Gang>(x: F32<G>) -> (F32<G>, F32<G>) {
     // pi/2 in three parts. The first product leaves the difference exact, so nothing is lost to cancellation;
     // all are positive, which keeps the sign of a zero.
     const PARTS: [f32; 3] = [FRAC_PI_2.next_down(), 7.549_789_4e-8, 5.390_303e-15];
-    // Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits.
+    // Adding 1.5 * 2^23 rounds to an integer, which is then in the low bits.
     const ROUND: f32 = 12_582_912.0;
     let inside = x.abs().le(splat(x, SINCOS_LIMIT));
     let x = inside.select_f(x, splat(x, f32::NAN));
@@ -98,7 +98,7 @@ pub fn sincos<G: Gang>(x: F32<G>) -> (F32<G>, F32<G>) {
     }
     let square = rest * rest;
     let sine = (rest * square).mul_add(polynomial(square, &S), rest);
-    // A sine has the sign of its small angle; the sum above loses that of -0.
+    // The sine of a small angle has the angle's sign; the sum above loses the sign of -0.
     let top = splat(x, -0.0).to_bits();
     let sine = (sine.to_bits() | rest.to_bits() & top).as_f32();
     let tail = square.mul_add(splat(x, -0.5), splat(x, 1.0));
@@ -132,16 +132,16 @@ pub fn sigmoid<G: Gang>(x: F32<G>) -> F32<G> {
         rest = twos.neg_mul_add(splat(x, part), rest);
     }
     let power = (rest * rest).mul_add(polynomial(rest, &P), rest) + splat(x, 1.0);
-    // Times 2^n: n stands in the low bits, and its place is that of the exponent.
+    // Multiplies by 2^n: n is in the low bits of `rounded`, and the shift moves it to the exponent.
     let scaled = (power.to_bits() + rounded.to_bits().shl::<23>()).as_f32();
     splat(x, 1.0) / (splat(x, 1.0) + scaled)
 }
 
-/// The natural logarithm of a positive, normal, finite number; error at most 2 ULP. Any other input gives some finite
-/// number.
+/// The natural logarithm of a positive, normal, finite number; error at most 2 ULP. For all other inputs, the result
+/// is finite but has no meaning.
 #[inline(always)]
 pub fn ln<G: Gang>(x: F32<G>) -> F32<G> {
-    // The mantissa m is taken between the roots of 1/2 and of 2; ln m = 2 artanh((m - 1) / (m + 1)).
+    // The mantissa m is chosen between the square roots of 1/2 and of 2; ln m = 2 artanh((m - 1) / (m + 1)).
     const ROOT: u32 = 0x3f35_04f3;
     const P: [f32; 4] = [1.0 / 3.0, 0.2, 1.0 / 7.0, 1.0 / 9.0];
     let bits = x.to_bits() - U32::splat(x.g, ROOT);
@@ -161,7 +161,7 @@ mod tests {
     use crate::dispatch;
     use crate::simd::Level;
 
-    /// `f` on lanes, over columns of any length.
+    /// Applies `f` on lanes to columns of any length.
     #[inline(always)]
     fn map2<G: Gang>(g: G, f: impl Fn(F32<G>, F32<G>) -> [F32<G>; 2], a: &[f32], b: &[f32]) -> [Vec<f32>; 2] {
         let mut out = [vec![0.0; a.len()], vec![0.0; a.len()]];
@@ -183,7 +183,7 @@ mod tests {
         dispatch!(level, g => map2(g, #[inline(always)] |x, _| { let (s, c) = sincos(x); [s, c] }, x, x))
     }
 
-    /// Distance from the true value in units of the last place of the f32 nearest to it.
+    /// Distance from the true value, in units of the last place of the f32 nearest to the true value.
     fn ulp(got: f32, truth: f64) -> f64 {
         let nearest = (truth as f32).abs();
         let unit = (nearest.next_up() as f64 - nearest as f64).max(f32::from_bits(1) as f64);
@@ -196,11 +196,11 @@ mod tests {
             self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (self.0 >> 32) as u32
         }
-        /// A float of any size; finite.
+        /// A finite float of any size.
         fn any(&mut self) -> f32 {
             Some(f32::from_bits(self.next())).filter(|x| x.is_finite()).unwrap_or(1.0)
         }
-        /// -1..1, evenly.
+        /// A number in -1..1, uniformly distributed.
         fn unit(&mut self) -> f32 {
             self.next() as i32 as f32 / 2_147_483_648.0
         }
@@ -211,7 +211,7 @@ mod tests {
         let mut random = Random(1);
         let mut points: Vec<(f32, f32)> = (0..300_000).map(|_| (random.any(), random.any())).collect();
         points.extend((0..1_000_000).map(|_| (50.0 * random.unit(), 50.0 * random.unit())));
-        // All ratios of both octants, and those beside 45 degrees and the axes.
+        // All ratios of both octants, and ratios near 45 degrees and the axes.
         points.extend((0..1_000_000).map(|i| (i as f32 * 1e-6, 1.0)));
         points.extend((0..200_000).map(|i| (f32::from_bits(1.0f32.to_bits() - 100_000 + i), -1.0)));
         points.extend((0..200_000).map(|i| (-1.0, f32::from_bits(i * 5000))));
@@ -242,7 +242,7 @@ mod tests {
         for level in Level::supported() {
             let got = atan2_on(level, &y, &x);
             for i in 0..x.len() {
-                // The 64-bit function keeps the rules of IEEE-754 for zeros and infinities.
+                // The 64-bit function follows IEEE-754 for zeros and infinities.
                 let truth = libm::atan2(y[i] as f64, x[i] as f64);
                 assert!(ulp(got[i], truth) <= 1.0, "{level}: atan2({}, {}) = {}", y[i], x[i], got[i]);
                 assert_eq!(
@@ -271,7 +271,7 @@ mod tests {
         let mut x: Vec<f32> = (0..1_000_000).map(|_| 10.0 * random.unit()).collect();
         x.extend((0..1_000_000).map(|_| SINCOS_LIMIT * random.unit()));
         x.extend((0..300_000).map(|_| random.any()).filter(|x| x.abs() <= 1.0));
-        // Beside the zeros, where cancellation is worst.
+        // Near the zeros, where cancellation is worst.
         for k in 0..40_000 {
             let near = (k as f64 * std::f64::consts::FRAC_PI_2) as f32;
             x.extend([near.next_down(), near, near.next_up()]);
@@ -301,7 +301,7 @@ mod tests {
     fn ln_is_right_to_two_units() {
         let mut random = Random(4);
         let mut x: Vec<f32> = (0..1_000_000).map(|_| random.any().abs()).filter(|x| x.is_normal()).collect();
-        // All about 1, where the result is small, and the ends.
+        // All floats around 1, where the result is small, and both ends of the range.
         x.extend((0..400_000).map(|i| f32::from_bits(1.0f32.to_bits() - 200_000 + i)));
         x.extend([f32::MIN_POSITIVE, f32::MAX, 1.0]);
         let got = ln_on(Level::choose(None, None).unwrap(), &x);

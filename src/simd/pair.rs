@@ -1,14 +1,14 @@
-//! [`Pair`]: a gang of two gangs. Wider than a register: while one half waits for memory or for a long
-//! instruction, the other computes.
+//! [`Pair`]: a gang of two gangs. While one half waits for memory or for a long instruction, the other half
+//! computes.
 
 use super::{Gang, Isa, array_of};
 
-/// Two gangs `G` as one of twice the lanes; the first half holds the lower lanes.
+/// Two gangs `G` as one gang with twice the lanes; the first half holds the lower lanes.
 #[derive(Debug, Clone, Copy)]
 pub struct Pair<G: Gang>(G);
 
 impl<G: Gang> Pair<G> {
-    /// The gang, from the gang of its halves.
+    /// Makes the gang from the gang of its halves.
     #[inline(always)]
     pub fn new(half: G) -> Self {
         Self(half)
@@ -18,7 +18,7 @@ impl<G: Gang> Pair<G> {
     const HALF: usize = G::LANES;
 }
 
-/// Lane-wise operations: both halves, each by itself.
+/// Defines lane-wise operations: on each half separately.
 macro_rules! halves {
     ($($name:ident$(<const $bits:ident>)?($($arg:ident: $kind:ident),*) -> $out:ident;)*) => {
         $(#[inline(always)]
@@ -221,7 +221,7 @@ impl<G: Gang> Gang for Pair<G> {
     fn f_reduce_min(self, a: Self::F, mask: Self::M) -> f32 {
         let g = self.0;
         let infinity = g.f_splat(f32::INFINITY);
-        // Each minimum keeps its second argument when the first is NaN.
+        // `f_min` returns its second argument if the first is NaN.
         let low = g.f_min(g.f_select(mask.0, a.0, infinity), infinity);
         let both = g.f_min(g.f_select(mask.1, a.1, infinity), low);
         g.f_reduce_min(both, g.m_first(Self::HALF))

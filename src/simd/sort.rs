@@ -1,13 +1,14 @@
-//! Sorts short segments by key and index: for the hits of one module, not of a file.
+//! Sorts short segments, such as the hits of one module, by key and index.
 //!
 //! A short segment is sorted by counting: the position of a key is the number of keys before it, and counting is one
-//! comparison for a whole gang. That is n^2 / LANES comparisons, but two or three instructions each and no branch
-//! that depends on the data: for tens of keys it is faster than the best comparison sort.
+//! comparison for a whole gang. Counting takes n^2 / LANES comparisons, but each is two or three instructions
+//! without a branch that depends on data. For tens of keys it is faster than the best comparison sort.
 
 use super::varying::{F32, Mask, U32};
 use super::{Gang, Isa};
 
-/// Longest segment that is sorted by counting on a gang, as measured: beyond it a comparison sort is faster.
+/// Length of the longest segment that is sorted by counting on a gang. Measurements found a comparison sort faster for
+/// longer segments.
 const fn longest<G: Gang>() -> usize {
     let (per_lane, max) = match G::ISA {
         Isa::Avx512 if G::LANES >= 16 => (20, 320),
@@ -18,8 +19,8 @@ const fn longest<G: Gang>() -> usize {
     if per_lane * G::LANES < max { per_lane * G::LANES } else { max }
 }
 
-/// Sorts `keys` by (key, index): afterwards `order[i]` is the index of the i-th smallest key, so that equal
-/// keys stay in their order. Any length; no allocation; the same result on every gang.
+/// Sorts `keys` by (key, index): afterwards `order[i]` is the index of the i-th smallest key, and equal keys
+/// keep their order. Takes any length, allocates nothing, and gives the same result on every gang.
 ///
 /// # Panics
 /// When `order` is shorter than `keys`.
@@ -31,7 +32,7 @@ pub fn sort_segment<G: Gang>(g: G, keys: &[u32], order: &mut [u32]) {
     }
 }
 
-/// [`sort_segment`] by counting; false when equal keys stood in one gang: then `order` is not right.
+/// [`sort_segment`] by counting. Returns false when one gang contained equal keys; `order` is then wrong.
 #[inline(always)]
 fn sort_by_counting<G: Gang>(g: G, keys: &[u32], order: &mut [u32]) -> bool {
     let mut sum = U32::splat(g, 0);
@@ -39,7 +40,7 @@ fn sort_by_counting<G: Gang>(g: G, keys: &[u32], order: &mut [u32]) -> bool {
         let inside = Mask::first(g, keys.len() - start);
         let own = U32::load_some(&keys[start..], inside);
         let (before, rest) = keys.split_at(start);
-        // Of equal keys the one before this gang comes first: all before it but the larger ones.
+        // Keys before this gang come first if they are equal: counts all keys before it except the larger ones.
         let larger = count(
             own,
             before,
@@ -57,15 +58,15 @@ fn sort_by_counting<G: Gang>(g: G, keys: &[u32], order: &mut [u32]) -> bool {
         let index = U32::iota(g) + U32::splat(g, start as u32);
         index.scatter(order, place, inside);
     }
-    // Places are 0, 1, ... unless equal keys of one gang share one, which makes the sum smaller.
+    // Positions are 0, 1, ... unless equal keys of one gang share a position, which makes the sum smaller.
     let len = keys.len() as u32;
     sum.reduce_add(Mask::first(g, G::LANES)) == len * len.saturating_sub(1) / 2
 }
 
-/// For how many of `keys` the relation to each lane of `own` holds.
+/// Counts, for each lane of `own`, the keys for which the relation holds.
 #[inline(always)]
 fn count<G: Gang>(own: U32<G>, keys: &[u32], holds: impl Fn(U32<G>) -> Mask<G>) -> U32<G> {
-    // Two sums, because each addition waits for the one before.
+    // Uses two sums, because each addition waits for the previous one.
     let (mut even, mut odd) = (U32::splat(own.g, 0), U32::splat(own.g, 0));
     let (pairs, last) = keys.as_chunks::<2>();
     for pair in pairs {
@@ -78,7 +79,7 @@ fn count<G: Gang>(own: U32<G>, keys: &[u32], holds: impl Fn(U32<G>) -> Mask<G>) 
     even + odd
 }
 
-/// The same for segments that are too long for counting, and for those with equal keys.
+/// [`sort_segment`] for segments that are too long for counting or have equal keys.
 #[inline(never)]
 fn sort_by_comparing(keys: &[u32], order: &mut [u32]) {
     match keys.len() {
@@ -93,7 +94,7 @@ fn sort_by_comparing(keys: &[u32], order: &mut [u32]) {
     }
 }
 
-/// Sorts keys and indices as one word each: three times faster than through the index.
+/// Sorts words of a key and its index: three times faster than sorting indices by their keys.
 fn sort_pairs(keys: &[u32], order: &mut [u32], pairs: &mut [u64]) {
     let pairs = &mut pairs[..keys.len()];
     for (i, (pair, &key)) in pairs.iter_mut().zip(keys).enumerate() {
@@ -105,11 +106,11 @@ fn sort_pairs(keys: &[u32], order: &mut [u32], pairs: &mut [u64]) {
     }
 }
 
-/// Keys that sort like their floats: -infinity, ..., -0, +0, ..., +infinity; NaN outside, by its sign.
+/// Integer keys in the order of the floats: -infinity, ..., -0, +0, ..., +infinity; NaN before or after all, by its sign.
 #[inline(always)]
 pub fn float_key<G: Gang>(value: F32<G>) -> U32<G> {
     let bits = value.to_bits();
-    // All bits of a negative number are flipped, only the sign of the others.
+    // Flips all bits of a negative number, and only the sign bit of all others.
     let flip = bits.as_i32().shr::<31>().to_bits() | U32::splat(bits.g, 1 << 31);
     bits ^ flip
 }
@@ -131,7 +132,7 @@ mod tests {
     fn check(keys: &[u32]) {
         let expected = expected(keys);
         for level in Level::supported() {
-            // Values behind the segment are somebody else's.
+            // Values after the segment must not change.
             let mut order = vec![77; keys.len() + 3];
             dispatch!(level, g => sort_segment(g, keys, &mut order));
             assert_eq!(order[..keys.len()], expected, "{level} {keys:?}");

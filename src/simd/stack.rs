@@ -5,25 +5,25 @@
 use super::{Gang, Isa};
 use std::hint::black_box;
 
-/// `N` gangs `G` as one; the first holds the lowest lanes.
+/// `N` gangs `G` as one gang; the first holds the lowest lanes.
 #[derive(Debug, Clone, Copy)]
 pub struct Stack<G: Gang, const N: usize>(G);
 
 impl<G: Gang, const N: usize> Stack<G, N> {
-    /// The gang, from the gang of its parts.
+    /// Makes the gang from the gang of its parts.
     #[inline(always)]
     pub fn new(part: G) -> Self {
         Self(part)
     }
 
-    /// The parts' numbers. Hidden from the compiler, which would unroll the loop.
+    /// Numbers of the parts, hidden from the compiler, which would otherwise unroll the loop.
     #[inline(always)]
     fn parts() -> std::ops::Range<usize> {
         0..black_box(N)
     }
 }
 
-/// Lane-wise operations whose result has the type of the argument named first.
+/// Defines lane-wise operations whose result has the type of the first argument.
 macro_rules! in_place {
     ($($name:ident$(<const $bits:ident>)?($first:ident: $kind:ident $(, $arg:ident: $other:ident)*);)*) => {
         $(#[inline(always)]
@@ -36,7 +36,7 @@ macro_rules! in_place {
     };
 }
 
-/// Lane-wise operations whose result has another type, which begins as `$empty`.
+/// Defines lane-wise operations whose result has another type; it is initialised with `$empty`.
 macro_rules! to_other {
     ($($name:ident($($arg:ident: $kind:ident),*) -> $out:ident = $empty:ident($value:expr);)*) => {
         $(#[inline(always)]
@@ -132,7 +132,7 @@ macro_rules! reductions {
             let g = self.0;
             let mut sum = g.$splat($empty);
             for i in Self::parts() {
-                // A minimum keeps its second argument when the first is NaN.
+                // `f_min` returns its second argument if the first is NaN.
                 sum = g.$combine(g.$select(mask[i], a[i], g.$splat($empty)), sum);
             }
             g.$name(sum, g.m_first(G::LANES))

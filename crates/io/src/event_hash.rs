@@ -1,5 +1,5 @@
-//! [`EventHasher`]: one number for a set of events, independent of order and division, so that the numbers of the
-//! parts of a job add up to the number of the whole.
+//! [`EventHasher`]: one hash for a set of events, independent of their order and division: the hashes of the
+//! parts of a job add up to the hash of the whole job.
 
 use crate::input::EventId;
 use bytemuck::cast_slice;
@@ -12,8 +12,8 @@ use xxhash_rust::xxh3::xxh3_64;
 /// one column after the other, all little-endian: the status by its code (u16), starts as the end of each list
 /// counted from the first item of the event (u32), all others as in memory. The sum is taken modulo 2^64.
 ///
-/// Rows of an endless stream are not events. There a source, such as a file, replaces the event: the hash covers the
-/// number of the source, from 0, and the `hash_int` of its rows (u64).
+/// Rows of an endless stream are not events. For them, a source such as a file replaces the event: its hash covers
+/// the number of the source, from 0, and the `hash_int` of its rows (u64).
 pub struct EventHasher {
     sum: u64,
     bytes: Vec<u8>,
@@ -59,7 +59,7 @@ impl EventHasher {
 
     /// The sum of all events so far.
     pub fn finish(mut self) -> u64 {
-        // A stream that was ended early has an open source.
+        // The last source is still open if its stream was ended early.
         if self.is_source_open {
             self.end_source();
         }
@@ -67,7 +67,7 @@ impl EventHasher {
     }
 }
 
-/// The hash of one event; `bytes` is memory for what is hashed.
+/// The hash of one event; `bytes` is memory for the values to hash.
 fn hash_of(id: &EventId, row: usize, table: &Table<'_>, bytes: &mut Vec<u8>) -> u64 {
     let ranges = table.ranges(row..row + 1);
     bytes.clear();
@@ -99,7 +99,7 @@ mod tests {
     use peloton::Status;
     use peloton::event::{PixelClusters, Product, VeloTracks};
 
-    /// Events of so many tracks with three hits each; hits have the number of their event.
+    /// Events with these numbers of tracks, of three hits each; hits contain the number of their event.
     fn tracks(events: &[(u64, u32)]) -> (Vec<EventId>, VeloTracks) {
         let mut tracks = VeloTracks::default();
         for &(number, count) in events {

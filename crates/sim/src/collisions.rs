@@ -1,7 +1,7 @@
 //! Particles from the proton-proton collisions of one bunch crossing.
 //!
-//! Not a physics generator but an imitation: spectra, multiplicities and fractions follow LHCb's full simulation,
-//! with simple shapes.
+//! This is not a physics generator: spectra, multiplicities and fractions imitate LHCb's full simulation with
+//! simple shapes.
 
 use super::SimSpec;
 use super::flight::{
@@ -15,21 +15,21 @@ const BEAM_SPOT: f64 = 0.026;
 const BEAM_LENGTH: f64 = 63.0;
 /// Mean number of charged hadrons of a collision, |eta| < 8.
 const CHARGED: f64 = 67.5;
-/// Photons, K_S and Lambda (charged decays only) per charged hadron.
+/// Number of photons per charged hadron; then of K_S and Lambda (charged decays only).
 const PHOTONS: f64 = 1.65;
 const K_SHORTS: f64 = 0.048;
 const LAMBDAS: f64 = 0.017;
-/// Transverse momentum of photons over that of hadrons.
+/// Ratio of the transverse momenta of photons and hadrons.
 const PHOTON_SOFTNESS: f64 = 0.45;
-/// Photons that are a pair of electrons from the beginning, and a typical mass of the pair, GeV/c^2.
+/// Fraction of photons that are an electron pair from the beginning; then a typical mass of the pair, GeV/c^2.
 const DALITZ: f64 = 0.006;
 const DALITZ_MASS: f64 = 0.01;
-/// Charmed hadrons of a collision that nothing else made.
+/// Number of charmed hadrons of a collision that do not come from b hadrons.
 const PROMPT_CHARM: f64 = 0.25;
-/// Activity of the collision with the b hadrons: never little, and more in the mean.
+/// Activity of the collision with the b hadrons: its minimum, and the scale of the rest; larger than in other collisions.
 const SIGNAL_ACTIVITY: [f64; 2] = [0.3, 0.65];
 
-/// All particles of one event, before they meet any material, and where the collisions were, mm.
+/// All particles of one event before they enter material, and the positions of the collisions, mm.
 pub(super) fn collide(spec: &SimSpec, random: &mut Random) -> (Vec<Flight>, Vec<Vector>) {
     let (mut flights, mut vertices) = (Vec::new(), Vec::new());
     let pileup = random.poisson(spec.pileup);
@@ -53,7 +53,7 @@ pub(super) fn collide(spec: &SimSpec, random: &mut Random) -> (Vec<Flight>, Vec<
     (flights, vertices)
 }
 
-/// The bulk of a collision: `charged` hadrons in the mean, and what comes with them.
+/// Makes the soft particles of a collision: `charged` hadrons on average, and the particles that accompany them.
 fn soft(charged: f64, vertex: Vector, random: &mut Random, flights: &mut Vec<Flight>) {
     for _ in 0..random.poisson(charged) {
         let kind = hadron([0.81, 0.93], random);
@@ -80,13 +80,13 @@ fn soft(charged: f64, vertex: Vector, random: &mut Random, flights: &mut Vec<Fli
     }
 }
 
-/// Transverse momentum of a hadron: soft, with a harder tail.
+/// Draws the transverse momentum of a hadron: soft, with a harder tail.
 fn transverse(random: &mut Random) -> f64 {
     let scale = if random.chance(0.9) { 0.197 } else { 0.55 };
     scale * random.gamma2()
 }
 
-/// Pseudorapidity: a plateau that falls off softly at 5.
+/// Draws a pseudorapidity: a plateau that falls off smoothly at 5.
 fn rapidity(random: &mut Random) -> f64 {
     loop {
         let eta = random.between(-8.0, 8.0);
@@ -100,7 +100,7 @@ fn sign(random: &mut Random) -> f64 {
     if random.chance(0.5) { 1.0 } else { -1.0 }
 }
 
-/// A pion, a kaon or a proton: the cumulated shares of the first two.
+/// Draws a pion, a kaon or a proton; `shares` are the cumulative shares of the first two.
 fn hadron(shares: [f64; 2], random: &mut Random) -> i32 {
     match random.uniform() {
         u if u < shares[0] => PION,
@@ -113,9 +113,9 @@ fn hadron(shares: [f64; 2], random: &mut Random) -> i32 {
 struct Heavy {
     mass: f64,
     ctau: f64,
-    /// Mean number of charged daughters, of which two are sure.
+    /// Mean number of charged daughters; there are at least two.
     charged: f64,
-    /// Mean momentum of a daughter at rest.
+    /// Mean momentum of a daughter in the rest frame of the hadron.
     at_rest: f64,
 }
 
@@ -123,7 +123,7 @@ const BEAUTY: Heavy = Heavy { mass: 5.37, ctau: 0.455, charged: 5.0, at_rest: 0.
 const CHARM: Heavy = Heavy { mass: 1.87, ctau: 0.2, charged: 2.5, at_rest: 0.5 };
 const PHI_MASS: f64 = 1.019_46;
 
-/// A B_s that decays to two phi and so to four kaons, and another b hadron near it.
+/// Makes a B_s that decays to two phi and so to four kaons, and another b hadron near it.
 fn beauty_pair(vertex: Vector, random: &mut Random, flights: &mut Vec<Flight>) {
     let eta = 3.2 + 0.75 * random.normal();
     let phi = azimuth(random);
@@ -142,7 +142,7 @@ fn beauty_pair(vertex: Vector, random: &mut Random, flights: &mut Vec<Flight>) {
     let place = decay_point(vertex, other, BEAUTY.mass, BEAUTY.ctau, random);
     let first = flights.len();
     BEAUTY.decay(other, place, random, flights);
-    // The other half of its daughters come by way of charm.
+    // The other half of the daughters come from a charmed hadron.
     let charm = scaled(other, 0.45);
     let place = decay_point(place, charm, CHARM.mass, CHARM.ctau, random);
     for daughter in flights[first..].iter_mut().step_by(2) {
@@ -161,8 +161,8 @@ fn prompt_charm(vertex: Vector, random: &mut Random, flights: &mut Vec<Flight>) 
 }
 
 impl Heavy {
-    /// Charged daughters of a hadron of momentum `p` that decays at `place`. Their momenta at rest are
-    /// drawn one by one: the sum is right in the mean only.
+    /// Makes the charged daughters of a hadron of momentum `p` that decays at `place`. Momenta in the rest
+    /// frame are drawn independently, so their sum is right only on average.
     fn decay(&self, p: Vector, place: Vector, random: &mut Random, flights: &mut Vec<Flight>) {
         for _ in 0..2 + random.poisson(self.charged - 2.0) {
             let kind = match random.uniform() {

@@ -14,9 +14,9 @@ use std::str::FromStr;
 
 /// Errors of hits along r, r-phi and z, cm.
 const SIGMA: [f64; 3] = [0.001, 0.01, 0.1];
-/// Where in its shell a hit lies at most, cm.
+/// Largest distance of a hit beyond the radius of its layer, cm.
 const DEPTH: f64 = 0.0019;
-/// Particles of an event that is worth a thread of its own.
+/// Smallest number of particles of an event for which several threads are used.
 const WORTH_A_THREAD: u64 = 1000;
 /// Largest |eta| of particles.
 const ETA: f64 = 1.0;
@@ -30,7 +30,7 @@ pub struct CylinderSpec {
     pub tracks: u64,
     /// Seed; key `seed`.
     pub seed: u64,
-    /// Probability that a layer does not see a particle; key `inefficiency`.
+    /// Probability that a layer does not detect a particle; key `inefficiency`.
     pub inefficiency: f64,
     /// Noise hits on each layer; key `noise`.
     pub noise: u64,
@@ -49,10 +49,10 @@ impl Default for CylinderSpec {
 impl FromStr for CylinderSpec {
     type Err = Error;
 
-    /// Parses `sim:cylinder` and any number of `,key=value`; what is not given keeps its default.
+    /// Parses `sim:cylinder` and any number of `,key=value`; keys that are not given keep their defaults.
     ///
     /// # Errors
-    /// [`Error::Config`] that names the part it does not understand and what would be.
+    /// [`Error::Config`] that names the part that is not understood, and the valid choices.
     fn from_str(text: &str) -> Result<Self> {
         let wrong = |what: String| Error::Config(format!("simulation `{text}`: {what}"));
         let mut parts = text.split(',');
@@ -116,7 +116,7 @@ impl CylinderSim {
         self.events.end - self.events.start
     }
 
-    /// Appends up to `max_events` events and their truth; returns their number. The hits of a layer are in no order.
+    /// Appends up to `max_events` events and their truth; returns their number. The hits of a layer are not sorted.
     pub fn read(&mut self, max_events: usize, batch: &mut CylinderBatch, truth: &mut CylinderTruth) -> usize {
         let before = batch.len();
         for number in self.events.by_ref().take(max_events) {
@@ -126,7 +126,7 @@ impl CylinderSim {
         batch.len() - before
     }
 
-    /// The same on several threads.
+    /// Appends events as [`read`](Self::read) does, on several threads.
     ///
     /// # Errors
     /// Errors of [`in_order`].
@@ -157,7 +157,7 @@ impl CylinderSim {
     }
 }
 
-/// Appends events to others.
+/// Appends `more` events and their truth.
 fn append(batch: &mut CylinderBatch, truth: &mut CylinderTruth, more: &(CylinderBatch, CylinderTruth)) {
     let (hits, particles) = (batch.x.len() as u32, truth.particles.len() as u32);
     let (more, more_truth) = more;
@@ -172,7 +172,7 @@ fn append(batch: &mut CylinderBatch, truth: &mut CylinderTruth, more: &(Cylinder
     more.start[1..].iter().for_each(|start| all.start.push(particles + start));
 }
 
-/// A hit before its place is known.
+/// A simulated hit before its index in the batch is known.
 struct SimulatedHit {
     position: [f32; 3],
     variance: [f32; 3],
@@ -186,7 +186,7 @@ fn simulate(spec: &CylinderSpec, number: u64, batch: &mut CylinderBatch, truth: 
     let mut particles = Vec::new();
     for particle in 0..spec.tracks as u32 {
         let vertex = vertex(&mut random);
-        // What is written down is what flies.
+        // Rounds the vertex as it is stored, so that the particle starts at the stored vertex.
         let vertex = vertex.map(|value| value as f32);
         let mut hits = [NO_HIT; CYLINDER_LAYERS];
         let mut at = Some(Helix::new(vertex.map(f64::from), spec.field));
@@ -234,7 +234,7 @@ fn simulate(spec: &CylinderSpec, number: u64, batch: &mut CylinderBatch, truth: 
     truth.particles.end_event();
 }
 
-/// x, y, z, charge / pT, phi, theta.
+/// Draws x, y, z, charge / pT, phi, theta of a particle.
 fn vertex(random: &mut Random) -> [f64; 6] {
     let pt = random.between(0.5, 10.0);
     let phi = random.between(-std::f64::consts::PI, std::f64::consts::PI);
@@ -254,7 +254,7 @@ fn smeared(random: &mut Random, [x, y, z]: [f64; 3], particle: u32) -> Simulated
     SimulatedHit { position, variance: SIGMA.map(|sigma| (sigma * sigma) as f32), particle }
 }
 
-/// Multiple scattering in a layer of so many radiation lengths, by Highland's formula without its logarithm.
+/// Applies multiple scattering in a layer of `material` radiation lengths, by Highland's formula without its logarithm.
 fn scatter(random: &mut Random, at: &mut Helix, material: f64) {
     let [x, y, _] = at.position;
     let steep = (1.0 + at.slope * at.slope).sqrt();
@@ -265,7 +265,7 @@ fn scatter(random: &mut Random, at: &mut Helix, material: f64) {
     let turned = theta + angle * random.normal();
     at.phi += angle * random.normal() / libm::sin(theta);
     at.slope = libm::cos(turned) / libm::sin(turned);
-    // The momentum stays what it is.
+    // Keeps the momentum unchanged.
     at.charge_over_pt *= libm::sin(theta) / libm::sin(turned);
 }
 

@@ -1,10 +1,10 @@
-//! Reorders hits: files have them in the order of their particles, unlike any real detector.
+//! Reorders hits: files have hits in the order of their particles, unlike any real detector.
 
 use super::random::Random;
 use peloton::event::{CYLINDER_LAYERS, CylinderBatch, CylinderTruth, NO_HIT};
 
-/// Puts the hits of each layer of some events in a random order, determined by their number of hits and the seed, and
-/// the truth with them.
+/// Puts the hits of each layer of some events in a random order, and adapts the truth. The number of hits and the
+/// seed determine the order.
 pub fn cylinder_shuffle(
     batch: &mut CylinderBatch,
     truth: &mut CylinderTruth,

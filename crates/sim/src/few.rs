@@ -1,4 +1,4 @@
-//! [`Few`]: a list that is nearly always short, without heap memory while it is.
+//! [`Few`]: a list that is nearly always short, and then needs no heap memory.
 
 use std::ops::{Deref, DerefMut};
 
@@ -39,7 +39,7 @@ impl<T: Copy + Default, const N: usize> Few<T, N> {
 }
 
 impl<T: Copy + Default + Ord, const N: usize> Few<T, N> {
-    /// Each item once, in rising order.
+    /// Sorts the items in rising order and removes duplicates.
     pub fn sort_and_dedup(&mut self) {
         if self.more.is_empty() {
             let items = &mut self.here[..self.len];
@@ -95,7 +95,7 @@ mod tests {
             expected.dedup();
             few.sort_and_dedup();
             assert_eq!(few[..], expected[..]);
-            // It goes on growing after it became shorter.
+            // The list can grow again after it became shorter.
             few.push(9);
             assert_eq!(few[few.len() - 1], 9);
             assert_eq!(few.len(), expected.len() + 1);

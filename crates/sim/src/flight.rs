@@ -5,7 +5,7 @@ use std::f64::consts::{PI, TAU};
 
 pub(super) type Vector = [f64; 3];
 
-/// A stable particle on its way.
+/// A stable particle in flight.
 #[derive(Debug, Clone)]
 pub(super) struct Flight {
     pub pid: i32,
@@ -46,7 +46,7 @@ impl Flight {
         }
     }
 
-    /// Whether it feels the strong force.
+    /// Whether the particle takes part in the strong interaction.
     pub fn is_hadron(&self) -> bool {
         self.pid.abs() > 100
     }
@@ -76,9 +76,9 @@ pub(super) fn angles(p: Vector) -> (f64, f64) {
     (libm::asinh(p[2] / pt.max(1e-12)), libm::atan2(p[1], p[0]))
 }
 
-/// The unit vector `direction` turned by two small angles about axes across it.
+/// The unit vector `direction`, turned by two small angles about axes perpendicular to it.
 pub(super) fn deflected(direction: Vector, first: f64, second: f64) -> Vector {
-    // Any vector that is not along the direction spans the plane across it.
+    // The first axis across `direction`, from a vector that is never parallel to it.
     let [x, y, z] = direction;
     let across = if x * x < 0.5 { [0.0, z, -y] } else { [-z, 0.0, x] };
     let a = scaled(across, 1.0 / norm(across));
@@ -87,7 +87,7 @@ pub(super) fn deflected(direction: Vector, first: f64, second: f64) -> Vector {
     scaled(turned, 1.0 / norm(turned))
 }
 
-/// A momentum given in the rest frame of a parent of momentum `parent` and mass `mass`, seen in the
+/// Transforms a momentum from the rest frame of a parent, of momentum `parent` and mass `mass`, to the
 /// laboratory.
 pub(super) fn boosted(at_rest: Vector, rest_mass: f64, parent: Vector, mass: f64) -> Vector {
     let p = norm(at_rest);
@@ -99,7 +99,7 @@ pub(super) fn boosted(at_rest: Vector, rest_mass: f64, parent: Vector, mass: f64
     sum(at_rest, scaled(parent, factor))
 }
 
-/// Where a particle of the given momentum, mass and c tau decays.
+/// Draws the decay point of a particle of the given momentum, mass and c tau.
 pub(super) fn decay_point(origin: Vector, p: Vector, mass: f64, ctau: f64, random: &mut Random) -> Vector {
     sum(origin, scaled(p, ctau * random.exponential() / mass))
 }
@@ -109,7 +109,7 @@ pub(super) struct TwoBody {
     pub mass: f64,
     pub ctau: f64,
     pub kinds: [i32; 2],
-    /// Momentum of the daughters at rest.
+    /// Momentum of the daughters in the rest frame of the parent.
     pub at_rest: f64,
 }
 
@@ -119,7 +119,7 @@ pub(super) const LAMBDA: TwoBody =
     TwoBody { mass: 1.115_68, ctau: 78.9, kinds: [PROTON, PION], at_rest: 0.100_6 };
 
 impl TwoBody {
-    /// The two daughters of a parent of momentum `p` made at `origin`.
+    /// Makes the two daughters of a parent of momentum `p` from `origin`.
     pub fn decay(&self, p: Vector, origin: Vector, random: &mut Random) -> [Flight; 2] {
         let place = decay_point(origin, p, self.mass, self.ctau, random);
         let direction = scaled(random.direction(), self.at_rest);

@@ -2,8 +2,7 @@
 //! data.
 //!
 //! Everything is computed with IEEE arithmetic and functions in software, so that one seed gives the same
-//! bytes on every machine; each event has its own random numbers, so that it does not matter which others
-//! are made.
+//! bytes on every machine; each event has its own random numbers, so that it does not depend on other events.
 #![deny(unsafe_code, missing_docs)]
 
 mod collisions;
@@ -42,7 +41,7 @@ pub struct SimReader {
 }
 
 impl SimReader {
-    /// All events of the sample.
+    /// A reader of all events of the sample.
     pub fn new(spec: SimSpec) -> Self {
         let events = 0..spec.events;
         Self { spec, events, threads: 1 }
@@ -54,7 +53,7 @@ impl SimReader {
         self
     }
 
-    /// Only the events from number `first` on, and at most `count` of them.
+    /// Limits the reader to at most `count` events, from number `first` on.
     pub fn with_range(mut self, first: u64, count: Option<u64>) -> Self {
         let end = first.saturating_add(count.unwrap_or(u64::MAX)).min(self.spec.events);
         self.events = first.min(end)..end;

@@ -3,17 +3,17 @@
 use std::f64::consts::TAU;
 use std::sync::LazyLock;
 
-/// What two normal numbers are made from: uniform in [0, 1).
+/// Two uniform numbers in [0, 1), from which two normal numbers are computed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct NormalPair {
     pub radius: f64,
     pub turn: f64,
 }
 
-/// Nodes of the tables, less one.
+/// Number of intervals of the tables: nodes minus one.
 const STEPS: usize = 1024;
 
-/// `sqrt(-2 log(1 - u))` at the nodes, then cosine and sine of the turn.
+/// Tables at the nodes: `sqrt(-2 log(1 - u))`; cosine and sine of the turn.
 pub(super) struct NormalTables {
     radius: [f64; STEPS + 1],
     turn: [[f64; 2]; STEPS + 1],
@@ -44,14 +44,14 @@ impl NormalPair {
     /// The two numbers (Box and Muller).
     pub fn exact(self) -> [f64; 2] {
         let radius = (-2.0 * libm::log(1.0 - self.radius)).sqrt();
-        // The same bits as those of `sin` and `cos`, which reduce the angle twice.
+        // Gives the same bits as `sin` and `cos`, which would reduce the angle twice.
         let (sin, cos) = libm::sincos(TAU * self.turn);
         [radius * cos, radius * sin]
     }
 
     /// The two numbers from tables, at a tenth of the cost; NaN in the few cases in which a table is too coarse.
     pub fn rough(self, NormalTables { radius, turn }: &NormalTables) -> [f64; 2] {
-        // The root is steep at its beginning, the logarithm at its end.
+        // The tables are too coarse at both ends: the root is steep at the beginning, the logarithm at the end.
         if !(1.0 / STEPS as f64..1.0 - 1.0 / 64.0).contains(&self.radius) {
             return [f64::NAN; 2];
         }

@@ -10,37 +10,37 @@ use peloton::velo::geometry::{
 
 /// Thickness of a sensor, mm.
 const THICKNESS: f64 = 0.2;
-/// Diffusion of the charge on its way through the sensor, mm.
+/// Diffusion of the charge in the sensor, mm.
 const DIFFUSION: f64 = 0.0055;
-/// Points at which charge is freed, at least.
+/// Smallest number of points at which charge is freed.
 const POINTS: usize = 8;
-/// Longest way across a sensor that is followed, in pixels.
+/// Longest path across a sensor that is followed, pixels.
 const LONGEST: f64 = 24.0;
 
-/// The pixels that saw something together, and who was there.
+/// A group of pixels with signals, and the particles that caused them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cluster {
-    /// (column, row), each once, in rising order.
+    /// Column and row of each pixel, once, in rising order.
     pub pixels: Few<(u32, u32), 4>,
     /// Numbers of the particles; none for noise.
     pub flights: Few<usize, 2>,
 }
 
-/// Memory to work with.
+/// Scratch memory of [`ignite`](Ignition::ignite).
 #[derive(Default)]
 pub(super) struct Ignition {
     pairs: Vec<NormalPair>,
-    /// Normal numbers, roughly; NaN where the tables do not say.
+    /// Approximate normal numbers; NaN where the tables are too coarse.
     rough: Vec<f64>,
-    /// Pixels that got a portion of charge: column and row in one word, so that words sort as pixels do.
+    /// Pixels that received a portion of charge: column and row in one word, so that words sort like pixels.
     touched: Vec<u32>,
 }
 
-/// Bits of the row in such a word.
+/// Bits of the row in a word of column and row.
 const ROW_BITS: u32 = 16;
 
 impl Ignition {
-    /// The pixels that one particle turns on.
+    /// The cluster of pixels that one particle turns on.
     pub fn ignite(&mut self, crossing: &Crossing, random: &mut Random) -> Cluster {
         let way = crossing.slope.map(|slope| {
             let limit = LONGEST * PITCH;
@@ -50,7 +50,7 @@ impl Ignition {
         let points = POINTS.max((3.0 * length / PITCH) as usize);
         self.free_charge(crossing, way, points, random);
         self.touched.sort_unstable();
-        // A pixel that got but one portion stays below threshold, unless there is nothing else.
+        // A pixel with only one portion stays below threshold, unless no pixel has more.
         let mut pixels = Few::default();
         let several = self.touched.chunk_by(|a, b| a == b).filter(|same| same.len() > 1);
         several.for_each(|same| pixels.push((same[0] >> ROW_BITS, same[0] & ((1 << ROW_BITS) - 1))));
@@ -61,12 +61,12 @@ impl Ignition {
         Cluster { pixels, flights: Few::one(crossing.flight) }
     }
 
-    /// Portions of charge diffuse from `points` points of the way into pixels. Where a portion ends need not be known
-    /// well, as long as its pixel is certain.
+    /// Lets portions of charge diffuse into pixels from `points` points of the path. The end point of a portion may
+    /// be approximate if its pixel is certain.
     fn free_charge(&mut self, crossing: &Crossing, way: [f64; 2], points: usize, random: &mut Random) {
         let Self { pairs, rough, touched } = self;
         let tables = NormalTables::get();
-        // Two normal numbers a point: first the one that waits, if one does; then one will wait again.
+        // Each point takes two normal numbers. The first may be a spare one; then one is spare again at the end.
         let spare = random.take_spare();
         let waiting = usize::from(spare.is_some());
         pairs.resize(points, NormalPair::default());
@@ -100,7 +100,7 @@ impl Ignition {
     }
 }
 
-/// The pixel of a point that is known but roughly, if the same pixel is certain for the point itself; none for NaN.
+/// The pixel of an approximate point, if the exact point is certainly in the same pixel; none for NaN.
 fn surely_in([u, v]: [f64; 2]) -> Option<(u32, u32)> {
     const ERROR: f64 = DIFFUSION * NormalPair::ROUGH;
     let inside = |at: f64, end: f64| at > ERROR && at < end - ERROR;
@@ -114,12 +114,12 @@ fn surely_in([u, v]: [f64; 2]) -> Option<(u32, u32)> {
     sure.then_some((column, row))
 }
 
-/// Puts clusters of one sensor together where their pixels touch, corners included. The order of what
-/// remains is that of the first member.
+/// Merges clusters of one sensor whose pixels touch, corners included. Merged clusters are in the order of
+/// their first members.
 pub(super) fn merge_touching(clusters: &mut Vec<Cluster>) {
     let mut first = 0;
     while first < clusters.len() {
-        // What is absorbed may touch others: look again until nothing does.
+        // A merged cluster may touch further clusters: searches again until none touches.
         let mut other = first + 1;
         while other < clusters.len() {
             if touch(&clusters[first].pixels, &clusters[other].pixels) {
@@ -138,7 +138,7 @@ pub(super) fn merge_touching(clusters: &mut Vec<Cluster>) {
 }
 
 fn touch(a: &[(u32, u32)], b: &[(u32, u32)]) -> bool {
-    // Most are far apart, which the columns tell: pixels come by column.
+    // Most clusters are far apart, as their columns show: pixels are sorted by column.
     let apart = |low: &[(u32, u32)], high: &[(u32, u32)]| match (low.last(), high.first()) {
         (Some(low), Some(high)) => low.0 + 1 < high.0,
         _ => true,
@@ -149,8 +149,8 @@ fn touch(a: &[(u32, u32)], b: &[(u32, u32)]) -> bool {
     a.iter().any(|p| b.iter().any(|q| p.0.abs_diff(q.0) <= 1 && p.1.abs_diff(q.1) <= 1))
 }
 
-/// (u, v) of the mean pixel, mm, as the detector's own cluster position is made: the fraction of a column
-/// counts as a fraction of the way to the next one.
+/// (u, v) of the mean pixel, mm, computed as in the detector's readout: the fraction of a column is the
+/// fraction of the distance to the next one.
 pub(super) fn position(pixels: &[(u32, u32)]) -> [f64; 2] {
     let count = pixels.len() as f64;
     let (columns, rows) =
@@ -182,7 +182,7 @@ mod tests {
             error += (u - at[0]) * (u - at[0]);
         }
         assert!((1200..1900).contains(&single), "{single}");
-        // Never worse than a pixel that says only yes or no.
+        // The error is never larger than for a pixel without charge information.
         assert!((error / 2000.0).sqrt() < PITCH / 12.0f64.sqrt() * 1.02);
     }
 
@@ -203,7 +203,7 @@ mod tests {
         }
     }
 
-    /// The pixels by the definition, number by number.
+    /// The pixels computed by the definition, one number after the other.
     fn ignited_plainly(crossing: &Crossing, random: &mut Random) -> Vec<(u32, u32)> {
         let way = crossing.slope.map(|slope| (slope * THICKNESS).clamp(-LONGEST * PITCH, LONGEST * PITCH));
         let points = POINTS.max((3.0 * (way[0] * way[0] + way[1] * way[1]).sqrt() / PITCH) as usize);
@@ -225,7 +225,7 @@ mod tests {
         let mut places = Random::new(8, 2);
         let mut ignition = Ignition::default();
         for number in 0..40_000 {
-            // Edges of sensors and of wide pixels, too; now and then the number that waits is taken by someone else.
+            // Includes edges of sensors and of wide pixels; sometimes the spare number is used before.
             let at = match number % 4 {
                 0 => [places.between(-0.02, 0.02), places.between(-0.02, 0.02)],
                 1 => [places.between(13.9, 14.5), SENSOR_WIDTH + places.between(-0.02, 0.02)],

@@ -9,11 +9,11 @@ use std::f64::consts::TAU;
 /// The stream of random numbers of one event.
 pub(super) struct Random {
     generator: Xoshiro256PlusPlus,
-    /// Normal numbers come in pairs: the one that waits.
+    /// The spare normal number: they are made in pairs.
     spare: Option<f64>,
 }
 
-/// The finaliser of SplitMix64: every bit of the input changes half of the output's.
+/// The finaliser of SplitMix64: every bit of the input changes half of the output bits.
 pub(super) fn mix(mut bits: u64) -> u64 {
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -21,7 +21,7 @@ pub(super) fn mix(mut bits: u64) -> u64 {
 }
 
 impl Random {
-    /// The stream of event `event` of the sample `seed`; streams do not depend on one another.
+    /// The stream of event `event` of the sample `seed`; streams are independent.
     pub fn new(seed: u64, event: u64) -> Self {
         const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
         let mut state = mix(seed.wrapping_add(GOLDEN)) ^ mix(event.wrapping_add(GOLDEN)).rotate_left(32);
@@ -58,12 +58,12 @@ impl Random {
         first
     }
 
-    /// The next two normal numbers, not computed yet, unless one waits ([`Random::take_spare`]).
+    /// The next two normal numbers, not computed yet; first use the spare one ([`Random::take_spare`]).
     pub fn normal_pair(&mut self) -> NormalPair {
         NormalPair { radius: self.uniform(), turn: self.uniform() }
     }
 
-    /// The waiting normal number.
+    /// Takes the spare normal number, if there is one.
     pub fn take_spare(&mut self) -> Option<f64> {
         self.spare.take()
     }

@@ -13,7 +13,7 @@ pub enum SimDetector {
 }
 
 /// A simulated sample. The same specification always gives the same events, byte for byte, on every
-/// machine; each event depends on the seed and its own number alone.
+/// machine; each event depends only on the seed and its own number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimSpec {
     /// The detector: the word after `sim:`.
@@ -26,7 +26,7 @@ pub struct SimSpec {
     pub pileup: f64,
     /// Whether each event has a pair of b hadrons; key `signal`, `b` or `none`.
     pub beauty: bool,
-    /// Probability that a sensor sees a particle; key `efficiency`.
+    /// Probability that a sensor detects a particle; key `efficiency`.
     pub efficiency: f64,
     /// Mean number of noise hits per event; key `noise`.
     pub noise: f64,
@@ -34,21 +34,21 @@ pub struct SimSpec {
     pub beam: [f64; 2],
     /// Whether the Velo sends superpixels instead of clusters; key `velo`, `superpixel` or `retina`.
     pub superpixels: bool,
-    /// Probability that a layer of the SciFi sees a particle; key `scifi_efficiency`.
+    /// Probability that a layer of the SciFi detects a particle; key `scifi_efficiency`.
     pub scifi_efficiency: f64,
-    /// Fraction of the SciFi's SiPMs that see half as many particles, the same in each event; key `weak_sipms`.
+    /// Fraction of the SciFi's SiPMs that detect half as many particles, the same SiPMs in each event; key `weak_sipms`.
     pub weak_sipms: f64,
-    /// Fraction of its channels that see nothing, the same in each event; key `dead_channels`.
+    /// Fraction of the SciFi's channels that detect nothing, the same channels in each event; key `dead_channels`.
     pub dead_channels: f64,
 }
 
-/// Losses of the SciFi, as first made (`realism=0`), and with `realism=1`: efficiency of layers, weak SiPMs, dead channels.
+/// Losses of the SciFi for `realism=0` and `realism=1`: efficiency of layers, fractions of weak SiPMs and of dead channels.
 ///
-/// The second are such that particles have hits in 12, 11, 10 and fewer layers as often as in full simulation (docs/algorithms.md).
+/// With `realism=1`, particles have hits in 12, 11, 10 and fewer layers as often as in full simulation (docs/algorithms.md).
 const LOSSES: [[f64; 3]; 2] = [[0.985, 0.0, 0.0], [0.975, 0.015, 0.003]];
 
 impl Default for SimSpec {
-    /// Tuned so that the events resemble LHCb's own simulation of b decays at nominal luminosity.
+    /// Values with which events resemble LHCb's own simulation of b decays at nominal luminosity.
     fn default() -> Self {
         Self {
             detector: SimDetector::Velo,
@@ -68,7 +68,7 @@ impl Default for SimSpec {
 }
 
 impl SimSpec {
-    /// Tuned so that hits and true particles per event resemble LHCb's simulated minimum-bias events.
+    /// Values with which hits and true particles per event resemble LHCb's simulated minimum-bias events.
     fn lhcb() -> Self {
         Self { detector: SimDetector::Lhcb, pileup: 5.2, beauty: false, ..Self::default() }
     }
@@ -90,16 +90,16 @@ impl SimSpec {
 /// Upper limits, so that no event is absurdly large.
 const MAX_PILEUP: f64 = 200.0;
 const MAX_NOISE: f64 = 1e5;
-/// The Velo's sensors begin 5 mm from the z axis.
+/// Largest distance of the beam from the z axis, mm; the Velo's sensors begin at 5 mm.
 const MAX_BEAM: f64 = 3.0;
 
 impl FromStr for SimSpec {
     type Err = Error;
 
-    /// Parses `sim:velo` or `sim:lhcb` and any number of `,key=value`; what is not given keeps its default.
+    /// Parses `sim:velo` or `sim:lhcb` and any number of `,key=value`; keys that are not given keep their defaults.
     ///
     /// # Errors
-    /// [`Error::Config`] that names the part it does not understand and what would be.
+    /// [`Error::Config`] that names the part that is not understood, and the valid choices.
     fn from_str(text: &str) -> Result<Self> {
         let wrong = |what: String| Error::Config(format!("simulation `{text}`: {what}"));
         let body = text.strip_prefix("sim:").ok_or_else(|| wrong("must begin with `sim:`".into()))?;
@@ -182,7 +182,7 @@ impl fmt::Display for SimSpec {
             SimDetector::Lhcb => f.write_str(",velo=retina")?,
             SimDetector::Velo => (),
         }
-        // Samples without these losses, around the z axis, are called what they always were.
+        // Samples without these losses and with the beam on the z axis keep their old names.
         let [layers, weak, dead] = losses;
         if losses != LOSSES[0] {
             write!(f, ",scifi_efficiency={layers},weak_sipms={weak},dead_channels={dead}")?;
@@ -204,7 +204,7 @@ fn within(value: &str, limit: f64) -> std::result::Result<f64, String> {
     found.ok_or_else(|| format!("`{value}` is not a number from 0 to {limit}"))
 }
 
-/// A number that is no larger than the limit either way.
+/// Parses a number between `-limit` and `limit`.
 fn between(value: &str, limit: f64) -> std::result::Result<f64, String> {
     let found = value.parse().ok().filter(|found: &f64| found.abs() <= limit);
     found.ok_or_else(|| format!("`{value}` is not a number from -{limit} to {limit}"))

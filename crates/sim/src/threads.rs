@@ -1,4 +1,4 @@
-//! [`in_order`]: makes events on several threads and takes them one after another.
+//! [`in_order`]: makes events on several threads and takes them in order.
 
 use crossbeam_channel::{Receiver, bounded};
 use peloton::simd::set_default_float_mode;
@@ -6,14 +6,14 @@ use peloton::{Error, Result};
 use std::ops::Range;
 use std::thread;
 
-/// Events that each thread makes ahead of those that are taken.
+/// Number of events that each thread makes ahead.
 const AHEAD: usize = 8;
 
-/// Calls `make` with the number of each event, on `threads` threads, and then `take` with its result, in the order of
-/// the events and on this thread; `take` returns whether to continue. Each thread has a scratch of its own.
+/// Calls `make` with the number of each event, on `threads` threads, and then `take` with the results, in the order
+/// of the events and on this thread; `take` returns whether to continue. Each thread has its own scratch memory.
 ///
 /// # Errors
-/// [`Error::System`] when a thread cannot start, [`Error::Internal`] when one panicked.
+/// [`Error::System`] when a thread cannot start, [`Error::Internal`] when a thread panicked.
 pub fn in_order<S: Default, T: Send>(
     events: Range<u64>,
     threads: usize,
@@ -40,7 +40,7 @@ pub fn in_order<S: Default, T: Send>(
                 set_default_float_mode();
                 let mut scratch = S::default();
                 for number in numbers {
-                    // When nobody takes any more, the work is over.
+                    // The work ends when the receiver has ended.
                     if sender.send(make(&mut scratch, number)).is_err() {
                         break;
                     }
@@ -50,7 +50,7 @@ pub fn in_order<S: Default, T: Send>(
             workers.push(worker.map_err(|e| Error::System(format!("a thread to simulate with: {e}")))?);
             made.push(receiver);
         }
-        // A thread that is gone before its time has panicked: joining it tells.
+        // A thread that ended early has panicked; joining it gives the error.
         for (_, receiver) in events.zip((0..threads).cycle()) {
             if !made[receiver].recv().is_ok_and(&mut take) {
                 break;
@@ -74,12 +74,12 @@ pub(super) fn take_events(events: &mut Range<u64>, max: usize) -> Range<u64> {
 mod tests {
     use super::*;
 
-    /// The squares of some numbers, until one of more than `last`.
+    /// The squares of some numbers, up to the first one above `last`.
     fn squares(numbers: Range<u64>, threads: usize, last: u64) -> Vec<u64> {
         let mut taken = Vec::new();
         let make = |calls: &mut u64, number: u64| {
             *calls += 1;
-            // Later ones are done first.
+            // Later numbers are finished first.
             thread::sleep(std::time::Duration::from_micros(10 * (7 - number % 7)));
             (*calls, number * number)
         };

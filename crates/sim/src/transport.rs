@@ -1,4 +1,4 @@
-//! Particles on their way through foil and modules: hits, scattering, conversions, interactions.
+//! Transports particles through foil and modules: hits, scattering, conversions, interactions.
 
 use super::flight::{ELECTRON, Flight, PHOTON, PION, PROTON, Vector, azimuth, deflected, norm, scaled, sum};
 use super::random::Random;
@@ -6,16 +6,16 @@ use peloton::event::VELO_MODULES;
 use peloton::velo::geometry::{MODULE, MODULE_Z, PLANE_OFFSET, SENSORS, Sensor, side};
 
 /// Material of a module where it has a sensor, in radiation lengths: 0.2 mm of sensor, 0.2 mm of chip and
-/// 0.5 mm of cooling plate, all silicon (0.0096), and a share of what holds and feeds them.
+/// 0.5 mm of cooling plate, all silicon (0.0096), and a share of supports and cables.
 const MODULE_X0: f64 = 0.011;
 /// The corrugated foil between beam and modules: a cylinder with the mean path through the real one.
 const FOIL_RADIUS: f64 = 4.5;
 const FOIL_X0: f64 = 0.012;
 /// Nuclear interaction lengths per radiation length, silicon.
 const INTERACTIONS_PER_X0: f64 = 0.25;
-/// No sensor reaches further out, mm.
+/// Largest distance of a sensor from the z axis, mm.
 const OUTSIDE: f64 = 52.0;
-/// No sensor reaches further in, mm.
+/// Smallest distance of a sensor from the z axis, mm.
 const INSIDE: f64 = 5.0;
 /// Planes of sensors: two in each module.
 const PLANES: usize = 2 * VELO_MODULES;
@@ -29,7 +29,7 @@ static PLANE_Z: [f64; PLANES] = {
     }
     all
 };
-/// The same, falling.
+/// z of the planes, mm, falling.
 static PLANE_Z_FALLING: [f64; PLANES] = {
     let mut all = PLANE_Z;
     let mut plane = 0;
@@ -39,17 +39,17 @@ static PLANE_Z_FALLING: [f64; PLANES] = {
     }
     all
 };
-/// A plane so near is behind, mm.
+/// Path below which a plane counts as passed, mm.
 const SHORTEST: f64 = 1e-9;
-/// Particles that take turns.
+/// Number of particles that are processed alternately.
 const TURNS: usize = 4;
 /// Sensors of the lower and of the upper plane of a module.
 const SENSORS_OF_PLANE: [[usize; 2]; 2] = [[0, 3], [1, 2]];
-/// More secondaries than this are not followed.
+/// Largest number of particles of an event; further secondaries are not followed.
 const MAX_FLIGHTS: usize = 50_000;
 /// Momentum below which a particle is not followed, GeV/c.
 const MIN_MOMENTUM: f64 = 0.001;
-/// What an electron loses per radiation length of silicon by ionisation, GeV.
+/// Energy that an electron loses by ionisation per radiation length of silicon, GeV.
 const ELECTRON_LOSS: f64 = 0.036;
 /// Electrons knocked out with more than 1 MeV, per radiation length of silicon: 0.1535 MeV cm^2/g, times
 /// Z/A, times 21.8 g/cm^2 (Particle Data Group, Passage of particles through matter, 34.2.6).
@@ -63,13 +63,13 @@ pub(super) struct Crossing {
     pub flight: usize,
     /// Four times the module, plus the sensor.
     pub sensor: usize,
-    /// Crossing of the middle of the sensor, in its own frame, mm.
+    /// Point of crossing in the middle of the sensor, in the sensor's frame, mm.
     pub at: [f64; 2],
     /// du/dz and dv/dz.
     pub slope: [f64; 2],
 }
 
-/// Where a particle left the Velo, from where on it flies freely.
+/// The state of a particle where it left the Velo.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Exit {
     pub at: Vector,
@@ -79,8 +79,8 @@ pub(super) struct Exit {
     pub p: f64,
 }
 
-/// Follows all particles and those they make, which are appended to `flights`. The second list says of each
-/// particle where it left, if it did.
+/// Follows all particles and the secondaries that they make, which are appended to `flights`. The second list
+/// has the exit of each particle that left the Velo.
 pub(super) fn transport(
     flights: &mut Vec<Flight>,
     random: &mut Random,
@@ -102,19 +102,19 @@ pub(super) fn transport(
     (crossings, exits)
 }
 
-/// Where a particle is and where it goes.
+/// Position and direction of a particle.
 struct Course {
     at: Vector,
     /// Unit vector.
     direction: Vector,
     p: f64,
-    /// z of the planes that it has not reached, in its order.
+    /// z of the planes that the particle has not reached, in the order of its flight.
     ahead: &'static [f64],
     in_foil: bool,
 }
 
 impl Course {
-    /// The beginning of a particle.
+    /// The course at the origin of a particle.
     fn of(flight: &Flight) -> Self {
         let p = norm(flight.momentum);
         let direction = scaled(flight.momentum, 1.0 / p.max(1e-12));
@@ -128,8 +128,9 @@ impl Course {
         Self { at, direction, p, ahead, in_foil: radius2(at) < FOIL_RADIUS * FOIL_RADIUS }
     }
 
-    /// Each particle where it has to leave the foil, or there is no plane ahead: up to there nothing happens to it. A
-    /// step waits for the division of the one before: particles take turns, so that the divisions overlap.
+    /// The courses of all particles up to the foil, or to the end of the planes: nothing happens to them before. Each
+    /// step waits for the division of the previous one, so several particles are processed alternately to overlap
+    /// divisions.
     fn of_all(flights: &[Flight]) -> Vec<Self> {
         let mut all: Vec<Self> = flights.iter().map(Self::of).collect();
         let mut waiting = all.iter_mut().filter(|course| course.in_foil);
@@ -146,7 +147,7 @@ impl Course {
         all
     }
 
-    /// The way to a plane, negative behind.
+    /// Length of the path to a plane; negative if the plane is behind.
     fn path_to(&self, z: f64) -> f64 {
         (z - self.at[2]) / self.direction[2]
     }
@@ -155,7 +156,7 @@ impl Course {
         sum(self.at, scaled(self.direction, path))
     }
 
-    /// Flies to the next plane, if that is within the foil.
+    /// Moves to the next plane if it is reached within the foil; returns false otherwise.
     fn coast(&mut self) -> bool {
         let Some((&z, behind)) = self.ahead.split_first() else { return false };
         let path = self.path_to(z);
@@ -171,7 +172,7 @@ impl Course {
     }
 }
 
-/// One particle under way.
+/// The simulation of one particle.
 struct Walk<'a> {
     flight: &'a Flight,
     number: usize,
@@ -180,7 +181,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Says whether the particle leaves, or ends on the way.
+    /// Follows the particle. Returns true when it leaves the Velo, false when it ends before.
     fn run(&mut self, random: &mut Random, crossings: &mut Vec<Crossing>) -> bool {
         if self.course.p < MIN_MOMENTUM || self.course.direction[2] == 0.0 {
             return false;
@@ -218,7 +219,7 @@ impl Walk<'_> {
         true
     }
 
-    /// Length of the way out to the foil.
+    /// Length of the path to the foil.
     fn path_to_foil(&self) -> f64 {
         let ([x, y, _], [dx, dy, _]) = (self.course.at, self.course.direction);
         let a = dx * dx + dy * dy;
@@ -227,7 +228,7 @@ impl Walk<'_> {
         ((b * b - a * c).max(0.0).sqrt() - b) / a.max(1e-300)
     }
 
-    /// Crosses one plane of a module; says whether the particle ends there.
+    /// Crosses one plane of a module; returns whether the particle ends there.
     fn cross(&mut self, plane: usize, random: &mut Random, crossings: &mut Vec<Crossing>) -> bool {
         let module = plane / 2;
         let turn = side(module);
@@ -255,7 +256,7 @@ impl Walk<'_> {
         false
     }
 
-    /// Passes `x0` radiation lengths of material; says whether the particle ends there.
+    /// Passes `x0` radiation lengths of material; returns whether the particle ends there.
     fn ends_in(&mut self, x0: f64, random: &mut Random) -> bool {
         if self.flight.pid == PHOTON {
             // Pair production at high energy: 7/9 per radiation length.
@@ -285,7 +286,7 @@ impl Walk<'_> {
         interacts
     }
 
-    /// A photon becomes an electron and a positron, which share its energy evenly in the mean.
+    /// Converts a photon to an electron and a positron, which share its energy evenly on average.
     fn convert(&mut self, random: &mut Random) {
         let share = random.uniform();
         for (charge, share) in [(-1.0, share), (1.0, 1.0 - share)] {
@@ -299,7 +300,7 @@ impl Walk<'_> {
         }
     }
 
-    /// An atomic electron is knocked out: its energy falls off as 1/E^2, its angle follows from it.
+    /// Knocks out an atomic electron: its energy is distributed as 1/E^2 and determines its angle.
     fn knock_on(&mut self, random: &mut Random) {
         let energy = DELTA_ENERGY / (1.0 - random.uniform());
         if energy < 0.5 * self.course.p {
@@ -313,7 +314,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A hadron breaks up on a nucleus into a few others.
+    /// Lets a hadron break up on a nucleus into a few other hadrons.
     fn interact(&mut self, random: &mut Random) {
         for _ in 0..1 + random.poisson(1.0 + libm::log(1.0 + self.course.p)) {
             let p = self.course.p * (0.22 * random.exponential()).min(0.9);

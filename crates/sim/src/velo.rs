@@ -1,4 +1,4 @@
-//! Assembles one simulated Velo event.
+//! Makes one simulated Velo event.
 
 use super::SimSpec;
 use super::collisions::collide;
@@ -11,13 +11,13 @@ use peloton::event::{Particle, TrueState, TrueStates, TruthEvent, VELO_MODULES, 
 use peloton::units::MEV_PER_GEV;
 use peloton::velo::geometry::{COLUMNS, MODULE, MODULE_Z, ROWS, SENSORS, side};
 
-/// Modules with hits that make a particle reconstructible.
+/// Smallest number of modules with hits of a reconstructible particle.
 const MIN_MODULES: usize = 3;
 
 /// Simulates event `number` of the sample and appends it to `batch`.
 ///
-/// The truth has the particles with hits in three modules or more; hits of other particles belong to no particle, as
-/// in the files of real simulated events.
+/// The truth has the particles with hits in three modules or more; hits of all other particles have no particle in
+/// the truth, as in files of LHCb's simulation.
 pub fn simulate_velo(spec: &SimSpec, number: u64, batch: &mut VeloBatch) -> TruthEvent {
     let mut random = Random::new(spec.seed, number);
     let (mut flights, _) = collide(spec, &mut random);
@@ -49,13 +49,13 @@ pub fn simulate_velo(spec: &SimSpec, number: u64, batch: &mut VeloBatch) -> Trut
 
 /// Hits and their modules, particle by particle.
 struct HitsOf {
-    /// Where the next hit of each particle goes; once all are there, where those of the next one begin.
+    /// Index of the next hit of each particle; after all hits were added, the end of the particle's hits.
     next: Vec<usize>,
     hits: Vec<(u32, usize)>,
 }
 
 impl HitsOf {
-    /// Makes room for the hits of `flights` particles.
+    /// Reserves memory for the hits of `flights` particles.
     fn new(flights: usize, clusters: &[Vec<Cluster>]) -> Self {
         let mut next = vec![0; flights + 1];
         for &flight in clusters.iter().flatten().flat_map(|cluster| cluster.flights.iter()) {
@@ -74,14 +74,14 @@ impl HitsOf {
         self.next[flight] += 1;
     }
 
-    /// The hits of a particle, once all are there.
+    /// The hits of a particle, after all hits were added.
     fn of(&self, flight: usize) -> &[(u32, usize)] {
         let first = flight.checked_sub(1).map_or(0, |before| self.next[before]);
         &self.hits[first..self.next[flight]]
     }
 }
 
-/// Clusters of every sensor: of particles where they were seen, then noise.
+/// Clusters of every sensor: clusters of detected particles, then noise.
 pub(super) fn digitise(spec: &SimSpec, crossings: &[Crossing], random: &mut Random) -> Vec<Vec<Cluster>> {
     let mut counts = [0; SENSORS * VELO_MODULES];
     crossings.iter().for_each(|crossing| counts[crossing.sensor] += 1);
@@ -101,7 +101,7 @@ pub(super) fn digitise(spec: &SimSpec, crossings: &[Crossing], random: &mut Rand
     }
     for clusters in &mut sensors {
         merge_touching(clusters);
-        // A particle that left two clusters which others joined is there once.
+        // A merged cluster may contain two clusters of one particle: keeps the particle once.
         for cluster in clusters {
             cluster.flights.sort_and_dedup();
         }
@@ -140,7 +140,7 @@ impl Columns {
     }
 }
 
-/// Rounded to three decimals, as files have it.
+/// Rounds to three decimals, as in files.
 fn micrometres(value: f64) -> f32 {
     rounded(value, 1e3) as f32
 }
@@ -153,14 +153,14 @@ fn logistic(value: f64) -> f64 {
     1.0 / (1.0 + libm::exp(-value))
 }
 
-/// The state of a particle where it leaves towards larger z.
+/// The state of a particle that leaves the Velo towards larger z.
 pub(super) fn leaves(exit: &Exit) -> Option<TrueState> {
     let ([x, y, z], [dx, dy, dz]) = (exit.at, exit.direction);
     (dz > 0.0).then_some(TrueState { x, y, z, tx: dx / dz, ty: dy / dz })
 }
 
-/// The truth of one particle. Whether trackers further down would see it is drawn from what full
-/// simulation says of its momentum and angle.
+/// The truth of one particle. Draws whether the later trackers would detect it, from probabilities of the full
+/// simulation for its momentum and angle.
 fn describe(
     key: usize,
     flight: &Flight,
@@ -177,7 +177,7 @@ fn describe(
     let in_ut = logistic((eta - 1.88) / 0.08) * logistic((4.95 - eta) / 0.04);
     let is_long = random.chance(0.84 * bends_little * in_scifi);
     let has_ut = random.chance(if is_long { 0.98 } else { 0.88 } * in_ut);
-    // To 1 eV, exactly as files in MeV hold it.
+    // Rounds to 1 eV, as files in MeV contain it.
     let momentum = |gev: f64| rounded(gev * MEV_PER_GEV, 1e3) / MEV_PER_GEV;
     Particle {
         key: key as i64,
@@ -208,8 +208,8 @@ mod tests {
     use super::*;
     use std::collections::HashMap;
 
-    /// Where clusters are put, against where the particles crossed the sensors: as far off as the Velo's fit says of hits,
-    /// 12 um, since its weight is 7000 /mm^2.
+    /// Compares positions of clusters with the crossings of their particles: the distance is as the Velo's fit assumes, 12
+    /// um, since its weight is 7000 /mm^2.
     #[test]
     fn clusters_are_as_far_off_as_the_fit_takes_them_to_be() {
         let spec: SimSpec = "sim:velo,seed=9".parse().unwrap();
@@ -222,7 +222,7 @@ mod tests {
             let places: HashMap<_, _> =
                 crossings.iter().map(|crossing| ((crossing.sensor, crossing.flight), crossing.at)).collect();
             for (sensor, clusters) in digitise(&spec, &crossings, &mut random).iter().enumerate() {
-                // Of several particles none is where the cluster is.
+                // Skips clusters of several particles, which are at the position of none of them.
                 for cluster in clusters.iter().filter(|cluster| cluster.flights.len() == 1) {
                     let (found, truth) = (position(&cluster.pixels), places[&(sensor, cluster.flights[0])]);
                     (0..2).for_each(|i| pulls[i].push((found[i] - truth[i]) / sigma));

@@ -55,12 +55,12 @@ mirrored! {
         events: u32 = "u32",
         hits: u32 = "u32",
         seeds: u32 = "u32",
-        /// From one column of seeds to the next.
+        /// Number of values from one column of seeds to the next.
         stride: u32 = "u32",
         out_stride: u32 = "u32",
-        /// Lowest bit of the digit that is sorted by.
+        /// Lowest bit of the digit by which the pass sorts.
         shift: u32 = "u32",
-        /// Number of counts to be summed.
+        /// Number of counts to sum.
         count: u32 = "u32",
         rows: u32 = "u32",
         cells_of_event: u32 = "u32",
@@ -81,7 +81,7 @@ mirrored! {
         holes: u32 = "u32",
         hits_in_window: u32 = "u32",
         prior: [f32; 5] = "float"[5],
-        /// Variances of seeds at the vertex, and whether mkFit's stand in their place.
+        /// Variances of seeds at the vertex; `published` selects the variances of mkFit instead.
         start: [f32; 6] = "float"[6],
         published: u32 = "u32",
     }
@@ -106,14 +106,14 @@ pub(in crate::gpu) fn definitions() -> String {
     text
 }
 
-/// Cells of the table of one event; each layer has one more, where its last one ends.
+/// Number of entries in the table of one event: its cells, and one end for each layer.
 pub(super) fn cells_of_event(config: &CylinderConfig) -> usize {
     let cells = |layer| (config.bins.phi * bins_z(&config.bins, layer)) as usize + 1;
     (0..CYLINDER_LAYERS).map(cells).sum()
 }
 
 impl CylinderArgs {
-    /// The configuration; addresses and sizes are still to be filled in.
+    /// Arguments with the configuration; the caller fills in addresses and sizes.
     pub(super) fn new(config: &CylinderConfig) -> Self {
         let CylinderConfig { bins, build, start, fit, .. } = config;
         let of_bins = std::array::from_fn(|layer| bins_z(bins, layer));

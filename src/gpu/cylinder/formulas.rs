@@ -23,7 +23,7 @@ struct Helix {
 
 ";
 
-/// All of them, in C++.
+/// The types and formulas in C++.
 pub(super) fn text() -> String {
     let mut text = String::from(TYPES);
     text.push_str(&function(

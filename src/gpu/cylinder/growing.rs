@@ -9,20 +9,20 @@ use crate::gpu::device::Device;
 use crate::gpu::pool::DeviceStream;
 use std::ops::Range;
 
-/// A stream that is opened again with more memory when events do not fit: the size of events of the cylinder is known
+/// A stream that is reopened with more memory when events do not fit. The size of events of the cylinder is known
 /// only when they arrive.
 pub struct GrowingStream {
     device: Device,
     config: CylinderConfig,
     capacity: Capacity,
-    /// None only after it could not be opened with the capacity of now.
+    /// None only after it could not be opened with the current capacity.
     stream: Option<CylinderStream>,
     is_timed: bool,
 }
 
 impl GrowingStream {
-    /// Opens a stream, initially of this capacity. It grows to slices whose events are all as large as the largest
-    /// event so far, or to the largest slice of a stream.
+    /// Opens a stream with this capacity. It grows until a slice can hold events that all have the size of the
+    /// largest event so far, or to the largest slice of a stream.
     ///
     /// # Errors
     /// Errors of [`CylinderStream::open`].
@@ -31,7 +31,7 @@ impl GrowingStream {
         Ok(Self { device, config: config.clone(), capacity, stream, is_timed: false })
     }
 
-    /// The stream with room for these events.
+    /// Returns the stream, and reopens it if these events do not fit.
     fn with_room_for(
         &mut self,
         input: CylinderInput<'_>,
@@ -45,7 +45,7 @@ impl GrowingStream {
             seeds: max_seeds.saturating_mul(events).min(MAX_SEEDS).max(seeds),
         };
         if needed != self.capacity {
-            // Its memory is free before the larger one is asked for.
+            // Frees the memory before more is allocated.
             self.stream = None;
             self.capacity = needed;
         }

@@ -56,9 +56,9 @@ fn stage_of(kernel: &str) -> Option<usize> {
     Some(stage)
 }
 
-/// Hits of a slice at most: indices in lists have 27 bits.
+/// Largest number of hits of a slice: indices in lists have 27 bits.
 const MAX_HITS: usize = (1 << 27) - 1;
-/// Seeds of a slice at most.
+/// Largest number of seeds of a slice.
 const MAX_SEEDS: usize = 1 << 26;
 
 /// One stream: a queue of the device with its arena and its staging memory.
@@ -67,7 +67,7 @@ pub struct CylinderStream {
     capacity: Capacity,
     args: CylinderArgs,
     plan: super::arena::Plan,
-    /// The kernel that builds, its threads, and threads for each seed.
+    /// The kernel that builds tracks, threads of a block, and threads of a seed.
     builder: (&'static str, u32, usize),
 }
 
@@ -117,12 +117,12 @@ impl CylinderStream {
         let cells = events * self.args.cells_of_event as usize;
         self.sort(hits.div_ceil(TILE), usize::BITS - (cells - 1).leading_zeros())?;
         self.launch("cylinder_gather", hits, 256, 256)?;
-        // Without any hit there are cells all the same.
+        // Cells exist even without hits.
         self.launch("cylinder_table", hits.max(1), 256, 256)?;
         self.launch("cylinder_seed", seeds, 64, 64)?;
         let (kernel, threads, of_seed) = self.builder;
         self.launch(kernel, seeds, threads as usize / of_seed, threads)?;
-        // Tracks that are not there and padding between columns go home, too.
+        // Unused tracks and the padding between columns are copied to the host, too.
         self.queue.clear(output..output + layout.bytes())?;
         self.launch("cylinder_totals", events.max(seeds), STRETCH, 256)?;
         self.launch("cylinder_offsets", events.max(seeds), STRETCH, 256)?;
@@ -143,7 +143,7 @@ impl CylinderStream {
         Ok(())
     }
 
-    /// One copy per column, as it is.
+    /// Copies each column to the device unchanged.
     fn copy_in(&mut self, slice: &Slice<'_>) -> Result<()> {
         let ranges = inputs(&self.capacity, &slice.size);
         let staging = self.queue.staging()?;
@@ -153,7 +153,7 @@ impl CylinderStream {
         for (to, status) in staging[ranges[7].clone()].chunks_exact_mut(2).zip(slice.status) {
             to.copy_from_slice(&status.code().to_ne_bytes());
         }
-        // Columns of seeds lie one behind the other, on the host and there.
+        // Columns of seeds follow one another, in staging memory and on the device.
         let (column, seeds) = (4 * slice.size.seeds, ranges[8].clone());
         for (number, values) in slice.of_seeds.iter().enumerate() {
             staging[seeds.start + number * column..][..column].copy_from_slice(bytemuck::cast_slice(values));
@@ -176,12 +176,12 @@ impl CylinderStream {
         self.queue.copy_in(vertices.end..seeds.end, self.plan.start(plan::SEED_HITS))
     }
 
-    /// Runs a kernel on so many items, `per_block` of them a block.
+    /// Runs a kernel on `items` items, with `per_block` items in each block.
     fn launch(&mut self, kernel: &'static str, items: usize, per_block: usize, threads: u32) -> Result<()> {
         self.queue.launch(kernel, items.div_ceil(per_block) as u32, threads, &self.args)
     }
 
-    /// Sorts the hits by the lowest bits of their keys; equal ones keep their order.
+    /// Sorts the hits by the lowest `bits` bits of their keys; hits with equal keys keep their order.
     fn sort(&mut self, tiles: usize, bits: u32) -> Result<()> {
         for shift in (0..bits).step_by(DIGITS.ilog2() as usize) {
             self.args.shift = shift;
@@ -196,8 +196,8 @@ impl CylinderStream {
     }
 }
 
-/// Events that do not fit together are cut into halves, again and again; one that does not fit alone passes through
-/// without tracks, with its status.
+/// Events that do not fit together are repeatedly split into halves. An event that does not fit alone gets no
+/// tracks and a status.
 impl DeviceStream for CylinderStream {
     type Output = CylinderTracks;
     const PRODUCT: Handle = CYLINDER_TRACKS;
@@ -251,7 +251,7 @@ impl DeviceStream for CylinderStream {
     }
 }
 
-/// The kernel that builds tracks, its threads, and threads for each seed, as the configuration says.
+/// The kernel that builds tracks, threads of a block, and threads of a seed, for a configuration.
 fn builder(config: &CylinderConfig) -> Result<(&'static str, u32, usize)> {
     let unsupported = |what: &str| Err(Error::Unsupported(format!("cylinder on a device: {what}")));
     if config.seeds != SeedSource::Truth {
@@ -273,8 +273,8 @@ fn builder(config: &CylinderConfig) -> Result<(&'static str, u32, usize)> {
 }
 
 /// # Errors
-/// [`Error::Columns`] when there is not a list of seeds for each event, or lists of the events in `range` overlap: kernels
-/// would read what is not there.
+/// [`Error::Columns`] when an event has no list of seeds, or lists of the events in `range` overlap: kernels would read
+/// outside the columns.
 fn check_lists(CylinderInput { hits, seeds }: CylinderInput<'_>, range: Range<usize>) -> Result<()> {
     let wrong = |what: String| Err(Error::Columns(what));
     let lists = seeds.start.len().saturating_sub(1);
@@ -299,7 +299,7 @@ struct Slice<'a> {
     /// Starts of the layers, x, y, z, variances, starts of the seeds.
     columns: [&'a [u8]; 7],
     status: &'a [Status],
-    /// Six of the vertices, then the first hits.
+    /// Six columns of vertices, then columns of the hits on the first layers.
     of_seeds: [&'a [u32]; 6 + SEED_LAYERS],
 }
 
@@ -330,7 +330,7 @@ impl<'a> Slice<'a> {
     }
 }
 
-/// Where the input columns are in staging memory: those of [`Slice::columns`], the status, and all of seeds.
+/// Positions of the input columns in staging memory: [`Slice::columns`], the status, and all columns of seeds as one.
 fn inputs(capacity: &Capacity, size: &Capacity) -> [Range<usize>; 9] {
     let sizes = |Capacity { events, hits, seeds }: &Capacity| {
         let column = 4 * hits;
@@ -349,7 +349,7 @@ mod tests {
     use crate::gpu::arena::Plan;
     use crate::gpu::driver::GARBAGE;
 
-    /// Two simulated events. The simulation is built with another instance of this crate: columns are copied.
+    /// Two simulated events. The simulation uses another instance of this crate, so columns are copied.
     fn simulated(spec: &str) -> (CylinderBatch, CylinderSeeds) {
         let (mut from, mut truth) = Default::default();
         peloton_sim::CylinderSim::new(spec.parse().unwrap(), 0, None).read(2, &mut from, &mut truth);

@@ -7,17 +7,17 @@ use crate::event::{CYLINDER_LAYERS, CYLINDER_STATE, CylinderTracks, Outcome};
 use crate::gpu::device::{append_starts, status_of};
 use std::ops::Range;
 
-/// Where the columns are, bytes from the beginning of the piece.
+/// Positions of the columns, bytes from the beginning of the piece.
 pub(super) struct Layout {
     /// Tracks, hits, hits cut off in two parts; ends of the events' tracks; status; ends of the tracks' hits, seeds, chi2,
-    /// what became of the fits, states; hits.
+    /// status of the fits, states; hits.
     ranges: [Range<usize>; 9],
-    /// Values from one column of states to the next.
+    /// Number of values from one column of states to the next.
     stride: usize,
 }
 
 impl Layout {
-    /// For so many events and seeds.
+    /// The layout for these numbers of events and seeds.
     pub(super) fn new(events: usize, seeds: usize) -> Self {
         let stride = seeds.next_multiple_of(32);
         let (states, hits) = (4 * CYLINDER_STATE * stride, 4 * CYLINDER_LAYERS * seeds);
@@ -36,7 +36,7 @@ impl Layout {
         self.ranges[8].end
     }
 
-    /// Tells the kernels.
+    /// Writes the addresses of the columns to the arguments of the kernels.
     pub(super) fn point_into(&self, base: u64, args: &mut CylinderArgs) {
         let at = |column: usize| base + self.ranges[column].start as u64;
         (args.out_summary, args.out_track_end, args.out_status) = (at(0), at(1), at(2));
@@ -45,7 +45,7 @@ impl Layout {
         args.out_stride = self.stride as u32;
     }
 
-    /// Appends what the kernels wrote; says how many hits windows had no room for.
+    /// Appends the output of the kernels, and returns the number of hits beyond the limits of windows.
     pub(super) fn append(&self, bytes: &[u8], out: &mut Outcome<CylinderTracks>) -> Result<u64> {
         let Outcome { results: out, counters } = out;
         let words = |column: usize| bytemuck::cast_slice::<u8, u32>(&bytes[self.ranges[column].clone()]);

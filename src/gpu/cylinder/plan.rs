@@ -12,7 +12,7 @@ pub(super) const TILE: usize = 4096;
 pub(super) const DIGITS: usize = 256;
 /// Counts of a stretch that a block sums.
 pub(super) const STRETCH: usize = 1024;
-/// Values of a state that is followed: five parameters and their covariance.
+/// Values of a state in the search: five parameters and their covariance.
 const HELIX: usize = 20;
 
 /// Capacity of one stream.
@@ -20,13 +20,13 @@ const HELIX: usize = 20;
 pub struct Capacity {
     /// Events of a slice.
     pub events: usize,
-    /// Their hits.
+    /// Hits of a slice.
     pub hits: usize,
-    /// Their seeds.
+    /// Seeds of a slice.
     pub seeds: usize,
 }
 
-/// Lists buffers by name, with their bytes for a [`Capacity`] and so many cells an event.
+/// Lists buffers by name, with their bytes for a [`Capacity`] and a number of cells per event.
 macro_rules! buffers {
     ($capacity:ident, $cells:ident: $($name:ident = $bytes:expr,)*) => {
         #[allow(clippy::upper_case_acronyms, non_camel_case_types)]
@@ -127,7 +127,7 @@ pub(super) fn plan(capacity: &Capacity, cells: usize) -> Plan {
 }
 
 impl CylinderArgs {
-    /// Fills in where the buffers are in an arena at `base`.
+    /// Fills in the addresses of the buffers in an arena at `base`.
     pub(super) fn point_into(&mut self, base: u64, plan: &Plan) {
         let at = |buffer: usize| base + plan.start(buffer) as u64;
         (self.layer_start, self.x, self.y, self.z) = (at(LAYER_START), at(X), at(Y), at(Z));
@@ -142,14 +142,14 @@ impl CylinderArgs {
         self.start_sort(base, plan);
     }
 
-    /// Where a sort begins.
+    /// Fills in the addresses of the buffers from which a sort starts.
     pub(super) fn start_sort(&mut self, base: u64, plan: &Plan) {
         let at = |buffer: usize| base + plan.start(buffer) as u64;
         (self.keys, self.other_keys) = (at(KEYS), at(OTHER_KEYS));
         (self.values, self.other_values) = (at(VALUES), at(OTHER_VALUES));
     }
 
-    /// What the last pass wrote becomes what the next one reads.
+    /// Swaps input and output of a sort pass: the next pass reads the output of the last one.
     pub(super) fn swap(&mut self) {
         std::mem::swap(&mut self.keys, &mut self.other_keys);
         std::mem::swap(&mut self.values, &mut self.other_values);

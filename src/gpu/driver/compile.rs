@@ -1,4 +1,4 @@
-//! Kernels to machine code of a GPU, by NVRTC; no GPU is needed.
+//! Compiles kernels to machine code of a GPU with NVRTC; no GPU is needed.
 
 use super::Libraries;
 use crate::gpu::{cache, program};
@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_128;
 /// Resources of a kernel on a GPU, as reported by its assembler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Usage {
-    /// The kernel.
+    /// Name of the kernel.
     pub kernel: String,
     /// Registers per thread.
     pub registers: u32,
@@ -22,8 +22,8 @@ pub struct Usage {
     pub spills: u32,
 }
 
-/// Options but the architecture: sums and products are rounded one by one, division and root are the IEEE ones, and
-/// denormal numbers stay what they are.
+/// Options except the architecture: each sum and product is rounded separately, divisions and square roots follow
+/// IEEE-754, and denormal numbers are kept.
 const OPTIONS: [&str; 6] = [
     "--std=c++17",
     "--fmad=false",
@@ -33,12 +33,12 @@ const OPTIONS: [&str; 6] = [
     "--ptxas-options=-v",
 ];
 
-/// The NVRTC whose code stands in the program. The last of CUDA 12: its code runs with drivers of CUDA 12 and 13, and it knows Volta,
-/// which later ones do not.
+/// Version of the NVRTC that made the code in the program. It is the last version of CUDA 12: its code runs with drivers of CUDA
+/// 12 and 13, and it supports Volta, which later versions do not.
 #[cfg(test)]
 pub(super) const VERSION: &str = "12.9";
 
-/// What is made of the kernels.
+/// Form of the compiled kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target {
     /// Text that drivers compile.
@@ -47,7 +47,7 @@ pub(super) enum Target {
     Cubin,
 }
 
-/// Hash of all that code is made of, but for the compiler.
+/// Hash of everything that determines the code, except the compiler: source and options.
 pub(super) fn source_hash() -> String {
     let all = [&program::source(program::CUDA)[..], &OPTIONS.join(" ")].concat();
     format!("{:032x}", xxh3_128(all.as_bytes()))
@@ -56,7 +56,7 @@ pub(super) fn source_hash() -> String {
 /// The kernels as machine code for an architecture such as `sm_90`; compiled once, then read from the cache.
 ///
 /// # Errors
-/// [`Error::Device`] without NVRTC, or with what it says.
+/// [`Error::Device`] without NVRTC, or with its message.
 pub(super) fn compile(architecture: &str) -> Result<Vec<u8>> {
     let file = cache::get(&[&source_hash(), architecture, &version()?], "cubin", |path| {
         let (cubin, _) = build(architecture, Target::Cubin)?;
@@ -74,7 +74,7 @@ pub fn usage(architecture: &str) -> Result<Vec<Usage>> {
     Ok(read_log(&log))
 }
 
-/// What ptxas says with `-v`.
+/// Reads the resources of kernels from the output of `ptxas -v`.
 fn read_log(log: &str) -> Vec<Usage> {
     let number_before = |line: &str, what: &str| -> u32 {
         let before = line.split(what).next().filter(|before| before.len() < line.len());
@@ -116,7 +116,7 @@ fn check_present() -> Result<()> {
 pub(super) fn version() -> Result<String> {
     check_present()?;
     let (mut major, mut minor) = (0, 0);
-    // SAFETY: the library is there, and both places are valid for the call.
+    // SAFETY: the library is loaded, and both variables are valid for the call.
     unsafe { sys::nvrtcVersion(&mut major, &mut minor) }.result().map_err(failed)?;
     Ok(format!("{major}.{minor}"))
 }
@@ -127,15 +127,15 @@ struct Program(sys::nvrtcProgram);
 impl Drop for Program {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
-        // SAFETY: made by `create_program`, and destroyed here alone.
+        // SAFETY: made by `create_program`, and destroyed only here.
         let _ = unsafe { result::destroy_program(self.0) };
     }
 }
 
-/// Compiles the kernels; says what the compiler says.
+/// Compiles the kernels. Returns the code and the compiler's messages.
 ///
 /// # Errors
-/// [`Error::Device`] without NVRTC, or with what it says.
+/// [`Error::Device`] without NVRTC, or with its message.
 #[allow(unsafe_code)]
 pub(super) fn build(architecture: &str, target: Target) -> Result<(Vec<u8>, String)> {
     check_present()?;
@@ -145,7 +145,7 @@ pub(super) fn build(architecture: &str, target: Target) -> Result<(Vec<u8>, Stri
     options.push(format!("--gpu-architecture={architecture}"));
     // SAFETY: the program lives until the end of this function, and so does its source.
     let compiled = unsafe { result::compile_program(program.0, &options) };
-    // SAFETY: as above.
+    // SAFETY: the program lives until the end of this function.
     let log = unsafe { result::get_program_log(program.0) }.map_err(failed)?;
     // SAFETY: a log ends with a zero, and lives until the end of this function.
     let log = unsafe { CStr::from_ptr(log.as_ptr()) }.to_string_lossy().into_owned();
@@ -160,7 +160,7 @@ pub(super) fn build(architecture: &str, target: Target) -> Result<(Vec<u8>, Stri
     // SAFETY: the program is compiled, and `size` is valid for the call.
     unsafe { size_of(program.0, &mut size) }.result().map_err(failed)?;
     let mut code = vec![0u8; size];
-    // SAFETY: the code has `size` bytes, and so has the memory for it.
+    // SAFETY: the code and the memory for it have `size` bytes.
     unsafe { get(program.0, code.as_mut_ptr().cast()) }.result().map_err(failed)?;
     // The text ends with a zero.
     if target == Target::Ptx {

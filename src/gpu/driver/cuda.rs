@@ -1,4 +1,4 @@
-//! [`Cuda`]: an NVIDIA GPU, by its driver.
+//! [`Cuda`]: an NVIDIA GPU, used through its driver.
 
 use super::cuda_queue::CudaQueue;
 use super::images::{OLDEST_GPU, ended, image};
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(in crate::gpu) struct Cuda {
     context: Arc<CudaContext>,
     kernels: Arc<Kernels>,
-    /// The kernels of [`lanes`], once they were asked for.
+    /// The kernels of [`lanes`], loaded at the first use.
     lanes: Arc<Mutex<Option<Arc<Kernels>>>>,
     name: String,
 }
@@ -27,15 +27,15 @@ pub(super) fn failed(error: DriverError) -> Error {
     Error::Device(format!("CUDA: {error}"))
 }
 
-/// The oldest driver whose functions are called here: that of CUDA 12.0, NVIDIA's 525. An older one lacks some.
+/// The oldest driver that has all functions called here: the driver of CUDA 12.0, NVIDIA's 525.
 const OLDEST_DRIVER: i32 = 12_000;
 
-/// A version as the driver writes it, in words.
+/// The version in words, from the driver's number.
 fn version_words(version: i32) -> String {
     format!("CUDA {}.{}", version / 1000, version % 1000 / 10)
 }
 
-/// Starts the driver; says how many GPUs it finds, and its version.
+/// Starts the driver, and returns the number of GPUs and the version of the driver.
 #[allow(unsafe_code)]
 fn start() -> Result<(usize, i32)> {
     let none = |why: &str| Err(Error::Unsupported(format!("no GPU: {why}")));
@@ -43,7 +43,7 @@ fn start() -> Result<(usize, i32)> {
         return none("libcuda.so, NVIDIA's driver, is not on this machine");
     }
     let mut version = 0;
-    // SAFETY: the library is there, and the place is valid for the call.
+    // SAFETY: the library is loaded, and the variable is valid for the call.
     unsafe { sys::cuDriverGetVersion(&mut version) }.result().map_err(failed)?;
     if version < OLDEST_DRIVER {
         let (have, want) = (version_words(version), version_words(OLDEST_DRIVER));
@@ -76,7 +76,7 @@ impl Cuda {
     /// Opens a GPU, counted from 0, and loads the kernels.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] when there is none, or none with that number, and [`Error::Device`] when it cannot be used.
+    /// [`Error::Unsupported`] when there is no GPU with that number, and [`Error::Device`] when the GPU cannot be used.
     pub fn new(number: usize) -> Result<Self> {
         let (count, version) = start()?;
         if number >= count {
@@ -112,7 +112,7 @@ impl Cuda {
         Ok(Queue::new(queue, arena, staging))
     }
 
-    /// A queue of the kernels of [`lanes`].
+    /// Opens a queue for the kernels of [`lanes`].
     pub fn open_lanes(&self, arena: usize, staging: usize) -> Result<Queue> {
         let mut loaded = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
         let kernels = match &*loaded {

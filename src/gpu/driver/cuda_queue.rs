@@ -17,9 +17,10 @@ pub(super) struct CudaQueue {
     staging: *mut u8,
     staging_bytes: usize,
     is_timed: bool,
-    /// Two events for each of `timed`: before and after. More where more was timed before.
+    /// Two driver events for each entry of `timed`, before and after it. The list may be longer than `timed`, because
+    /// events are reused.
     events: Vec<[CUevent; 2]>,
-    /// Kernels and copies since times were last asked for.
+    /// Kernels and copies that were timed since the last call of `times`.
     timed: Vec<&'static str>,
 }
 
@@ -47,12 +48,13 @@ impl CudaQueue {
             timed: Vec::new(),
         };
         queue.bind()?;
-        // Nothing of zero bytes can be had.
-        // SAFETY: the context is current; the memory is freed when the queue is dropped, and nowhere else.
+        // The driver cannot allocate zero bytes. SAFETY: the context is current; the memory is freed when the
+        // queue is dropped, and nowhere else.
         queue.arena = unsafe { result::malloc_sync(arena.max(1)) }.map_err(failed)?;
-        // SAFETY: as above; the memory is page-locked, so that copies run beside kernels.
+        // SAFETY: the context is current, and only `drop` frees the memory. It is page-locked, so that copies run while
+        // kernels run.
         queue.staging = unsafe { result::malloc_host(staging.max(1), 0) }.map_err(failed)?.cast();
-        // SAFETY: so many bytes were just asked for, and nobody else has them.
+        // SAFETY: `staging` bytes were just allocated, and nothing else uses them.
         unsafe { std::ptr::write_bytes(queue.staging, 0, staging) };
         Ok(queue)
     }
@@ -61,14 +63,14 @@ impl CudaQueue {
         self.stream.context().bind_to_thread().map_err(failed)
     }
 
-    /// The events around what is timed next.
+    /// The driver events before and after the next command that is timed.
     #[allow(unsafe_code)]
     fn next_events(&mut self) -> Result<[CUevent; 2]> {
         if self.events.len() == self.timed.len() {
             let new = || result::event::create(CUevent_flags::CU_EVENT_DEFAULT).map_err(failed);
             let before = new()?;
             let after = new().inspect_err(|_| {
-                // SAFETY: it was just made, and nobody else knows of it.
+                // SAFETY: the event was just made, and nothing else uses it.
                 let _ = unsafe { result::event::destroy(before) };
             })?;
             self.events.push([before, after]);
@@ -76,7 +78,7 @@ impl CudaQueue {
         Ok(self.events[self.timed.len()])
     }
 
-    /// Asks the driver for something in this stream, between two events when times are wanted.
+    /// Submits a command to this stream, between two driver events if times are measured.
     #[allow(unsafe_code)]
     fn ask(
         &mut self,
@@ -89,10 +91,10 @@ impl CudaQueue {
             return ask(stream).map_err(failed);
         }
         let [before, after] = self.next_events()?;
-        // SAFETY: events and stream are alive.
+        // SAFETY: the events and the stream are alive.
         unsafe { result::event::record(before, stream) }.map_err(failed)?;
         ask(stream).map_err(failed)?;
-        // SAFETY: as above.
+        // SAFETY: the event and the stream are alive.
         unsafe { result::event::record(after, stream) }.map_err(failed)?;
         self.timed.push(what);
         Ok(())
@@ -109,7 +111,7 @@ impl Drop for CudaQueue {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
         let _ = self.bind().and_then(|()| self.stream.synchronize().map_err(failed));
-        // SAFETY: the stream is idle; all of this was made by this queue, and is freed only here.
+        // SAFETY: the stream is idle; this queue made the events and the memory, and frees them only here.
         unsafe {
             for event in self.events.drain(..).flatten() {
                 let _ = result::event::destroy(event);
@@ -131,25 +133,25 @@ impl Commands for CudaQueue {
 
     #[allow(unsafe_code)]
     fn staging(&mut self) -> &mut [u8] {
-        // SAFETY: so many bytes, written to when they were asked for. No copy is under way, which `Queue` sees to.
+        // SAFETY: the memory has `staging_bytes` bytes, initialised in `open`. `Queue` ensures that no copy is in progress.
         unsafe { std::slice::from_raw_parts_mut(self.staging, self.staging_bytes) }
     }
 
     #[allow(unsafe_code)]
     fn copy_in(&mut self, from: Range<usize>, to: usize) -> Result<()> {
         let to = self.arena + to as u64;
-        // SAFETY: within the staging memory, which lives until the stream is idle.
+        // SAFETY: the range lies within the staging memory, which lives until the stream is idle.
         let bytes = unsafe { std::slice::from_raw_parts(self.staging.add(from.start), from.len()) };
-        // SAFETY: within the arena; the stream is alive.
+        // SAFETY: the range lies within the arena; the stream is alive.
         self.ask(COPY_IN, |stream| unsafe { result::memcpy_htod_async(to, bytes, stream) })
     }
 
     #[allow(unsafe_code)]
     fn copy_out(&mut self, from: Range<usize>, to: usize) -> Result<()> {
         let start = self.arena + from.start as u64;
-        // SAFETY: within the staging memory, which lives until the stream is idle.
+        // SAFETY: the range lies within the staging memory, which lives until the stream is idle.
         let bytes = unsafe { std::slice::from_raw_parts_mut(self.staging.add(to), from.len()) };
-        // SAFETY: within the arena; the stream is alive.
+        // SAFETY: the range lies within the arena; the stream is alive.
         self.ask(COPY_OUT, |stream| unsafe { result::memcpy_dtoh_async(bytes, start, stream) })
     }
 
@@ -157,7 +159,7 @@ impl Commands for CudaQueue {
     fn clear(&mut self, range: Range<usize>) -> Result<()> {
         self.bind()?;
         let (start, stream) = (self.arena + range.start as u64, self.stream.cu_stream());
-        // SAFETY: within the arena; the stream is alive.
+        // SAFETY: the range lies within the arena; the stream is alive.
         unsafe { result::memset_d8_async(start, 0, range.len(), stream) }.map_err(failed)
     }
 
@@ -165,8 +167,8 @@ impl Commands for CudaQueue {
     unsafe fn launch(&mut self, kernel: &'static str, blocks: u32, threads: u32, args: &[u8]) -> Result<()> {
         let function = self.function(kernel)?;
         let mut parameters = [args.as_ptr().cast_mut().cast::<c_void>()];
-        // SAFETY: the kernel's one parameter is a struct of these bytes, as the caller promises, which is copied before the call
-        // returns; the kernel keeps within its own bounds. The stream is alive.
+        // SAFETY: the caller guarantees that `args` are the bytes of the kernel's only parameter, a struct, which is copied
+        // before the call returns. The kernel stays within its bounds, and the stream is alive.
         self.ask(kernel, |stream| unsafe {
             result::launch_kernel(function, (blocks, 1, 1), (threads, 1, 1), 0, stream, &mut parameters)
         })

@@ -1,8 +1,8 @@
-//! [`Emulated`]: the kernels on the CPU, for machines without a GPU. The same source, compiled as C++ with a header
-//! that emulates the GPU (`kernels/emulated.h`).
+//! [`Emulated`]: the kernels on the CPU, for machines without a GPU. The source of the kernels is compiled as C++
+//! with a header that emulates the GPU (`kernels/emulated.h`).
 //!
-//! A queue delays its work, as a GPU may: commands run in [`Queue::wait`]. Fresh memory holds garbage, as a GPU's
-//! does.
+//! A queue delays its work, as a GPU may: commands run in [`Queue::wait`]. New memory contains garbage, as on a
+//! GPU.
 
 use super::lanes;
 use super::queue::{COPY_IN, COPY_OUT, Commands, Queue};
@@ -26,7 +26,7 @@ pub enum Order {
     Forward,
     /// From the last to the first.
     Reverse,
-    /// Another order in every round, with this seed.
+    /// A different order in every round, from this seed.
     Random(u32),
 }
 
@@ -35,22 +35,22 @@ type Launch = unsafe extern "C" fn(u32, u32, u32, *const c_void);
 
 struct Functions {
     kernels: Vec<(&'static str, Launch)>,
-    // The functions are in it.
+    // Kept open, because it contains the functions.
     _library: Library,
 }
 
-/// Makes one call of an emulated device fail, for tests: it counts the calls of its queues.
+/// Makes one call of an emulated device fail, for tests; counts the calls of the device's queues.
 #[derive(Debug, Clone, Default)]
 pub struct Faults(Arc<AtomicU64>);
 
 impl Faults {
-    /// Makes call number `call` fail, counted from 1 from now on: a copy, a launch or a wait of any queue of the
-    /// device. 0 means that no call fails.
+    /// Makes call number `call` from now on fail, counted from 1; calls are copies, launches and waits of all
+    /// queues of the device. 0 means that no call fails.
     pub fn fail(&self, call: u64) {
         self.0.store(call, Ordering::Relaxed);
     }
 
-    /// Whether that call has not come yet.
+    /// Whether that call is still to come.
     pub fn is_waiting(&self) -> bool {
         self.0.load(Ordering::Relaxed) > 0
     }
@@ -78,7 +78,7 @@ impl Emulated {
     #[allow(unsafe_code)]
     pub fn new(order: Order) -> Result<Self> {
         let path = emulated_library()?;
-        // SAFETY: the library is what was built from our own source; it runs nothing when it is opened.
+        // SAFETY: the library was built from this crate's source, and runs no code when it is opened.
         let library = unsafe { Library::new(&path) }.map_err(failed)?;
         let mut kernels = Vec::new();
         for kernel in program::KERNELS {
@@ -128,7 +128,7 @@ fn failed(error: impl std::fmt::Display) -> Error {
     Error::Device(format!("emulated: {error}"))
 }
 
-/// Exact arithmetic: nothing fused, nothing reordered.
+/// Compiler flags for exact arithmetic: no operation is fused or reordered.
 const FLAGS: [&str; 7] =
     ["-std=c++17", "-O2", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-shared", "-Wall"];
 
@@ -143,7 +143,7 @@ pub fn emulated_library() -> Result<PathBuf> {
     let mut flags = FLAGS.map(String::from).to_vec();
     #[cfg(target_arch = "x86_64")]
     let has_flag = std::arch::is_x86_feature_detected!("fma");
-    // Others have the multiply-add without a flag.
+    // Other architectures have the multiply-add without a flag.
     #[cfg(not(target_arch = "x86_64"))]
     let has_flag = false;
     if has_flag {
@@ -163,14 +163,14 @@ pub fn emulated_library() -> Result<PathBuf> {
     })
 }
 
-/// What fresh memory holds.
+/// Value of each byte of new memory.
 pub(in crate::gpu) const GARBAGE: u8 = 0xa5;
 
 enum Command {
     In(Range<usize>, usize),
     Out(Range<usize>, usize),
     Clear(Range<usize>),
-    /// Number of the kernel, blocks, threads, and where the arguments are.
+    /// Number of the kernel, blocks, threads, and position of the arguments in `args`.
     Launch(usize, u32, u32, Range<usize>),
 }
 
@@ -182,7 +182,7 @@ struct EmulatedQueue {
     arena: AVec<u8, ConstAlign<256>>,
     staging: AVec<u8, ConstAlign<256>>,
     commands: Vec<Command>,
-    /// Arguments of the kernels that wait, in whole words.
+    /// Arguments of the kernels that wait, each padded to whole words.
     args: Vec<u64>,
     is_timed: bool,
     times: Vec<(&'static str, u64)>,
@@ -246,8 +246,8 @@ impl Commands for EmulatedQueue {
                 }
                 Command::Launch(number, blocks, threads, args) => {
                     let (kernel, launch) = self.functions.kernels[number];
-                    // SAFETY: the function takes arguments of this kernel's type, as who launched it promised; it writes
-                    // to the arena, which is ours alone, and keeps within it by the kernel's own bounds.
+                    // SAFETY: the caller of `launch` guaranteed that the arguments have this kernel's type. The function
+                    // writes only to the arena, which belongs to this queue, and stays within its bounds.
                     unsafe { launch(blocks, threads, self.order, self.args[args].as_ptr().cast()) };
                     kernel
                 }
@@ -257,7 +257,7 @@ impl Commands for EmulatedQueue {
             }
         }
         self.args.clear();
-        // What was asked for is done, whatever is said of it.
+        // The commands have run, even if the call now fails.
         self.faults.call()
     }
 

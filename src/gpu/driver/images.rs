@@ -1,8 +1,8 @@
-//! The kernels as machine code and PTX, which are part of the program: a machine with a GPU needs no compiler.
+//! The kernels as machine code and PTX within the program: a machine with a GPU needs no compiler.
 //!
-//! `kernels/compiled` holds the output of the NVRTC that `.ci/nvrtc-setup` installs, and the hash of the source; a
-//! test compares the hash everywhere, and the code where this NVRTC is installed. After a change of kernels, or of
-//! formulas traced into them: `PELOTON_KERNELS=renew cargo test --release --features cuda --lib images`.
+//! `kernels/compiled` contains the output of the NVRTC that `.ci/nvrtc-setup` installs, and the hash of the source. A test
+//! compares the hash; if this NVRTC is installed, another test compares the code. After a change of kernels, or of formulas
+//! traced into them, run `PELOTON_KERNELS=renew cargo test --release --features cuda --lib images`.
 
 use super::compile::{Target, compile, source_hash};
 use crate::{Error, Result};
@@ -13,7 +13,7 @@ pub(super) const OLDEST_GPU: [i32; 2] = [7, 0];
 /// Code in the program.
 struct Compiled {
     target: Target,
-    /// The oldest GPU that takes it.
+    /// Compute capability of the oldest GPU that can run the code.
     from: [i32; 2],
     file: &'static str,
     bytes: &'static [u8],
@@ -21,7 +21,7 @@ struct Compiled {
 
 macro_rules! compiled {
     ($($target:ident $from:expr, $file:literal;)*) => {
-        /// The best last.
+        /// Codes in order of preference, best last.
         static COMPILED: &[Compiled] = &[$(Compiled {
             target: Target::$target,
             from: $from,
@@ -32,27 +32,27 @@ macro_rules! compiled {
 }
 
 compiled! {
-    // For every GPU that has no machine code here: the driver compiles it.
+    // For GPUs without machine code in this list: the driver compiles the PTX.
     Ptx [7, 0], "compute_70.ptx";
     Cubin [8, 0], "sm_80.cubin";
     Cubin [9, 0], "sm_90.cubin";
 }
 
-/// Hash of the source that they were made of.
+/// Hash of the source from which the code was made.
 const SOURCE: &str = include_str!("../kernels/compiled/source.txt");
 
 /// The kernels for a GPU.
 pub(super) struct Image {
     pub bytes: Vec<u8>,
-    /// Their origin.
+    /// Origin of the kernels, in words.
     pub name: String,
 }
 
-/// The kernels for a GPU of that compute capability: those of the file that `PELOTON_CUBIN` names, else those in the program,
-/// else, when these are of another source, what NVRTC makes.
+/// The kernels for a GPU of this compute capability: from the file in `PELOTON_CUBIN` if that is set, otherwise from the
+/// program. If the code in the program was made from another source, NVRTC compiles the kernels.
 ///
 /// # Errors
-/// [`Error::Io`] for a file that cannot be read; [`Error::Device`] when NVRTC is needed and is not there, or with what it says.
+/// [`Error::Io`] for a file that cannot be read; [`Error::Device`] when NVRTC is needed but missing, or with its message.
 pub(super) fn image(capability: [i32; 2]) -> Result<Image> {
     if let Some(file) = std::env::var_os("PELOTON_CUBIN").filter(|file| !file.is_empty()) {
         let bytes = std::fs::read(&file).map_err(|error| Error::io(std::path::Path::new(&file), error))?;
@@ -67,13 +67,14 @@ pub(super) fn image(capability: [i32; 2]) -> Result<Image> {
     Ok(Image { bytes, name: "kernels by NVRTC".into() })
 }
 
-/// PTX is text, which the driver reads up to a zero; more of them do no harm to machine code.
+/// Appends a zero byte: the driver reads PTX, which is text, up to a zero. Machine code may end with additional zeros.
 pub(super) fn ended(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes.push(0);
     bytes
 }
 
-/// Machine code runs on GPUs of its major version, from its minor version on; PTX on all from its version on.
+/// Chooses the best code for a compute capability. Machine code runs on GPUs of its major version, from its minor
+/// version on; PTX runs on all GPUs from its version on.
 fn choose(capability: [i32; 2]) -> &'static Compiled {
     let runs = |compiled: &&Compiled| {
         let same = compiled.target == Target::Ptx || compiled.from[0] == capability[0];
@@ -97,7 +98,7 @@ mod tests {
         assert_eq!([[10, 0], [12, 0]].map(chosen), ["compute_70.ptx"; 2]);
     }
 
-    /// Needs no compiler.
+    /// Compares the hash of the source; needs no compiler.
     #[test]
     fn the_code_in_the_program_is_of_this_source() {
         if std::env::var("PELOTON_KERNELS").as_deref() == Ok("renew") {
@@ -112,13 +113,14 @@ mod tests {
                 assert!(compiled.bytes.windows(name.len()).any(|part| part == name), "{kernel}");
             }
         }
-        // Each operation is rounded on its own, or fused where the source says so.
+        // Each operation is rounded separately, or is fused where the source requests it.
         for approximation in [".approx", ".ftz", "mul.f32", "add.f32", "sub.f32", "div.full"] {
             assert!(!text.contains(approximation), "{approximation}");
         }
     }
 
-    /// What NVRTC makes is what is there, byte by byte; with `PELOTON_KERNELS=renew` it is written there.
+    /// The code in the program equals the output of NVRTC byte by byte; with `PELOTON_KERNELS=renew`, the output
+    /// replaces the code.
     #[test]
     fn the_code_in_the_program_is_what_the_compiler_makes() {
         let (found, is_promised) = (version(), std::env::var_os("PELOTON_NVRTC").is_some());

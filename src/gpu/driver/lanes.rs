@@ -1,34 +1,34 @@
-//! Kernels that are lane programs of the CPU, see [`lanes`](crate::gpu::lanes), on the emulated device.
+//! Runs lane programs of the CPU ([`lanes`](crate::gpu::lanes)) as kernels of the emulated device.
 
 use crate::gpu::lanes::ut;
 use crate::simd::one_lane;
 use std::ffi::c_void;
 
-/// Runs all threads of `ut_tracklets` in an order, as the emulated kernels do.
+/// Runs all threads of `ut_tracklets` in the given order, as the emulated kernels do.
 ///
 /// # Safety
-/// As for [`ut::tracklets`], of which `args` are the arguments.
+/// As for [`ut::tracklets`]; `args` points to its arguments.
 #[allow(unsafe_code)]
 pub(super) unsafe extern "C" fn ut_tracklets(blocks: u32, threads: u32, order: u32, args: *const c_void) {
     let count = blocks as usize * threads as usize;
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let args = unsafe { *args.cast::<ut::UtArgs>() };
     one_lane!(g => for number in 0..count {
-        // SAFETY: the caller's promise; no thread comes twice.
+        // SAFETY: guaranteed by the caller; each thread runs once.
         unsafe { ut::tracklets(g, &args, place(number, count, order)) }
     });
 }
 
-/// Address of the lane program `ut_tracklets` on the CPU, and bytes of its arguments, for tests: a driver that imitates NVIDIA's in
-/// this process calls it.
+/// Address of the lane program `ut_tracklets` on the CPU, and size of its arguments in bytes. In tests, an imitation of NVIDIA's
+/// driver in this process calls it.
 pub fn emulated_lanes() -> [usize; 2] {
     [ut_tracklets as *const () as usize, size_of::<ut::UtArgs>()]
 }
 
-/// The thread that comes as number `number` of `count`: 0 is from the first to the last, 1 from the last to the first, and any other
-/// order mixes them.
+/// The thread that runs as number `number` of `count`. Order 0 is from the first to the last, 1 from the last to the first; any
+/// other order mixes the threads.
 fn place(number: usize, count: usize, order: u32) -> usize {
-    /// A prime, so that multiples of it go through all numbers below `count`.
+    /// A prime number, whose multiples modulo `count` visit all numbers below `count`.
     const STRIDE: usize = 1_000_003;
     match order {
         0 => number,

@@ -1,4 +1,4 @@
-//! Calls of machines: NVIDIA's driver and compiler, and the emulated device. All unsafe code of `gpu` is here.
+//! Interfaces to devices: NVIDIA's driver and compiler, and the emulated device. All unsafe code of `gpu` is here and in `lanes`.
 
 mod compile;
 mod cuda;
@@ -27,7 +27,7 @@ pub struct Libraries {
 }
 
 impl Libraries {
-    /// Looks for them.
+    /// Looks for the libraries.
     #[allow(unsafe_code)]
     pub fn find() -> Self {
         // SAFETY: both only try to open libraries by the names that NVIDIA gives them.

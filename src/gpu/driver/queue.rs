@@ -1,4 +1,4 @@
-//! [`Queue`]: work in order on a device, with the checks that make it safe.
+//! [`Queue`]: commands that run in order on a device, with the checks that make them safe.
 
 use crate::engine::DeviceMemory;
 use crate::gpu::mirror::Arguments;
@@ -6,18 +6,18 @@ use crate::simd::finish_copies;
 use crate::{Error, Result};
 use std::ops::Range;
 
-/// What copies to the device are called among the times of kernels.
+/// Name of copies to the device among the times of kernels.
 pub(in crate::gpu) const COPY_IN: &str = "copy_in";
-/// What copies from the device are called there.
+/// Name of copies from the device among the times of kernels.
 pub(in crate::gpu) const COPY_OUT: &str = "copy_out";
 
-/// What a device does for a queue, in the order in which it is asked. Ranges lie within the memory that there is, which
-/// [`Queue`] has checked. A copy may be under way until [`Commands::wait`] returns without an error.
+/// Commands of a queue, which a device runs in their order. [`Queue`] has checked that ranges lie within the memory. A
+/// copy may be in progress until [`Commands::wait`] returns without an error.
 pub(super) trait Commands: Send {
     /// Address of the arena on the device.
     fn arena(&self) -> u64;
 
-    /// Staging memory on the host. No copy is under way.
+    /// Staging memory on the host. The caller ensures that no copy is in progress.
     fn staging(&mut self) -> &mut [u8];
 
     /// Copies from staging to the arena.
@@ -32,34 +32,34 @@ pub(super) trait Commands: Send {
     /// Runs `blocks` blocks, one or more, of `threads` threads.
     ///
     /// # Safety
-    /// `args` are the bytes of the struct that this kernel takes, and its addresses those of buffers in the arena that are
-    /// as large as the kernel takes them to be.
+    /// `args` are the bytes of the struct that this kernel takes. Its addresses are addresses of buffers in the arena,
+    /// which are at least as large as the kernel requires.
     #[allow(unsafe_code)]
     unsafe fn launch(&mut self, kernel: &'static str, blocks: u32, threads: u32, args: &[u8]) -> Result<()>;
 
-    /// Returns when all is done.
+    /// Returns when all commands have run.
     fn wait(&mut self) -> Result<()>;
 
-    /// Whether times are taken from now on.
+    /// Switches the measurement of times.
     fn set_timed(&mut self, yes: bool);
 
-    /// Calls `visit` with each kernel and copy that ended and its time, ns, and forgets them.
+    /// Calls `visit` with each kernel and copy that ended and its time, ns; then discards them.
     fn times(&mut self, visit: &mut dyn FnMut(&'static str, u64)) -> Result<()>;
 
-    /// The arena of an emulated device, as it is.
+    /// The arena of an emulated device.
     #[cfg(test)]
     fn memory(&self) -> &[u8] {
         &[]
     }
 }
 
-/// Work in order: copies and kernels that begin when those before them have ended. Nothing is certain to have
-/// happened before [`Queue::wait`] returns, and until then staging memory is not shown.
+/// Copies and kernels that run one after the other. Nothing is certain to have run before [`Queue::wait`]
+/// returns; until then, [`Queue::staging`] gives no access to staging memory.
 pub(in crate::gpu) struct Queue {
     commands: Box<dyn Commands>,
     arena_bytes: usize,
     staging_bytes: usize,
-    /// Whether something may be under way.
+    /// Whether a command may be in progress.
     is_busy: bool,
 }
 
@@ -91,11 +91,11 @@ impl Queue {
     pub fn copy_in(&mut self, from: Range<usize>, to: usize) -> Result<()> {
         check_range("staging", &from, self.staging_bytes)?;
         check_range("arena", &(to..to + from.len()), self.arena_bytes)?;
-        // A driver may refuse an address at the end of the arena, even for nothing.
+        // A driver may refuse an address at the end of the arena, even for zero bytes.
         if from.is_empty() {
             return Ok(());
         }
-        // Staging memory may have been written past the caches.
+        // Staging memory may have been written by stores that bypass the caches.
         finish_copies();
         self.is_busy = true;
         self.commands.copy_in(from, to)
@@ -149,12 +149,12 @@ impl Queue {
             return Ok(());
         }
         self.is_busy = true;
-        // SAFETY: the kernel is one of those that take such a struct, and its addresses were checked. That buffers are large
-        // enough is what the plan of a sequence sees to, which fills them in; nobody else has such arguments.
+        // SAFETY: the kernel takes this struct, and the addresses in it were checked. The plan of the sequence, which fills
+        // in the addresses, makes the buffers large enough; no other code makes such arguments.
         unsafe { self.commands.launch(kernel, blocks, threads, bytemuck::bytes_of(args)) }
     }
 
-    /// Returns when all is done.
+    /// Returns when all commands have run.
     ///
     /// # Errors
     /// [`Error::Device`] with the device's message.
@@ -164,12 +164,12 @@ impl Queue {
         Ok(())
     }
 
-    /// Its memory.
+    /// Memory of the queue.
     pub fn memory_held(&self) -> DeviceMemory {
         DeviceMemory { arena: self.arena_bytes, staging: self.staging_bytes }
     }
 
-    /// Whether the time of each kernel and copy is measured from now on, which costs some time itself; off at first.
+    /// Switches the measurement of the time of each kernel and copy, which itself costs time; off at first.
     pub fn set_timed(&mut self, yes: bool) {
         self.commands.set_timed(yes);
     }
@@ -183,14 +183,14 @@ impl Queue {
         self.commands.times(visit)
     }
 
-    /// The arena of an emulated device, unchanged.
+    /// The memory of an emulated device's arena.
     #[cfg(test)]
     pub fn memory(&self) -> &[u8] {
         self.commands.memory()
     }
 }
 
-/// Checks the addresses among a kernel's arguments: each lies in the arena, or at its end when nothing is there.
+/// Checks that each address in a kernel's arguments lies in the arena, or at its end for an empty buffer.
 fn check_addresses<A: Arguments>(arena: Range<u64>, args: &A) -> Result<()> {
     let bytes = bytemuck::bytes_of(args);
     for address in bytes[..8 * A::ADDRESSES].chunks_exact(8) {
@@ -202,7 +202,7 @@ fn check_addresses<A: Arguments>(arena: Range<u64>, args: &A) -> Result<()> {
     Ok(())
 }
 
-/// Checks that so many bytes are there.
+/// Checks that a range lies within `size` bytes.
 fn check_range(what: &str, range: &Range<usize>, size: usize) -> Result<()> {
     if range.start <= range.end && range.end <= size {
         return Ok(());

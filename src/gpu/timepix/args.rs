@@ -21,7 +21,8 @@ mirrored! {
         sorted_tot: u64 = "u16*",
         labels: u64 = "u32*",
         numbers: u64 = "u32*",
-        /// Number of clusters; the first one that may still grow, above its first hit.
+        /// Two values: the number of clusters; the first cluster that may still grow (upper 32 bits) and its first hit
+        /// (lower 32 bits).
         summary: u64 = "u64*",
         out_time: u64 = "i64*",
         out_x: u64 = "u16*",
@@ -37,20 +38,20 @@ mirrored! {
         out_energy: u64 = "u64*",
         /// Four parameters of each pixel.
         calibration: u64 = "const float*",
-        /// What times are counted from when they are sorted.
+        /// Time from which sort keys are counted.
         first_time: u64 = "u64",
         window: u64 = "u64",
-        /// A cluster whose last hit is not before this may still grow.
+        /// Time limit: a cluster whose last hit is not before it may still grow.
         reach: i64 = "i64",
         hits: u32 = "u32",
-        /// Number of counts to be summed.
+        /// Number of counts to sum.
         count: u32 = "u32",
-        /// Lowest bit of the digit.
+        /// Lowest bit of the digit by which the pass sorts.
         shift: u32 = "u32",
         /// Bits of y in the pixel's key.
         y_bits: u32 = "u32",
         out_stride: u32 = "u32",
-        /// Pixels of a row, and of the sensor, that have a calibration.
+        /// Number of pixels with a calibration: in a row, and in the sensor (`pixels`).
         width: u32 = "u32",
         pixels: u32 = "u32",
         unused: u32 = "u32",
@@ -62,7 +63,7 @@ impl Arguments for PixelArgs {
     const KERNELS: &'static [&'static str] = &super::KERNELS;
 }
 
-/// The struct of the kernels.
+/// The C++ definition of the arguments.
 pub(in crate::gpu) fn definitions() -> String {
     definition::<PixelArgs>()
 }

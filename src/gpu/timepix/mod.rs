@@ -1,8 +1,8 @@
-//! Pixel clusters on a device: a block of a stream, hits in the order of the readout, to clusters with features.
+//! Finds pixel clusters on a device: from a block of hits in the order of the readout to clusters with features.
 //!
-//! Sort by time (radix, stable, least digit first: pixel, then time), links within chunks in shared memory, links over
-//! the borders of chunks, clusters numbered in the order of their first hits, sort by cluster, features. Local
-//! definition only.
+//! Steps: sort by time (stable radix sort, least digit first: pixel, then time), link hits within chunks in shared
+//! memory, link hits across the borders of chunks, number clusters in the order of their first hits, sort by cluster,
+//! compute features. Only the local definition of clusters is available.
 
 mod args;
 mod output;
@@ -34,8 +34,8 @@ pub const KERNELS: [&str; 14] = [
     "pixels_features",
 ];
 
-/// The stage of [`Timepix`](crate::timepix::Timepix) that a kernel belongs to; none for copies. The kernels of the sort by time sort by
-/// cluster, too, and count for the former.
+/// The stage of [`Timepix`](crate::timepix::Timepix) that a kernel belongs to; none for copies. The same kernels sort by time and
+/// by cluster; their time counts for the sort by time.
 fn stage_of(kernel: &str) -> Option<usize> {
     let stage = match kernel {
         COPY_IN | COPY_OUT => return None,

@@ -1,5 +1,5 @@
-//! The output columns in one piece of memory, with room for as many clusters as hits: the number of clusters is known only after
-//! the kernels. Only the filled part of each column is copied to the host.
+//! The output columns in one piece of memory, with space for one cluster per hit, because the number of clusters is known only
+//! after the kernels. Only the filled part of each column is copied to the host.
 
 use super::args::PixelArgs;
 use crate::event::{Column, PixelClusters, PixelHits};
@@ -13,17 +13,17 @@ const ENERGY: usize = 9;
 const BOUNDS: usize = 10;
 const FLOATS: usize = 14;
 
-/// Where the columns are, bytes from the beginning of the piece.
+/// Positions of the columns, bytes from the beginning of the piece.
 pub(super) struct Layout {
     starts: [usize; SIZES.len()],
-    /// Values from one column of bounds, or of floats, to the next.
+    /// Number of values from one column of bounds, or of floats, to the next.
     stride: usize,
     bytes: usize,
 }
 
 impl Layout {
     pub(super) fn new(hits: usize) -> Self {
-        // Columns of two bytes, too, begin at multiples of 64.
+        // Columns of two-byte values also begin at multiples of 64 bytes.
         let stride = hits.next_multiple_of(32);
         let mut bytes = 0;
         let starts = SIZES.map(|size| {
@@ -47,18 +47,18 @@ impl Layout {
         args.out_stride = self.stride as u32;
     }
 
-    /// Where the values of a column are.
+    /// Position of some values of a column.
     fn range(&self, column: usize, values: Range<usize>) -> Range<usize> {
         let (start, size) = (self.starts[column], SIZES[column]);
         start + size * values.start..start + size * values.end
     }
 
-    /// Where these hits are.
+    /// Positions of these hits in each column.
     pub(super) fn hits(&self, hits: Range<usize>) -> [Range<usize>; OF_HITS] {
         std::array::from_fn(|column| self.range(column, hits.clone()))
     }
 
-    /// Where the first clusters and the first hits are; energies only when there are such.
+    /// Positions of the first `clusters` clusters and `hits` hits in each column; the energies are empty unless `has_energies`.
     pub(super) fn first(
         &self,
         clusters: usize,
@@ -72,7 +72,7 @@ impl Layout {
         })
     }
 
-    /// Copies these hits from what the kernels wrote; `to` is emptied first.
+    /// Copies these hits from the output of the kernels; `to` is emptied first.
     pub(super) fn read_hits(&self, bytes: &[u8], hits: Range<usize>, to: &mut PixelHits) {
         let [time, x, y, tot] = self.hits(hits).map(|range| &bytes[range]);
         fill(&mut to.time, time);

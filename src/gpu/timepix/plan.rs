@@ -35,7 +35,7 @@ pub(super) const OUTPUT: usize = 16;
 pub(super) const CALIBRATION: usize = 17;
 const SUMS: usize = 18;
 
-/// Bytes of each buffer for so many hits, and pixels with a calibration.
+/// Bytes of each buffer, for these numbers of hits and of pixels with a calibration.
 pub(super) fn bytes(hits: usize, pixels: usize) -> Vec<usize> {
     let tiles = hits.div_ceil(TILE);
     let (long, word, short) = (8 * hits, 4 * hits, 2 * hits);
@@ -48,7 +48,7 @@ pub(super) fn bytes(hits: usize, pixels: usize) -> Vec<usize> {
 
 /// Copy-in, sort by time, gather, link, join, roots, numbers, sort by cluster, write, features, copy-out.
 const STEPS: [Access; 11] = [
-    // The calibration was there before, and is for the next stretch, too.
+    // The calibration was copied before, and is kept for the next stretch.
     Access { reads: &[], writes: &[TIME, X, Y, TOT, CALIBRATION] },
     Access { reads: &[TIME, X, Y], writes: &[KEYS, OTHER_KEYS, VALUES, OTHER_VALUES, COUNTS, SUMS] },
     Access {
@@ -69,13 +69,13 @@ const STEPS: [Access; 11] = [
     Access { reads: &[OUTPUT, CALIBRATION, SUMMARY], writes: &[] },
 ];
 
-/// The arena for so many hits, and pixels with a calibration.
+/// The arena for these numbers of hits and of pixels with a calibration.
 pub(super) fn plan(hits: usize, pixels: usize) -> Plan {
     Plan::new(&bytes(hits, pixels), &STEPS)
 }
 
 impl PixelArgs {
-    /// Arguments for an arena at `base`; sizes are still to be filled in.
+    /// Arguments for an arena at `base`; the caller fills in sizes.
     pub(super) fn new(base: u64, plan: &Plan) -> Self {
         let at = |buffer: usize| base + plan.start(buffer) as u64;
         let out = at(OUTPUT);
@@ -112,13 +112,13 @@ impl PixelArgs {
         args
     }
 
-    /// The hits of a stretch are those from a place of the input columns on.
+    /// Makes hit `first` of the input columns the first hit of the stretch.
     pub(super) fn point_to_input(&mut self, base: u64, plan: &Plan, first: usize) {
         let at = |buffer: usize, size: usize| base + (plan.start(buffer) + size * first) as u64;
         (self.time, self.x, self.y, self.tot) = (at(TIME, 8), at(X, 2), at(Y, 2), at(TOT, 2));
     }
 
-    /// What the last pass wrote becomes what the next one reads.
+    /// Swaps input and output of a sort pass: the next pass reads the output of the last one.
     pub(super) fn swap(&mut self) {
         std::mem::swap(&mut self.keys, &mut self.other_keys);
         std::mem::swap(&mut self.values, &mut self.other_values);

@@ -1,13 +1,13 @@
 //! [`PixelDevice`]: endless streams of pixel hits on a device, slice by slice, in bounded memory.
 //!
-//! A slice consists of the hits that wait from the previous one and of as many new hits as fit. Clusters come in the
-//! order of first hits; all clusters before the first one that may still grow are output, the hits of the others
-//! wait. A later hit is at most `disorder` older than the latest one, and links to hits within delta of it: a cluster
-//! whose last hit is older than both together is complete. So results do not depend on the ends of slices.
+//! A slice consists of the hits that wait from the previous slice, and as many new hits as fit. Clusters are in the
+//! order of their first hits. All clusters before the first one that may still grow are output; the hits of all
+//! others wait. A new hit is at most `disorder` older than the latest hit, and links to hits within delta: a cluster
+//! whose last hit is older than `disorder` + delta is complete. So results do not depend on the ends of slices.
 //!
-//! Each stream of the device has a slice to itself. While the kernels of one work, the host fills the next one with new hits, whose
-//! copy to the device begins as soon as the slice is full, and clusters of the one before come home. The host looks at hits by
-//! blocks, and copies columns as a whole.
+//! Each stream of the device processes its own slice. While the kernels of one slice run, the host fills the next slice with new
+//! hits, and the clusters of the previous slice are copied to the host. The copy of a slice to the device begins as soon as the
+//! slice is full. The host checks hits in blocks, and copies whole columns.
 
 use super::stream::{Found, PixelStream};
 use super::{KERNELS, stage_of};
@@ -23,15 +23,15 @@ use crate::timepix::{
 use crate::{Error, Result};
 use std::ops::Range;
 
-/// Hits that the host looks at together: few enough to stay in the nearest cache until they are copied.
+/// Number of hits that the host checks at once: few enough to stay in the first-level cache until they are copied.
 const BLOCK: usize = 1024;
-/// Of so many hits of a slice one is kept free for a hit that waited.
+/// One in this many hits of a slice is reserved for hits that waited.
 const WAITING: usize = 4;
 
-/// A stream of the device and the slice that it has.
+/// A stream of the device, and its slice.
 struct Slot {
     stream: PixelStream,
-    /// Clusters and hits that come home, and were not given out yet.
+    /// Numbers of clusters and hits that are copied to the host but not yet passed on.
     unread: Option<[usize; 2]>,
 }
 
@@ -40,7 +40,7 @@ pub struct PixelDevice {
     slots: Vec<Slot>,
     /// The slot that takes new hits.
     filling: usize,
-    /// The slot whose kernels work.
+    /// The slot whose kernels run.
     working: Option<usize>,
     device: Device,
     machine: Machine,
@@ -48,13 +48,13 @@ pub struct PixelDevice {
     config: TimepixConfig,
     disorder: i64,
     calibration: Option<Calibration>,
-    /// Finds hits on chips without a calibration, where there can be such.
+    /// Check for hits on chips without a calibration; none if no hit can be on such a chip.
     calibrated: Option<CalibratedChips>,
     walk: Option<TimeWalk>,
     mask: PixelMask,
-    /// Hits of a slice.
+    /// Largest number of hits of a slice.
     slice: usize,
-    /// Hits of a piece that are not masked, moved by time walk.
+    /// Hits of a piece that are not masked, with the time walk corrected.
     moved: PixelHits,
     waiting: PixelHits,
     latest: Reached,
@@ -67,8 +67,8 @@ pub struct PixelDevice {
 }
 
 impl PixelDevice {
-    /// For hits on `layout`, in slices of `slice` hits, of which `streams` are under way at a time; while more than a quarter of a
-    /// slice waits for clusters to end, slices become larger, until more than `config.capacity` hits wait.
+    /// Opens `streams` streams for hits on `layout`, with slices of `slice` hits. When the hits that wait exceed a quarter of a
+    /// slice, slices become larger, until more than `config.capacity` hits wait.
     ///
     /// # Errors
     /// Errors of [`PixelStream::open`], of the configuration and of its calibration files.
@@ -120,7 +120,7 @@ impl PixelDevice {
         Ok(new)
     }
 
-    /// Opens streams for slices of so many hits.
+    /// Opens streams for slices of `slice` hits.
     fn open(&self, slice: usize) -> Result<Vec<Slot>> {
         let Self { device, config, calibration, .. } = self;
         let open = |_| {
@@ -132,7 +132,7 @@ impl PixelDevice {
         (0..self.machine.threads).map(open).collect()
     }
 
-    /// From now on drops the hits of a pixel.
+    /// Drops all further hits of a pixel.
     pub fn mask(&mut self, x: u16, y: u16) {
         self.mask.insert(x, y);
     }
@@ -158,7 +158,7 @@ impl PixelDevice {
         Ok(())
     }
 
-    /// Masks and corrects hits.
+    /// Removes masked hits and corrects the time walk.
     fn correct(&mut self, hits: &PixelHits, moved: &mut PixelHits) {
         let mut clock = StageClock::start();
         self.counts.masked += self.mask.copy_unmasked(hits, 0..hits.len(), moved);
@@ -168,7 +168,7 @@ impl PixelDevice {
         clock.lap(&mut self.clocks.stages[0]);
     }
 
-    /// Brings the hits that are not late into slices.
+    /// Adds the hits that are not late to slices.
     fn take_in(&mut self, hits: &PixelHits, visit: &mut dyn FnMut(&mut PixelClusters)) -> Result<()> {
         let mut from = 0;
         while from < hits.len() {
@@ -191,7 +191,7 @@ impl PixelDevice {
         Ok(())
     }
 
-    /// The same for hits of which some are late.
+    /// Adds the hits of a part in which some are late, without the late ones.
     fn take_those_in_time(&mut self, hits: &PixelHits, part: Range<usize>) -> Result<()> {
         let mut from = part.start;
         for i in part.clone() {
@@ -206,8 +206,8 @@ impl PixelDevice {
         self.slots[self.filling].stream.stage(hits, from..part.end)
     }
 
-    /// Has the device work on the slice that was filled, behind the one that it works on; `all` of its clusters are complete where
-    /// the stream ends.
+    /// Submits the filled slice to the device, after the slice in progress. At the end of the stream (`all`), all its clusters
+    /// are complete.
     fn submit(&mut self, all: bool, visit: &mut dyn FnMut(&mut PixelClusters)) -> Result<()> {
         self.slots[self.filling].stream.send()?;
         self.complete(false, visit)?;
@@ -218,8 +218,8 @@ impl PixelDevice {
         if all { self.complete(true, visit) } else { Ok(()) }
     }
 
-    /// Waits for the slice that the device works on, keeps the hits that wait for the next one, and has what is complete, or
-    /// everything, brought home.
+    /// Waits for the slice in progress, keeps the hits that wait for the next slice, and starts the copy of complete
+    /// clusters (with `all`, of all clusters) to the host.
     fn complete(&mut self, all: bool, visit: &mut dyn FnMut(&mut PixelClusters)) -> Result<()> {
         let Some(number) = self.working.take() else { return Ok(()) };
         let stream = &mut self.slots[number].stream;
@@ -237,7 +237,7 @@ impl PixelDevice {
         if self.waiting.len() > self.slice / WAITING { self.grow(visit) } else { Ok(()) }
     }
 
-    /// Opens the streams anew for larger slices, when more hits wait than there is room for.
+    /// Reopens the streams for larger slices, because more hits wait than fit.
     fn grow(&mut self, visit: &mut dyn FnMut(&mut PixelClusters)) -> Result<()> {
         self.read_all(visit)?;
         let mut slice = self.slice;
@@ -250,7 +250,7 @@ impl PixelDevice {
         Ok(())
     }
 
-    /// Goes on to the slot that was filled longest ago, and makes it free.
+    /// Moves on to the slot that was filled longest ago, and frees it.
     fn make_room(&mut self, visit: &mut dyn FnMut(&mut PixelClusters)) -> Result<()> {
         self.filling = (self.filling + 1) % self.slots.len();
         if self.working == Some(self.filling) {
@@ -259,13 +259,13 @@ impl PixelDevice {
         self.read(self.filling, visit)
     }
 
-    /// Gives out what was brought home, the oldest first.
+    /// Passes on all clusters that were copied to the host, the oldest first.
     fn read_all(&mut self, visit: &mut dyn FnMut(&mut PixelClusters)) -> Result<()> {
         let slots = self.slots.len();
         (1..=slots).try_for_each(|after| self.read((self.filling + after) % slots, visit))
     }
 
-    /// Gives out the clusters that a slot brought home, if any.
+    /// Passes on the clusters of a slot that were copied to the host, if any.
     fn read(&mut self, number: usize, visit: &mut dyn FnMut(&mut PixelClusters)) -> Result<()> {
         let Self { slots, out, times, clocks, .. } = self;
         let Slot { stream, unread } = &mut slots[number];
@@ -282,7 +282,7 @@ impl PixelDevice {
         Ok(())
     }
 
-    /// Drops what is under way after an error, so that another stream may begin.
+    /// Drops all work in progress after an error, so that another stream may begin.
     fn give_up(&mut self) {
         self.slots.iter_mut().for_each(|slot| {
             slot.unread = None;

@@ -1,4 +1,4 @@
-//! [`PixelStream`]: one stretch of hits at a time through a queue of a device.
+//! [`PixelStream`]: processes one stretch of hits at a time in a queue of a device.
 
 use super::args::PixelArgs;
 use super::output::Layout;
@@ -18,29 +18,30 @@ const DIGIT: u32 = DIGITS.trailing_zeros();
 
 /// One stream: a queue of the device with its arena and its staging memory.
 ///
-/// A stretch consists of hits that waited and of new ones, which may be brought to the device before it is known which hits wait.
+/// A stretch consists of hits that waited and of new hits. New hits may be copied to the device before it is known
+/// which hits wait.
 pub struct PixelStream {
     queue: Queue,
     plan: Plan,
     level: Level,
-    /// Hits of a stretch at most.
+    /// Largest number of hits of a stretch.
     capacity: usize,
-    /// Hits that waited come before this place, new ones from there on.
+    /// Index in the input columns at which new hits begin; hits that waited end before it.
     room: usize,
-    /// New hits in staging memory, and their extent.
+    /// Number of new hits in staging memory; `extent` is their extent.
     new: usize,
     extent: Extent,
-    /// Hits of the stretch that the device works on.
+    /// Number of hits of the stretch in progress.
     hits: usize,
     args: PixelArgs,
 }
 
-/// What the kernels found, and how much of it is complete.
+/// Numbers of clusters and hits that the kernels found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Found {
-    /// All clusters, and their hits.
+    /// Number of all clusters, and of their hits.
     pub all: [usize; 2],
-    /// Clusters before the first one that may still grow, and their hits.
+    /// Number of clusters before the first one that may still grow, and of their hits.
     pub complete: [usize; 2],
 }
 
@@ -48,8 +49,8 @@ impl PixelStream {
     /// Opens a stream for blocks of at most `capacity` hits.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for another than the local definition, [`Error::Config`], and [`Error::Device`] when
-    /// its memory is too small.
+    /// [`Error::Unsupported`] for a definition of clusters other than the local one, [`Error::Config`], and
+    /// [`Error::Device`] when the device has too little memory.
     pub fn open(
         device: &Device,
         config: &FindConfig,
@@ -59,7 +60,7 @@ impl PixelStream {
         Self::with_room(device, config, calibration, capacity, 0)
     }
 
-    /// The same, with room for that many hits that waited among them.
+    /// Opens a stream for stretches of at most `capacity` hits, of which up to `room` are hits that waited.
     pub(super) fn with_room(
         device: &Device,
         config: &FindConfig,
@@ -90,7 +91,7 @@ impl PixelStream {
         let table: &[u8] = bytemuck::cast_slice(table);
         let staging = staged_summary(capacity).max(table.len()) + 64;
         let mut queue = device.open(plan.bytes(), staging)?;
-        // It stays there: no other buffer shares its memory.
+        // The calibration stays on the device: no other buffer shares its memory.
         queue.staging()?[..table.len()].copy_from_slice(table);
         queue.copy_in(0..table.len(), plan.start(plan::CALIBRATION))?;
         queue.wait()?;
@@ -125,12 +126,12 @@ impl PixelStream {
         self.read(found.all, out)
     }
 
-    /// New hits that still fit.
+    /// Number of new hits that still fit.
     pub(super) fn left(&self) -> usize {
         self.capacity - self.room - self.new
     }
 
-    /// Appends hits to the new ones in staging memory.
+    /// Appends hits to the new hits in staging memory.
     pub(super) fn stage(&mut self, hits: &PixelHits, part: Range<usize>) -> Result<()> {
         let level = self.level;
         let extent = crate::dispatch_isa!(level, g => extent_room(g, hits, part.clone()));
@@ -140,7 +141,7 @@ impl PixelStream {
         self.put(hits, part, first)
     }
 
-    /// Takes over the new hits of another stream, which has not begun with them.
+    /// Takes over the new hits of another stream, which has not yet processed them.
     pub(super) fn take_over(&mut self, from: &mut Self) -> Result<()> {
         from.queue.wait()?;
         let ranges = [&*from, self].map(|of| inputs(of.capacity, of.room..of.room + from.new));
@@ -152,7 +153,7 @@ impl PixelStream {
         self.send()
     }
 
-    /// Copies the columns of some hits to the input columns in staging memory, from number `first` on.
+    /// Copies the columns of some hits to the input columns in staging memory, from index `first` on.
     fn put(&mut self, hits: &PixelHits, part: Range<usize>, first: usize) -> Result<()> {
         let ranges = inputs(self.capacity, first..first + part.len());
         let staging = self.queue.staging()?;
@@ -162,14 +163,14 @@ impl PixelStream {
             bytemuck::cast_slice(&hits.y[part.clone()]),
             bytemuck::cast_slice(&hits.tot[part]),
         ];
-        // The device reads them, and not this core.
+        // The device reads the columns, and this core does not.
         ranges.into_iter().zip(columns).for_each(|(range, column)| {
             copy_past_caches(column, &mut staging[range]);
         });
         Ok(())
     }
 
-    /// Has some places of the input columns copied to the device.
+    /// Starts the copy of a part of the input columns to the device.
     fn copy_in(&mut self, part: Range<usize>) -> Result<()> {
         let starts = inputs(self.capacity, 0..0).map(|range| range.start);
         for ((range, start), buffer) in inputs(self.capacity, part).into_iter().zip(starts).zip(plan::INPUTS)
@@ -180,13 +181,13 @@ impl PixelStream {
         Ok(())
     }
 
-    /// Has the new hits copied to the device.
+    /// Starts the copy of the new hits to the device.
     pub(super) fn send(&mut self) -> Result<()> {
         self.copy_in(self.room..self.room + self.new)
     }
 
-    /// Begins with the new hits, which were sent, and those that waited, for which there is room. Clusters whose last hit is not
-    /// before `reach` may still grow.
+    /// Starts the kernels on the new hits, which were sent, and the hits that waited, which must fit into the reserved space.
+    /// Clusters whose last hit is not before `reach` may still grow.
     pub(super) fn begin(&mut self, waiting: Option<&PixelHits>, reach: i64) -> Result<()> {
         let mut extent = std::mem::replace(&mut self.extent, Extent::NOTHING);
         let new = std::mem::take(&mut self.new);
@@ -230,13 +231,13 @@ impl PixelStream {
         self.sums(tiles)?;
         self.launch("pixels_number", tiles, 256)?;
         self.per_hit("pixels_cluster_keys")?;
-        // There are no more clusters than hits.
+        // The number of clusters is at most the number of hits.
         self.sort(usize::BITS - (self.hits - 1).leading_zeros())?;
         self.per_hit("pixels_write")?;
         self.launch("pixels_features", self.hits.div_ceil(64), 64)
     }
 
-    /// Waits for the kernels; says what they found.
+    /// Waits for the kernels, and returns the numbers of clusters and hits that they found.
     pub(super) fn found(&mut self) -> Result<Found> {
         self.queue.wait()?;
         if self.hits == 0 {
@@ -249,7 +250,7 @@ impl PixelStream {
         Ok(Found { all, complete })
     }
 
-    /// Brings the hits from one on home, which wait for the next stretch.
+    /// Copies the hits from index `first` on to the host; they wait for the next stretch.
     pub(super) fn fetch_waiting(&mut self, first: usize, to: &mut PixelHits) -> Result<()> {
         to.clear();
         if first == self.hits {
@@ -262,18 +263,18 @@ impl PixelStream {
         Ok(())
     }
 
-    /// Has the first clusters, which have the first hits, copied home.
+    /// Starts the copy of the first clusters and their hits to the host.
     pub(super) fn fetch(&mut self, [clusters, hits]: [usize; 2]) -> Result<()> {
         let has_energies = self.has_energies();
         self.copy_out(&Layout::new(self.hits).first(clusters, hits, has_energies))
     }
 
-    /// Without a calibration all energies are 0: the column stays on the device.
+    /// Whether energies are copied to the host: without a calibration they are all 0.
     fn has_energies(&self) -> bool {
         self.args.pixels > 0
     }
 
-    /// Waits for what was fetched and reads it; `out` is emptied first.
+    /// Waits for the copies of `fetch`, and reads the clusters; `out` is emptied first.
     pub(super) fn read(&mut self, [clusters, hits]: [usize; 2], out: &mut PixelClusters) -> Result<()> {
         self.queue.wait()?;
         let has_energies = self.has_energies();
@@ -289,25 +290,25 @@ impl PixelStream {
         Ok(())
     }
 
-    /// Gives up what is under way.
+    /// Drops all work in progress.
     pub(super) fn give_up(&mut self) {
         (self.new, self.hits, self.extent) = (0, 0, Extent::NOTHING);
-        // What failed before is what counts.
+        // The earlier error is reported, not these.
         let _ = self.queue.wait();
         let _ = self.queue.times(&mut |_, _| ());
     }
 
-    /// Its memory.
+    /// Memory of the stream.
     pub fn memory(&self) -> DeviceMemory {
         self.queue.memory_held()
     }
 
-    /// Whether the time of each kernel and copy is measured from now on; off at first.
+    /// Switches the measurement of the time of each kernel and copy; off at first.
     pub fn set_timed(&mut self, yes: bool) {
         self.queue.set_timed(yes);
     }
 
-    /// Time of each kernel and copy since the last call, ns.
+    /// Calls `visit` with each kernel and copy since the last call and its time, ns.
     ///
     /// # Errors
     /// [`Error::Device`] when the device fails.
@@ -323,14 +324,14 @@ impl PixelStream {
         self.launch(kernel, self.hits.div_ceil(256), 256)
     }
 
-    /// Replaces counts by the sums of those before them.
+    /// Replaces each count by the sum of all counts before it.
     fn sums(&mut self, count: usize) -> Result<()> {
         self.args.count = count as u32;
         self.launch("pixels_stretches", count.div_ceil(STRETCH), 256)?;
         self.launch("pixels_sums", count.div_ceil(STRETCH), 256)
     }
 
-    /// Sorts by the lowest bits of the keys; equal ones keep their order.
+    /// Sorts the hits by the lowest `bits` bits of their keys; hits with equal keys keep their order.
     fn sort(&mut self, bits: u32) -> Result<()> {
         let tiles = self.hits.div_ceil(TILE);
         for shift in (0..bits).step_by(DIGIT as usize) {
@@ -344,14 +345,14 @@ impl PixelStream {
     }
 }
 
-/// Where some places of the input columns are in staging memory.
+/// Positions in staging memory of a part of each input column.
 fn inputs(capacity: usize, part: Range<usize>) -> [Range<usize>; 4] {
     let [long, short] = [8 * capacity, 2 * capacity].map(|size| size.next_multiple_of(256));
     let of = |start: usize, size: usize| start + size * part.start..start + size * part.end;
     [of(0, 8), of(long, 2), of(long + short, 2), of(long + 2 * short, 2)]
 }
 
-/// Where the summary begins in staging memory: behind the output columns. Input and output columns share one place.
+/// Position of the summary in staging memory: after the output columns, which share memory with the input columns.
 fn staged_summary(capacity: usize) -> usize {
     let input = inputs(capacity, 0..capacity)[3].end;
     Layout::new(capacity).bytes().max(input).next_multiple_of(64)

@@ -3,12 +3,12 @@
 use super::{Node, node};
 use crate::simd::{Gang, Isa};
 
-/// A gang of one lane whose values are operations. Memory and sums over lanes are the kernels' own business: they have
-/// no meaning here.
+/// A gang of one lane whose values are operations. It has no memory operations and reductions: they are part of the
+/// kernels, not of formulas.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::gpu) struct Traced;
 
-/// Methods that are an expression of their arguments: `name(arguments) type "text"`, `{}` for each argument.
+/// Defines methods that record a C++ expression: `name(arguments) type "text"`, with `{}` around each argument.
 macro_rules! expressions {
     ($($name:ident $(<const $bits:ident>)? ($($arg:ident),*) $cpp:literal $text:literal;)*) => {
         $(#[inline]
@@ -18,7 +18,7 @@ macro_rules! expressions {
     };
 }
 
-/// Methods that no formula has.
+/// Defines methods that no formula may use.
 macro_rules! meaningless {
     ($($name:ident($($arg:ident: $type:ty),*) $(-> $out:ty)?;)*) => {
         $(#[inline]

@@ -1,6 +1,6 @@
-//! Formulas of the CPU as CUDA C++: the kernels of `kalman` are generic over the gang, and [`Traced`] is a gang that
-//! computes nothing and records the operations. A formula is thus written once, and a device does the same operations
-//! in the same order.
+//! Formulas of the CPU as CUDA C++. The kernels of `kalman` are generic over the gang, and [`Traced`] is a gang that
+//! records operations instead of computing. So each formula is written once, and a device runs the same operations in
+//! the same order.
 
 mod gang;
 
@@ -9,15 +9,15 @@ pub(super) use gang::Traced;
 use crate::simd::varying::{F32, Mask, U32};
 use std::cell::RefCell;
 
-/// A value: the number of the operation that makes it.
+/// A value, given by the number of the operation that computes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Node(usize);
 
 struct Operation {
-    /// Its type and its value in C++.
+    /// Type of the value in C++; `text` is its expression.
     cpp: &'static str,
     text: String,
-    /// What it is made of.
+    /// Values that the expression uses.
     of: Vec<Node>,
 }
 
@@ -25,7 +25,7 @@ thread_local! {
     static OPERATIONS: RefCell<Vec<Operation>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Writes an operation down.
+/// Records an operation.
 fn node(cpp: &'static str, text: String, of: &[Node]) -> Node {
     OPERATIONS.with_borrow_mut(|all| {
         all.push(Operation { cpp, text, of: of.to_vec() });
@@ -33,45 +33,45 @@ fn node(cpp: &'static str, text: String, of: &[Node]) -> Node {
     })
 }
 
-/// A float of the kernel, by its name there.
+/// A float variable of the kernel, by its name.
 pub(super) fn float(name: &str) -> F32<Traced> {
     F32 { g: Traced, v: node("float", name.into(), &[]) }
 }
 
-/// A yes or no of the kernel, by its name there.
+/// A bool variable of the kernel, by its name.
 pub(super) fn yes(name: &str) -> Mask<Traced> {
     Mask { g: Traced, v: node("bool", name.into(), &[]) }
 }
 
-/// What a traced function writes: places in C++ with their values.
+/// Outputs of a traced function: C++ variables with their values.
 #[derive(Default)]
 pub(super) struct Outputs(Vec<(String, Node)>);
 
 impl Outputs {
-    /// A float.
+    /// Adds a float.
     pub fn float(&mut self, place: &str, value: F32<Traced>) {
         self.0.push((place.into(), value.v));
     }
 
-    /// A yes or no.
+    /// Adds a bool.
     pub fn yes(&mut self, place: &str, value: Mask<Traced>) {
         self.0.push((place.into(), value.v));
     }
 
-    /// A whole number.
+    /// Adds an unsigned integer.
     pub fn whole(&mut self, place: &str, value: U32<Traced>) {
         self.0.push((place.into(), value.v));
     }
 }
 
-/// The function `head` in C++, `body` being what it computes. Everything is read before anything is written.
+/// The C++ function `head` with the operations of `body`. It reads all inputs before it writes outputs.
 pub(super) fn function(head: &str, body: impl FnOnce(Traced, &mut Outputs)) -> String {
     OPERATIONS.with_borrow_mut(Vec::clear);
     let mut outputs = Outputs::default();
     body(Traced, &mut outputs);
     let mut text = format!("__device__ __forceinline__ void {head} {{\n");
     OPERATIONS.with_borrow(|all| {
-        // Operations come after what they are made of.
+        // Operations come after the values that they use, so one backward pass finds all that are needed.
         let mut needed = vec![false; all.len()];
         outputs.0.iter().for_each(|(_, node)| needed[node.0] = true);
         for (number, operation) in all.iter().enumerate().rev() {

@@ -1,6 +1,6 @@
-//! Hits in the UT for Velo tracks, of the choices `kick` and `compass`: a device finds the tracklets, with the lane programs of the CPU
-//! (`lanes`), a track a thread. The host sorts the hits and selects the tracks before, and fits the tracklets
-//! behind. So results are the CPU's, bit by bit.
+//! Finds hits in the UT for Velo tracks, for the choices `kick` and `compass`. The host sorts the hits and selects the tracks; a
+//! device finds the tracklets with the lane programs of the CPU (`lanes`), one thread per track; the host fits the tracklets.
+//! Results equal the results of the CPU bit by bit.
 
 mod places;
 
@@ -27,7 +27,7 @@ impl Arguments for UtArgs {
 /// Threads of a block.
 const THREADS: u32 = 64;
 
-/// Events that a device takes at once.
+/// Events that a device processes at once.
 const SLICE_EVENTS: usize = 128;
 
 /// One stream: a queue of the device with its memory, which grows with the largest slice.
@@ -36,7 +36,7 @@ pub struct UtStream {
     config: UtConfig,
     layout: UtLayout,
     queue: Queue,
-    /// By event of a slice: sorted hits and selected tracks.
+    /// Sorted hits and selected tracks of each event of a slice.
     workspaces: Vec<UtFindWorkspace>,
 }
 
@@ -45,7 +45,7 @@ impl UtStream {
     ///
     /// # Errors
     /// [`Error::Unsupported`] for the choice `line`, [`Error::Config`] for values that cannot be used, and [`Error::Device`] when
-    /// the device has no room.
+    /// the device has too little memory.
     pub fn open(device: &Device, config: &UtConfig, layout: &UtLayout) -> Result<Self> {
         config.validate()?;
         if config.reads_cells() {
@@ -67,7 +67,7 @@ impl UtStream {
     /// [`Error::Device`] when the device fails.
     ///
     /// # Panics
-    /// When there are not as many events of hits as of Velo tracks.
+    /// When `velo` and `hits` differ in the number of events.
     pub fn run(&mut self, velo: &VeloTracks, hits: &UtBatch, out: &mut Outcome<VeloUtTracks>) -> Result<()> {
         assert_eq!(velo.events(), hits.status.len(), "events of Velo tracks and of hits");
         let (config, layout) = (self.config.clone(), self.layout.clone());
@@ -97,7 +97,7 @@ impl UtStream {
         }
         let places = Places::new(&sizes);
         if places.arena > self.queue.memory_held().arena {
-            // With some room to grow, so that it is rarely opened again.
+            // Reserves half as much again, so that the queue is rarely reopened.
             let of = |bytes: usize| bytes + bytes / 2;
             self.queue = self.device.open_lanes(of(places.arena), of(places.output.end))?;
         }
@@ -122,7 +122,7 @@ impl UtStream {
         Ok(())
     }
 
-    /// Writes the inputs of a slice to staging memory, as they will be in the arena, and copies them in one piece.
+    /// Writes the inputs of a slice to staging memory, in the layout of the arena, and copies them in one piece.
     fn copy_in(&mut self, halves: &Halves<'_>, events: &Range<usize>, places: &Places) -> Result<()> {
         let staging = self.queue.staging()?;
         let mut writer = places.writer(staging);
@@ -151,7 +151,7 @@ impl UtStream {
     }
 }
 
-/// What the device found for the tracks of an event.
+/// The tracklets that the device found for the tracks of an event.
 fn found<'a>(staged: &'a [u8], places: &Places, sizes: &Sizes, tracks: Range<usize>) -> Found<'a> {
     let room = sizes.room;
     let doublets = room * tracks.start..room * tracks.end;

@@ -1,5 +1,5 @@
-//! Where the columns of a slice are: inputs, then outputs, then what the device alone uses, each behind the one before. Staging
-//! memory has the first two at the same places, so that each is one copy.
+//! Positions of the columns of a slice: inputs, then outputs, then memory that only the device uses. Inputs and outputs have
+//! the same positions in staging memory, so that one copy transfers each of them.
 
 use crate::event::UT_PLANES;
 use crate::gpu::arena::ALIGNMENT;
@@ -11,7 +11,7 @@ use crate::ut::{UtConfig, UtLayout};
 use bytemuck::Pod;
 use std::ops::Range;
 
-/// The columns in their order.
+/// The columns, in the order of their positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Column {
     GroupX,
@@ -41,17 +41,17 @@ pub(super) enum Column {
     Chi2,
 }
 
-/// How many there are, and how many of them are inputs and outputs.
+/// Number of columns; then the indices at which the inputs and the outputs end.
 const COLUMNS: usize = Column::Chi2 as usize + 1;
 const INPUTS: usize = Column::Kept as usize;
 const OUTPUTS: usize = Column::Slots as usize;
 
 impl Column {
-    /// Hits of doublets, by role.
+    /// Columns of the hits of doublets, by role.
     pub(super) const HITS: [Self; UT_PLANES] = [Self::Hit0, Self::Hit1, Self::Hit2, Self::Hit3];
 }
 
-/// How many of everything there are in a slice.
+/// Numbers of groups, factors, events, hits and tracks in a slice.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sizes {
     groups: usize,
@@ -59,19 +59,19 @@ pub(super) struct Sizes {
     events: usize,
     hits: usize,
     tracks: usize,
-    /// Doublets of a track.
+    /// Largest number of doublets of a track.
     pub(super) room: usize,
 }
 
 impl Sizes {
-    /// Those of no events.
+    /// The sizes of a slice without events.
     pub(super) fn of(layout: &UtLayout, config: &UtConfig) -> Self {
         let planes = layout.planes();
         let (groups, factors) = (planes.group_x.len(), planes.plane_factor.len());
         Self { groups, factors, events: 0, hits: 0, tracks: 0, room: config.candidates as usize }
     }
 
-    /// One event more.
+    /// Adds an event.
     pub(super) fn add(&mut self, hits: usize, tracks: usize) {
         self.events += 1;
         self.hits += hits;
@@ -92,11 +92,11 @@ impl Sizes {
     }
 }
 
-/// The places of all columns, bytes from the beginning of the arena.
+/// Positions of all columns, bytes from the beginning of the arena.
 #[derive(Debug)]
 pub(super) struct Places {
     start: [usize; COLUMNS],
-    /// Inputs, outputs, and all.
+    /// Range of the inputs; `output` is the range of the outputs, `arena` the size of all columns.
     pub(super) input: Range<usize>,
     pub(super) output: Range<usize>,
     pub(super) arena: usize,
@@ -112,7 +112,7 @@ impl Places {
         Self { input: 0..start[INPUTS], output: start[INPUTS]..start[OUTPUTS], start, arena: end }
     }
 
-    /// Writes columns to staging memory, from their beginnings on.
+    /// Returns a writer that fills columns in staging memory from their beginnings.
     pub(super) fn writer<'a>(&self, staging: &'a mut [u8]) -> Writer<'a> {
         Writer { staging, next: self.start }
     }

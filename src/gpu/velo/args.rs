@@ -22,13 +22,13 @@ mirrored! {
         outer: u32 = "u32",
         inner: u32 = "u32",
         score: f32 = "float",
-        /// Shape of the triplet, or that there is none.
+        /// Shape of the triplet, or a value for no triplet.
         shape: u32 = "u32",
     }
 }
 
 mirrored! {
-    /// A candidate: the line through its last two hits, what it scored, and where it stands.
+    /// A candidate: the line through its last two hits, its score, and the state of its search.
     aligned 16 struct VeloRow {
         x: f32 = "float",
         y: f32 = "float",
@@ -37,15 +37,15 @@ mirrored! {
         ty: f32 = "float",
         inverse: f32 = "float",
         score: f32 = "float",
-        /// Candidates of one pass are counted by this.
+        /// Number of the candidate within its pass.
         order: u32 = "u32",
         hits: u32 = "u32",
-        /// Pairs missed in a row.
+        /// Number of consecutive pairs without a hit.
         missed: u32 = "u32",
         pass: u32 = "u32",
-        /// Whether it was accepted with three hits.
+        /// Whether the candidate was accepted with three hits.
         weak: u32 = "u32",
-        /// Pairs of the first and of the last hit.
+        /// Pair of the first hit; `low` is the pair of the last hit.
         high: u32 = "u32",
         low: u32 = "u32",
         unused: [u32; 2] = "u32"[2],
@@ -117,7 +117,7 @@ mirrored! {
         rows: u32 = "u32",
         /// Number of the pass.
         pass: u32 = "u32",
-        /// From one column of states to the next.
+        /// Number of values from one column of states to the next.
         out_stride: u32 = "u32",
         hits_in_event: u32 = "u32",
         hits_in_module: u32 = "u32",
@@ -129,7 +129,7 @@ mirrored! {
         scatter_slope: f32 = "float",
         forward_chi2: f32 = "float",
         join_chi2: f32 = "float",
-        /// Squares of the radii between which most hits of sensors are, mm^2.
+        /// Squares of the inner and outer radius between which most hits of sensors lie, mm^2.
         sensors_inner2: f32 = "float",
         sensors_outer2: f32 = "float",
         inner_radius: f32 = "float",
@@ -139,11 +139,11 @@ mirrored! {
         shared_hits: f32 = "float",
         hit_weight: f32 = "float",
         hit_variance: f32 = "float",
-        /// The same for what is written as variance of x.
+        /// Variance of a hit, slightly enlarged, by which the variance of x is multiplied for the output, mm^2.
         xx_variance: f32 = "float",
-        /// Ends of a track as near as this say nothing of its slopes.
+        /// Smallest distance in z between the ends of a track from which its first slopes are computed, mm.
         min_length: f32 = "float",
-        /// tx^2 + ty^2 of ends that slopes are counted from, at most.
+        /// Limit on tx^2 + ty^2 of the line through the ends, below which slopes are counted from this line (no unit).
         max_slope2: f32 = "float",
         unused: u32 = "u32",
         noise_constant: f32 = "float",
@@ -193,13 +193,13 @@ pub(in crate::gpu) fn definitions() -> String {
     text
 }
 
-/// Bins of a turn.
+/// Number of bins in a full turn.
 pub(super) const BINS: usize = 256;
-/// Hits of a candidate at most: one per pair.
+/// Largest number of hits of a candidate: one per pair.
 pub(super) const ROW: usize = PAIRS;
 
 impl VeloArgs {
-    /// The configuration; addresses and sizes are still to be filled in.
+    /// Arguments with the configuration; the caller fills in addresses and sizes.
     pub(super) fn new(config: &VeloConfig) -> Self {
         let VeloConfig { limits, best, fit, .. } = config;
         Self {

@@ -1,5 +1,5 @@
-//! Raw banks for a device: the host decodes a few events at a time, so that their hits are still in its caches when they are copied to
-//! staging memory.
+//! Raw banks as input of a device. The host decodes a few events at a time, so that their hits are still in its caches when they
+//! are copied to staging memory.
 
 use super::{Attempt, VeloStream};
 use crate::event::{Counters, Outcome, RawEvents, VeloBatch, VeloTracks};
@@ -61,7 +61,7 @@ impl VeloStream {
         Ok(attempt)
     }
 
-    /// Puts the hits of events into staging memory; their number, or none when there is no room for them.
+    /// Decodes events and copies their hits to staging memory. Returns the number of hits; none if they do not fit.
     fn stage_banks(
         &mut self,
         events: RawEvents<'_>,
@@ -84,7 +84,7 @@ impl VeloStream {
         Ok(Some(staged))
     }
 
-    /// Decodes the banks of some events, and notes which of them lack banks.
+    /// Decodes the banks of some events, and records which events lack banks.
     fn decode(
         &mut self,
         events: RawEvents<'_>,

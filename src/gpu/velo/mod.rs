@@ -51,10 +51,10 @@ pub(in crate::gpu) use args::definitions;
 
 /// One stream: a queue of the device with its arena and its staging memory.
 pub struct VeloStream {
-    /// What decodes raw banks.
+    /// The CPU's algorithm, which decodes raw banks.
     velo: Velo,
     scratch: DecodeScratch,
-    /// Hits of some raw banks.
+    /// Hits decoded from raw banks.
     hits: Outcome<VeloBatch>,
     /// Numbers of the events of a slice that lack banks.
     partial: Vec<usize>,
@@ -62,15 +62,15 @@ pub struct VeloStream {
     capacity: Capacity,
     args: VeloArgs,
     plan: super::arena::Plan,
-    /// Where the pieces of staging memory begin.
+    /// Positions of the summary and of the output in staging memory.
     staged_summary: usize,
     staged_output: usize,
 }
 
-/// What is left of a slice to do.
+/// Result of an attempt to reconstruct a slice.
 enum Attempt {
     Done,
-    /// It does not fit.
+    /// The slice does not fit; a single event gets this status.
     TooLarge(Status),
 }
 
@@ -87,7 +87,7 @@ impl VeloStream {
                 format!("preset {preset} runs on CPUs only: a device runs the presets best and two-pass");
             return Err(Error::Unsupported(message));
         }
-        // Tracks of all candidates together have less than 2^32 hits.
+        // With these limits, the tracks of all candidates have less than 2^32 hits.
         if capacity.hits.max(capacity.rows) > 1 << 27 || !(1..=1 << 24).contains(&capacity.events) {
             return Err(Error::Config("a slice has 1 to 2^24 events, and at most 2^27 hits".into()));
         }
@@ -106,7 +106,7 @@ impl VeloStream {
     }
 
     /// Reconstructs all events and appends them to `out`. Events that do not fit together are repeatedly split into
-    /// halves; an event that does not fit alone passes through without tracks, with its status.
+    /// halves; an event that does not fit alone gets no tracks and a status.
     ///
     /// # Errors
     /// [`Error::Device`] when the device fails.
@@ -148,7 +148,7 @@ impl VeloStream {
         events <= self.capacity.events && hits <= self.capacity.hits
     }
 
-    /// Time of each kernel and copy since the last call.
+    /// Adds the time of each kernel and copy since the last call to its stage, and passes it to `times`.
     fn take_times(
         &mut self,
         out: &mut Outcome<VeloTracks>,
@@ -162,7 +162,7 @@ impl VeloStream {
         })
     }
 
-    /// Reconstructs so many events with so many hits, which are in staging memory.
+    /// Reconstructs `events` events with `hits` hits, which are in staging memory.
     fn run_staged(&mut self, events: usize, hits: usize, out: &mut Outcome<VeloTracks>) -> Result<Attempt> {
         self.send(events, hits)?;
         self.args.events = events as u32;
@@ -185,7 +185,7 @@ impl VeloStream {
         }
         let start = self.plan.start(plan::OUTPUT_COLUMNS);
         layout.point_into(self.queue.arena() + start as u64, &mut self.args);
-        // Padding between columns goes home, too.
+        // The padding between columns is copied to the host, too.
         self.queue.clear(start..start + layout.bytes())?;
         for launch in &SECOND_HALF {
             self.launch(launch, tracks as usize)?;
@@ -206,7 +206,7 @@ impl VeloStream {
         Ok(Attempt::Done)
     }
 
-    /// Puts events into staging memory, behind so many events with so many hits.
+    /// Copies events to staging memory, after `before` events with `hits_before` hits.
     fn stage(&mut self, events: VeloEvents<'_>, before: usize, hits_before: usize) -> Result<()> {
         let ([x, y, z], [id, module_start], status) = events.columns();
         let starts = inputs(&self.capacity, 0, 0).map(|range| range.start);
@@ -218,7 +218,7 @@ impl VeloStream {
             bytemuck::cast_slice(id),
         ];
         for (start, column) in starts.into_iter().zip(hits) {
-            // The device reads them, and not this core.
+            // The device reads the columns, and this core does not.
             copy_past_caches(column, &mut staging[start + 4 * hits_before..][..column.len()]);
         }
         let modules = staging[starts[4] + 4 * crate::event::VELO_MODULES * before..].chunks_exact_mut(4);
@@ -231,7 +231,7 @@ impl VeloStream {
         Ok(())
     }
 
-    /// One copy per column, for so many events with so many hits.
+    /// Copies the columns of `events` events with `hits` hits to the device.
     fn send(&mut self, events: usize, hits: usize) -> Result<()> {
         let ranges = inputs(&self.capacity, events, hits);
         let buffers = [plan::X, plan::Y, plan::Z, plan::ID, plan::MODULE_START, plan::STATUS];
@@ -290,7 +290,7 @@ fn flow(stage: &mut StageCounter, items_in: usize, items_out: usize) {
     stage.items_out += items_out as u64;
 }
 
-/// Where the input columns are in staging memory, for so many events and hits; the last one is what lies behind.
+/// Positions of the input columns in staging memory, for these numbers of events and hits; the last range begins at their end.
 fn inputs(capacity: &Capacity, events: usize, hits: usize) -> [Range<usize>; 7] {
     let sizes = |events: usize, hits: usize| {
         let column = 4 * hits;
@@ -309,7 +309,7 @@ mod tests {
     use crate::velo::VeloConfig;
     use peloton_sim::{SimSpec, simulate_velo};
 
-    /// Simulated events. The simulation is built with another instance of this crate: columns are copied.
+    /// Simulated events. The simulation uses another instance of this crate, so columns are copied.
     fn simulated(events: u64) -> VeloBatch {
         let mut from = Default::default();
         (0..events).for_each(|number| drop(simulate_velo(&SimSpec::default(), number, &mut from)));

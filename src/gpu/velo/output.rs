@@ -6,17 +6,17 @@ use crate::event::{Outcome, VeloTracks};
 use crate::gpu::device::{append_starts, status_of};
 use std::ops::Range;
 
-/// Where the columns are, bytes from the beginning of the piece.
+/// Positions of the columns, bytes from the beginning of the piece.
 pub(super) struct Layout {
     tracks: usize,
     /// Ends of the events' tracks, ends of the tracks' hits, hits, status, direction, chi2, states.
     ranges: [Range<usize>; 8],
-    /// Values from one column of states to the next.
+    /// Number of values from one column of states to the next.
     stride: usize,
 }
 
 impl Layout {
-    /// For so many events, tracks, and hits on tracks.
+    /// The layout for these numbers of events, tracks, and hits on tracks.
     pub(super) fn new(events: usize, tracks: usize, hits: usize) -> Self {
         let stride = tracks.next_multiple_of(16);
         let states = 4 * 8 * stride;
@@ -34,7 +34,7 @@ impl Layout {
         self.ranges[7].end
     }
 
-    /// Tells the kernels.
+    /// Writes the addresses of the columns to the arguments of the kernels.
     pub(super) fn point_into(&self, base: u64, args: &mut VeloArgs) {
         let at = |column: usize| base + self.ranges[column].start as u64;
         (args.out_track_end, args.out_hit_end, args.out_hits) = (at(0), at(1), at(2));
@@ -43,7 +43,7 @@ impl Layout {
         args.out_stride = self.stride as u32;
     }
 
-    /// Appends what the kernels wrote.
+    /// Appends the output of the kernels.
     pub(super) fn append(&self, bytes: &[u8], out: &mut Outcome<VeloTracks>) -> Result<()> {
         let Outcome { results: out, counters } = out;
         let (tracks, hits) = (out.tracks() as u32, out.hits.len() as u32);

@@ -11,7 +11,7 @@ use crate::velo::geometry::PAIRS;
 pub struct Capacity {
     /// Events of a slice.
     pub events: usize,
-    /// Their hits.
+    /// Hits of a slice.
     pub hits: usize,
     /// Candidates of both passes, distributed over the events by their hits.
     pub rows: usize,
@@ -19,18 +19,18 @@ pub struct Capacity {
     pub output: usize,
 }
 
-/// Hits of an event to make room for on average; the mean of LHCb's events is 2,400.
+/// Average number of hits of an event for which memory is reserved; the mean of LHCb's events is 2,400.
 const HITS: usize = 3000;
-/// Bytes of output per hit to make room for; real events need 13.
+/// Bytes of output per hit for which memory is reserved; real events need 13.
 const OUTPUT: usize = 24;
 
 impl Capacity {
-    /// Capacity for the sizes of real events, and for the worst single event that the limits allow.
+    /// Capacity for real events of the usual size, and for the largest single event that the limits allow.
     pub fn new(events: usize, config: &VeloConfig) -> Self {
         let worst = config.limits.hits as usize;
-        // More than any stream can have is refused when it is opened.
+        // Larger capacities are refused when the stream is opened.
         let hits = (HITS * events.min(1 << 25)).max(worst);
-        // One candidate per two hits is twice what real events have; no event makes more than one per hit and pass.
+        // One candidate per two hits is twice the number in real events; no event makes more than one per hit and pass.
         let rows = (hits / 2).max(2 * worst);
         let output = OUTPUT * hits + 64 * worst + 16 * events.min(1 << 25) + 4096;
         Self { events, hits, rows, output }
@@ -90,26 +90,26 @@ buffers! { c:
 /// Events whose tracks and hits a block sums.
 pub(super) const STRETCH: usize = 1024;
 
-/// Values for the host: tracks, their hits, events given up, hits cut off in two parts.
+/// Number of values for the host: tracks, their hits, events given up, hits cut off in two parts.
 pub(super) const SUMMARY_VALUES: usize = 5;
 
-/// What a launch has blocks for.
+/// Items that a launch distributes over blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Blocks {
     Events,
-    /// Of [`STRETCH`] events.
+    /// One block per [`STRETCH`] events.
     Stretches,
     Pairs,
-    /// So many of them a block.
+    /// Tracks, with this number in each block.
     Tracks(usize),
 }
 
-/// One launch.
+/// A launch of a kernel.
 pub(super) struct Launch {
     pub(super) kernel: &'static str,
     pub(super) blocks: Blocks,
     pub(super) threads: u32,
-    /// Pass that the kernel is told.
+    /// Number of the pass, an argument of the kernel.
     pub(super) pass: u32,
 }
 
@@ -117,7 +117,7 @@ const fn launch(kernel: &'static str, blocks: Blocks, threads: u32, pass: u32) -
     Launch { kernel, blocks, threads, pass }
 }
 
-/// Until the sizes of the output are known.
+/// Launches until the sizes of the output are known.
 pub(super) const FIRST_HALF: [Launch; 11] = [
     launch("velo_check", Blocks::Events, 128, 0),
     launch("velo_sort", Blocks::Pairs, 64, 0),
@@ -132,11 +132,11 @@ pub(super) const FIRST_HALF: [Launch; 11] = [
     launch("velo_offsets", Blocks::Stretches, 256, 1),
 ];
 
-/// What writes the output.
+/// Launches that write the output.
 pub(super) const SECOND_HALF: [Launch; 2] =
     [launch("velo_list", Blocks::Events, 128, 1), launch("velo_fit", Blocks::Tracks(64), 64, 1)];
 
-/// Finding reads and writes the same in both passes.
+/// Inputs and outputs of the search, which are the same in both passes.
 const FIND: Access = Access {
     reads: &[MODULE_START, STATE, SORTED, USED, CELLS, CLAIM, OTHER_CLAIM, ROW_COUNT, CUT_SHORT],
     writes: &[
@@ -160,8 +160,8 @@ const ACCEPT: Access = Access {
     writes: &[USED, CLAIM, ROWS, ROW_HITS, ACTIVE, ACCEPTED, ACCEPTED_COUNT],
 };
 
-/// What each step takes and makes, in order: copy-in, the first half, the summary to the host, the second half,
-/// copy-out.
+/// Inputs and outputs of each step, in order: copy-in, the first half, the summary to the host, the second
+/// half, copy-out.
 pub(super) const STEPS: [Access; 16] = [
     Access { reads: &[], writes: &[X, Y, Z, ID, MODULE_START, STATUS] },
     Access {
@@ -202,7 +202,7 @@ pub(super) fn plan(capacity: &Capacity) -> Plan {
 }
 
 impl VeloArgs {
-    /// Fills in where the buffers are in an arena at `base`.
+    /// Fills in the addresses of the buffers in an arena at `base`.
     pub(super) fn point_into(&mut self, base: u64, plan: &Plan) {
         let at = |buffer: usize| base + plan.start(buffer) as u64;
         (self.x, self.y, self.z, self.id) = (at(X), at(Y), at(Z), at(ID));
@@ -218,7 +218,7 @@ impl VeloArgs {
         (self.track_count, self.hit_count) = (at(TRACK_COUNT), at(HIT_COUNT));
         (self.row_of_track, self.event_of_track) = (at(ROW_OF_TRACK), at(EVENT_OF_TRACK));
         (self.sums, self.summary) = (at(SUMS), at(SUMMARY));
-        // Until the output is laid out.
+        // Valid addresses until the layout of the output is known.
         let out = at(OUTPUT_COLUMNS);
         (self.out_track_end, self.out_hit_end, self.out_hits, self.out_status) = (out, out, out, out);
         (self.out_backward, self.out_chi2, self.out_beam, self.out_end) = (out, out, out, out);

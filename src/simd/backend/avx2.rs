@@ -10,11 +10,11 @@ use std::arch::x86_64::*;
 /// A context whose CPU has AVX2 and FMA.
 ///
 /// # Safety
-/// A value of the type exists only where the CPU has AVX2 and FMA: [`Ymm`] relies on it.
+/// A value of an implementing type exists only if the CPU has AVX2 and FMA: [`Ymm`] relies on this.
 pub unsafe trait HasAvx2: Context {}
-// SAFETY: the context holds pulp's token of x86-64-v3, which has both.
+// SAFETY: the context holds pulp's token of x86-64-v3, which includes both.
 unsafe impl HasAvx2 for Avx2Context {}
-// SAFETY: the context holds pulp's token of x86-64-v4, which has all of x86-64-v3.
+// SAFETY: the context holds pulp's token of x86-64-v4, which includes x86-64-v3.
 unsafe impl HasAvx2 for Avx512Context {}
 
 /// Eight lanes of AVX2, compiled in context `C`.
@@ -27,18 +27,18 @@ pub struct Ymm<C: HasAvx2>(C);
 /// The CPU has AVX2.
 #[inline(always)]
 pub(super) unsafe fn four_places(index: __m128i) -> [usize; 4] {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     let (ab, cd) = unsafe { (_mm_cvtsi128_si64(index) as u64, _mm_extract_epi64::<1>(index) as u64) };
     [ab as u32 as usize, (ab >> 32) as usize, cd as u32 as usize, (cd >> 32) as usize]
 }
 
-/// Four values by their places.
+/// Loads four values by their indices.
 ///
 /// # Safety
-/// All places are within the slice, and the CPU has AVX2.
+/// All indices are within the slice, and the CPU has AVX2.
 #[inline(always)]
 pub(super) unsafe fn four(from: &[u32], [a, b, c, d]: [usize; 4]) -> __m128i {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let value = _mm_cvtsi32_si128(*from.get_unchecked(a) as i32);
         let value = _mm_insert_epi32::<1>(value, *from.get_unchecked(b) as i32);
@@ -48,20 +48,20 @@ pub(super) unsafe fn four(from: &[u32], [a, b, c, d]: [usize; 4]) -> __m128i {
 }
 
 impl<C: HasAvx2> Ymm<C> {
-    /// The gang, given the context.
+    /// Makes the gang from a context.
     #[inline(always)]
     pub(in crate::simd) fn new(context: C) -> Self {
         Self(context)
     }
 
-    /// `from[index]` of each column. Eight loads: the gather instruction takes longer on CPUs of AMD (Zen 3, Zen 4), and
-    /// longer still on those of Intel whose microcode guards it (Gather Data Sampling).
+    /// Loads `from[index]` of each column by eight loads. The gather instruction is slower on AMD's CPUs (Zen 3, Zen 4),
+    /// and slower still on Intel's CPUs whose microcode guards it (Gather Data Sampling).
     ///
     /// # Safety
     /// Every index is below the length of each column.
     #[inline(always)]
     unsafe fn columns<const K: usize>(self, from: [&[u32]; K], index: __m256i) -> [__m256i; K] {
-        // SAFETY: the caller's; the token proves AVX2.
+        // SAFETY: guaranteed by the caller; the token proves AVX2.
         unsafe {
             let low = four_places(_mm256_castsi256_si128(index));
             let high = four_places(_mm256_extracti128_si256::<1>(index));
@@ -72,15 +72,15 @@ impl<C: HasAvx2> Ymm<C> {
         }
     }
 
-    /// The records at the addresses of the lanes, as columns.
+    /// Loads the records at the addresses of the lanes, as columns.
     ///
     /// # Safety
     /// Four values can be read at each of the addresses of the lanes 0 to 7.
     #[inline(always)]
     unsafe fn records(self, at: impl Fn(usize) -> *const f32) -> [__m256; 4] {
-        // SAFETY: the caller's; the token proves AVX2.
+        // SAFETY: guaranteed by the caller; the token proves AVX2.
         unsafe {
-            // Lane i and lane i + 4 in the halves of one register, then a 4 x 4 transposition in each half.
+            // Loads lanes i and i + 4 into the halves of one register, then transposes 4 x 4 values in each half.
             let load: [_; 4] = array_of!(lane => {
                 let (low, high) = (_mm_loadu_ps(at(lane)), _mm_loadu_ps(at(lane + 4)));
                 _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(low), high)
@@ -99,7 +99,7 @@ impl<C: HasAvx2> Ymm<C> {
 
 const N: usize = 8;
 
-/// For each mask the lanes that are on, in order, one byte a lane: the permutation that packs them left.
+/// For each mask, the permutation that packs the lanes that are on to the left: their numbers, one byte each.
 static PACK: [u64; 256] = {
     let mut table = [0; 256];
     let mut mask = 0;
@@ -117,7 +117,7 @@ static PACK: [u64; 256] = {
     table
 };
 
-/// Unsigned integers compare as signed ones once the top bit is flipped.
+/// Flips the top bit, after which a signed comparison orders unsigned integers.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn flip_top(a: __m256i) -> __m256i {
@@ -144,7 +144,7 @@ macro_rules! reduce {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn select(mask: __m256i, a: __m256i, b: __m256i) -> __m256i {
-    // By lanes rather than bytes, so that the compiler sees what is selected.
+    // Blends lanes instead of bytes, so that the compiler recognises the selection.
     _mm256_castps_si256(_mm256_blendv_ps(
         _mm256_castsi256_ps(b),
         _mm256_castsi256_ps(a),
@@ -190,7 +190,7 @@ impl<C: HasAvx2> Gang for Ymm<C> {
     #[inline(always)]
     fn u_load_some(self, from: &[u32], mask: Self::M) -> Self::U {
         let mask = self.m_and(mask, self.m_first(from.len()));
-        // SAFETY: lanes beyond the slice are masked off and not touched; the token proves AVX2.
+        // SAFETY: lanes beyond the slice are off in the mask, so their memory is not accessed; the token proves AVX2.
         unsafe { _mm256_maskload_epi32(from.as_ptr().cast(), mask) }
     }
     #[inline(always)]
@@ -201,13 +201,13 @@ impl<C: HasAvx2> Gang for Ymm<C> {
     }
     #[inline(always)]
     fn u_store_some(self, value: Self::U, to: &mut [u32], mask: Self::M) {
-        // The masked store takes several times as long on CPUs of AMD. Lanes that are off are written back as they were: nobody else
-        // can have changed them meanwhile, as the slice is ours alone.
+        // The masked store takes several times as long on AMD's CPUs. Lanes that are off are written back unchanged, which is
+        // safe because the slice is borrowed mutably.
         if to.len() >= N {
             return self.u_store(self.u_select(mask, value, self.u_load(to)), to);
         }
         let mask = self.m_and(mask, self.m_first(to.len()));
-        // SAFETY: lanes beyond the slice are masked off and not touched; the token proves AVX2.
+        // SAFETY: lanes beyond the slice are off in the mask, so their memory is not accessed; the token proves AVX2.
         unsafe { _mm256_maskstore_epi32(to.as_mut_ptr().cast(), mask, value) }
     }
     #[inline(always)]
@@ -229,7 +229,7 @@ impl<C: HasAvx2> Gang for Ymm<C> {
         unsafe {
             let low = _mm256_permutevar8x32_ps(self.f_load(low), index);
             let high = _mm256_permutevar8x32_ps(self.f_load(high), index);
-            // Bit 3 of the index as the sign.
+            // The sign bit of the blend is bit 3 of the index.
             _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32::<28>(index)))
         }
     }
@@ -239,7 +239,7 @@ impl<C: HasAvx2> Gang for Ymm<C> {
         let mut offsets = [0; N];
         self.u_store(self.u_shl::<4>(self.u_min(index, self.u_splat(last))), &mut offsets);
         let at: *const u8 = from.as_ptr().cast();
-        // SAFETY: every offset is that of a record of a slice that is not empty (`gather_record_source` keeps
+        // SAFETY: every offset is the offset of a record in a slice that is not empty (`gather_record_source` keeps
         // indices below 2^28).
         unsafe { self.records(|lane| at.add(offsets[lane] as usize).cast()) }
     }
@@ -248,7 +248,7 @@ impl<C: HasAvx2> Gang for Ymm<C> {
         let (from, last) = gather_four_source(from);
         let mut places = [0; N];
         self.u_store(self.u_min(index, self.u_splat(last)), &mut places);
-        // SAFETY: three values lie behind every index.
+        // SAFETY: three more values follow every index.
         unsafe { self.records(|lane| from.as_ptr().add(places[lane] as usize)) }
     }
     #[inline(always)]
@@ -324,7 +324,7 @@ impl<C: HasAvx2> Gang for Ymm<C> {
         u_add(a: U, b: U) -> U { _mm256_add_epi32(a, b) }
         u_sub(a: U, b: U) -> U { _mm256_sub_epi32(a, b) }
         u_mul(a: U, b: U) -> U { _mm256_mullo_epi32(a, b) }
-        // A lane that is on is minus one.
+        // A lane that is on has the value -1.
         u_count(a: U, mask: M) -> U { _mm256_sub_epi32(a, mask) }
         u_and(a: U, b: U) -> U { _mm256_and_si256(a, b) }
         u_or(a: U, b: U) -> U { _mm256_or_si256(a, b) }
@@ -364,7 +364,7 @@ impl<C: HasAvx2> Gang for Ymm<C> {
     fn u_prefix_sum(self, a: Self::U) -> (Self::U, u32) {
         // SAFETY: the token proves AVX2.
         unsafe {
-            // Within the halves, then the low half's sum on top of the high one.
+            // Sums within the halves, then adds the sum of the low half to the high half.
             let a = _mm256_add_epi32(a, _mm256_slli_si256::<4>(a));
             let a = _mm256_add_epi32(a, _mm256_slli_si256::<8>(a));
             let low = _mm256_permute2x128_si256::<0x08>(a, a);
@@ -374,8 +374,7 @@ impl<C: HasAvx2> Gang for Ymm<C> {
     }
     #[inline(always)]
     fn u_reduce_min(self, a: Self::U, mask: Self::M) -> u32 {
-        // A lane that is off becomes all ones, the largest number.
-        // SAFETY: the token proves AVX2.
+        // All bits of a lane that is off are set: it becomes the largest number. SAFETY: the token proves AVX2.
         unsafe { reduce!(_mm256_or_si256(a, self.m_not(mask)), _mm_min_epu32) }
     }
     #[inline(always)]

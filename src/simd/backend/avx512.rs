@@ -9,29 +9,29 @@ use crate::simd::{Gang, Isa};
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-/// Sixteen lanes of AVX-512. Gathers are one instruction with `GATHERS`, and sixteen loads else: which of the two is
-/// faster depends on the CPU.
+/// Sixteen lanes of AVX-512. A gather is one instruction if `GATHERS`, otherwise sixteen loads; the faster way
+/// depends on the CPU.
 #[derive(Debug, Clone, Copy)]
 pub struct Zmm<const GATHERS: bool>(Avx512Context);
 
 impl<const GATHERS: bool> Zmm<GATHERS> {
-    /// The gang, given the context.
+    /// Makes the gang from a context.
     #[inline(always)]
     pub(in crate::simd) fn new(context: Avx512Context) -> Self {
         Self(context)
     }
 
-    /// `from[index]` of each column.
+    /// Loads `from[index]` of each column.
     ///
     /// # Safety
     /// Every index is below the length of each column, and below 2^31.
     #[inline(always)]
     unsafe fn columns<const K: usize>(self, from: [&[u32]; K], index: __m512i) -> [__m512i; K] {
         if GATHERS {
-            // SAFETY: the caller's; the token proves AVX-512.
+            // SAFETY: guaranteed by the caller; the token proves AVX-512.
             return unsafe { array_of!(k => _mm512_i32gather_epi32::<4>(index, from[k].as_ptr().cast())) };
         }
-        // SAFETY: the caller's; the token proves AVX-512.
+        // SAFETY: guaranteed by the caller; the token proves AVX-512.
         unsafe {
             let a = four_places(_mm512_castsi512_si128(index));
             let b = four_places(_mm512_extracti32x4_epi32::<1>(index));
@@ -47,15 +47,16 @@ impl<const GATHERS: bool> Zmm<GATHERS> {
         }
     }
 
-    /// The records at the addresses of the lanes, as columns.
+    /// Loads the records at the addresses of the lanes, as columns.
     ///
     /// # Safety
     /// Four values can be read at each of the addresses of the lanes 0 to 15.
     #[inline(always)]
     unsafe fn records(self, at: impl Fn(usize) -> *const f32) -> [__m512; 4] {
-        // SAFETY: the caller's; the token proves AVX-512.
+        // SAFETY: guaranteed by the caller; the token proves AVX-512.
         unsafe {
-            // Lanes i, i + 4, i + 8, i + 12 in the quarters of one register, then a 4 x 4 transposition in each.
+            // Loads lanes i, i + 4, i + 8, i + 12 into the quarters of one register, then transposes 4 x 4 values in
+            // each quarter.
             let load: [_; 4] = array_of!(lane => {
                 let (one, two) = (_mm_loadu_ps(at(lane)), _mm_loadu_ps(at(lane + 4)));
                 let (three, four) = (_mm_loadu_ps(at(lane + 8)), _mm_loadu_ps(at(lane + 12)));
@@ -77,8 +78,8 @@ impl<const GATHERS: bool> Zmm<GATHERS> {
 
 const N: usize = 16;
 
-/// Mask logic in mask registers. Rust's mask type is `u16`; written with `&`, a mask that lives in a loop is
-/// moved to a general register and back in every iteration, which costs more than the loop's arithmetic.
+/// Logic of masks in mask registers. Rust's mask type is `u16`: with `&`, a loop moves its mask to a general
+/// register and back in every iteration, which costs more than its arithmetic.
 macro_rules! mask_logic {
     ($($name:ident = $instruction:literal;)*) => {$(
         #[inline]
@@ -100,8 +101,8 @@ mask_logic! {
     mask_not_and = "kandnw";
 }
 
-/// `a + b` in the lanes of `mask`, `a` in the others. Of the intrinsic, for a constant `b`, the compiler makes two instructions: the mask
-/// spread over a register, and a subtraction.
+/// `a + b` in the lanes of `mask`, `a` in the others. For a constant `b`, the compiler turns the intrinsic into two instructions:
+/// it expands the mask into a register, and subtracts.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn add_masked(a: __m512i, mask: __mmask16, b: __m512i) -> __m512i {
@@ -152,7 +153,7 @@ impl<const GATHERS: bool> Gang for Zmm<GATHERS> {
     #[inline(always)]
     fn u_load_some(self, from: &[u32], mask: Self::M) -> Self::U {
         let mask = self.m_and(mask, self.m_first(from.len()));
-        // SAFETY: lanes beyond the slice are masked off and not touched; the token proves AVX-512.
+        // SAFETY: lanes beyond the slice are off in the mask, so their memory is not accessed; the token proves AVX-512.
         unsafe { _mm512_maskz_loadu_epi32(mask, from.as_ptr().cast()) }
     }
     #[inline(always)]
@@ -164,12 +165,12 @@ impl<const GATHERS: bool> Gang for Zmm<GATHERS> {
     #[inline(always)]
     fn u_store_some(self, value: Self::U, to: &mut [u32], mask: Self::M) {
         let mask = self.m_and(mask, self.m_first(to.len()));
-        // SAFETY: lanes beyond the slice are masked off and not touched; the token proves AVX-512.
+        // SAFETY: lanes beyond the slice are off in the mask, so their memory is not accessed; the token proves AVX-512.
         unsafe { _mm512_mask_storeu_epi32(to.as_mut_ptr().cast(), mask, value) }
     }
     #[inline(always)]
     fn u_store_packed(self, value: Self::U, to: &mut [u32], mask: Self::M) -> usize {
-        // Packed in the register: the compressing store is many times slower on some CPUs.
+        // Packs the values in a register, because the compressing store is many times slower on some CPUs.
         // SAFETY: the token proves AVX-512.
         let packed = unsafe { _mm512_maskz_compress_epi32(mask, value) };
         self.u_store(packed, to);
@@ -188,7 +189,7 @@ impl<const GATHERS: bool> Gang for Zmm<GATHERS> {
         let mut offsets = [0; N];
         self.u_store(self.u_shl::<4>(self.u_min(index, self.u_splat(last))), &mut offsets);
         let at: *const u8 = from.as_ptr().cast();
-        // SAFETY: every offset is that of a record of a slice that is not empty (`gather_record_source` keeps
+        // SAFETY: every offset is the offset of a record in a slice that is not empty (`gather_record_source` keeps
         // indices below 2^28).
         unsafe { self.records(|lane| at.add(offsets[lane] as usize).cast()) }
     }
@@ -197,7 +198,7 @@ impl<const GATHERS: bool> Gang for Zmm<GATHERS> {
         let (from, last) = gather_four_source(from);
         let mut places = [0; N];
         self.u_store(self.u_min(index, self.u_splat(last)), &mut places);
-        // SAFETY: three values lie behind every index.
+        // SAFETY: three more values follow every index.
         unsafe { self.records(|lane| from.as_ptr().add(places[lane] as usize)) }
     }
     #[inline(always)]
@@ -225,7 +226,7 @@ impl<const GATHERS: bool> Gang for Zmm<GATHERS> {
             let one = _mm512_shuffle_ps::<0xEE>(ab[0], cd[0]);
             let two = _mm512_shuffle_ps::<0x44>(ab[1], cd[1]);
             let three = _mm512_shuffle_ps::<0xEE>(ab[1], cd[1]);
-            // Then one of quarters: lanes 0, 4, 1, 5 and 2, 6, 3, 7 side by side, and the same behind them.
+            // Then transposes the quarters: lanes 0, 4, 1, 5 and lanes 2, 6, 3, 7 in `low`, all others in the same way in `high`.
             let low = [_mm512_shuffle_f32x4::<0x44>(zero, one), _mm512_shuffle_f32x4::<0x44>(two, three)];
             let high = [_mm512_shuffle_f32x4::<0xEE>(zero, one), _mm512_shuffle_f32x4::<0xEE>(two, three)];
             _mm512_storeu_ps(to, _mm512_shuffle_f32x4::<0x88>(low[0], low[1]));
@@ -335,7 +336,7 @@ impl<const GATHERS: bool> Gang for Zmm<GATHERS> {
 
     #[inline(always)]
     fn m_first(self, count: usize) -> Self::M {
-        // A comparison, so that the mask starts its life in a mask register.
+        // Makes the mask by a comparison, whose result is in a mask register.
         self.u_lt(self.u_iota(), self.u_splat(count.min(N) as u32))
     }
     #[inline(always)]

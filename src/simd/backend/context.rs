@@ -1,7 +1,7 @@
-//! Contexts: zero-sized proofs that the CPU has some instructions, which also compile code for them. A gang smaller
+//! Contexts: zero-sized proofs that the CPU has an instruction set; they also compile code for it. A gang smaller
 //! than the level's register is plain code in the level's context.
 //!
-//! Contexts are made only in `simd`, after checking the CPU: code with a context may rely on it.
+//! Only `simd` makes contexts, after it has checked the CPU, so code that has a context may rely on the instructions.
 
 use super::array_of;
 use crate::simd::Isa;
@@ -9,15 +9,15 @@ use crate::simd::Isa;
 use bytemuck::cast;
 use wide::f32x4;
 
-/// A proof of CPU features and the level of its code.
+/// A proof that the CPU has some instructions, with the level that uses them.
 pub trait Context: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// The level that a gang in this context reports.
     const ISA: Isa;
 
-    /// Runs `body` compiled for the context's instructions.
+    /// Runs `body`, compiled for the context's instructions.
     fn run<R>(self, body: impl FnOnce() -> R) -> R;
 
-    /// `a * b + c` in one rounding: an instruction where the context has one, exact software elsewhere.
+    /// `a * b + c` with one rounding: by an instruction if the context has one, otherwise by exact software.
     #[inline(always)]
     fn mul_add(a: f32, b: f32, c: f32) -> f32 {
         a.mul_add(b, c)
@@ -29,7 +29,7 @@ pub trait Context: Copy + Send + Sync + std::fmt::Debug + 'static {
         a.sqrt()
     }
 
-    /// The same as [`Context::mul_add`] of four lanes each.
+    /// [`Context::mul_add`] of four lanes.
     #[inline(always)]
     fn mul_add_four(self, a: f32x4, b: f32x4, c: f32x4) -> f32x4 {
         let (a, b, c) = (a.to_array(), b.to_array(), c.to_array());
@@ -37,7 +37,7 @@ pub trait Context: Copy + Send + Sync + std::fmt::Debug + 'static {
     }
 }
 
-/// A context that rests on a CPU feature token: `Name(token) = level`.
+/// Defines contexts that hold a token of CPU features: `Name(token) = level`.
 #[allow(unused_macros, reason = "other architectures have no tokens")]
 macro_rules! contexts {
     ($($(#[$doc:meta])* $name:ident($token:ty) = $isa:ident;)*) => {$(
@@ -58,7 +58,7 @@ macro_rules! contexts {
             fn run<R>(self, body: impl FnOnce() -> R) -> R {
                 self.0.vectorize(body)
             }
-            // One instruction from the start: four that the optimiser joins take it long.
+            // Uses one instruction directly: joining four scalar ones takes the optimiser long.
             #[cfg(target_arch = "x86_64")]
             #[inline(always)]
             fn mul_add_four(self, a: f32x4, b: f32x4, c: f32x4) -> f32x4 {
@@ -69,7 +69,7 @@ macro_rules! contexts {
     )*};
 }
 
-/// A context that every CPU of the architecture has: `Name = level, multiply-add function`.
+/// Defines contexts for all CPUs of the architecture: `Name = level, multiply-add function`.
 macro_rules! baseline_contexts {
     ($($(#[$doc:meta])* $name:ident = $isa:ident, $fma:expr;)*) => {$(
         $(#[$doc])*

@@ -1,4 +1,4 @@
-//! The kind of this CPU, if it determines how large its caches of addresses are, or which of two ways is the faster one.
+//! The model of this CPU, on which the size of its address caches and the faster way to gather depend.
 
 #[cfg(target_arch = "x86_64")]
 use std::sync::LazyLock;
@@ -13,8 +13,8 @@ pub(crate) fn is_amd() -> bool {
     false
 }
 
-/// Whether the gather instruction of AVX-512 is faster than sixteen loads on this CPU. Levels are made for every dispatch, and
-/// a virtual machine takes microseconds for `cpuid`: so the CPU is asked once.
+/// Whether the gather instruction of AVX-512 is faster than sixteen loads on this CPU. The answer is kept, because levels are
+/// made for every dispatch, and `cpuid` takes microseconds in a virtual machine.
 pub(in crate::simd) fn has_fast_gathers() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
@@ -47,13 +47,13 @@ fn family_and_model(signature: u32) -> (u32, u32) {
     (if family == 15 { family + bits(20, 8) } else { family }, model)
 }
 
-/// Intel's CPUs with AVX-512 whose microcode makes gathers slow, so that they give nothing of other programs away
-/// (gather data sampling): Skylake to Cascade Lake, Cannon Lake, Ice Lake, Tiger Lake, Rocket Lake. All of family 6.
+/// Models (of family 6) of Intel's CPUs with AVX-512 whose microcode makes gathers slow to protect the data of other
+/// programs (gather data sampling): Skylake to Cascade Lake, Cannon Lake, Ice Lake, Tiger Lake, Rocket Lake.
 #[cfg(target_arch = "x86_64")]
 const GUARDED: [u32; 9] = [0x55, 0x66, 0x6A, 0x6C, 0x7D, 0x7E, 0x8C, 0x8D, 0xA7];
 
-/// The table: Intel's CPUs but the guarded ones. Stages took 11 to 22 % less there (model 0xCF, Emerald Rapids), and more on a
-/// Zen 4.
+/// True for Intel's CPUs except the [`GUARDED`] ones. With the gather instruction, stages took 11 to 22 % less time on model
+/// 0xCF (Emerald Rapids), and more on a Zen 4.
 #[cfg(target_arch = "x86_64")]
 fn has_fast_gathers_by(maker: &[u8; 12], (family, model): (u32, u32)) -> bool {
     maker == b"GenuineIntel" && !(family == 6 && GUARDED.contains(&model))
@@ -87,7 +87,7 @@ mod tests {
         assert!(!amd((25, 17)) && !amd((26, 2)) && !amd((6, 0xCF)));
         assert!(intel(0x8F) && intel(0xCF) && intel(0xAD));
         assert!(!intel(0x55) && !intel(0x6A) && !intel(0x8C));
-        // Models to come.
+        // Future models.
         assert!(intel(0xFF) && has_fast_gathers_by(b"GenuineIntel", (18, 1)));
         assert!(!has_fast_gathers_by(b"HygonGenuine", (24, 1)));
     }

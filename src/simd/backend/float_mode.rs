@@ -1,6 +1,7 @@
-//! The CPU's floating-point mode: rounding, denormals, exceptions. Rust, and every promise of the same bits, assumes
-//! the default mode. A host may use another mode: programs and shared libraries that were linked with `-ffast-math`
-//! switch flush-to-zero on in their process, others set a rounding mode, and new threads inherit all of it.
+//! The CPU's floating-point mode: rounding, denormals, exceptions. Rust assumes the default mode, and so does the
+//! guarantee that all levels give the same bits. A host program may use another mode: programs and shared libraries
+//! linked with `-ffast-math` switch on flush-to-zero in their process, others set a rounding mode, and new threads
+//! inherit the mode.
 
 use std::hint::black_box;
 
@@ -11,7 +12,7 @@ mod register {
     pub type Mode = u32;
     /// Round to nearest, keep denormals, no exception traps.
     pub const DEFAULT: Mode = 0x1f80;
-    /// What has been seen since it was last cleared: no operation depends on it.
+    /// Flags of exceptions that have occurred; no operation depends on them.
     const FLAGS: Mode = 0x3f;
 
     #[inline(always)]
@@ -22,15 +23,15 @@ mod register {
     #[inline(always)]
     pub fn read() -> Mode {
         let mut mode: Mode = 0;
-        // SAFETY: writes four bytes to a place of four bytes.
+        // SAFETY: writes four bytes to a variable of four bytes.
         unsafe { asm!("stmxcsr [{}]", in(reg) &mut mode, options(nostack, preserves_flags)) };
         mode
     }
 
     #[inline(always)]
     pub fn write(mode: Mode) {
-        // SAFETY: reads four bytes of a place of four bytes. Every caller writes the default, in which Rust code has to
-        // run, or gives back what it found, so that the host finds what it left (tests play the host).
+        // SAFETY: reads four bytes of a variable of four bytes. Every caller writes the default mode, in which Rust
+        // code must run, or restores the host's mode (tests play the host).
         unsafe { asm!("ldmxcsr [{}]", in(reg) &mode, options(nostack)) };
     }
 }
@@ -58,13 +59,13 @@ mod register {
 
     #[inline(always)]
     pub fn write(mode: Mode) {
-        // SAFETY: writes one register. Every caller writes the default, in which Rust code has to run, or gives back
-        // what it found, so that the host finds what it left.
+        // SAFETY: writes one register. Every caller writes the default mode, in which Rust code must run, or
+        // restores the host's mode.
         unsafe { asm!("msr fpcr, {}", in(reg) mode, options(nostack)) };
     }
 }
 
-/// Elsewhere nothing is known of a mode.
+/// On other architectures the mode is not known, and is neither read nor set.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod register {
     pub type Mode = ();
@@ -76,7 +77,7 @@ mod register {
     pub fn write((): Mode) {}
 }
 
-/// Gives the mode back that was found, after a panic as well; none when it was the default.
+/// The caller's mode, restored when the value is dropped, also by a panic; none if it was the default.
 struct Found(Option<register::Mode>);
 
 impl Drop for Found {
@@ -91,9 +92,9 @@ impl Drop for Found {
 /// Runs `work` in the default floating-point mode (round to nearest, denormals kept, no traps), and restores the
 /// calling thread's mode afterwards.
 ///
-/// This crate gives the same bits in every mode of the caller: its entries and each [`dispatch!`](crate::dispatch) do
-/// this already. It is for a program's own computations on events or results. It costs about five nanoseconds where
-/// the mode is the default, and seven where it is not.
+/// This crate gives the same bits in every mode of the caller, because its entry points and each
+/// [`dispatch!`](crate::dispatch) already do this. The function is for a program's own computations on events or
+/// results. It takes about five nanoseconds if the mode is the default, and seven if not.
 #[inline]
 pub fn with_default_float_mode<R, F: FnOnce() -> R>(work: F) -> R {
     let mode = register::read();
@@ -102,8 +103,8 @@ pub fn with_default_float_mode<R, F: FnOnce() -> R>(work: F) -> R {
     if !is_default {
         register::write(register::DEFAULT);
     }
-    // The compiler knows nothing of modes and moves arithmetic over a change of mode as it likes, calls of functions
-    // that it has looked into included. It does not see which function this is.
+    // The compiler does not know about modes: it may move arithmetic across a change of mode, also calls of
+    // functions whose code it has seen. `black_box` hides from it which function is called.
     let call: fn(F) -> R = black_box(apart::<R, F>);
     call(work)
 }
@@ -113,8 +114,8 @@ fn apart<R, F: FnOnce() -> R>(work: F) -> R {
     work()
 }
 
-/// Sets the default floating-point mode for the rest of the calling thread: for the start of a program's own thread,
-/// which inherits its mode from its parent.
+/// Sets the default floating-point mode for the rest of the calling thread. Call it at the start of a program's own
+/// threads, which inherit the mode of their parent.
 pub fn set_default_float_mode() {
     register::write(register::DEFAULT);
 }
@@ -124,13 +125,13 @@ mod tests {
     use super::*;
     use std::panic::catch_unwind;
 
-    /// Rounds up and flushes denormals to zero.
+    /// A mode that rounds up and flushes denormals to zero.
     #[cfg(target_arch = "x86_64")]
     const FOREIGN: register::Mode = 0x1f80 | 0x4000 | 0x8040;
     #[cfg(target_arch = "aarch64")]
     const FOREIGN: register::Mode = 1 << 22 | 1 << 24;
 
-    /// Runs in a thread of its own that begins in the mode.
+    /// Runs `work` in a new thread that begins in this mode.
     fn in_mode(mode: register::Mode, work: impl FnOnce() + Send) {
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -141,7 +142,7 @@ mod tests {
         });
     }
 
-    /// Minus one third, and half of the smallest normal number.
+    /// The bits of -1/3 and of half of the smallest normal number, as the current mode computes them.
     fn shown() -> [u32; 2] {
         let [a, b] = [(-1.0f32, 3.0), (f32::MIN_POSITIVE, 2.0)].map(|(a, b)| black_box(a) / black_box(b));
         [a.to_bits(), b.to_bits()]

@@ -4,8 +4,9 @@ use bytemuck::Pod;
 
 /// Copies values into memory that another core has read and will read again, and that this core does not read.
 ///
-/// A core that writes to a cache line first fetches it and takes it away from all others, which takes several times
-/// as long if another core has it, most between distant cores. Stores that bypass the caches do not fetch the line.
+/// A core that writes to a cache line first fetches it and removes it from all other caches. This takes several
+/// times as long if another core has the line, longest between distant cores. Stores that bypass the caches do not
+/// fetch the line.
 ///
 /// # Panics
 /// When the slices differ in length.

@@ -42,7 +42,7 @@ use slices::bits;
 pub(crate) use slices::floats;
 use slices::{gather_record_source, gather_source, memory_through_u32};
 
-/// The same for columns, all of them as long as the shortest, as bits.
+/// The columns that a gather reads, as bits: not empty, all as long as the shortest, and their last index.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn gather_columns_source<const K: usize>(from: [&[f32]; K]) -> ([&[u32]; K], u32) {
@@ -55,8 +55,8 @@ fn gather_columns_source<const K: usize>(from: [&[f32]; K]) -> ([&[u32]; K], u32
     (columns, last)
 }
 
-/// What a gather of four neighbours reads: at least four values (zeros where there are fewer), with the last index that has three
-/// behind it.
+/// The values that a gather of four neighbours reads: at least four (zeros if `from` has fewer), and the last index with three
+/// values after it.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 fn gather_four_source(from: &[f32]) -> (&[f32], u32) {
@@ -64,7 +64,7 @@ fn gather_four_source(from: &[f32]) -> (&[f32], u32) {
     (from, (from.len() - 4).min(i32::MAX as usize) as u32)
 }
 
-/// A slice of indices is shorter than the gang.
+/// Panics because a slice of indices is shorter than the gang.
 #[cfg(target_arch = "x86_64")]
 #[cold]
 #[inline(never)]
@@ -72,14 +72,14 @@ fn index_too_short() -> ! {
     panic!("fewer places than the gang has lanes")
 }
 
-/// The masked load of a slice that is shorter than the gang: rare, so out of the way.
+/// The masked load of a slice that is shorter than the gang. It is rare, so it is not inlined.
 #[cold]
 #[inline(never)]
 fn load_short<const N: usize>(from: &[u32]) -> [u32; N] {
     std::array::from_fn(|lane| from.get(lane).copied().unwrap_or(0))
 }
 
-/// The masked store to a slice that is shorter than the gang: rare, so out of the way.
+/// The masked store to a slice that is shorter than the gang. It is rare, so it is not inlined.
 #[cold]
 #[inline(never)]
 fn store_short(value: &[u32], to: &mut [u32], bits: u64) {
@@ -90,7 +90,7 @@ fn store_short(value: &[u32], to: &mut [u32], bits: u64) {
     }
 }
 
-/// The scatter of gangs whose CPU has none, lane 0 first. Bound by memory: a call costs nothing more.
+/// The scatter for gangs without a scatter instruction, lane 0 first. Memory limits its speed, so a function call adds no time.
 #[inline(never)]
 fn scatter_lanes(value: &[u32], to: &mut [u32], index: &[u32], mut bits: u64) {
     while bits != 0 {
@@ -102,7 +102,7 @@ fn scatter_lanes(value: &[u32], to: &mut [u32], index: &[u32], mut bits: u64) {
     }
 }
 
-/// Gathers of a gang that has the unsafe function `columns`, `from[index]` of columns that are long enough.
+/// Defines the gathers of a gang through its unsafe function `columns`, which loads `from[index]` of each column.
 #[cfg(target_arch = "x86_64")]
 macro_rules! gathers_by_columns {
     () => {
@@ -125,7 +125,7 @@ macro_rules! gathers_by_columns {
 #[cfg(target_arch = "x86_64")]
 use gathers_by_columns;
 
-/// Lane-wise operations of a gang: `name(arguments) -> type { expression }`.
+/// Defines lane-wise operations of a gang: `name(arguments) -> type { expression }`.
 macro_rules! lanewise {
     ($($name:ident$(<const $bits:ident>)?($($arg:ident: $kind:ident),*) -> $out:ident { $body:expr })*) => {
         $(#[inline(always)]

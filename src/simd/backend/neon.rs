@@ -12,7 +12,7 @@ use std::arch::aarch64::*;
 pub struct Quad(NeonContext);
 
 impl Quad {
-    /// The gang, given the context.
+    /// Makes the gang from a context.
     #[inline(always)]
     pub(in crate::simd) fn new(context: NeonContext) -> Self {
         Self(context)
@@ -21,7 +21,7 @@ impl Quad {
 
 const N: usize = 4;
 
-/// For each mask the bytes that pack its lanes left; out-of-range bytes give zero.
+/// For each mask, the byte permutation that packs its lanes to the left; bytes out of range give zero.
 static PACK: [[u8; 16]; 16] = {
     let mut table = [[0xff; 16]; 16];
     let mut mask = 0;
@@ -51,7 +51,7 @@ fn lanes(values: [u32; N]) -> uint32x4_t {
     unsafe { vld1q_u32(values.as_ptr()) }
 }
 
-/// The first values of four records, then the second ones, and so on.
+/// Transposes four records: returns all first values, all second values, and so on.
 #[inline]
 #[target_feature(enable = "neon")]
 fn transposed([a, b, c, d]: [float32x4_t; N]) -> [float32x4_t; N] {
@@ -155,7 +155,7 @@ impl Gang for Quad {
         let (from, last) = gather_four_source(from);
         let mut places = [0; N];
         self.u_store(self.u_min(index, self.u_splat(last)), &mut places);
-        // SAFETY: three values lie behind every index; the token proves NEON.
+        // SAFETY: three more values follow every index; the token proves NEON.
         unsafe { transposed(array_of!(lane => vld1q_f32(from.as_ptr().add(places[lane] as usize)))) }
     }
     #[inline(always)]
@@ -186,14 +186,14 @@ impl Gang for Quad {
         f_sqrt(a: F) -> F { vsqrtq_f32(a) }
         f_abs(a: F) -> F { vabsq_f32(a) }
         f_neg(a: F) -> F { vnegq_f32(a) }
-        // The instructions for minimum and maximum have other rules for NaN and for zeros.
+        // The instructions for minimum and maximum treat NaN and zeros differently from other gangs.
         f_min(a: F, b: F) -> F { vbslq_f32(vcltq_f32(a, b), a, b) }
         f_max(a: F, b: F) -> F { vbslq_f32(vcgtq_f32(a, b), a, b) }
         f_lt(a: F, b: F) -> M { vcltq_f32(a, b) }
         f_le(a: F, b: F) -> M { vcleq_f32(a, b) }
         f_eq(a: F, b: F) -> M { vceqq_f32(a, b) }
         f_select(mask: M, a: F, b: F) -> F { vbslq_f32(mask, a, b) }
-        // The conversion saturates and makes NaN zero: only below 2^31 is it what all gangs give.
+        // The conversion saturates and gives 0 for NaN; it agrees with the other gangs only below 2^31.
         f_to_i(a: F) -> I {
             vbslq_s32(vcltq_f32(a, vdupq_n_f32(2_147_483_648.0)), vcvtq_s32_f32(a), vdupq_n_s32(i32::MIN))
         }
@@ -214,7 +214,7 @@ impl Gang for Quad {
         u_add(a: U, b: U) -> U { vaddq_u32(a, b) }
         u_sub(a: U, b: U) -> U { vsubq_u32(a, b) }
         u_mul(a: U, b: U) -> U { vmulq_u32(a, b) }
-        // A lane that is on is minus one.
+        // A lane that is on has the value -1.
         u_count(a: U, mask: M) -> U { vsubq_u32(a, mask) }
         u_and(a: U, b: U) -> U { vandq_u32(a, b) }
         u_or(a: U, b: U) -> U { vorrq_u32(a, b) }
@@ -258,8 +258,7 @@ impl Gang for Quad {
     }
     #[inline(always)]
     fn u_reduce_min(self, a: Self::U, mask: Self::M) -> u32 {
-        // A lane that is off becomes all ones, the largest number.
-        // SAFETY: the token proves NEON.
+        // All bits of a lane that is off are set: it becomes the largest number. SAFETY: the token proves NEON.
         unsafe { vminvq_u32(vornq_u32(a, mask)) }
     }
     #[inline(always)]
@@ -294,8 +293,7 @@ impl Gang for Quad {
     }
     #[inline(always)]
     fn m_count(self, mask: Self::M) -> usize {
-        // Each lane that is on is minus one.
-        // SAFETY: the token proves NEON.
+        // Each lane that is on has the value -1. SAFETY: the token proves NEON.
         unsafe { vaddvq_u32(mask).wrapping_neg() as usize }
     }
 }

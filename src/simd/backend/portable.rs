@@ -14,7 +14,7 @@ use wide::{f32x4, i32x4, u32x4};
 pub struct Portable<C: Context>(C);
 
 impl<C: Context> Portable<C> {
-    /// The gang, given the context.
+    /// Makes the gang from a context.
     #[inline(always)]
     pub(in crate::simd) fn new(context: C) -> Self {
         Self(context)
@@ -23,7 +23,7 @@ impl<C: Context> Portable<C> {
 
 const N: usize = 4;
 
-/// For each mask the lanes that are on, in order.
+/// For each mask, the numbers of the lanes that are on, in order.
 static PACK: [[usize; N]; 16] = {
     let mut table = [[0; N]; 16];
     let mut mask = 0;
@@ -41,7 +41,7 @@ static PACK: [[usize; N]; 16] = {
     table
 };
 
-/// Lane-wise operations: `name(arguments) -> type { expression }`.
+/// Defines lane-wise operations: `name(arguments) -> type { expression }`.
 macro_rules! lanewise {
     ($self:ident: $($name:ident$(<const $bits:ident>)?($($arg:ident: $kind:ident),*) -> $out:ident { $body:expr })*) => {
         $(#[inline(always)]
@@ -148,13 +148,13 @@ impl<C: Context> Gang for Portable<C> {
         f_sub(a: F, b: F) -> F { a - b }
         f_mul(a: F, b: F) -> F { a * b }
         f_div(a: F, b: F) -> F { a / b }
-        // `wide` fuses only where the build allows it; this does always.
+        // `wide` fuses only if the build allows it; `mul_add_four` always does.
         f_mul_add(a: F, b: F, c: F) -> F { self.0.mul_add_four(a, b, c) }
         f_neg_mul_add(a: F, b: F, c: F) -> F { self.f_mul_add(self.f_neg(a), b, c) }
         f_sqrt(a: F) -> F { a.sqrt() }
         f_abs(a: F) -> F { cast(self.f_bits(a) & u32x4::splat(0x7fff_ffff)) }
         f_neg(a: F) -> F { cast(self.f_bits(a) ^ u32x4::splat(0x8000_0000)) }
-        // `wide` has other rules for NaN and differs by architecture.
+        // `wide` treats NaN differently from other gangs, and differently on each architecture.
         f_min(a: F, b: F) -> F { self.f_select(self.f_lt(a, b), a, b) }
         f_max(a: F, b: F) -> F { self.f_select(self.f_lt(b, a), a, b) }
         f_lt(a: F, b: F) -> M { cast(a.simd_lt(b)) }
@@ -162,7 +162,8 @@ impl<C: Context> Gang for Portable<C> {
         f_eq(a: F, b: F) -> M { cast(a.simd_eq(b)) }
         f_select(mask: M, a: F, b: F) -> F { cast(mask.bitselect(cast(a), cast(b))) }
         f_to_i(a: F) -> I {{
-            // `fast_trunc_int` saturates or gives the minimum, by architecture; what is below 2^31 agrees.
+            // `fast_trunc_int` saturates or gives the minimum, depending on the architecture; results for values below
+            // 2^31 agree.
             let fits = a.simd_lt(f32x4::splat(2_147_483_648.0));
             self.i_select(cast(fits), a.fast_trunc_int(), i32x4::splat(i32::MIN))
         }}
@@ -183,14 +184,14 @@ impl<C: Context> Gang for Portable<C> {
         u_add(a: U, b: U) -> U { a + b }
         u_sub(a: U, b: U) -> U { a - b }
         u_mul(a: U, b: U) -> U { a * b }
-        // A lane that is on is minus one.
+        // A lane that is on has the value -1.
         u_count(a: U, mask: M) -> U { a - mask }
         u_and(a: U, b: U) -> U { a & b }
         u_or(a: U, b: U) -> U { a | b }
         u_xor(a: U, b: U) -> U { a ^ b }
         u_min(a: U, b: U) -> U { self.u_select(self.u_lt(a, b), a, b) }
         u_max(a: U, b: U) -> U { self.u_select(self.u_lt(a, b), b, a) }
-        // Unsigned integers compare as signed ones once the top bit is flipped.
+        // With the top bit flipped, a signed comparison orders unsigned integers.
         u_lt(a: U, b: U) -> M {{
             let top = u32x4::splat(0x8000_0000);
             cast(cast::<_, i32x4>(a ^ top).simd_lt(cast::<_, i32x4>(b ^ top)))
@@ -210,7 +211,7 @@ impl<C: Context> Gang for Portable<C> {
     #[inline(always)]
     fn f_reduce_min(self, a: Self::F, mask: Self::M) -> f32 {
         let infinity = f32x4::splat(f32::INFINITY);
-        // No lane is NaN here, and of two zeros either is the least: both become +0.
+        // No lane is NaN here. The minimum of +0 and -0 may be either; adding 0.0 makes it +0.
         let [a, b, c, d] = self.f_min(self.f_select(mask, a, infinity), infinity).to_array();
         a.min(b).min(c.min(d)) + 0.0
     }
@@ -228,7 +229,7 @@ impl<C: Context> Gang for Portable<C> {
     }
     #[inline(always)]
     fn u_reduce_min(self, a: Self::U, mask: Self::M) -> u32 {
-        // A lane that is off becomes all ones, the largest number.
+        // All bits of a lane that is off are set: it becomes the largest number.
         let lanes = (a | !mask).to_array();
         lanes[0].min(lanes[1]).min(lanes[2].min(lanes[3]))
     }

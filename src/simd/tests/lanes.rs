@@ -1,4 +1,4 @@
-//! Operations that work on each lane by itself.
+//! Tests of operations on each lane separately.
 
 use super::*;
 
@@ -19,7 +19,7 @@ struct Inputs {
 type Results = Vec<(&'static str, Vec<u32>)>;
 
 /// `a * b + c` with one rounding: the product is exact in f64, and the sum is rounded to odd there, so that
-/// rounding it again to f32 is right.
+/// rounding it to f32 again gives the correct result.
 fn fused(a: f32, b: f32, c: f32) -> f32 {
     let (product, c) = (a as f64 * b as f64, c as f64);
     let sum = product + c;
@@ -40,7 +40,7 @@ fn truncated(a: f32) -> i32 {
     if whole >= i32::MIN as f64 && whole <= i32::MAX as f64 { whole as i32 } else { i32::MIN }
 }
 
-/// Loads a gang of the input column that an argument name stands for.
+/// Loads a gang from the input column of an argument name.
 macro_rules! load {
     ($g:ident, $x:ident, $at:ident, fa) => {
         $g.f_load(&$x.fa[$at..])
@@ -256,10 +256,10 @@ proptest! {
 
 #[test]
 fn the_model_of_the_multiply_add_rounds_once() {
-    // The product's lowest bit is lost in a rounded product and decides the sum here.
+    // The result depends on the lowest bit of the product, which a rounded product loses.
     let a = 1.0 + f32::EPSILON;
     assert_eq!(fused(a, a, -1.0 - 2.0 * f32::EPSILON), f32::EPSILON * f32::EPSILON);
-    // Rounded to f64 first, this sum would tie and fall to even.
+    // If it were first rounded to f64, this sum would be a tie and round to even.
     let tie = fused(1.0 + f32::EPSILON, 1.0, 0.5 * f32::EPSILON + f32::from_bits(1));
     assert_eq!(tie, 1.0 + 2.0 * f32::EPSILON);
     for (a, b, c) in [(1e30, 1e30, f32::NEG_INFINITY), (3.0, 1e-45, -1e-44), (0.1, 10.0, -1.0)] {

@@ -1,4 +1,4 @@
-//! Masks, and reductions over the lanes of a mask.
+//! Tests of masks, and of reductions over the lanes of a mask.
 
 use super::*;
 

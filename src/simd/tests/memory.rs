@@ -1,4 +1,4 @@
-//! Loads, stores, left-packs, gathers and scatters: slices of every length, masks of every kind.
+//! Tests of loads, stores, left-packs, gathers and scatters, with slices of every length and masks of every kind.
 
 use super::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,27 +12,27 @@ struct Memory {
     mask: u64,
 }
 
-/// The same for f32 and u32: what was read, and the memory afterwards.
+/// Results of the memory operations for f32 and u32: values read, and the memory afterwards.
 #[derive(Debug, PartialEq)]
 struct Seen {
     loaded: [Vec<u32>; 2],
     gathered: [Vec<u32>; 2],
-    /// The same index into the memory, its values with a salt, and its first half.
+    /// Values gathered by one index from the memory, the memory with a salt, and its first half.
     gathered_columns: Vec<u32>,
-    /// Of the index into twice as many values as the gang has lanes.
+    /// Values looked up by the index in a table of twice the lanes.
     looked_up: Vec<u32>,
-    /// Records by an index in registers and by one in memory, column after column.
+    /// Records loaded by an index in registers and by an index in memory, column after column.
     records: [Vec<u32>; 2],
     /// Four neighbours, column after column.
     fours: Vec<u32>,
-    /// Records of the value with each of [`SALT`].
+    /// Records stored from the value, with one column for each of [`SALT`].
     stored_records: Vec<u32>,
     stored: [Vec<u32>; 2],
     packed: [(usize, Vec<u32>); 2],
     scattered: Vec<u32>,
 }
 
-/// What makes four columns of one.
+/// Bits that are flipped to make four columns from one.
 const SALT: [u32; 4] = [0, 1, 2, 4];
 
 fn floats(bits: &[u32]) -> Vec<f32> {
@@ -44,7 +44,7 @@ fn bits(floats: &[f32]) -> Vec<u32> {
 }
 
 impl Memory {
-    /// The value, twice, the second time with a salt; twice as many values as the gang has lanes.
+    /// A table of twice the gang's lanes: the value, then the value with a salt.
     fn pile(&self, lanes: usize) -> Vec<u32> {
         let value = &self.value[..lanes];
         value.iter().copied().chain(value.iter().map(|value| value ^ SALT[3])).collect()
@@ -225,7 +225,7 @@ impl OnGang for Whole {
         let lanes = G::LANES;
         let u: Vec<u32> = (0..=lanes as u32).map(|i| i ^ 0x8000_0001).collect();
         let (i, f) = (u.iter().map(|&u| u as i32).collect::<Vec<_>>(), floats(&u));
-        // One value behind the gang, and one before: unaligned.
+        // The slice begins 0 or 1 values into `to`, so it may be unaligned.
         for at in [0, 1] {
             let mut to = vec![1; lanes + 2];
             g.u_store(g.u_load(&u[at..]), &mut to[1..]);

@@ -8,7 +8,7 @@ mod memory;
 use super::{Gang, Level, copy_to_hand_over};
 use proptest::prelude::*;
 
-/// The largest gang: every test works on this many values, in as many gangs as that takes.
+/// Size of the largest gang. Every test processes this many values, in one or more gangs.
 const WIDEST: usize = 64;
 
 /// A computation to run on every gang.
@@ -17,7 +17,7 @@ trait OnGang {
     fn run<G: Gang>(&self, g: G) -> Self::Output;
 }
 
-/// Runs on all supported levels, and on the one for CPUs without a fused multiply-add.
+/// Runs a test on all supported levels, and on the level for CPUs without a fused multiply-add.
 fn on_every_gang<T: OnGang>(test: &T, mut check: impl FnMut(String, T::Output)) {
     for level in Level::supported() {
         check(level.to_string(), crate::dispatch!(level, g => test.run(g)));
@@ -30,14 +30,14 @@ fn on_every_gang<T: OnGang>(test: &T, mut check: impl FnMut(String, T::Output)) 
     }
 }
 
-/// Runs one operation in the gang's context, in a function of its own: all operations of a test in one
-/// function would be so large that the compiler takes minutes.
+/// Runs one operation in the gang's context, in a separate function: one function with all operations of a test
+/// would take minutes to compile.
 #[inline(never)]
 fn alone<G: Gang, R>(g: G, operation: impl FnOnce() -> R) -> R {
     g.vectorize(operation)
 }
 
-/// Any float: bit patterns, ordinary numbers, and the special ones often.
+/// Any float: bit patterns, ordinary numbers, and often special numbers.
 fn any_f32() -> impl Strategy<Value = f32> {
     let special = vec![
         0.0,
@@ -74,7 +74,7 @@ fn any_f32() -> impl Strategy<Value = f32> {
     ]
 }
 
-/// Any integer, those at the edges and small ones often.
+/// Any integer, often small or at the edges of the range.
 fn any_u32() -> impl Strategy<Value = u32> {
     let special =
         vec![0, 1, 2, 31, 32, 0x7fff_fffe, 0x7fff_ffff, 0x8000_0000, 0x8000_0001, u32::MAX - 1, u32::MAX];

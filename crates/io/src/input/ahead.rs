@@ -1,13 +1,13 @@
-//! Streams that can be read only once, whose first bytes are examined before reading.
+//! Examines the first bytes of streams that can be read only once.
 
 use super::source::is_zstd;
 use std::io::{self, Chain, Cursor, ErrorKind, Read, Stdin};
 use std::sync::{Mutex, PoisonError};
 
-/// Most compressed bytes that are read to see what is in them: more than a block of zstd.
+/// Largest number of compressed bytes that are examined: more than a block of zstd.
 const MOST_COMPRESSED: usize = 256 << 10;
 
-/// What was read of standard input to see what it is, and not yet read by anybody else.
+/// Bytes of standard input that were examined and not yet passed to a reader.
 static OF_STANDARD_INPUT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
 /// Standard input from its first byte on, including bytes already examined.
@@ -16,7 +16,8 @@ pub fn standard_input() -> Chain<Cursor<Vec<u8>>, Stdin> {
     Cursor::new(std::mem::take(&mut *kept)).chain(io::stdin())
 }
 
-/// The first bytes of standard input, decompressed: `want` of them, unless it ends before. Whoever reads it gets them again.
+/// The first bytes of standard input, decompressed: `want` bytes, or fewer if it ends before. The next reader gets the
+/// same bytes again.
 ///
 /// # Errors
 /// Errors of standard input.
@@ -48,11 +49,11 @@ pub fn look_ahead(stream: &mut dyn Read, want: usize, kept: &mut Vec<u8>) -> io:
     }
 }
 
-/// The first bytes of what is in the beginning of compressed data, as far as it goes.
+/// Decompresses the beginning of compressed data: up to `want` bytes.
 fn decompressed(bytes: &[u8], want: usize) -> Vec<u8> {
     let mut held = Vec::new();
     if let Ok(decoder) = zstd::stream::read::Decoder::with_buffer(bytes) {
-        // It ends in the middle, which is an error behind what came before.
+        // The data end in the middle: the error comes after the bytes that can be decompressed.
         let _ = decoder.take(want as u64).read_to_end(&mut held);
     }
     held
@@ -62,7 +63,7 @@ fn decompressed(bytes: &[u8], want: usize) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// Gives a byte at a time.
+    /// A stream that gives one byte at a time.
     struct Dripping<'a>(&'a [u8]);
 
     impl Read for Dripping<'_> {
@@ -83,7 +84,7 @@ mod tests {
                 let held = look_ahead(stream, 64, &mut kept).unwrap();
                 assert!(held == text[..64] && bytes.starts_with(&kept));
                 assert_eq!(kept.len() == 64, is_short);
-                // More of it, later.
+                // A later call may examine more.
                 assert_eq!(look_ahead(stream, 256, &mut kept).unwrap(), text[..256]);
             }
         }

@@ -1,4 +1,4 @@
-//! Bank containers: the banks of one type of one event in a file of their own, as in Allen.
+//! Bank containers: files with the banks of one type of one event, as in Allen.
 //!
 //! ```text
 //! u32 n | u32 offset[n + 1], counted from the end of this list | n times: u32 source, payload
@@ -10,10 +10,10 @@ use peloton::event::BankKind;
 use peloton::{Error, Result};
 use std::io::Write;
 
-/// Most banks in one container.
+/// Largest number of banks in a container.
 const MAX_BANKS: usize = 4096;
 
-/// Folders of containers and what they hold.
+/// Folders of containers, and the kind of their banks.
 pub(super) const FOLDERS: [(&str, BankKind); 4] = [
     ("VP", BankKind::VeloSuperpixel),
     ("VPRetinaCluster", BankKind::VeloRetina),

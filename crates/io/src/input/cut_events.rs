@@ -18,13 +18,13 @@ use peloton::{Error, Result, Status};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A body that was unpacked is kept as memory for the next one up to so many bytes: as a large event has.
+/// Largest memory of an unpacked body that is kept for the next event, bytes: the size of a large event.
 const KEPT_BODY: usize = 1 << 20;
 
-/// Events of a piece: what the lanes of the widest level take side by side.
+/// Number of events of a piece: the widest level computes this many checksums at once.
 const PIECE: usize = 32;
 
-/// How events are read.
+/// Rules for reading events.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
     pub truth: bool,
@@ -38,48 +38,48 @@ pub(super) struct Rules {
 /// Events that were cut from their inputs but not parsed; their bytes are in the words of a [`RawBatch`].
 #[derive(Debug, Default)]
 pub struct CutEvents {
-    // Entry i is locked by the thread that has piece i and so never waited for: the mutex only proves it.
+    // Only the thread that has piece i locks entry i, so no thread waits. The mutex proves this to the compiler.
     pieces: Vec<Mutex<Piece>>,
     events: usize,
-    /// Bytes that the bodies have once they are unpacked.
+    /// Bytes of all compressed bodies after decompression.
     packed: usize,
     rules: Option<Rules>,
-    /// What was wrong with the inputs between the events.
+    /// Problems of the inputs between the events.
     problems: Problems,
 }
 
 #[derive(Debug, Default)]
 struct Piece {
     events: Vec<CutEvent>,
-    /// Records whose checksums are to be compared, and their events.
+    /// Records whose checksums must be compared; `of` are the indices of their events.
     spans: Vec<Span>,
     of: Vec<usize>,
     sums: Checksums,
 }
 
-/// An event and where it comes from.
+/// An event and its origin.
 #[derive(Debug, Default)]
 struct CutEvent {
     number: usize,
-    /// What messages call its input.
+    /// Name of the input in messages.
     input: Arc<str>,
-    /// Folders in which its truth may be.
+    /// Folders that may contain the truth of the event.
     truth: [Option<Arc<Path>>; 2],
-    /// The first word and the bytes of its record; none for an event that is put together already.
+    /// First word and number of bytes of the record; none for an event whose banks were already added.
     record: Option<(u32, u32)>,
     event: OpenEvent,
-    /// A body that was compressed; its banks are places in it.
+    /// A decompressed body, to which the positions of banks refer.
     body: Vec<u8>,
-    /// Why the job ends here.
+    /// Error of the event that ends the job.
     error: Option<Error>,
 }
 
-/// Where an event comes from.
+/// Origin of an event.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Origin {
     /// Name of the input in messages.
     pub input: Arc<str>,
-    /// Folders in which truth may be.
+    /// Folders that may contain truth.
     pub truth: [Option<Arc<Path>>; 2],
 }
 
@@ -94,19 +94,19 @@ impl CutEvents {
         self.events
     }
 
-    /// Begins anew, and keeps the memory.
+    /// Removes all events, sets the rules, and keeps the memory.
     pub(super) fn begin(&mut self, rules: Rules) {
         (self.events, self.packed) = (0, 0);
         self.rules = Some(rules);
         self.problems = Problems::default();
     }
 
-    /// Notes what was wrong with the inputs.
+    /// Sets the problems of the inputs.
     pub(super) fn note_problems(&mut self, problems: Problems) {
         self.problems = problems;
     }
 
-    /// Adds an event without banks, to be filled.
+    /// Adds an event without banks, which the caller fills.
     pub(super) fn add(&mut self, number: usize, origin: &Origin) -> &mut OpenEvent {
         &mut self.push(number, origin, None).event
     }
@@ -120,7 +120,7 @@ impl CutEvents {
         self.push(number, origin, Some(at));
     }
 
-    /// Words that the unpacked bodies of all events need at most.
+    /// Largest number of words that the decompressed bodies of all events need.
     pub(super) fn packed_words(&self) -> usize {
         self.packed / 4
     }
@@ -145,13 +145,13 @@ impl CutEvents {
         event
     }
 
-    /// How many events a piece has.
+    /// Number of events of a piece.
     fn piece_len(&self, piece: usize) -> usize {
         PIECE.min(self.events - piece * PIECE)
     }
 
-    /// Parses the events on `threads`, and appends them in their order to `batch`, which holds their words, to
-    /// `notes`, and their faults to `problems`.
+    /// Parses the events on `threads`, and appends them in order to `batch`, which holds their words, and to
+    /// `notes`. Adds their problems to `problems`.
     ///
     /// # Errors
     /// Errors that end the job at an event, see [`RawReader::read`](super::RawReader::read). Events before it are appended.
@@ -188,7 +188,7 @@ impl Piece {
         let (events, bytes): (_, &[u8]) = (&mut all[..events], bytemuck::cast_slice(words));
         spans.clear();
         of.clear();
-        // Spans count from the first record: sums are taken of words that are not far on.
+        // Spans count from the first record, so that their positions are small.
         let base = events.iter().filter_map(|event| event.record).map(|(first, _)| first).min();
         let base = base.unwrap_or(0);
         for (at, event) in events.iter().enumerate().filter(|_| rules.verify) {
@@ -199,7 +199,7 @@ impl Piece {
                 of.push(at);
             }
         }
-        // All levels give the same sums: the best one, whatever is chosen for the events.
+        // All levels give the same checksums, so the best one is used, independent of the level chosen for the events.
         let level = match Level::choose(Some(Isa::best()), None) {
             Ok(level) => level,
             Err(error) => return events[0].error = Some(error),
@@ -216,7 +216,7 @@ impl Piece {
     }
 }
 
-/// The record that lies there.
+/// The record at this position in the words of the batch.
 fn record(bytes: &[u8], first: u32, length: u32) -> Record<'_> {
     Record(&bytes[4 * first as usize..][..length as usize])
 }
@@ -249,7 +249,7 @@ impl CutEvent {
         event.close();
     }
 
-    /// Appends the event.
+    /// Appends the event to the batch.
     fn finish(
         &mut self,
         rules: Rules,
@@ -287,7 +287,7 @@ impl CutEvent {
     }
 }
 
-/// What messages call an event.
+/// Name of an event in messages.
 fn place(input: &str, number: usize) -> String {
     format!("{input} (event {number})")
 }

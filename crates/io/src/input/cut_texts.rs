@@ -12,26 +12,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Texts of events that are not parsed yet.
 #[derive(Debug, Default)]
 pub struct CutTexts {
-    /// All texts, one behind another.
+    /// All texts, one after another.
     pub(super) text: Vec<u8>,
-    // Entry i is locked by the thread that parses text i and so never waited for: the mutex only proves it.
+    // Only the thread that parses text i locks entry i, so no thread waits. The mutex proves this to the compiler.
     events: Vec<Mutex<CutText>>,
     used: usize,
     truth: bool,
     strict: bool,
     /// Longest text, bytes.
     limit: usize,
-    /// What was wrong with the inputs between the events.
+    /// Problems of the inputs between the events.
     problems: Problems,
 }
 
 #[derive(Debug)]
 struct CutText {
     number: usize,
-    /// What messages call its input.
+    /// Name of the input in messages.
     input: Arc<str>,
     line: u64,
-    /// Where the text lies; none for one that cannot be read.
+    /// Position of the text; none for a text that cannot be read.
     range: Option<Range<usize>>,
     decoded: std::result::Result<Decoded, Trouble>,
 }
@@ -52,7 +52,7 @@ impl CutTexts {
         self.text.len()
     }
 
-    /// Begins anew, and keeps the memory.
+    /// Removes all texts, sets the options, and keeps the memory.
     pub(super) fn begin(&mut self, truth: bool, strict: bool, limit: usize) {
         self.text.clear();
         self.used = 0;
@@ -60,12 +60,12 @@ impl CutTexts {
         (self.truth, self.strict, self.limit) = (truth, strict, limit);
     }
 
-    /// Notes what was wrong with the inputs.
+    /// Sets the problems of the inputs.
     pub(super) fn note_problems(&mut self, problems: Problems) {
         self.problems = problems;
     }
 
-    /// Adds an event whose text, if it was cut, begins at this byte.
+    /// Adds an event; its text, if it was cut, begins at this byte.
     pub(super) fn add(&mut self, number: usize, input: &Arc<str>, begin: usize, cut: Cut) {
         let mut range = None;
         let (line, decoded) = match cut {
@@ -124,7 +124,7 @@ impl CutTexts {
 }
 
 impl CutText {
-    /// Appends the event; gives its truth.
+    /// Appends the event to the batch, and returns its truth.
     fn append(&mut self, strict: bool, batch: &mut VeloBatch, problems: &mut Problems) -> Result<TruthEvent> {
         match std::mem::replace(&mut self.decoded, Ok(Decoded::default())) {
             Ok(Decoded { x, y, z, module_start, truth, notes }) => {
@@ -146,7 +146,7 @@ impl CutText {
         }
     }
 
-    /// Counts a problem and keeps its words, or ends the job in strict mode.
+    /// Records a problem; in strict mode, returns it as an error.
     fn problem(&self, line: u64, message: &str, strict: bool, problems: &mut Problems) -> Result<()> {
         let place = format!("{} line {line} (event {})", self.input, self.number);
         if strict {

@@ -20,11 +20,11 @@ const TRACK: usize = 168;
 const HIT: usize = 40;
 const INFO: usize = 16;
 
-/// Events of a toy file at most: more is another kind of file.
+/// Largest number of events of a toy file; a file with a larger number has another format.
 const MAX_EVENTS: i32 = 100_000_000;
 
-/// Whether a stream that begins so is a toy file: number of events, size of the first record and number of its tracks
-/// fit each other.
+/// Whether a stream with this beginning is a toy file: number of events, size of the first record and number of its
+/// tracks are consistent.
 pub(super) fn begins_toy_file(head: &[u8]) -> bool {
     let number = |at: usize| {
         let bytes = head.get(4 * at..)?.first_chunk()?;
@@ -158,7 +158,7 @@ impl CylinderReader {
         Ok(appended)
     }
 
-    /// The next record into `record`, whole or not; nothing when all sources are at their end.
+    /// Reads the next record into `record`, complete or not. Returns none when all sources have ended.
     fn next_record(&mut self) -> Result<Option<(String, Result<()>)>> {
         loop {
             let Some(current) = &mut self.current else {
@@ -203,7 +203,7 @@ impl CylinderReader {
             }
             let lost = current.left;
             let whole = fault.map_or(Ok(()), |fault| {
-                // Where the next record begins is not known.
+                // The beginning of the next record is not known.
                 self.current = None;
                 if lost > 0 {
                     self.problems
@@ -216,11 +216,11 @@ impl CylinderReader {
     }
 }
 
-/// What to say of a file of another kind.
+/// Message for a file of another format.
 const NO_TOY_FILE: &str = "not a file of the cylinder detector: it does not begin with a number of events and the size \
                            of the first";
 
-/// Opens a source; nothing when it is no toy file.
+/// Opens a source; none when it is not a toy file.
 fn begin(entry: super::source::Entry, bytes: &ByteCount) -> Result<Option<Current>> {
     let name = entry.name();
     let (stream, _) = entry.open(bytes)?;
@@ -238,7 +238,7 @@ fn begin(entry: super::source::Entry, bytes: &ByteCount) -> Result<Option<Curren
     Ok(Some(Current { name, stream: Box::new(stream), left }))
 }
 
-/// A count of records of `size` bytes that fit what is left.
+/// Reads a number of records of `size` bytes, which must fit into the remaining bytes.
 fn count(fields: &mut Fields, field: &str, size: usize) -> Result<usize> {
     let count = fields.i32(field)?;
     match usize::try_from(count) {
@@ -296,7 +296,7 @@ fn decode(place: &str, record: &[u8], batch: &mut CylinderBatch, truth: &mut Cyl
     for (vertex, hits) in particles.into_iter().flatten() {
         let mut places = [NO_HIT; CYLINDER_LAYERS];
         for (layer, place) in places.iter_mut().enumerate() {
-            // Numbers below zero: none on this layer.
+            // A negative number means no hit on this layer.
             let Ok(hit) = usize::try_from(hits[layer]) else { continue };
             let count = starts[layer + 1] - starts[layer];
             if hit >= count {
@@ -349,7 +349,7 @@ fn read_hit(fields: &mut Fields) -> Result<([f32; 3], [f32; 3], i32)> {
     let independent = small(mixed, along, across)
         && small((x * xz + y * yz) / square.sqrt(), along, zz)
         && small((x * yz - y * xz) / square.sqrt(), across, zz);
-    // Also false for what is not a number.
+    // Also false for NaN.
     if !independent {
         return Err(fields.wrong("hit", "errors along r, r-phi and z that are not independent"));
     }

@@ -1,45 +1,45 @@
-//! Decimal digits, eight at a time: bytes of a word, the first one lowest.
+//! Decimal digits, eight at a time, as the bytes of a word; the first digit is the lowest byte.
 
-/// Bytes of a word, in which most numbers end.
+/// Bytes of a word; most numbers are shorter.
 pub(super) const WORD: usize = 8;
 
-/// One in each byte, and all bits of each but the highest.
+/// A word with 1 in each byte; `LOW_BITS` has all bits of each byte except the highest.
 const ONES: u64 = u64::MAX / 0xFF;
 const LOW_BITS: u64 = ONES * 0x7F;
 
-/// What digits are worth, for each byte; for any other byte more than 9.
+/// The value of the digit in each byte; more than 9 for a byte that is not a digit.
 #[inline(always)]
 pub(super) fn values(word: u64) -> u64 {
     word ^ (ONES * b'0' as u64)
 }
 
-/// The high bit of each byte that is worth more than 9.
+/// Sets the high bit of each byte whose value is more than 9.
 #[inline(always)]
 pub(super) fn others(values: u64) -> u64 {
     (((values & LOW_BITS) + ONES * (0x80 - 10)) | values) & !LOW_BITS
 }
 
-/// The high bit of each byte that is `byte`.
+/// Sets the high bit of each byte that equals `byte`.
 #[inline(always)]
 pub(super) fn bytes_equal(word: u64, byte: u8) -> u64 {
     let from = word ^ (ONES * u64::from(byte));
     !(((from & LOW_BITS) + LOW_BITS) | from) & !LOW_BITS
 }
 
-/// The number whose `count` digits, one at least, are worth the low bytes.
+/// The number with `count` digits, at least one, whose values are in the low bytes.
 #[inline(always)]
 pub(super) fn number_of(values: u64, count: usize) -> u32 {
-    // Zeros come before the first digit, and what stands behind the last one goes.
+    // Puts zeros before the first digit, and removes the bytes after the last one.
     let values = values << (8 * (WORD - count));
     let pairs = (values & 0x0F0F_0F0F_0F0F_0F0F).wrapping_mul(10 << 8 | 1) >> 8;
     let fours = (pairs & 0x00FF_00FF_00FF_00FF).wrapping_mul(100 << 16 | 1) >> 16;
     ((fours & 0x0000_FFFF_0000_FFFF).wrapping_mul(10_000 << 32 | 1) >> 32) as u32
 }
 
-/// Powers of ten that the number before so many more digits is multiplied with.
+/// Powers of ten: factor of a number before this many further digits.
 const POWERS: [u64; WORD] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
 
-/// The number of the first `count` digits, 1 to 15.
+/// The number given by the first `count` digits, 1 to 15.
 #[inline(always)]
 pub(super) fn whole_number(text: &[u8; 2 * WORD], count: usize) -> u64 {
     let [first, second] = [&text[..WORD], &text[WORD..]]

@@ -1,9 +1,9 @@
 //! Formats that are recognised by their first bytes but not read: an error names them.
 
-/// Nanoseconds since 1970 that are taken for a time at which something was measured: the years 2009 to 2100.
+/// Nanoseconds since 1970 that may be the time of a measurement: the years 2009 to 2100.
 const UNIX_TIMES: std::ops::Range<u64> = 1_230_768_000_000_000_000..4_102_444_800_000_000_000;
 
-/// What a stream is that begins so, where it is known and not read.
+/// The format of a stream with this beginning, if it is recognised but cannot be read.
 pub(super) fn known_but_not_read(head: &[u8]) -> Option<&'static str> {
     Some(match head {
         [b'S', b'P', b'D', b'R', ..] => {
@@ -57,7 +57,7 @@ mod tests {
         {
             assert!(known_but_not_read(head).is_some_and(|what| what.contains(words)));
         }
-        // A chunk of 4800 bytes, and text whose eighth and sixteenth bytes would do.
+        // A chunk of 4800 bytes, and a text whose eighth and sixteenth bytes would match.
         let chunk = [*b"TPX3\0\0\xC0\x12", word(0x44)].concat();
         let text = b"# hits 0 and none";
         for head in [&b"TPX3\0\0\0\0"[..], &chunk, text, b"12 4 5 6\n", b"Index\t", b"{", b""] {

@@ -18,7 +18,7 @@ pub const NOMINAL: &str = "nominal";
 /// The name of the nominal detector for events that are not marked as simulated with it.
 pub const NOMINAL_FORCED: &str = "nominal-forced";
 
-/// Largest distance of the beam line from the z axis, mm: far inside of the innermost modules' edges.
+/// Largest distance of the beam line from the z axis, mm: far inside the edges of the innermost modules.
 const MAX_BEAM: f32 = 50.0;
 
 /// The files of a folder.
@@ -37,7 +37,7 @@ const FILES: [&str; 7] = [
 pub enum Geometry {
     /// A nominal detector, magnet down: the detector of simulations without geometry files.
     Nominal,
-    /// The same, also for events that are not marked as simulated with it.
+    /// The nominal detector, also for events that are not marked as simulated with it.
     NominalForced,
     /// A folder with the files `velo_geometry.bin`, `ut_boards.bin`, `ut_geometry.bin`, `ut_tables.bin`,
     /// `scifi_geometry.bin`, `beamline.bin` and `polarity.bin`, if they are needed.

@@ -11,9 +11,9 @@ use super::{ByteCount, Source, is_pipe};
 use std::io::Read;
 use std::path::Path;
 
-/// Bytes that are looked at.
+/// Number of bytes that are examined.
 const HEAD: usize = 256;
-/// Those of a stream that may come slowly, at first: enough for all formats but JSON behind white space.
+/// Number of bytes that are examined first in a stream, which may be slow: enough for all formats except JSON after white space.
 const HEAD_OF_STREAM: usize = 64;
 
 /// The kind of an input.
@@ -43,7 +43,7 @@ pub fn kind_of(path: &Path) -> Option<Kind> {
     unpiped.filter_map(kind_of_entry).next()
 }
 
-/// The same for standard input, whose first bytes the next reader reads again. Waits until there are some bytes.
+/// The kind of standard input, whose first bytes the next reader reads again. Waits until bytes are available.
 pub fn kind_of_standard_input() -> Option<Kind> {
     let of_first = |bytes| look_at_standard_input(bytes).ok().and_then(|head| kind_of_head(&head));
     of_first(HEAD_OF_STREAM).or_else(|| of_first(HEAD))
@@ -61,7 +61,7 @@ fn kind_of_entry(entry: Entry) -> Option<Kind> {
 fn head_of(entry: Entry) -> Option<Vec<u8>> {
     let (stream, _) = entry.open(&ByteCount::default()).ok()?;
     let mut head = Vec::new();
-    // What was read before an error says enough; the reader of the file tells the error.
+    // The bytes before an error are enough; the reader of the file will report the error.
     let _ = stream.take(HEAD as u64).read_to_end(&mut head);
     Some(head)
 }

@@ -1,12 +1,12 @@
 //! Readers: event files and streams, decoded into batches of columns ([`VeloReader`]) or cut into the raw banks of a
 //! detector ([`RawReader`]); [`EventBatch`] takes banks from memory.
 //!
-//! Input is hostile until proven otherwise. A fault of one event (a corrupt line, wrong offsets, an absurd size)
-//! gives that event a [`Status`](peloton::Status) and a line in [`VeloReader::problems`], and reading continues; with
+//! Input may be hostile. A fault of one event (a corrupt line, wrong offsets, an absurd size) gives that event a
+//! [`Status`](peloton::Status) and a line in [`VeloReader::problems`], and reading continues; with
 //! [`ReadOptions::strict`] the first such problem ends the job with an [`Error::Format`]. Memory is bounded: texts of
-//! events that are cut at once have at most [`MAX_EVENT_BYTES`] and one more event, raw banks with their decompressed
-//! bodies four times as much, and the first text of a stream, which is examined before it is read, needs the same
-//! again. A job has four such chunks in memory.
+//! events that are cut at once have at most [`MAX_EVENT_BYTES`] and one more event. Raw banks with their decompressed
+//! bodies have four times as much. The first text of a stream, which is examined before it is read, needs the same
+//! memory again. A job has four such chunks in memory.
 
 mod ahead;
 mod containers;
@@ -48,7 +48,7 @@ pub use reader::VeloReader;
 pub use source::{ByteCount, files};
 pub use write::write_velo_json;
 
-/// Longest text of one event, bytes. A longer one is skipped without being kept, with the status
+/// Longest text of one event, bytes. A longer text is skipped and not kept, with the status
 /// [`Status::TooManyHits`](peloton::Status::TooManyHits): three million hits fit below it.
 pub const MAX_EVENT_BYTES: usize = 128 << 20;
 
@@ -61,7 +61,7 @@ pub enum Format {
     Auto,
     /// Velo JSON: objects one after another, in any layout.
     VeloJson,
-    /// Velo NDJSON: one object a line. A corrupt line costs one event.
+    /// Velo NDJSON: one object per line. A corrupt line costs one event.
     VeloNdjson,
     /// MDF: whole events as sent by the detector.
     Mdf,
@@ -156,8 +156,8 @@ pub enum Source {
 /// The position at which reading begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Start {
-    /// The first byte to read of the first source, where an event must begin; other than the first byte only for an
-    /// uncompressed MDF file.
+    /// Position of the first byte to read of the first source, at which an event must begin; other than 0 only for
+    /// an uncompressed MDF file.
     pub byte: u64,
     /// Number of the event that begins there; 0 unless other sources were read before.
     pub event: usize,
@@ -174,7 +174,7 @@ pub struct ReadOptions {
     pub count: Option<usize>,
     /// Whether the first problem ends the job.
     pub strict: bool,
-    /// Whether events must be marked as simulated with the nominal detector: the first one without the mark ends the job.
+    /// Whether events must be marked as simulated with the nominal detector: the first event without the mark ends the job.
     pub only_nominal: bool,
     /// Whether to read simulated truth. An event without truth is then dropped.
     pub truth: bool,
@@ -182,8 +182,8 @@ pub struct ReadOptions {
     pub start: Start,
     /// Treatment of the checksums of MDF records.
     pub checksum: ChecksumPolicy,
-    /// Number of events that are cut at once for any length, if available: enough for every thread that parses them.
-    /// Beyond this number a batch ends with a few megabytes.
+    /// Number of events that are cut at once even if they are long: enough for every thread that parses them. A
+    /// batch with more events ends after a few megabytes.
     pub least: usize,
     /// Counts the bytes read.
     pub bytes: ByteCount,
@@ -209,22 +209,22 @@ impl Default for ReadOptions {
 /// Treatment of the checksums of MDF records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ChecksumPolicy {
-    /// They are compared: an event with a wrong one is dropped, with a status.
+    /// Checksums are compared: an event with a wrong checksum is dropped, with a status.
     #[default]
     Verify,
-    /// They are ignored.
+    /// Checksums are ignored.
     Skip,
 }
 
 peloton::names!(ChecksumPolicy, "way to treat checksums", { Verify => "verify", Skip => "skip" });
 
-/// The same options for passing over all events.
+/// Options for skipping all events.
 fn passing(options: ReadOptions) -> ReadOptions {
     ReadOptions { first: usize::MAX, count: None, ..options }
 }
 
 impl ReadOptions {
-    /// Whether the event of this number is one of those to read, or to pass over on the way there.
+    /// Whether the event of this number is read, or is skipped before the first event to read.
     fn reaches(&self, event: usize) -> bool {
         let count = self.count.unwrap_or(usize::MAX);
         count > 0 && event < self.first.saturating_add(count)

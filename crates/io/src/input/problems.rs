@@ -5,21 +5,21 @@ use peloton::{Error, Result};
 /// Largest number of problems kept in words; all are counted.
 pub const MAX_PROBLEMS: usize = 20;
 
-/// Problems, the first [`MAX_PROBLEMS`] in words.
+/// Problems; the first [`MAX_PROBLEMS`] are kept in words.
 #[derive(Debug, Default)]
 pub struct Problems {
     kept: Vec<String>,
-    /// Number of the event before which each of these was found.
+    /// For each problem in `kept`, the number of the event before which it was found.
     places: Vec<usize>,
     count: u64,
-    /// Number of the event that comes next.
+    /// Number of the next event.
     at: usize,
-    /// Files and streams that could not be used at all, beside others that could, or not to their ends.
+    /// Number of files and streams that could not be used, or not to their ends, while others could.
     unusable: u64,
 }
 
 impl Problems {
-    /// Counts a problem, and keeps it while there is room.
+    /// Counts a problem, and keeps it if fewer than [`MAX_PROBLEMS`] are kept.
     pub(super) fn add(&mut self, problem: String) {
         self.count += 1;
         if self.kept.len() < MAX_PROBLEMS {
@@ -28,12 +28,12 @@ impl Problems {
         }
     }
 
-    /// Says that what is added from now on was found before this event.
+    /// Sets the event before which further problems are found.
     pub(super) fn come_to(&mut self, event: usize) {
         self.at = event;
     }
 
-    /// Moves what was found before an event of this number, or just before it, to others, and with the last of it what has no words.
+    /// Moves the problems found up to event `event` to `to`. With `usize::MAX`, also moves the counts of problems without words.
     pub(super) fn move_before(&mut self, event: usize, to: &mut Self) {
         let moved = self.places.partition_point(|place| *place <= event);
         self.places.drain(..moved);
@@ -45,10 +45,10 @@ impl Problems {
         }
     }
 
-    /// Passes over an input that cannot be used, where there are others.
+    /// Skips an input that cannot be used, if there are others.
     ///
     /// # Errors
-    /// The error itself, where it is the only input or the first problem ends the job.
+    /// The error itself, if this is the only input or the first problem ends the job.
     pub(super) fn set_aside(&mut self, error: Error, inputs: usize, strict: bool) -> Result<()> {
         if strict || inputs < 2 {
             return Err(error);
@@ -58,10 +58,10 @@ impl Problems {
         Ok(())
     }
 
-    /// Tells of an input that is as its format has it, and holds no event.
+    /// Records an input that follows its format but contains no event.
     ///
     /// # Errors
-    /// [`Error::Format`] where the first problem ends the job.
+    /// [`Error::Format`] if the first problem ends the job.
     pub(super) fn add_empty(&mut self, name: &str, strict: bool) -> Result<()> {
         let error = Error::format(name, "there is no event in it");
         if strict {
@@ -71,7 +71,7 @@ impl Problems {
         Ok(())
     }
 
-    /// Counts an input that can be read no further; what came before is used.
+    /// Records an input that cannot be read to its end; its earlier events are used.
     pub(super) fn break_off(&mut self, words: &str) {
         self.unusable += 1;
         self.add(format!("{words}; events before that were read"));
@@ -87,7 +87,7 @@ impl Problems {
         &self.kept
     }
 
-    /// Total number.
+    /// Total number of problems.
     pub fn count(&self) -> u64 {
         self.count
     }

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// A whole file; none when there is none.
+/// The content of a file; none when it does not exist.
 pub(super) fn read_file(path: &Path) -> Result<Option<Vec<u8>>> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -21,21 +21,21 @@ pub(super) fn read_file(path: &Path) -> Result<Option<Vec<u8>>> {
     read.map(|_| Some(bytes)).map_err(|e| Error::io(path, e))
 }
 
-/// The event being put together. Its payloads lie in the words of a batch, whose other events are put together at the same time.
+/// An event under construction. Its payloads lie in the words of a batch, whose other events are built at the same time.
 #[derive(Debug)]
 pub(super) struct OpenEvent {
     pub status: Status,
-    /// The first damage of single banks.
+    /// Status of the first damage that does not concern all banks.
     damaged: Option<Status>,
-    /// Why it failed.
+    /// Reason why the event failed.
     words: String,
     pub banks: EventBanks,
     /// Banks whose payloads are followed by bytes other than zeros in their last words.
     pub ragged: Vec<RawBank>,
     pub note: EventNote,
-    /// Whether the truth is wanted.
+    /// Whether the truth is requested.
     truth: bool,
-    /// All banks as they came: type and source.
+    /// Type and source of all banks, in the order of arrival.
     came: Vec<(u8, u16)>,
     /// Pieces of the true particles by source, and their version.
     tracks: Vec<(u16, u8, Vec<u8>)>,
@@ -75,7 +75,7 @@ impl OpenEvent {
         self.vertices.clear();
     }
 
-    /// The first failure is reported.
+    /// Records that the event failed; the first failure is reported.
     pub fn fail(&mut self, status: Status, words: &str) {
         if self.status == Status::Ok {
             self.status = self.damaged.unwrap_or(status);
@@ -83,7 +83,7 @@ impl OpenEvent {
         }
     }
 
-    /// A damage that concerns some of the banks alone: the others are kept.
+    /// Records a damage that does not concern all banks: the others are kept.
     fn damage(&mut self, status: Status, words: &str) {
         self.damaged.get_or_insert(status);
         self.note_words(words);
@@ -96,7 +96,7 @@ impl OpenEvent {
         }
     }
 
-    /// Adds a bank whose payload begins at a word of the batch; `is_filled` says whether zeros follow it up to the next word.
+    /// Adds a bank whose payload begins at word `first` of the batch; `is_filled`: zeros follow the payload up to the next word.
     pub fn push(
         &mut self,
         kind: BankKind,
@@ -237,7 +237,7 @@ impl OpenEvent {
     }
 }
 
-/// The pieces in the order of their sources, which count from 0; none when they do not.
+/// Joins the pieces in the order of their sources; none unless these are 0, 1, 2 and so on.
 fn join(pieces: &mut Vec<(u16, u8, Vec<u8>)>) -> Option<Vec<u8>> {
     pieces.sort_by_key(|(source, ..)| *source);
     let whole = pieces.iter().enumerate().all(|(at, (source, ..))| at == usize::from(*source));

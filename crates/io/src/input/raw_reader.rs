@@ -14,20 +14,20 @@ use std::collections::{BTreeSet, VecDeque};
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// A batch with so many words of events is full: memory is bounded.
+/// Number of words at which a batch is full, so that memory is bounded.
 const FULL_BATCH: usize = 1 << 27;
 
-/// A batch with so many words is long enough, as soon as it has [the least events](ReadOptions::least): what is cut is still in a cache
-/// when it is looked at.
+/// Number of words at which a batch ends if it has [the least events](ReadOptions::least): the events are still in a cache when
+/// they are parsed.
 const LONG_BATCH: usize = 1 << 20;
 
-/// Words of a long event: memory for one is there behind a batch that is long enough.
+/// Words of a long event, for which memory is reserved after a batch of [`LONG_BATCH`] words.
 const LONG_EVENT: usize = 1 << 17;
 
 /// The encoding of the truth of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum McFormat {
-    /// Files beside bank containers, without a version.
+    /// Files next to bank containers, without a version.
     File,
     /// Raw banks of this version.
     Bank(u8),
@@ -49,7 +49,7 @@ pub struct McBanks {
 }
 
 impl McBanks {
-    /// Where the particle of this key passes, as far as that is known.
+    /// The known points on the path of the particle with this key.
     pub(crate) fn states_of(&self, key: u32) -> TrueStates {
         let found = self.states.binary_search_by_key(&key, |(key, _)| *key);
         found.map(|at| self.states[at].1).unwrap_or_default()
@@ -76,20 +76,20 @@ pub struct RawReader {
     waiting: VecDeque<Input>,
     current: Option<Current>,
     options: ReadOptions,
-    /// Number of the event that comes next.
+    /// Number of the next event.
     event: usize,
-    /// What was wrong with inputs since the last events were cut.
+    /// Problems of the inputs since the last events were cut.
     problems: Problems,
     inputs: usize,
     /// Memory for [`RawReader::read`].
     cut: CutEvents,
-    /// What is known to be wrong from there.
+    /// Problems of everything that [`RawReader::read`] has read.
     told: Problems,
     /// Whether an error ended [`RawReader::read`].
     is_over: bool,
 }
 
-/// Something to read: a stream of records, or containers by the names of their events.
+/// An input: a stream of records, or containers by the names of their events.
 enum Input {
     Mdf(Entry),
     Containers { folder: PathBuf, names: VecDeque<String> },
@@ -105,9 +105,9 @@ struct MdfFile {
     origin: Origin,
     compressed: bool,
     records: Records,
-    /// How many were taken from it.
+    /// Number of events read from the stream.
     events: usize,
-    /// Whether it is known already that it cannot be used.
+    /// Whether a problem of the stream was already recorded.
     is_told: bool,
 }
 
@@ -133,7 +133,7 @@ pub fn find_raw(path: &Path) -> Result<Option<Format>> {
         }
         let (stream, _) = entry.open(&ByteCount::default())?;
         let mut head = Vec::new();
-        // A file that cannot be decompressed is for its own reader to tell.
+        // The reader of the file will report it if it cannot be decompressed.
         if stream.take(64).read_to_end(&mut head).is_ok() && looks_like_record(&head) {
             return Ok(Some(Format::Mdf));
         }
@@ -346,8 +346,8 @@ impl RawReader {
         self.told.unusable()
     }
 
-    /// Opens the next input; none when there is none. A file that was merely found in a folder is passed over
-    /// when it is no MDF file.
+    /// Opens the next input; none at the end. A file that was found in a folder is skipped if it is not an MDF
+    /// file.
     fn open_next(&mut self) -> Result<Option<Current>> {
         while let Some(input) = self.waiting.pop_front() {
             let entry = match input {
@@ -361,7 +361,7 @@ impl RawReader {
                 Entry::File { path, .. } => Some(path.parent().unwrap_or(Path::new("")).to_path_buf()),
                 _ => None,
             };
-            // Where reading begins is said of the first source alone.
+            // The start position concerns only the first source.
             let byte = std::mem::take(&mut self.options.start.byte);
             let count = &self.options.bytes;
             let opened =
@@ -386,7 +386,7 @@ impl RawReader {
         Ok(None)
     }
 
-    /// Takes one record; false at the end of the stream.
+    /// Cuts one record; false at the end of the stream.
     fn cut_record(&mut self, file: &mut MdfFile, batch: &mut RawBatch, cut: &mut CutEvents) -> Result<bool> {
         let MdfFile { origin, compressed, records, is_told, .. } = file;
         let record = match records.next(batch) {
@@ -420,7 +420,7 @@ impl RawReader {
         Ok(true)
     }
 
-    /// Takes the containers of one event.
+    /// Reads the containers of one event.
     fn cut_containers(
         &mut self,
         folder: &Path,

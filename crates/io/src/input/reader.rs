@@ -15,17 +15,17 @@ use std::collections::VecDeque;
 use std::io::{BufReader, Read};
 use std::sync::Arc;
 
-/// A batch with so many hits is full: offsets are 32 bits wide, and memory is bounded.
+/// Number of hits at which a batch is full: offsets are 32 bits wide, and memory is bounded.
 const FULL_BATCH: usize = 1 << 26;
 
-/// So many bytes of text are enough, as soon as there are [the least events](ReadOptions::least): what is cut is still in a cache when
-/// it is parsed.
+/// Bytes of text at which cutting ends if there are [the least events](ReadOptions::least): the texts are still in a cache when
+/// they are parsed.
 const LONG_TEXT: usize = 4 << 20;
 
-/// So many bytes of text are enough in any case.
+/// Bytes of text at which cutting always ends.
 const FULL_TEXT: usize = MAX_EVENT_BYTES;
 
-/// How much of a file is looked at to see whether it holds events.
+/// Number of bytes of a file that are examined for events.
 const HEAD: usize = 256;
 
 /// Reads Velo events from any number of sources, one after another.
@@ -33,21 +33,21 @@ pub struct VeloReader {
     waiting: VecDeque<Entry>,
     /// The stream being read and its name.
     current: Option<(Arc<str>, Records)>,
-    /// Source by source: how many streams are left of it, its name, and whether it gave an event.
+    /// Sources whose streams have not all ended.
     groups: VecDeque<Group>,
     options: ReadOptions,
     limit: usize,
-    /// Number of the event that comes next.
+    /// Number of the next event.
     event: usize,
-    /// What was wrong with inputs since the last texts were cut.
+    /// Problems of the inputs since the last texts were cut.
     problems: Problems,
     /// Memory for [`VeloReader::read`].
     texts: CutTexts,
-    /// What is known to be wrong from there.
+    /// Problems of everything that [`VeloReader::read`] has read.
     told: Problems,
     /// Whether an error ended [`VeloReader::read`].
     is_over: bool,
-    /// Sources, and all of their streams.
+    /// Number of sources, and of their streams.
     inputs: [usize; 2],
 }
 
@@ -55,9 +55,9 @@ struct Group {
     streams: usize,
     name: String,
     events: usize,
-    /// Whether it is known already that one of its streams cannot be used.
+    /// Whether a problem of one of its streams was already recorded.
     is_told: bool,
-    /// Whether one of its files is no file of events.
+    /// Whether one of its files is not a file of events.
     has_other_files: bool,
 }
 
@@ -139,7 +139,7 @@ impl VeloReader {
         while !self.is_over && appended < max_events && (appended == 0 || batch.x.len() < FULL_BATCH) {
             let (mut texts, before) = (std::mem::take(&mut self.texts), batch.len());
             let done = self.cut(max_events - appended, &mut texts);
-            // Numbers are read by arithmetic.
+            // Parsing numbers uses floating-point arithmetic.
             let parse = || texts.parse(&ThisThread, batch, truth, &mut self.told);
             let parsed = with_default_float_mode(parse);
             self.texts = texts;
@@ -226,7 +226,7 @@ impl VeloReader {
         self.told.unusable()
     }
 
-    /// The next text, from whichever stream has one, and where it begins; none when all are at their end.
+    /// Cuts the next text, from the current or a later stream, and returns its beginning; none when all streams have ended.
     fn next_cut(&mut self, texts: &mut CutTexts) -> Result<Option<(usize, Cut)>> {
         loop {
             if self.current.is_none() && !self.open_next()? {
@@ -244,7 +244,7 @@ impl VeloReader {
         }
     }
 
-    /// Opens the next stream; false when there is none. One that cannot be used is passed over where there are others.
+    /// Opens the next stream; false when there is none. A stream that cannot be used is skipped if there are others.
     fn open_next(&mut self) -> Result<bool> {
         let Some(entry) = self.waiting.pop_front() else { return Ok(false) };
         if let Err(error) = self.open_entry(entry) {
@@ -275,7 +275,7 @@ impl VeloReader {
         Ok(())
     }
 
-    /// Refuses content that is no JSON at all, unless the format was named: then each line is judged.
+    /// Refuses content that is not JSON, unless the user named the format: then each line is checked.
     fn check_kind(&self, name: &str, head: &[u8]) -> Result<()> {
         if let Some(what) = known_but_not_read(head).filter(|_| self.options.format == super::Format::Auto) {
             return Err(Error::format(
@@ -295,7 +295,7 @@ impl VeloReader {
         Err(Error::format(name, format!("unknown format: this is {found} (--format names it)")))
     }
 
-    /// Accounts for a stream at its end: a source without any event is told, and is an error where it has something else.
+    /// Counts a stream that has ended. A source without events is recorded as a problem; it is an error if it has other files.
     fn finish_stream(&mut self) -> Result<()> {
         let Some(group) = self.groups.front_mut() else { return Ok(()) };
         group.streams -= 1;

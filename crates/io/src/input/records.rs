@@ -1,25 +1,25 @@
-//! Cuts a stream into the texts of single events, and holds only one of them at a time.
+//! Cuts a stream into the texts of single events, and holds only one text at a time.
 
 use super::Format;
 use super::source::{PutBack, Stream};
 use memchr::memchr;
 use std::io::{BufRead, Read};
 
-/// How one text ends.
+/// Rule for the end of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Framing {
-    /// At the end of its line.
+    /// A text ends with its line.
     Lines,
-    /// At the brace that closes its first one.
+    /// A text ends with the brace that closes its first brace.
     Objects,
 }
 
-/// What was cut off the stream.
+/// Result of cutting a text.
 #[derive(Debug)]
 pub(super) enum Cut {
-    /// The stream is at its end.
+    /// The stream has ended.
     End,
-    /// A text, which begins in this line.
+    /// A text that begins in this line.
     Record { line: u64 },
     /// A text longer than the limit, which was skipped.
     TooLong { line: u64 },
@@ -33,9 +33,9 @@ pub(super) struct Records {
     framing: Framing,
     compressed: bool,
     limit: usize,
-    /// Number of the line that comes next, from 1.
+    /// Number of the next line, from 1.
     line: u64,
-    /// Why a compressed stream broke off while its beginning was looked at.
+    /// Error of a compressed stream that broke off while its beginning was examined.
     broken: Option<String>,
 }
 
@@ -47,7 +47,7 @@ impl Records {
         records.framing = match format {
             Format::VeloNdjson => Framing::Lines,
             Format::VeloJson => Framing::Objects,
-            // Raw banks have a reader of their own; text that is called so is judged like any other.
+            // Raw banks have another reader; a text with this format is treated like any other text.
             _ => records.find_framing()?,
         };
         Ok(records)
@@ -62,7 +62,7 @@ impl Records {
         Ok(head)
     }
 
-    /// Remembers why a compressed stream broke off, for [`Self::next`] to tell when it gets there.
+    /// Keeps the error of a compressed stream that broke off; [`Self::next`] reports it at that position.
     fn keep_break(&mut self, read: std::io::Result<()>) -> std::io::Result<()> {
         match read {
             Err(e) if self.compressed => self.broken = Some(e.to_string()),
@@ -71,8 +71,8 @@ impl Records {
         Ok(())
     }
 
-    /// Lines, when the second line begins an object (a first line that is no object is then a corrupt one)
-    /// or the first line is one whole object; objects otherwise.
+    /// Lines, if the second line begins an object (a first line without an object is then corrupt) or the first
+    /// line is a complete object; otherwise objects.
     fn find_framing(&mut self) -> std::io::Result<Framing> {
         let mut head = Vec::new();
         let read = self.read_first_line(&mut head);
@@ -104,7 +104,7 @@ impl Records {
     /// Reads blank lines and returns the byte that follows them.
     fn skip_blank_lines(&mut self, head: &mut Vec<u8>) -> Option<u8> {
         loop {
-            // An error shows itself again when the line is read.
+            // An error will occur again when the line is read.
             match fill(&mut self.stream).ok()?.first() {
                 Some(&c @ (b'\n' | b'\r')) if head.len() < self.limit => head.push(c),
                 next => return next.copied(),
@@ -123,7 +123,7 @@ impl Records {
         if !matches!(found, Ok(Cut::Record { .. })) {
             text.truncate(begin);
         }
-        // What was read of the text is lost with the rest of the stream: one event, one message.
+        // The text is lost with the rest of the stream: one event with one message.
         let message = match (&found, &self.broken) {
             (Err(e), _) if self.compressed => e.to_string(),
             (Ok(Cut::End), Some(message)) => message.clone(),
@@ -208,7 +208,7 @@ impl Records {
     }
 }
 
-/// Follows braces outside of strings.
+/// Counts open braces outside of strings.
 #[derive(Default)]
 struct Braces {
     depth: u64,
@@ -217,8 +217,8 @@ struct Braces {
 }
 
 impl Braces {
-    /// Whether the text ends after this byte: with its last brace, or with its line while no brace is open
-    /// (which is how junk between objects ends).
+    /// Whether the text ends after this byte: with its last brace, or with its line if no brace is open (so
+    /// ends garbage between objects).
     fn ends_after(&mut self, c: u8) -> bool {
         if self.in_string {
             (self.in_string, self.escaped) = match c {
@@ -242,17 +242,17 @@ impl Braces {
     }
 }
 
-/// Where the first object of `text` ends, when it does.
+/// Position of the end of the first object of `text`, if it ends.
 fn balance(text: &[u8]) -> Option<usize> {
     let start = text.iter().position(|&c| c == b'{')?;
     let mut braces = Braces::default();
     text[start..].iter().position(|&c| braces.ends_after(c)).map(|at| start + at + 1)
 }
 
-/// `fill_buf` that is not disturbed by signals.
+/// Calls `fill_buf` again when a signal interrupts it.
 fn fill(stream: &mut PutBack) -> std::io::Result<&[u8]> {
     // The first call fills the buffer, the second only borrows it: the borrow checker rejects a loop that
-    // returns what the first one gave.
+    // returns the result of the first call.
     loop {
         match stream.fill_buf() {
             Ok(_) => break,
@@ -269,7 +269,7 @@ mod tests {
     use std::io::Cursor;
 
     fn cut(text: &str, format: Format, limit: usize) -> Vec<(String, u64)> {
-        // A small buffer so that texts cross its end.
+        // With a small buffer, texts cross its end.
         let stream = std::io::BufReader::with_capacity(3, Cursor::new(text.as_bytes().to_vec()));
         let mut records = Records::new(Box::new(stream), false, format, limit).unwrap();
         let mut buffer = Vec::new();

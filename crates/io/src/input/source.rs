@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What messages call standard input.
+/// Name of standard input in messages.
 pub(super) const STDIN: &str = "standard input";
 
 /// A stream that the reader owns.
@@ -55,15 +55,15 @@ impl BufRead for Counted {
     }
 }
 
-/// The same for records of events, which are read whole: what is longer passes by the buffer.
+/// Size of the buffer for records of events, bytes: larger reads bypass the buffer.
 pub(super) const SMALL_BUFFER: usize = 16 << 10;
 
 /// A stream that takes bytes back, to read them again.
 pub(super) struct PutBack {
     pending: Vec<u8>,
-    /// How many of the pending bytes were read again.
+    /// Number of pending bytes that were read again.
     at: usize,
-    /// Why the stream broke off behind the pending bytes.
+    /// Error of the stream after the pending bytes.
     broken: Option<io::Error>,
     stream: Stream,
 }
@@ -79,7 +79,7 @@ impl PutBack {
         self.at = 0;
     }
 
-    /// The next `want` bytes, or fewer when the stream ends or fails, which reading reports again.
+    /// The next `want` bytes, or fewer if the stream ends or fails; the next read reports the failure.
     pub fn peek(&mut self, want: usize) -> Vec<u8> {
         let mut head = Vec::new();
         let read = self.by_ref().take(want as u64).read_to_end(&mut head);
@@ -91,7 +91,7 @@ impl PutBack {
 
 impl Read for PutBack {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        // Large reads pass by the buffers of the stream.
+        // Large reads bypass the buffers of the stream.
         if self.at == self.pending.len() && self.broken.is_none() {
             return self.stream.read(to);
         }
@@ -125,7 +125,7 @@ impl BufRead for PutBack {
 
 /// One stream to read.
 pub(super) enum Entry {
-    /// A file, and whether it was found in a directory rather than named.
+    /// A file, either named by the user or found in a directory.
     File {
         path: PathBuf,
         listed: bool,
@@ -148,7 +148,7 @@ impl Entry {
         }
     }
 
-    /// Whether it may turn out to hold no events: a file that was found in a directory.
+    /// Whether the entry is a file that was found in a directory, which may hold no events.
     pub fn is_listed(&self) -> bool {
         matches!(self, Entry::File { listed: true, .. })
     }
@@ -170,7 +170,7 @@ impl Entry {
         self.open_with(BUFFER, count)
     }
 
-    /// Like [`Entry::open`], with a buffer of this many bytes.
+    /// Opens the stream as [`Entry::open`] does, with a buffer of this many bytes.
     pub fn open_with(self, buffer: usize, count: &ByteCount) -> Result<(Stream, bool)> {
         let name = self.name();
         let raw: Stream = match self {
@@ -219,7 +219,7 @@ fn files_of(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(directory)? {
         let path = entry?.path();
-        // A dangling link is an error when it is opened, not something to pass over.
+        // A dangling link is kept, so that opening it gives an error.
         if !is_no_data(&path) && !path.is_dir() {
             files.push(path);
         }
@@ -228,7 +228,7 @@ fn files_of(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Whether a file of a folder is hidden, or is there for people by its name: `README`, `LICENSE`, also as text, or Markdown.
+/// Whether a file of a folder is hidden, or is documentation by its name: `README` or `LICENSE`, also as text, or Markdown.
 fn is_no_data(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let (stem, end) = name.split_once('.').unwrap_or((&name, ""));
@@ -236,7 +236,7 @@ fn is_no_data(path: &Path) -> bool {
     name.starts_with('.') || name.ends_with(".md") || is_for_people
 }
 
-/// Orders names as people count: runs of digits by their value, all else by character.
+/// Orders names naturally: runs of digits by their value, all other text by character.
 pub(super) fn natural_order(a: &str, b: &str) -> Ordering {
     let (mut left, mut right) = (a.as_bytes(), b.as_bytes());
     while let (Some(l), Some(r)) = (left.first(), right.first()) {
@@ -251,11 +251,11 @@ pub(super) fn natural_order(a: &str, b: &str) -> Ordering {
             return order;
         }
     }
-    // Equal but for leading zeros: any fixed order will do.
+    // The names differ only in leading zeros: any fixed order is correct.
     left.len().cmp(&right.len()).then_with(|| a.cmp(b))
 }
 
-/// Takes the digits off the front of `text`; leading zeros do not count.
+/// Removes the digits from the beginning of `text`, and returns them without leading zeros.
 fn split_digits<'a>(text: &mut &'a [u8]) -> &'a [u8] {
     let end = text.iter().position(|c| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);
@@ -275,7 +275,7 @@ fn decompress(mut raw: Stream) -> std::io::Result<(Stream, bool)> {
     Ok((Box::new(whole), false))
 }
 
-/// zstd's frame magic, or that of a skippable frame, which may come first.
+/// Whether the bytes begin with the magic number of a zstd frame, or of a skippable frame, which may come first.
 pub(super) fn is_zstd(head: &[u8]) -> bool {
     match *head {
         [a, b, c, d] => {
@@ -313,7 +313,7 @@ mod tests {
         let found = files(folder.path()).unwrap();
         let names: Vec<_> = found.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
         assert_eq!(names, ["a.t3pa", "b.t3pa", "readme2.txt"]);
-        // One that is named itself is read.
+        // A file that the user names is read.
         let named = folder.path().join("README.md");
         assert_eq!(files(&named).unwrap(), [named]);
     }

@@ -7,8 +7,8 @@ use peloton::event::{TruthEvent, VELO_MODULES};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-/// Keys that the first entry of an event object may have; what begins otherwise is no event. `event` is
-/// that of the old schema, which is known in order to refuse it by name.
+/// Keys that the first entry of an event object may have; a text that begins otherwise is not an event. `event`
+/// belongs to the old schema, which is refused by name.
 pub(super) const FIRST_KEYS: [&str; 9] =
     ["description", "module_prefix_sum", "x", "y", "z", "t", "montecarlo", "event", "number_of_modules"];
 
@@ -24,7 +24,7 @@ pub(super) struct Decoded {
     pub notes: Vec<String>,
 }
 
-/// Why a text is no event.
+/// The reason why a text is not an event.
 #[derive(Debug)]
 pub(super) struct Trouble {
     pub status: Status,
@@ -43,10 +43,10 @@ impl Trouble {
     }
 }
 
-/// `M` is the truth, or what skips it.
+/// An event as JSON; `M` is the truth, or a type that skips it.
 #[derive(Deserialize)]
 struct RawEvent<M> {
-    // Wide and signed, so that a wrong sum is told from a wrong type.
+    // Wide and signed, so that a wrong sum is distinguished from a wrong type.
     module_prefix_sum: Option<Vec<i64>>,
     x: Option<Vec<f32>>,
     y: Option<Vec<f32>>,
@@ -55,7 +55,7 @@ struct RawEvent<M> {
     event: Option<IgnoredAny>,
 }
 
-/// The columns of hits, as far as the text has them.
+/// The columns of hits that the text has.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
     pub sums: Option<Vec<i64>>,
@@ -64,7 +64,7 @@ pub(super) struct Columns {
     pub z: Option<Vec<f32>>,
 }
 
-/// Decodes one event; truth only when asked for.
+/// Decodes one event, with truth only if requested.
 pub(super) fn decode(text: &[u8], with_truth: bool) -> Result<Decoded, Trouble> {
     if !with_truth {
         let columns = match usual_event(text) {
@@ -141,7 +141,7 @@ fn offsets(sums: &[i64], hits: usize) -> Result<Vec<u32>, Trouble> {
         .collect()
 }
 
-/// Whether a text that begins so may be an event.
+/// Whether a text with this beginning may be an event.
 pub(super) fn looks_like_event(head: &[u8]) -> bool {
     let Some(inside) = head.trim_ascii_start().strip_prefix(b"{") else { return false };
     let Some(key) = inside.trim_ascii_start().strip_prefix(b"\"") else { return false };
@@ -160,7 +160,7 @@ mod tests {
             .map(|column| column.as_ref().map(|values| values.iter().map(|value| value.to_bits()).collect()))
     }
 
-    /// Compares both parsers where the usual one reads the text at all; says whether it does.
+    /// Compares both parsers if the usual one can read the text. Returns whether it can.
     fn compare(text: &str) -> bool {
         let Some(usual) = usual_event(text.as_bytes()) else { return false };
         let (general, _) = general::<IgnoredAny>(text.as_bytes()).expect(text);
@@ -168,7 +168,7 @@ mod tests {
         true
     }
 
-    /// Numbers as programs write them, and others.
+    /// Numbers as programs write them, and unusual numbers.
     fn number() -> impl Strategy<Value = String> {
         prop_oneof![
             4 => (-999_999i64..1_000_000).prop_map(|value| format!("{}", value as f64 / 1e3)),

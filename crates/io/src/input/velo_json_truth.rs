@@ -27,7 +27,7 @@ pub(super) const COLUMNS: [&str; 16] = [
     "hits",
 ];
 
-/// The truth as it stands in the file.
+/// The truth as the file contains it.
 #[derive(Deserialize)]
 pub(super) struct Montecarlo {
     description: Vec<String>,
@@ -38,7 +38,7 @@ pub(super) struct Montecarlo {
 enum Cell {
     Number(f64),
     Hits(Vec<i64>),
-    /// Of no type that a known column has.
+    /// A value of a type that no known column has.
     Other,
 }
 
@@ -83,7 +83,7 @@ impl<'de> Visitor<'de> for CellVisitor {
     }
 }
 
-/// Momenta in GeV/c; hit ids that the event does not have are left out and noted.
+/// Decodes the particles; momenta become GeV/c. Hit ids that the event does not have are left out and noted.
 pub(super) fn decode_truth(
     montecarlo: Montecarlo,
     hits: usize,
@@ -114,7 +114,7 @@ pub(super) fn decode_truth(
     Ok(TruthEvent { particles })
 }
 
-/// One row and where its columns are.
+/// One row and the indices of its columns.
 struct Row<'a> {
     row: &'a [Cell],
     place: &'a [usize; COLUMNS.len()],
@@ -161,7 +161,7 @@ impl Row<'_> {
                 first.get_or_insert(hit);
             }
         }
-        // One note for all of them: memory is bounded.
+        // Makes one note for all unknown hits, so that memory is bounded.
         if let Some(hit) = first {
             let number = self.number;
             let mut note = format!("montecarlo: particle {number} lists hit {hit}, the event has {hits}");

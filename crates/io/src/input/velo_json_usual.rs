@@ -1,21 +1,21 @@
 //! Reads the usual form of a Velo JSON event in one pass: known keys, each once, decimal numbers without exponent, no
-//! white space but one space behind a comma or a colon. All other forms are left to the general parser, which also
-//! reports faults.
+//! white space except one space after a comma or a colon. The general parser reads all other forms and reports
+//! faults.
 //!
-//! The values are the same as from the general parser. Truth is skipped, with the same checks as there.
+//! The values are the same as from the general parser. Truth is skipped, with the same checks.
 
 use super::digits::{WORD, bytes_equal, number_of, others, values};
 use super::velo_json::Columns;
 
-/// Powers of a tenth.
+/// Powers of 1/10.
 const PARTS: [f64; WORD] = [1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7];
-/// Longest number that is read: no number of as many digits is too large.
+/// Largest length of a number that is read, bytes: shorter numbers cannot be too large.
 const MAX_NUMBER: usize = 18;
 
-/// What stands before a byte in lists of numbers.
+/// State before a byte in lists of numbers.
 #[derive(Clone, Copy)]
 enum State {
-    /// Something that no list of numbers has.
+    /// A byte that cannot be in a list of numbers.
     Wrong,
     /// A number that began with 0 and may have a point, but no other digit.
     Zero,
@@ -28,10 +28,11 @@ enum State {
     Close,
 }
 
-/// Bits that hold a state.
+/// Number of bits of a state.
 const STATE_BITS: u64 = 6;
 
-/// For each byte, the states behind it: at the place of the state before it, the place of the next one. So one shift is a step.
+/// For each byte, the next states: the bits at the position of the old state are the position of the new one. So a step
+/// is one shift.
 const NEXT: [u64; 256] = {
     use State::*;
     let mut table = [0; 256];
@@ -65,7 +66,7 @@ pub(super) fn usual_event(text: &[u8]) -> Option<Columns> {
     let mut text = Text { bytes: text, at: 0 };
     let mut columns = Columns::default();
     let mut has_truth = false;
-    // A number and what is beside it: of the text, half may be truth.
+    // Estimated number of values: half of the text may be truth.
     let room = text.bytes.len() / 16;
     text.take(b'{')?;
     loop {
@@ -110,13 +111,13 @@ impl<'a> Text<'a> {
         }
     }
 
-    // A function of its own, so that what comes behind a comma does not wait until it is known whether that is a space.
+    // A separate function, so that the byte after a comma is processed without waiting for the check for a space.
     #[inline(never)]
     fn pass(&mut self) {
         self.at += 1;
     }
 
-    /// Takes a comma, behind which a list goes on, or its end.
+    /// Takes a comma, after which a list continues (true), or its end (false).
     #[inline(always)]
     fn goes_on(&mut self, end: u8) -> Option<bool> {
         let byte = self.next()?;
@@ -129,7 +130,7 @@ impl<'a> Text<'a> {
         Some(true)
     }
 
-    /// Plain characters between quotation marks.
+    /// Takes plain characters between quotation marks.
     fn string(&mut self) -> Option<&'a [u8]> {
         self.take(b'"')?;
         let rest = &self.bytes[self.at..];
@@ -140,7 +141,7 @@ impl<'a> Text<'a> {
         Some(&rest[..end])
     }
 
-    /// A list whose entries are taken by `entry`.
+    /// Takes a list; `entry` takes each entry.
     #[inline(always)]
     fn list(&mut self, mut entry: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         self.take(b'[')?;
@@ -155,7 +156,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// A column of numbers that did not come before.
+    /// Takes a column of numbers, which must not have occurred before.
     fn new_floats(&mut self, column: &mut Option<Vec<f32>>, room: usize) -> Option<()> {
         if column.is_some() {
             return None;
@@ -170,7 +171,7 @@ impl<'a> Text<'a> {
         })
     }
 
-    /// A column of whole numbers that did not come before.
+    /// Takes a column of whole numbers, which must not have occurred before.
     fn new_integers(&mut self, column: &mut Option<Vec<i64>>) -> Option<()> {
         if column.is_some() {
             return None;
@@ -182,7 +183,7 @@ impl<'a> Text<'a> {
         })
     }
 
-    /// Passes over the truth.
+    /// Skips the truth.
     fn truth(&mut self) -> Option<()> {
         let mut has = [false; 2];
         self.take(b'{')?;
@@ -205,7 +206,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Passes over lists of numbers in each other.
+    /// Skips nested lists of numbers.
     fn numbers(&mut self) -> Option<()> {
         let (mut state, mut depth) = (State::Comma as u64 * STATE_BITS, 0u32);
         let rest = &self.bytes[self.at..];
@@ -215,7 +216,7 @@ impl<'a> Text<'a> {
             depth == 0
         })?;
         self.at += end + 1;
-        // Without a list around it, a number ends where it begins.
+        // Without a list around it, a number is refused.
         (end > 0 && state % (1 << STATE_BITS) == State::Close as u64 * STATE_BITS).then_some(())
     }
 
@@ -227,7 +228,7 @@ impl<'a> Text<'a> {
         Some(short)
     }
 
-    /// Any other number: digits without a 0 before others, and perhaps a point and more digits.
+    /// Takes any other number: digits without a leading 0, and optionally a point and more digits.
     #[inline(never)]
     fn number(&mut self) -> Option<&'a [u8]> {
         let begin = self.at;
@@ -245,7 +246,7 @@ impl<'a> Text<'a> {
         (number.len() <= MAX_NUMBER).then_some(number)
     }
 
-    /// One digit or more.
+    /// Takes one digit or more.
     fn digits(&mut self) -> Option<usize> {
         let rest = &self.bytes[self.at..];
         let count = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
@@ -254,20 +255,20 @@ impl<'a> Text<'a> {
     }
 }
 
-/// A number that ends in a word.
+/// A number that ends within a word.
 struct Short {
-    /// The word, in which 0 to 9 are digits, the first one lowest, and a sign is a 0, too.
+    /// The values of the digits, first digit in the lowest byte; a sign is a 0, too.
     digits: u64,
     is_negative: bool,
-    /// Bytes before the point.
+    /// Number of bytes before the point.
     whole: usize,
     has_point: bool,
-    /// Bytes of the number.
+    /// Number of bytes of the number.
     length: usize,
 }
 
 impl Short {
-    /// Reads a number. None where the text begins otherwise, or the number is longer than the word.
+    /// Reads a number. None if the text begins otherwise, or the number is longer than the word.
     #[inline(always)]
     fn at_beginning(text: &[u8; 2 * WORD]) -> Option<Self> {
         let is_negative = text[0] == b'-';
@@ -276,12 +277,12 @@ impl Short {
         let digits = values(word) & !sign;
         let (others, points) = (others(digits), bytes_equal(digits, b'.' ^ b'0'));
         let ends = others & !points;
-        // What the next number waits for is this alone.
+        // The next number depends only on this length.
         let length = ends.trailing_zeros() as usize / 8;
         let whole = others.trailing_zeros() as usize / 8;
         let second = (others & others.wrapping_sub(1)).trailing_zeros() as usize / 8;
         let (has_point, first) = (whole < length, usize::from(is_negative));
-        // Each of these is rare, and only all of them together are worth a branch.
+        // Each of these cases is rare, so one branch checks all of them together.
         let lacks_digits = (whole == first) | (has_point & (length == whole + 1));
         let has_points = has_point & (second != length);
         let has_zeros = (whole > first + 1) & (text[first] == b'0');
@@ -297,8 +298,8 @@ impl Short {
         let before = self.digits & !(u64::MAX << (8 * self.whole));
         let behind = self.digits >> 8 >> (8 * self.whole) << (8 * self.whole);
         let count = self.length - usize::from(self.has_point);
-        // The product is off by less than what parts any such number from one half-way between two of single precision, so that it
-        // is rounded as the number itself: to that, the distance is one part in 10^7 * 2^25 at least, or the number is exact.
+        // The error of the product is less than the distance of any such number to the middle between two single-precision
+        // numbers, so that both are rounded alike. The distance is at least one part in 10^7 * 2^25, or the number is exact.
         let value =
             (f64::from(number_of(before | behind, count)) * PARTS[(count - self.whole) % WORD]) as f32;
         f32::from_bits(value.to_bits() | u32::from(self.is_negative) << 31)

@@ -1,4 +1,4 @@
-//! Writes Velo JSON, the same schema as is read.
+//! Writes Velo JSON, in the schema that the reader reads.
 
 use super::velo_json_truth::COLUMNS;
 use peloton::event::{Particle, TruthEvent, VELO_MODULES, VeloEvent};
@@ -6,9 +6,9 @@ use peloton::units::MEV_PER_GEV;
 use std::collections::HashMap;
 use std::io::{Result, Write};
 
-/// Writes one event as one line of NDJSON (which is also a Velo JSON file of its own), with its truth when there is
-/// any. Reading the line gives the same columns and the same truth, except that the format cannot store origins, and
-/// that hits are identified by their index in the event.
+/// Writes one event as one line of NDJSON (which is also a complete Velo JSON file), with its truth if there is any.
+/// Reading the line gives the same columns and the same truth, except that the format cannot store origins, and that
+/// hits are identified by their index in the event.
 ///
 /// # Errors
 /// Errors of `writer`.
@@ -73,7 +73,7 @@ fn write_particle(particle: &Particle, index: &HitIndex, writer: &mut Vec<u8>) -
     writer.write_all(b"]")
 }
 
-/// GeV/c to MeV/c with the fewest decimals that read back as the same number.
+/// Converts GeV/c to MeV/c, with the fewest decimals that read back as the same number.
 fn mev(gev: f64) -> f64 {
     let exact = gev * MEV_PER_GEV;
     [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6]
@@ -83,9 +83,9 @@ fn mev(gev: f64) -> f64 {
         .unwrap_or(exact)
 }
 
-/// From the names of hits to their indices in the event.
+/// Maps the ids of hits to their indices in the event.
 enum HitIndex {
-    /// They are the same.
+    /// Ids and indices are equal.
     Same(u32),
     Map(HashMap<u32, u32>),
 }

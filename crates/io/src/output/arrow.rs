@@ -1,4 +1,4 @@
-//! Results as Arrow: one row an event (or cluster), everything below it as list columns, from the schema alone.
+//! Results as Arrow: one row per event (or cluster), with items below it as list columns; only the schema determines them.
 
 use super::columns::{Memory, Owner, kept};
 use super::table::{ID_FIELDS, TableField};
@@ -48,9 +48,9 @@ pub fn arrow_batch(
     RecordBatch::try_new(schema.clone(), arrays).map_err(|e| Error::Columns(e.to_string()))
 }
 
-/// The same as [`arrow_batch`] without copies: the batch uses the memory of the results, which live as long as any
-/// part of the batch does. Only statuses are copied, and columns whose unit or shape differs between files and
-/// memory: times and energies of pixels, and starts where an event has several lists.
+/// Makes the batch of [`arrow_batch`] without copies: it uses the memory of the results, which live as long as any
+/// part of the batch. Only statuses are copied, and columns whose unit or shape differs between files and memory:
+/// times and energies of pixels, and starts where an event has several lists.
 ///
 /// # Errors
 /// As [`arrow_batch`].
@@ -61,7 +61,7 @@ pub fn arrow_shared<T: Owner>(ids: &[EventId], results: &Arc<T>) -> Result<Recor
         .map_err(|e| Error::Columns(e.to_string()))
 }
 
-/// The columns of [`arrow_schema()`] that are wanted.
+/// The requested columns of [`arrow_schema()`].
 fn columns(
     ids: &[EventId],
     table: &Table<'_>,
@@ -110,8 +110,7 @@ fn columns(
     Ok(arrays)
 }
 
-/// What tells an event from others, by name and meaning: its number in the inputs, which is always known, and the numbers
-/// that the detector gave.
+/// Fields that identify an event: its number in the inputs, which is always known, and the numbers from the detector.
 fn id_fields() -> [Field; 3] {
     ID_FIELDS.map(|TableField { name, kind, unit, meaning }| {
         described(name, kind.data_type(), unit, meaning).with_nullable(name != ID_FIELDS[0].name)
@@ -122,14 +121,14 @@ fn is_written(info: &ColumnInfo) -> bool {
     info.kind != Kind::Starts || info.lists > 1
 }
 
-/// A field that says what it is.
+/// A field with its unit and description as metadata.
 pub(super) fn described(name: &str, kind: DataType, unit: &str, description: &str) -> Field {
     let metadata = [("unit", unit), ("description", description)];
     Field::new(name, kind, false)
         .with_metadata(HashMap::from(metadata.map(|(key, value)| (key.to_string(), value.to_string()))))
 }
 
-/// What is in a list.
+/// The field of the elements of a list.
 pub(super) fn element(kind: DataType) -> Arc<Field> {
     Arc::new(Field::new("element", kind, false))
 }
@@ -142,7 +141,7 @@ fn counted_starts(starts: &[u32], lists: usize) -> UInt32Array {
     UInt32Array::from_iter_values((0..rows).flat_map(counted))
 }
 
-/// Cuts values into lists by starts, which `offsets` makes Arrow's own once they are known to rise.
+/// Divides values into lists by starts. `offsets` converts the starts to Arrow's offsets after a check that they rise.
 fn list(
     values: ArrayRef,
     starts: &[u32],

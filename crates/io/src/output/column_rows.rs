@@ -8,22 +8,22 @@ use serde::Serialize;
 /// A row of a table of columns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ColumnRow {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
-    /// Type of its values, in memory and in files.
+    /// Type of the values, in memory and in files.
     #[serde(rename = "type")]
     pub kind: String,
     /// The items with one value each.
     pub per: &'static str,
     /// Unit, 1 for none.
     pub unit: String,
-    /// Whether `hash_int` covers it.
+    /// Whether `hash_int` covers the column.
     pub in_hash_int: bool,
     /// Meaning of the column's values.
     pub meaning: String,
 }
 
-/// The columns of a sequence: columns of its files that identify the event, then the columns of its results.
+/// The columns of a sequence: first the columns of its files that identify the event, then the columns of its results.
 pub fn column_rows(of: &'static Schema) -> Vec<ColumnRow> {
     let Schema { levels, columns } = of;
     let schema = arrow_schema(of, &[]);

@@ -1,4 +1,4 @@
-//! [`Memory`]: columns of results as Arrow arrays, by a copy or in their own memory.
+//! [`Memory`]: columns of results as Arrow arrays, as copies or in the memory of the results.
 
 use arrow_array::types::{Float32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray, UInt16Array};
@@ -8,11 +8,11 @@ use peloton::event::{Results, Values};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Where the values of arrays lie.
+/// The memory that holds the values of arrays.
 pub(super) enum Memory<'a> {
-    /// In memory of their own.
+    /// New memory, to which values are copied.
     Copied,
-    /// In the results, whose columns are 64-byte aligned: the bytes of the column at an index.
+    /// The results, whose columns are 64-byte aligned: gives the bytes of the column at an index.
     Shared(&'a dyn Fn(usize) -> Bytes),
 }
 
@@ -21,7 +21,7 @@ pub trait Owner: Deref<Target = dyn Results> + Send + Sync + 'static {}
 
 impl<T: Deref<Target = dyn Results> + Send + Sync + 'static> Owner for T {}
 
-/// The bytes of the column at `index`, which keep the results as long as somebody reads them.
+/// The bytes of the column at `index`, which keep the results alive while they are in use.
 pub(super) fn kept<T: Owner>(results: &Arc<T>, index: usize) -> Bytes {
     Bytes::from_owner(Column { results: results.clone(), index })
 }
@@ -44,7 +44,7 @@ impl<T: Owner> AsRef<[u8]> for Column<T> {
     }
 }
 
-/// The bytes of a column; none of statuses, which are no plain numbers.
+/// The bytes of a column; empty for statuses, which are not plain numbers.
 fn bytes_of(values: Values<'_>) -> &[u8] {
     match values {
         Values::Status(_) => &[],
@@ -73,7 +73,7 @@ impl Memory<'_> {
         }
     }
 
-    /// Starts as offsets, whose bits are the same: they end below 2^31.
+    /// Starts as offsets; the bits are equal, because starts end below 2^31.
     pub fn offsets(&self, index: usize, starts: &[u32]) -> ScalarBuffer<i32> {
         match self {
             Self::Copied => starts.iter().map(|&start| start as i32).collect(),
@@ -90,7 +90,7 @@ impl Memory<'_> {
     }
 }
 
-/// Bytes as the values that they are, in the same memory.
+/// Converts bytes to values in the same memory.
 fn of_bytes<T: ArrowNativeType>(bytes: Bytes, len: usize) -> ScalarBuffer<T> {
     ScalarBuffer::new(Buffer::from(bytes), 0, len)
 }

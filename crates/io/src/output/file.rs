@@ -1,11 +1,11 @@
 //! [`OutputFile`]: a file that appears under its name only when it is complete.
 //!
 //! ```text
-//! create    tracks.parquet: as it was, or not there     .peloton-x1Y2z3.part: what is written
-//! finish    tracks.parquet: what was written    <------ renamed
-//! dropped   tracks.parquet: as it was, or not there     removed
+//! create    tracks.parquet: unchanged, or absent      .peloton-x1Y2z3.part: the output
+//! finish    tracks.parquet: the output        <------ renamed
+//! dropped   tracks.parquet: unchanged, or absent      removed
 //! ```
-//! Devices, pipes and standard output have no name to be renamed to: they are written directly.
+//! Devices, pipes and standard output cannot be replaced by renaming: they are written directly.
 
 use crate::input::is_pipe;
 use peloton::{Error, Result};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use tempfile::{Builder, NamedTempFile};
 
-/// Symbolic links that are followed at most, as many as Linux does.
+/// Largest number of symbolic links that are followed, as in Linux.
 const MAX_LINKS: usize = 40;
 
 /// How complete the output of a job is.
@@ -31,24 +31,24 @@ pub enum Done {
     Nothing,
 }
 
-/// An output of a job, under a temporary name beside its own until it is finished. If it is dropped before that, it
-/// leaves nothing behind, and an older file of the name unchanged.
+/// An output of a job, under a temporary name in the folder of its own name until it is finished. If it is dropped
+/// before, the temporary file is removed, and an older file of the name is unchanged.
 pub struct OutputFile {
     path: PathBuf,
     to: Target,
-    /// Whether a write failed: the file has a hole then, whatever is written after it.
+    /// Whether a write failed: then the file has a hole, also after further writes.
     is_broken: bool,
 }
 
 enum Target {
     Temporary(Box<Temporary>),
-    /// What has no name to be renamed to.
+    /// An output that is written directly.
     Stream(Box<dyn Write + Send>),
 }
 
 struct Temporary {
     file: NamedTempFile,
-    /// The name that it gets.
+    /// The final name of the file.
     place: PathBuf,
     _unfinished: Unfinished,
 }
@@ -95,7 +95,7 @@ impl OutputFile {
         let failed = |e| Error::io(&path, e);
         file.as_file().sync_all().map_err(failed)?;
         file.persist(&place).map_err(|e| failed(e.error))?;
-        // A folder is synchronised where the system can do that; the file is whole and in its place.
+        // Syncs the folder if the system can do that; the file is already complete under its name.
         let folder = place.parent().and_then(|folder| File::open(folder).ok());
         match folder.map_or(Ok(()), |folder| folder.sync_all()) {
             Err(e) if !matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Err(failed(e)),
@@ -103,8 +103,8 @@ impl OutputFile {
         }
     }
 
-    /// Renames the output of a failed job to its name unless an older file has it, which is worth more than a partial
-    /// one: then the older file stays, and the return value is `false`.
+    /// Renames the output of a failed job to its name unless an older file has that name, which is worth more than a
+    /// partial one: then the older file is kept, and the return value is `false`.
     ///
     /// # Errors
     /// Errors of [`finish`](Self::finish).
@@ -169,7 +169,7 @@ impl Write for OutputFile {
 /// Temporary files of this process.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Keeps the name of a temporary file where [`remove_unfinished`] finds it.
+/// Keeps the name of a temporary file in [`UNFINISHED`], for [`remove_unfinished`].
 struct Unfinished(PathBuf);
 
 impl Unfinished {
@@ -188,7 +188,7 @@ impl Drop for Unfinished {
 /// Removes all unfinished outputs, for a process that ends without dropping them.
 pub fn remove_unfinished() {
     for path in &*UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) {
-        // What was finished in the meantime is no longer there.
+        // Files that were finished meanwhile no longer exist.
         let _ = fs::remove_file(path);
     }
 }
@@ -223,13 +223,13 @@ pub fn is_no_file(path: &Path) -> bool {
     is_standard_output(path) || is_pipe(path)
 }
 
-/// Where a name leads.
+/// The destination of a name.
 #[derive(PartialEq)]
 pub(super) enum Place {
     StandardOutput,
-    /// An open file of this process, which has to be written through its own name.
+    /// An open file of this process, which must be written through this name.
     Descriptor,
-    /// The last name that is no symbolic link, in a folder that is there.
+    /// The name after following symbolic links, in an existing folder.
     Named(PathBuf),
 }
 
@@ -272,7 +272,7 @@ fn target(path: &Path) -> io::Result<Target> {
         kind => Some(kind?),
     };
     if existing.is_some() {
-        // Renaming asks for no right to write to the file itself, and would replace what is protected.
+        // Opens the file, because renaming would replace a write-protected file.
         let file = OpenOptions::new().write(true).open(&place)?;
         if existing.as_ref().is_some_and(|kind| !kind.is_file()) {
             return Ok(stream(file));
@@ -284,13 +284,13 @@ fn target(path: &Path) -> io::Result<Target> {
     Ok(Target::Temporary(Box::new(Temporary { file, place, _unfinished })))
 }
 
-/// A temporary file beside `place`, hidden: a folder that is read passes it over.
+/// A temporary file in the folder of `place`; it is hidden, so that readers of the folder skip it.
 fn temporary(place: &Path, permissions: Option<fs::Permissions>) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
     builder.prefix(".peloton-").suffix(".part");
     #[cfg(unix)]
     builder.permissions(permissions.clone().unwrap_or_else(|| {
-        // Those of any new file: the system takes away what the user does not want to give.
+        // The permissions of any new file, from which the system removes the user's mask.
         std::os::unix::fs::PermissionsExt::from_mode(0o666)
     }));
     let folder = place.parent().unwrap_or(Path::new("."));
@@ -299,7 +299,7 @@ fn temporary(place: &Path, permissions: Option<fs::Permissions>) -> io::Result<N
         io::Error::new(e.kind(), message)
     })?;
     if let Some(permissions) = permissions {
-        // What a file system without permissions refuses; the ones from above are narrower at most.
+        // Some file systems refuse permissions; the permissions set above are then at most narrower.
         let _ = file.as_file().set_permissions(permissions);
     }
     Ok(file)

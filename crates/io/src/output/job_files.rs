@@ -1,11 +1,11 @@
-//! [`JobFiles`]: checks the inputs and outputs of a job before any is opened.
+//! [`JobFiles`]: checks the inputs and outputs of a job before any file is opened.
 
 use super::file::{Place, place_of};
 use peloton::{Error, Result};
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
-/// Folders in folders that are looked into: as deep as inputs are read.
+/// Depth of nested folders that are searched: the depth to which inputs are read.
 const DEPTH: usize = 2;
 
 /// The files of a job by the names that the user gave them.
@@ -15,7 +15,7 @@ pub struct JobFiles {
     written: Vec<Named>,
 }
 
-/// A name, and what it was given for, such as `--output`.
+/// A name, and the option that gave it, such as `--output`.
 #[derive(Debug)]
 struct Named {
     what: &'static str,
@@ -56,7 +56,7 @@ impl JobFiles {
 
         let written: Vec<(&Named, Identity)> =
             self.written.iter().filter_map(|one| Some((one, written_identity(&one.path)?))).collect();
-        // What is not there yet cannot be read.
+        // An output that does not exist yet cannot be an input.
         if written.is_empty() {
             return Ok(());
         }
@@ -74,14 +74,14 @@ impl JobFiles {
     }
 }
 
-/// What tells one file from all others.
+/// Numbers that identify a file.
 #[cfg(unix)]
 type Identity = (u64, u64);
 #[cfg(not(unix))]
 type Identity = PathBuf;
 
-/// The identity of a file or a named pipe. Devices and sockets are none: whoever writes to a terminal or a null device
-/// does not write over what others read there.
+/// The identity of a file or a named pipe. None for devices and sockets: a job that writes to a terminal or a null
+/// device does not overwrite its input.
 fn identity(path: &Path) -> Option<(Identity, Metadata)> {
     let kind = fs::metadata(path).ok()?;
     #[cfg(unix)]
@@ -95,8 +95,8 @@ fn identity(path: &Path) -> Option<(Identity, Metadata)> {
     }
 }
 
-/// The identity of what a shell has put in place of a standard stream: a file alone, as both streams may well be one
-/// pipe or socket.
+/// The identity of the file to which a shell redirected a standard stream; none for pipes and sockets, which input
+/// and output may share.
 fn redirected(stream: &str) -> Option<Identity> {
     identity(Path::new(stream)).filter(|(_, kind)| kind.is_file()).map(|(identity, _)| identity)
 }
@@ -121,7 +121,7 @@ fn is_same_output(one: &Path, other: &Path) -> bool {
         }
 }
 
-/// Shows `seen` every file that a name leads to: itself, or those in a folder.
+/// Calls `seen` with every file of a name: the file itself, or the files in a folder.
 fn visit(path: &Path, depth: usize, seen: &mut impl FnMut(Identity)) {
     if path == Path::new("-") {
         redirected("/dev/stdin").into_iter().for_each(seen);
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// What is wrong with a job that reads and writes these.
+    /// The error of a job that reads and writes these files.
     fn wrong(read: &[&Path], written: &[&Path]) -> Option<String> {
         let mut files = JobFiles::default();
         files.read("input", read);
@@ -174,7 +174,7 @@ mod tests {
         fs::write(&inner, "d").unwrap();
         assert!(wrong(&[root], &[&inner]).is_some());
         assert_eq!(wrong(&[root], &[&absent]), None);
-        // Names of files to be.
+        // Names of files that do not exist yet.
         let winding = sub.join("../c");
         symlink("c", sub.join("link")).unwrap();
         assert!(wrong(&[], &[&absent, &winding]).is_some());

@@ -1,5 +1,5 @@
-//! [`NdjsonWriter`]: one line per event: its identification, its status, and its tracks as lists of hits or as
-//! objects, or its hits.
+//! [`NdjsonWriter`]: writes one line per event: its identification, its status, and its tracks as lists of hits
+//! or as objects, or its hits.
 
 use super::SideBySide;
 use crate::input::EventId;
@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A column and what it is.
+/// A column: its description and its values.
 type Column<'a> = (&'static ColumnInfo, Values<'a>);
 
 /// Writes results as newline-delimited JSON.
@@ -71,7 +71,7 @@ impl<W: Write> NdjsonWriter<W> {
     }
 }
 
-/// A line, whose memory the next one gets.
+/// A line; its memory is reused for the next line.
 #[derive(Debug)]
 struct Line {
     fields: Fields,
@@ -79,7 +79,7 @@ struct Line {
 }
 
 impl Line {
-    /// The line of an event.
+    /// Formats the line of an event.
     fn of(&mut self, id: &EventId, event: usize, table: &Table<'_>) -> &[u8] {
         let (columns, ranges) = (table.columns(), table.ranges(event..event + 1));
         self.text.clear();
@@ -97,7 +97,7 @@ impl Line {
         self.text.as_bytes()
     }
 
-    /// Begins the line with which event it is.
+    /// Begins the line with the identification of the event.
     fn head(&mut self, id: &EventId, status: Status) {
         use std::fmt::Write as _;
         let or_null = |number: Option<u64>| number.map_or("null".into(), |number| number.to_string());
@@ -156,7 +156,7 @@ impl Line {
         self.text.push(']');
     }
 
-    /// Appends where groups of an event's hits begin.
+    /// Appends the first hits of an event's groups.
     fn starts(&mut self, columns: &[Column<'_>], ranges: &[Range<usize>; 3]) {
         for (info, values) in columns {
             if let Values::Starts(starts) = values {
@@ -202,7 +202,7 @@ impl Line {
             Values::U16(values) => write!(to, "{}", values[at]),
             Values::U64(values) => write!(to, "{}", values[at]),
             Values::I64(values) => write!(to, "{}", values[at]),
-            // JSON has no number for what is not finite.
+            // JSON has no numbers that are not finite.
             Values::F32(values) if !values[at].is_finite() => write!(to, "null"),
             Values::F32(values) => write!(to, "{}", values[at]),
         };

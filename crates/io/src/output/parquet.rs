@@ -17,18 +17,17 @@ use peloton::{Error, Result};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-/// A row group ends with the event that fills it, bytes in memory before compression. Readers take a group at once, and
-/// so much is what the writer holds back.
+/// Size of a row group in memory before compression, bytes; the event that reaches it ends the group. Readers read a
+/// whole group at once, and the writer keeps one in memory.
 const ROW_GROUP_BYTES: usize = 32 << 20;
 
-/// Events of a row group at most: what programs that read groups in parallel share out. Clusters of pixels are too small to be
-/// counted.
+/// Largest number of events of a row group: programs read groups in parallel. Clusters of pixels are too small to be counted.
 const ROW_GROUP_EVENTS: usize = 4096;
 
-/// Bytes of a page before compression: each column has one in memory, which fits into a cache.
+/// Bytes of a page before compression: each column has one page in memory, which fits into a cache.
 const PAGE_BYTES: usize = 256 << 10;
 
-/// Rows that are encoded at once: events, and rows that are smaller.
+/// Number of rows that are encoded at once: for events, and for smaller rows.
 const BLOCK_ROWS: [usize; 2] = [256, 2048];
 
 /// Metadata on the origin of results, for the file. Empty values are omitted.
@@ -77,16 +76,16 @@ pub struct ParquetWriter {
     writer: RowGroups,
     columns: &'static [ColumnInfo],
     schema: SchemaRef,
-    /// Of each extra column, whether it is written.
+    /// Whether each extra column is written.
     extra: Vec<bool>,
-    /// Places of the columns that have no values.
+    /// Indices of the columns that have no values.
     missing: Vec<usize>,
     path: PathBuf,
     /// Bytes of one item of each depth, over all columns.
     item_bytes: [usize; 3],
-    /// Bytes in memory of what the open row group holds.
+    /// Bytes in memory of the open row group.
     group: usize,
-    /// Rows of it.
+    /// Rows of the open row group.
     group_rows: usize,
 }
 
@@ -210,10 +209,10 @@ fn item_bytes(columns: &[ColumnInfo]) -> [usize; 3] {
     bytes
 }
 
-/// How the columns are written. What fits give hardly ever comes twice: a dictionary of it is as long as it is itself,
-/// while the first bytes of such numbers are alike and compress well when they stand together. Ids of events and hits rise
-/// slowly, so that their differences are short. Numbers of clusters are many and small: their bytes, each kind together, are about
-/// as short as a dictionary makes them, and written in half the time.
+/// Encodings of the columns. Results of fits hardly ever repeat: a dictionary would be as long as the values, but their first
+/// bytes are alike and compress well when stored together. Ids of events and hits rise slowly, so that their differences are
+/// short. Numbers of clusters are many and small: their bytes, grouped by position, are about as short as with a dictionary, and
+/// written in half the time.
 fn properties(
     schema: &Schema,
     metadata: &Metadata,
@@ -244,7 +243,7 @@ fn properties(
     properties.build()
 }
 
-/// What all files say and how they are packed.
+/// Metadata and compression of all files.
 fn common_properties(metadata: &Metadata, options: &WriteOptions) -> WriterPropertiesBuilder {
     WriterProperties::builder()
         .set_compression(options.compression.codec())
@@ -253,12 +252,12 @@ fn common_properties(metadata: &Metadata, options: &WriteOptions) -> WriterPrope
         .set_created_by(concat!("peloton ", env!("CARGO_PKG_VERSION")).into())
 }
 
-/// How columns are written of which nothing is known.
+/// Properties for columns of unknown content.
 pub(super) fn plain_properties(metadata: &Metadata) -> WriterProperties {
     common_properties(metadata, &WriteOptions::default()).build()
 }
 
-/// Writes the file's end and what is in memory of it, and gives the file back.
+/// Writes the remaining data and the file's end, and returns the file.
 pub(super) fn ended(writer: ArrowWriter<BufWriter<OutputFile>>, path: &Path) -> Result<OutputFile> {
     let buffer = writer.into_inner().map_err(|e| failed(path, e))?;
     buffer.into_inner().map_err(|e| Error::io(path, e.into_error()))

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// Smallest number of points of a track.
 pub const MIN_POINTS: usize = 3;
-/// Coordinates are written in this part of a mm.
+/// Precision of coordinates: 1/GRAIN mm.
 const GRAIN: f64 = 1000.0;
 
 /// A hit.
@@ -41,12 +41,12 @@ impl PhoenixHit {
 pub struct PhoenixTrack {
     #[serde(serialize_with = "points")]
     pos: Vec<[f64; 3]>,
-    /// Azimuth of its direction at its first point, rad.
+    /// Azimuth of the track's direction at its first point, rad.
     pub phi: f64,
-    /// Pseudorapidity there.
+    /// Pseudorapidity at the first point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eta: Option<f64>,
-    /// chi2 of its fit.
+    /// chi2 of the fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chi2: Option<f64>,
     /// Momentum of the track, MeV.
@@ -58,10 +58,10 @@ pub struct PhoenixTrack {
     /// Charge over momentum, 1/MeV.
     #[serde(rename = "qOverP", skip_serializing_if = "Option::is_none")]
     pub q_over_p: Option<f64>,
-    /// Its colour, `0xRRGGBB`.
+    /// Colour of the track, `0xRRGGBB`.
     #[serde(skip_serializing_if = "Option::is_none")]
     color: Option<String>,
-    /// Its name.
+    /// Name of the track.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Number of hits of the track.
@@ -88,7 +88,7 @@ impl PhoenixTrack {
         Some(Self { phi: dy.atan2(dx), eta: Some(eta).filter(|eta| eta.is_finite()), pos, ..Self::default() })
     }
 
-    /// Gives it a colour, `#rrggbb`.
+    /// Sets the colour of the track, `#rrggbb`.
     pub fn set_colour(&mut self, colour: &str) {
         self.color = Some(colour.replace('#', "0x"));
     }
@@ -113,7 +113,7 @@ pub struct PhoenixEvent {
 }
 
 impl PhoenixEvent {
-    /// An event without anything in it.
+    /// An event without collections.
     pub fn new(run: u32, event: u64) -> Self {
         Self { event, run, hits: BTreeMap::new(), tracks: BTreeMap::new() }
     }

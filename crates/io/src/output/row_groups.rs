@@ -6,7 +6,7 @@
 //!                         a thread a column: levels, encoding, compression
 //! ```
 //! Pages end with blocks, so bytes do not depend on the division of the rows or on the number of threads. The file
-//! has a thread of its own, which waits for the others while the next rows are made.
+//! has its own thread, which waits for the encoding threads while the next rows are made.
 
 use super::OutputFile;
 use arrow_array::{ArrayRef, RecordBatch};
@@ -32,7 +32,7 @@ pub(super) struct RowGroups {
     thread: Option<JoinHandle<Result<BufWriter<OutputFile>>>>,
 }
 
-/// What is to be done with the file.
+/// A task for the thread of the file.
 enum Task {
     /// Adds rows to the open group.
     Rows(RecordBatch),
@@ -42,11 +42,11 @@ enum Task {
     Metadata(KeyValue),
 }
 
-/// Tasks that wait at most.
+/// Largest number of tasks that wait.
 const TASKS: usize = 1;
 
 impl RowGroups {
-    /// Begins the file. This many rows are encoded at once.
+    /// Begins the file; `block` rows are encoded at once.
     ///
     /// # Errors
     /// Errors of the file, and when the system cannot start a thread.
@@ -97,7 +97,7 @@ impl RowGroups {
 
     fn send(&mut self, task: Task) -> Result<()> {
         let is_taken = self.tasks.as_ref().is_some_and(|tasks| tasks.send(task).is_ok());
-        // A thread that takes nothing has failed.
+        // A thread that takes no task has failed.
         if is_taken { Ok(()) } else { self.join().map(drop) }
     }
 
@@ -111,7 +111,7 @@ impl RowGroups {
 
 impl Drop for RowGroups {
     fn drop(&mut self) {
-        // The file of a job that failed is removed with its thread, whose error is one of these that came after.
+        // The file of a failed job is removed with its thread; errors of the thread come after the job's error.
         let _ = self.join();
     }
 }
@@ -122,18 +122,18 @@ struct File {
     factory: ArrowRowGroupWriterFactory,
     schema: SchemaRef,
     threads: Arc<dyn Spread>,
-    // Entry i is locked by the thread that has column i and so never waited for: the mutex only proves it.
+    // Only the thread that has column i locks entry i, so no thread waits. The mutex proves this to the compiler.
     columns: Vec<Mutex<Column>>,
     /// Rows of the open group that wait to be encoded.
     rows: usize,
-    /// Rows of a block.
+    /// Number of rows of a block.
     block: usize,
 }
 
 /// A column of the open group.
 struct Column {
     writer: Option<ArrowColumnWriter>,
-    /// What waits to be encoded.
+    /// Arrays that wait to be encoded.
     waiting: Vec<ArrayRef>,
     done: Result<Option<ArrowColumnChunk>>,
 }
@@ -153,7 +153,7 @@ impl File {
         Ok(Self { file, factory, schema, threads, columns, rows: 0, block })
     }
 
-    /// Does what comes, up to the end; gives the whole file.
+    /// Performs tasks until the channel closes, and returns the complete file.
     fn work(mut self, tasks: Receiver<Task>) -> Result<BufWriter<OutputFile>> {
         for task in tasks {
             match task {
@@ -194,7 +194,7 @@ impl File {
         group.close().map(drop)
     }
 
-    /// Encodes the first `rows` rows that wait, and then ends the columns if these are the `last` of the group.
+    /// Encodes the first `rows` rows that wait; with `last`, then ends the columns of the group.
     fn encode(&mut self, rows: usize, last: bool) -> Result<()> {
         let group = self.file.flushed_row_groups().len();
         if rows > 0

@@ -5,10 +5,10 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Formats pieces of text in parallel; it needs memory for the pieces of one call.
+/// Formats pieces of text in parallel; needs memory for the pieces of one call.
 pub struct SideBySide {
     threads: Arc<dyn Spread>,
-    // Entry i is locked by the thread that has piece i and so never waited for: the mutex only proves it.
+    // Only the thread that has piece i locks entry i, so no thread waits. The mutex proves this to the compiler.
     texts: Vec<Mutex<Text>>,
 }
 
@@ -25,12 +25,12 @@ impl fmt::Debug for SideBySide {
 }
 
 impl SideBySide {
-    /// On these threads.
+    /// Formats on these threads.
     pub fn new(threads: Arc<dyn Spread>) -> Self {
         Self { threads, texts: Vec::new() }
     }
 
-    /// Calls `format` to append each piece, by its number, to a text of its own, and writes these in order.
+    /// Calls `format` to append each piece, by its number, to its own text, and writes the texts in order.
     ///
     /// # Errors
     /// Errors of the sink and of `format`, the first in the order of the pieces; pieces before it are written.

@@ -13,7 +13,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Rows in memory at most.
+/// Largest number of rows in memory.
 const ROWS: usize = 1 << 16;
 
 /// Type of the values of a column of a table.
@@ -36,7 +36,7 @@ pub enum CellKind {
 /// A column of a table.
 #[derive(Debug, Clone, Copy)]
 pub struct TableField {
-    /// Its name.
+    /// Name of the column.
     pub name: &'static str,
     /// Kind of the values.
     pub kind: CellKind,
@@ -175,7 +175,7 @@ impl TableWriter {
 }
 
 impl CellKind {
-    /// The same in Arrow.
+    /// The type in Arrow.
     pub(super) fn data_type(self) -> DataType {
         match self {
             Self::U32 => DataType::UInt32,
@@ -188,7 +188,7 @@ impl CellKind {
     }
 }
 
-/// One value of each row.
+/// The values of one column as an array: one value of each row.
 fn column(field: &TableField, rows: &[Vec<Cell>], number: usize) -> Result<ArrayRef> {
     let wrong = |cell: &Cell| Error::Columns(format!("{cell:?} in the column {}", field.name));
     macro_rules! array {

@@ -1,21 +1,21 @@
-//! Units of files: values in units of the kernels are converted to usual units.
+//! Units of files: converts values from the kernels' units to usual units.
 
 use arrow_array::{ArrayRef, Float64Array};
 use arrow_schema::DataType;
 use peloton::event::{ColumnInfo, Kind, NS_PER_TICK, Values};
 use std::sync::Arc;
 
-/// eV in a keV.
+/// Number of eV in a keV.
 const EV_PER_KEV: f64 = 1000.0;
 
-/// How a column of a results schema is written.
+/// The form in which a column of a results schema is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// As it is.
+    /// Unchanged.
     Plain,
     /// Ticks of 1.5625 ns as ns.
     Nanoseconds,
-    /// eV as keV; null where nothing was measured, as no hit has an energy of 0.
+    /// eV as keV; 0 becomes null, because a measured energy is never 0.
     KiloElectronVolts,
 }
 
@@ -29,7 +29,7 @@ impl Form {
         }
     }
 
-    /// Type of the values in a file.
+    /// Type of the values in files.
     pub fn data_type(self, kind: Kind) -> DataType {
         match (self, kind) {
             (Self::Nanoseconds | Self::KiloElectronVolts, _) => DataType::Float64,
@@ -73,9 +73,9 @@ fn times(ticks: impl Iterator<Item = i64>) -> ArrayRef {
     Arc::new(Float64Array::from_iter_values(ticks.map(ns)))
 }
 
-/// Ticks as ns, exactly below six days: a tick is 25/16 ns.
+/// Converts ticks to ns, exactly below six days: a tick is 25/16 ns.
 pub(super) fn ns(ticks: i64) -> f64 {
-    // 25 times as many fit in the digits of a float, so that the product is exact.
+    // 25 times the number of ticks fits in the digits of a float, so that the product is exact.
     if ticks.unsigned_abs() < 1 << 48 {
         return ticks as f64 * NS_PER_TICK;
     }
@@ -83,7 +83,7 @@ pub(super) fn ns(ticks: i64) -> f64 {
     sixteenths.div_euclid(16) as f64 + sixteenths.rem_euclid(16) as f64 / 16.0
 }
 
-/// An energy in keV; none where there was no calibration.
+/// Converts an energy to keV; none without a calibration.
 pub(super) fn kev(ev: u64) -> Option<f64> {
     (ev > 0).then(|| ev as f64 / EV_PER_KEV)
 }
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn what_has_a_form_can_be_converted() {
-        // A column of another type in these units would be written in the unit of the kernels under the name of files'.
+        // A column of another type would be written in the kernels' unit, but labelled with the files' unit.
         let clusters = PixelClusters::default();
         let mut converted = 0;
         for (info, values) in clusters.table().columns() {

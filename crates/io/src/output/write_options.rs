@@ -12,11 +12,11 @@ use std::sync::Arc;
 /// Options for writing tables.
 #[derive(Debug, Clone)]
 pub struct WriteOptions {
-    /// The columns to write, by their names; all if none is named.
+    /// The columns to write, by their names; all if the list is empty.
     pub columns: Vec<String>,
     /// Columns without values in the results: they are null.
     pub missing: &'static [&'static str],
-    /// Their compression.
+    /// Compression of the columns.
     pub compression: TableCompression,
     /// Threads that encode columns in parallel. The bytes do not depend on them.
     pub threads: Arc<dyn Spread>,
@@ -55,7 +55,7 @@ pub enum TableCompression {
     Zstd(i32),
     /// LZ4.
     Lz4,
-    /// Not at all.
+    /// No compression.
     None,
 }
 
@@ -90,7 +90,7 @@ impl FromStr for TableCompression {
     type Err = Error;
 
     /// # Errors
-    /// [`Error::Config`] that says what there is.
+    /// [`Error::Config`] that lists the compressions.
     fn from_str(text: &str) -> Result<Self> {
         let level = |level: &str| level.parse().ok().filter(|level| ZstdLevel::try_new(*level).is_ok());
         match text {

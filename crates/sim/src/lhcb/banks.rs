@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// One raw bank: type, version, source and payload.
 pub(super) type SimBank = (u8, u8, u16, Vec<u8>);
 
-/// Detector numbers in LHCbIDs of Velo clusters: of superpixels, of the readout's clusters.
+/// Detector numbers in LHCbIDs of Velo clusters: for superpixels; then for clusters of the readout.
 const SUPERPIXEL_ID: u32 = 8 << 28;
 const RETINA_ID: u32 = 2 << 28;
 
@@ -20,14 +20,14 @@ fn counted(words: Vec<u32>) -> Vec<u8> {
     bytes(std::iter::once(words.len() as u32).chain(words))
 }
 
-/// Sums of columns and rows, and the number of pixels.
+/// Sums of the columns and of the rows of the pixels, and the number of pixels.
 fn sums(cluster: &Cluster) -> (u32, u32, u32) {
     let columns = cluster.pixels.iter().map(|pixel| pixel.0).sum();
     let rows = cluster.pixels.iter().map(|pixel| pixel.1).sum();
     (columns, rows, cluster.pixels.len() as u32)
 }
 
-/// A sensor's clusters as the readout finds them, and their LHCbIDs.
+/// The bank of a sensor's clusters as the readout finds them, and their LHCbIDs.
 pub(super) fn retina(sensor: usize, clusters: &[Cluster]) -> (SimBank, Vec<u32>) {
     let (mut words, mut ids) = (Vec::new(), Vec::new());
     for cluster in clusters {
@@ -38,12 +38,12 @@ pub(super) fn retina(sensor: usize, clusters: &[Cluster]) -> (SimBank, Vec<u32>)
         let told = u32::from(fy > 0) << 26 | u32::from(fx > 0) << 27;
         ids.push(RETINA_ID | row | column << 8 | (sensor as u32) << 18 | told);
     }
-    // A word of 0 would be taken for padding: the cluster in the very corner goes unseen.
+    // A word of 0 would be read as padding, so the cluster in the very corner is omitted.
     let bank = (BankKind::VeloRetina.code(), 3, sensor as u16, counted(words));
     (bank, ids)
 }
 
-/// A sensor's superpixels, and the LHCbIDs of its clusters.
+/// The bank of a sensor's superpixels, and the LHCbIDs of its clusters.
 pub(super) fn superpixels(sensor: usize, clusters: &[Cluster]) -> (SimBank, Vec<u32>) {
     let mut patterns = BTreeMap::<(u32, u32), u32>::new();
     for &(column, row) in clusters.iter().flat_map(|cluster| cluster.pixels.iter()) {
@@ -65,7 +65,7 @@ pub(super) fn superpixels(sensor: usize, clusters: &[Cluster]) -> (SimBank, Vec<
     (bank, clusters.iter().map(id).collect())
 }
 
-/// No hits for each of these boards: real boards send a bank without hits, too.
+/// An empty list of hits for each board: real boards also send banks without hits.
 fn empty(boards: &[u16]) -> BTreeMap<u16, Vec<u16>> {
     boards.iter().map(|&board| (board, Vec::new())).collect()
 }
@@ -89,7 +89,7 @@ pub(super) fn ut(hits: &TrackerHits, boards: &[u16]) -> Vec<SimBank> {
 pub(super) fn scifi(hits: &TrackerHits, boards: &[u16]) -> Vec<SimBank> {
     let mut boards = empty(boards);
     let mut all = hits.scifi.values().peekable();
-    // Board and link of the last word, and its cell.
+    // Board, link and cell of the last word.
     let mut last = (u16::MAX, u8::MAX, 0);
     while let Some((hit, wide, _)) = all.next() {
         let words = boards.entry(hit.board).or_default();
@@ -100,7 +100,7 @@ pub(super) fn scifi(hits: &TrackerHits, boards: &[u16]) -> Vec<SimBank> {
         let before = if same_link(last.0, last.1) { last.2 + 1 } else { 0 };
         let after =
             all.peek().filter(|(next, ..)| same_link(next.board, next.link)).map_or(128, |next| next.0.cell);
-        // Three cells apart, the edges tell a cluster in the second: where there is room for them.
+        // Edges three cells apart stand for a cluster whose hit is in the second cell; used if these cells are free.
         if *wide && hit.cell > before && hit.cell + 2 < after {
             words.extend([word(hit.cell - 1, false, true), word(hit.cell + 2, hit.half, true)]);
             last = (hit.board, hit.link, hit.cell + 2);

@@ -1,19 +1,20 @@
-//! Losses of the SciFi: a part of all particles, half of the particles in SiPMs with little light, all particles in
-//! dead channels.
+//! Losses of the SciFi: a fraction of all particles, half of the particles in SiPMs with little light, all
+//! particles in dead channels.
 
 use crate::SimSpec;
 use crate::random::{Random, mix};
 use peloton::scifi::SciFiChannel;
 
-/// Part of the particles that a weak SiPM sees, of those that another one would.
+/// Efficiency of a weak SiPM relative to a normal one.
 const WEAK: f64 = 0.5;
-/// Different numbers for different draws.
+/// Offsets of the numbers, so that draws for SiPMs and channels differ.
 const OF_SIPMS: u64 = 1 << 40;
 const OF_CHANNELS: u64 = 2 << 40;
 /// Channels of a SiPM, as a power of two.
 const SIPM: u32 = 7;
 
-/// The SciFi's losses. Which SiPMs are weak and which channels are dead follows from their numbers: it is the same in all events.
+/// The losses of the SciFi. The numbers of SiPMs and channels determine whether they are weak or dead, so all events
+/// have the same ones.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fibres {
     efficiency: f64,
@@ -21,7 +22,7 @@ pub(super) struct Fibres {
     dead: f64,
 }
 
-/// A number from 0 to 1 that belongs to a part of the detector.
+/// A fixed pseudorandom number from 0 to 1 for a part of the detector.
 fn fixed(part: u64) -> f64 {
     (mix(mix(part)) >> 11) as f64 / (1u64 << 53) as f64
 }
@@ -31,7 +32,7 @@ impl Fibres {
         Self { efficiency: spec.scifi_efficiency, weak: spec.weak_sipms, dead: spec.dead_channels }
     }
 
-    /// Whether a particle at the position of this hit is seen. One random number is drawn, for any losses.
+    /// Whether a particle at the position of this hit is detected. Always draws one random number.
     pub fn see(&self, hit: &SciFiChannel, random: &mut Random) -> bool {
         let is_weak = fixed(OF_SIPMS | u64::from(hit.id >> SIPM)) < self.weak;
         random.chance(if is_weak { self.efficiency * WEAK } else { self.efficiency }) && !self.is_dead(hit)

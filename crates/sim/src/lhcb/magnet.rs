@@ -2,15 +2,15 @@
 
 use peloton::lhcb::magnet::MidPlane;
 
-/// Change of slope per mm, T and inverse GeV/c.
+/// Change of slope per mm of path, T of field and (GeV/c)^-1 of charge over momentum.
 const CURVATURE: f64 = 0.299_792_458e-3;
 /// Longest step, mm.
 const STEP: f64 = 150.0;
-/// Steeper tracks are lost, and those that are further out, mm.
+/// Largest slope of a track; `MAX_X` is the largest |x|, mm. Other tracks are lost.
 const MAX_SLOPE: f64 = 1.5;
 const MAX_X: f64 = 4500.0;
 
-/// A particle on its way through the magnet of `sim:lhcb`.
+/// A particle in the magnet of `sim:lhcb`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Track {
     /// Position of the particle, mm.
@@ -31,8 +31,8 @@ pub struct Track {
 type State = [f64; 4];
 
 impl Track {
-    /// Follows the track to `z`, mm, without scattering; none when it is lost on the way. `polarity` is the magnet's,
-    /// -1 or 1.
+    /// Follows the track to `z`, mm, without scattering; none when it is lost before. `polarity` is the polarity of
+    /// the magnet, -1 or 1.
     pub fn to(self, z: f64, polarity: f64) -> Option<Self> {
         let mut track = self;
         let steps = ((z - track.z).abs() / STEP).ceil().max(1.0);
@@ -49,7 +49,7 @@ impl Track {
         Some(track)
     }
 
-    /// One step of the classical Runge-Kutta method, with the field where it begins, in its middle and where it ends.
+    /// Makes one step of the classical Runge-Kutta method, with the field at its beginning, middle and end.
     fn step(self, h: f64, polarity: f64, [begin, middle, end]: [&MidPlane; 3]) -> Self {
         let force = polarity * CURVATURE * self.qop;
         let slope = |plane: &MidPlane, [x, y, tx, ty]: State| {
@@ -63,7 +63,8 @@ impl Track {
                 bend * ((1.0 + ty * ty) * bx - tx * along_y),
             ]
         };
-        // No fused multiply-adds: without the instruction each is a call that costs more than the whole line.
+        // Does not use fused multiply-adds: without the instruction, each is a function call that takes longer than the
+        // whole line.
         let add = |a: State, b: State, h: f64| std::array::from_fn(|i| a[i] + h * b[i]);
         let start = [self.x, self.y, self.tx, self.ty];
         let one = slope(begin, start);
@@ -84,7 +85,7 @@ mod tests {
         Track { x: 0.0, y: 0.0, z: 0.0, tx, ty, qop }
     }
 
-    /// Tracks of the real systems' acceptance, both charges.
+    /// Tracks within the acceptance of the real detectors, with both charges.
     fn tracks() -> impl Iterator<Item = Track> {
         let slopes = [[0.01, 0.01], [-0.1, 0.05], [0.15, -0.1], [0.05, 0.2], [-0.2, -0.02]];
         let momenta = [5.0, -8.0, 20.0, -60.0];
@@ -150,7 +151,7 @@ mod tests {
                 let dz = z - 8520.0;
                 [1.0, dz, dz * dz * (1.0 - ratio * dz)]
             };
-            // Through the first layer, the third and the last; then the others.
+            // The curve passes through the first, the third and the last layer; the other layers are compared with it.
             let [a, b, c] = [0, 2, 5].map(|i| terms(layers[i]));
             let x = [0, 2, 5].map(|i| at(layers[i]));
             let det = |m: [[f64; 3]; 3]| {
@@ -167,8 +168,8 @@ mod tests {
             let parameters = [0, 1, 2].map(solve);
             for z in layers {
                 let predicted: f64 = terms(z).iter().zip(parameters).map(|(t, p)| t * p).sum();
-                // The seeding looks within 0.5 mm.
-                // The seeding looks within 0.5 mm: from 8 GeV/c on, a track is nearer than half of it.
+                // The seeding searches within 0.5 mm; from 8 GeV/c on, the distance of tracks is less than half
+                // of this.
                 let most = if start.qop.abs() > 0.15 { 0.5 } else { 0.25 };
                 assert!((predicted - at(z)).abs() < most, "{} mm at {start:?}", predicted - at(z));
             }
@@ -186,7 +187,7 @@ mod tests {
                 -6.34025 - 4.85287 * end.tx * end.tx - 12.4491 * end.ty * end.ty + 4.25461e-8 * x0 * x0;
             let found = scale * 1e6 / x0 / 1000.0;
             assert!((found / p - 1.0).abs() < 0.08, "{found} GeV for {p}");
-            // The search's, from a line through the first layer and the last but one (Allen, seed_xz).
+            // The momentum of the search, from a line through the first and the last but one layer (Allen, seed_xz).
             let (a, b) = (start.to(7826.106, -1.0).unwrap(), start.to(9193.1064, -1.0).unwrap());
             let slope = (b.x - a.x) / (b.z - a.z);
             let x0 = (a.x - slope * a.z).abs();
@@ -197,8 +198,8 @@ mod tests {
 
     #[test]
     fn the_kick_before_the_ut_tells_the_momentum() {
-        // Compass UT: the change of slope up to the middle of the UT, over the field's integral of the tables, between
-        // the two slopes ty beside the track's.
+        // Compass UT: the change of slope up to the middle of the UT, over the field's integral of the tables,
+        // interpolated between the two neighbouring slopes ty.
         let tables = peloton::ut::UtTables::nominal();
         for start in tracks().filter(|start| start.tx.abs() < 0.12) {
             let place = (start.ty + 0.3) / 0.02;

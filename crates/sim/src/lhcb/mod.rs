@@ -1,9 +1,9 @@
-//! An LHCb-like detector: particles through Velo, UT, a dipole and SciFi, out as raw banks with their truth.
+//! An LHCb-like detector: particles fly through Velo, UT, a dipole and SciFi; the results are raw banks with truth.
 //!
 //! ```text
 //! collisions -> Velo (as in `sim:velo`) -> magnet, UT, SciFi -> raw banks, true particles
 //! ```
-//! An imitation, not a physics simulation: it makes events of the real size and shape, in the given geometry.
+//! This is an imitation, not a physics simulation: it makes events of realistic size and shape in the given geometry.
 
 mod banks;
 mod fibres;
@@ -34,14 +34,14 @@ use trackers::Through;
 pub use trackers::TrueHit;
 use truth::ParticleHits;
 
-/// Payload of one bank of true particles at most, bytes.
+/// Largest payload of one bank of true particles, bytes.
 const MC_PIECE: usize = 60_000;
-/// Version of the banks of true particles, of vertices, and of ODIN's.
+/// Version of the banks of true particles; then of vertices, and of the ODIN bank.
 const MC_VERSION: u8 = 2;
 const MC_VERTICES_VERSION: u8 = 1;
 const ODIN_VERSION: u8 = 6;
 
-/// Tracks in the Velo that make a vertex one that can be found.
+/// Smallest number of tracks in the Velo of a vertex that can be found.
 const VERTEX_TRACKS: i32 = 4;
 
 /// The simulated detector: the ideal Velo, and trackers from their geometry files.
@@ -56,7 +56,7 @@ pub struct LhcbDetector<'a> {
 }
 
 impl LhcbDetector<'_> {
-    /// Whether this is the nominal detector, and not that of files.
+    /// Whether this is the nominal detector, not a detector from files.
     fn is_nominal(&self) -> bool {
         self.ut.is_nominal() && self.scifi.is_nominal()
     }
@@ -66,7 +66,7 @@ impl LhcbDetector<'_> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimulatedEvent {
     number: u64,
-    /// Number of the run: the low 32 bits of the seed, so that events of two seeds are never taken for the same.
+    /// Number of the run: the low 32 bits of the seed, so that events of different seeds are distinguished.
     run: u32,
     is_nominal: bool,
     banks: Vec<banks::SimBank>,
@@ -82,9 +82,9 @@ pub struct SimulatedEvent {
 pub struct Bend {
     /// True momentum, GeV/c.
     pub p: f64,
-    /// Charge.
+    /// Charge of the particle.
     pub charge: f64,
-    /// dx/dz and dy/dz as it leaves the Velo.
+    /// dx/dz and dy/dz where the particle leaves the Velo.
     pub velo: [f64; 2],
     /// x in the six upright layers of the SciFi, mm.
     pub scifi: [f64; 6],
@@ -151,12 +151,12 @@ impl SimulatedEvent {
         }
     }
 
-    /// Bending of the event's particles, in no particular order.
+    /// Bending of the event's particles, unsorted.
     pub fn bends(&self) -> &[Bend] {
         &self.bends
     }
 
-    /// Positions of particles at the planes of the UT and the layers of the SciFi that saw them.
+    /// Positions of particles at the planes of the UT and the layers of the SciFi that detected them.
     pub fn true_hits(&self) -> &[TrueHit] {
         &self.seen
     }
@@ -206,7 +206,7 @@ impl SimulatedEvent {
     }
 }
 
-/// Clusters whose pixels all touch: those of one particle may leave gaps, which no detector can bridge.
+/// Splits clusters into groups of touching pixels: the pixels of one particle may have gaps, which no detector can bridge.
 fn connected(clusters: Vec<Cluster>) -> Vec<Cluster> {
     let mut all = Vec::with_capacity(clusters.len());
     for cluster in clusters {
@@ -234,7 +234,7 @@ pub struct LhcbReader {
 }
 
 impl LhcbReader {
-    /// The events of the sample from number `first` on, and at most `count` of them.
+    /// A reader of at most `count` events of the sample, from number `first` on.
     pub fn new(spec: SimSpec, first: u64, count: Option<u64>) -> Self {
         let end = first.saturating_add(count.unwrap_or(u64::MAX)).min(spec.events);
         Self { events: first.min(end)..end, spec, threads: 1 }

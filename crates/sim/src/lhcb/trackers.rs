@@ -12,73 +12,73 @@ use peloton::ut::UtChannel;
 use std::collections::BTreeMap;
 
 /// Material in each plane of the UT and in each layer of the SciFi, radiation lengths: particles scatter by 1.2 and 1.27
-/// mrad GeV/p there, the noise that LHCb's parametrised fit has from full simulation (`params_predictUT.txt`, `predictT`,
+/// mrad GeV/p, as the noise of LHCb's parametrised fit from full simulation (`params_predictUT.txt`, `predictT`,
 /// thirteenth numbers).
 const UT_PLANE: f64 = 0.012;
 const SCIFI_LAYER: f64 = 0.0125;
 /// Material between Velo and UT (its end and RICH 1): z, mm, and radiation lengths. By `params_predictVUT.txt` particles
-/// scatter by 5.37 mrad GeV/p and are displaced by 4.15 um GeV/p per mm of the way, with a correlation of 0.92: as from two
-/// equal scatterers at 0.4 and all of the way before the UT.
+/// scatter by 5.37 mrad GeV/p and are displaced by 4.15 um GeV/p per mm of the way, with a correlation of 0.92, as from two
+/// equal scatterers at 0.4 and 1 times this way before the UT.
 const BEFORE_UT: [[f64; 2]; 2] = [[800.0, 0.094], [1680.0, 0.094]];
-/// The same between UT and SciFi (air, frames), by `params_predictUTTF.txt`: 2.84 mrad GeV/p in x, 2.43 in y, with a correlation
-/// of 0.87 to the place, which is that of an even spread.
+/// Material between UT and SciFi (air, frames): z, mm, and radiation lengths. By `params_predictUTTF.txt`, particles scatter by
+/// 2.84 mrad GeV/p in x, 2.43 in y, with a correlation of 0.87 to the displacement, as for evenly distributed material.
 const IN_MAGNET: [[f64; 2]; 2] = [[3736.0, 0.024], [6733.0, 0.024]];
-/// Nuclei that hadrons bounce off, per radiation length: between those of aluminium, 0.12, and carbon, 0.22 (Particle Data Group,
-/// Atomic and nuclear properties of materials: the inverse of the nuclear collision length less that of the interaction length).
+/// Elastic scatterings of a hadron on nuclei per radiation length: between the values of aluminium, 0.12, and carbon, 0.22
+/// (Particle Data Group, Atomic and nuclear properties of materials: the inverse of the nuclear collision length minus the
+/// inverse of the interaction length).
 const ELASTIC_PER_X0: f64 = 0.15;
-/// Slopes of the two exponentials in the momentum transfer's square, 1/(GeV/c)^2, and the share of the flatter one, as Geant4's
-/// G4HadronElastic has them between carbon (76, 10, 0.29) and aluminium (131, 10, 0.20).
+/// Share of the flatter of two exponentials in the square of the momentum transfer; then the slopes of both, 1/(GeV/c)^2.
+/// Geant4's G4HadronElastic has (76, 10, 0.29) for carbon and (131, 10, 0.20) for aluminium.
 const FLATTER: f64 = 0.2;
 const SLOPE: f64 = 100.0;
 const FLATTER_SLOPE: f64 = 10.0;
-/// Part of hadrons that end in RICH 1, between the UT and the SciFi, and in each layer of the SciFi.
+/// Fraction of hadrons that end in RICH 1; then between the UT and the SciFi, and in each layer of the SciFi.
 const LOST: f64 = 0.08;
 const LOST_IN_MAGNET: f64 = 0.09;
 const LOST_IN_LAYER: f64 = 0.005;
-/// Where the states of tracks are given, mm: in the middle of the UT, at the end of the SciFi.
+/// z of the states of tracks, mm: in the middle of the UT, at the end of the SciFi.
 const UT_STATE_Z: f64 = 2484.6;
 const SCIFI_STATE_Z: f64 = 9410.0;
-/// z of the planes and layers, mm.
+/// z of the planes of the UT and of the layers of the SciFi, mm.
 const UT_Z: [f64; UT_PLANES] = [2327.5, 2372.5, 2597.5, 2642.5];
 const SCIFI_Z: [f64; 12] = [
     7826.106, 7895.919, 7966.104, 8035.905, 8508.106, 8577.869, 8648.154, 8717.904, 9193.106, 9262.982,
     9333.041, 9402.904,
 ];
-/// Probability that a plane of the UT sees a particle.
+/// Probability that a plane of the UT detects a particle.
 const UT_EFFICIENCY: f64 = 0.985;
-/// Resolution of the UT before the readout rounds to quarters, pitches: with these it is that of strips that tell no more than
-/// which was hit, 1 / sqrt(12), by which hits are weighed.
+/// Resolution of the UT before the readout rounds to quarters, pitches. After rounding it is 1 / sqrt(12), the resolution of
+/// strips without charge information, which the weights of hits assume.
 const UT_SIGMA: f64 = 0.279_508_5;
-/// Resolution of the SciFi before the readout rounds, mm: LHCb's fit has 0.05 + 0.03 x width of the cluster, which is this at
-/// least.
+/// Resolution of the SciFi before the readout rounds, mm: the minimum of 0.05 + 0.03 x width of the cluster in LHCb's fit.
 const SCIFI_SIGMA: f64 = 0.08;
-/// Hits of nobody (noise, and particles of other crossings), per hit of a particle.
+/// Hits without a particle (noise, and particles of other crossings), per hit of a particle.
 const UT_NOISE: f64 = 0.09;
 const SCIFI_NOISE: f64 = 0.15;
-/// Secondaries per particle that leaves the Velo forwards, and where they are made, mm.
+/// Secondaries per particle that leaves the Velo forwards; then the ranges of z in which they are made, mm.
 const SECONDARIES: f64 = 1.1;
 const MATERIAL: [[f64; 2]; 4] = [[900.0, 2200.0], [2320.0, 2650.0], [2700.0, 7600.0], [7800.0, 8700.0]];
-/// Their momenta: the least, and the scale of the spectrum, GeV/c.
+/// Smallest momentum of secondaries; then the scale of their spectrum, GeV/c.
 const MIN_MOMENTUM: f64 = 0.3;
 const SOFTNESS: f64 = 1.5;
-/// Part of the SciFi's clusters that are told by their edges.
+/// Fraction of the SciFi's clusters that are sent as their edges.
 const WIDE: f64 = 0.15;
 
-/// A hit of the SciFi, whether it is told by its edges, and the numbers of the particles that left it.
+/// A hit of the SciFi, whether it is sent as its edges, and the numbers of the particles that left it.
 pub(super) type FibreHit = (SciFiChannel, bool, Vec<usize>);
 
-/// Hits, each with the numbers of the particles that left it.
+/// Hits of both trackers, each with the numbers of the particles that left it.
 #[derive(Default)]
 pub(super) struct TrackerHits {
-    /// By (board, lane, strip).
+    /// Hits of the UT by (board, lane, strip).
     pub ut: BTreeMap<(u16, u8, u16), (UtChannel, Vec<usize>)>,
-    /// By (board, link, cell).
+    /// Hits of the SciFi by (board, link, cell).
     pub scifi: BTreeMap<(u16, u8, u8), FibreHit>,
     /// Particles that reached the last layer of the SciFi.
     pub through: Vec<Through>,
     /// Position of each particle at the middle of the UT and at the end of the SciFi.
     pub states: Vec<TrueStates>,
-    /// Positions of particles at the middle of a plane or layer that saw them.
+    /// Positions of particles at the middle of the planes and layers that detected them.
     pub seen: Vec<TrueHit>,
 }
 
@@ -91,11 +91,11 @@ pub struct TrueHit {
     pub at: TrueState,
 }
 
-/// How a particle flew that came through.
+/// The path of a particle that reached the last layer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Through {
     pub flight: usize,
-    /// dx/dz and dy/dz at its start.
+    /// dx/dz and dy/dz at the start of the path.
     pub begin: [f64; 2],
     /// x in the six upright layers of the SciFi, mm.
     pub x: [f64; 6],
@@ -113,8 +113,8 @@ impl TrackerHits {
     }
 }
 
-/// Follows the particles that left the Velo, and those that they make in what comes after it, which are
-/// appended to `flights`.
+/// Follows the particles that left the Velo, and the secondaries that they make after it, which are appended to
+/// `flights`.
 pub(super) fn follow(
     (detector, fibres): (&LhcbDetector<'_>, Fibres),
     flights: &mut Vec<Flight>,
@@ -159,7 +159,7 @@ fn state_of(Track { x, y, z, tx, ty, .. }: Track) -> TrueState {
     TrueState { x, y, z, tx, ty }
 }
 
-/// A soft particle made on the way of another, somewhere in the material before, in and behind the UT, along
+/// Makes a soft particle on the path of another, somewhere in the material before, in and after the UT, along
 /// the magnet or in the SciFi.
 fn secondary(parent: Exit, random: &mut Random) -> (Flight, Track) {
     let [low, high] = MATERIAL[(random.uniform() * MATERIAL.len() as f64) as usize];
@@ -171,14 +171,14 @@ fn secondary(parent: Exit, random: &mut Random) -> (Flight, Track) {
     let angle = 0.1 / p;
     let direction =
         deflected(parent.direction, angle.min(0.3) * random.normal(), angle.min(0.3) * random.normal());
-    // Those that turn back are of no interest.
+    // Particles that turn back are not simulated.
     let direction = if direction[2] > 0.1 { direction } else { parent.direction };
     let flight = Flight::new(kind, charge, scaled(direction, p), at);
     let exit = Exit { at, direction, p };
     (flight, track_of(charge, exit))
 }
 
-/// What is on the way of all particles.
+/// The detector and material that all particles pass.
 struct Way<'a> {
     detector: &'a LhcbDetector<'a>,
     fibres: Fibres,
@@ -188,7 +188,7 @@ struct Way<'a> {
     scifi_layer: Material,
 }
 
-/// What Highland's formula needs to know of some material.
+/// The values of a material that Highland's formula needs.
 #[derive(Clone, Copy)]
 struct Material {
     /// Thickness, radiation lengths.
@@ -204,7 +204,7 @@ impl Material {
 }
 
 impl Way<'_> {
-    /// One particle; it ends where it is lost.
+    /// Follows one particle until it is lost.
     fn fly(
         &mut self,
         flight: &Flight,
@@ -268,7 +268,7 @@ impl Way<'_> {
     }
 }
 
-/// x and y of the tangent at a z near by, x off by `smear`.
+/// x and y of the tangent at a nearby z, with x moved by `smear`.
 fn line(track: Track, smear: f64) -> impl Fn(f32) -> [f32; 2] {
     move |z| {
         let dz = f64::from(z) - track.z;
@@ -276,19 +276,19 @@ fn line(track: Track, smear: f64) -> impl Fn(f32) -> [f32; 2] {
     }
 }
 
-/// The track after some material (Highland's formula).
+/// The track after scattering in some material (Highland's formula).
 fn scattered(track: Track, flight: &Flight, material: Material, random: &mut Random) -> Track {
     let p = 1.0 / track.qop.abs();
     let mass = flight.mass();
     let beta = p / (p * p + mass * mass).sqrt();
     let angle = 0.0136 / (beta * p) * material.root * material.correction;
-    // Electrons lose energy as they radiate: in the mean x0 of it.
+    // Electrons lose energy by radiation: on average x0 of it.
     let left =
         if flight.pid.abs() == ELECTRON { libm::exp(-material.x0 * random.exponential()) } else { 1.0 };
     let (mut tx, mut ty) = (track.tx + angle * random.normal(), track.ty + angle * random.normal());
     if flight.is_hadron() && random.chance(ELASTIC_PER_X0 * material.x0) {
         let slope = if random.chance(FLATTER) { FLATTER_SLOPE } else { SLOPE };
-        // The transfer's square falls off exponentially where both of its components are normal.
+        // The square of the transfer is exponentially distributed if its two components are normal.
         let transfer = (0.5 / slope).sqrt() / p;
         (tx, ty) = (tx + transfer * random.normal(), ty + transfer * random.normal());
     }
@@ -304,7 +304,7 @@ fn add_noise(detector: &LhcbDetector<'_>, fibres: Fibres, random: &mut Random, h
         }
     }
     for _ in 0..random.poisson(SCIFI_NOISE * hits.scifi.len() as f64) {
-        // Layers, quarters, modules: some do not exist.
+        // Draws layer, quarter and module; some combinations do not exist.
         let channel = (1 << 18) + (random.uniform() * f64::from(3 << 18)) as u32;
         let hit = detector.scifi.channel(channel, random.chance(0.5));
         if let Some(hit) = hit.filter(|hit| !fibres.is_dead(hit)) {

@@ -12,7 +12,7 @@ pub(super) struct ParticleHits {
     pub scifi: Vec<u32>,
 }
 
-/// Modules with hits that make a particle reconstructible in the Velo.
+/// Smallest number of modules with hits of a particle that is reconstructible in the Velo.
 const VELO_MODULES: usize = 3;
 
 impl ParticleHits {
@@ -27,13 +27,13 @@ impl ParticleHits {
         modules.len() >= VELO_MODULES
     }
 
-    /// Hits in three planes of the UT at least: what its tracks are made of.
+    /// Whether the particle has hits in at least three planes of the UT, as its tracks need.
     fn has_ut(&self, plane_of: impl Fn(u32) -> usize) -> bool {
         let planes = self.ut.iter().fold(0u32, |planes, id| planes | 1 << plane_of(*id));
         planes.count_ones() >= 3
     }
 
-    /// An upright and a tilted layer in each station.
+    /// Whether the particle has hits in an upright and a tilted layer of each station.
     pub fn has_scifi(&self) -> bool {
         let layers = self.scifi.iter().fold(0u32, |layers, id| layers | 1 << ((id >> 16 & 0xF) - 4));
         (0..3).all(|station| {
@@ -52,7 +52,7 @@ pub(super) fn with_tracks(places: &[Vector], flights: &[Flight], hits: &[Particl
     places.iter().map(|place| Vertex { tracks: tracks(place), position: *place }).collect()
 }
 
-/// Vertices as version 1 of their banks writes them.
+/// Encodes vertices as in version 1 of their banks.
 pub(super) fn vertices(vertices: &[Vertex]) -> Vec<u8> {
     let mut out = (vertices.len() as u32).to_le_bytes().to_vec();
     for vertex in vertices {
@@ -62,7 +62,7 @@ pub(super) fn vertices(vertices: &[Vertex]) -> Vec<u8> {
     out
 }
 
-/// All particles with hits, as version 2 of their banks writes them.
+/// Encodes all particles with hits as in version 2 of their banks.
 pub(super) fn particles<'a>(
     flights: impl Iterator<Item = (&'a Flight, &'a ParticleHits)>,
     plane_of: impl Fn(u32) -> usize,
@@ -89,7 +89,7 @@ pub(super) fn particles<'a>(
         let flags = [velo && scifi, ut && scifi, velo, ut, scifi, from_beauty, from_charm, from_strange];
         out.extend(flags.map(u8::from));
         out.push(u8::from(from_beauty));
-        // Mothers and the origins of decays are not told: -1, 0.
+        // Mothers and origins of decays are not stored: -1, 0.
         for mother in [-1i32, 0, -1, 0] {
             out.extend(mother.to_le_bytes());
         }

@@ -1,19 +1,19 @@
-//! Frames: the hits of a chip with a shutter. A pixel has one value a frame, and the time of a hit is lost.
+//! Frames: the hits of a chip with a shutter. A pixel has one value per frame, and the time of a hit is lost.
 
 use peloton::event::{NS_PER_TICK, PixelHits};
 
-/// Hits on their way into frames.
+/// Hits that wait for their frames.
 pub(super) struct Frames {
-    /// How long the shutter is open, ticks.
+    /// Time for which the shutter is open, ticks.
     length: i64,
-    /// Number of the frame that is open.
+    /// Number of the open frame.
     frame: i64,
     /// Time, x, y, time over threshold of hits in this frame and later ones.
     waiting: Vec<(i64, u16, u16, u16)>,
 }
 
 impl Frames {
-    /// For shutters that are open for this time, us.
+    /// Frames of a shutter that is open for this time, us.
     pub fn new(us: f64) -> Self {
         Self { length: ((us * 1000.0 / NS_PER_TICK) as i64).max(1), frame: 0, waiting: Vec::new() }
     }
@@ -74,7 +74,7 @@ mod tests {
         let rows: Vec<_> = (0..hits.len()).map(|i| (hits.time[i], hits.x[i], hits.y[i])).collect();
         assert!(rows.windows(2).all(|pair| pair[0] < pair[1]));
         assert!(rows.len() > 19_000 && rows.last().unwrap().0 > 30);
-        // Frames without hits are passed over.
+        // Frames without hits are skipped.
         assert!(read("sim:timepix,hits=50,rate=1,frame=1", 1).len() > 40);
     }
 }

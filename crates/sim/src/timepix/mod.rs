@@ -21,7 +21,7 @@ const START: f64 = 10_000.0;
 /// Longest time that a hit waits to be read out, in mean waiting times.
 const LONGEST_WAIT: f64 = 7.5;
 
-/// A hit on its way to the readout: when it gets there, its number, the hit.
+/// A hit that waits for its readout: time of readout, number, hit.
 type Waiting = Reverse<(i64, u64, (i64, u16, u16, u16))>;
 
 /// A simulated stream, made while it is read.
@@ -30,7 +30,7 @@ pub struct PixelSim {
     random: Random,
     sizes: Sizes,
     shaper: Shaper,
-    /// When the last cluster came, ticks.
+    /// Time of the last cluster, ticks.
     clock: f64,
     waiting: BinaryHeap<Waiting>,
     cluster: PixelHits,
@@ -56,8 +56,8 @@ impl PixelSim {
         }
     }
 
-    /// Appends hits until `hits` has `until` of them or the stream ends; returns whether there may be more. The
-    /// stream has at least as many hits as its specification says: the last cluster is whole.
+    /// Appends hits until `hits` has `until` hits or the stream ends; returns whether there may be more. The
+    /// stream has at least as many hits as its specification says: the last cluster is complete.
     pub fn read(&mut self, until: usize, hits: &mut PixelHits) -> bool {
         while hits.len() < until {
             if self.spec.frame_us > 0.0 {
@@ -89,7 +89,7 @@ impl PixelSim {
         1.0 + LONGEST_WAIT * self.spec.delay_us
     }
 
-    /// Appends the hits of the next frame; says whether there was one.
+    /// Appends the hits of the next frame; returns whether there was one.
     fn add_frame(&mut self, hits: &mut PixelHits) -> bool {
         while self.made < self.spec.hits && (self.clock as i64) < self.frames.end() {
             self.make_cluster();
@@ -115,7 +115,7 @@ impl PixelSim {
             hits.extend_from(&self.cluster, 0..self.cluster.len(), 0);
             return;
         }
-        // What is read out before anything new can be.
+        // Passes on hits that are read out before any new hit can be.
         while let Some(Reverse((out, _, (time, x, y, tot)))) = self.waiting.peek().copied() {
             if out >= self.clock as i64 {
                 break;

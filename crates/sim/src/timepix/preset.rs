@@ -1,8 +1,9 @@
 //! Cluster sizes of the presets: mixtures with the paper's mean and standard deviation.
 //!
-//! The lead samples are small clusters and, rarely, the large ones of the paper's "subset" samples: the published
-//! moments of both determine rate and size of the small ones. The others are two geometric distributions. Quantiles
-//! are taken evenly instead of at random, so that short streams have the same moments.
+//! The lead samples consist of small clusters and, rarely, the large clusters of the paper's "subset" samples: the
+//! published moments of both determine rate and size of the small clusters. All other samples are mixtures of two
+//! geometric distributions. Quantiles are evenly spaced instead of random, so that short streams have the same
+//! moments.
 
 use peloton::{Error, Result};
 use std::str::FromStr;
@@ -32,21 +33,21 @@ pub enum PixelPreset {
     Lead90Large,
 }
 
-/// How the sizes of a part of the clusters are distributed.
+/// Distribution of the sizes of a part of the clusters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Part {
-    /// One more than a geometric number of this mean.
+    /// 1 plus a geometric number of this mean.
     Geometric(f64),
-    /// Even, with this mean and standard deviation.
+    /// Uniform, with this mean and standard deviation.
     Even(f64, f64),
-    /// Ever rarer towards the largest, as the power 1.5 of an even number, with this mean and standard
+    /// The power 1.5 of a uniform number, rarer towards the largest size, with this mean and standard
     /// deviation.
     Power(f64, f64),
 }
 
 /// Largest cluster, pixels.
 const LARGEST: f64 = 60_000.0;
-/// Step of the evenly spread quantiles: the golden ratio's fraction.
+/// Step of the evenly spaced quantiles: the fractional part of the golden ratio.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
 impl PixelPreset {
@@ -94,12 +95,12 @@ impl PixelPreset {
         }
     }
 
-    /// The rarer part, how often it is, and the other part.
+    /// The rarer part, its share, and the other part.
     fn parts(self) -> (Part, f64, Part) {
         let (mean, deviation) = self.moments();
         let large = |preset: Self| {
             let (mean, deviation) = preset.moments();
-            // Even sizes would begin below zero where they spread so far.
+            // A uniform distribution with such a deviation would begin below zero.
             let is_wide = preset == PixelPreset::Lead90Large;
             if is_wide { Part::Power(mean, deviation) } else { Part::Even(mean, deviation) }
         };
@@ -115,8 +116,8 @@ impl PixelPreset {
     }
 }
 
-/// Two geometric parts with the moments asked for. With g the mean of size - 1, a part has the second moment
-/// g + 2 g^2; the means lie at distances (1 - p) s and p s from the common one.
+/// Two geometric parts with the requested moments. With g the mean of size - 1, a part has the second moment g
+/// + 2 g^2; the means lie at distances (1 - p) s and p s from the common one.
 fn geometric(mean: f64, deviation: f64, p: f64) -> (Part, f64, Part) {
     let g = mean - 1.0;
     let second = deviation * deviation + g * g;
@@ -124,7 +125,7 @@ fn geometric(mean: f64, deviation: f64, p: f64) -> (Part, f64, Part) {
     (Part::Geometric(g + (1.0 - p) * s), p, Part::Geometric(g - p * s))
 }
 
-/// Large clusters among small, geometric ones: share and size of the small ones by turns.
+/// Large clusters among small clusters of geometric sizes: computes share and size of the small ones alternately.
 fn with_large(all: PixelPreset, large: PixelPreset, part: impl Fn(PixelPreset) -> Part) -> (Part, f64, Part) {
     let second = |(mean, deviation): (f64, f64)| mean * mean + deviation * deviation;
     let (all, large_moments) = (all.moments(), large.moments());
@@ -168,15 +169,15 @@ impl Part {
     }
 }
 
-/// The sizes of one cluster after the other.
+/// The sizes of successive clusters.
 #[derive(Debug)]
 pub(super) struct Sizes {
     rare: Part,
     share: f64,
     common: Part,
-    /// Where the quantiles of the two parts are.
+    /// Current quantiles of the two parts.
     places: [f64; 2],
-    /// Share of a rare cluster that is due.
+    /// Fraction of a rare cluster that is due.
     due: f64,
 }
 

@@ -10,24 +10,24 @@ use std::f64::consts::TAU;
 const SIDE: i32 = 256;
 /// Longest time between the first and the last hit of a cluster, ns.
 const LONGEST: f64 = 195.0;
-/// Up to this size a cluster is a blob, whatever it came from.
+/// Largest size of a cluster that is a blob in every sample, hits.
 const SMALL: usize = 4;
 
-/// What large clusters of a sample look like.
+/// Shape of the large clusters of a sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     /// A few pixels around a point.
     Blob,
-    /// A thin line, along which charge drifts for longer and longer.
+    /// A thin line, along which drift times of charge increase.
     Track,
-    /// A filled ellipse, so many times as long as broad, late at its rim.
+    /// A filled ellipse with this ratio of length to breadth; hits at its rim are late.
     Disc(f64),
 }
 
 /// Makes clusters.
 pub(super) struct Shaper {
     kind: Kind,
-    /// Number of the last cluster that had each pixel.
+    /// For each pixel, the number of the last cluster that contained it.
     seen: Vec<u32>,
     cluster: u32,
     pixels: Vec<(i32, i32)>,
@@ -63,7 +63,7 @@ impl Shaper {
             let ns = match kind {
                 Kind::Blob => 12.0 * random.exponential(),
                 Kind::Track => 60.0 * part + 4.0 * random.exponential(),
-                // Pixels come from the middle outwards.
+                // Pixels are in order from the middle outwards.
                 Kind::Disc(_) if part < 0.85 => 10.0 * random.uniform() + 25.0 * part,
                 Kind::Disc(_) => 35.0 + 40.0 * random.exponential(),
             };
@@ -73,7 +73,7 @@ impl Shaper {
         }
     }
 
-    /// Adds a pixel unless it is outside or there already.
+    /// Adds a pixel unless it is outside the chip or already in the cluster.
     fn add(&mut self, (x, y): (i32, i32)) -> bool {
         if !(0..SIDE).contains(&x) || !(0..SIDE).contains(&y) {
             return false;
@@ -87,7 +87,7 @@ impl Shaper {
         is_new
     }
 
-    /// Grows the cluster at random to its size, from where it is or from `start`.
+    /// Grows the cluster at random to its size, from its pixels or from `start`.
     fn grow(&mut self, size: usize, start: (i32, i32), random: &mut Random) {
         if self.pixels.is_empty() {
             self.add(start);
@@ -104,7 +104,7 @@ impl Shaper {
         }
     }
 
-    /// A line that is reflected at the rims, with pixels beside it here and there.
+    /// Adds a line that is reflected at the rims, with occasional pixels next to it.
     fn track(&mut self, size: usize, start: (i32, i32), random: &mut Random) {
         let angle = TAU * random.uniform();
         let mut step = [0.7 * libm::cos(angle), 0.7 * libm::sin(angle)];
@@ -128,7 +128,7 @@ impl Shaper {
         }
     }
 
-    /// Row by row from the middle outwards, each row long enough for an ellipse.
+    /// Adds a filled ellipse row by row, from the middle outwards.
     fn disc(&mut self, size: usize, start: (i32, i32), ratio: f64, random: &mut Random) {
         let turned = random.chance(0.5);
         let short = (size as f64 / (std::f64::consts::PI * ratio)).sqrt();

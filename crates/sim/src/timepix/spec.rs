@@ -16,10 +16,10 @@ pub struct PixelSimSpec {
     pub seed: u64,
     /// Mean rate of hits, 1/s; key `rate`.
     pub rate: f64,
-    /// Mean delay of a hit before its readout, us; 0 keeps clusters one after the other; key `delay`.
+    /// Mean delay of a hit before its readout, us; with 0, clusters come one after the other; key `delay`.
     pub delay_us: f64,
-    /// Time that the shutter of a frame is open, us: hits have the number of their frame in place of a time, in
-    /// ticks, each pixel has one hit, and hits come frame by frame in order of x and y; 0 for single hits; key
+    /// Time that the shutter of a frame is open, us: hits have the number of their frame, in ticks, instead of
+    /// a time; each pixel has one hit, and hits come frame by frame in order of x and y; 0 for single hits; key
     /// `frame`.
     pub frame_us: f64,
 }
@@ -40,10 +40,10 @@ impl Default for PixelSimSpec {
 impl FromStr for PixelSimSpec {
     type Err = Error;
 
-    /// Parses `sim:timepix` and any number of `,key=value`; what is not given keeps its default.
+    /// Parses `sim:timepix` and any number of `,key=value`; keys that are not given keep their defaults.
     ///
     /// # Errors
-    /// [`Error::Config`] that names the part it does not understand and what would be.
+    /// [`Error::Config`] that names the part that is not understood, and the valid choices.
     fn from_str(text: &str) -> Result<Self> {
         let wrong = |what: String| Error::Config(format!("simulation `{text}`: {what}"));
         let mut parts = text.split(',');

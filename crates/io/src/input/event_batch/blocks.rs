@@ -1,4 +1,4 @@
-//! Slices of event builders, which hold data by source and not by event.
+//! Slices of event builders, in which data are sorted by source instead of by event.
 
 use super::EventBatch;
 use crate::input::EventId;
@@ -7,23 +7,24 @@ use peloton::Status;
 use peloton::event::{BankBlock, BankKind};
 use peloton::{Error, Result};
 
-/// Alignment of payloads at most: 2 to this power of bytes.
+/// Largest alignment of payloads, as a power of 2 in bytes.
 const MAX_ALIGN_LOG2: u8 = 16;
 
-/// Whether a block holds nothing that makes an event other than its detectors' banks do: events can be put in all at once.
+/// Whether a block has only banks of one kind, or only banks that are neither detector data nor errors: all events can
+/// then be appended at once.
 fn is_plain(block: &BankBlock<'_>) -> bool {
     let is_passed_over = |&kind: &u8| BankKind::from_code(kind).is_none() && !bank_type::is_error(kind);
     block.kind().is_some() || block.types.iter().all(is_passed_over)
 }
 
 impl EventBatch {
-    /// Appends a slice of an event builder: `event_ids.len()` events, and of each source one block with a bank of
+    /// Appends a slice of an event builder: `event_ids.len()` events, as one block for each source with a bank of
     /// every event. A block whose sizes do not add up gives every event the status `truncated_bank`. Returns the
     /// number of such blocks.
     ///
     /// # Errors
-    /// [`Error::Columns`] for a block with another number of events, for an alignment that is not possible, and while
-    /// an event is incomplete; nothing is appended then.
+    /// [`Error::Columns`] for a block with another number of events, for an impossible alignment, and while an event
+    /// is incomplete; nothing is appended then.
     pub fn blocks(&mut self, blocks: &[BankBlock<'_>], event_ids: &[u64]) -> Result<usize> {
         let events = event_ids.len();
         for (number, block) in blocks.iter().enumerate() {
@@ -50,10 +51,10 @@ impl EventBatch {
             }
             return Ok(0);
         }
-        // Event by event: some have a status, or other boards than the rest, or a block is damaged.
+        // Appends event by event, because some events have a status or different boards, or a block is damaged.
         let mut ends = std::mem::take(&mut self.offsets);
         ends.clear();
-        // A damaged block, which has no end, is passed over.
+        // A damaged block has no end, and is skipped.
         ends.extend(blocks.iter().map(|block| if block.adds_up() { 0 } else { usize::MAX }));
         for (event, id) in event_ids.iter().enumerate() {
             if faulty > 0 {
@@ -74,7 +75,7 @@ impl EventBatch {
 }
 
 impl EventBatch {
-    /// Marks the events, from this one on, that say by a bank of a block that they are of the nominal detector.
+    /// Marks the events, from event `first` on, whose bank in this block marks them as simulated with the nominal detector.
     fn mark_nominal(&mut self, first: usize, block: &BankBlock<'_>) {
         let mut end = 0;
         for (event, (&kind, &bytes)) in block.types.iter().zip(block.sizes).enumerate() {
@@ -87,7 +88,7 @@ impl EventBatch {
     }
 }
 
-/// Numbers the events as the ODIN banks of a block have it.
+/// Sets the numbers of the events from the ODIN banks of a block.
 fn number(ids: &mut [EventId], block: &BankBlock<'_>) {
     let mut end = 0;
     for (event, id) in ids.iter_mut().enumerate() {
@@ -121,7 +122,7 @@ mod tests {
         let mut batch = EventBatch::default();
         batch.bank(66, 4, 9, &[1; 4]);
         assert!(batch.is_open());
-        // Whole events behind the banks of one that has not ended would make it vanish.
+        // Complete events after the banks of an open event would discard the open event.
         assert!(batch.blocks(&[block(7, &bytes)], &[5, 6, 7]).is_err() && batch.mdf(&[]).is_err());
         assert!(batch.is_open() && batch.raw().is_empty());
         batch.clear();
@@ -184,7 +185,7 @@ mod tests {
         );
         let mut together = EventBatch::default();
         assert_eq!(together.blocks(&blocks, &ids).unwrap(), 0);
-        // Event by event, since one bank is of another type.
+        // One bank has another type, so events are appended one by one.
         let mut other = of_ut.clone();
         other[7] = 255;
         let mut apart = EventBatch::default();

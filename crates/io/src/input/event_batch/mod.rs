@@ -14,17 +14,17 @@ use std::io::Cursor;
 pub struct EventBatch {
     raw: RawBatch,
     ids: Vec<EventId>,
-    /// What is known of the event being put together.
+    /// Data of the event under construction.
     open: Open,
-    /// Where the next payload of each block begins.
+    /// Position of the next payload of each block.
     offsets: Vec<usize>,
     notes: Vec<EventNote>,
 }
 
-/// The event being put together.
+/// The event under construction.
 #[derive(Debug, Default)]
 struct Open {
-    /// A bank was given, of whatever type.
+    /// Whether a bank of any type was added.
     begun: bool,
     run: Option<u32>,
     number: Option<u64>,
@@ -43,7 +43,7 @@ impl EventBatch {
         &self.raw
     }
 
-    /// Whether an event has banks and did not end: [`mdf`](Self::mdf) and [`blocks`](Self::blocks) refuse it.
+    /// Whether an event has banks and has not ended: [`mdf`](Self::mdf) and [`blocks`](Self::blocks) refuse it.
     pub fn is_open(&self) -> bool {
         self.open.begun
     }
@@ -66,7 +66,7 @@ impl EventBatch {
         }
     }
 
-    /// Adds a raw bank whose payload is the first bytes of `from`.
+    /// Adds a raw bank whose payload is the first `bytes` bytes of `from`.
     fn first_bytes(&mut self, kind: u8, version: u8, source: u16, from: &[u8], bytes: u16) {
         let Some(kind) = BankKind::from_code(kind) else {
             return self.other_bank(kind, version, &from[..usize::from(bytes)]);
@@ -76,7 +76,7 @@ impl EventBatch {
         }
     }
 
-    /// What a bank says that no hits are decoded from.
+    /// Processes a bank from which no hits are decoded.
     fn other_bank(&mut self, kind: u8, version: u8, payload: &[u8]) {
         if kind == bank_type::ODIN {
             if let Some((run, number)) = odin_numbers(version, payload) {
@@ -96,8 +96,8 @@ impl EventBatch {
         self.raw.close_event(event_id, status)
     }
 
-    /// Copies and appends the events of the whole MDF records at the beginning of `bytes`; returns the number of
-    /// bytes and of events. The remaining bytes are the beginning of an incomplete record.
+    /// Copies and appends the events of the complete MDF records at the beginning of `bytes`; returns the number
+    /// of bytes and of events. The remaining bytes are the beginning of an incomplete record.
     ///
     /// # Errors
     /// [`Error::Format`] when there is no MDF record at all in `bytes`, [`Error::Columns`] while an event is incomplete.
@@ -123,7 +123,7 @@ impl EventBatch {
         Ok((used, self.ids.len() - before))
     }
 
-    /// Fails while an event is open: whole events cannot be appended behind its banks.
+    /// Fails while an event is open: complete events cannot be appended after its banks.
     fn refuse_open(&self) -> Result<()> {
         if self.is_open() {
             let text = "banks were given for an event that has not ended: close it, or clear the batch";

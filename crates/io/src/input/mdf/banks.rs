@@ -10,7 +10,7 @@ pub(in crate::input) const HEADER: usize = 8;
 /// One raw bank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bank<'a> {
-    /// The detector, or another type.
+    /// Type of the bank: a detector, or another type.
     pub kind: u8,
     /// Version of the payload's encoding.
     pub version: u8,
@@ -29,7 +29,7 @@ impl Bank<'_> {
     }
 }
 
-/// The banks of a body. After a fault it continues at the next whole bank, if it can be found.
+/// The banks of a body. After a fault, the iterator continues at the next complete bank, if one can be found.
 #[derive(Debug, Clone)]
 pub struct Banks<'a> {
     whole: &'a [u8],
@@ -57,8 +57,8 @@ impl<'a> Banks<'a> {
         bank
     }
 
-    /// What lies behind a bank with a wrong header: from the first place on, a multiple of four bytes, where a whole bank begins
-    /// that another one or the end follows.
+    /// The bytes after a bank with a wrong header: from the first multiple of four bytes at which a complete bank begins,
+    /// followed by another bank or the end.
     fn behind_fault(&self) -> &'a [u8] {
         let is_bank = |at: &usize| {
             let mut banks = Self::new(&self.whole[*at..]);
@@ -80,7 +80,7 @@ impl<'a> Banks<'a> {
             return Err(Status::BadBank);
         }
         let payload = body.get(HEADER..length).ok_or(Status::TruncatedBank)?;
-        // The last bank's padding may be left out.
+        // The padding of the last bank may be missing.
         self.body = body.get(length.next_multiple_of(4)..).unwrap_or_default();
         Ok(Bank { kind: header[4], version: header[5], source: pair(6), payload })
     }
@@ -90,7 +90,7 @@ impl<'a> Banks<'a> {
 /// it is too short.
 pub fn odin_numbers(version: u8, payload: &[u8]) -> Option<(u32, u64)> {
     let word = |at: usize| Some(u32::from_le_bytes(*payload.get(4 * at..)?.first_chunk()?));
-    // Since version 7 the number of the event stands at the end, its lower half first.
+    // Since version 7 the number of the event is at the end, lower half first.
     let [high, low] = if version < 7 { [3, 4] } else { [9, 8] };
     Some((word(0)?, u64::from(word(high)?) << 32 | u64::from(word(low)?)))
 }

@@ -9,7 +9,7 @@ use xxhash_rust::xxh64::xxh64;
 pub const MAX_BODY: usize = 64 << 20;
 /// Bytes of a block's header.
 const HEADER: usize = 9;
-/// Bytes of a block, plain, at most: what three bytes can count.
+/// Largest size of a decompressed block, bytes: the largest number in three bytes.
 const BLOCK: usize = (1 << 24) - 1;
 /// Bytes of the checksum before the data of an lz4 block.
 const LZ4_CHECKSUM: usize = 8;
@@ -48,7 +48,7 @@ impl Compression {
     fn unpack(self, data: &[u8], plain: usize, to: &mut Vec<u8>) -> Result<(), String> {
         let start = to.len();
         let mut read = |stream: &mut dyn Read| {
-            // One byte more than promised shows a block that is longer.
+            // Reads one byte more than promised, to detect a longer block.
             stream.take(plain as u64 + 1).read_to_end(to).map_err(|e| e.to_string())
         };
         match self {
@@ -91,7 +91,7 @@ impl Compression {
     }
 }
 
-/// ROOT puts the data's XXH64 before them. Blocks without it are taken as they are.
+/// Removes the XXH64 that ROOT writes before the data. Blocks without it are returned unchanged.
 fn strip_lz4_checksum(data: &[u8]) -> Result<&[u8], String> {
     match data.split_first_chunk::<LZ4_CHECKSUM>() {
         Some((sum, rest)) if u64::from_be_bytes(*sum) == xxh64(rest, 0) => Ok(rest),
@@ -139,10 +139,10 @@ pub fn unpacked_size(body: &[u8]) -> usize {
 /// Packs a body.
 ///
 /// # Errors
-/// Errors of the compressors, which have none in memory.
+/// Errors of the compressors, which do not occur in memory.
 pub fn compress(body: &[u8], method: Compression) -> std::io::Result<Vec<u8>> {
     let mut out = Vec::new();
-    // Half the size that can be counted: what does not pack well still fits.
+    // Uses half the largest size, so that data that do not compress well still fit.
     for block in body.chunks(BLOCK / 2) {
         let packed = method.pack(block)?;
         out.extend(method.tag());

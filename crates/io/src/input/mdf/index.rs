@@ -8,12 +8,12 @@ use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Bytes read at once: a header is far from the next one.
+/// Bytes read at once; few, because headers are far apart.
 const BUFFER: usize = 4 << 10;
 
-/// Passes to `visit` the byte at which each event of an MDF file begins, in the numbering of a reader: damaged events
-/// count, too. Records are skipped without being read. Returns their number; none for a compressed file, in which
-/// events have no byte position.
+/// Calls `visit` with the byte at which each event of an MDF file begins. Events are numbered as a reader numbers
+/// them: damaged events count, too. Records are skipped without being read. Returns their number; none for a
+/// compressed file, in which events have no byte position.
 ///
 /// # Errors
 /// [`Error::Io`], and [`Error::Format`] for a file that is not MDF.
@@ -40,7 +40,7 @@ pub fn event_starts(path: &Path, mut visit: impl FnMut(u64)) -> Result<Option<u6
         visit(at);
         events += 1;
         at += length;
-        // Relative to where the last header ended, which is not known after a file that ended inside of one.
+        // Seeks relative to the end of the last header, which is not known if the file ended within it.
         match size {
             Some(size) => stream.seek_relative((size - HEAD) as i64).map_err(failed)?,
             None => stream.seek(SeekFrom::Start(at)).map(drop).map_err(failed)?,
@@ -49,7 +49,7 @@ pub fn event_starts(path: &Path, mut visit: impl FnMut(u64)) -> Result<Option<u6
     Ok(Some(events))
 }
 
-/// How many bytes from here on a reader counts as one damaged event; none for all that are left.
+/// Number of bytes from this position on that a reader counts as one damaged event; none for all remaining bytes.
 fn damaged(path: &Path, at: u64, is_inside: bool) -> Result<Option<u64>> {
     let failed = |e| Error::io(path, e);
     let mut file = File::open(path).map_err(failed)?;
@@ -81,7 +81,7 @@ mod tests {
         bytes
     }
 
-    /// The runs and statuses of the events that are read, from a byte on.
+    /// The runs and statuses of the events that are read from this start.
     fn read(path: &Path, start: Start) -> Vec<String> {
         let options = ReadOptions { start, ..ReadOptions::default() };
         let mut reader = RawReader::open(&[Source::Path(path.into())], options).unwrap();
@@ -98,7 +98,7 @@ mod tests {
         let path = folder.path().join("a.mdf");
         let whole = file(5);
         let mut flipped = whole.clone();
-        // The header of the second record, then that of the last, and rubbish before the first.
+        // Damages the header of the second record, then of the last, and puts garbage before the first.
         flipped[1048] ^= 1;
         let mut last = whole.clone();
         let at = last.len() - 5048;

@@ -37,7 +37,7 @@ pub mod bank_type {
     pub const MC_TRACKS: u8 = 32;
     /// True vertices of a simulated event.
     pub const MC_VERTICES: u8 = 33;
-    /// A bank for tests, of no detector. In events simulated with the nominal detector it marks them:
+    /// A bank for tests, without a detector. It marks events simulated with the nominal detector:
     /// [`put_nominal`](super::put_nominal).
     pub const TEST: u8 = 51;
 
@@ -49,7 +49,7 @@ pub mod bank_type {
         matches!(code, 89..=96 | 100 | 101) || is_detector_error(code)
     }
 
-    /// Whether it is the error bank of a detector.
+    /// Whether a bank of this type is the error bank of a detector.
     pub const fn is_detector_error(code: u8) -> bool {
         matches!(code, 29 | 50 | 68 | 78 | 81 | 86 | 88)
     }

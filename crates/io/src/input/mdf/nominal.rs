@@ -10,7 +10,7 @@ use std::io::Result;
 const VERSION: u8 = 1;
 const PAYLOAD: &[u8] = b"peloton nominal detector";
 
-/// The bank.
+/// The bank that marks an event as simulated with the nominal detector.
 pub fn nominal_bank() -> Bank<'static> {
     Bank { kind: bank_type::TEST, version: VERSION, source: 0, payload: PAYLOAD }
 }

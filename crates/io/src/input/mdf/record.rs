@@ -1,4 +1,4 @@
-//! Records: cuts a stream into events, and finds the next one after a damaged header.
+//! Records: cuts a stream into events, and finds the next record after a damaged header.
 
 use crate::input::source::{PutBack, Stream};
 use peloton::event::RawBatch;
@@ -11,7 +11,7 @@ pub(super) const HEAD: usize = 20;
 const SUB_HEADER: usize = 28;
 /// Header version 3, sub-header of seven words.
 const HEADER_BYTE: u8 = 0x37;
-/// The record holds raw banks.
+/// Data type of a record that holds raw banks.
 const DATA_BANKS: u8 = 1;
 /// Longest record, bytes.
 const MAX_RECORD: usize = super::MAX_BODY;
@@ -19,13 +19,13 @@ const MAX_RECORD: usize = super::MAX_BODY;
 /// Header of a record with information on its event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RecordHeader {
-    /// Which triggers accepted the event.
+    /// Mask of the triggers that accepted the event.
     pub trigger_mask: [u32; 4],
     /// Number of the run.
     pub run: u32,
-    /// Turn of the beam.
+    /// Number of the turn of the beam.
     pub orbit: u32,
-    /// Crossing in the turn.
+    /// Number of the bunch crossing in the turn.
     pub bunch: u32,
 }
 
@@ -50,7 +50,7 @@ impl RecordHeader {
     }
 }
 
-/// The header and body of a record of banks, plain.
+/// The header of a record of banks, up to the sub-header.
 pub(super) fn head(size: u32, checksum: u32, compression: u8) -> [u8; HEAD] {
     let mut head = [0; HEAD];
     for (four, word) in head.as_chunks_mut::<4>().0.iter_mut().zip([size, size, size, checksum]) {
@@ -62,10 +62,10 @@ pub(super) fn head(size: u32, checksum: u32, compression: u8) -> [u8; HEAD] {
 
 /// Bytes of a record before its body.
 pub(in crate::input) const BEFORE_BODY: usize = HEAD + SUB_HEADER;
-/// Where the bytes begin that the checksum covers.
+/// Position of the first byte that the checksum covers.
 pub(super) const CHECKED: usize = 16;
 
-/// The size of a record, when these bytes can be its beginning.
+/// The size of a record that begins with these bytes; none if no record can.
 pub(super) fn size_of(head: &[u8; HEAD]) -> Option<usize> {
     let size = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
     let same = size(0) == size(4) && size(0) == size(8);
@@ -74,13 +74,13 @@ pub(super) fn size_of(head: &[u8; HEAD]) -> Option<usize> {
     Some(size(0) as usize).filter(|size| same && plain && range.contains(size))
 }
 
-/// Whether a file that begins so may be an MDF file.
+/// Whether a file with this beginning may be an MDF file.
 pub(in crate::input) fn looks_like_record(bytes: &[u8]) -> bool {
     bytes.first_chunk().is_some_and(|head| size_of(head).is_some())
 }
 
-/// Length of the whole records at the beginning of these bytes: a stream that arrives in pieces continues after them.
-/// All of the bytes if one of the headers is damaged, since only a reader of records can find the next one.
+/// Length of the complete records at the beginning of these bytes: a stream that arrives in pieces continues after
+/// them. All of the bytes if one of the headers is damaged, since only a reader of records can find the next one.
 pub fn whole_records(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some(head) = bytes[at..].first_chunk() {
@@ -142,9 +142,9 @@ pub(in crate::input) fn checked(first: u32, bytes: u32) -> Span {
 /// A stream of records.
 pub(in crate::input) struct Records {
     stream: PutBack,
-    /// What was read of the next header.
+    /// Bytes of the next header that were read.
     head: [u8; HEAD],
-    /// How many bytes of it.
+    /// Number of bytes in `head`.
     read: usize,
     /// Whether the beginning of any record was found.
     found: bool,
@@ -207,7 +207,7 @@ impl Records {
         Ok(Some(Cut::Record { first, bytes: size as u32 }))
     }
 
-    /// Passes over bytes until a header begins, which is put back; says how many.
+    /// Skips bytes up to the next header, which is put back. Returns the number of skipped bytes.
     fn find_record(&mut self) -> io::Result<u64> {
         let mut window = self.head;
         let mut skipped = 0;
@@ -240,7 +240,7 @@ impl Records {
     }
 }
 
-/// Reads at least `least` bytes to the beginning of `to`, and more if they come along, until the stream ends; says how many.
+/// Reads at least `least` bytes into `to`, unless the stream ends before, and more if they are available. Returns their number.
 fn fill(stream: &mut PutBack, to: &mut [u8], least: usize) -> io::Result<usize> {
     let mut filled = 0;
     while filled < least {
@@ -269,17 +269,17 @@ mod tests {
         bytes
     }
 
-    /// What comes out, in words.
+    /// The items of a stream, in words.
     fn read(bytes: &[u8]) -> Vec<String> {
         let whole: Stream = Box::new(io::Cursor::new(bytes.to_vec()));
-        // A small buffer, so that records and headers cross its end.
+        // With a small buffer, records and headers cross its end.
         let in_pieces: Stream = Box::new(io::BufReader::with_capacity(7, Pieces(bytes.to_vec().into())));
         let [found, again] = [whole, in_pieces].map(|stream| read_from(Records::new(stream)));
         assert_eq!(found, again);
         found
     }
 
-    /// Gives three bytes at once.
+    /// A stream that gives three bytes at a time.
     struct Pieces(std::collections::VecDeque<u8>);
 
     impl Read for Pieces {

@@ -6,7 +6,7 @@ use peloton::bytes::Fields;
 use peloton::event::{Particle, TruthEvent};
 use peloton::units::MEV_PER_GEV;
 
-/// Bytes of a particle without its hits, at least: what bounds the count that a file claims.
+/// Smallest size of a particle without its hits, bytes; it bounds the number of particles that a file claims.
 const SMALLEST: usize = 84;
 
 /// The detector whose hits a [`Particle`] lists.
@@ -25,7 +25,7 @@ pub enum HitsOf {
 /// A true vertex.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Vertex {
-    /// Charged particles that come from it.
+    /// Number of charged particles from the vertex.
     pub tracks: i32,
     /// Position of the vertex, mm.
     pub position: [f64; 3],
@@ -46,7 +46,7 @@ pub fn decode_mc(banks: &McBanks, hits_of: HitsOf) -> Result<TruthEvent> {
     for _ in 0..count {
         particles.push(particle(&mut fields, banks, hits_of)?);
     }
-    // Banks are filled up to whole words.
+    // Banks are padded to whole words.
     if fields.left() >= 4 {
         fields.end()?;
     }

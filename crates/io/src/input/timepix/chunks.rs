@@ -1,26 +1,27 @@
 //! Chunks of words, as SERVAL, SPIDR and the readouts of Timepix4 write them: a header with a name, the chip and the size.
 //!
 //! A chunk counts as whole when the next header, or the end of the stream, is at the position that its size gives.
-//! Otherwise the next name is searched for, at any byte: at a word boundary inside of the chunk, it ends the chunk
-//! early; elsewhere inside of it, bytes of the chunk were lost, and none of its words can be trusted.
+//! Otherwise the next name is searched for, at any byte: a name at a word boundary within the chunk ends the chunk
+//! early; a name elsewhere within it shows that bytes of the chunk were lost, and none of its words can be
+//! trusted.
 
 use super::PixelCounts;
 
 /// Bytes of a word and of a header.
 const WORD: usize = 8;
 
-/// What comes next in a stream.
+/// The next item of a stream.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next<'a> {
-    /// The words of a chunk, and the bytes that it takes with its header.
+    /// The words of a chunk, and its number of bytes including the header.
     Chunk { chip: u8, words: &'a [u8], taken: usize },
-    /// So many bytes belong to no chunk, or to a damaged one; they are counted.
+    /// This many bytes belong to no chunk, or to a damaged chunk; they are counted.
     Passed(usize),
     /// More bytes are needed.
     More,
 }
 
-/// Reads on at a place where a header should be; at the `end` no bytes follow.
+/// Reads the next item from `bytes`, which should begin with a header; with `end`, no bytes follow.
 pub(super) fn next<'a>(bytes: &'a [u8], name: [u8; 4], end: bool, counts: &mut PixelCounts) -> Next<'a> {
     if bytes.len() < WORD {
         if end && !bytes.is_empty() {
@@ -64,13 +65,13 @@ pub(super) fn next<'a>(bytes: &'a [u8], name: [u8; 4], end: bool, counts: &mut P
     Next::Chunk { chip, words: &bytes[WORD..stop], taken: stop }
 }
 
-/// Passes over what is outside of every chunk.
+/// Skips bytes outside of all chunks.
 #[cold]
 fn pass<'a>(bytes: &[u8], name: [u8; 4], end: bool, counts: &mut PixelCounts) -> Next<'a> {
     let passed = match find(bytes, name) {
         Some(place) => place,
         None if end => bytes.len(),
-        // Whole words alone, so that words are counted as such; a name may have begun in the last.
+        // Skips only whole words, so that they are counted as words; a name may begin in the last bytes.
         None => (bytes.len() - name.len()) / WORD * WORD,
     };
     if passed == 0 {
@@ -91,15 +92,15 @@ mod tests {
 
     const NAME: [u8; 4] = *b"TPX3";
 
-    /// What it is, its bytes, the chunks that are found, and how many things are malformed, damaged and unknown.
+    /// Description, bytes, the chunks found, and the counts malformed, damaged and unknown.
     type Case = (&'static str, Vec<u8>, &'static [(u8, usize)], [u64; 3]);
 
-    /// A chunk of so many words of one value, whose header says so many bytes.
+    /// A chunk of `words` equal words, whose header gives `size` bytes.
     fn chunk(chip: u8, size: u16, words: usize) -> Vec<u8> {
         [&NAME[..], &[chip, 0], &size.to_le_bytes(), &vec![0xB0; 8 * words]].concat()
     }
 
-    /// The chips and numbers of words of all chunks, and the counts; with the bytes in pieces.
+    /// Reads `bytes` in pieces. Returns the chip and number of words of each chunk, and the counts.
     fn read(bytes: &[u8], piece: usize) -> (Vec<(u8, usize)>, PixelCounts) {
         let (mut found, mut counts, mut rest) = (Vec::new(), PixelCounts::default(), Vec::new());
         let mut pieces = bytes.chunks(piece).peekable();

@@ -5,7 +5,7 @@ use socket2::SockRef;
 use std::io::Read;
 use std::net::UdpSocket;
 
-/// Room that is asked for, bytes; the system may give less.
+/// Requested size of the receive buffer, bytes; the system may give less.
 const BUFFER: usize = 16 << 20;
 /// Largest datagram.
 const LARGEST: usize = 1 << 16;
@@ -84,7 +84,7 @@ mod tests {
             return println!("skipped: this system does not say");
         };
         assert_eq!(before, 0);
-        // More than any buffer holds.
+        // Sends more than the buffer holds.
         let large = vec![1; 32_000];
         for _ in 0..4 * BUFFER / large.len() {
             sender.send_to(&large, address).unwrap();

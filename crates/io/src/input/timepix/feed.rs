@@ -1,4 +1,4 @@
-//! [`Feed`]: reads blocks of hits on a thread of its own and passes them through a bounded channel.
+//! [`Feed`]: reads blocks of hits on its own thread and passes them through a bounded channel.
 //!
 //! When the work is slower than the input the channel fills, and either reading waits (a file is read later, a TCP
 //! sender is slowed down) or hits are dropped and counted. Blocks are returned and filled again.
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Blocks that wait at most.
+/// Largest number of blocks that wait.
 const DEPTH: usize = 8;
 
 /// A source of blocks of hits.
@@ -37,11 +37,11 @@ pub trait PixelStream: Send + 'static {
 /// Faults of a stream that did not end the job.
 #[derive(Debug, Clone, Default)]
 pub struct PixelTroubles {
-    /// The first problems in words.
+    /// The first problems, in words.
     pub problems: Vec<String>,
-    /// Total number.
+    /// Total number of problems.
     pub count: u64,
-    /// Inputs that could not be used at all, while others could.
+    /// Number of inputs that could not be used at all, while others could.
     pub unusable_inputs: u64,
 }
 
@@ -88,7 +88,7 @@ pub enum WhenFull {
     /// Reading waits.
     #[default]
     Wait,
-    /// They are dropped and counted.
+    /// Hits are dropped and counted.
     Drop,
 }
 
@@ -164,7 +164,7 @@ impl Feed {
     /// Returns the memory of a block.
     pub fn give_back(&self, mut block: PixelBlock) {
         block.clear();
-        // When enough blocks wait to be filled, this one is one too many.
+        // The block is dropped if enough blocks already wait to be filled.
         let _ = self.used.try_send(block);
     }
 }
@@ -185,7 +185,7 @@ fn read_all(
         let end = match &read {
             Ok(ReadEnd::End) => return stream.troubles(),
             Ok(end) => *end,
-            // What came before the error is worked on; then the error is told.
+            // The hits before the error are processed first; then the error is reported.
             Err(_) => ReadEnd::More,
         };
         let length = block.hits.len() as u64;
@@ -211,7 +211,7 @@ fn read_all(
             }
         };
         if !sent {
-            // Nobody works any more.
+            // The receiver has ended.
             return stream.troubles();
         }
     }
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// Counts up, a hit at a time.
+    /// A stream of hits with rising times.
     struct Counting(u64);
 
     impl PixelStream for Counting {
@@ -256,7 +256,7 @@ mod tests {
         (hits, dropped)
     }
 
-    /// Counts as well, and breaks within the block that the 25th hit is in.
+    /// The same hits, with an error in the block of the 25th hit.
     struct Breaking(Counting);
 
     impl PixelStream for Breaking {

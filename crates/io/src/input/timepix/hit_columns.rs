@@ -1,4 +1,4 @@
-//! Columns of hits: their names and types, and the units of times. For formats whose files name their columns.
+//! Columns of hits, for formats whose files name their columns: names, types, and the units of times.
 
 use peloton::Error;
 use std::{fmt, str::FromStr};
@@ -14,7 +14,7 @@ impl TimeUnit {
     /// The unit of the times of hits: 1.5625 ns.
     pub const TICK: Self = Self { ticks: 1, of: 1 };
 
-    /// All units that have a name; `clocks` are the coarse ones of 25 ns.
+    /// All units that have a name; `clocks` are coarse clocks of 25 ns.
     pub const NAMES: [(&'static str, TimeUnit); 7] = [
         ("ticks", Self::TICK),
         ("clocks", Self { ticks: 16, of: 1 }),
@@ -25,7 +25,7 @@ impl TimeUnit {
         ("s", Self { ticks: 640_000_000, of: 1 }),
     ];
 
-    /// The unit that a file calls so; none for one that is not known.
+    /// The unit with this name in files; none for an unknown name.
     pub(super) fn of_file(text: &str) -> Option<Self> {
         match text.trim() {
             "1.5625 ns" => Some(Self::TICK),
@@ -34,20 +34,20 @@ impl TimeUnit {
         }
     }
 
-    /// So many of this unit as one; none for what is not possible.
+    /// A unit that is `count` times this unit; none if that is impossible.
     pub(super) fn times(self, count: i64) -> Option<Self> {
         let ticks = self.ticks.checked_mul(count).filter(|ticks| (1..1 << 40).contains(ticks))?;
         Some(Self { ticks, of: self.of })
     }
 
-    /// A time as the nearest tick; none when it is out of all bounds.
+    /// Converts a time to the nearest tick; none when it is too large.
     #[inline]
     pub(super) fn ticks(self, value: i64) -> Option<i64> {
         let Self { ticks, of } = self;
         if of == 1 {
             return value.checked_mul(ticks);
         }
-        // An odd number of parts has no half: there is always a nearest tick.
+        // The number of parts is odd, so a nearest tick always exists.
         if let Some(twice) = value.checked_mul(2 * ticks).and_then(|twice| twice.checked_add(of)) {
             return Some(twice.div_euclid(2 * of));
         }
@@ -55,7 +55,7 @@ impl TimeUnit {
         i64::try_from(twice.div_euclid(i128::from(2 * of))).ok()
     }
 
-    /// The same of a number that is not whole; none for one that is no number.
+    /// Converts a time with a fraction to the nearest tick; none for NaN or when it is too large.
     #[inline]
     pub(super) fn ticks_of_float(self, value: f64) -> Option<i64> {
         let ticks = (value * self.ticks as f64 / self.of as f64).round();
@@ -87,14 +87,14 @@ impl FromStr for TimeUnit {
     }
 }
 
-/// What the values of a column are.
+/// Type of the values of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Values {
     Whole,
     Floats,
-    /// Whole numbers of this unit, by their type.
+    /// Whole numbers whose type gives this unit.
     Durations(TimeUnit),
-    /// Something else, as messages call it.
+    /// Another type, as named in messages.
     Other(String),
 }
 
@@ -107,7 +107,7 @@ pub(super) struct HitColumn {
     pub unit: Option<String>,
 }
 
-/// Which column is what, by its place.
+/// The columns of a hit's values, by their indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Roles {
     pub time: usize,
@@ -129,10 +129,10 @@ enum Role {
     Chip,
 }
 
-/// Columns that a message names at most, and letters of each.
+/// Largest number of columns that a message names; `LETTERS` is the largest number of letters of each.
 const NAMED: usize = 8;
 const LETTERS: usize = 40;
-/// What a file of hits may have, for messages.
+/// The columns that a file of hits may have, for messages.
 const COLUMNS: &str =
     "columns of hits are x, y, tot, chip and the time: t, time or toa, with its unit as in t_ns";
 
@@ -151,7 +151,7 @@ impl Roles {
         let mut unknown = Vec::new();
         for (place, column) in columns.iter().enumerate() {
             match role(&column.name) {
-                // What pandas makes of a table's index: numbers of rows.
+                // The index of a table, which pandas writes as a column: numbers of rows.
                 _ if column.name.starts_with("__index_level_") => {}
                 None => unknown.push(column.name.as_str()),
                 Some((role, _)) => {
@@ -209,7 +209,7 @@ impl Roles {
     }
 }
 
-/// Names for a message.
+/// Lists names for a message.
 pub(super) fn listed(names: &[&str]) -> String {
     let quoted = |name: &&str| format!("`{}`", name.chars().take(LETTERS).collect::<String>().escape_debug());
     let all: Vec<_> = names.iter().take(NAMED).map(quoted).collect();
@@ -219,7 +219,7 @@ pub(super) fn listed(names: &[&str]) -> String {
     }
 }
 
-/// What a column is by its name, and the unit in it.
+/// The role of a column by its name, and the unit in the name.
 fn role(name: &str) -> Option<(Role, Option<TimeUnit>)> {
     let name = name.to_ascii_lowercase();
     let role = match name.as_str() {
@@ -240,7 +240,7 @@ fn role(name: &str) -> Option<(Role, Option<TimeUnit>)> {
     Some((role, None))
 }
 
-/// The unit that a column of times says itself: by its type, in the file's description of it, or in its name.
+/// The unit of a column of times by its type, its description in the file, or its name.
 fn own_unit(column: &HitColumn) -> Result<Option<TimeUnit>, String> {
     let HitColumn { name, values, unit } = column;
     let of_type = match values {
@@ -268,7 +268,7 @@ fn own_unit(column: &HitColumn) -> Result<Option<TimeUnit>, String> {
     }
 }
 
-/// The unit of times that say none, and whether nobody else says it.
+/// The unit of a column of times without its own unit, and whether it is an assumption.
 fn unit_of_others(
     column: &HitColumn,
     unit: Option<TimeUnit>,

@@ -20,11 +20,11 @@ impl Default for KatherineOptions {
 
 pub(super) struct Katherine {
     options: KatherineOptions,
-    /// Clocks of 25 ns that the hits' time counts from, after the start of the frame.
+    /// Timestamp offset from which times of hits count, clocks of 25 ns after the start of the frame.
     offset: i64,
-    /// Number of the last timestamp offset: its hits are dated by it alone.
+    /// Number of the last timestamp offset, which alone determines the times of its hits.
     group: u32,
-    /// Start of the frame, clocks; and whether no hit of the frame has come yet.
+    /// Start of the frame, clocks; `is_new_frame`: no hit of the frame has arrived yet.
     start: i64,
     is_new_frame: bool,
 }
@@ -46,7 +46,7 @@ impl Katherine {
             return;
         };
         if std::mem::take(&mut self.is_new_frame) {
-            // Frames whose words give no start begin at zero.
+            // Frames whose words contain no start begin at zero.
             if time < to.clock.newest() - to.clock.disorder() {
                 to.restart();
             } else {
@@ -74,7 +74,7 @@ impl Decode for Katherine {
                     self.next_group();
                     to.counts.control += 1;
                 }
-                // The start of a frame, 32 bits each: not checked on a device.
+                // The lower and upper bits of the start of a frame; not checked with a device.
                 0x8 => {
                     self.start = self.start & !0xFFFF_FFFF | (word & 0xFFFF_FFFF) as i64;
                     to.counts.control += 1;

@@ -4,7 +4,7 @@
 
 use super::{Decode, Output};
 
-/// Longest line; what is longer is no row.
+/// Longest line, bytes; a longer line is not a row.
 const MAX_LINE: usize = 64 << 10;
 
 #[derive(Default)]
@@ -12,10 +12,10 @@ pub(super) struct Matrices {
     /// Frame and row of the next line.
     frame: i64,
     row: u32,
-    /// Inside a line that is too long.
+    /// Whether the decoder is within a line that is too long.
     skips: bool,
     values: Vec<u16>,
-    /// Number of the last line, from 1, and the first one that is no row.
+    /// Number of the last line, from 1; then the first line that is not a row.
     number: u64,
     fault: Option<u64>,
 }
@@ -81,7 +81,7 @@ impl Matrices {
         }
     }
 
-    /// Reads a row; false when it is none.
+    /// Reads a row; false when the line is not a row.
     fn read(&mut self, line: &[u8], width: usize) -> bool {
         self.values.clear();
         for word in line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()) {

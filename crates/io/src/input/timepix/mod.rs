@@ -1,6 +1,6 @@
 //! Hits of Timepix detectors from files, pipes and sockets, a block at a time and in bounded memory.
 //!
-//! Input is hostile: a word or line that is not a hit is counted in [`PixelCounts`] and skipped, and every hit of the
+//! Input may be hostile: a word or line that is not a hit is counted in [`PixelCounts`] and skipped. Every hit of the
 //! input is either in the output or in one of the counts.
 
 mod chunks;
@@ -70,7 +70,7 @@ pub enum PixelFormat {
     Hits16,
     /// NumPy file with a structured array that has the fields t (or time, toa), x, y, tot and, if there are several, chip.
     Npy,
-    /// Parquet file with the same as columns.
+    /// Parquet file with the columns t (or time, toa), x, y, tot and, if there are several chips, chip.
     Parquet,
 }
 
@@ -105,8 +105,8 @@ impl PixelFormat {
         })
     }
 
-    /// Usual largest lateness of a hit of this format after an earlier one of the stream, us: chips of a quad against
-    /// each other, the halves of a Timepix4, files that are hardly sorted at all.
+    /// Usual largest lateness of a hit of this format after an earlier one of the stream, us: between chips of a
+    /// quad, between the halves of a Timepix4, in files that are hardly sorted.
     pub fn usual_disorder_us(self) -> f64 {
         match self {
             Self::Tpx4 => 200_000.0,
@@ -129,12 +129,12 @@ impl PixelFormat {
         }
     }
 
-    /// Whether hits have the number of a frame and no time: clusters are connected pixels of a frame.
+    /// Whether hits have the number of a frame instead of a time: clusters are connected pixels of a frame.
     pub fn is_of_frames(self) -> bool {
         matches!(self, Self::Frames | Self::Pmf)
     }
 
-    /// The default sensor of files of this format: one chip, or four that do not see each other.
+    /// The default sensor of files of this format: one chip, or four that are kept apart.
     pub fn default_layout(self) -> Result<Layout> {
         match self {
             Self::Tpx4 => Layout::single(448, 512),
@@ -166,11 +166,11 @@ impl FromStr for PixelFormat {
 /// Counts of a stream. Hits read are `hits + outside`; the rest of the input was not hits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PixelCounts {
-    /// Hits handed on.
+    /// Hits in the output.
     pub hits: u64,
     /// Hits on chips or pixels that the layout does not have: dropped.
     pub outside: u64,
-    /// The chips of these hits that the layout does not have.
+    /// Chips of the dropped hits that the layout does not have.
     pub outside_chips: Chips,
     /// Trigger edges in the output.
     pub triggers: u64,
@@ -186,7 +186,7 @@ pub struct PixelCounts {
     pub implausible: u64,
     /// Words in damaged chunks: dropped, as none of them can be trusted.
     pub damaged: u64,
-    /// Runs: streams with a clock of their own.
+    /// Runs: streams that each have their own clock.
     pub runs: u64,
     /// Number of restarts of the clock; the time continues after a restart, and nothing is dropped.
     pub restarts: u64,
@@ -210,7 +210,7 @@ impl PixelCounts {
     }
 }
 
-/// Ticks after which the counters of devices that write t3pa files wrap: those of AdvaPIX have 28 or 30 bits, others 64.
+/// Ticks after which the counters of devices that write t3pa files wrap: counters of AdvaPIX have 28 or 30 bits, others 64.
 const T3PA_TURNS: [i64; 2] = [TICKS_PER_CLOCK << 28, TICKS_PER_CLOCK << 30];
 /// Chips by their numbers, 0 to 255.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -253,24 +253,24 @@ pub struct PixelOptions {
     pub bytes: ByteCount,
 }
 
-/// Turns the bytes of one stream into hits, as they come.
+/// Decodes the bytes of one stream into hits, as they arrive.
 trait Decode: Send {
-    /// Takes whole units off the front of `bytes`; says how many bytes they were. Asked again with more
-    /// bytes, it goes on.
+    /// Decodes complete units at the beginning of `bytes`, and returns their number of bytes. The next call
+    /// continues after them.
     fn decode(&mut self, bytes: &[u8], to: &mut Output<'_>) -> usize;
-    /// The stream is at its end; `rest` is what was never taken.
+    /// Ends the stream; `rest` are the bytes that were not decoded.
     fn finish(&mut self, rest: &[u8], to: &mut Output<'_>);
-    /// The first thing that contradicts the format, and where, as far as that is known.
+    /// The first item that contradicts the format, and its position if known.
     fn first_fault(&self) -> Option<String> {
         None
     }
-    /// What was passed over although it is known: hits of kinds that are not read.
+    /// Describes hits of known kinds that were skipped, because they cannot be read.
     fn passed_over(&self) -> Option<String> {
         None
     }
 }
 
-/// Where a decoder puts what it finds.
+/// The output of a decoder.
 struct Output<'a> {
     block: &'a mut PixelBlock,
     counts: &'a mut PixelCounts,
@@ -279,12 +279,12 @@ struct Output<'a> {
 }
 
 impl Output<'_> {
-    /// The clock, and where it puts what it believes.
+    /// The clock, and the sink for the samples that it believes.
     fn clock_and_sink(&mut self) -> (&mut Timeline, Sink<'_>) {
         (self.clock, Sink { block: self.block, counts: self.counts })
     }
 
-    /// Hands on a hit of a chip given as time, x, y, time over threshold, or counts it as what is wrong with it.
+    /// Passes a hit of a chip, given as time, x, y, time over threshold, to the clock, or counts it as malformed or outside.
     fn row(&mut self, chip: i64, [time, x, y, tot]: [i64; 4]) {
         let chip = usize::try_from(chip).unwrap_or(usize::MAX);
         let pixel = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
@@ -296,7 +296,7 @@ impl Output<'_> {
         }
     }
 
-    /// Hands a hit on to the clock, or counts it as outside. `time` is in ticks of the device's clock.
+    /// Passes a hit to the clock, or counts it as outside. `time` is in ticks of the device's clock.
     #[inline(always)]
     fn hit(&mut self, chip: usize, x: u32, y: u32, time: i64, tot: u16) {
         match self.layout.place(chip, x, y) {
@@ -305,7 +305,7 @@ impl Output<'_> {
         }
     }
 
-    /// Counts a hit that the layout has no place for.
+    /// Counts a hit on a chip or pixel that the layout does not have.
     #[cold]
     fn outside(&mut self, chip: usize) {
         self.counts.outside += 1;
@@ -314,7 +314,7 @@ impl Output<'_> {
         }
     }
 
-    /// The same for a hit of chip 0 whose time, like those of others in its group, is that of one word.
+    /// Passes a hit of chip 0 to the clock, or counts it as outside. The times of all hits of its group come from one word.
     fn hit_of_group(&mut self, group: u32, [x, y]: [u32; 2], time: i64, tot: u16) {
         match self.layout.place(0, x, y) {
             Some((x, y)) => self.sample(Sample { time, group, payload: Payload::Hit([x, y, tot]) }),
@@ -327,31 +327,31 @@ impl Output<'_> {
         self.clock.take(sample, &mut Sink { block: self.block, counts: self.counts });
     }
 
-    /// The stream is at its end: nothing waits any more.
+    /// Ends the stream: the clock decides about all samples that wait.
     fn finish(&mut self) {
         let (clock, mut sink) = self.clock_and_sink();
         clock.finish(&mut sink);
     }
 
-    /// The clock starts again with the next hit, as the input says.
+    /// Restarts the clock with the next hit, as the input requires.
     fn restart(&mut self) {
         let (clock, mut sink) = self.clock_and_sink();
         clock.restart(&mut sink);
     }
 
-    /// The next hit begins a stretch of its own near `time`, ticks of the device's clock.
+    /// Begins a new stretch near `time` with the next hit, ticks of the device's clock.
     fn begin(&mut self, time: i64) {
         let (clock, mut sink) = self.clock_and_sink();
         clock.begin(time, &mut sink);
     }
 }
 
-/// Whether a time is one of a hit: beyond a thousand years either way differences of times would not be safe.
+/// Whether a time is valid for a hit: differences of times beyond a thousand years might overflow.
 fn is_time(ticks: i64) -> bool {
     ticks.unsigned_abs() >> 62 == 0
 }
 
-/// A number of `bits` bits extended to the value nearest to `near` that ends in it.
+/// Extends a number of `bits` bits to the value nearest to `near` that has these low bits.
 #[inline(always)]
 fn extend(value: u64, bits: u32, near: i64) -> i64 {
     let difference = (value as i64).wrapping_sub(near) << (64 - bits) >> (64 - bits);
@@ -363,7 +363,7 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
     bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word))
 }
 
-/// All that a decoder makes of `bytes`, which come in pieces.
+/// Decodes `bytes` in pieces.
 #[cfg(test)]
 fn decoded(
     decoder: &mut dyn Decode,

@@ -4,13 +4,13 @@ use super::hit_columns::{Roles, TimeUnit, Values};
 use super::npy_header::{self, Field, Header};
 use super::{Decode, Output};
 
-/// How records are laid out.
+/// Layout of records.
 #[derive(Debug, Clone, PartialEq)]
 struct Shape {
     size: usize,
     time: Field,
     unit: TimeUnit,
-    /// Whether times are numbers with a fraction.
+    /// Whether times are floating-point numbers.
     is_float: bool,
     x: Field,
     y: Field,
@@ -33,7 +33,7 @@ impl Shape {
         }
     }
 
-    /// Hands on the hit of a record. A value that is missing (NaT, NaN) or out of all bounds makes no hit.
+    /// Passes on the hit of a record. A record with a missing value (NaT, NaN) or a value that is too large is malformed.
     #[inline]
     fn row(&self, record: &[u8], to: &mut Output<'_>) {
         let time = if self.is_float {
@@ -53,17 +53,17 @@ impl Shape {
 pub(super) struct Records {
     /// None until the header of a NumPy file is read.
     shape: Option<Shape>,
-    /// Unit of times that say none.
+    /// Unit of times without a unit.
     unit: Option<TimeUnit>,
-    /// A header that cannot be used: everything after it is passed over.
+    /// Whether the header cannot be used: everything after it is skipped.
     broken: bool,
-    /// Records so far, and how many there are by the header.
+    /// Number of records so far; `promised` is their number in the header.
     records: u64,
     promised: Option<u64>,
 }
 
 impl Records {
-    /// Time in ticks (i64), x, y, ToT (u16), two bytes unused.
+    /// Decodes bare records: time in ticks (i64), x, y, ToT (u16), two bytes unused.
     pub fn hits16() -> Self {
         let field = |start, bytes, signed| Field { start, bytes, signed, is_big_endian: false };
         let shape = Shape {
@@ -79,16 +79,16 @@ impl Records {
         Self { shape: Some(shape), ..Self::npy(None) }
     }
 
-    /// A NumPy file; `unit` is used for times without a unit.
+    /// Decodes a NumPy file; `unit` is used for times without a unit.
     pub fn npy(unit: Option<TimeUnit>) -> Self {
         Self { shape: None, unit, broken: false, records: 0, promised: None }
     }
 }
 
-/// What the columns of a NumPy file are. Whole numbers of no unit are ticks: that is what such files always held.
+/// The roles of the columns of a NumPy file. Whole numbers without a unit are ticks, as always in such files.
 ///
 /// # Errors
-/// In words, for what is not understood.
+/// A message, for columns that are not understood.
 pub(super) fn roles(header: &Header, unit: Option<TimeUnit>) -> Result<Roles, String> {
     Roles::find(&header.columns, unit, Some(TimeUnit::TICK))
 }
@@ -186,7 +186,7 @@ mod tests {
         let record = |t: u64| [&t.to_le_bytes()[..], &[1, 2, 3]].concat();
         let bytes = npy(header, &[record(100), record(u64::MAX)].concat());
         let (block, counts) = decode(Records::npy("ns".parse().ok()), &bytes);
-        // One time is beyond all bounds, and a record is missing.
+        // One time is too large, and a record is missing.
         assert_eq!((&block.hits.time[..], counts.malformed), (&[64][..], 2));
         assert_eq!(decode(Records::npy(None), &bytes).0.hits.time[..], [100]);
     }

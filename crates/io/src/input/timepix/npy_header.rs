@@ -7,7 +7,7 @@ pub(super) const MAX_HEADER: usize = 1 << 16;
 /// Largest record, bytes.
 const MAX_RECORD: usize = 1 << 12;
 
-/// A field of a record: where it begins, its bytes, and how they make a number.
+/// A field of a record: its position, its bytes, and the type of its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Field {
     pub start: usize,
@@ -17,7 +17,7 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// The bytes of a number, the lowest first.
+    /// The bytes of a number, lowest first.
     #[inline]
     fn wide(&self, record: &[u8]) -> [u8; 8] {
         let mut wide = [0; 8];
@@ -42,7 +42,7 @@ impl Field {
         }
     }
 
-    /// A number with a fraction.
+    /// The value as a floating-point number.
     #[inline]
     pub fn float(&self, record: &[u8]) -> Option<f64> {
         let wide = self.wide(record);
@@ -54,7 +54,7 @@ impl Field {
     }
 }
 
-/// What a header says.
+/// The content of a header.
 #[derive(Debug, Clone)]
 pub(super) struct Header {
     /// Bytes of a record.
@@ -66,7 +66,7 @@ pub(super) struct Header {
     pub records: Option<u64>,
 }
 
-/// Length of the header and what it says, or why it cannot be used; none while it is not there as a whole.
+/// The length and content of the header, or the reason why it cannot be used; none while it is incomplete.
 pub(super) fn read(bytes: &[u8]) -> Option<(usize, Result<Header, String>)> {
     let &[_, _, _, _, _, _, version, _, a, b, ..] = bytes else { return None };
     let (start, length) = match version {
@@ -101,7 +101,7 @@ fn header(text: &str) -> Result<Header, String> {
     Ok(header)
 }
 
-/// The name and the type of the next field, and what comes behind them.
+/// The name and the type of the next field, and the rest of the text.
 fn pair(text: &str) -> Result<(&str, &str, &str), String> {
     let broken = || "its header is broken".to_string();
     let inside = text.strip_prefix('(').ok_or_else(broken)?.trim_start();
@@ -114,13 +114,13 @@ fn pair(text: &str) -> Result<(&str, &str, &str), String> {
     Ok((name, kind, behind))
 }
 
-/// Text in quotes at the beginning, and what comes behind it.
+/// The quoted text at the beginning, and the rest of the text.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let quote = text.chars().next().filter(|first| ['\'', '"'].contains(first))?;
     text[1..].split_once(quote)
 }
 
-/// How many records the shape says that there are.
+/// Number of records in the shape.
 fn records(text: &str) -> Option<u64> {
     let (_, rest) = text.split_once("'shape':")?;
     let (inside, _) = rest.trim_start().strip_prefix('(')?.split_once(')')?;
@@ -148,7 +148,7 @@ impl Header {
         let size = if letter == 'U' { bytes.saturating_mul(4) } else { bytes };
         self.size = start.checked_add(size).filter(|size| *size <= MAX_RECORD).ok_or_else(unusable)?;
         if name.is_empty() && letter == 'V' {
-            // Bytes that align what follows.
+            // Padding bytes that align the next field.
             return Ok(());
         }
         let values = match (letter, bytes) {

@@ -7,10 +7,10 @@ use super::{PixelFormat, npy_header, t3pa};
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 
-/// Longest first line of a text that is waited for.
+/// Longest first line of a text for which the reader waits, bytes.
 const MAX_LINE: usize = 4096;
 
-/// What is known before the first hit.
+/// Information that is known before the first hit.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Beginning {
     /// Whether hits have the number of their chip, in a format where it is optional.
@@ -19,10 +19,10 @@ pub(super) struct Beginning {
     pub doubt: Option<String>,
 }
 
-/// Looks at the beginning of a source; none while more of it is needed, which `is_all` says there is not.
+/// Examines the beginning of a source; none while more bytes are needed. With `is_all`, no more bytes follow.
 ///
 /// # Errors
-/// In words, for columns and types that are not understood.
+/// A message, for columns and types that are not understood.
 pub(super) fn beginning(
     format: PixelFormat,
     head: &[u8],
@@ -45,7 +45,7 @@ pub(super) fn beginning(
     }
 }
 
-/// A stream as a file without a name, in the folder of temporary files: for formats that are not read from the front.
+/// Copies a stream to a temporary file without a name, for formats that are not read from the beginning.
 pub(super) fn spooled(head: &[u8], stream: &mut dyn Read) -> io::Result<File> {
     let mut file = tempfile::tempfile()?;
     file.write_all(head)?;

@@ -1,4 +1,4 @@
-//! Hits from Parquet files: one row a hit, in columns that are found by name.
+//! Hits from Parquet files: one row per hit, in columns that are found by name.
 
 use super::Output;
 use super::hit_columns::{HitColumn, Roles, TimeUnit, Values};
@@ -20,12 +20,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Rows that are decoded at once.
 const ROWS: usize = 1 << 14;
-/// The file's own metadata in which peloton says the unit of times.
+/// Key in the file's metadata for the unit of times, as peloton writes it.
 pub(super) const TIME_UNIT: &str = "peloton.time_unit";
-/// The file's own metadata that results of peloton have.
+/// Key in the file's metadata that results of peloton have.
 const SEQUENCE: &str = "peloton.sequence";
 
-/// A file that is being read. Memory is that of a few pages of each column.
+/// A file that is being read; needs memory for a few pages of each column.
 pub(super) struct Columns {
     name: String,
     rows: ParquetRecordBatchReader,
@@ -57,7 +57,7 @@ impl Columns {
             let wanted: Vec<_> = [all.time, all.x, all.y, all.tot].into_iter().chain(all.chip).collect();
             let mask = ProjectionMask::roots(builder.parquet_schema(), wanted.iter().copied());
             let rows = builder.with_projection(mask).with_batch_size(ROWS).build();
-            // What is left keeps its order.
+            // The remaining columns keep their order.
             let place = |place: usize| wanted.iter().filter(|other| **other < place).count();
             let chip = all.chip.map(place);
             let [time, x, y, tot] = [all.time, all.x, all.y, all.tot].map(place);
@@ -72,10 +72,10 @@ impl Columns {
         self.roles.chip.is_some()
     }
 
-    /// Appends hits until there are `hits`; false at the end of the file.
+    /// Appends hits until the block has `hits` hits; false at the end of the file.
     ///
     /// # Errors
-    /// [`Error::Format`] where the file is broken.
+    /// [`Error::Format`] if the file is broken.
     pub fn read(&mut self, hits: usize, to: &mut Output<'_>) -> Result<bool> {
         while to.block.hits.len() < hits {
             let rows = &mut self.rows;
@@ -88,8 +88,8 @@ impl Columns {
     }
 }
 
-/// A file, or what is read of one, whose end is an error. The library skips what it does not know without asking whether
-/// there is anything left to skip: two thousand million times for a list that says it is so long.
+/// A file or reader whose end is an error. The library skips unknown data without checking for the end: two thousand
+/// million times for a list that claims this length.
 struct Ending<F>(F);
 
 impl<F: Length> Length for Ending<F> {
@@ -119,13 +119,13 @@ impl<R: Read> Read for Ending<R> {
     }
 }
 
-/// Broken files make the library give up in more than one way; either is an error here.
+/// Runs library code. Broken files make it return an error or panic; both are errors here.
 fn unharmed<T>(work: impl FnOnce() -> std::result::Result<T, String>) -> std::result::Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err("the Parquet file is broken".into()))
 }
 
-/// What a file says of a column. Whoever keeps Arrow's schema in the file keeps the unit in the metadata of the field;
-/// `time_unit` is that of the times by the metadata of the file.
+/// A column as its file describes it. Files with an Arrow schema have the unit in the metadata of the field;
+/// `time_unit` is the unit of times in the metadata of the file.
 fn column(field: &Field, time_unit: Option<&str>) -> HitColumn {
     let unit_of = |unit: &ArrowUnit| match unit {
         ArrowUnit::Second => "s",
@@ -150,7 +150,7 @@ fn column(field: &Field, time_unit: Option<&str>) -> HitColumn {
     HitColumn { name, values, unit }
 }
 
-/// Rows with a value missing, or out of all bounds, are malformed.
+/// Passes on the hits of a batch. Rows with a missing value, or one that is too large, are malformed.
 fn rows_to_hits(batch: &RecordBatch, roles: &Roles, to: &mut Output<'_>) {
     let whole = |place: usize| whole_numbers(batch.column(place).as_ref());
     let times = times(batch.column(roles.time).as_ref(), roles.unit);
@@ -292,7 +292,7 @@ mod tests {
         let field = field.with_metadata([("unit".to_string(), "25 ns".to_string())].into());
         let unit = column(&field, Some("1.5625 ns")).unit;
         assert_eq!(unit.as_deref(), Some("25 ns"), "the column itself knows better than the file");
-        // Nobody says it.
+        // The unit is not given anywhere.
         let error = times(file(timed("t", whole()))).unwrap_err().to_string();
         assert!(error.contains("`t` has no unit") && error.contains("--time-unit"), "{error}");
         let named = read_as(file(timed("t", whole())), "ns".parse().ok()).unwrap();
@@ -322,7 +322,7 @@ mod tests {
         for place in 0..whole.len() {
             let mut bytes = whole.clone();
             bytes[place] ^= 0x41;
-            // Either an error, or rows that are all accounted for.
+            // The result is an error, or all rows are counted.
             if let Ok((block, counts)) = read(bytes) {
                 assert_eq!(block.hits.len() as u64, counts.hits, "{place}");
             }

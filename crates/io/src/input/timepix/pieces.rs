@@ -13,12 +13,13 @@ pub struct PixelDecoder {
     options: PixelOptions,
     layout: Layout,
     counts: PixelCounts,
-    /// The beginning of a chunk whose end has not come yet.
+    /// The beginning of a chunk whose end has not arrived yet.
     rest: Vec<u8>,
 }
 
 impl PixelDecoder {
-    /// For raw words of Timepix3, for hits on `layout` with a disorder of at most `disorder_us` us, or the usual one.
+    /// A decoder of raw words of Timepix3, for hits on `layout` with a disorder of at most `disorder_us` us, or the
+    /// usual disorder.
     pub fn tpx3(layout: Layout, disorder_us: Option<f64>) -> Self {
         let options = PixelOptions { disorder_us, ..PixelOptions::default() };
         let clock = PixelFormat::Tpx3.clock(&options);
@@ -40,7 +41,7 @@ impl PixelDecoder {
         self.rest.drain(..used);
     }
 
-    /// Appends the hits that were held back. The next piece begins another stream, with a clock of its own.
+    /// Appends the hits that were held back. The next piece begins another stream, with its own clock.
     pub fn finish(&mut self, block: &mut PixelBlock) {
         let Self { layout, counts, clock, .. } = self;
         let mut to = Output { block, counts, layout, clock };
@@ -66,7 +67,7 @@ pub struct PixelColumns {
 }
 
 impl PixelColumns {
-    /// For hits on `layout` with a disorder of at most `disorder_us` us, or the usual one.
+    /// Columns of hits on `layout` with a disorder of at most `disorder_us` us, or the usual disorder.
     pub fn new(layout: Layout, disorder_us: Option<f64>) -> Self {
         let options = PixelOptions { disorder_us, ..PixelOptions::default() };
         let clock = PixelFormat::Hits16.clock(&options);
@@ -96,7 +97,7 @@ impl PixelColumns {
         Ok(())
     }
 
-    /// Appends the hits that were held back. The next hits begin another stream, with a clock of its own.
+    /// Appends the hits that were held back. The next hits begin another stream, with its own clock.
     pub fn finish(&mut self, block: &mut PixelBlock) {
         self.clock.finish(&mut Sink { block, counts: &mut self.counts });
         self.clock = PixelFormat::Hits16.clock(&self.options);

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 /// Bytes read at once.
 const BUFFER: usize = 256 << 10;
-/// Most bytes that a decoder may leave for later: a NumPy header, a line.
+/// Largest number of bytes that a decoder may leave for later: a NumPy header, a line.
 const MAX_REST: usize = 128 << 10;
 
 /// The reason why [`PixelReader::read`] returned.
@@ -31,7 +31,7 @@ const MAX_REST: usize = 128 << 10;
 pub enum ReadEnd {
     /// There are hits to process, and there may be more.
     More,
-    /// A run has ended, that is a source or files of one run; the next run has another clock.
+    /// A run has ended: one source, or several files of one run. The next run has another clock.
     EndOfSource,
     /// All sources have ended.
     End,
@@ -42,7 +42,7 @@ pub enum ReadEnd {
 pub struct PixelReader {
     waiting: VecDeque<Entry>,
     current: Option<Current>,
-    /// The same for a source that is no stream of bytes.
+    /// The current source if it is a Parquet file, which is not read as a stream of bytes.
     columns: Option<Columns>,
     /// Name of the source that was opened last.
     source: Arc<str>,
@@ -62,13 +62,13 @@ pub struct PixelReader {
 
 struct Current {
     name: String,
-    /// The file that it is, where it is one.
+    /// Path of the stream, if it is a file.
     path: Option<PathBuf>,
     stream: Stream,
     decoder: Box<dyn Decode>,
     buffer: Vec<u8>,
     filled: usize,
-    /// Bytes that were read so far, after decompression.
+    /// Number of bytes read so far, after decompression.
     bytes: u64,
 }
 
@@ -189,7 +189,7 @@ impl PixelReader {
             });
             match step {
                 Step::Read => {}
-                // Nothing at the moment: what is there should not wait.
+                // No data at the moment: the hits read so far should not wait.
                 Step::Idle => break,
                 Step::End if continues(current, self.format, &mut self.waiting) => {
                     let next = current.name.as_str().into();
@@ -219,7 +219,7 @@ impl PixelReader {
         self.current.is_some() || self.columns.is_some()
     }
 
-    /// Notes what is wrong with a source that is at its end.
+    /// Records the problems of a source that has ended.
     fn judge_source(&mut self, name: &str, fault: Option<String>) {
         let is_malformed = self.note_malformed(name, fault);
         let (now, before) = (&self.counts, &self.before);
@@ -235,7 +235,7 @@ impl PixelReader {
         }
     }
 
-    /// Notes how much of a source contradicts its format, and the first such line; whether anything does.
+    /// Records how many items of a source contradict its format, with the first of them. Returns whether any do.
     fn note_malformed(&mut self, name: &str, fault: Option<String>) -> bool {
         let malformed = self.counts.malformed - self.before.malformed;
         if malformed > 0 {
@@ -248,8 +248,8 @@ impl PixelReader {
         malformed > 0
     }
 
-    /// Opens the next source and finds out its format; false when there is none. One that cannot be used is passed
-    /// over where there are others.
+    /// Opens the next source and detects its format; false at the end. A source that cannot be used is skipped if
+    /// there are others.
     fn open_next(&mut self) -> Result<bool> {
         while let Some(entry) = self.waiting.pop_front() {
             self.before = self.counts;
@@ -283,7 +283,7 @@ impl PixelReader {
         };
         let (mut stream, compressed) = entry.open(&self.options.bytes)?;
         let (mut buffer, mut filled) = (vec![0; BUFFER + MAX_REST], 0);
-        // The format needs a few bytes, which a pipe may give one by one.
+        // Detection of the format needs a few bytes, which a pipe may give one by one.
         while filled < 16 {
             let read = match stream.read(&mut buffer[filled..BUFFER]) {
                 Err(e) if is_idle(&e) => continue,
@@ -357,7 +357,7 @@ impl PixelReader {
         Ok(true)
     }
 
-    /// The sensor is that of the first source, unless it was named.
+    /// Chooses the sensor of the first source, unless the user named one.
     fn choose_layout(&mut self, format: PixelFormat, has_chips: bool) -> Result<()> {
         if self.layout.is_none() {
             let format = if has_chips { PixelFormat::Tpx3 } else { format };
@@ -367,7 +367,7 @@ impl PixelReader {
     }
 }
 
-/// Goes on with the next file that waits, where it is the next one of the same run.
+/// Continues with the next waiting file if it belongs to the same run.
 fn continues(current: &mut Current, format: PixelFormat, waiting: &mut VecDeque<Entry>) -> bool {
     if !matches!(format, PixelFormat::Tpx3 | PixelFormat::Tpx4) {
         return false;
@@ -380,7 +380,7 @@ fn continues(current: &mut Current, format: PixelFormat, waiting: &mut VecDeque<
     }
     let next = next.clone();
     let entry = Entry::File { path: next.clone(), listed: false };
-    // A file that cannot be opened becomes a source of its own, whose error says why.
+    // A file that cannot be opened becomes a separate source, whose error gives the reason.
     let Ok((stream, _)) = entry.open(&ByteCount::default()) else { return false };
     waiting.pop_front();
     (current.name, current.path, current.stream) = (next.display().to_string(), Some(next), stream);
@@ -388,21 +388,21 @@ fn continues(current: &mut Current, format: PixelFormat, waiting: &mut VecDeque<
     true
 }
 
-/// What came of reading on.
+/// Result of reading further.
 enum Step {
     Read,
     Idle,
     End,
 }
 
-/// Whether a stream says that it has nothing at the moment.
+/// Whether the error means that a stream has no data at the moment.
 pub(super) fn is_idle(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
     matches!(error.kind(), WouldBlock | TimedOut | Interrupted)
 }
 
 impl Current {
-    /// Decodes what is there and reads on.
+    /// Decodes the available bytes and reads more.
     fn step(&mut self, to: &mut Output<'_>) -> Result<Step> {
         let used = self.decoder.decode(&self.buffer[..self.filled], to);
         self.buffer.copy_within(used..self.filled, 0);

@@ -11,7 +11,7 @@ pub fn follows(next: &Path, path: &Path) -> bool {
     next.parent() == path.parent() && [now[0], now[2]] == [then[0], then[2]] && goes_on
 }
 
-/// A file's name as what comes before its number, the number's digits, and the ending.
+/// The parts of a file's name: the text before its number, the digits of the number, and the ending.
 fn numbered(path: &Path) -> Option<[&str; 3]> {
     let name = path.file_name()?.to_str()?;
     let end = [".tpx3", ".tpx4"].iter().filter_map(|ending| name.rfind(ending)).max()?;

@@ -4,7 +4,7 @@ use super::hit_columns::listed;
 
 /// Columns by their usual names, in their usual order.
 const NAMES: [&str; 6] = ["Index", "Matrix Index", "ToA", "ToT", "FToA", "Overflow"];
-/// Their places there.
+/// Indices of the columns in [`NAMES`].
 const INDEX: usize = 0;
 const MATRIX: usize = 1;
 const TOA: usize = 2;
@@ -12,8 +12,8 @@ const TOT: usize = 3;
 const FTOA: usize = 4;
 const OVERFLOW: usize = 5;
 
-/// Matrix indices of rows that are no hits but say where the device lost some: its beginning, and its end, whose ToA is the
-/// length of the gap.
+/// Matrix indices of rows that are not hits but mark a gap in which the device lost hits: its beginning, and its end, whose
+/// ToA is the length of the gap.
 const LOSS_BEGINS: u64 = 0x74;
 const LOSS_ENDS: u64 = 0x75;
 
@@ -26,20 +26,20 @@ pub(super) struct Row {
     pub matrix: u64,
     pub toa: u64,
     pub tot: u64,
-    /// How much earlier than `toa` the hit was; 0 if the file does not have it.
+    /// Time by which the hit was earlier than `toa`; 0 if the file does not have it.
     pub fine: u64,
     /// 0, or the number of the chip, or the mark of a row that is not a hit.
     pub overflow: Option<u64>,
 }
 
-/// What a row stands for.
+/// Meaning of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// A hit on this chip.
     Hit(u64),
-    /// From here on the device lost hits.
+    /// The device lost hits from this row on.
     LossBegins,
-    /// From here on it did not.
+    /// The device no longer lost hits from this row on.
     LossEnds,
     /// Neither of these.
     Unknown,
@@ -60,15 +60,15 @@ impl Row {
     }
 }
 
-/// Which number of a line is what.
+/// Order of the values in a line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Columns {
-    /// There was no header: the number of values decides.
+    /// There is no header: the number of values determines the columns.
     #[default]
     Unnamed,
-    /// By a header of `count` names: the place of each of [`NAMES`].
+    /// A header of `count` names gave the index of each of [`NAMES`].
     Named { count: usize, places: [Option<usize>; 6] },
-    /// By a header that is not understood.
+    /// The header was not understood.
     Refused,
 }
 
@@ -104,7 +104,7 @@ impl Columns {
 
     /// The values of a row; none for a line that is not a row.
     ///
-    /// Some files name the six usual columns and have fewer values: then, too, the number of values decides.
+    /// Some files name the six usual columns and have fewer values: then the number of values determines the columns, too.
     pub fn row(&self, values: &[u64]) -> Option<Row> {
         match self {
             Self::Named { count, places } if *count == values.len() => {
@@ -137,7 +137,7 @@ fn by_count(values: &[u64]) -> Option<Row> {
     Some(Row { index, matrix, toa, tot, fine, overflow })
 }
 
-/// The names of a header, between tabs; without tabs, the words, of which `Matrix Index` is one.
+/// The names of a header, separated by tabs; without tabs, its words, where `Matrix Index` is one word.
 fn names(text: &str) -> Vec<String> {
     if text.contains('\t') {
         return text.trim_end().split('\t').map(|name| name.trim().to_string()).collect();
@@ -154,7 +154,7 @@ fn names(text: &str) -> Vec<String> {
     names
 }
 
-/// Which of [`NAMES`] a name is, whatever its case and what stands between its words.
+/// The index of a name in [`NAMES`]; ignores case and the separators of words.
 fn role(name: &str) -> Option<usize> {
     let letters = |name: &str| {
         name.chars().filter(|letter| letter.is_alphanumeric()).collect::<String>().to_lowercase()
@@ -165,7 +165,7 @@ fn role(name: &str) -> Option<usize> {
     }
 }
 
-/// Whether a line is a header: text that begins with a letter. Anything else is a row, or no line of such a file.
+/// Whether a line is a header: text that begins with a letter. Any other line is a row, or does not belong to such a file.
 pub(super) fn is_header(line: &[u8]) -> bool {
     let is_text = |text: &str| !text.contains(|letter: char| letter.is_control() && letter != '\t');
     line.first().is_some_and(u8::is_ascii_alphabetic) && std::str::from_utf8(line).is_ok_and(is_text)
@@ -177,8 +177,8 @@ pub(super) fn begins_header(text: &[u8]) -> bool {
     std::str::from_utf8(&text[..end]).is_ok_and(|word| role(word).is_some())
 }
 
-/// Why a file that begins so is refused; none while its first line is not there as a whole, unless it is `all`, and where
-/// there is nothing against it.
+/// Checks the first line of a file: an error gives the reason why the file is refused. None while the line is incomplete,
+/// unless `all` bytes are there.
 pub(super) fn refusal(head: &[u8], all: bool) -> Option<Result<(), String>> {
     let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
     let mut lines = text.split_inclusive(|byte| *byte == b'\n');
@@ -215,7 +215,7 @@ mod tests {
         );
         let short = Row { index: None, fine: 0, overflow: None, ..expected };
         assert_eq!(row("ToT\tToA\tMatrix", &[20, 100, 2570]), Some(short));
-        // Six usual names and three values; other names do not say which are left out.
+        // Six usual names and three values; with other names it is not known which values are missing.
         assert_eq!(row("Index\tMatrix Index\tToA\tToT\tFToA\tOverflow", &[2570, 100, 20]), Some(short));
         assert_eq!(row("Index\tToA\tMatrix Index\tFToA\tToT\tOverflow", &[2570, 100, 20]), None);
     }
@@ -235,7 +235,7 @@ mod tests {
             assert_eq!(refusal(header.as_bytes(), false), None);
         }
         assert_eq!(refusal(b"\xEF\xBB\xBF# note\n12 3 4\n", false), Some(Ok(())));
-        // Bytes of another file are no header.
+        // Bytes of another format are not a header.
         assert_eq!(refusal(b"x\x03\0\xF0 and more\n", false), Some(Ok(())));
     }
 

@@ -1,4 +1,4 @@
-//! Text formats, one hit a line: `.t3pa` of the Pixet programs, the IEAP's burda format, and frames.
+//! Text formats, one hit per line: `.t3pa` of the Pixet programs, the IEAP's burda format, and frames.
 
 use super::t3pa::{Columns, Meaning, Row, is_header};
 use super::usual_lines::{NUMBERS, Next, UsualLines};
@@ -6,12 +6,12 @@ use super::{Decode, Output};
 use memchr::memchr;
 use peloton::event::TICKS_PER_CLOCK;
 
-/// Longest line; what is longer holds no hit.
+/// Longest line, bytes; a longer line contains no hit.
 const MAX_LINE: usize = 4096;
 /// Largest time in clocks of 25 ns that still fits in ticks: a thousand years.
 const MAX_CLOCKS: u64 = 1 << 58;
 
-/// What the numbers of a line mean.
+/// Meaning of the numbers of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     T3pa,
@@ -21,17 +21,17 @@ pub(super) enum Kind {
 
 pub(super) struct Text {
     kind: Kind,
-    /// Inside a line that is too long.
+    /// Whether the decoder is within a line that is too long.
     skips: bool,
-    /// Which number of a line of a t3pa file is what.
+    /// Order of the values in a line of a t3pa file.
     columns: Columns,
     /// Last index seen in a t3pa file; it restarts where measurements were appended.
     index: u64,
     /// Number of the last line, from 1.
     number: u64,
-    /// The first line that is no hit, and its number.
+    /// Number and text of the first line that is not a hit.
     fault: Option<(u64, String)>,
-    /// Lent while lines are read.
+    /// Memory for marks of lines; taken while lines are read.
     usual: Option<Box<UsualLines>>,
 }
 
@@ -120,7 +120,7 @@ impl Text {
         }
     }
 
-    /// Takes the numbers of a line.
+    /// Processes the numbers of a line.
     fn values(&mut self, numbers: &[u64], line: &[u8], to: &mut Output<'_>) {
         let understood = match self.kind {
             Kind::T3pa => self.columns.row(numbers).and_then(|row| self.t3pa(&row, to)),
@@ -132,7 +132,7 @@ impl Text {
         }
     }
 
-    /// Counts a line that is no hit.
+    /// Counts a line that is not a hit.
     fn fault(&mut self, line: &[u8], to: &mut Output<'_>) {
         to.counts.malformed += 1;
         let number = self.number;
@@ -142,7 +142,7 @@ impl Text {
         });
     }
 
-    /// Where measurements were appended, what follows has a header of its own.
+    /// Processes a header; appended measurements have their own headers.
     fn header(&mut self, line: &[u8], to: &mut Output<'_>) {
         match Columns::of_header(line) {
             Ok(columns) => {
@@ -160,7 +160,7 @@ impl Text {
         let chip = match row.meaning() {
             Meaning::Hit(chip) => chip,
             Meaning::LossBegins => {
-                // How many hits are missing is not said: one at least.
+                // The number of lost hits is not known: at least one.
                 to.counts.lost_by_device += 1;
                 to.counts.control += 1;
                 return Some(());
@@ -173,7 +173,7 @@ impl Text {
         };
         let ticks = ticks(row.toa, row.fine, 31)?;
         if let Some(index) = row.index {
-            // A wrong index alone is no restart.
+            // A wrong index without an earlier time is not a restart.
             if index < self.index && ticks <= to.clock.newest() {
                 to.restart();
             }
@@ -192,7 +192,7 @@ fn burda(values: &[u64], to: &mut Output<'_>) -> Option<()> {
     Some(())
 }
 
-/// A hit of a frame, whose number stands for the time.
+/// Processes a hit of a frame; the number of the frame replaces the time.
 fn frames(values: &[u64], to: &mut Output<'_>) -> Option<()> {
     let &[frame, x, y, value] = values else { return None };
     let frame = i64::try_from(frame).ok().filter(|frame| frame >> 62 == 0)?;
@@ -209,7 +209,7 @@ fn saturate(tot: u64) -> u16 {
     tot.min(u64::from(u16::MAX)) as u16
 }
 
-/// The whole numbers of a line; none when there is anything else in it.
+/// The whole numbers of a line; none when the line contains anything else.
 pub(super) fn numbers(line: &[u8]) -> Option<([u64; NUMBERS], usize)> {
     let (mut numbers, mut count) = ([0u64; NUMBERS], 0);
     for word in line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()) {
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!((&hits.x[..], counts.hits, counts.malformed), (&[10, 268, 10][..], 3, 1));
     }
 
-    /// Lines of a t3pa file, of which some are unusual, wrong, too long or say what columns mean.
+    /// Lines of a t3pa file; some are unusual, wrong, too long or headers.
     fn many_lines(lines: usize) -> String {
         let mut text = "Index\tMatrix Index\tToA\tToT\tFToA\tOverflow\n".to_string();
         for i in 0..lines {

@@ -1,8 +1,8 @@
 //! `.tpx3`: little-endian words of 64 bits in chunks, as SERVAL and SPIDR write them.
 //!
 //! A chunk header holds `TPX3`, the chip and the size of the chunk in bytes ([`chunks`]). The hits' counter wraps every 26.8 s
-//! and the triggers' every 107.4 s; both are extended around the running time of the stream, whose turn the heartbeats choose
-//! ([`Heartbeats`]).
+//! and the triggers' every 107.4 s; both are extended around the running time of the stream, whose turn the heartbeats
+//! determine ([`Heartbeats`]).
 
 use super::chunks::{self, Next};
 use super::clock::{Action, Heartbeats, Payload, Sample, TURN, Waiting, hit_clocks};
@@ -14,7 +14,7 @@ use peloton::simd::{Isa, Level};
 /// `TPX3` as bytes, and as the low half of a header.
 const NAME: [u8; 4] = *b"TPX3";
 const MAGIC: u32 = u32::from_le_bytes(NAME);
-/// Bits of a turn of the hits' counter, and of the same time in steps of a trigger's, 8 a clock.
+/// Bits of the hits' counter; `TRIGGER_BITS` are the bits of a trigger's counter.
 pub(super) const HIT_BITS: u32 = 30;
 const TRIGGER_BITS: u32 = 33;
 /// Steps of a trigger's counter in a clock of 25 ns.
@@ -23,9 +23,9 @@ const STEPS_PER_CLOCK: i64 = 8;
 pub(super) struct Tpx3 {
     level: Level,
     beats: Heartbeats,
-    /// The low half of each chip's heartbeat, while its high half has not come.
+    /// The low half of each chip's heartbeat, while its high half has not arrived.
     low: Vec<Option<u64>>,
-    /// What counters are extended around, clocks of 25 ns: the running time of a moment ago.
+    /// Time around which counters are extended, clocks of 25 ns: a recent running time.
     near: i64,
     /// Words of integrated time over threshold, which are not read.
     integrated: u64,
@@ -33,7 +33,7 @@ pub(super) struct Tpx3 {
 
 impl Default for Tpx3 {
     fn default() -> Self {
-        // All levels give the same hits: the best one, whatever is chosen for the clusters.
+        // All levels give the same hits, so the best one is used, independent of the level chosen for clusters.
         let level = Level::choose(Some(Isa::best()), None).expect("the best instruction set is there");
         Self { level, beats: Heartbeats::default(), low: vec![None; 256], near: 0, integrated: 0 }
     }
@@ -87,7 +87,7 @@ impl Tpx3 {
         }
     }
 
-    /// Reads hits up to the first word that is none, or is not near to the running time; says how many they are.
+    /// Reads hits up to the first word that is not a hit or not near the running time. Returns their number.
     #[inline(always)]
     fn near_hits(&self, chip: u8, words: &[[u8; 8]], to: &mut Output<'_>) -> usize {
         let whole = WholeChip::of(to.layout, chip);
@@ -110,7 +110,7 @@ impl Tpx3 {
                 let blocks = peloton::dispatch_isa!(self.level, g => blocks_room(g, rest, whole, around, &mut near, columns));
                 count += blocks * BLOCK;
             }
-            // A block that something is the matter with, word by word; or the few words behind the last one.
+            // Reads word by word: a block that contains other words, or the few words after the last block.
             let rest = &words[count..];
             let few = if whole.is_some() { rest.len().min(BLOCK) } else { rest.len() };
             let mut taken = 0;
@@ -167,13 +167,13 @@ impl Tpx3 {
             }
             // Packet numbers, shutter markers, answers to commands, ends of sequences and of readouts.
             0x21 | 0x50 | 0x51 | 0x5A | 0x5C | 0x5F | 0x71 | 0x72 => to.counts.control += 1,
-            // Of the frame-driven mode: integrated time over threshold and a count of events, and no time.
+            // Words of the frame-driven mode: integrated time over threshold and a count of events, without a time.
             0xA0..=0xAF => {
                 self.integrated += 1;
                 to.counts.unknown += 1;
             }
             _ if word as u32 == MAGIC => {
-                // A chunk whose size reaches over the next ones.
+                // The size of the chunk extends over the next chunks.
                 *chip = (word >> 32) as u8;
                 to.counts.control += 1;
                 to.counts.malformed += 1;
@@ -188,7 +188,7 @@ impl Tpx3 {
         self.follow(action, to);
     }
 
-    /// Reads what waited. Some of it may have to wait for another heartbeat, but never for the one that it waited for.
+    /// Reads the words that waited. Some may have to wait for a further heartbeat, but never for the same one again.
     #[cold]
     fn follow(&mut self, mut action: Action, to: &mut Output<'_>) {
         while action == Action::Replay {
@@ -229,14 +229,14 @@ impl Tpx3 {
     fn pixel_and_time(&self, word: u64) -> ([u32; 2], i64) {
         let mut clocks = extend(hit_clocks(word) as u64, HIT_BITS, self.near);
         let fine = (word >> 16 & 0xF) as i64;
-        // Nothing comes before the clock's zero.
+        // No time is before the clock's zero.
         if clocks * TICKS_PER_CLOCK < fine {
             clocks += TURN;
         }
         (pixel(word).map(u32::from), clocks * TICKS_PER_CLOCK - fine)
     }
 
-    /// A trigger's steps are 3.125 ns; a fine count of 1 to 12 divides a step.
+    /// Reads a trigger. Its steps are 3.125 ns; a fine count of 1 to 12 divides a step.
     fn trigger(&mut self, chip: u8, word: u64, to: &mut Output<'_>) {
         let fine = (word >> 5 & 0xF) as u8;
         if !(1..=12).contains(&fine) {
@@ -299,7 +299,7 @@ mod tests {
             [header(0, 4), hit(7, 9, 3 * WRAP + 20, 3, 55), low, high, hit(255, 254, 4 * WRAP + 1, 0, 1)];
         let expected =
             [((3 * WRAP + 20) as i64 * 16 - 3, 7, 9, 55), ((4 * WRAP + 1) as i64 * 16, 255, 254, 1)];
-        // However the bytes are cut.
+        // The result does not depend on how the bytes are cut.
         for piece in [1, 7, 8, 13, 1000] {
             let (block, counts) = decode(&stream, piece);
             // The second hit is more than half a wrap from the heartbeat and would need a newer one.
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn endless_restarts_end() {
-        // The clock goes to its end and begins again, over and over.
+        // The clock reaches its end and starts again, many times.
         let around = [(1 << 48) - 100, (1 << 48) - 99, 0, 1].map(heartbeat).concat();
         let hits = [1, 2, 3, 4].map(|i| hit(i, 9, 500 + i, 0, 1));
         let cycle = [&[header(0, 12)], &around[..], &hits].concat();
@@ -371,7 +371,7 @@ mod tests {
             let (clocks, fine, tot) = (1_000_000 + i * 40 + i * 7907 % 900, i % 16, i % 1024);
             words.push(hit(x, y, clocks, fine, tot));
             expected.push(((clocks * 16 - fine) as i64, x as u16, (258 + y) as u16, tot as u16));
-            // Now and then something else, which ends a block; later there are long stretches of hits alone.
+            // Sometimes another word ends a block; later there are long stretches of only hits.
             if i < 600 && i % 37 == 5 {
                 words.push(0x50 << 56);
             }

@@ -1,4 +1,4 @@
-//! Hits of `.tpx3` words, a block of words at once: what nearly all words of a stream are.
+//! Decodes hits of `.tpx3`, a block of words at once: nearly all words of a stream are hits.
 
 use super::clock::{Near, hit_clocks};
 use peloton::event::{Layout, TICKS_PER_CLOCK};
@@ -6,12 +6,13 @@ use peloton::simd::Gang;
 
 /// Words that are decoded at once.
 pub(super) const BLOCK: usize = 32;
-/// Ticks of 25 ns in a turn of the hits' counter.
+/// Clocks of 25 ns in a turn of the hits' counter.
 const HIT_TURN: i64 = 1 << super::tpx3::HIT_BITS;
 /// Pixels of a chip's side.
 const SIDE: u32 = 256;
 
-/// A chip of which each pixel of a word is there: where its first pixel is on the matrix, and 1 or -1 as its numbers go up or down.
+/// A chip whose pixels all exist in the layout: the position of its first pixel on the matrix, and 1 or -1 for rising
+/// or falling coordinates.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WholeChip {
     start: [u16; 2],
@@ -27,7 +28,7 @@ impl WholeChip {
     }
 }
 
-/// Where hits go.
+/// Columns to which hits are written.
 pub(super) struct Columns<'a> {
     pub time: &'a mut [i64],
     pub x: &'a mut [u16],
@@ -35,7 +36,7 @@ pub(super) struct Columns<'a> {
     pub tot: &'a mut [u16],
 }
 
-/// Reads blocks of words up to the first one that has something else than hits near to the running time; says how many.
+/// Reads blocks of words up to the first block with words other than hits near the running time. Returns the number of blocks.
 #[inline(never)]
 pub(super) fn blocks_room<G: Gang>(
     g: G,

@@ -6,10 +6,10 @@ use super::{Decode, Output, extend, words};
 use peloton::event::TICKS_PER_CLOCK;
 
 const NAME: [u8; 4] = *b"TPX4";
-/// Largest end-of-column number that is a column.
+/// Largest end-of-column number of a column of pixels.
 const LAST_COLUMN: u32 = 223;
 const HEARTBEAT: u32 = 0xE0;
-/// Bits of the hits' counter, and its turn in clocks of 25 ns.
+/// Bits of the hits' counter; `TURN` is its period in clocks of 25 ns.
 const HIT_BITS: u32 = 16;
 const TURN: i64 = 1 << HIT_BITS;
 
@@ -53,7 +53,7 @@ impl Tpx4 {
         }
     }
 
-    /// Reads a word.
+    /// Processes a word.
     fn takes(&mut self, word: u64, to: &mut Output<'_>) -> Action {
         let half = (word >> 63) as usize;
         let column = (word >> 55 & 0xFF) as u32;
@@ -72,13 +72,13 @@ impl Tpx4 {
         Action::GoOn
     }
 
-    /// Reads what waited. Some of it may have to wait for another heartbeat, but never for the one that it waited for.
+    /// Reads the words that waited. Some may have to wait for a further heartbeat, but never for the same one again.
     #[cold]
     fn replay(&mut self, to: &mut Output<'_>) {
         let mut half = 0;
         let mut idle = 0;
         while idle < 2 {
-            // What waits again and is read in between comes before what is left.
+            // Words that wait again and can be read meanwhile come before the remaining words.
             let mut rests = vec![self.pulses.take_waiting(half).into_iter()];
             idle = if rests[0].len() == 0 { idle + 1 } else { 0 };
             while let Some(rest) = rests.last_mut() {
@@ -86,7 +86,7 @@ impl Tpx4 {
                     rests.pop();
                     continue;
                 };
-                // Counted when it came.
+                // The heartbeat was counted when it arrived.
                 to.counts.control -= u64::from(heartbeat(word).is_some());
                 if self.takes(word, to) == Action::Replay {
                     rests.push(self.pulses.take_waiting(half).into_iter());
@@ -102,7 +102,8 @@ pub(super) fn heartbeat(word: u64) -> Option<i64> {
     ((word >> 55 & 0xFF) as u32 == HEARTBEAT).then_some((word & 0xFFFF_FFFF_FFFF) as i64)
 }
 
-/// The coarse time is Gray-coded and wraps every 1.6 ms; it is extended to the wrap nearest to `near`. Gives it, clocks.
+/// Reads a hit and returns its coarse time, clocks. The coarse time is Gray-coded, wraps every 1.6 ms, and is extended
+/// to the value nearest to `near`.
 fn hit(word: u64, [near, offset]: [i64; 2], to: &mut Output<'_>) -> i64 {
     let mut toa = word >> 30 & 0xFFFF;
     for shift in [8, 4, 2, 1] {
@@ -110,7 +111,7 @@ fn hit(word: u64, [near, offset]: [i64; 2], to: &mut Output<'_>) -> i64 {
     }
     let fine = (word >> 17 & 0x1F) as i64;
     let mut clocks = extend(toa, HIT_BITS, near);
-    // Nothing comes before the clock's zero.
+    // No time is before the clock's zero.
     if clocks * TICKS_PER_CLOCK < fine {
         clocks += TURN;
     }

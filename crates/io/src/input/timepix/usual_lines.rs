@@ -1,39 +1,39 @@
 //! [`UsualLines`]: the numbers of lines in the usual form, digits with one tab or space between numbers.
 //!
 //! First all bytes of a block that are not digits are marked, 64 bytes at a time; then a number is the text between
-//! two marks. So no number has to wait until the previous one is read.
+//! two marks. So no number has to wait for the end of the previous one.
 
 use crate::input::digits::{WORD, others, values, whole_number};
 
-/// Numbers looked at in a line.
+/// Largest number of values of a line.
 pub(super) const NUMBERS: usize = 8;
-/// Bytes that are looked through at once.
+/// Number of bytes that are searched at once.
 const BLOCK: usize = 4096;
-/// Bytes that one mask covers.
+/// Number of bytes that one mask covers.
 const CHUNK: usize = 64;
-/// Marks of a chunk that are written in any case.
+/// Number of marks of a chunk that are always written.
 const USUAL_MARKS: usize = 16;
-/// Most digits of a number.
+/// Largest number of digits of a number.
 const DIGITS: usize = 15;
 
-/// The marks of a block, of which the first are taken already.
+/// The marks of a block; those before `next` were already used.
 #[derive(Debug)]
 pub(super) struct UsualLines {
     marks: [u16; BLOCK + CHUNK],
     next: usize,
     count: usize,
-    /// Bytes of the block.
+    /// Number of bytes of the block.
     length: usize,
 }
 
-/// What the next line of a block is.
+/// The next line of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
-    /// So many numbers, and so many bytes with its end.
+    /// A line with this many numbers, and this many bytes including its end.
     Line(usize, usize),
     /// Any other line, or a line whose numbers cannot be read sixteen bytes at a time because the text ends.
     Other,
-    /// Its end is not in the block.
+    /// A line whose end is not in the block.
     NoEnd,
 }
 
@@ -52,7 +52,7 @@ impl UsualLines {
         for (start, chunk) in (0..).step_by(CHUNK).zip(chunks) {
             self.mark(start, chunk);
         }
-        // Digits have no marks.
+        // The last chunk is padded with digits, which get no marks.
         let mut last = [b'0'; CHUNK];
         last[..rest.len()].copy_from_slice(rest);
         self.mark((block.len() - rest.len()) as u16, &last);
@@ -63,7 +63,7 @@ impl UsualLines {
         let mut mask = mask_of_others(chunk);
         let count = mask.count_ones() as usize;
         let to = &mut self.marks[self.count..][..CHUNK];
-        // No branch depends on how many there are, nearly always.
+        // In most chunks, no branch depends on the number of marks.
         for to in &mut to[..USUAL_MARKS] {
             *to = start + mask.trailing_zeros() as u16;
             mask &= mask.wrapping_sub(1);
@@ -115,13 +115,13 @@ impl UsualLines {
     }
 }
 
-/// A bit for each byte that is no digit.
+/// A bit for each byte that is not a digit.
 #[inline(always)]
 fn mask_of_others(chunk: &[u8; CHUNK]) -> u64 {
     let words = chunk.as_chunks::<WORD>().0;
     let masks = words.iter().map(|word| {
         let others = others(values(u64::from_le_bytes(*word))) >> 7;
-        // The bit of byte i comes to bit 56 + i.
+        // The product moves the bit of byte i to bit 56 + i.
         others.wrapping_mul(0x0102_0408_1020_4080) >> 56
     });
     masks.zip((0..).step_by(WORD)).fold(0, |all, (mask, at)| all | mask << at)
@@ -132,7 +132,7 @@ mod tests {
     use super::super::text::numbers;
     use super::*;
 
-    /// The first line, as the search reads it with other lines behind it.
+    /// Reads the first line; text follows it, as within a block.
     fn next(line: &str) -> (Next, [u64; NUMBERS]) {
         let text = [line.as_bytes(), &[b'7'; 16]].concat();
         let (mut lines, mut numbers) = (UsualLines::default(), [0; NUMBERS]);

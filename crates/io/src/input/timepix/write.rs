@@ -6,7 +6,7 @@ use peloton::{Error, Result};
 use std::io::{self, Write};
 use std::ops::Range;
 
-/// Hits that are written at once, and those of one `.tpx3` chunk, whose size in bytes is 16 bits wide.
+/// Number of hits that are written at once; also of one `.tpx3` chunk, whose size in bytes is 16 bits wide.
 const CHUNK: usize = 8000;
 
 /// Writes hits of one chip in `format`: burda, frames, hits16, or tpx3 (see [`write_tpx3`]).
@@ -28,7 +28,7 @@ pub fn write_hits(hits: &PixelHits, format: PixelFormat, to: &mut dyn Write) -> 
     write_chunks(hits, encode, to).map_err(|e| Error::io("output", e))
 }
 
-/// Appends hits in some format.
+/// A function that appends hits in one format.
 type Encode = fn(&PixelHits, Range<usize>, &mut Vec<u8>) -> io::Result<()>;
 
 fn write_chunks(hits: &PixelHits, encode: Encode, to: &mut dyn Write) -> io::Result<()> {
@@ -56,7 +56,7 @@ fn burda(hits: &PixelHits, range: Range<usize>, to: &mut Vec<u8>) -> io::Result<
     Ok(())
 }
 
-/// Times are numbers of frames.
+/// Appends hits as lines of frames: times are numbers of frames.
 fn frames(hits: &PixelHits, range: Range<usize>, to: &mut Vec<u8>) -> io::Result<()> {
     for i in range {
         let (frame, x, y, value) = hits.get(i);
@@ -86,7 +86,7 @@ pub fn write_tpx3(hits: &PixelHits, to: &mut dyn Write) -> io::Result<()> {
     write_chunks(hits, tpx3, to)
 }
 
-/// One chunk.
+/// Appends one chunk.
 fn tpx3(hits: &PixelHits, range: Range<usize>, to: &mut Vec<u8>) -> io::Result<()> {
     let now = clocks(hits.time[range.start]).0 as u64;
     let header = 0x3358_5054 | (8 * (range.len() as u64 + 2)) << 48;

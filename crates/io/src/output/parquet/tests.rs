@@ -1,4 +1,4 @@
-//! What is written comes back, in the same bytes however it came.
+//! Written values are read back; bytes do not depend on the division into pieces.
 
 use super::*;
 use crate::output::file::tests::in_memory;
@@ -96,7 +96,7 @@ fn read(file: Bytes) -> (RecordBatch, std::sync::Arc<ParquetMetaData>) {
     (reader.build().unwrap().next().map_or(empty, |batch| batch.unwrap()), metadata)
 }
 
-/// Every column that a schema promises is there under its name, with what it was given.
+/// Checks that every column of a schema exists under its name with its values.
 fn every_column_comes_back<R: Product>() {
     let tracks = tracks::<R>();
     let (batch, _) = read(written(&[(&[40, 41], &tracks)]));
@@ -139,7 +139,7 @@ fn every_column_comes_back<R: Product>() {
             _ => assert_eq!(values.len(), 2, "{}", info.name),
         }
     }
-    // Nothing else is there: the schema without its starts, and the numbers of the event.
+    // There are no other columns: the schema without starts, and the numbers of the event.
     let starts = columns.iter().filter(|info| info.kind == Kind::Starts).count();
     assert_eq!(batch.num_columns(), columns.len() - starts + 3);
 }
@@ -187,7 +187,7 @@ fn rows_may_be_clusters_with_columns_beside_them() {
     writer.finish(None).unwrap().finish().unwrap();
     let (batch, _) = read(bytes.take());
     assert!(batch.column_by_name("event_id").is_none());
-    // Without a calibration there is no energy, rather than one of 0.
+    // Without a calibration the energy is null, not 0.
     let energy = batch["energy"].as_primitive::<Float64Type>();
     assert_eq!(energy.iter().collect::<Vec<_>>(), [None, Some(5_000_000.0)]);
     assert_eq!(batch["y_max"].as_primitive::<UInt16Type>().values(), &[8, 9]);

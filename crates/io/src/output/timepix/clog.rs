@@ -12,19 +12,20 @@ use std::ops::Range;
 pub struct ClogWriter {
     texts: SideBySide,
     is_of_frames: bool,
-    /// The frame that is open: the number written, or that of the input.
+    /// Number of the open frame: as written, or as in the input.
     last: Option<i64>,
     /// Whether nothing was written yet.
     is_empty: bool,
 }
 
 impl ClogWriter {
-    /// For clusters of a stream, whose pieces become frames, or of frames, which keep their numbers. `texts` formats them.
+    /// A writer for clusters of a stream, whose pieces become frames, or of frames, which keep their numbers. `texts`
+    /// formats them.
     pub fn new(is_of_frames: bool, texts: SideBySide) -> Self {
         Self { texts, is_of_frames, last: None, is_empty: true }
     }
 
-    /// Another input begins: its frames are separate, even if they have the same numbers.
+    /// Begins another input: its frames are separate, even if they have the same numbers.
     pub fn begin_input(&mut self) {
         if self.is_of_frames {
             self.last = None;
@@ -95,7 +96,7 @@ impl ClogWriter {
     }
 }
 
-/// A line for each cluster; times are counted from `start`, and left out without it.
+/// Formats a line for each cluster; times count from `start`, and are omitted without it.
 fn lines(clusters: &PixelClusters, range: Range<usize>, start: Option<i64>, text: &mut Vec<u8>) {
     for cluster in range {
         for i in clusters.of_cluster(cluster) {
@@ -122,7 +123,7 @@ mod tests {
     use peloton::engine::CommonThreads;
     use std::sync::Arc;
 
-    /// One cluster for each of these: its hits, as time, x, y, ToT.
+    /// One cluster for each list of hits, given as time, x, y, ToT.
     fn clusters(all: &[&[(i64, u16, u16, u16)]]) -> PixelClusters {
         let mut clusters = PixelClusters::default();
         clusters.features.set_len(all.len());

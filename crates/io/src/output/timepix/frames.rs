@@ -6,7 +6,7 @@ use arrow_schema::{DataType, Field};
 use peloton::event::PixelClusters;
 use std::sync::Arc;
 
-/// Columns that clusters of frames have no values of.
+/// Columns without values for clusters of frames.
 pub const WITHOUT_TIMES: [&str; 3] = ["time", "duration", "hit_time"];
 
 /// The field of [`frame_columns`].

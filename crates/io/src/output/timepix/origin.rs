@@ -81,7 +81,7 @@ pub fn origin_columns(
     fields.iter().map(make).collect()
 }
 
-/// Values of hits as lists, one a cluster.
+/// Divides values of hits into lists, one per cluster.
 fn of_hits(clusters: &PixelClusters, element: Arc<Field>, values: ArrayRef) -> Result<ArrayRef> {
     let wrong = |what: String| Error::Columns(what);
     let starts: &[u32] = &clusters.hit_start;

@@ -1,4 +1,4 @@
-//! Clusters as text: one JSON object a line.
+//! Clusters as text: one JSON object per line.
 
 use super::origin::Origin;
 use crate::output::SideBySide;
@@ -8,13 +8,13 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::ops::Range;
 
-/// Writes one JSON object a cluster: time and duration in ns, energy in keV or null without a calibration, bounds as
-/// `[x, y, x, y]`, hits as `[x, y, tot, ns after the first]`, the chip and the energy of each hit, and their input;
-/// with `pairs` also the count of the latest trigger before the cluster, and for each hit the ns since the latest
-/// trigger before it, null without one. Clusters of frames begin with the number of their `frame`, and have null for
-/// all times.
+/// Writes one JSON object per cluster: time and duration in ns, energy in keV or null without a calibration, bounds
+/// as `[x, y, x, y]`, hits as `[x, y, tot, ns after the first]`, the chip and the energy of each hit, and their
+/// input; with `pairs` also the count of the latest trigger before the cluster, and for each hit the ns since the
+/// latest trigger before it, null without one. Clusters of frames begin with the number of their `frame`, and have
+/// null for all times.
 ///
-/// `texts` formats them in parallel.
+/// `texts` formats the objects in parallel.
 ///
 /// # Errors
 /// Errors of the sink.
@@ -31,10 +31,10 @@ pub fn write_cluster_ndjson(
     })
 }
 
-/// Clusters that are formatted at once.
+/// Number of clusters that are formatted at once.
 const PART: usize = 1024;
 
-/// A range of clusters in parts.
+/// Divides a range of clusters into parts.
 pub(super) fn parts(range: Range<usize>) -> impl ExactSizeIterator<Item = Range<usize>> + Clone + Sync {
     let end = range.end;
     range.step_by(PART).map(move |from| from..end.min(from + PART))
@@ -105,7 +105,7 @@ fn lines(
     Ok(())
 }
 
-/// Values with commas between them; null for those that are missing.
+/// Appends a list of values; null for missing values.
 fn write_list<T: Display>(values: impl Iterator<Item = Option<T>>, to: &mut Vec<u8>) -> io::Result<()> {
     for (number, value) in values.enumerate() {
         let comma = if number == 0 { "" } else { "," };
@@ -127,21 +127,21 @@ fn write_pairs(pairs: &TriggerPairs, cluster: usize, hits: Range<usize>, to: &mu
     to.write_all(b"]")
 }
 
-/// A whole number.
+/// Appends a whole number.
 pub(super) fn put(value: impl itoa::Integer, to: &mut Vec<u8>) {
     to.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
-/// Sixteenths behind a whole number.
+/// Decimals of sixteenths, after the whole number.
 const SIXTEENTHS: [&str; 16] = [
     "", ".0625", ".125", ".1875", ".25", ".3125", ".375", ".4375", ".5", ".5625", ".625", ".6875", ".75",
     ".8125", ".875", ".9375",
 ];
 
-/// Whole numbers below this one have no shorter form with their sixteenths than all of their digits: 15 at most.
+/// Below this limit, a number has at most 15 digits with its sixteenths, and no shorter form than all its digits.
 const ALL_DIGITS: i64 = 100_000_000_000;
 
-/// Ticks as ns, exactly: a tick is 25/16 ns.
+/// Appends ticks as ns, exactly: a tick is 25/16 ns.
 pub(super) fn ns(ticks: i64, to: &mut Vec<u8>) {
     let (whole, part) = ((ticks * 25).div_euclid(16), (ticks * 25).rem_euclid(16));
     if part == 0 || (0..ALL_DIGITS).contains(&whole) {

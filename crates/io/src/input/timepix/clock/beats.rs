@@ -1,4 +1,4 @@
-//! [`Heartbeats`] of Timepix3: the heartbeats that date the hits.
+//! [`Heartbeats`] of Timepix3: the heartbeats that determine the times of hits.
 //!
 //! Hits have 30 bits of the clock and wrap every 26.8 s; a heartbeat has 48 bits. So a heartbeat only chooses the
 //! turn of the hits' counter: times of hits are extended around the running time, whose turn comes from the
@@ -9,23 +9,23 @@
 //!   the following words wait for the next heartbeat. When the next heartbeat agrees with the running time, the
 //!   doubtful one is set aside; when it agrees with the doubtful one, there was a long gap (it is ahead) or a restart
 //!   (it is behind).
-//! - After a restart heartbeats are moved by whole turns, so that hits need not be.
+//! - After a restart, heartbeats are moved by whole turns, so that hits need not be moved.
 
 use super::{Action, MAX_WAITING, Sink, Timeline, nearest};
 use peloton::event::TICKS_PER_CLOCK;
 
 /// A turn of the hits' counter, clocks of 25 ns.
 pub(in super::super) const TURN: i64 = 1 << 30;
-/// How far a heartbeat may be from the running time, or from another one that it agrees with: clocks.
+/// Largest distance of a heartbeat from the running time, or from another heartbeat, with which it agrees, clocks.
 const REACH: i64 = TURN / 8;
-/// Hits that span so much are not kept waiting any longer: heartbeats come once a second, clocks.
+/// Time span after which hits no longer wait, clocks; heartbeats come once a second.
 const LONGEST_WAIT: i64 = 160_000_000;
-/// Largest heartbeat with the turns that restarts add, clocks: nothing overflows below.
+/// Largest heartbeat including the turns added by restarts, clocks: smaller values cannot overflow.
 const LARGEST: i64 = 1 << 56;
-/// Heartbeats that are looked at before the first turn is chosen without two that agree.
+/// Number of heartbeats after which the first turn is chosen even if no two agree.
 const FIRST_BEATS: usize = 3;
 
-/// A word that waits, with what it needs to be read later.
+/// A word that waits, with the data needed to read it later.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Waiting {
     /// The word; for a heartbeat, its clocks.
@@ -34,14 +34,14 @@ pub(in super::super) struct Waiting {
     pub is_beat: bool,
 }
 
-/// What words wait for.
+/// The event for which words wait.
 #[derive(Debug)]
 enum State {
-    /// For the first heartbeats, which these are.
+    /// Words wait for the first turn; these are the first heartbeats so far.
     First(Vec<i64>),
-    /// For one that says whether this one is right.
+    /// Words wait for a heartbeat that confirms or contradicts this one.
     Doubt(i64),
-    /// For nothing.
+    /// No words wait.
     Runs,
 }
 
@@ -54,10 +54,10 @@ pub(in super::super) struct Heartbeats {
     /// The last heartbeat of each chip, clocks.
     last: [Option<i64>; 256],
     waiting: Vec<Waiting>,
-    /// The first hit that waits, and how much later others are at most, clocks of the hits' counter.
+    /// The first hit that waits, clocks of the hits' counter; `span` is the largest delay of a hit after it.
     first_hit: Option<i64>,
     span: i64,
-    /// Whether times count from the first hit's turn, as no heartbeat came in time.
+    /// Whether times count from the turn of the first hit, because no heartbeat came in time.
     is_undated: bool,
 }
 
@@ -108,12 +108,12 @@ impl Heartbeats {
         std::mem::take(&mut self.waiting)
     }
 
-    /// The rest of these words waits again.
+    /// Puts the rest of these words back to wait.
     pub fn wait_again(&mut self, words: impl Iterator<Item = Waiting>) {
         self.waiting.extend(words);
     }
 
-    /// A heartbeat of a chip, clocks of 25 ns.
+    /// Processes a heartbeat of a chip, clocks of 25 ns.
     pub fn beat(&mut self, chip: u8, beat: i64, to: &mut (&mut Timeline, Sink<'_>)) -> Action {
         match &mut self.state {
             State::Runs => {
@@ -153,7 +153,7 @@ impl Heartbeats {
         }
     }
 
-    /// At the end of the stream, or when words have waited long enough: decides without the next heartbeat.
+    /// Decides without the next heartbeat, at the end of the stream or when words have waited long enough.
     #[cold]
     pub fn give_up(&mut self, to: &mut (&mut Timeline, Sink<'_>)) -> Action {
         match &mut self.state {
@@ -178,14 +178,14 @@ impl Heartbeats {
         }
     }
 
-    /// The first turn is that of a heartbeat.
+    /// Takes the first turn from a heartbeat.
     fn start(&mut self, anchor: i64, to: &mut (&mut Timeline, Sink<'_>)) -> Action {
         self.state = State::Runs;
         to.0.begin(anchor * TICKS_PER_CLOCK, &mut to.1);
         Action::Replay
     }
 
-    /// Whether a heartbeat agrees with the running time and the one before it.
+    /// Whether a heartbeat agrees with the running time and with the previous heartbeat of its chip.
     fn follows(&self, chip: u8, beat: i64, clock: &Timeline) -> bool {
         let disorder = clock.disorder() / TICKS_PER_CLOCK;
         let is_behind = self.last[usize::from(chip)].is_some_and(|last| beat < last - disorder);
@@ -193,7 +193,7 @@ impl Heartbeats {
         !is_behind && distance.abs() <= REACH
     }
 
-    /// The first heartbeat of a stream whose hits did not wait for it: it is moved to their turn.
+    /// Moves the first heartbeat of a stream to the turn of its hits, which did not wait for it.
     fn date(&mut self, beat: i64, clock: &mut Timeline) {
         let now = clock.around() / TICKS_PER_CLOCK;
         let moved = nearest(beat, TURN, now);
@@ -204,7 +204,7 @@ impl Heartbeats {
         clock.set_dated(true);
     }
 
-    /// The doubtful heartbeat was right: behind a gap, or after a restart.
+    /// Accepts the doubtful heartbeat, after a gap or a restart.
     fn accept(&mut self, beat: i64, to: &mut (&mut Timeline, Sink<'_>)) -> Action {
         let (now, running) = (to.0.around() / TICKS_PER_CLOCK, to.0.running() / TICKS_PER_CLOCK);
         let disorder = to.0.disorder() / TICKS_PER_CLOCK;
@@ -214,7 +214,7 @@ impl Heartbeats {
         (self.state, self.last) = (State::Runs, [None; 256]);
         if to.0.is_started() && beat + self.offset <= now + REACH && beat + self.offset >= running - disorder
         {
-            // It contradicts no hit: the heartbeats before it were too late.
+            // The heartbeat contradicts no hit: the earlier heartbeats were too late.
             to.0.forget((beat + self.offset) * TICKS_PER_CLOCK);
             to.1.counts.implausible += 1;
             return Action::Replay;
@@ -235,7 +235,7 @@ impl Heartbeats {
         Action::Replay
     }
 
-    /// The doubtful heartbeat, the first that waits, was wrong.
+    /// Rejects the doubtful heartbeat, which is the first word that waits.
     fn reject(&mut self, to: &mut (&mut Timeline, Sink<'_>)) -> Action {
         self.state = State::Runs;
         self.waiting.remove(0);
@@ -245,7 +245,7 @@ impl Heartbeats {
 }
 
 impl Waiting {
-    /// The counter of a hit, clocks.
+    /// The counter of a hit, clocks; none for other words.
     fn hit(&self) -> Option<i64> {
         (!self.is_beat && self.word >> 60 == 0xB).then(|| hit_clocks(self.word))
     }

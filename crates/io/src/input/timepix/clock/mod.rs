@@ -1,4 +1,4 @@
-//! The clock of a stream of pixel hits: accepts times, sets times aside, and recognises restarts.
+//! The clock of a stream of pixel hits: accepts times, rejects implausible times, and recognises restarts.
 //!
 //! Every format feeds one [`Timeline`] per stream, for any number of chips: hits and triggers as [`Sample`]s,
 //! heartbeats as witnesses. Formats whose counters wrap extend them around [`Timeline::around`]; [`Heartbeats`]
@@ -10,14 +10,14 @@
 //!          now - disorder     now    max(now, last) + disorder
 //!
 //! near    the sample is believed; now = max(now, min(last, sample)), last = sample
-//! ahead   it waits: the next sample that is not more than the disorder before it confirms it (a gap); two samples before it
-//!         in a row set it aside
-//! behind  it waits: eight samples that are behind are a restart; two that are not, if they are not fewer, set it aside
+//! ahead   it waits: the next sample at its time minus the disorder or later confirms it (a gap); two consecutive samples
+//!         before that time set it aside
+//! behind  it waits: eight samples behind are a restart; two other samples set it aside, unless more samples are behind
 //! ```
-//! `now` is the latest time that two samples in a row have reached, so that one wrong time has no effect on others.
-//! Samples that are set aside are counted ([`PixelCounts::implausible`](super::PixelCounts::implausible)); a restart
-//! is counted and the time continues from the latest time. At the end of a stream a waiting sample is accepted,
-//! except a sample ahead that was contradicted once.
+//! `now` is the latest time that two consecutive samples have reached, so that one wrong time has no effect on
+//! others. Samples that are set aside are counted ([`PixelCounts::implausible`](super::PixelCounts::implausible)); a
+//! restart is counted and the time continues from the latest time. At the end of a stream a waiting sample is
+//! accepted, except a sample ahead that was contradicted once.
 
 mod beats;
 mod pulses;
@@ -32,15 +32,15 @@ pub(super) use beats::{Heartbeats, TURN, Waiting, hit_clocks};
 pub(super) use pulses::Pulses;
 pub(super) use timeline::{Near, Sink, Timeline};
 
-/// Samples in a row that lie behind the time of the stream before the clock counts as restarted.
+/// Number of samples behind the running time after which the clock counts as restarted.
 const RESTART_RUN: usize = 8;
-/// Samples before one that is ahead which set it aside.
+/// Number of samples before the time of a sample ahead after which it is set aside.
 const OBJECTIONS: usize = 2;
-/// Pause between the end of one run and the zero of the next, ticks: a second.
+/// Pause between the end of one run and the zero of the next, ticks: one second.
 pub(super) const PAUSE: i64 = 640_000_000;
-/// Least disorder that the clock allows, ticks: a millisecond.
+/// Smallest disorder that the clock allows, ticks: one millisecond.
 const LEAST_DISORDER: i64 = 640_000;
-/// Words that wait at most for the heartbeats that date them: 16 bytes each, of a Timepix4 8.
+/// Largest number of words that wait for heartbeats; a word takes 16 bytes, for Timepix4 8 bytes.
 const MAX_WAITING: usize = 1 << 23;
 
 /// A hit or trigger and its time.
@@ -48,22 +48,22 @@ const MAX_WAITING: usize = 1 << 23;
 pub(super) struct Sample {
     /// Ticks of the device's clock; for a counter that wraps, any of the possible times.
     pub time: i64,
-    /// Samples of one group are dated by the same data (a timestamp word), and neither confirm nor contradict one
-    /// another; 0 for a single sample.
+    /// Number of the group of samples whose times come from the same data (a timestamp word): they neither
+    /// confirm nor contradict one another; 0 for a single sample.
     pub group: u32,
     pub payload: Payload,
 }
 
-/// What the decoder does next.
+/// The next action of the decoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
-    /// It goes on with the next word.
+    /// Continue with the next word.
     GoOn,
-    /// It reads the words that wait, from the first on.
+    /// Read the words that wait, from the first on.
     Replay,
 }
 
-/// What a time belongs to.
+/// The source of a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Payload {
     /// x, y on the sensor and time over threshold, clocks of 25 ns.

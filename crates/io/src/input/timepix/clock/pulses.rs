@@ -2,46 +2,46 @@
 //!
 //! Hits have 16 bits of the clock (1.6 ms) and are extended around the last heartbeat of their half, or around its
 //! last hits where heartbeats are lost. So every heartbeat matters. A heartbeat that comes a whole number of
-//! intervals after the previous one is accepted; any other is in doubt, and the words of its half wait for the next.
-//! When the next one continues the old heartbeats, the doubtful one is set aside; when it continues the doubtful one,
-//! the doubtful one was right. Where time jumps, the words of this half wait until the words of the other half have
-//! jumped, too: halves are read out up to 0.1 s apart.
+//! intervals after the previous one is accepted; any other is doubtful, and the words of its half wait for the next
+//! heartbeat. When the next one continues the old heartbeats, the doubtful one is set aside; when it continues the
+//! doubtful one, the doubtful one was right. Where time jumps, the words of this half wait until the words of the
+//! other half have jumped, too: halves are read out up to 0.1 s apart.
 
 use super::{Action, MAX_WAITING, PAUSE, Sink, Timeline};
 use peloton::event::TICKS_PER_CLOCK;
 
 /// Longest time between two heartbeats of a half that agree, clocks of 25 ns: 2 s.
 const LONGEST_INTERVAL: i64 = 80_000_000;
-/// What the first 16 bits are extended around without any heartbeat, clocks: nothing comes before zero.
+/// Time around which 16 bits are extended before any heartbeat, clocks: no time is below zero.
 const UNDATED: i64 = 1 << 15;
 
-/// What a half's words wait for.
+/// The event for which the words of a half wait.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum State {
-    /// For a first heartbeat.
+    /// Words wait for a first heartbeat.
     #[default]
     First,
-    /// For one that says whether this one is right.
+    /// Words wait for a heartbeat that confirms or contradicts this one.
     Doubt(i64),
-    /// For the other half to jump as well; time jumps to this heartbeat.
+    /// Words wait until the other half jumps as well; time jumps to this heartbeat.
     Jump(i64),
-    /// For nothing.
+    /// No words wait.
     Runs,
 }
 
 #[derive(Debug, Default)]
 struct Half {
     state: State,
-    /// The last heartbeat that is believed, clocks.
+    /// The last accepted heartbeat, clocks.
     last: Option<i64>,
-    /// The latest time that two hits in a row have reached, and the last hit: clocks.
+    /// The latest time that two consecutive hits have reached, clocks; `hit` is the last hit.
     running: i64,
     hit: i64,
     interval: Option<i64>,
-    /// Clocks that restarts add.
+    /// Clocks added by restarts.
     offset: i64,
     waiting: Vec<u64>,
-    /// Where the doubtful heartbeat is among the words that wait.
+    /// Index of the doubtful heartbeat in `waiting`.
     doubtful: usize,
 }
 
@@ -68,14 +68,14 @@ impl Pulses {
         self.halves[half].state != State::Runs
     }
 
-    /// The clock of a half nearest to the hits, and its offset: clocks.
+    /// The time around which hits of a half are extended, and its offset, clocks.
     #[inline(always)]
     pub fn near(&self, half: usize) -> [i64; 2] {
         let Half { last, running, offset, .. } = self.halves[half];
         [last.unwrap_or(UNDATED).max(running), offset]
     }
 
-    /// A hit of a half, clocks.
+    /// Records a hit of a half, clocks.
     #[inline(always)]
     pub fn hit(&mut self, half: usize, clocks: i64) {
         let half = &mut self.halves[half];
@@ -96,7 +96,7 @@ impl Pulses {
         if self.waits(half) { Vec::new() } else { std::mem::take(&mut self.halves[half].waiting) }
     }
 
-    /// A heartbeat, clocks of 25 ns, and its word.
+    /// Processes a heartbeat, given as clocks of 25 ns and as its word.
     pub fn beat(
         &mut self,
         half: usize,
@@ -110,7 +110,7 @@ impl Pulses {
                 this.interval = Some(step);
             }
             if this.goes_on(beat) {
-                // Over a long gap both halves go together.
+                // Both halves cross a long gap together.
                 if step <= to.0.disorder() / TICKS_PER_CLOCK {
                     this.last = Some(beat);
                     return Action::GoOn;
@@ -143,7 +143,7 @@ impl Pulses {
         Action::GoOn
     }
 
-    /// At the end of the stream, or when words have waited long enough.
+    /// Decides without further heartbeats, at the end of the stream or when words have waited long enough.
     #[cold]
     pub fn give_up(&mut self, to: &mut (&mut Timeline, Sink<'_>)) -> Action {
         for half in 0..2 {
@@ -163,20 +163,20 @@ impl Pulses {
         Action::Replay
     }
 
-    /// Counts the doubtful heartbeat, which was wrong; its word is forgotten.
+    /// Rejects the doubtful heartbeat: counts it and drops its word.
     fn reject(&mut self, half: usize, to: &mut (&mut Timeline, Sink<'_>)) {
         let half = &mut self.halves[half];
         half.waiting.remove(half.doubtful);
         to.1.counts.implausible += 1;
     }
 
-    /// A doubtful heartbeat was right.
+    /// Accepts a heartbeat that was doubtful or follows a gap.
     fn accept(&mut self, half: usize, [beat, next]: [i64; 2], to: &mut (&mut Timeline, Sink<'_>)) -> Action {
         let (now, disorder) = (to.0.around() / TICKS_PER_CLOCK, to.0.disorder() / TICKS_PER_CLOCK);
         let is_first = !to.0.is_started();
         let (this, other) = if half == 0 { (0, 1) } else { (1, 0) };
         self.halves[this].interval = Some(next - beat).filter(|interval| *interval > 0);
-        // After a restart of the other half alone this one goes on where that one does.
+        // If only the other half has restarted before, this half takes over its offset.
         let offset = self.halves[other].offset;
         let is_near = |offset: i64| (beat + offset - now).abs() <= disorder;
         if is_first || is_near(self.halves[this].offset) {
@@ -198,7 +198,7 @@ impl Pulses {
         Action::Replay
     }
 
-    /// Time jumps for all halves that wait for it.
+    /// Lets time jump for all halves that wait for a jump.
     fn jump(&mut self, to: &mut (&mut Timeline, Sink<'_>)) {
         let (now, latest) = (to.0.around() / TICKS_PER_CLOCK, to.0.latest() / TICKS_PER_CLOCK);
         let (mut begin, mut restarts) = (i64::MAX, 0);

@@ -2,7 +2,7 @@
 
 use super::{OBJECTIONS, PAUSE, RESTART_RUN};
 
-/// Results for the samples: their times, none if set aside; and the number of restarts.
+/// The times of the samples, none for samples that are set aside, and the number of restarts.
 pub fn naive(samples: &[i64], disorder: i64, wrap: Option<i64>) -> (Vec<Option<i64>>, u64) {
     // The turn of the counter that is nearest to `near`, but never before zero.
     let extended = |time: i64, near: i64| {
@@ -10,14 +10,14 @@ pub fn naive(samples: &[i64], disorder: i64, wrap: Option<i64>) -> (Vec<Option<i
         let turns = (-2..1000).map(|turn| time.rem_euclid(wrap) + turn * wrap);
         turns.filter(|time| *time >= 0).min_by_key(|time| ((time - near).abs(), *time)).unwrap()
     };
-    // How much later a time is than another one; negative for one that is before it.
+    // How much later `time` is than `than`; negative if it is earlier.
     let later = |time: i64, than: i64| {
         let later = time - than;
         let Some(wrap) = wrap else { return later };
         if later.rem_euclid(wrap) < wrap / 2 { later.rem_euclid(wrap) } else { later.rem_euclid(wrap) - wrap }
     };
     let (mut times, mut restarts) = (vec![None; samples.len()], 0);
-    // Before the first sample of a stretch there is no running time, only what counters are extended around.
+    // Before the first sample of a stretch there is no running time, only `near`, around which counters are extended.
     let (mut running, mut near, mut latest, mut offset): (Option<[i64; 2]>, i64, i64, i64) = (None, 0, 0, 0);
     let mut i = 0;
     while i < samples.len() {

@@ -1,30 +1,30 @@
-//! Decides about samples in doubt: accepted, set aside, or a restart.
+//! Decides about doubtful samples: they are accepted, set aside, or restart the clock.
 
 use super::timeline::{Sink, Timeline};
 use super::{OBJECTIONS, PAUSE, Payload, RESTART_RUN, Sample, nearest};
 
-/// Largest sum of the ticks that restarts add: fifty years.
+/// Largest sum of the ticks added by restarts: fifty years.
 const MAX_OFFSET: i64 = 1 << 60;
 
-/// Where a sample lies.
+/// Position of a sample relative to the running time.
 enum Place {
     Near,
     Ahead,
     Behind,
 }
 
-/// What becomes of the first samples that wait.
+/// Decision about the first samples that wait.
 enum Verdict {
-    /// The first is believed, and the running time reaches this one at least.
+    /// The first sample is believed, and the running time becomes at least this time.
     Believe(i64),
-    /// So many are set aside.
+    /// This many samples are set aside.
     SetAside(usize),
     Restart,
     Wait,
 }
 
 impl Timeline {
-    /// Decides about what waits, as far as can be said; at the `end` of a stretch, about all of it.
+    /// Decides about the samples that wait, as far as possible; at the `end` of a stretch, about all of them.
     pub(super) fn settle(&mut self, end: bool, to: &mut Sink<'_>) {
         while let Some(first) = self.queue.front().copied() {
             let time = self.extended(first.time);
@@ -57,14 +57,14 @@ impl Timeline {
         self.bound();
     }
 
-    /// The first sample of a stretch is where its time begins.
+    /// Sets the running time to the first sample of a stretch.
     fn start_at(&mut self, time: i64) {
         if !self.is_started {
             (self.near.now, self.near.last, self.is_started) = (time, time, true);
         }
     }
 
-    /// The time near the running one that a counter's value stands for; never before zero.
+    /// The time nearest to the running time that has this value of the counter; never below zero.
     fn extended(&self, time: i64) -> i64 {
         let Some(wrap) = self.wrap else { return time };
         let time = nearest(time, wrap, self.around());
@@ -81,7 +81,7 @@ impl Timeline {
         }
     }
 
-    /// The period after which the counter has wrapped, if `time` comes after its end.
+    /// The period after which the counter has wrapped, if `time` shows that it has.
     fn found_wrap(&self, time: i64) -> Option<i64> {
         let is_over = |wrap: &&i64| {
             (**wrap - **wrap / 8..**wrap).contains(&self.near.now) && time < self.near.now - **wrap / 2
@@ -94,7 +94,7 @@ impl Timeline {
         self.wrap.map_or(time - than, |wrap| nearest(time - than, wrap, 0))
     }
 
-    /// What the samples behind it say of one that is ahead.
+    /// Decides about a sample that is ahead, from the samples after it.
     fn judge_ahead(&self, first: Sample, time: i64, end: bool) -> Verdict {
         let (mut objections, mut group) = (0, first.group);
         for sample in self.queue.iter().skip(1) {
@@ -108,7 +108,7 @@ impl Timeline {
             if sample.payload == Payload::Witness {
                 continue;
             }
-            // In a sparse stream without heartbeats nothing says which of two times is wrong.
+            // In a sparse stream without heartbeats, it is not known which of two times is wrong.
             if !self.is_dated && !matches!(self.place(self.extended(sample.time)), Place::Near) {
                 return Verdict::Believe(self.near.now);
             }
@@ -126,7 +126,7 @@ impl Timeline {
         }
     }
 
-    /// Whether samples that lie behind go on to do so, or those that are near.
+    /// Decides about a sample that is behind: whether more of the samples after it are behind or near.
     fn judge_behind(&self, end: bool) -> Verdict {
         let place = |sample: &Sample| self.place(self.extended(sample.time));
         let (mut behind, mut near, mut ahead, mut group) = (0, 0, 0, 0);
@@ -143,7 +143,7 @@ impl Timeline {
             if behind == RESTART_RUN || !self.is_dated && i > 0 && near == 0 {
                 return Verdict::Restart;
             }
-            // In a sparse stream what goes on is ahead.
+            // In a sparse stream, samples that continue the running time are ahead.
             if near + ahead >= OBJECTIONS && near + ahead >= behind {
                 let is_behind = |sample: &&Sample| matches!(place(sample), Place::Behind);
                 return Verdict::SetAside(self.queue.iter().take_while(is_behind).count());
@@ -156,8 +156,8 @@ impl Timeline {
         }
     }
 
-    /// The clock starts again, with a sample at `time` where one is known: a counter that wraps goes on with the next of its
-    /// turns, any other behind a pause.
+    /// Restarts the clock, with a sample at `time` if known. A counter that wraps continues with its next turn, any other
+    /// after a pause.
     pub(super) fn start_again(&mut self, time: Option<i64>, to: &mut Sink<'_>) {
         let found = time.and_then(|time| self.found_wrap(time));
         if let (Some(time), Some(wrap)) = (time, found.or(self.wrap)) {
@@ -167,12 +167,12 @@ impl Timeline {
                 to.counts.restarts += 1;
                 self.unexplained += 1;
             }
-            // Beyond the largest time the turn stays, and nothing overflows.
+            // Beyond the largest time, the turn is kept, so that nothing overflows.
             self.near.now = if time + wrap < MAX_OFFSET { time + wrap } else { time };
         } else {
             to.counts.restarts += 1;
             let offset = self.near.offset + self.near.latest.max(0) + PAUSE;
-            // Beyond it, times repeat, and nothing overflows.
+            // Beyond the largest time, times repeat, so that nothing overflows.
             self.near.offset = if offset < MAX_OFFSET { offset } else { self.near.offset };
             self.near.now = 0;
         }

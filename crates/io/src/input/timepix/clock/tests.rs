@@ -1,4 +1,4 @@
-//! The clock against its naive twin, and what it is for.
+//! Tests of the clock: comparison with its naive twin, and its purposes.
 
 use super::reference::naive;
 use super::*;
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 const MS: i64 = 640_000;
 
-/// What a timeline makes of samples: the times of those that it believes, each with its number, and its counts.
+/// The time that a timeline gives each sample, none if it is not believed, and the counts.
 fn run(mut clock: Timeline, samples: &[i64]) -> (Vec<Option<i64>>, PixelCounts) {
     let (mut block, mut counts) = (PixelBlock::default(), PixelCounts::default());
     let mut sink = Sink { block: &mut block, counts: &mut counts };
@@ -34,7 +34,7 @@ proptest! {
         wraps in any::<bool>(),
     ) {
         const WRAP: i64 = 1 << 30;
-        // From order over disorder to leaps of any size.
+        // Steps from sorted samples over disorder to jumps of any size.
         let sizes = [0.0, 0.1, 0.9, 0.9, 1.0, 1.1, 3.0, 100.0, 400.0, 800.0];
         let (mut base, mut samples) = (0i64, Vec::new());
         for (kind, share) in steps {
@@ -93,7 +93,7 @@ fn one_wrong_time_moves_nothing() {
 
 #[test]
 fn one_late_hit_of_a_sparse_stream_is_no_restart() {
-    // Steps are larger than the disorder, so that no hit is near to the one before it.
+    // Steps are larger than the disorder, so that no hit is near the previous one.
     let mut samples: Vec<_> = (0..100).map(|i| 10 * i * MS).collect();
     samples.insert(21, 195 * MS);
     let (times, counts) = run(Timeline::new(MS), &samples);
@@ -141,7 +141,7 @@ fn the_wrap_of_a_counter_is_found() {
         let counter: Vec<_> = samples.iter().map(|time| time % wrap).collect();
         let clock = || Timeline::finding(10_000 * MS, &[1 << 32, 1 << 34]);
         assert_eq!(run(clock(), &counter).0, samples.iter().copied().map(Some).collect::<Vec<_>>());
-        // One that merely comes late is late.
+        // A sample that only comes late is late, not implausible.
         let mut late = samples[..39].to_vec();
         late.insert(38, 5);
         let (_, counts) = run(clock(), &late);

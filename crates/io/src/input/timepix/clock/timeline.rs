@@ -5,36 +5,36 @@ use super::{LEAST_DISORDER, Payload, Sample};
 use peloton::event::PixelBlock;
 use std::collections::VecDeque;
 
-/// Samples that wait at most; then they are believed as at the end of the stream.
+/// Largest number of samples that wait; then they are treated as at the end of the stream.
 const MAX_QUEUE: usize = 1 << 10;
 
-/// Where believed samples go, and where the others are counted.
+/// Destination of believed samples, and counts of all others.
 pub(in super::super) struct Sink<'a> {
     pub block: &'a mut PixelBlock,
     pub counts: &'a mut PixelCounts,
 }
 
-/// The running time, and what is near to it: ticks of the device's clock.
+/// The running time, and the limits of times near it, ticks of the device's clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) struct Near {
-    /// Latest time that two samples in a row have reached; before the first sample, what its time is extended around.
+    /// Latest time that two consecutive samples have reached; before the first sample, the time around which it is extended.
     pub(super) now: i64,
     /// Time of the last sample or heartbeat.
     pub(super) last: i64,
-    /// Latest time of all.
+    /// Latest time of all samples.
     pub(super) latest: i64,
     /// Latest time that may be believed at once; `i64::MIN` while others wait.
     high: i64,
-    /// How far a sample may be ahead of the running time without being in doubt.
+    /// Largest distance of a sample ahead of the running time that is not doubtful.
     pub(super) ahead: i64,
-    /// How far a sample may be behind without being looked at more closely.
+    /// Largest distance of a sample behind the running time that needs no further checks.
     quick: i64,
     /// Ticks added to the device's times after restarts.
     pub offset: i64,
 }
 
 impl Near {
-    /// Accepts a sample that is near; returns false for any other, and does nothing.
+    /// Accepts a sample that is near. For any other sample, does nothing and returns false.
     #[inline(always)]
     pub fn takes(&mut self, time: i64) -> bool {
         let is_near = time <= self.high && time >= self.now - self.quick;
@@ -44,7 +44,7 @@ impl Near {
         is_near
     }
 
-    /// Accepts some samples if all are surely near, however they follow each other; returns false else, and does nothing.
+    /// Accepts samples if all are certainly near, in any order. Otherwise does nothing and returns false.
     #[inline(always)]
     pub fn takes_all<const N: usize>(&mut self, times: &[i64; N]) -> bool {
         let least = times.iter().fold(i64::MAX, |least, time| least.min(*time));
@@ -71,19 +71,19 @@ impl Near {
     }
 }
 
-/// The running time of a stream, and the samples in doubt.
+/// The running time of a stream, and the doubtful samples.
 #[derive(Debug)]
 pub(in super::super) struct Timeline {
     pub(super) near: Near,
-    /// How far a sample may be behind the running time without being in doubt.
+    /// Largest distance of a sample behind the running time that is not doubtful.
     pub(super) behind: i64,
-    /// Period of the counter that times come from; none for one that does not wrap.
+    /// Period of the counter that gives the times; none if it does not wrap.
     pub(super) wrap: Option<i64>,
-    /// Periods that the counter may turn out to have.
+    /// Possible periods of a counter whose period is not known.
     pub(super) possible_wraps: &'static [i64],
-    /// Time of the last heartbeat: counters are extended around it where there are no hits.
+    /// Time of the last heartbeat: counters are extended around it if there are no hits.
     pub(super) seen: i64,
-    /// Whether heartbeats say which turn of the counter times belong to, or it does not wrap.
+    /// Whether heartbeats determine the turn of the counter, or it does not wrap.
     pub(super) is_dated: bool,
     pub(super) is_started: bool,
     pub(super) queue: VecDeque<Sample>,
@@ -92,7 +92,7 @@ pub(in super::super) struct Timeline {
 }
 
 impl Timeline {
-    /// For a clock that does not wrap; samples may come out of order by `disorder` ticks.
+    /// A timeline of a clock that does not wrap; samples may be out of order by `disorder` ticks.
     pub fn new(disorder: i64) -> Self {
         let disorder = disorder.clamp(LEAST_DISORDER, i64::MAX >> 3);
         let (ahead, quick) = (disorder, disorder);
@@ -109,14 +109,14 @@ impl Timeline {
         }
     }
 
-    /// For a counter of `wrap` ticks: at most an eighth of it is disorder.
+    /// A timeline of a counter of `wrap` ticks; the disorder is at most an eighth of it.
     pub fn wrapping(disorder: i64, wrap: i64) -> Self {
         let mut timeline = Self::new(disorder);
         timeline.wraps_after(wrap);
         timeline
     }
 
-    /// For a counter that may wrap after these numbers of ticks, the smallest first.
+    /// A timeline of a counter that may wrap after any of these numbers of ticks, smallest first.
     pub fn finding(disorder: i64, possible_wraps: &'static [i64]) -> Self {
         let mut timeline = Self { possible_wraps, ..Self::new(disorder) };
         if let Some(least) = possible_wraps.first() {
@@ -126,7 +126,7 @@ impl Timeline {
         timeline
     }
 
-    /// For hits without a time of arrival: everything is accepted.
+    /// A timeline of hits without a time of arrival: accepts all samples.
     pub fn unchecked() -> Self {
         let bound = i64::MAX >> 1;
         let mut timeline = Self { behind: bound, is_started: true, ..Self::new(0) };
@@ -146,12 +146,12 @@ impl Timeline {
         self.near.now
     }
 
-    /// Heartbeats so far were wrong: moves the time that counters are extended around back to at most this one.
+    /// Discards wrong heartbeats: moves the time around which counters are extended back to at most `time`.
     pub fn forget(&mut self, time: i64) {
         self.seen = self.seen.min(time);
     }
 
-    /// Whether heartbeats choose the turn of the counter.
+    /// Sets whether heartbeats determine the turn of the counter.
     pub fn set_dated(&mut self, is_dated: bool) {
         self.is_dated = is_dated;
     }
@@ -176,7 +176,7 @@ impl Timeline {
         self.behind
     }
 
-    /// The running time, for many samples in a row; [`take`](Self::take) handles samples that it refuses.
+    /// The running time, for many consecutive samples; [`take`](Self::take) handles samples that it refuses.
     pub fn near(&mut self) -> &mut Near {
         &mut self.near
     }
@@ -191,13 +191,13 @@ impl Timeline {
         }
     }
 
-    /// A heartbeat of time `time`: it may confirm waiting samples, and times near it are accepted.
+    /// Processes a heartbeat: it may confirm waiting samples, and times near it are accepted.
     pub fn witness(&mut self, time: i64, to: &mut Sink<'_>) {
         self.seen = self.seen.max(time);
         if self.queue.is_empty() {
             self.see(time);
         } else {
-            // The newest says the most.
+            // Of consecutive heartbeats, only the last is kept.
             if self.queue.back().is_some_and(|sample| sample.payload == Payload::Witness) {
                 self.queue.pop_back();
             }
@@ -206,7 +206,7 @@ impl Timeline {
         }
     }
 
-    /// Heartbeats come before the hits of their time: they do not move the running time.
+    /// Records a heartbeat. It comes before the hits of its time, so it does not move the running time.
     pub(super) fn see(&mut self, time: i64) {
         if self.is_started && time >= self.near.now - self.behind {
             self.near.last = time;
@@ -214,7 +214,7 @@ impl Timeline {
         }
     }
 
-    /// The next sample begins a new stretch near `near`, after a known gap or restart.
+    /// Begins a new stretch near `near` with the next sample, after a known gap or restart.
     pub fn begin(&mut self, near: i64, to: &mut Sink<'_>) {
         self.finish(to);
         (self.near.now, self.near.last, self.is_started) = (near, near, false);
@@ -223,7 +223,7 @@ impl Timeline {
         self.unexplained = 0;
     }
 
-    /// The clock starts again with the next sample, as the input states: the time continues from the latest time so far.
+    /// Restarts the clock with the next sample, as the input requires. The time continues from the latest time so far.
     pub fn restart(&mut self, to: &mut Sink<'_>) {
         self.finish(to);
         if self.is_started {
@@ -232,17 +232,17 @@ impl Timeline {
         }
     }
 
-    /// Ends the stream: nothing waits any more.
+    /// Ends the stream: decides about all samples that wait.
     pub fn finish(&mut self, to: &mut Sink<'_>) {
         self.settle(true, to);
     }
 
-    /// Takes back the restarts that no heartbeat has explained.
+    /// Returns the number of restarts that no heartbeat has explained, and sets it to 0.
     pub fn take_unexplained(&mut self) -> u32 {
         std::mem::take(&mut self.unexplained)
     }
 
-    /// Times are those of a counter of `wrap` ticks.
+    /// Sets the period of the counter, ticks.
     pub(super) fn wraps_after(&mut self, wrap: i64) {
         self.wrap = Some(wrap);
         self.possible_wraps = &[];
@@ -251,14 +251,14 @@ impl Timeline {
         }
     }
 
-    /// What the next sample may be believed up to: nothing while others wait.
+    /// Updates the time up to which the next sample is believed at once: none while others wait.
     pub(super) fn bound(&mut self) {
         let is_open = self.queue.is_empty() && self.is_started;
         let Near { now, last, ahead, .. } = self.near;
         self.near.high = if is_open { now.max(last) + ahead } else { i64::MIN };
     }
 
-    /// Believes a sample, wherever it lies.
+    /// Believes a sample at any position.
     pub(super) fn believe(&mut self, sample: Sample, to: &mut Sink<'_>) {
         self.near.advance(sample.time);
         self.emit(sample, to);
@@ -278,7 +278,7 @@ impl Timeline {
 
     #[cold]
     fn doubt(&mut self, sample: Sample, to: &mut Sink<'_>) {
-        // Another one of a group says nothing new.
+        // A further sample of a group gives no new information.
         let is_of_group = |last: &Sample| sample.group != 0 && last.group == sample.group;
         let waits = self.queue.back().is_some_and(is_of_group) && self.queue.len() < MAX_QUEUE;
         self.queue.push_back(sample);
