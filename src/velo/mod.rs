@@ -1,8 +1,9 @@
 //! The upgraded LHCb vertex locator (Velo): from hits to straight tracks with states.
 //!
-//! Modules in data-flow order: [`geometry`], `index` (sort), `find` (seeding, forwarding, weak tracks), `fit`,
-//! and `reference`, the naive twin of all of them. `link` is find of the preset `fast`, `paper` and `forwarding` are sort and find of others.
-//! [`reconstruct`] runs the stages over a slice of events.
+//! Modules in data-flow order: [`geometry`], `index` (sort), `find` (seeding, forwarding, weak tracks), `fit`, and
+//! `reference`, the naive twin of all of them. `link` is the find stage of the preset `fast`; `paper` and `forwarding`
+//! are the sort and find stages of the presets with these names. [`reconstruct`] runs the stages over a slice of
+//! events.
 
 mod config;
 mod decode;
