@@ -53,8 +53,8 @@ pub enum UtChoice {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LineConfig {
-    /// Distance before the middle of the UT at which lines through its hits meet Velo tracks: constant, part per
-    /// |ty|, part per ty^2, mm.
+    /// Distance from the middle of the UT back to the kink, where lines through hits meet Velo tracks: constant, part
+    /// per |ty|, part per ty^2, mm.
     pub kink: [f32; 3],
     /// Error of the meeting point in x: constant and part per 1/GeV, mm.
     pub kink_error: [f32; 2],
