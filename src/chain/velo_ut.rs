@@ -27,12 +27,12 @@ pub struct UtDetector {
 }
 
 impl UtDetector {
-    /// Returns the algorithm that decodes the hits of the detector.
+    /// Returns the decoder of the detector's hits.
     pub fn hits(&self, level: Level, bad_banks: BadBanks) -> UtHits {
         UtHits::new(level, self.geometry.clone()).with_bad_banks(bad_banks)
     }
 
-    /// Returns the algorithm that decodes the hits in the order of cells, for Velo tracks that end at z = `end_z`, mm.
+    /// Returns the decoder of hits in the order of cells, for Velo tracks that end at this z, mm.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) for a z behind the UT.

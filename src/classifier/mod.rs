@@ -69,8 +69,7 @@ impl<const INPUTS: usize, const HIDDEN: usize> Network<INPUTS, HIDDEN> {
         F32::splat(response.g, self.threshold).le(response)
     }
 
-    /// Writes the responses of candidates, which are given in columns of equal length, to `out`: for a separate stage,
-    /// and for the choice of thresholds.
+    /// Computes the responses of candidates in columns of equal length: as a separate stage, and to choose thresholds.
     ///
     /// # Panics
     /// When a column is shorter than the first.

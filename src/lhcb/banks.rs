@@ -93,8 +93,8 @@ impl Salvage {
         self.events.contains(&event)
     }
 
-    /// Decodes an event without its damaged banks, which are the banks that cannot be decoded alone, if the policy of
-    /// the event allows this and `status`, the status of the whole event, means a damaged bank. Returns the new status.
+    /// Decodes an event without the banks that cannot be decoded alone, if the event's policy allows this and `status`,
+    /// the status of the whole event, means a damaged bank. Returns the new status.
     #[cold]
     #[inline(never)]
     pub(crate) fn decode(

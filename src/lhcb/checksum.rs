@@ -1,6 +1,6 @@
-//! Checksums of MDF records, of several records in parallel. The step of a byte waits for the step of the byte before,
-//! so each lane has a record of its own, and takes the next record when it is done. The longest records come first, so
-//! that the last records end together.
+//! Checksums of several MDF records in parallel. The step of a byte waits for the previous step, so each lane has a
+//! record of its own, and takes the next record when it is done. The longest records come first, so that the last
+//! records end together.
 //!
 //! ```text
 //! lane 0 | record 4 ................. |
@@ -100,7 +100,7 @@ struct Lanes {
     hash: [u32; MOST_LANES],
 }
 
-/// Number of blocks for a lane without a span: more than any span has.
+/// A number of blocks above the number of any span.
 const IDLE: u32 = u32::MAX;
 
 #[inline(always)]
@@ -171,7 +171,7 @@ impl Lanes {
     }
 }
 
-/// Does the step of [`step`] in each lane, with the highest byte of `byte`.
+/// Returns [`step`] for the highest byte of each lane.
 #[inline(always)]
 fn step_of<G: Gang>(hash: U32<G>, byte: I32<G>) -> U32<G> {
     let hash = hash + byte.shr::<24>().to_bits();

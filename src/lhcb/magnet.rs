@@ -17,8 +17,7 @@ const FIRST: f64 = -600.0;
 const STEP: f64 = 300.0;
 /// Number of pieces of the splines, with a cubic each.
 const PIECES: usize = 36;
-/// Largest |x| and |y|, mm. Beyond them the field is taken from the nearest point within, since no particle is measured
-/// there.
+/// Largest |x| and |y|, mm. Beyond, where no particle is measured, the field is taken from the nearest point within.
 const MAX_X: f64 = 4500.0;
 const MAX_Y: f64 = 2500.0;
 
@@ -91,8 +90,8 @@ impl MidPlane {
         Self { value: [value(p), value(q)], slope: [slope(p), slope(q)], bend: [bend(p), bend(q)] }
     }
 
-    /// Returns b0 and b1 of the field b0 + b1 x^2 in the plane y = 0, the first and second derivatives of b0 along z,
-    /// and the first derivative of b1, in T and mm.
+    /// Returns b0 and b1 of the field b0 + b1 x^2 in the plane y = 0, then b0's first and second and b1's first
+    /// derivative along z, in T and mm.
     pub(crate) fn terms(&self) -> [f64; 5] {
         [self.value[0], self.value[1], self.slope[0], self.bend[0], self.slope[1]]
     }

@@ -56,7 +56,7 @@ impl Bending {
         sign * 1000.0 / momentum
     }
 
-    /// Returns charge over momentum, c/GeV, as [`Bending::qop`] does, for one track per lane.
+    /// Returns charge over momentum of one track per lane, c/GeV.
     #[inline(always)]
     pub(crate) fn qop_of_lanes<G: Gang>(
         &self,

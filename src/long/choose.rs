@@ -18,7 +18,7 @@ pub(super) struct Choice {
     pair_of: Column<u32>,
     /// Whether each SciFi track of the event is part of a track.
     taken: Vec<bool>,
-    /// The chosen tracks, in the order of Velo tracks: number of the Velo track, and the pair.
+    /// The chosen tracks: number of the Velo track, and the pair.
     pub(super) velo: Column<u32>,
     pub(super) pair: Column<u32>,
 }
@@ -40,7 +40,7 @@ fn scifi_of(key: u128) -> usize {
 }
 
 impl Choice {
-    /// Chooses among the pairs of an event, whose tracks are in the ranges `velo` and `scifi`.
+    /// Chooses among pairs of the tracks in the ranges `velo` and `scifi`.
     #[inline(always)]
     pub(super) fn choose<G: Gang>(
         &mut self,

@@ -30,11 +30,11 @@ crate::names!(LongPreset, "preset of long tracks", { Best => "best", Fast => "fa
 pub struct LongConfig {
     /// Preset that gives the defaults of the other parameters.
     pub preset: LongPreset,
-    /// Largest slope in x at the beam line of a Velo track that is matched.
+    /// Largest slope in x of a matched Velo track at the beam line.
     pub max_tx: f32,
-    /// Largest slope in y at the beam line of a Velo track that is matched.
+    /// Largest slope in y of a matched Velo track at the beam line.
     pub max_ty: f32,
-    /// Smallest distance from the beam at z = 2,484.6 mm, in the UT, of a Velo track that is matched, mm.
+    /// Smallest distance of a matched Velo track from the beam in the UT, at z = 2,484.6 mm, mm.
     pub inner_radius: f32,
     /// Largest change of the slope in x.
     pub max_change_tx: f32,
@@ -53,13 +53,13 @@ pub struct LongConfig {
     /// Smallest response, 0 to 1, of the network that judges pairs (`pair_network.rs`); pairs compete by this response.
     /// 0 switches both networks off, and pairs compete by chi2.
     pub min_response: f32,
-    /// Smallest response, 0 to 1, of the network that judges pairs with hits in the UT (`pair_ut_network.rs`).
+    /// Smallest response for pairs with hits in the UT (`pair_ut_network.rs`).
     pub min_response_ut: f32,
     /// Smallest response of the first network (`pair_first_network.rs`) for pairs that go on to the other networks and
     /// to the search in the UT; with 0 all pairs do.
     pub min_response_first: f32,
     /// Whether all pairs compete, the best first; otherwise each SciFi track chooses its best Velo track, and each Velo
-    /// track takes the best of the SciFi tracks that chose it.
+    /// track takes the best that chose it.
     pub all_pairs: bool,
     /// Relative error of the formula for the momentum from slopes.
     pub momentum_error: f32,

@@ -1,6 +1,6 @@
 //! Judges pairs, one pair per lane. A first network judges all pairs. A second network ranks all pairs except the most
-//! unlikely ones. Its inputs include the first network's outputs for the rivals, which are the other pairs of the same
-//! Velo track and of the same SciFi track, and the hits in the UT, if any.
+//! unlikely ones; its inputs include the first network's outputs for the rivals, the other pairs of the same Velo track
+//! and of the same SciFi track, and the hits in the UT, if any.
 
 use super::config::LongConfig;
 use super::pair_first_network::FIRST;
@@ -106,9 +106,8 @@ impl Judge {
     }
 }
 
-/// Returns the inputs of the second network for pairs with hits in the UT: `inputs`, the number of hits, the root of
-/// the sum of the squares of their distances, mm, the ratio of this root to its size due to scattering, and this ratio
-/// again if no hit is missing.
+/// Returns the inputs of the second network for pairs with hits in the UT, among them number of hits, root of the sum
+/// of the squares of their distances, mm, its ratio to its size due to scattering, and this ratio if no hit is missing.
 #[inline(always)]
 fn with_ut<G: Gang>(
     inputs: [F32<G>; INPUTS + RIVALS],

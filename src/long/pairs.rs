@@ -12,8 +12,8 @@ use std::ops::Range;
 
 /// z of the states of SciFi tracks, mm.
 const SCIFI_Z: f32 = 9_410.0;
-/// Coefficients of z where the lines before and behind the magnet meet: a constant, mm, and terms in the change of
-/// slope (absolute value and square), in |x| of the SciFi track and in the square of the Velo track's slope.
+/// z where the lines before and behind the magnet meet: a constant, mm, and coefficients of the change of slope
+/// (absolute value, square), of |x| of the SciFi track and of the square of the Velo track's slope.
 const MAGNET_Z: f32 = 5_287.6;
 const PER_CHANGE: f32 = -7.98878;
 const PER_CHANGE2: f32 = 317.683;
@@ -44,7 +44,7 @@ pub(super) struct Pairs {
     pub(super) len: usize,
     /// Number of pairs of the event: the number of listed pairs, or `Judge::crowd`.
     pub(super) crowd: usize,
-    /// Number of lanes with a Velo track, and number of all lanes.
+    /// Numbers of lanes with a Velo track, and of all lanes.
     pub(super) lanes: [u64; 2],
 }
 

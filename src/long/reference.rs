@@ -65,9 +65,8 @@ pub struct Pair {
     pub inputs: [f32; INPUTS],
     /// Absolute change of the slope in x.
     pub bend: f32,
-    /// The first network's output for the best other pair with this Velo track, and for the best other pair with this
-    /// SciFi track, 0 if there is none; logarithms of the numbers of pairs with this Velo track and with this SciFi
-    /// track, including this pair.
+    /// The first network's output for the best other pair with this Velo track, and with this SciFi track, 0 if there
+    /// is none; logarithms of the numbers of pairs with this Velo track, and with this SciFi track.
     pub rivals: [f32; 4],
     /// LHCbIDs of the hits in the UT, by plane.
     pub ut_hits: Vec<u32>,
@@ -242,7 +241,7 @@ pub struct Slopes64 {
     pub scifi: f64,
     /// Variances of the slopes in x.
     pub variances: [f64; 2],
-    /// Variance of the scattering angle at 1 GeV/c, (GeV/c)^2.
+    /// Variance of the angle, (GeV/c)^2.
     pub scattering: f64,
 }
 

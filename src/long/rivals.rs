@@ -35,14 +35,13 @@ impl Best {
 pub(super) struct Rivals {
     of_velo: Vec<Best>,
     of_scifi: Vec<Best>,
-    /// Values of each pair: the best response of another pair with its Velo track, and of another pair with its SciFi
-    /// track (0 if there is none); the numbers of pairs with its Velo track and with its SciFi track, including itself.
+    /// Values of each pair: best response of another pair with its Velo track, and with its SciFi track (0 if there is
+    /// none); numbers of pairs with its Velo track and with its SciFi track, including itself.
     pub(super) columns: [Column<f32>; RIVALS],
 }
 
 impl Rivals {
-    /// Finds the rivals of pairs; `velo` is the number of selected Velo tracks. Each pair takes a few dependent
-    /// instructions, so that lanes would not help.
+    /// Finds the rivals of pairs of `velo` selected Velo tracks. A pair takes a few dependent instructions: no lanes.
     #[inline(always)]
     pub(super) fn find(&mut self, pairs: &Pairs, response: &[f32], velo: usize) {
         let Self { of_velo, of_scifi, columns } = self;

@@ -54,9 +54,8 @@ pub(super) fn append<G: Gang>(
         let behind = F32::gather(&scifi.searched.tx, other);
         let change = behind - before[0];
         let qop = of.bending.qop_of_lanes(g, before, behind);
-        // The momentum is inversely proportional to the change of slope, so both have the same relative error. It comes
-        // from the errors of the slopes before and behind, and from scattering in between, which turns slopes as the
-        // field does.
+        // The momentum has the relative error of the change of slope. It comes from the errors of the slopes before and
+        // behind, and from scattering in between, which turns slopes as the field does.
         let load = inlined!(|column: &Column<f32>| F32::load(g, &column.padded()[at..]));
         let qop2 = qop * qop;
         let scattering = (F32::splat(g, of.scattering) + load(&turns.by_scattering)) * qop2;

@@ -6,8 +6,8 @@
 //!     |  row 0  | s0 s0 s0 s0 | s1 s1 s1 s1 | ...        where it touches the rows above
 //!     +--------- bucket 0, 1, 2, ... --> x(y = 0)        table: first and last cell of each bucket
 //! ```
-//! A sector belongs to the row of its middle; `below` and `above` give how far the sectors of a plane extend beyond
-//! their rows.
+//! A sector belongs to the row of its middle; a plane's `below` and `above` give how far sectors extend beyond their
+//! rows.
 
 use super::geometry::{PLANE_START, SECTORS, STRIPS, UtGeometry};
 use super::layout::{LEFT, LOWEST, ROW_STEP, ROWS};
@@ -109,7 +109,7 @@ impl UtCells {
         &self.rank
     }
 
-    /// Returns the cells that windows of a plane touch, given the ends of the windows in x at y = 0 and in y, mm.
+    /// Returns the cells that windows of a plane touch, given their ends in x at y = 0 and in y, mm.
     #[inline(always)]
     pub(super) fn touched<G: Gang>(&self, g: G, plane: usize, x: [F32<G>; 2], y: [F32<G>; 2]) -> Touched<G> {
         let real = inlined!(|value: f32| F32::splat(g, value));
@@ -158,7 +158,7 @@ impl UtCells {
 }
 
 impl<G: Gang> Touched<G> {
-    /// Returns the left and the right end of the window in all rows but the lowest.
+    /// Returns the ends in all rows but the lowest.
     #[inline(always)]
     pub(super) fn above(&self, g: G) -> [U32<G>; 2] {
         let [left, right] = self.ends;

@@ -51,11 +51,11 @@ pub struct UtGeometry {
     pub(super) first_number: u32,
     /// Per sector in the order of hits: number of its group.
     pub(super) group: Vec<u32>,
-    /// Per sector in the order of hits: y of the lower end of the first strip, its change per strip, x of the first
-    /// strip at y = 0, its change per strip.
+    /// Per sector: y of the lower end of the first strip, its change per strip, x of the first strip at y = 0, its
+    /// change per strip.
     pub(super) across: Vec<[f32; 4]>,
-    /// Per sector in the order of hits: z at y = 0, its change per strip, length of a strip, weight; z is negative
-    /// where the sensor is flipped.
+    /// Per sector: z at y = 0, its change per strip, length of a strip, weight; z is negative where the sensor is
+    /// flipped.
     pub(super) along: Vec<[f32; 4]>,
     /// Per sector in the order of hits: the board and lane that reads it, if any.
     readout: Vec<Option<(u16, u8)>>,
@@ -248,8 +248,8 @@ pub struct UtChannel {
 
 impl UtGeometry {
     /// Returns the strips of a plane that a line crosses: `at` gives x and y of the line for a z, and `off` is the
-    /// error of the measurement in pitches. This is the inverse of decoding, to the nearest quarter of a strip; where
-    /// sectors overlap there are several strips.
+    /// error of the measurement in pitches. This inverts decoding, to the nearest quarter of a strip; where sectors
+    /// overlap there are several.
     pub fn strips_at<'a>(
         &'a self,
         plane: usize,

@@ -42,8 +42,7 @@ pub struct UtLayout {
     pub(super) velo_z: f32,
     /// Material between Velo and UT: z, mm, and variance of its scattering angle at 1 GeV/c, (GeV/c)^2.
     pub(super) scatterers: [[f32; 2]; 2],
-    /// Variance of the scattering angle in the first two planes of the UT at 1 GeV/c, (GeV/c)^2; they scatter as one
-    /// plane in between.
+    /// Variance of the scattering angle in the first two planes at 1 GeV/c, (GeV/c)^2; they scatter as one in between.
     pub(super) two_planes: f32,
     /// The field in the middle of the UT that bends in x, T.
     pub(super) field: f32,

@@ -142,7 +142,7 @@ mod tests {
         }
     }
 
-    /// Returns the strips that a line crosses, by testing every sector of a plane.
+    /// Tests every sector of a plane.
     fn slow(ut: &UtGeometry, plane: usize, at: impl Fn(f32) -> [f32; 2]) -> Vec<UtChannel> {
         let strip = |sector: usize| {
             let ([y0, y_step, x0, x_step], [z, _, length, _]) = (ut.across[sector], ut.along[sector]);

@@ -6,9 +6,8 @@
 //!     |  row 0  | h . . h | . . .                 next one where the track is near both
 //!     +--------- bucket 0, 1, ... --> x(y = 0)
 //! ```
-//! All hits of a window have about the y of the track. Hence tilted strips, too, are found by x at y = 0, which is the
-//! track's x minus its y times the slope of the strips. The sort is a counting sort; hits of a bucket stay in their
-//! order.
+//! All hits of a window have about the y of the track, so tilted strips, too, are found by x at y = 0: the track's x
+//! minus its y times the slope of the strips. Counting sort; hits of a bucket stay in their order.
 
 use super::grid::{BUCKET_BITS, CELLS, PLANE_CELLS, Stored, bucket_of, row_of};
 use super::layout::UtLayout;
@@ -74,7 +73,7 @@ impl UtStore {
         let [x, z, low, high] =
             [&hits.x, &hits.z, &hits.y_begin, &hits.y_end].map(|column| &column[range.clone()]);
         let weights = &hits.weight[range.clone()];
-        // All columns get one length, so that one bounds check is enough.
+        // One length for all columns, for one bounds check.
         let count = range.len();
         let (cell, rank) = (&cell[..count], &rank[..count]);
         let (records, weight) = (&mut records[..count], &mut weight[..count]);

@@ -11,10 +11,10 @@ const MM_PER_M: f64 = 1000.0;
 
 /// Number of bins of |ty| in the table of plane factors.
 const SLOPES: usize = 30;
-/// Numbers of steps of the table of field integrals: slope ty, z of the origin, z of the Velo state.
+/// Steps of the table of field integrals: slope ty, origin's z, Velo state's z.
 const STEPS: [usize; 3] = [30, 10, 10];
 
-/// First values and steps of the slope, of the z of the origin, mm, and step of the z of the Velo state, mm.
+/// First value and step of the slope, and of the origin's z, mm; step of the state's z, mm.
 const SLOPE: [f64; 2] = [-0.3, 0.02];
 const ORIGIN: [f64; 2] = [-250.0, 50.0];
 const STATE: f64 = 80.0;

@@ -25,8 +25,8 @@ use crate::simd::varying::{F32, Mask, U32};
 /// nothing: with S = xx + 1 at the new hit, xx becomes 1 - 1/S = xx / S, xt becomes xt / S, and tt xx - xt^2, which
 /// moving the state does not change, gives tt as (tt + tt xx - xt^2) / S. Before the move these differences are
 /// harmless: the variance of a filtered line is nowhere below V / n, the variance of the mean of n hits in one place,
-/// so xx is 1/n at least and tt xx - xt^2 is tt / n at least. The new position, relative to the hit, is 1/S times the
-/// old residual, and the new slope is a weighted mean of the old slope and the slope to the hit.
+/// so xx is 1/n at least and tt xx - xt^2 is tt / n at least. The new position is 1/S of the old residual away from the
+/// hit, and the new slope is a weighted mean of the old slope and the slope to the hit.
 struct State<G: Gang> {
     x: F32<G>,
     y: F32<G>,
@@ -76,7 +76,7 @@ impl<G: Gang> State<G> {
         Surprise { square: square * inverse, share: F32::splat(g, 1.0) - keep }
     }
 
-    /// Selects this state in `lanes`, and the other state elsewhere.
+    /// Selects this state in `lanes`, else the other.
     #[inline(always)]
     fn select(self, lanes: Mask<G>, other: &Self) -> Self {
         Self {
@@ -134,7 +134,7 @@ type Step<G> = [F32<G>; 3];
 /// A point (x, y, z) and the slopes of a line through it.
 type Line<G> = ([F32<G>; 3], [F32<G>; 2]);
 
-/// Selects the first line in `lanes`, and the second line elsewhere.
+/// Selects the first line in `lanes`, else the second.
 #[inline(always)]
 fn select_line<G: Gang>(lanes: Mask<G>, (from, slopes): &Line<G>, (other_from, other): &Line<G>) -> Line<G> {
     let x = lanes.select_f(from[0], other_from[0]);
@@ -143,7 +143,7 @@ fn select_line<G: Gang>(lanes: Mask<G>, (from, slopes): &Line<G>, (other_from, o
     ([x, y, z], [lanes.select_f(slopes[0], other[0]), lanes.select_f(slopes[1], other[1])])
 }
 
-/// The distance of a hit from the line, compared with its expected distance.
+/// The distance of a hit from the line.
 struct Surprise<G: Gang> {
     /// Squared distance divided by its variance, with the variance in units of a hit's variance, mm^2.
     square: F32<G>,
@@ -182,12 +182,11 @@ const FIRST_TO_LEARN_FROM: usize = 3;
 /// little more variance keeps the written covariance positive definite.
 pub(crate) const XX_ROUNDED_UP: f32 = 1.0 + 1.0 / (1 << 20) as f32;
 
-/// Smallest distance in z between the ends of a track for a fit to begin with the slopes between them, mm. The ends of
-/// real tracks are farther apart.
+/// Smallest distance in z of the ends of a track that give the first slopes of the fit, mm; real tracks are longer.
 pub(crate) const MIN_LENGTH: f32 = 1.0;
 
-/// Limit on tx^2 + ty^2 of the line through the ends of a track: below it, slopes are relative to this line. Much
-/// steeper lines belong to no real track, and may be far from the hits between the ends.
+/// Upper limit of tx^2 + ty^2 for slopes relative to the line through the ends. Much steeper lines belong to no real
+/// track, and may be far from the hits between the ends.
 pub(crate) const MAX_SLOPE2: f32 = 0.25;
 
 /// Replaces every NaN by the same NaN: gangs do not define which NaN an operation gives, and an absurd configuration
@@ -285,8 +284,8 @@ pub(super) fn fit<G: Gang>(
         let (tx, ty) = (usual.select_f(none, tx), usual.select_f(none, ty));
 
         let (mut down, mut up) = (State::start(g, config, tx, ty), State::start(g, config, tx, ty));
-        // Hits are gathered once: the filter up reads the steps that the filter down wrote. A hit changes the noise
-        // from the second hit after it on, so that the next hit need not wait for it.
+        // Hits are gathered once: the filter up reads what the filter down wrote. A hit changes the noise from the
+        // second hit after it on, so that the next need not wait.
         let (mut hits, mut before, mut known) = (0, top, noise);
         loop {
             let number = U32::splat(g, hits as u32 + 1);

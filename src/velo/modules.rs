@@ -66,8 +66,8 @@ impl Modules {
     }
 }
 
-/// Returns chi2 per degree of freedom of the least-squares line through three positions: for one track, or for one
-/// track per lane. `number` converts a number to `T`.
+/// Computes [`Modules::three_hit_chi2`] from positions of one track, or of one track per lane. `number` converts a
+/// number to `T`.
 #[inline(always)]
 pub(super) fn three_hit_chi2<T>(hits: &[[T; 3]; 3], weight: T, number: impl Fn(f32) -> T) -> T
 where

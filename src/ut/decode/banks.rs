@@ -42,8 +42,7 @@ pub(super) fn gather(
     Ok(())
 }
 
-/// Reads a bank of version 3: a count of hits, then 16 bits for each. The hits are widened, and the board is added
-/// above.
+/// Reads a count of hits, then 16 bits for each, which are widened with the board above them.
 #[inline(always)]
 fn version_3(event: &RawEvent<'_>, bank: &RawBank, out: &mut Column<u32>) -> Result<(), Status> {
     // The bank and the words behind it, up to the padding of the batch: chunks may be read beyond the end of the bank.
@@ -78,8 +77,7 @@ fn board_of(source: u16) -> Option<usize> {
     Some(2 * pair + usize::from(source >> 10 & 1))
 }
 
-/// Reads a bank of version 4: six counts of a byte each, then rows of sixteen halfwords: two hits of each lane, the
-/// last lane first.
+/// Reads six counts of a byte each, then rows of sixteen halfwords: two hits of each lane, the last lane first.
 fn version_4(
     event: &RawEvent<'_>,
     bank: &RawBank,

@@ -10,7 +10,7 @@ use crate::ut::geometry::UtGeometry;
 use crate::ut::layout::UtLayout;
 use std::ops::Range;
 
-/// Shift from the number of a quarter-strip in its sector to the number of the quarter of the sector.
+/// Bits of the number of a quarter-strip in a quarter of a sector.
 const PART_SHIFT: u32 = SECTOR_SHIFT - 2;
 
 /// Decodes the events of `range` and appends them to `out`, in order, like [`decode`](super::decode), with the hits

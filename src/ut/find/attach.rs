@@ -2,8 +2,8 @@
 //!
 //! The magnet bends such a track at the meeting point of velo-ut's fit; a hit near its position in the first plane with
 //! any hits corrects the position, and the hits nearest to the corrected positions are taken in the later planes. The
-//! combination with most hits wins; of combinations with equally many hits, the one with the smallest distances: LHCb's
-//! method of 2025 (Allen, `TrackMatchingAddUTHitsTools`), in distances from the Velo track.
+//! combination with most hits wins, then the combination with the smallest distances: LHCb's method of 2025 (Allen,
+//! `TrackMatchingAddUTHitsTools`), in distances from the Velo track.
 
 use super::fit::{Track, field_integral};
 use super::{Beside, Line, MIDDLE, NONE, SLOPE, Tally};

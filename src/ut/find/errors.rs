@@ -154,7 +154,7 @@ impl<G: Gang> Errors<G> {
         let tells = half.neg_mul_add((*lever * real(1000.0)).mul_add(t, x), t);
         let depth = real(MIDDLE - TWO_PLANES);
         let plane = [bend_x.neg_mul_add(t, x) - depth, rest.mul_add(t, real(-1.0)), tells];
-        // The correction for the bend is proportional to the slope, and changes the errors of x and tx.
+        // The correction for the bend, proportional to the slope, changes the errors.
         let follows = [bend_x.neg_mul_add(follows_t, per_x), rest * follows_t];
         let [xx, xt, tt] = hits;
         let x_of_t = bend_x.neg_mul_add(tt, xt);
@@ -168,8 +168,8 @@ impl<G: Gang> Errors<G> {
         Self { hits, angle, meets, follows, holds, turn: *turn, bends, plane, change: *change }
     }
 
-    /// Adds the covariance of the Velo track (variance of x, covariance of x and slope, variance of the slope) and
-    /// scattering at `qop`, c/GeV; returns the sums.
+    /// Returns the errors with the covariance of the Velo track (of x, of x and slope, of the slope) and scattering at
+    /// this q/p, c/GeV.
     #[inline(always)]
     pub(super) fn with(&self, g: G, layout: &UtLayout, velo: [F32<G>; 3], qop: F32<G>) -> Covariance<G> {
         let real = inlined!(|value: f32| F32::splat(g, value));

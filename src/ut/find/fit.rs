@@ -155,7 +155,7 @@ impl<G: Gang> Track<G> {
         Self { line, one: ty2 + F32::splat(g, 1.0), ty2, per_kick }
     }
 
-    /// Returns the distance from the middle of the UT back to the point where lines of hits meet the Velo track, mm.
+    /// Returns the distance from the kink, where lines of hits meet the Velo track, to the middle of the UT, mm.
     #[inline(always)]
     pub(super) fn kink(&self, g: G, [constant, part, square]: [f32; 3]) -> F32<G> {
         let real = inlined!(|value: f32| F32::splat(g, value));
@@ -232,7 +232,7 @@ impl<G: Gang> Track<G> {
         }
     }
 
-    /// Returns the cost of a tracklet, from a line through its hits alone, and the slope of this line per m.
+    /// Returns the cost of a tracklet, and the slope per m of the line through its hits alone.
     #[inline(always)]
     pub(super) fn cost(&self, g: G, config: &UtConfig, tracklet: &Tracklet<G>) -> [F32<G>; 2] {
         let real = inlined!(|value: f32| F32::splat(g, value));
@@ -253,7 +253,7 @@ impl<G: Gang> Track<G> {
         [enough.select_f(cost, real(ABSURD)), t]
     }
 
-    /// Fits with the constraints from the Velo track; `slope` is the slope of the line through the hits alone.
+    /// Fits with the constraints from the Velo track; `slope` is from the line through the hits alone.
     #[inline(always)]
     pub(super) fn fit_line(
         &self,
@@ -333,7 +333,7 @@ impl<G: Gang> Track<G> {
     }
 }
 
-/// The results of a fit before the correction for the bend.
+/// A fit before the correction for the bend.
 struct Fit<'a, G: Gang> {
     solution: &'a Solution<G>,
     before: &'a Before<G>,

@@ -30,8 +30,8 @@ struct Solution {
     normal: Normal,
 }
 
-/// Returns the line through hits. `before` has the distance of the point where it meets the Velo track, m behind the
-/// middle of the UT, and the weights of this point and of the Velo track's y.
+/// Returns the line through hits. `before`: where it meets the Velo track, m behind the middle of the UT, and weights
+/// of this point and of the track's y.
 fn solve(hits: &[Beside], before: [f32; 3]) -> Solution {
     let normal = Normal::new(hits, before);
     let [x, t, offset] = normal.solve(hits, |hit| hit.d);
@@ -65,7 +65,7 @@ fn meeting(of: &LineConfig, line: &Line, inverse_p: f32) -> [f32; 3] {
     [distance * -0.001, weight(of.kink_error), weight(of.offset_error)]
 }
 
-/// Returns the cost of a tracklet, from a line through its hits alone, and the slope of this line per m.
+/// Returns the cost of a tracklet, and the slope per m of the line through its hits alone.
 pub(super) fn cost(config: &UtConfig, layout: &UtLayout, line: &Line, hits: &[Beside]) -> (f32, f32) {
     let of = &config.line;
     let solution = solve(hits, [0.0; 3]);
@@ -142,8 +142,8 @@ pub(super) fn sine(t: f32, one: f32) -> (f32, f32) {
     (t * root, root + t * t / root)
 }
 
-/// Returns the state in the middle of the UT; `before` are the constraints of the fit, and the last argument gives the
-/// dependence of q/p on the fit.
+/// Returns the state in the middle of the UT, given the constraints `before` of the fit and the dependence of q/p on
+/// the fit.
 fn fitted(
     layout: &UtLayout,
     line: &Line,

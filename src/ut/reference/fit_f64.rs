@@ -30,7 +30,7 @@ pub struct VeloEnd64 {
     pub position: [f64; 3],
     /// dx/dz and dy/dz.
     pub slope: [f64; 2],
-    /// Covariance in one projection: mm^2, mm, no unit.
+    /// In one projection: mm^2, mm, 1.
     pub covariance: [f64; 3],
 }
 
@@ -115,8 +115,8 @@ impl Track {
         t * (1.0 + t * t + self.velo.slope[1].powi(2)).sqrt()
     }
 
-    /// Returns q/p for a line, with an error `off` of the Velo track's slope. With `halfway`, the slope before the
-    /// magnet is halfway between the Velo track and the line, as in LHCb's program.
+    /// Returns q/p for a line, if the Velo track's slope is wrong by `off`. With `halfway`, the slope before the magnet
+    /// is LHCb's: halfway between track and line.
     fn qop(&self, [x, t, _]: [f64; 3], meets: f64, halfway: bool, off: f64) -> f64 {
         let tx = self.velo.slope[0] + off;
         let way = meets + MIDDLE - self.velo.position[2];
@@ -167,9 +167,8 @@ pub fn fit_f64(config: &UtConfig, layout: &UtLayout, velo: &VeloEnd64, hits: &[U
     }
 }
 
-/// Returns x and slope of a line relative to the Velo track, in the middle of the UT. Hits lie on a parabola, whose
-/// curvature follows from the ratio of the field there to the field integral; the effect of the parabola on the line is
-/// subtracted.
+/// Returns x and slope of a line relative to the Velo track, in the middle of the UT. Hits lie on a parabola, with a
+/// curvature from the ratio of the field there to its integral; the effect on the line is subtracted.
 fn state(layout: &UtLayout, track: &Track, equations: &Equations<'_>, line: [f64; 3]) -> [f64; 2] {
     let squares: Vec<f64> = equations.hits.iter().map(|hit| (hit.z - MIDDLE).powi(2)).collect();
     let bent = equations.line(&squares);
@@ -220,7 +219,7 @@ struct Errors {
 }
 
 /// Returns the errors of a fit. Each source of errors moves hits, the true state or the Velo track's slope by one
-/// standard deviation; the change of the fit minus the change of the truth is its error. `qop`, c/GeV, sets the
+/// standard deviation; its error is the change of the fit minus the change of the truth. `qop`, c/GeV, is for
 /// scattering.
 fn errors(
     layout: &UtLayout,
@@ -236,7 +235,7 @@ fn errors(
     let at_base = state(layout, track, equations, base);
     let mut found = Errors { cov_x: [0.0; 3], cov_y: [0.0; 3], qop: 0.0 };
     let mut add = |moved: &dyn Fn(&UtHit64) -> f64, truth: [f64; 2], off: f64| {
-        // Step of the numerical derivatives, small enough for linearity and large enough for precision.
+        // Small enough for linearity, and large enough for precision.
         const PART: f64 = 1e-4;
         let at: Vec<f64> = hits.iter().zip(distances).map(|(hit, d)| d + PART * moved(hit)).collect();
         let line = equations.line(&at);

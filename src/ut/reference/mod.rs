@@ -117,9 +117,9 @@ fn starts_of(hits: &UtBatch, number: usize) -> (&[u32], Status) {
 type Windows = [Vec<Beside>; UT_PLANES];
 
 /// Reconstructs all events. `starts_of` returns the first hits of the groups or cells of an event and its status,
-/// `fill` fills the windows of a track, and `best` chooses the best tracklet, given the number of tracklets of the
-/// event so far. This function and its calls for each track are always inlined, so that with the instructions of a
-/// level a fused multiply-add is no call.
+/// `fill` fills the windows of a track, and `best` chooses the best tracklet and counts the tracklets of the event.
+/// This function and its calls for each track are always inlined, so that with a level's instructions a fused
+/// multiply-add is no call.
 #[inline(always)]
 fn search<'a>(
     (config, layout): (&'a UtConfig, &'a UtLayout),
@@ -212,8 +212,8 @@ impl Event<'_> {
         is_near.then_some(Beside { d, z, weight: hits.weight[hit], plane, hit })
     }
 
-    /// Returns the possible hits of a track in a plane, in the order of the store, or, if the number of groups is
-    /// limited, by distance of the group of sectors from the track.
+    /// Returns the possible hits of a track in a plane, in the order of the store, or, if groups matter, by distance of
+    /// the group from the track.
     fn window(&self, fault: bool, line: &Line, plane: usize) -> Vec<Beside> {
         let Self { config, layout, hits, starts } = self;
         let mut tolerances = self.tolerances(line, plane);
@@ -250,7 +250,7 @@ fn hits_of_plane(layout: &UtLayout, hits: &UtBatch, event: usize, plane: usize) 
     first..end
 }
 
-/// Returns the number of the cell that contains a distance, limited to `cells` cells.
+/// Returns the cell of a distance, one of `cells`.
 fn cell(distance: f32, width: f32, cells: usize) -> usize {
     ((distance * (1.0 / width)) as i32).clamp(0, cells as i32 - 1) as usize
 }

@@ -22,10 +22,10 @@ pub struct LinkConfig {
     pub weak_score: f32,
     /// Half width of the window for the outer hit of a triplet of the second pass, in 1/256 turn, 0..=16.
     pub second_window: f32,
-    /// Largest distance from the beam line to the line of a doublet of the second pass, mm.
+    /// Largest distance of a doublet's line to the beam line in this pass, mm.
     pub second_doublet_doca: f32,
-    /// Largest score of a triplet of the second pass: chi2 plus a weight times its distance of closest approach to the
-    /// beam line (no unit).
+    /// Largest score in the second pass: chi2 plus a weight times the distance of closest approach to the beam line (no
+    /// unit).
     pub second_score: f32,
     /// Weight of the distance of closest approach in `second_score`, 1/mm.
     pub second_doca_weight: f32,
@@ -34,7 +34,7 @@ pub struct LinkConfig {
     /// Two tracks are joined when one begins beyond the end of the other, and each meets the other's hit there:
     /// largest sum of both chi2; 0: never, even if they share that hit (no unit).
     pub join_chi2: f32,
-    /// Largest number of pairs from the end of one joined track to the beginning of the other (no unit).
+    /// Largest number of pairs between the ends of joined tracks (no unit).
     pub join_pairs: u32,
 }
 

@@ -27,8 +27,8 @@ pub enum Preset {
     /// Search by triplet with the steps of its paper (IEEE 8778210) and the constants of LHCb's public code of 2019:
     /// modules by side, phi windows.
     Paper,
-    /// Search by triplet exactly as in the paper: triplets are judged by the chi2 of their least-squares line, hits of
-    /// tracks by (dx^2 + dy^2) / dz^2, and tracks are fitted by least squares.
+    /// Search by triplet exactly as in the paper: triplets by the chi2 of their least-squares line, hits of tracks by
+    /// (dx^2 + dy^2) / dz^2, tracks fitted by least squares.
     PaperLiteral,
     /// The sequential track forwarding of the paper's section II.A: the baseline.
     Forwarding,
@@ -121,7 +121,7 @@ pub struct BestConfig {
     /// Smallest distance from the beam axis at which the line of a doublet leads to a hit, mm. The sensors' inner edge
     /// is at 5.1 mm when the Velo is closed; the difference allows for tracks that bend.
     pub inner_radius: f32,
-    /// Smallest distance from the beam axis at which a track is forwarded to a hit, mm.
+    /// Smallest distance of hits from the beam axis in forwarding, mm.
     pub forward_inner_radius: f32,
     /// Largest distance from the beam axis for both searches, mm: the sensors' outer corners are at 50.7 mm.
     pub outer_radius: f32,
@@ -233,9 +233,9 @@ pub struct FitConfig {
     pub noise_slope: f32,
     /// Part of the variance proportional to (tx^2 + ty^2)^1.5, rad^2.
     pub noise_steep: f32,
-    /// Strength with which a hit changes the variance: from the fourth hit on, each hit multiplies the variance by 1 +
-    /// `noise_gain` x share x (chi2 - `noise_chi2`), where the share is the part of the slope's error in the error of
-    /// the residual. 0: the variance depends on the slopes alone (no unit).
+    /// Strength of a hit's change of the variance: from the fourth hit on, a hit multiplies it by 1 + `noise_gain` x
+    /// share x (chi2 - `noise_chi2`), where the share is the part of the slope's error in the error of the residual. 0:
+    /// the variance depends on the slopes alone (no unit).
     pub noise_gain: f32,
     /// The chi2 of a hit at which the variance stays unchanged (no unit).
     pub noise_chi2: f32,
@@ -244,8 +244,7 @@ pub struct FitConfig {
     /// Scattering between the innermost hit and the beam line, in the module of the hit and in the foil, in units of
     /// the variance per hit (no unit).
     pub noise_beam: f32,
-    /// Scattering between the last hit and the end of the Velo, in the module of the hit, in units of the variance per
-    /// hit (no unit).
+    /// Scattering between the last hit and the end of the Velo, in the module of the hit, in these units (no unit).
     pub noise_end: f32,
     /// z of the state at the end of the Velo, mm.
     pub end_z: f32,

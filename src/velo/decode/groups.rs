@@ -166,7 +166,7 @@ fn find_edges<G: Gang>(g: G, scratch: &mut GroupScratch) {
     for at in (FRONT..node_key.len()).step_by(G::LANES) {
         let here = Mask::first(g, node_key.len() - at);
         let (key, group) = (U32::load(g, &keys[at..]), U32::load(g, &nodes[at..]));
-        // Pixels in the lower row, in the left column, and in the two corners of the left column.
+        // The lower row, the left column, and its two corners.
         let (bottom, left) = (group & U32::splat(g, 0x11), group & U32::splat(g, 0x0F));
         let (corner, upper) = (group & U32::splat(g, 0x01), (group & U32::splat(g, 0x08)).shl::<1>());
         for back in 1.. {
@@ -221,7 +221,7 @@ fn sum<G: Gang>(g: G, scratch: &mut GroupScratch) {
     }
 }
 
-/// Joins touching nodes; the first node of a group receives the sums of the group.
+/// Joins touching nodes; the first node gets the sums of its group.
 #[inline(always)]
 fn unite(scratch: &mut GroupScratch) {
     let GroupScratch { edges: [later, earlier], parent, pixels, columns, rows, .. } = scratch;

@@ -88,8 +88,8 @@ pub(super) fn forward<G: Gang>(
         found.extend_in(row, lengths[i], hit, pair);
         found.note_shared(row, marks.take(hit, row));
     }
-    // A track of three hits may still be dropped, so it takes its hits only with the fourth. The set of tracks that
-    // share hits does not depend on the order.
+    // A track of three hits may still be dropped, so it takes its hits only with the fourth. The order does not change
+    // which tracks share hits.
     for &row in &confirmed.padded()[..count_confirmed] {
         let [a, b, c, ..] = found.rows[row as usize].hits;
         for hit in [a, b, c] {

@@ -75,7 +75,7 @@ impl<G: Gang> Line<G> {
         self.inverse.store_packed(&mut inverse[at..], lanes);
     }
 
-    /// Selects this line in `lanes`, and the other line elsewhere.
+    /// Selects this line in `lanes`, else the other.
     #[inline(always)]
     pub(super) fn select(self, lanes: Mask<G>, other: &Self) -> Self {
         Self {
@@ -197,7 +197,7 @@ impl<G: Gang> Judge<G> {
         count.min(max)
     }
 
-    /// Returns the variance of the distance between the line and a hit at `dz` from the line's second hit.
+    /// Returns the variance of the distance of a hit at `dz` from the line's second hit.
     ///
     /// Both hits of the doublet and the candidate have the resolution s, which contributes s^2 (1 + (1 + r)^2 + r^2),
     /// with r = dz / length of the doublet; scattering in the second hit adds the variance of the angle times dz^2.
@@ -208,8 +208,8 @@ impl<G: Gang> Judge<G> {
         lever.mul_add(F32::splat(g, self.two_hit_variances), scatter * (dz * dz))
     }
 
-    /// Returns the variance of the scattering angle at the second hit of the line, rad^2; `scatter_slope` is its part
-    /// per tx^2 + ty^2.
+    /// Returns the variance of the scattering angle at the line's second hit, with `scatter_slope` per tx^2 + ty^2,
+    /// rad^2.
     #[inline(always)]
     pub(in crate::velo) fn scatter(&self, g: G, line: &Line<G>, scatter_slope: f32) -> F32<G> {
         let per_slope2 = F32::splat(g, scatter_slope);

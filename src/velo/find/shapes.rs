@@ -57,13 +57,13 @@ pub(super) struct Gaps<G: Gang> {
 }
 
 impl<G: Gang> Gaps<G> {
-    /// Returns the lanes with gaps, given the numbers of the shapes.
+    /// Finds the lanes, given the numbers of the shapes.
     #[inline(always)]
     pub(super) fn of_shape(g: G, shape: U32<G>) -> Self {
         Self { any: U32::splat(g, 0).lt(shape), below: U32::splat(g, 1).lt(shape) }
     }
 
-    /// Returns `value` of the shape of each lane; both shapes with gaps have the same value.
+    /// Returns a value of each lane's shape; both gaps have the same values.
     #[inline(always)]
     pub(super) fn pick(&self, g: G, shapes: &[Shape; SHAPES], value: impl Fn(&Shape) -> f32) -> F32<G> {
         self.any.select_f(F32::splat(g, value(&shapes[1])), F32::splat(g, value(&shapes[0])))

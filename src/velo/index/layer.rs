@@ -30,8 +30,8 @@ pub(in crate::velo) struct Window<G: Gang> {
     pub(in crate::velo) count: U32<G>,
 }
 
-/// Returns the direction of (x, y) on the diamond scale with `bins` bins per turn, 0..=bins, and 1 / (|x| + |y|). The
-/// direction of (0, 0) is 0.
+/// Returns the direction on the diamond scale in `bins` of a turn, 0..=bins, and 1 / (|x| + |y|). (0, 0) has direction
+/// 0.
 #[inline(always)]
 pub(in crate::velo) fn phi_turn<G: Gang>(g: G, bins: u32, x: F32<G>, y: F32<G>) -> (F32<G>, F32<G>) {
     let zero = F32::splat(g, 0.0);
@@ -63,7 +63,7 @@ impl Binning {
 }
 
 impl<'a, G: Gang> Layer<'a, G> {
-    /// Selects this pair in `lanes`, and the other pair elsewhere.
+    /// Selects this pair in `lanes`, else the other.
     #[inline(always)]
     pub(in crate::velo) fn select(self, lanes: Mask<G>, other: &Self) -> Self {
         let either = inlined!(|own: [U32<G>; EVENTS], other: [U32<G>; EVENTS]| {

@@ -41,13 +41,12 @@ pub(super) struct Binning {
 }
 
 impl Binning {
-    /// Creates a binning; `bins` is a power of two from 64 to 256, so that bins fill whole gangs.
+    /// Creates a binning of 64 to 256 bins, a power of two, which fill whole gangs.
     pub(super) const fn new(bins: u32) -> Self {
         Self { bins, again: 2 * MAX_WINDOW * bins / TURN as u32 + 1 }
     }
 
-    /// Returns the number of cells of a pair in the table: one for the begin of each bin, and one for the end of the
-    /// last bin.
+    /// Returns the number of cells of a pair: the begin of each bin, and the end of the last.
     const fn row(self) -> usize {
         (self.bins + self.again) as usize + 1
     }
@@ -211,7 +210,7 @@ impl Index {
     #[inline(always)]
     pub(super) fn marks(&mut self) -> Marks<'_> {
         let hits = self.hits.padded_mut();
-        // All three slices get one length, so that one bounds check is enough.
+        // One length for all slices, for one bounds check.
         let len = hits.len().min(self.used.padded().len()).min(self.copy.padded().len());
         Marks {
             hits: &mut hits[..len],

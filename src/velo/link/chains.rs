@@ -91,8 +91,8 @@ impl Links {
         }
     }
 
-    /// Lists the starts of chains: triplets whose middle hit is not linked to the hit above. An entry is the index of
-    /// the middle hit, with the pair in the bits above. Marks the other middle hits as inside.
+    /// Lists the starts of chains: triplets whose middle hit is not linked to the hit above, as index of this hit with
+    /// the pair in the bits above. Marks the other middle hits as inside.
     #[inline(always)]
     pub(super) fn find_starts<G: Gang>(&mut self, g: G, spans: &[Span; PAIRS], chains: &mut Chains) {
         chains.start.reserve_total(self.up.len());

@@ -89,8 +89,8 @@ impl Deferred {
         }
     }
 
-    /// Returns the best of all pairs of candidates; of equally good pairs, the first in the order of (candidate above,
-    /// candidate below).
+    /// Returns the best of all pairs of candidates; of equally good pairs, the first by candidate above, then by
+    /// candidate below.
     #[inline(always)]
     fn all_pairs<G: Gang>(
         &mut self,

@@ -61,7 +61,7 @@ pub(in crate::velo) struct LinkHits {
     /// Ids of the hits; not set for copies.
     pub(in crate::velo) source: Column<u32>,
     pub(super) spans: [Span; PAIRS],
-    /// The spans in a form for look-ups: begins and numbers of hits.
+    /// Begins and numbers of hits, for look-ups.
     pub(super) begins: [u32; PAIRS],
     pub(super) lens: [u32; PAIRS],
     table: Column<u32>,

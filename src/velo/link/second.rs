@@ -33,7 +33,7 @@ struct Doublets {
     len: usize,
 }
 
-/// Doublets with hits in their windows: outer and middle hits, first hit of the window, and number of hits in it.
+/// Doublets with hits in their windows, and these hits.
 #[derive(Debug, Default)]
 struct Lines {
     outer: Column<u32>,
@@ -58,8 +58,8 @@ struct Place<G: Gang> {
 }
 
 impl<G: Gang> Place<G> {
-    /// Returns the remaining hits from bin `from` to before bin `to`: number of the first hit in the pair, and number
-    /// of hits. The range may continue past phi = 2 pi.
+    /// Returns the remaining hits from bin `from` to before bin `to`: number of the first in the pair, and count. The
+    /// range may cross phi = 2 pi.
     #[inline(always)]
     fn between(&self, g: G, (hits, left): (&LinkHits, &Left), [from, to]: [U32<G>; 2]) -> [U32<G>; 2] {
         let rank = inlined!(|bin: U32<G>| {

@@ -55,7 +55,7 @@ pub(super) struct Best<G: Gang> {
 }
 
 impl<G: Gang> Above<G> {
-    /// Computes the step and the terms; without a candidate dz is NaN, so that no triplet is good.
+    /// Computes the step; dz is NaN without a candidate, which is never good.
     #[inline(always)]
     pub(super) fn new(
         g: G,
@@ -76,7 +76,7 @@ impl<G: Gang> Above<G> {
 }
 
 impl<G: Gang> Below<G> {
-    /// Computes the step; without a candidate dz is NaN, as in [`Above::new`].
+    /// Computes the step; dz is NaN without a candidate.
     #[inline(always)]
     pub(super) fn new(g: G, middle: Middle<G>, [x, y, z]: [F32<G>; 3], on: Mask<G>) -> Self {
         let dz = on.select_f(z - middle.z, F32::splat(g, f32::NAN));
@@ -85,7 +85,7 @@ impl<G: Gang> Below<G> {
 }
 
 impl<G: Gang> Best<G> {
-    /// Returns a value without a triplet; the chi2 of a triplet must be below `chi2`.
+    /// Begins without a triplet; chi2 must be below `chi2`.
     #[inline(always)]
     pub(super) fn none(g: G, chi2: f32) -> Self {
         Self { distance2: F32::splat(g, chi2), variance: F32::splat(g, 1.0), numbers: U32::splat(g, NONE) }
@@ -107,8 +107,8 @@ impl<G: Gang> Best<G> {
         self.numbers = better.select_u(numbers, self.numbers);
     }
 
-    /// Returns the indices of the hits above and below, [`NONE`] where there are none. `firsts` are the numbers of the
-    /// first hits of the windows in their pairs, which begin at `begins` and have `lens` hits.
+    /// Returns the indices of the hits above and below, or [`NONE`]. `firsts` are the numbers of the windows' first
+    /// hits in pairs that begin at `begins` and have `lens` hits.
     #[inline(always)]
     pub(super) fn hits(
         &self,

@@ -68,7 +68,7 @@ pub(super) struct Best<G: Gang> {
 /// Smallest number of lanes for which comparing all keys with one value costs less than looking up a value for each
 /// key.
 const MANY_LANES: usize = 8;
-/// Largest number of values that are all compared; of longer lists, every [`STRIDE`]-th value is compared first.
+/// Largest number of values that are all compared; of more, one in [`STRIDE`].
 const ALL: usize = 64;
 const STRIDE: usize = 8;
 

@@ -20,8 +20,7 @@ pub(super) struct SeedScratch {
     /// Doublets: index of the outer hit, and entry of `middle`.
     outer: Column<u32>,
     entry: Column<u32>,
-    /// Triplets, one for each doublet with an inner hit: outer hit, entry of `middle` and inner hit; and their
-    /// measures.
+    /// Triplets: outer hit, entry of `middle`, and inner hit; and their measures.
     triplets: [Column<u32>; 3],
     scatter: Column<f32>,
 }

@@ -59,7 +59,7 @@ struct Triplet {
     score: f32,
 }
 
-/// The hit nearest to a line: its index, its distance2 and its variance, with chi2 = distance2 / variance.
+/// The hit nearest to a line: its index, and chi2 = distance2 / variance.
 pub(super) struct Nearest {
     place: usize,
     pub(super) distance2: f32,
@@ -117,8 +117,8 @@ impl Finder<'_> {
         candidates
     }
 
-    /// Returns all candidates with four hits or more; then, the best first, the candidates with three hits and a good
-    /// score whose hits no track has.
+    /// Returns the candidates with four hits or more; then, the best first, the candidates with three hits, a good
+    /// score and free hits.
     fn accept(&mut self, pass: usize, candidates: &[Candidate]) -> Vec<Track> {
         let (long, mut weak): (Vec<_>, Vec<_>) =
             candidates.iter().enumerate().partition(|(_, track)| track.hits.len() > 3);
@@ -168,8 +168,7 @@ impl Finder<'_> {
         });
     }
 
-    /// Returns the triplets around a pair: the best of each middle hit, of these the best of each inner hit, of these
-    /// the best of each outer hit.
+    /// Returns the triplets around a pair: the best of each middle hit, then of each inner hit, then of each outer hit.
     fn triplets(&self, current: usize) -> Vec<Triplet> {
         let pass = self.pass;
         let near = Cuts {
@@ -184,7 +183,7 @@ impl Finder<'_> {
             score: pass.gap_score,
             doca_weight: pass.gap_doca_weight,
         };
-        // Number of pairs from the outer to the middle hit, number of pairs from the middle to the inner hit, and cuts.
+        // Pairs from the outer to the middle hit, pairs from there to the inner hit, and cuts.
         let shapes =
             if pass.gaps { vec![(1, 1, near), (2, 1, gap), (1, 2, gap)] } else { vec![(1, 1, near)] };
         let places = 0..self.pairs[current].len();

@@ -15,12 +15,12 @@ pub(super) struct Track {
     pub(super) found: (usize, usize),
 }
 
-/// Two tracks that may be joined: number of the upper track, number of the lower track, and the sum of both chi2.
+/// Two tracks that may be joined: number of the upper, number of the lower, and the sum of both chi2.
 type Choice = (usize, usize, f32);
 
 /// Returns the tracks in their order; a track that continues another is part of it. It begins up to `pairs` pairs
-/// beyond the end of the other; the line at either end must meet the sensors of one of the next `looks` pairs. In
-/// `known`, the second track continues the first in any case.
+/// beyond; the line at either end must meet the sensors of one of the next `looks` pairs. The tracks in `known` are
+/// joined in any case.
 pub(super) fn join(
     finder: &Finder<'_>,
     tracks: Vec<Track>,
@@ -67,8 +67,8 @@ pub(super) fn join(
     (0..tracks.len()).filter(begins).map(whole).collect()
 }
 
-/// Returns the sum of chi2 of the first hit of `other` for the line at the end of `track`, and chi2 of the last hit of
-/// `track` for the line at the beginning of `other`.
+/// Returns the sum of chi2 of the first hit of `other` to the end of `track`, and of the last hit of `track` to the
+/// beginning of `other`.
 fn both_chi2(finder: &Finder<'_>, track: &Track, other: &Track) -> f32 {
     let slope = finder.config.scatter_slope;
     let chi2 = |Nearest { distance2, variance, .. }: Nearest| distance2 / variance;

@@ -56,7 +56,7 @@ impl Chain {
         self.hits.iter().enumerate().map(|(number, &hit)| (self.pair - number, hit))
     }
 
-    /// Returns the track of the chain's hits; `found` is its pass and its number there.
+    /// Returns the track; `found` is its pass and number.
     fn track(&self, found: (usize, usize), pairs: &[Vec<Hit>]) -> Track {
         let hit = |(pair, place): (usize, usize)| pairs[pair][place];
         Track {
@@ -208,8 +208,7 @@ impl Search<'_> {
     }
 
     /// Returns the best triplet with hits in the two bins around a hit; of equally good triplets, the first. Squared
-    /// distance and variance refer to the line through the outer hit and this hit, and are multiplied by the squared dz
-    /// between them.
+    /// distance and variance are from the line through the outer hit and this hit, times their squared dz.
     fn best_triplet(&self, pairs: &[Vec<Hit>], pair: usize, hit: &Hit) -> Option<Triplet> {
         let [x, y, z] = hit.position;
         let (slope, constant) = (self.config.scatter_slope, self.config.scatter_constant);

@@ -76,7 +76,7 @@ pub fn reconstruct(config: &VeloConfig, events: VeloEvents<'_>) -> VeloTracks {
     reconstruct_with(Fault::None, config, events)
 }
 
-/// Reconstructs all events like [`reconstruct`], with a planted fault.
+/// Does [`reconstruct`] with a planted fault.
 #[doc(hidden)]
 pub fn reconstruct_with(fault: Fault, config: &VeloConfig, events: VeloEvents<'_>) -> VeloTracks {
     let mut out = VeloTracks::default();
@@ -106,8 +106,7 @@ pub fn reconstruct_with(fault: Fault, config: &VeloConfig, events: VeloEvents<'_
     out
 }
 
-/// Fits tracks, which are given as the positions of their hits; returns the results of [`super::fit_tracks`] on every
-/// level.
+/// Fits tracks, given as positions of hits; returns the results of [`super::fit_tracks`] on every level.
 pub fn fit_tracks<Hits: AsRef<[[f32; 3]]>>(config: &FitConfig, tracks: &[Hits]) -> VeloTracks {
     let mut out = VeloTracks::default();
     for track in tracks.iter().map(AsRef::as_ref) {
@@ -201,8 +200,8 @@ fn max(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
-/// Returns the tracks from the longest to the shortest, tracks of equal length in the order of finding, without the
-/// tracks that have a share of more than `shared` of their hits on earlier tracks.
+/// Returns the tracks from the longest to the shortest, then in the order of finding, without tracks with a share of
+/// more than `shared` of their hits on earlier tracks.
 fn without_clones(fault: Fault, shared: f32, mut tracks: Vec<Vec<usize>>, hits: usize) -> Vec<Vec<usize>> {
     let mut taken = vec![false; hits];
     tracks.sort_by_key(|track| std::cmp::Reverse(track.len())); // stable

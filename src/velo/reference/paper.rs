@@ -127,9 +127,9 @@ pub(super) fn scatter(a: Hit, b: Hit, hit: Hit) -> f32 {
     dx.mul_add(dx, dy * dy)
 }
 
-/// Returns the sum of the squared residuals of the least-squares line through three hits in both projections, mm^2. It
-/// is the squared distance of the last hit from the line through the first two, divided by (1 + r)^2 + r^2 + 1, with r
-/// = dz to the last hit / dz between the first two.
+/// Returns the sum of the squared residuals of the least-squares line through three hits, mm^2: the squared distance of
+/// the last hit from the line of the first two, divided by (1 + r)^2 + r^2 + 1, with r = dz to the last hit / dz of the
+/// first two.
 pub(super) fn residuals(a: Hit, b: Hit, hit: Hit) -> f32 {
     let r = (hit.z - b.z) * (1.0 / (b.z - a.z));
     scatter(a, b, hit) / r.mul_add(r, (r + 1.0).mul_add(r + 1.0, 1.0))

@@ -10,8 +10,7 @@ use crate::velo::config::{BestConfig, PassConfig};
 pub struct Scores {
     /// Preset `best`: chi2 of the inner hit, plus a weight times the distance to the beam (no unit).
     pub triplet: f64,
-    /// Presets `paper` and `forwarding`: squared distance of the inner hit from the line through the other two hits,
-    /// mm^2.
+    /// Presets `paper` and `forwarding`: squared distance of the inner hit from the line of the other two, mm^2.
     pub scatter: [f64; 2],
     /// Presets `paper` and `forwarding`: chi2 per degree of freedom of the least-squares line (no unit).
     pub chi2: f64,
@@ -24,7 +23,7 @@ pub struct Scores {
 pub struct Judge<'a> {
     /// Parameters of the preset `best`.
     pub best: &'a BestConfig,
-    /// Parameters of one pass of the preset `best`.
+    /// Parameters of one of its passes.
     pub pass: &'a PassConfig,
     /// Score per distance to the beam, 1/mm.
     pub doca_weight: f32,
@@ -45,7 +44,7 @@ impl Scores {
         }
     }
 
-    /// Returns the scores by the textbook formulas.
+    /// Returns the scores by textbook formulas.
     pub fn in_f64(judge: &Judge<'_>, hits: [[f32; 3]; 3]) -> Self {
         let hits = hits.map(|hit| hit.map(f64::from));
         let [outer, middle, inner] = hits;
@@ -69,8 +68,8 @@ impl Scores {
     }
 }
 
-/// Returns the distance of the line through two points from the z axis, mm. As in the searches, 1e-9 is added to the
-/// squared slope, which matters only for slopes below 3e-5.
+/// Returns the distance of the line through two points from the z axis, mm. The squared slope is increased by 1e-9, as
+/// in the searches.
 fn distance_to_beam(a: [f64; 3], b: [f64; 3]) -> f64 {
     let [x, y] = [0, 1].map(|i| b[i] - a[i]);
     let across2 = x * x + y * y + 1e-9 * (b[2] - a[2]).powi(2);

@@ -7,7 +7,7 @@ use crate::simd::{Gang, array_of};
 use crate::ut::config::LineConfig;
 use std::ops::Range;
 
-/// Chooses the tracklets of an event; `hits` is the range of the event's hits in the batch.
+/// Chooses; `hits` is the range of the event's hits.
 #[inline(always)]
 pub(super) fn choose<G: Gang>(g: G, config: &LineConfig, hits: Range<usize>, workspace: &mut Workspace) {
     let Workspace { windows, tracklets, chosen: Chosen { number, hit }, cheapest, .. } = workspace;
@@ -54,7 +54,7 @@ pub(super) fn choose<G: Gang>(g: G, config: &LineConfig, hits: Range<usize>, wor
 }
 
 impl Tracklets {
-    /// Returns the smallest cost in a range of tracklets, and the first tracklet with this cost.
+    /// Returns the smallest cost in a range, and its first tracklet.
     #[inline(always)]
     fn cheapest<G: Gang>(&self, g: G, range: Range<usize>) -> (f32, u32) {
         let mut best = (f32::INFINITY, 0);

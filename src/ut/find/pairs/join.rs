@@ -1,9 +1,8 @@
 //! Join: pairs of hits of a track and the hits nearest to their lines; one pair per lane.
 //!
-//! Early cuts leave a fifth of the pairs: cuts on the slope relative to the Velo track, and on the distance of the line
-//! from that track at the kink. They use the distance of the planes instead of the distance of the hits, so that they
-//! need no division. Nearest hits are minima of integers: the bits of the distance with the hit's number in the lowest
-//! bits.
+//! Early cuts on the slope relative to the Velo track, and on the distance from it at the kink, leave a fifth of the
+//! pairs. They use the distance of the planes instead of the distance of the hits, so that they need no division.
+//! Nearest hits are minima of integers: the distance with the hit's number in its lowest bits.
 
 use super::super::{SLOT_BITS, SLOTS, Search};
 use super::spans::Spans;
@@ -86,7 +85,7 @@ pub(super) fn join<G: Gang>(
     let mut to =
         Out { row: row.padded_mut(), places: places.each_mut().map(|places| places.padded_mut()), len: 0 };
     let (d, z) = (windows.d.padded(), windows.z.padded());
-    // Both columns get one length, so that one bounds check is enough.
+    // One length for both, for one bounds check.
     let most = d.len().min(z.len());
     let (d, z) = (&d[..most], &z[..most]);
     let (mut lanes, mut tried) = ([0; 2], 0);
@@ -129,8 +128,8 @@ impl Tracklets {
     }
 }
 
-/// Returns one of the first [`SLOTS`] values. They are looked up in two registers if these hold all of them, and if
-/// reading two registers stays within the padding of the columns.
+/// Returns one of the first [`SLOTS`] values, from two registers if these hold all of them and do not read beyond the
+/// padding of columns.
 #[inline(always)]
 fn pick<G: Gang>(from: &[f32], at: U32<G>) -> F32<G> {
     if G::LANES * 2 >= SLOTS && G::LANES <= SLOTS { F32::look_up(from, at) } else { F32::gather(from, at) }
@@ -212,9 +211,9 @@ impl<G: Gang> Pairs<G> {
     }
 }
 
-/// Returns the hits nearest to lines in two planes, with a start hit for each plane: distances with the hits' numbers
-/// in the lowest bits. One loop serves both planes, since one loop end is mispredicted less often than two; beyond the
-/// last hit of a plane that hit is looked at again.
+/// Returns the hits of two planes nearest to lines through one hit each: distances with the hits' numbers in the lowest
+/// bits. One loop serves both planes, since one loop end is mispredicted less often than two; the last hit of the
+/// shorter list is repeated.
 #[inline(always)]
 fn nearest<G: Gang>(
     g: G,

@@ -15,9 +15,9 @@
 //! 5. `choose`: the tracklet of lowest cost for each track; hits belong to the best track that contains them.
 //! 6. The fit of `find/fit.rs`; one tracklet per lane.
 //!
-//! Hits are sorted by cell ([`UtCellHits`]), so that nothing is sorted here and ranges are read by whole registers. A
-//! tracklet names its hits by their indices in the list of all windows; index 0 is no hit and has weight 0, so that
-//! tracklets need no flags.
+//! Hits are sorted by cell ([`UtCellHits`]), so that nothing is sorted here and ranges are read by whole registers.
+//! Hits are named by their indices in the list of all windows; index 0 is no hit, with weight 0: tracklets need no
+//! flags.
 
 mod choose;
 mod costs;

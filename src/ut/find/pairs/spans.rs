@@ -24,7 +24,7 @@ pub(super) struct Spans {
     pub(super) planes: [Plane; UT_PLANES],
     /// Factor from a difference of sines to q/p in 1/MeV.
     pub(super) per_kick: Column<f32>,
-    /// Distance from the middle of the UT back to the point where lines of hits meet the track, mm.
+    /// Distance from the kink, where lines of hits meet the track, to the middle of the UT, mm.
     pub(super) kink: Column<f32>,
     /// Largest slope of pairs relative to the track.
     pub(super) max_slope: Column<f32>,
@@ -119,9 +119,9 @@ impl Spans {
 }
 
 impl<G: Gang> Bent<G> {
-    /// Writes the hits that the windows of a plane touch in their lowest row, from track `at` on, and the packed ends
-    /// of the windows in upper rows, from index `listed` on. Returns the numbers of hits in the lowest rows, and the
-    /// lanes whose windows touch upper rows.
+    /// Writes the hits that windows of a plane touch in their lowest row, from track `at` on, and the packed ends of
+    /// the windows in upper rows, from index `listed` on. Returns the numbers of hits, and the lanes with windows in
+    /// upper rows.
     #[inline(always)]
     fn touch(
         &self,

@@ -60,7 +60,7 @@ pub(super) fn windows<G: Gang>(
     out: &mut Windows,
     stage: &mut StageCounter,
 ) -> u64 {
-    // All columns get one length, so that one bounds check is enough; the padding beyond it is not needed here.
+    // One length for all columns, for one bounds check.
     let columns = [&hits.x, &hits.z, &hits.y_begin, &hits.y_end];
     let most = columns.iter().fold(usize::MAX, |most, column| most.min(column.padded().len()));
     let hits: Hits<'_> = columns.map(|column| &column.padded()[..most]);
