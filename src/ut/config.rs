@@ -123,7 +123,7 @@ pub struct UtConfig {
     pub min_pt: f32,
     /// Largest distance of a track above or below its strip, mm.
     pub y_tolerance: f32,
-    /// Part of this distance per mm of bending (no unit).
+    /// Growth of this distance per mm of bending (no unit).
     pub y_tolerance_slope: f32,
     /// Largest angle between a doublet and the Velo track (no unit).
     pub slope_tolerance: f32,

@@ -110,7 +110,7 @@ impl UtLayout {
         }
     }
 
-    /// How far strips reach below and above their row, mm.
+    /// Returns how far strips reach below and above their row, mm.
     #[cfg(feature = "cuda")]
     pub(crate) fn strip_reach(&self) -> [f32; 2] {
         [self.below, self.above]

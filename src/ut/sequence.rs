@@ -28,7 +28,7 @@ impl UtHits {
         Self { level, geometry, bad_banks: BadBanks::Event }
     }
 
-    /// The same with another policy for events with damaged raw banks.
+    /// Sets the policy for events with damaged raw banks.
     pub fn with_bad_banks(self, bad_banks: BadBanks) -> Self {
         Self { bad_banks, ..self }
     }
@@ -108,7 +108,7 @@ impl UtCells {
         Self { level, geometry, layout, bad_banks: BadBanks::Event }
     }
 
-    /// The same with another policy for events with damaged raw banks.
+    /// Sets the policy for events with damaged raw banks.
     pub fn with_bad_banks(self, bad_banks: BadBanks) -> Self {
         Self { bad_banks, ..self }
     }

@@ -27,7 +27,7 @@ pub(super) struct ForwardingScratch {
 /// A track of three hits: its chi2, its number in the order of finding, and its hits.
 type Weak = (f32, u32, [u32; 3]);
 
-/// A track under way: at most one hit in each pair of modules.
+/// A track under construction: at most one hit in each pair of modules.
 struct Track {
     hits: [u32; PAIRS],
     len: usize,
@@ -191,7 +191,8 @@ impl Forwarding<'_> {
     /// Returns the free hit of a module that is nearest to a line; of equally near hits, the first.
     fn nearest(&mut self, line: &Line, module: usize) -> Option<u32> {
         let middle = line.x + line.tx * (MODULE_Z[module] as f32 - line.z);
-        // Hits lie up to 0.581 mm before and behind the nominal z of their module: one mm of slope takes that in.
+        // Hits lie up to 0.581 mm before and behind the nominal z of their module; 1 mm times the slope allows for
+        // this.
         let window = self.window(module, middle, self.reach + line.tx.abs());
         if window.len() > self.max_candidates {
             self.cut_short += (window.len() - self.max_candidates) as u64;

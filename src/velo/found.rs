@@ -102,7 +102,7 @@ impl Found {
         (row.len, row.high) = (row.len - 1, row.high - 1);
     }
 
-    /// Drops the last hit of such a candidate.
+    /// Drops the last hit of a candidate with hits in consecutive pairs.
     pub(super) fn drop_last(&mut self, row: u32) {
         let row = &mut self.rows[row as usize];
         (row.len, row.low) = (row.len - 1, row.low + 1);

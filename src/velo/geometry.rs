@@ -1,9 +1,9 @@
 //! Ideal geometry of the upgraded Velo: 52 modules along the beam, each an L of four pixel sensors.
 //!
-//! An even module is an L that opens towards +x: sensors 0 and 1 form the arm below the beam, 2 and 3 the
-//! one beside it at -x, all turned by 45 degrees. The beam passes at the origin, 5.1 mm from the nearest
-//! pixels. An odd module is an even one turned by 180 degrees about the beam, so that the two arms of a pair
-//! close around it. Sensors 0 and 3 lie 0.581 mm below the nominal z of their module, 1 and 2 above it.
+//! An even module is an L that opens towards +x: sensors 0 and 1 form the arm below the beam, 2 and 3 the arm at -x,
+//! all turned by 45 degrees. The beam passes at the origin, 5.1 mm from the nearest pixels. An odd module is an even
+//! one turned by 180 degrees about the beam, so that the two arms of a pair close around it. Sensors 0 and 3 lie 0.581
+//! mm below the nominal z of their module, 1 and 2 above it.
 //!
 //! A sensor is three chips of 256 x 256 pixels in a row. Its local frame has u along the row of chips (columns
 //! 0..767) and v across (rows 0..255). Source: the geometry of LHCb's simulated events, in which all modules are

@@ -95,7 +95,7 @@ fn place<G: Gang>(g: G, cell_of: &[u32], scratch: &mut UtScratch, out: &mut UtCe
         U32::gather(cell_of, quarter + flipped).store(&mut cells.padded_mut()[at..]);
     }
     for &cell in cells.iter() {
-        // Cells are below UT_CELLS; the minimum only avoids a bounds check.
+        // Cells are below UT_CELLS; the minimum catches impossible values.
         ends[(cell as usize).min(UT_CELLS - 1)] += 1;
     }
     let mut sum = first;

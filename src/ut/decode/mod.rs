@@ -184,7 +184,7 @@ fn count(scratch: &mut UtScratch) {
     rank.set_len(sector.len());
     start.fill(0);
     for (&sector, rank) in sector.iter().zip(&mut rank[..]) {
-        // Sectors were checked to be below SECTORS; the minimum only avoids a bounds check.
+        // Sectors were checked to be below SECTORS; the last entry catches impossible values.
         let count = &mut start[(sector as usize).min(SECTORS)];
         *rank = *count;
         *count += 1;

@@ -52,7 +52,7 @@ impl<'a> Halves<'a> {
         (Stored { hits, ..stored }, &workspace.tracks.line)
     }
 
-    /// Fits the tracklets of an event and appends its tracks; `workspace` is as [`Halves::before`] left it.
+    /// Fits the tracklets of an event and appends its tracks; `workspace` comes from [`Halves::before`].
     pub(crate) fn behind(
         &self,
         event: usize,

@@ -14,7 +14,7 @@ const TWO_PLANES: f64 = 2350.0;
 pub struct UtHit64 {
     /// x where the strip, or its extension, meets y = 0, mm.
     pub x: f64,
-    /// mm.
+    /// z, mm.
     pub z: f64,
     /// One over the variance of x, 1/mm^2.
     pub weight: f64,

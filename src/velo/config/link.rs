@@ -31,8 +31,8 @@ pub struct LinkConfig {
     pub second_doca_weight: f32,
     /// Largest score of a track of the second pass that ends with three hits (no unit).
     pub second_weak_score: f32,
-    /// Two tracks are joined when one begins beyond the end of the other, and each meets the other's hit there:
-    /// largest sum of both chi2; 0: never, even if they share that hit (no unit).
+    /// Largest sum of both chi2 for joining two tracks, where one begins beyond the end of the other, and each has a
+    /// chi2 for the end hit of the other; 0: never joined, even if they share a hit (no unit).
     pub join_chi2: f32,
     /// Largest number of pairs between the ends of joined tracks (no unit).
     pub join_pairs: u32,

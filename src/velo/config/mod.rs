@@ -125,8 +125,8 @@ pub struct BestConfig {
     pub forward_inner_radius: f32,
     /// Largest distance from the beam axis for both searches, mm: the sensors' outer corners are at 50.7 mm.
     pub outer_radius: f32,
-    /// Two tracks are joined when one begins in the pair after the end of the other, and each meets the other's hit
-    /// there: largest sum of both chi2; 0: never (no unit).
+    /// Largest sum of both chi2 for joining two tracks, where one begins in the pair after the end of the other, and
+    /// each has a chi2 for the end hit of the other; 0: never joined (no unit).
     pub join_chi2: f32,
     /// Number of consecutive pairs that a track may miss (no unit).
     pub skipped_pairs: u32,
@@ -244,7 +244,7 @@ pub struct FitConfig {
     /// Scattering between the innermost hit and the beam line, in the module of the hit and in the foil, in units of
     /// the variance per hit (no unit).
     pub noise_beam: f32,
-    /// Scattering between the last hit and the end of the Velo, in the module of the hit, in these units (no unit).
+    /// Scattering between the last hit and the end of the Velo, in the module of the hit, in the same units (no unit).
     pub noise_end: f32,
     /// z of the state at the end of the Velo, mm.
     pub end_z: f32,

@@ -41,7 +41,7 @@ pub(super) fn forward<G: Gang>(
     for at in (0..active.len).step_by(G::LANES) {
         let line = Line::load(g, lines.each_ref().map(|column| &**column), at);
         let missed = U32::load(g, &missed_of[at..]);
-        // A triplet over a gap may have its last hit in this very pair: it waits for the next one.
+        // A triplet over a gap may have its last hit in this pair: it waits for the next pair.
         let ahead = (layer.z + F32::splat(g, PAIR_HALF_DEPTH)).lt(line.z);
         let searching = ahead & Mask::first(g, active.len - at);
         let first = U32::load(g, &hits_of[at..]).lt(U32::splat(g, OF_SECOND));

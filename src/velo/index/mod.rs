@@ -31,7 +31,7 @@ pub(super) use sort::{SortScratch, check_sizes, status_of_bad_hits};
 /// Unit of windows: 1/256 turn.
 const TURN: f32 = 256.0;
 
-/// How fine the bins of an [`Index`] are.
+/// The bins of an [`Index`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Binning {
     /// Bins of a turn, a power of two.

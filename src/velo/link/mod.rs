@@ -4,8 +4,10 @@
 //! the best triplet around it; triplets that contain one another's middle hits are linked; links form chains:
 //!
 //! ```text
-//! pair k+1    k    k-1   k-2 o - - - (o) - - o            the triplet of the hit in pair k leads down to one in pair
-//! k-1, o - - (o) - - o     whose triplet leads up to it: linked o ====== o ==== o ==== o     a chain of four hits
+//!      pair k+1    k    k-1   k-2
+//!         o - - - (o) - - o            the triplet of the hit in pair k leads down to one in pair k-1,
+//!                  o - - (o) - - o     whose triplet leads up to it: linked
+//!         o ====== o ==== o ==== o     a chain of four hits
 //! ```
 //!
 //! 1. `hits`: sort into columns by pair and phi, with a table that gives a window of two bins in one look-up.

@@ -3,10 +3,10 @@
 //! III, IEEE 8778210. The paper prints no constants; these come from LHCb's public code of 2019
 //! (`docs/algorithms.md`, "Velo: preset `paper`").
 //!
-//! Its five parts: sort by phi per module (`sort`), candidate windows by binary search (`search`), and then, from the
-//! largest z down, at each pair of modules: *forward* the tracks under construction into the next pair (`forward`),
-//! *seed* triplets of free hits of one side around the current pair (`seed`); at the end the filter of three-hit
-//! tracks (`weak`).
+//! The search has five parts: sort by phi per module (`sort`), candidate windows by binary search (`search`), and then,
+//! from the largest z down, at each pair of modules: *forward* the tracks under construction into the next pair
+//! (`forward`), *seed* triplets of free hits of one side around the current pair (`seed`); at the end the filter of
+//! three-hit tracks (`weak`).
 //!
 //! ```text
 //!   module  m-2             m             m+2         (one side)

@@ -25,7 +25,7 @@ pub(super) struct SeedScratch {
     scatter: Column<f32>,
 }
 
-/// Makes the seeds around `pair`, whose windows are open, and appends them to the tracks under way.
+/// Makes the seeds around `pair`, whose windows are open, and appends them to the active tracks.
 #[inline(always)]
 pub(super) fn seed<G: Gang>(
     g: G,

@@ -9,11 +9,11 @@ use crate::velo::config::FitConfig;
 /// A filtered line: position and slopes at `z`, the covariance of one projection, chi2.
 #[derive(Debug, Clone, Copy)]
 pub struct Line {
-    /// mm.
+    /// x, mm.
     pub x: f64,
-    /// mm.
+    /// y, mm.
     pub y: f64,
-    /// mm.
+    /// z, mm.
     pub z: f64,
     /// dx/dz.
     pub tx: f64,
@@ -101,11 +101,11 @@ impl Line {
 /// Results of the filters for a track.
 #[derive(Debug, Clone, Copy)]
 pub struct Filtered {
-    /// From the first hit to the last one.
+    /// Filter from the first hit to the last.
     pub down: Line,
-    /// From the last hit to the first one.
+    /// Filter from the last hit to the first.
     pub up: Line,
-    /// Variance of the scattering angle in a module, rad^2, at the end of the way up.
+    /// Variance of the scattering angle in a module, rad^2, at the end of the filter up.
     pub noise: f64,
 }
 

@@ -48,7 +48,7 @@ impl Fault {
     }
 }
 
-/// A hit among those of its pair.
+/// A hit of a pair.
 #[derive(Debug, Clone, Copy)]
 struct Hit {
     x: f32,
@@ -76,7 +76,7 @@ pub fn reconstruct(config: &VeloConfig, events: VeloEvents<'_>) -> VeloTracks {
     reconstruct_with(Fault::None, config, events)
 }
 
-/// Does [`reconstruct`] with a planted fault.
+/// Reconstructs all events with a planted fault.
 #[doc(hidden)]
 pub fn reconstruct_with(fault: Fault, config: &VeloConfig, events: VeloEvents<'_>) -> VeloTracks {
     let mut out = VeloTracks::default();

@@ -5,7 +5,7 @@ use crate::event::VeloEvent;
 /// A hit by its module and its index among the sorted hits of the module.
 pub(super) type Place = (usize, usize);
 
-/// A hit among those of its module.
+/// A hit of a module.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hit {
     /// Sort key of the hits of the module.

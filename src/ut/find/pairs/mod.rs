@@ -9,8 +9,8 @@
 //! 1. `spans`: the hits that the windows of a track touch, as a range in each plane; one track per lane.
 //! 2. `windows`: the hits of these ranges that are in the windows, packed one after the other; one hit per lane.
 //! 3. `join`: pairs of hits in planes 0 and 2 in a direction that the cuts on momentum allow, on a line that the Velo
-//!    track meets where the magnet bends it, with the nearest hits in the other planes; a lane a pair. Planes 3 and 1
-//!    are used where no tracklet has four hits.
+//!    track meets where the magnet bends it, with the nearest hits in the other planes; one pair per lane. Planes 3 and
+//!    1 are used where no tracklet has four hits.
 //! 4. `costs`: the cost of each tracklet; one tracklet per lane, for all tracks together.
 //! 5. `choose`: the tracklet of lowest cost for each track; hits belong to the best track that contains them.
 //! 6. The fit of `find/fit.rs`; one tracklet per lane.
