@@ -166,8 +166,7 @@ struct Tolerances {
     x: f32,
     /// Ratio of the deflection at the plane to the deflection in the middle of the UT.
     factor: f32,
-    /// Group of sectors that the track points at; left of all groups of the plane, the number of the first group minus
-    /// 1.
+    /// Group of sectors that the track points at; left of all groups of the plane, the first group minus 1.
     own_group: i32,
 }
 

@@ -30,8 +30,7 @@ pub(in crate::velo) struct Window<G: Gang> {
     pub(in crate::velo) count: U32<G>,
 }
 
-/// Returns the direction on the diamond scale in `bins` of a turn, 0..=bins, and 1 / (|x| + |y|). (0, 0) has direction
-/// 0.
+/// Returns the direction on the diamond scale in `bins` of a turn, 0..=bins (0 for the origin), and 1 / (|x| + |y|).
 #[inline(always)]
 pub(in crate::velo) fn phi_turn<G: Gang>(g: G, bins: u32, x: F32<G>, y: F32<G>) -> (F32<G>, F32<G>) {
     let zero = F32::splat(g, 0.0);

@@ -228,8 +228,8 @@ pub(super) struct Marks<'a> {
 }
 
 impl Marks<'_> {
-    /// Takes a hit of the track in `row` out of every later search; returns the row of the track that had it before,
-    /// plus 1, or 0.
+    /// Takes a hit of the track in `row` out of later searches; returns the row of the track that had it before, plus
+    /// 1, or 0.
     #[inline(always)]
     pub(super) fn take(&mut self, hit: u32, row: u32) -> u32 {
         let hit = hit as usize;
