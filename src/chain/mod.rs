@@ -1,4 +1,5 @@
-//! Sequences over several detectors: each runs the algorithms of the detectors one after another, on the same slice of events.
+//! Sequences over several detectors. A sequence runs the algorithms of the detectors one after another on the same
+//! slice of events.
 
 mod velo_ut;
 

@@ -12,7 +12,7 @@ use crate::velo::{VELO_TRACKS, Velo};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Velo tracks with hits in the UT, as a product.
+/// The product of Velo tracks with hits in the UT.
 pub const VELO_UT_TRACKS: Handle = Handle::of::<VeloUtTracks>("velo_ut_tracks");
 
 /// The UT in a sequence: its sectors, and the magnet before it.
@@ -27,12 +27,12 @@ pub struct UtDetector {
 }
 
 impl UtDetector {
-    /// Decodes the hits of the detector.
+    /// Returns the decoder of the detector's hits.
     pub fn hits(&self, level: Level, bad_banks: BadBanks) -> UtHits {
         UtHits::new(level, self.geometry.clone()).with_bad_banks(bad_banks)
     }
 
-    /// Decodes the hits in the order of cells, for Velo tracks that end at this z, mm.
+    /// Returns the decoder of hits in the order of cells, for Velo tracks that end at this z, mm.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) for a z behind the UT.
@@ -47,10 +47,10 @@ impl UtDetector {
 
 /// Hits in the UT in the order of a search.
 pub trait UtHitOrder: Product {
-    /// The hits as a product.
+    /// The product of the hits.
     const HITS: Handle;
 
-    /// The hits as input of the search.
+    /// Returns the hits as input of the search.
     fn as_input(&self) -> UtHitsIn<'_>;
 }
 
@@ -70,8 +70,8 @@ impl UtHitOrder for UtCellHits {
     }
 }
 
-/// Makes tracks with hits in both detectors, and their momenta, from Velo tracks and hits in the UT; by group of
-/// sectors, or in another order of the hits.
+/// Makes tracks with hits in both detectors, and their momenta, from Velo tracks and hits in the UT. `H` is the order
+/// of the hits, by default by group of sectors.
 #[derive(Debug, Clone)]
 pub struct VeloUt<H = UtBatch> {
     level: Level,
@@ -80,11 +80,11 @@ pub struct VeloUt<H = UtBatch> {
     hits: PhantomData<fn(H)>,
 }
 
-/// The same with hits in the order of cells.
+/// [`VeloUt`] with hits in the order of cells.
 pub type VeloUtByCell = VeloUt<UtCellHits>;
 
 impl VeloUt {
-    /// An algorithm that continues from the tracks of `velo`.
+    /// Creates an algorithm that continues from the tracks of `velo`.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
@@ -94,16 +94,17 @@ impl VeloUt {
         Ok(Self { level, layout, config, hits: PhantomData })
     }
 
-    /// The same for a configuration that searches hits in the order of cells ([`UtConfig::reads_cells`]).
+    /// Converts the algorithm to hits in the order of cells, for a configuration that reads them
+    /// ([`UtConfig::reads_cells`]).
     pub fn by_cell(self) -> VeloUtByCell {
         let Self { level, layout, config, .. } = self;
         VeloUt { level, layout, config, hits: PhantomData }
     }
 
-    /// The sequence `velo-ut`, from raw banks of Velo and UT.
+    /// Returns the sequence `velo-ut`, which starts from raw banks of Velo and UT.
     ///
     /// # Errors
-    /// As [`VeloUt::new`].
+    /// The errors of [`VeloUt::new`].
     pub fn sequence(velo: Velo, ut: &UtDetector, config: UtConfig) -> Result<Sequence> {
         let (level, bad_banks, end_z) = (Algorithm::level(&velo), velo.bad_banks(), velo.config().fit.end_z);
         let (by_cell, algorithm) = (config.reads_cells(), Self::new(&velo, ut, config)?);

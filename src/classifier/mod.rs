@@ -24,7 +24,7 @@ pub const MAX_HIDDEN: usize = 32;
 /// A trained network of `INPUTS` inputs and one layer of `HIDDEN` units.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Network<const INPUTS: usize, const HIDDEN: usize> {
-    /// Offset subtracted from each input, and factor after that: mean and inverse width of the training inputs.
+    /// Offset subtracted from each input, and factor applied after that: mean and inverse width of the training inputs.
     pub centre: [f32; INPUTS],
     /// See `centre`.
     pub scale: [f32; INPUTS],
@@ -36,13 +36,13 @@ pub struct Network<const INPUTS: usize, const HIDDEN: usize> {
     pub output: [f32; HIDDEN],
     /// See `output`.
     pub output_bias: f32,
-    /// The least response of a candidate that counts as true.
+    /// Smallest response of a candidate that counts as true.
     pub threshold: f32,
 }
 
 impl<const INPUTS: usize, const HIDDEN: usize> Network<INPUTS, HIDDEN> {
-    /// Probability that each lane's candidate is true, 0 to 1. An input that is not a number gives an arbitrary
-    /// response, the same on every gang; callers mask such lanes.
+    /// Returns the probability that each lane's candidate is true, 0 to 1. A NaN input gives an arbitrary response, the
+    /// same on every gang; callers mask such lanes.
     #[inline(always)]
     pub fn response<G: Gang>(&self, inputs: [F32<G>; INPUTS]) -> F32<G> {
         const { assert!(INPUTS > 0 && HIDDEN > 0 && HIDDEN <= MAX_HIDDEN) };
@@ -62,15 +62,14 @@ impl<const INPUTS: usize, const HIDDEN: usize> Network<INPUTS, HIDDEN> {
         sigmoid(sum)
     }
 
-    /// The lanes whose candidates count as true: those with a response of the threshold or more.
+    /// Returns the lanes whose candidates count as true: their response is the threshold or more.
     #[inline(always)]
     pub fn accepts<G: Gang>(&self, inputs: [F32<G>; INPUTS]) -> Mask<G> {
         let response = self.response(inputs);
         F32::splat(response.g, self.threshold).le(response)
     }
 
-    /// Responses of candidates in columns of equal length, one after another: as a separate stage, and to choose
-    /// thresholds.
+    /// Computes the responses of candidates in columns of equal length: as a separate stage, and to choose thresholds.
     ///
     /// # Panics
     /// When a column is shorter than the first.

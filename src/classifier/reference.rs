@@ -3,7 +3,7 @@
 use super::Network;
 
 impl<const INPUTS: usize, const HIDDEN: usize> Network<INPUTS, HIDDEN> {
-    /// The same as [`Network::response`] in a lane, bit for bit.
+    /// Returns the response of [`Network::response`] in a lane, bit for bit.
     pub fn reference(&self, inputs: [f32; INPUTS]) -> f32 {
         let mut sum = self.output_bias;
         for unit in 0..HIDDEN {
@@ -16,7 +16,7 @@ impl<const INPUTS: usize, const HIDDEN: usize> Network<INPUTS, HIDDEN> {
         sigmoid(sum)
     }
 
-    /// The response in f64.
+    /// Returns the response in f64.
     pub fn exact(&self, inputs: [f64; INPUTS]) -> f64 {
         let sigmoid = |x: f64| 1.0 / (1.0 + libm::exp(-x));
         let mut sum = f64::from(self.output_bias);
@@ -32,10 +32,10 @@ impl<const INPUTS: usize, const HIDDEN: usize> Network<INPUTS, HIDDEN> {
     }
 }
 
-/// Beyond this the sigmoid stays what it is.
+/// Largest |x|; beyond it the sigmoid is constant.
 const LIMIT: f32 = 80.0;
 
-/// 1 / (1 + e^-x), with e^-x = 2^n e^r and a polynomial for e^r.
+/// Returns 1 / (1 + e^-x), with e^-x = 2^n e^r and a polynomial for e^r.
 fn sigmoid(x: f32) -> f32 {
     let x = if x > -LIMIT { x } else { -LIMIT };
     let x = if x < LIMIT { x } else { LIMIT };

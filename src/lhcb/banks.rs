@@ -4,7 +4,7 @@ use crate::Status;
 use crate::event::{BadBanks, BankKind, Outcome, Product, RawBank, RawEvent, ValuesMut};
 use std::ops::Range;
 
-/// The boards of this rising list without a bank of this kind in an event.
+/// Returns the boards of a rising list that have no bank of this kind in an event.
 pub fn absent<'a>(event: &RawEvent<'a>, kind: BankKind, boards: &'a [u16]) -> impl Iterator<Item = u16> + 'a {
     let mut banks =
         event.banks(kind).iter().map(move |bank| kind.board(bank.version, bank.source)).peekable();
@@ -14,8 +14,8 @@ pub fn absent<'a>(event: &RawEvent<'a>, kind: BankKind, boards: &'a [u16]) -> im
     })
 }
 
-/// Whether an event, which `salvage` has seen last, was decoded without some banks of this kind: damaged ones, or those of boards
-/// that sent none.
+/// Returns whether an event of the last call of a decoder with `salvage` was decoded without some banks of this kind:
+/// banks were damaged, or boards sent none.
 pub(crate) fn is_partial(
     event: &RawEvent<'_>,
     number: usize,
@@ -25,8 +25,8 @@ pub(crate) fn is_partial(
     event.is_rest || salvage.has(number) || lacks_any(event, kind, boards)
 }
 
-/// Whether an event lacks a bank of one of these boards. Most events are whole, with the banks of the boards one by one, which is
-/// seen fast.
+/// Returns whether an event lacks a bank of one of these boards. Most events have one bank of each board, in order,
+/// which is checked fast.
 fn lacks_any(event: &RawEvent<'_>, kind: BankKind, boards: &[u16]) -> bool {
     let banks = event.banks(kind);
     let is_whole =
@@ -34,7 +34,8 @@ fn lacks_any(event: &RawEvent<'_>, kind: BankKind, boards: &[u16]) -> bool {
     !is_whole && absent(event, kind, boards).next().is_some()
 }
 
-/// The version that all banks of an event must have, if versions must not mix: the version of most of them.
+/// Returns the version that all banks of an event must have, which is the version of most banks; `None` if versions may
+/// mix.
 pub fn only_version(kind: BankKind, banks: &[RawBank]) -> Option<u8> {
     if kind != BankKind::VeloRetina {
         return None;
@@ -43,8 +44,8 @@ pub fn only_version(kind: BankKind, banks: &[RawBank]) -> Option<u8> {
     banks.iter().map(|bank| bank.version).max_by_key(|version| (count(*version), *version))
 }
 
-/// Gives the status [`Status::Partial`] to those of the last events of `out`, the ones of `range`, that are [`Status::Ok`] and
-/// lack banks, as `is_partial` says.
+/// Sets the status [`Status::Partial`] for the events of `range`, which are the last events of `out`, if they are
+/// [`Status::Ok`] and lack banks according to `is_partial`.
 pub(crate) fn mark_partial<P: Product>(
     out: &mut Outcome<P>,
     range: Range<usize>,
@@ -71,7 +72,7 @@ pub(crate) struct Salvage {
     bank_start: [u32; BankKind::ALL.len() + 1],
     /// Events of the last call of a decoder that were decoded without some of their banks.
     events: Vec<usize>,
-    /// Number of these banks.
+    /// Number of banks that were left out.
     left_out: u64,
 }
 
@@ -82,18 +83,18 @@ impl Salvage {
         self.left_out = 0;
     }
 
-    /// Number of banks that were left out in the last call.
+    /// Returns the number of banks that were left out in the last call.
     pub(crate) fn left_out(&self) -> u64 {
         self.left_out
     }
 
-    /// Whether an event of the last call was decoded without some of its banks.
+    /// Returns whether an event of the last call was decoded without some of its banks.
     pub(crate) fn has(&self, event: usize) -> bool {
         self.events.contains(&event)
     }
 
-    /// Decodes an event without those of its banks that cannot be decoded alone, when its policy is to go on without them and
-    /// `status`, which the whole event has, is that of a damaged bank. Says what became of the event.
+    /// Decodes an event without the banks that cannot be decoded alone, if the event's policy allows this and `status`,
+    /// the status of the whole event, means a damaged bank. Returns the new status.
     #[cold]
     #[inline(never)]
     pub(crate) fn decode(

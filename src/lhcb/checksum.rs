@@ -1,6 +1,6 @@
-//! Checksums of MDF records, of several records in parallel: each byte's step waits for the one before, so a lane has
-//! a record of its own, and takes the next one when it is done. The longest come first, so that the last ones end
-//! together.
+//! Checksums of several MDF records in parallel. The step of a byte waits for the previous step, so each lane has a
+//! record of its own, and takes the next record when it is done. The longest records come first, so that the last
+//! records end together.
 //!
 //! ```text
 //! lane 0 | record 4 ................. |
@@ -12,14 +12,14 @@
 use crate::simd::varying::{F32, I32, U32};
 use crate::simd::{Gang, Level, array_of, for_each, kernels};
 
-/// Bytes that a lane takes at once.
+/// Number of bytes that a lane takes at once.
 const BLOCK: usize = 16;
-/// Words that the records of a gather reach.
+/// Largest number of words: a gather reaches no further.
 const MOST_WORDS: usize = 1 << 30;
-/// Lanes of all gangs at most.
+/// Largest number of lanes of all gangs.
 const MOST_LANES: usize = 16;
 
-/// The checksum of some bytes, one after another. A record whose checksum is 0 has none.
+/// Returns the checksum of bytes, computed byte by byte. A record with a stored checksum of 0 has no checksum.
 pub fn checksum(bytes: &[u8]) -> u32 {
     last_steps(bytes.iter().fold(0, |hash, byte| step(hash, *byte)))
 }
@@ -36,10 +36,10 @@ fn last_steps(hash: u32) -> u32 {
     hash.wrapping_add(hash << 15)
 }
 
-/// Bytes among words.
+/// A range of bytes in a list of words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Span {
-    /// The first word, a multiple of 4 (no unit).
+    /// Index of the first word, a multiple of 4 (no unit).
     pub first: u32,
     /// Number of bytes (no unit).
     pub bytes: u32,
@@ -48,14 +48,14 @@ pub struct Span {
 /// Computes the checksums of spans in parallel.
 #[derive(Debug, Default)]
 pub struct Checksums {
-    /// The sum of each span.
+    /// Checksum of each span.
     sums: Vec<u32>,
-    /// The spans, from the longest on.
+    /// Numbers of the spans, the longest first.
     order: Vec<u32>,
 }
 
 impl Checksums {
-    /// [`checksum`] of each span of some words, in lanes. The bits do not depend on `level`.
+    /// Returns the [`checksum`] of each span of words, computed in lanes. The bits do not depend on `level`.
     ///
     /// # Panics
     /// When a span does not begin at a multiple of 4 words, does not lie in the words, or ends after the first 2^30 of them.
@@ -79,7 +79,7 @@ impl Checksums {
     }
 }
 
-/// As many gangs side by side as hide that each step waits for the one before.
+/// Runs enough gangs side by side to hide the latency of the steps.
 #[inline(always)]
 fn in_gangs<G: Gang>(g: G, words: &[u32], spans: &[Span], order: &[u32], sums: &mut [u32]) {
     match G::LANES {
@@ -89,18 +89,18 @@ fn in_gangs<G: Gang>(g: G, words: &[u32], spans: &[Span], order: &[u32], sums: &
     }
 }
 
-/// What the lanes are at.
+/// State of the lanes.
 struct Lanes {
-    /// The span of each.
+    /// Span of each lane.
     span: [usize; MOST_LANES],
-    /// Its next block.
+    /// Next block of the span.
     block: [u32; MOST_LANES],
-    /// How many whole blocks are left of it; [`IDLE`] for a lane without a span.
+    /// Number of whole blocks of the span that are left; [`IDLE`] for a lane without a span.
     left: [u32; MOST_LANES],
     hash: [u32; MOST_LANES],
 }
 
-/// More blocks than any span has.
+/// A number of blocks above the number of any span.
 const IDLE: u32 = u32::MAX;
 
 #[inline(always)]
@@ -149,7 +149,7 @@ impl Lanes {
         }
     }
 
-    /// Takes so many blocks of every lane; lanes without a span take any.
+    /// Processes `steps` blocks in every lane; lanes without a span process arbitrary blocks.
     #[inline(always)]
     fn advance<G: Gang, const K: usize>(&mut self, g: G, blocks: &[[f32; 4]], steps: u32) {
         let one = U32::splat(g, 1);
@@ -171,7 +171,7 @@ impl Lanes {
     }
 }
 
-/// [`step`] by the highest byte of each lane.
+/// Returns [`step`] for the highest byte of each lane.
 #[inline(always)]
 fn step_of<G: Gang>(hash: U32<G>, byte: I32<G>) -> U32<G> {
     let hash = hash + byte.shr::<24>().to_bits();
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn the_checksum_takes_bytes_as_signed() {
-        // Worked out by hand from the definition.
+        // Computed by hand from the definition.
         assert_eq!(checksum(&[]), 0);
         let one = |byte: u32| {
             let hash = byte.wrapping_add(byte << 10);

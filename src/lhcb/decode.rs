@@ -6,8 +6,8 @@ use crate::event::{BankKind, Outcome, Product, RawEvent, RawEvents, Truncation};
 use std::ops::Range;
 
 /// Decodes the events of `range` one by one and appends them to `out`: `decode` appends the hits and the ends of the
-/// groups of a good event. What failed has no hits; the first stage counts hits. Banks are of one kind, and damaged ones left out
-/// where the policy of the events wants it.
+/// groups of a good event. A failed event has no hits; the first stage counts hits. All banks are of one kind; damaged
+/// banks are left out if the policy of the events says so.
 #[inline(always)]
 pub(crate) fn decode_each<B: Product>(
     events: RawEvents<'_>,
@@ -25,7 +25,7 @@ pub(crate) fn decode_each<B: Product>(
             status => status,
         };
         if status != Status::Ok {
-            // What a try appended or counted is taken back before the next one.
+            // Output and counts of an attempt are removed before the next attempt.
             let (rows, counters) = (out.results.events(), out.counters);
             status = salvage.decode(number, &event, (kind, status), &mut |event| {
                 out.results.truncate(rows);
@@ -45,7 +45,7 @@ pub(crate) fn decode_each<B: Product>(
     out.counters.count_truncated(Truncation::BanksLeftOut, salvage.left_out());
 }
 
-/// Memory for putting hits in order.
+/// Memory for sorting hits.
 #[derive(Debug, Default)]
 pub(crate) struct Order {
     range: Range<usize>,
@@ -54,7 +54,7 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// Finds the order of the hits of a range; [`apply`](Self::apply) puts column after column into it.
+    /// Finds the order of the hits of a range; [`apply`](Self::apply) sorts one column by it.
     pub(crate) fn find(
         &mut self,
         range: Range<usize>,
@@ -66,7 +66,7 @@ impl Order {
         self.range = range;
     }
 
-    /// Rearranges the values of the range in one column, floats by their bits.
+    /// Sorts the values of the range in one column, moving floats by their bits.
     pub(crate) fn apply(&mut self, column: &mut [impl bytemuck::Pod]) {
         let column: &mut [u32] = bytemuck::cast_slice_mut(column);
         self.values.clear();

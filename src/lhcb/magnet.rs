@@ -1,7 +1,7 @@
 //! The magnet of the nominal detector: a dipole field with all three components.
 //!
-//! In the plane y = 0 the field is vertical by symmetry; call it B(x, z). No currents flow where particles fly, so
-//! that B determines the field beside the plane, too (to third order in y, [`MidPlane::at`]):
+//! In the plane y = 0 the field is vertical by symmetry; call it B(x, z). No currents flow where particles fly, so that
+//! B also determines the field outside this plane (to third order in y, [`MidPlane::at`]):
 //!
 //! ```text
 //! Bx = y dB/dx    By = B - y^2/2 (d2B/dx2 + d2B/dz2)    Bz = y dB/dz    B = b0(z) + b1(z) x^2
@@ -12,12 +12,12 @@
 //! the SciFi (`params_predictT.txt`), with a weak pull towards smooth curves. `tests/lhcb/magnet.rs` measures the
 //! agreement.
 
-/// z of the splines' first knot and their distance, mm.
+/// z of the first knot of the splines, and distance of the knots, mm.
 const FIRST: f64 = -600.0;
 const STEP: f64 = 300.0;
-/// Pieces of the splines, with a cubic each.
+/// Number of pieces of the splines, with a cubic each.
 const PIECES: usize = 36;
-/// Beyond these the field is that of the nearest place within, mm: no particle there is measured.
+/// Largest |x| and |y|, mm. Beyond, where no particle is measured, the field is taken from the nearest point within.
 const MAX_X: f64 = 4500.0;
 const MAX_Y: f64 = 2500.0;
 
@@ -36,10 +36,10 @@ const WEIGHTS: [[f64; 2]; PIECES + 3] = [
     [0.044542, -0.005061], [0.024651, -0.004800], [0.001796, -0.002601],
 ];
 
-/// A cubic: coefficients of rising powers.
+/// A cubic: coefficients in the order of rising powers.
 type Cubic = [f64; 4];
 
-/// b0 and b1 (mm for m) in each piece, over the way from its beginning, mm.
+/// b0, T, and b1, T/mm^2, in each piece, as functions of the distance from its beginning, mm.
 static SPLINES: [[Cubic; 2]; PIECES] = splines();
 
 const fn splines() -> [[Cubic; 2]; PIECES] {
@@ -74,9 +74,9 @@ pub struct MidPlane {
 }
 
 impl MidPlane {
-    /// At z mm; there is no field far outside.
+    /// Returns the field at z mm; there is no field far outside.
     pub fn new(z: f64) -> Self {
-        // A product where a division would do: this is asked for thrice a step.
+        // A product instead of a division, since this function is called three times per step.
         let way = (z - FIRST) * (1.0 / STEP);
         if !(0.0..PIECES as f64).contains(&way) {
             return Self::default();
@@ -90,14 +90,14 @@ impl MidPlane {
         Self { value: [value(p), value(q)], slope: [slope(p), slope(q)], bend: [bend(p), bend(q)] }
     }
 
-    /// b0 and b1 of the field b0 + b1 x^2 in the plane y = 0, and b0's first and second derivatives along z, b1's first: T and
-    /// mm.
+    /// Returns b0 and b1 of the field b0 + b1 x^2 in the plane y = 0, then b0's first and second and b1's first
+    /// derivative along z, in T and mm.
     pub(crate) fn terms(&self) -> [f64; 5] {
         [self.value[0], self.value[1], self.slope[0], self.bend[0], self.slope[1]]
     }
 
-    /// The components along x, y and z at (x, y) mm, T; they bend positive particles towards larger x if the magnet's
-    /// polarity is -1.
+    /// Returns the components along x, y and z at (x, y) mm, T; they bend positive particles towards larger x if the
+    /// magnet's polarity is -1.
     pub fn at(&self, x: f64, y: f64) -> [f64; 3] {
         let (x, y) = (x.clamp(-MAX_X, MAX_X), y.clamp(-MAX_Y, MAX_Y));
         let x2 = x * x;
@@ -108,7 +108,7 @@ impl MidPlane {
     }
 }
 
-/// The field's components at (x, y, z) mm, T, as [`MidPlane::at`].
+/// Returns the field's components at (x, y, z) mm, T, with the signs of [`MidPlane::at`].
 pub fn field([x, y, z]: [f64; 3]) -> [f64; 3] {
     MidPlane::new(z).at(x, y)
 }
@@ -138,8 +138,8 @@ mod tests {
         assert!(field([1e300, 1e300, 5000.0]).iter().all(|b| !b.is_nan()));
     }
 
-    /// In vacuum a field has neither sources nor curls: checked by differences, near the plane, where the expansion
-    /// leaves out nothing that counts.
+    /// In vacuum a field has neither sources nor curls. The test uses differences near the plane y = 0, where the
+    /// omitted terms of the expansion are negligible.
     #[test]
     fn it_is_a_field_in_vacuum() {
         for z in [700.0, 2400.0, 3210.0, 4950.0, 6120.0, 8520.0] {

@@ -14,20 +14,21 @@ pub struct Bending {
     pub polarity: f32,
 }
 
-/// Of the nominal magnet, by `cargo run --release --example fit_momentum`.
+/// Coefficients of the nominal magnet, from `cargo run --release --example fit_momentum`.
 const NOMINAL: [f32; 8] =
     [20.687378, 1237.1155, 529.07025, -118.59891, 531.11957, 2292.5933, -923.6004, 109.931046];
 
-/// Smallest change of the slope: beyond it no momentum is told apart.
+/// Smallest change of the slope; smaller changes give the same momentum.
 const SMALLEST: f32 = 1e-6;
 
 impl Bending {
-    /// The nominal magnet with this polarity: fitted to simulated particles (`crates/sim/examples/fit_momentum.rs`).
+    /// Returns the bending by the nominal magnet with this polarity, fitted to simulated particles
+    /// (`crates/sim/examples/fit_momentum.rs`).
     pub fn nominal(polarity: f32) -> Self {
         Self { coefficients: NOMINAL, polarity }
     }
 
-    /// The LHCb magnet with this polarity (Allen 2023 for down, 2025 for up).
+    /// Returns the bending by the LHCb magnet with this polarity (Allen 2023 for down, 2025 for up).
     pub fn lhcb(polarity: f32) -> Self {
         let coefficients = match polarity > 0.0 {
             false => {
@@ -38,7 +39,7 @@ impl Bending {
         Self { coefficients, polarity }
     }
 
-    /// Charge over momentum, c/GeV, given the slopes in x and y before the magnet and in x behind it.
+    /// Returns charge over momentum, c/GeV, given the slopes in x and y before the magnet and in x behind it.
     #[inline(always)]
     pub fn qop(&self, [velo_tx, velo_ty]: [f32; 2], scifi_tx: f32) -> f32 {
         let [p0, p1, p2, p3, p4, p5, p6, p7] = self.coefficients;
@@ -55,7 +56,7 @@ impl Bending {
         sign * 1000.0 / momentum
     }
 
-    /// The same, lane by lane.
+    /// Returns charge over momentum of one track per lane, c/GeV.
     #[inline(always)]
     pub(crate) fn qop_of_lanes<G: Gang>(
         &self,

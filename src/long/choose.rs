@@ -1,4 +1,4 @@
-//! Chooses the pairs that become tracks: each Velo track and each SciFi track is part of at most one.
+//! Chooses the pairs that become tracks: each Velo track and each SciFi track is part of at most one track.
 
 use super::config::LongConfig;
 use super::pairs::Pairs;
@@ -7,7 +7,7 @@ use crate::simd::Gang;
 use crate::simd::varying::{Mask, U32};
 use std::ops::Range;
 
-/// Instead of a pair.
+/// Value for no pair.
 const NONE: u32 = u32::MAX;
 
 /// Memory of this step.
@@ -16,17 +16,17 @@ pub(super) struct Choice {
     keys: Vec<u128>,
     /// The pair of each Velo track of the event, or [`NONE`].
     pair_of: Column<u32>,
-    /// Which SciFi tracks of the event are part of a track.
+    /// Whether each SciFi track of the event is part of a track.
     taken: Vec<bool>,
-    /// The tracks, by Velo track: number of that, and the pair.
+    /// The chosen tracks: number of the Velo track, and the pair.
     pub(super) velo: Column<u32>,
     pub(super) pair: Column<u32>,
 }
 
-/// A pair by what decides, the first to be taken the smallest: its rank, Velo and SciFi track, and its place. Numbers are
-/// faster to sort than lists of four.
+/// Returns the sort key of a pair, from its rank, Velo track, SciFi track and index; the pair with the smallest key is
+/// taken first. One integer is faster to sort than four numbers.
 fn key(rank: f32, velo: u32, scifi: u32, pair: usize) -> u128 {
-    // A rank is not negative, so that its bits have its order.
+    // A rank is not negative, so that its bits are ordered like the rank.
     let words = [rank.to_bits(), velo, scifi, pair as u32];
     words.into_iter().fold(0, |key, word| key << 32 | u128::from(word))
 }
@@ -40,7 +40,7 @@ fn scifi_of(key: u128) -> usize {
 }
 
 impl Choice {
-    /// Chooses among pairs of the tracks of these ranges.
+    /// Chooses among pairs of the tracks in the ranges `velo` and `scifi`.
     #[inline(always)]
     pub(super) fn choose<G: Gang>(
         &mut self,
@@ -77,7 +77,7 @@ impl Choice {
         self.list(g, velo);
     }
 
-    /// Lists the tracks.
+    /// Lists the chosen tracks.
     #[inline(always)]
     fn list<G: Gang>(&mut self, g: G, velo: Range<usize>) {
         let Self { pair_of, velo: tracks, pair: pairs, .. } = self;
@@ -96,7 +96,8 @@ impl Choice {
     }
 }
 
-/// Keeps the best pair of each SciFi track, which stand together; of equal ones that of the first Velo track.
+/// Keeps the best pair of each SciFi track, whose pairs are adjacent; of equally good pairs, the pair of the first Velo
+/// track.
 fn keep_best_of_each(keys: &mut Vec<u128>) {
     let mut kept = 0;
     for at in 0..keys.len() {

@@ -13,10 +13,10 @@ const FAST: [f32; 2] = [0.71, 0.75];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LongPreset {
-    /// The best in simulated events: all pairs compete, and a network trained on these events judges them.
+    /// The best results in simulated events: all pairs compete, and networks trained on such events judge them.
     #[default]
     Best,
-    /// The same for tracks of the presets `fast` of Velo and SciFi, with its own smallest responses.
+    /// The search of `best` for tracks of the presets `fast` of Velo and SciFi, with other smallest responses.
     Fast,
     /// The matching of LHCb's first trigger stage of 2023.
     Hlt1,
@@ -30,36 +30,36 @@ crate::names!(LongPreset, "preset of long tracks", { Best => "best", Fast => "fa
 pub struct LongConfig {
     /// Preset that gives the defaults of the other parameters.
     pub preset: LongPreset,
-    /// Velo tracks with a larger slope in x at the beam line are not matched.
+    /// Largest slope in x of a matched Velo track at the beam line.
     pub max_tx: f32,
-    /// The same in y.
+    /// Largest slope in y of a matched Velo track at the beam line.
     pub max_ty: f32,
-    /// Velo tracks that pass the UT at z = 2,484.6 mm nearer to the beam than this are not matched, mm.
+    /// Smallest distance of a matched Velo track from the beam in the UT, at z = 2,484.6 mm, mm.
     pub inner_radius: f32,
     /// Largest change of the slope in x.
     pub max_change_tx: f32,
     /// Largest change of the slope in y.
     pub max_change_ty: f32,
-    /// Largest distance in x where the lines meet in the magnet, mm.
+    /// Largest distance in x of the lines at their meeting point in the magnet, mm.
     pub max_distance_x: f32,
     /// Largest distance in y behind the SciFi, mm.
     pub max_distance_y: f32,
-    /// Factor on the y of the Velo's line there.
+    /// Factor on the y of the Velo track's line behind the SciFi.
     pub scale_y: f32,
-    /// Weights of the distances in x and y, of the slopes' changes in y and x, in the chi2.
+    /// Weights in the chi2: of the distances in x and y, and of the changes of the slopes in y and x.
     pub weights: [f32; 4],
     /// Largest chi2.
     pub max_chi2: f32,
-    /// Smallest response of the network that judges pairs (`pair_network.rs`), 0 to 1, by which they then compete; 0
-    /// switches both networks off, and pairs compete by chi2.
+    /// Smallest response, 0 to 1, of the network that judges pairs (`pair_network.rs`); pairs compete by this response.
+    /// 0 switches both networks off, and pairs compete by chi2.
     pub min_response: f32,
-    /// The same with hits in the UT (`pair_ut_network.rs`).
+    /// Smallest response for pairs with hits in the UT (`pair_ut_network.rs`).
     pub min_response_ut: f32,
-    /// Smallest response of the first network (`pair_first_network.rs`) of pairs that go on to these networks and to
-    /// the search in the UT; at 0 all do.
+    /// Smallest response of the first network (`pair_first_network.rs`) for pairs that go on to the other networks and
+    /// to the search in the UT; with 0 all pairs do.
     pub min_response_first: f32,
-    /// Whether all pairs compete, the best first; else each SciFi track takes its best Velo track, and each Velo
-    /// track the best of these.
+    /// Whether all pairs compete, the best first; otherwise each SciFi track chooses its best Velo track, and each Velo
+    /// track takes the best that chose it.
     pub all_pairs: bool,
     /// Relative error of the formula for the momentum from slopes.
     pub momentum_error: f32,
@@ -72,7 +72,7 @@ impl Default for LongConfig {
 }
 
 impl LongConfig {
-    /// The configuration of a preset.
+    /// Returns the configuration of a preset.
     pub fn preset(preset: LongPreset) -> Self {
         let hlt1 = Self {
             preset,
@@ -112,7 +112,7 @@ impl LongConfig {
         }
     }
 
-    /// The smallest response of the network that ranks pairs, with hits in the UT or without them.
+    /// Returns the smallest response of the network that ranks pairs, with hits in the UT or without them.
     pub(super) fn least(&self, with_ut: bool) -> f32 {
         if with_ut { self.min_response_ut } else { self.min_response }
     }

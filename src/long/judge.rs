@@ -1,6 +1,6 @@
-//! Judges pairs, one lane a pair. A first network judges all of them; its outputs for the other pairs of the same
-//! Velo track and of the same SciFi track, the rivals, go to a second one, which also knows the hits in the UT, if
-//! any, and ranks all pairs except the most unlikely ones.
+//! Judges pairs, one pair per lane. A first network judges all pairs. A second network ranks all pairs except the most
+//! unlikely ones; its inputs include the first network's outputs for the rivals, the other pairs of the same Velo track
+//! and of the same SciFi track, and the hits in the UT, if any.
 
 use super::config::LongConfig;
 use super::pair_first_network::FIRST;
@@ -16,20 +16,22 @@ use crate::simd::varying::{F32, Mask};
 use crate::simd::{Gang, array_of, inlined};
 use crate::ut::Attached;
 
-/// Numbers about hits in the UT.
+/// Number of inputs about hits in the UT.
 const OF_UT: usize = 4;
-/// Scale of the hits' distances in the UT: constant, mm, and per change of the slope in x, which goes with 1/p.
+/// Scale of the hits' distances in the UT: constant, mm, and part per change of the slope in x, which is proportional
+/// to 1/p.
 const UT_SCALE: [f32; 2] = [0.05, 2.0];
-/// Hits of a pair that has one in each plane, and what stands in place of their distance where one is missing.
+/// Number of hits of a pair with a hit in each plane, and the input in place of their distance if a hit is missing.
 const ALL_PLANES: f32 = 4.0;
 const NOT_ALL: f32 = 9.0;
 
 /// Memory of this step.
 #[derive(Debug, Default)]
 pub(super) struct Judge {
-    /// How many pairs an event is to count as having, in place of those that it has.
+    /// Number of pairs that every event counts as having, if set.
     pub(super) crowd: Option<usize>,
-    /// Of the pairs: what the first network is given and what it says; the size of the change of the slope in x; the rivals.
+    /// Values of the pairs: inputs of the first network and its response, absolute change of the slope in x, and
+    /// rivals.
     given: [Column<f32>; INPUTS],
     response: Column<f32>,
     bend: Column<f32>,
@@ -37,7 +39,7 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    /// Asks the first network, and drops the pairs that it takes for most unlikely.
+    /// Runs the first network, and drops the pairs with the smallest responses.
     #[inline(always)]
     pub(super) fn sift<G: Gang>(
         &mut self,
@@ -74,7 +76,7 @@ impl Judge {
         pairs.len = kept;
     }
 
-    /// Ranks the pairs by what the second network takes them for; `ut` are their hits in the UT.
+    /// Ranks the pairs by the response of the second network; `ut` are their hits in the UT.
     #[inline(always)]
     pub(super) fn rank<G: Gang>(&self, g: G, config: &LongConfig, pairs: &mut Pairs, ut: Option<&Attached>) {
         let least = F32::splat(g, config.least(ut.is_some()));
@@ -104,8 +106,8 @@ impl Judge {
     }
 }
 
-/// What the second network is given of pairs with hits in the UT: their number and the root of the sum of the squares of their
-/// distances, mm; that over what scattering makes of it; and the same where no hit is missing.
+/// Returns the inputs of the second network for pairs with hits in the UT, among them number of hits, root of the sum
+/// of the squares of their distances, mm, its ratio to its size due to scattering, and this ratio if no hit is missing.
 #[inline(always)]
 fn with_ut<G: Gang>(
     inputs: [F32<G>; INPUTS + RIVALS],

@@ -1,4 +1,5 @@
-//! Matching: tracks of Velo and SciFi, and hits of the UT where there are any, to long tracks; one event after another.
+//! Matching: combines tracks of Velo and SciFi, and hits of the UT if there are any, to long tracks, one event after
+//! another.
 
 use super::choose::Choice;
 use super::config::LongConfig;
@@ -16,15 +17,15 @@ use crate::simd::{Gang, Level};
 use crate::ut::{Attached, Bent, UtLayout};
 use std::ops::Range;
 
-/// What matching needs to know, of the SciFi and behind it.
+/// Parameters of the matching.
 #[derive(Debug, Clone)]
 pub(super) struct Matcher {
     pub(super) scifi: SciFi,
     pub(super) config: LongConfig,
     pub(super) bending: Bending,
-    /// The UT, where tracks are given hits in it.
+    /// The UT, if tracks get hits in it.
     pub(super) layout: Option<UtLayout>,
-    /// Variance of the angle by what is before the magnet, at 1 GeV/c.
+    /// Variance of the scattering angle in the material before the SciFi, at 1 GeV/c.
     pub(super) scattering: f32,
 }
 
@@ -137,7 +138,7 @@ fn match_room<G: Gang>(
 }
 
 impl Bent {
-    /// Takes the pairs as tracks.
+    /// Fills the columns with the pairs as tracks.
     #[inline(always)]
     fn take<G: Gang>(&mut self, g: G, of: &Matcher, Parts { velo, scifi, .. }: Parts<'_>, pairs: &Pairs) {
         self.line.set_len(pairs.len);

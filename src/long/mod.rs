@@ -1,9 +1,9 @@
 //! Long tracks: a track in the Velo and one in the SciFi that the magnet connects, and their momentum.
 //!
 //! Modules in data-flow order: `matcher` with `select` (Velo tracks that may reach the SciFi, by y), `pairs` (near
-//! pairs), `judge` (two classifiers of pairs, the second with the first one's outputs for `rivals`), `choose` and
+//! pairs), `judge` (two classifiers of pairs; the second uses the outputs of the first for `rivals`), `choose` and
 //! `write`, and `reference`, the naive twin; [`crate::lhcb::Bending`] gives the momentum. [`Long`] is the algorithm,
-//! [`LongUt`] the one that adds hits in the UT.
+//! and [`LongUt`] the algorithm that adds hits in the UT.
 
 mod choose;
 mod config;

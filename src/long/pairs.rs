@@ -1,4 +1,5 @@
-//! Pairs of Velo and SciFi tracks that fit together, one lane a Velo track; and the inputs of the networks, one lane a pair.
+//! Pairs of Velo and SciFi tracks that fit together, one Velo track per lane; and the inputs of the networks, one pair
+//! per lane.
 
 use super::config::LongConfig;
 use super::parts::Parts;
@@ -9,40 +10,41 @@ use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, inlined};
 use std::ops::Range;
 
-/// Where the states of SciFi tracks are, mm.
+/// z of the states of SciFi tracks, mm.
 const SCIFI_Z: f32 = 9_410.0;
-/// Where the lines before and behind the magnet meet: a constant, mm, and what change of slope (size and square), x of the
-/// SciFi track and slope of the Velo track (square) add.
+/// z where the lines before and behind the magnet meet: a constant, mm, and coefficients of the change of slope
+/// (absolute value, square), of |x| of the SciFi track and of the square of the Velo track's slope.
 const MAGNET_Z: f32 = 5_287.6;
 const PER_CHANGE: f32 = -7.98878;
 const PER_CHANGE2: f32 = 317.683;
 const PER_X: f32 = 0.0119379;
 const PER_TX2: f32 = -1_418.42;
-/// Variances of the distances in x and y, mm^2: constant, and per square of the change of slope, and of the slope.
+/// Variances of the distances in x and y, mm^2: constant, and part per square of the change of slope (in x) or of the
+/// slope (in y).
 const VARIANCE_X: [f32; 2] = [10.12 * 10.12, 101.0 * 101.0];
 const VARIANCE_Y: [f32; 2] = [1.59 * 1.59, 212.1 * 212.1];
-/// About what scattering makes of the distances in x and y, mm, and of the change of the slope in y: constant, and per change of
-/// the slope in x, which goes with 1/p.
+/// Approximate sizes due to scattering of the distances in x and y, mm, and of the change of the slope in y: constant,
+/// and part per change of the slope in x, which is proportional to 1/p.
 const SCATTERED: [[f32; 2]; 3] = [[0.7, 26.0], [2.0, 50.0], [0.001, 0.012]];
 
-/// Numbers that say how well a pair fits: what the first network is given.
+/// Number of inputs of the first network, which describe how well a pair fits.
 pub(super) const INPUTS: usize = 11;
 
 /// Pairs.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
-    /// Number of the Velo track in the batch, and its place among the selected ones.
+    /// Number of the Velo track in the batch, and its index among the selected tracks.
     pub(super) velo: Column<u32>,
     pub(super) place: Column<u32>,
     pub(super) scifi: Column<u32>,
     pub(super) chi2: Column<f32>,
-    /// What decides which pairs are tracks, the smallest first: one minus the second network's response, or the chi2; infinite
-    /// where it refuses the pair.
+    /// Rank of the pairs in the choice of tracks, the smallest first: one minus the second network's response, or the
+    /// chi2; infinite if the network rejects the pair.
     pub(super) rank: Column<f32>,
     pub(super) len: usize,
-    /// How many the event has: those that were listed, or what `Judge::crowd` says.
+    /// Number of pairs of the event: the number of listed pairs, or `Judge::crowd`.
     pub(super) crowd: usize,
-    /// Lanes with a Velo track, and all.
+    /// Numbers of lanes with a Velo track, and of all lanes.
     pub(super) lanes: [u64; 2],
 }
 
@@ -93,7 +95,8 @@ impl Pairs {
         self.rank.copy_from_slice(&self.chi2.padded()[..self.len]);
     }
 
-    /// Keeps those of the pairs from `at` on that are in `lanes`, behind the first `kept`; says how many there are now.
+    /// Moves the pairs from `at` on that are in `lanes` behind the first `kept` pairs; returns the new number of kept
+    /// pairs.
     #[inline(always)]
     pub(super) fn keep<G: Gang>(&mut self, g: G, at: usize, kept: usize, lanes: Mask<G>) -> usize {
         for column in [&mut self.velo, &mut self.place, &mut self.scifi] {
@@ -103,7 +106,7 @@ impl Pairs {
         kept + chi2.store_packed(&mut self.chi2.padded_mut()[kept..], lanes)
     }
 
-    /// What the first network is given of the pairs from `at` on, and the size of the change of the slope in x.
+    /// Returns the inputs of the first network for the pairs from `at` on, and the absolute change of the slope in x.
     #[inline(always)]
     pub(super) fn inputs<G: Gang>(
         &self,
@@ -130,7 +133,7 @@ impl Pairs {
     }
 }
 
-/// What is known of Velo tracks at their end, a lane each; y where it is compared.
+/// Velo tracks at the end of the Velo, one per lane, but with y at the z of the comparison.
 struct Before<G: Gang> {
     x: F32<G>,
     y: F32<G>,
@@ -155,7 +158,7 @@ impl<G: Gang> Before<G> {
     }
 }
 
-/// What is known of SciFi tracks, a lane each; y where it is compared.
+/// SciFi tracks, one per lane, with y at the z of the comparison.
 struct Behind<G: Gang> {
     x: F32<G>,
     y: F32<G>,
@@ -172,15 +175,15 @@ impl<G: Gang> Behind<G> {
     }
 }
 
-/// How far apart Velo and SciFi tracks are, a pair a lane.
+/// Distances between the Velo and the SciFi track of a pair, one pair per lane.
 struct Apart<G: Gang> {
-    /// Where the lines meet in the magnet, and in y behind the SciFi, mm.
+    /// Distance in x at the meeting point in the magnet, and in y behind the SciFi, mm.
     distance_x: F32<G>,
     distance_y: F32<G>,
-    /// Of the slopes.
+    /// Changes of the slopes.
     change_x: F32<G>,
     change_y: F32<G>,
-    /// The Velo track's slope in y, and the square of that to the beam.
+    /// Slope of the Velo track in y, and the square of its slope to the beam.
     velo_ty: F32<G>,
     slope2: F32<G>,
 }
@@ -202,7 +205,7 @@ impl<G: Gang> Apart<G> {
         Self { distance_x, distance_y, change_x, change_y, velo_ty: velo.ty, slope2 }
     }
 
-    /// How badly the two fit together.
+    /// Returns the chi2 of the match.
     #[inline(always)]
     fn chi2(&self, g: G, config: &LongConfig) -> F32<G> {
         let value = inlined!(|value| F32::splat(g, value));
@@ -217,7 +220,7 @@ impl<G: Gang> Apart<G> {
         of_x + of_y + of_slopes
     }
 
-    /// Which pairs are within the windows.
+    /// Returns the lanes whose pairs are within the windows.
     #[inline(always)]
     fn is_near(&self, g: G, config: &LongConfig) -> Mask<G> {
         let within = inlined!(|of: F32<G>, most: f32| of.abs().le(F32::splat(g, most)));
@@ -227,9 +230,9 @@ impl<G: Gang> Apart<G> {
             & within(self.distance_y, config.max_distance_y)
     }
 
-    /// What the first network is given: distances as parts of what scattering makes of them at this momentum, signed as the
-    /// particle bends, and as it leaves the beam, since what scatters it changes y and its slope together;
-    /// and how many pairs the event has, since where there are many, more of them are none.
+    /// Returns the inputs of the first network. Distances are divided by their size due to scattering at this momentum.
+    /// Their signs are relative to the bend in x, and in y to the slope, since scattering changes y and its slope
+    /// together. The number of pairs of the event is an input, since with many pairs more of them are false.
     #[inline(always)]
     fn inputs(&self, g: G, config: &LongConfig, quality: &Quality<G>, crowd: usize) -> [F32<G>; INPUTS] {
         let bend = self.change_x.abs();
@@ -249,20 +252,20 @@ impl<G: Gang> Apart<G> {
     }
 }
 
-/// A distance with the sign that it has along another.
+/// Returns a distance, with its sign changed where `sign` is negative.
 #[inline(always)]
 fn along<G: Gang>(sign: F32<G>, of: F32<G>) -> F32<G> {
     let zero = F32::splat(of.g, 0.0);
     sign.lt(zero).select_f(zero - of, of)
 }
 
-/// A distance as a part of what scattering makes of it, for a change of the slope.
+/// Returns a distance divided by its size due to scattering for a change of the slope.
 #[inline(always)]
 fn part<G: Gang>(of: F32<G>, bend: F32<G>, [constant, per_bend]: [f32; 2]) -> F32<G> {
     of / bend.mul_add(F32::splat(of.g, per_bend), F32::splat(of.g, constant))
 }
 
-/// How good the tracks of pairs are.
+/// Quality of the tracks of pairs.
 struct Quality<G: Gang> {
     velo_hits: F32<G>,
     velo_chi2: F32<G>,
@@ -270,7 +273,7 @@ struct Quality<G: Gang> {
     scifi_chi2: F32<G>,
 }
 
-/// How many hits tracks have.
+/// Returns the numbers of hits of tracks.
 #[inline(always)]
 fn count_of<G: Gang>(g: G, starts: &[u32], track: U32<G>) -> F32<G> {
     let next = U32::gather(starts, track + U32::splat(g, 1));

@@ -3,7 +3,7 @@
 use crate::Status;
 use crate::event::{SciFiTracks, UtBatch, VeloTracks};
 
-/// What the detectors saw.
+/// Tracks and hits of the detectors.
 #[derive(Clone, Copy)]
 pub(super) struct Parts<'a> {
     pub(super) velo: &'a VeloTracks,
@@ -12,7 +12,7 @@ pub(super) struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// What became of an event: the first detector along the beam that failed says it.
+    /// Returns the status of an event: the status of the first detector along the beam that failed.
     pub(super) fn status(&self, event: usize) -> Status {
         let all = [
             Some(self.velo.status[event]),

@@ -1,4 +1,4 @@
-//! The naive twin of the matching: every SciFi track with every Velo track.
+//! The naive twin of the matching: compares every SciFi track with every Velo track.
 
 use super::config::LongConfig;
 use super::pair_first_network::FIRST;
@@ -23,7 +23,7 @@ pub struct Parts<'a> {
 /// The UT, and the parameters of momenta.
 #[derive(Debug, Clone, Copy)]
 pub struct UtPart<'a> {
-    /// Planes, and the magnet before them.
+    /// The planes, and the magnet before them.
     pub layout: &'a UtLayout,
     /// Hits.
     pub hits: &'a UtBatch,
@@ -31,7 +31,7 @@ pub struct UtPart<'a> {
     pub bending: &'a Bending,
 }
 
-/// Whether a Velo track may reach the SciFi.
+/// Returns whether a Velo track may reach the SciFi.
 fn is_accepted(config: &LongConfig, velo: &VeloTracks, track: usize) -> bool {
     let beam = &velo.beam;
     let dz = 2484.6 - beam.z[track];
@@ -43,7 +43,7 @@ fn is_accepted(config: &LongConfig, velo: &VeloTracks, track: usize) -> bool {
         && beam.ty[track].abs() <= config.max_ty
 }
 
-/// Inputs of the first network, of the second one, and of the one with hits in the UT.
+/// Number of inputs of the first network; then of the second network, and of the network with hits in the UT.
 pub const INPUTS: usize = 11;
 /// See [`INPUTS`].
 pub const INPUTS_PAIR: usize = 15;
@@ -59,23 +59,23 @@ pub struct Pair {
     pub scifi: usize,
     /// chi2 of the match.
     pub chi2: f32,
-    /// The ranking of pairs, the smallest first: one minus the second network's response, or the chi2.
+    /// Rank of the pair, the smallest first: one minus the second network's response, or the chi2.
     pub rank: f32,
     /// Inputs of the first network.
     pub inputs: [f32; INPUTS],
-    /// Size of the change of the slope in x.
+    /// Absolute change of the slope in x.
     pub bend: f32,
-    /// The first network's output for the best other pair with this Velo track, and for the best other pair with this
-    /// SciFi track, 0 if there is none; logarithms of the numbers of such pairs, including this pair.
+    /// The first network's output for the best other pair with this Velo track, and with this SciFi track, 0 if there
+    /// is none; logarithms of the numbers of pairs with this Velo track, and with this SciFi track.
     pub rivals: [f32; 4],
-    /// Identifiers of the hits in the UT, by plane.
+    /// LHCbIDs of the hits in the UT, by plane.
     pub ut_hits: Vec<u32>,
-    /// Sum of the squares of their distances, mm^2.
+    /// Sum of the squares of the distances of these hits, mm^2.
     pub ut_distance2: f32,
 }
 
 impl Pair {
-    /// Inputs of the second network.
+    /// Returns the inputs of the second network.
     pub fn inputs_pair(&self) -> [f32; INPUTS_PAIR] {
         let mut inputs = [0.0; INPUTS_PAIR];
         inputs[..INPUTS].copy_from_slice(&self.inputs);
@@ -83,7 +83,7 @@ impl Pair {
         inputs
     }
 
-    /// Inputs of the network with hits in the UT.
+    /// Returns the inputs of the network with hits in the UT.
     pub fn inputs_ut(&self) -> [f32; INPUTS_UT] {
         let mut inputs = [0.0; INPUTS_UT];
         inputs[..INPUTS_PAIR].copy_from_slice(&self.inputs_pair());
@@ -94,7 +94,7 @@ impl Pair {
         inputs
     }
 
-    /// With its hits in the UT.
+    /// Adds the hits in the UT.
     fn with_ut(self, velo: &VeloTracks, scifi: &SciFiTracks, ut: &UtPart<'_>, event: usize) -> Self {
         let end = &velo.end;
         let [x, y, tx, ty] = [&end.x, &end.y, &end.tx, &end.ty].map(|column| column[self.velo]);
@@ -107,7 +107,7 @@ impl Pair {
     }
 }
 
-/// How well two tracks fit together; nothing when they are not within the windows.
+/// Returns the pair of two tracks, or `None` if they are not within the windows.
 fn pair(
     config: &LongConfig,
     velo: &VeloTracks,
@@ -159,7 +159,7 @@ fn pair(
     fits.then_some(pair)
 }
 
-/// The rivals of each pair of an event, given the first network's outputs for the pairs.
+/// Returns the values of the rivals of each pair of an event, given the first network's outputs for the pairs.
 pub fn rivals(pairs: &[Pair], responses: &[f32]) -> Vec<[f32; 4]> {
     let of = |at: usize, is_same: &dyn Fn(&Pair) -> bool| {
         let same = || (0..pairs.len()).filter(|other| is_same(&pairs[*other]));
@@ -174,7 +174,7 @@ pub fn rivals(pairs: &[Pair], responses: &[f32]) -> Vec<[f32; 4]> {
     pairs.iter().enumerate().map(of_pair).collect()
 }
 
-/// The pairs of an event that the classifiers accept, by SciFi track.
+/// Returns the pairs of an event that the classifiers accept, by SciFi track.
 pub fn pairs(config: &LongConfig, Parts { velo, scifi, ut }: &Parts<'_>, event: usize) -> Vec<Pair> {
     let mut all: Vec<Pair> = Vec::new();
     for other in scifi.of_event(event) {
@@ -207,7 +207,7 @@ pub fn pairs(config: &LongConfig, Parts { velo, scifi, ut }: &Parts<'_>, event: 
     all
 }
 
-/// The long tracks of an event, by Velo track.
+/// Returns the long tracks of an event, by Velo track.
 pub fn match_tracks(config: &LongConfig, parts: &Parts<'_>, event: usize) -> Vec<Pair> {
     let mut pairs = pairs(config, parts, event);
     if !config.all_pairs {
@@ -216,7 +216,7 @@ pub fn match_tracks(config: &LongConfig, parts: &Parts<'_>, event: usize) -> Vec
         };
         pairs = pairs.chunk_by(|a, b| a.scifi == b.scifi).filter_map(best).collect();
     }
-    // The best pair of all is a track; then the best of those that share nothing with it, and so on.
+    // The best pair becomes a track; then the best of the pairs that share no track with it, and so on.
     let mut tracks = Vec::new();
     while let Some(best) = pairs
         .iter()
@@ -231,8 +231,8 @@ pub fn match_tracks(config: &LongConfig, parts: &Parts<'_>, event: usize) -> Vec
 }
 
 /// The quantities that determine the momentum of a long track: slopes in x and y at the end of the Velo, and in x in
-/// the SciFi; variances of the first and the last of these (in the SciFi against a track that does not scatter
-/// there), and of the angle by which 1 GeV/c scatters in between.
+/// the SciFi; variances of the slopes in x (in the SciFi relative to a track that does not scatter there), and the
+/// variance of the scattering angle in between at 1 GeV/c.
 #[derive(Debug, Clone, Copy)]
 pub struct Slopes64 {
     /// dx/dz and dy/dz.
@@ -241,11 +241,11 @@ pub struct Slopes64 {
     pub scifi: f64,
     /// Variances of the slopes in x.
     pub variances: [f64; 2],
-    /// (GeV/c)^2.
+    /// Variance of the angle, (GeV/c)^2.
     pub scattering: f64,
 }
 
-/// Charge over momentum, c/GeV, and its variance, in f64; `error` is the relative error of the formula.
+/// Returns charge over momentum, c/GeV, and its variance, in f64; `error` is the relative error of the formula.
 pub fn momentum_f64(bending: &Bending, slopes: &Slopes64, error: f64) -> [f64; 2] {
     let Slopes64 { velo: [v, y], scifi: t, variances, scattering } = *slopes;
     let [p0, p1, p2, p3, p4, p5, p6, p7] = bending.coefficients.map(f64::from);

@@ -3,10 +3,10 @@
 use super::pairs::Pairs;
 use crate::event::Column;
 
-/// Numbers about the rivals of a pair.
+/// Number of values about the rivals of a pair.
 pub(super) const RIVALS: usize = 4;
 
-/// The pairs of one track: the two best responses, and how many there are.
+/// The pairs of one track: the two best responses, and the number of pairs.
 #[derive(Debug, Clone, Copy, Default)]
 struct Best {
     first: f32,
@@ -23,25 +23,25 @@ impl Best {
         self.count += 1.0;
     }
 
-    /// The best but for one, whose response is given.
+    /// Returns the best response of the other pairs, given the response of one pair.
     #[inline(always)]
     fn but(&self, response: f32) -> f32 {
         if self.first <= response { self.second } else { self.first }
     }
 }
 
-/// Memory of this step, and what it finds.
+/// Memory and results of this step.
 #[derive(Debug, Default)]
 pub(super) struct Rivals {
     of_velo: Vec<Best>,
     of_scifi: Vec<Best>,
-    /// Of each pair: the best response of another with its Velo track, of another with its SciFi track (0 where there is none), and
-    /// how many have the one and the other, with itself.
+    /// Values of each pair: best response of another pair with its Velo track, and with its SciFi track (0 if there is
+    /// none); numbers of pairs with its Velo track and with its SciFi track, including itself.
     pub(super) columns: [Column<f32>; RIVALS],
 }
 
 impl Rivals {
-    /// Finds the rivals of pairs of so many selected Velo tracks. A few instructions a pair, which wait for one another: no lanes.
+    /// Finds the rivals of pairs of `velo` selected Velo tracks. A pair takes a few dependent instructions: no lanes.
     #[inline(always)]
     pub(super) fn find(&mut self, pairs: &Pairs, response: &[f32], velo: usize) {
         let Self { of_velo, of_scifi, columns } = self;

@@ -1,4 +1,4 @@
-//! Velo tracks that may reach the SciFi, sorted by their y behind it: only a few of them are near a track there.
+//! Velo tracks that may reach the SciFi, sorted by their y behind it: only a few of them are near a SciFi track.
 
 use super::config::LongConfig;
 use crate::event::{Column, VeloTracks};
@@ -6,29 +6,29 @@ use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, inlined};
 use std::ops::Range;
 
-/// Where the acceptance is judged, and where y is compared, mm.
+/// z of the cut on the acceptance, and z of the comparison in y, mm.
 const UT_Z: f32 = 2_484.6;
 pub(super) const COMPARED_Z: f32 = 10_000.0;
-/// Buckets in y, their width, and the y of the first, mm.
+/// Number of buckets in y, their width, and the lower end of the first bucket, mm.
 const BUCKETS: usize = 256;
 const WIDTH: f32 = 32.0;
 const LOWEST: f32 = -0.5 * BUCKETS as f32 * WIDTH;
 
-/// Velo tracks by y: what pairs need of them, as columns.
+/// The selected Velo tracks by y, as columns for the search for pairs.
 #[derive(Debug, Default)]
 pub(super) struct Selected {
-    /// Number of the track among those of the batch.
+    /// Number of the track in the batch.
     pub(super) track: Column<u32>,
-    /// x, slopes, at the end of the Velo; y where it is compared.
+    /// x, slopes and z at the end of the Velo; y at the z of the comparison.
     pub(super) x: Column<f32>,
     pub(super) tx: Column<f32>,
     pub(super) ty: Column<f32>,
     pub(super) y: Column<f32>,
     pub(super) z: Column<f32>,
     pub(super) len: usize,
-    /// First track of each bucket.
+    /// First track of each bucket, and the end of the last bucket.
     begin: Begin,
-    /// Numbers of the tracks before they are sorted, and their buckets.
+    /// Numbers of the tracks before sorting, and their buckets.
     unsorted: Column<u32>,
     bucket: Column<u32>,
 }
@@ -43,14 +43,14 @@ impl Default for Begin {
     }
 }
 
-/// The bucket of a y.
+/// Returns the bucket of a y.
 #[inline(always)]
 fn bucket<G: Gang>(g: G, y: F32<G>) -> U32<G> {
     let at = (y - F32::splat(g, LOWEST)) * F32::splat(g, 1.0 / WIDTH);
     at.max(F32::splat(g, 0.0)).min(F32::splat(g, (BUCKETS - 1) as f32)).to_i32().to_bits()
 }
 
-/// Where tracks are in y where that is compared, given y, z and the slope at the end of the Velo.
+/// Returns y of tracks at the z of the comparison, given y, z and the slope at the end of the Velo.
 #[inline(always)]
 fn compared_y<G: Gang>(g: G, config: &LongConfig, [y, z, ty]: [F32<G>; 3]) -> F32<G> {
     F32::splat(g, config.scale_y) * (F32::splat(g, COMPARED_Z) - z).mul_add(ty, y)
@@ -122,12 +122,12 @@ impl Selected {
             track[*place as usize] = number;
             *place += 1;
         }
-        // Each bucket's place has moved to its end, the beginning of the next.
+        // The entry of each bucket has moved to the end of the bucket, the begin of the next.
         begin.copy_within(0..BUCKETS, 1);
         begin[0] = 0;
     }
 
-    /// What pairs need of the tracks, in their order.
+    /// Fills the columns of the tracks, in their order.
     #[inline(always)]
     fn take<G: Gang>(&mut self, g: G, config: &LongConfig, velo: &VeloTracks) {
         let Self { track, x, tx, ty, y, z, len, .. } = self;
@@ -149,7 +149,7 @@ impl Selected {
         }
     }
 
-    /// Where the tracks are that may be within `distance` of `y`.
+    /// Returns the range of the tracks that may be within `distance` of `y`.
     #[inline(always)]
     pub(super) fn near(&self, y: f32, distance: f32) -> Range<usize> {
         self.begin.0[bucket_of(y - distance)] as usize..self.begin.0[bucket_of(y + distance) + 1] as usize

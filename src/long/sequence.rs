@@ -14,10 +14,10 @@ use crate::ut::{UT_HITS, UtLayout};
 use crate::velo::{VELO_TRACKS, Velo};
 use std::ops::Range;
 
-/// Long tracks, as a product.
+/// The product of long tracks.
 pub const LONG_TRACKS: Handle = Handle::of::<LongTracks>("long_tracks");
 
-/// Tracks in Velo and SciFi to long tracks.
+/// Matches tracks in Velo and SciFi to long tracks.
 #[derive(Debug, Clone)]
 pub struct Long {
     level: Level,
@@ -36,12 +36,12 @@ pub struct LongUt {
 pub struct LongWorkspace(Matching);
 
 impl LongWorkspace {
-    /// Number of pairs of tracks of the last event that the classifiers judged.
+    /// Returns the number of pairs of tracks that the classifiers judged in the last event.
     pub fn crowd(&self) -> usize {
         self.0.pairs.crowd
     }
 
-    /// From now on events are judged as if they had this many pairs of tracks, to judge one pair of an event alone.
+    /// Judges all later events as if they had `pairs` pairs of tracks; this allows judging a single pair of an event.
     pub fn set_crowd(&mut self, pairs: usize) {
         self.0.judge.crowd = Some(pairs);
     }
@@ -59,7 +59,7 @@ pub struct LongUtInput<'a> {
 }
 
 impl Long {
-    /// An algorithm that continues from the tracks of `scifi`.
+    /// Creates an algorithm that continues from the tracks of `scifi`.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
@@ -67,10 +67,10 @@ impl Long {
         Ok(Self { level: Algorithm::level(&scifi), matcher: Matcher::new(scifi, config, bending, None)? })
     }
 
-    /// The sequence `long`, from raw banks of Velo and SciFi.
+    /// Returns the sequence `long`, which starts from raw banks of Velo and SciFi.
     ///
     /// # Errors
-    /// As for [`Long::new`], and [`Error::Config`](crate::Error::Config) for two of different levels.
+    /// The errors of [`Long::new`], and [`Error::Config`](crate::Error::Config) if algorithms have different levels.
     pub fn sequence(velo: Velo, scifi: SciFi, config: LongConfig, bending: Bending) -> Result<Sequence> {
         let long = Self::new(scifi.clone(), config, bending)?;
         Sequence::new("long", velo)?.with(scifi.hits())?.with(scifi)?.with(long)
@@ -93,7 +93,7 @@ impl Long {
 }
 
 impl LongUt {
-    /// An algorithm that continues from the tracks of `velo` and `scifi`.
+    /// Creates an algorithm that continues from the tracks of `velo` and `scifi`.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
@@ -110,10 +110,10 @@ impl LongUt {
         Ok(Self { level, matcher: Matcher::new(scifi, config, bending, Some(layout))? })
     }
 
-    /// The sequence `long-ut`, from raw banks of Velo, UT and SciFi.
+    /// Returns the sequence `long-ut`, which starts from raw banks of Velo, UT and SciFi.
     ///
     /// # Errors
-    /// As for [`LongUt::new`], and [`Error::Config`](crate::Error::Config) for two of different levels.
+    /// The errors of [`LongUt::new`], and [`Error::Config`](crate::Error::Config) if algorithms have different levels.
     pub fn sequence(
         velo: Velo,
         ut: &UtDetector,

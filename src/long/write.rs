@@ -1,4 +1,4 @@
-//! The chosen tracks as columns: hits track by track, everything else a lane a track.
+//! Writes the chosen tracks as columns: hits track by track, everything else with one track per lane.
 
 use super::choose::Choice;
 use super::matcher::{Matcher, Matching};
@@ -10,8 +10,8 @@ use crate::simd::{Gang, inlined};
 /// Memory of this step.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
-    /// Variances of the slope behind the magnet against that of a track that does not scatter: by the errors of hits, and by
-    /// scattering at 1 GeV/c.
+    /// Variances of the slope behind the magnet relative to a track that does not scatter: from the errors of hits, and
+    /// from scattering at 1 GeV/c.
     by_hits: Column<f32>,
     by_scattering: Column<f32>,
 }
@@ -50,12 +50,12 @@ pub(super) fn append<G: Gang>(
         F32::gather(pairs.chi2.padded(), pair).store(&mut out.chi2.padded_mut()[to..]);
 
         let before = [F32::gather(&velo.end.tx, track), F32::gather(&velo.end.ty, track)];
-        // The formula was made for slopes as the search has them.
+        // The formula was fitted for the slopes of the search.
         let behind = F32::gather(&scifi.searched.tx, other);
         let change = behind - before[0];
         let qop = of.bending.qop_of_lanes(g, before, behind);
-        // The momentum goes with the change of slope, whose relative error is the momentum's: slopes before and behind as they
-        // are measured, and what scatters in between and turns slopes as the field does.
+        // The momentum has the relative error of the change of slope. It comes from the errors of the slopes before and
+        // behind, and from scattering in between, which turns slopes as the field does.
         let load = inlined!(|column: &Column<f32>| F32::load(g, &column.padded()[at..]));
         let qop2 = qop * qop;
         let scattering = (F32::splat(g, of.scattering) + load(&turns.by_scattering)) * qop2;
@@ -63,14 +63,14 @@ pub(super) fn append<G: Gang>(
             (F32::gather(&velo.end.cov_txtx, track) + load(&turns.by_hits) + scattering) / (change * change);
         let (error, one) = (F32::splat(g, of.config.momentum_error), F32::splat(g, 1.0));
         let relative = error.mul_add(error, of_slopes);
-        // Beyond 100 % the sign is not known, either.
+        // With an error above 100 % the sign is not known, either.
         let relative = relative.lt(one).select_f(relative, one);
         qop.store(&mut out.scifi.qop.padded_mut()[to..]);
         (qop2 * relative).store(&mut out.var_qop.padded_mut()[to..]);
     }
 }
 
-/// Writes the hits of the chosen tracks, and what those in the SciFi say of the error of the momentum.
+/// Writes the hits of the chosen tracks, and the variances of the slope behind the magnet from the hits in the SciFi.
 #[inline(always)]
 fn append_hits(
     of: &Matcher,

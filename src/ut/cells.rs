@@ -6,7 +6,8 @@
 //!     |  row 0  | s0 s0 s0 s0 | s1 s1 s1 s1 | ...        where it touches the rows above
 //!     +--------- bucket 0, 1, 2, ... --> x(y = 0)        table: first and last cell of each bucket
 //! ```
-//! A sector belongs to the row of its middle; its plane gives how far it may extend beyond the row.
+//! A sector belongs to the row of its middle; a plane's `below` and `above` give how far sectors extend beyond their
+//! rows.
 
 use super::geometry::{PLANE_START, SECTORS, STRIPS, UtGeometry};
 use super::layout::{LEFT, LOWEST, ROW_STEP, ROWS};
@@ -14,29 +15,30 @@ use crate::event::{UT_CELLS, UT_PLANES};
 use crate::simd::varying::{F32, U32};
 use crate::simd::{Gang, inlined};
 
-/// Cells of a sector.
+/// Number of cells of a sector.
 const PARTS: usize = UT_CELLS / SECTORS;
-/// Buckets along x, and how wide they are, mm. The first and the last have all beyond them.
+/// Number of buckets along x, and their width, mm. The first and the last bucket extend without limit.
 const BUCKETS: usize = 224;
 const BUCKET_WIDTH: f32 = 8.0;
-/// More than what rounding moves the ends of cells by, mm.
+/// Upper limit of the rounding errors of the ends of cells, mm.
 const ROUNDING: f32 = 0.01;
 
 /// The order of cells, and a table to find them with.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct UtCells {
-    /// By sector in the order of hits, four each, and quarter of its strips: the cell. Behind these the same for banks that know of
+    /// Cell of each quarter of a sector's strips, by sector in the order of hits; then the cells for banks that know of
     /// flipped sectors.
     rank: Vec<u32>,
-    /// By plane, row and bucket: the first cell that reaches into it, and in the upper half the one behind the last.
+    /// By plane, row and bucket: the first cell that reaches into the bucket, and in the upper half of the word the end
+    /// of these cells.
     touched: Vec<u32>,
-    /// By plane: how far sectors reach below and above their row, mm.
+    /// By plane: largest distances by which sectors extend below and above their row, mm.
     below: [f32; UT_PLANES],
     above: [f32; UT_PLANES],
 }
 
-/// What windows touch, lane by lane, as places in the table: their left and right end in the lowest row, and how far behind these
-/// the places of the highest row are.
+/// The cells that windows touch, one window per lane: table indices of the left and the right end in the lowest row,
+/// and the distance from these to the indices of the highest row.
 pub(super) struct Touched<G: Gang> {
     pub(super) ends: [U32<G>; 2],
     pub(super) beyond: U32<G>,
@@ -53,7 +55,7 @@ struct Cell {
 }
 
 impl UtCells {
-    /// The cells of a detector.
+    /// Returns the cells of a detector.
     pub(super) fn new(geometry: &UtGeometry) -> Self {
         let mut rank = vec![0; UT_CELLS];
         let mut touched = vec![0; UT_PLANES * ROWS * BUCKETS];
@@ -100,17 +102,18 @@ impl UtCells {
         Self { rank, touched, below, above }
     }
 
-    /// The cells by sector and quarter: [`UT_CELLS`] of banks that do not know of flipped sectors, and as many of those that do.
+    /// Returns the cells by sector and quarter: [`UT_CELLS`] for banks that do not know of flipped sectors, then
+    /// [`UT_CELLS`] for banks that do.
     #[inline(always)]
     pub(super) fn rank(&self) -> &[u32] {
         &self.rank
     }
 
-    /// What windows of a plane touch, given their ends in x at y = 0 and in y, mm.
+    /// Returns the cells that windows of a plane touch, given their ends in x at y = 0 and in y, mm.
     #[inline(always)]
     pub(super) fn touched<G: Gang>(&self, g: G, plane: usize, x: [F32<G>; 2], y: [F32<G>; 2]) -> Touched<G> {
         let real = inlined!(|value: f32| F32::splat(g, value));
-        // Before the numbers are truncated they are brought into range, so that what does not fit has the end it is beyond.
+        // Numbers are clamped before truncation, so that windows beyond the table touch its first or last cells.
         let bucket = inlined!(|x: F32<G>| {
             let at = (x - real(LEFT)) * real(1.0 / BUCKET_WIDTH);
             at.max(real(0.0)).min(real((BUCKETS - 1) as f32)).to_i32().to_bits()
@@ -127,7 +130,8 @@ impl UtCells {
         Touched { ends, beyond: highest.max(lowest) - lowest }
     }
 
-    /// A cell that a hit with this x at y = 0 and these ends in y may stand in, mm; none where no sector is.
+    /// Returns a cell that may contain a hit with this x at y = 0 and these ends in y, mm; `None` where there is no
+    /// sector.
     #[cfg(feature = "reference")]
     pub(super) fn at(&self, plane: usize, x: f32, [low, high]: [f32; 2]) -> Option<usize> {
         let row = ((0.5 * (low + high) - LOWEST) / ROW_STEP).floor().clamp(0.0, (ROWS - 1) as f32);
@@ -142,8 +146,8 @@ impl UtCells {
         (first < end).then_some(first as usize)
     }
 
-    /// First hit and number of hits between a left end and a right one, given by places in the table; `starts` are the first hits of
-    /// the event's cells. All rows between those of the two ends count.
+    /// Returns the first hit and the number of hits from a left end to a right end, which are table indices; `starts`
+    /// are the first hits of the event's cells. All rows between the two ends count.
     #[inline(always)]
     pub(super) fn hits<G: Gang>(&self, starts: &[u32], [left, right]: [U32<G>; 2]) -> [U32<G>; 2] {
         let first = U32::gather(&self.touched, left) & U32::splat(left.g, 0xffff);
@@ -154,7 +158,7 @@ impl UtCells {
 }
 
 impl<G: Gang> Touched<G> {
-    /// The ends of all rows but the lowest.
+    /// Returns the ends in all rows but the lowest.
     #[inline(always)]
     pub(super) fn above(&self, g: G) -> [U32<G>; 2] {
         let [left, right] = self.ends;
@@ -162,7 +166,8 @@ impl<G: Gang> Touched<G> {
     }
 }
 
-/// The table of a row, given the cells of its plane by row and x, of which the first has the number `first`.
+/// Fills the table of a row, given the cells of its plane sorted by row and x; the first of these has the number
+/// `first`.
 fn fill(first: usize, cells: &[Cell], row: usize, table: &mut [u32]) {
     let begin = cells.partition_point(|cell| cell.row < row);
     let of_row = &cells[begin..cells.partition_point(|cell| cell.row <= row)];
@@ -171,7 +176,8 @@ fn fill(first: usize, cells: &[Cell], row: usize, table: &mut [u32]) {
         let reaches = |cell: &Cell| bucket == 0 || left <= cell.right;
         let begins = |cell: &Cell| bucket == BUCKETS - 1 || cell.left <= right;
         let from = of_row.iter().position(reaches).unwrap_or(of_row.len());
-        // Cells of several widths lie in a row: where one begins does not follow from the middle alone.
+        // The cells of a row have several widths, so that the order of their middles is not the order of their left
+        // ends.
         let to = of_row.iter().rposition(begins).map_or(0, |last| last + 1).max(from);
         *touched = (first + begin + from) as u32 | ((first + begin + to) as u32) << 16;
     }

@@ -14,13 +14,13 @@ pub enum UtPreset {
     /// The same search for particles above 0.25 GeV/c of transverse momentum: most particles above 5 GeV/c, in less time.
     #[serde(rename = "fast")]
     Fast,
-    /// Compass as in its paper: hits by groups of sectors around the track's own, a limited number of doublets.
+    /// Compass as in its paper: hits in the groups of sectors around the track, and a limited number of doublets.
     #[serde(rename = "paper")]
     Paper,
     /// The cuts of LHCb's first trigger stage in 2023, including cuts on the transverse momentum.
     #[serde(rename = "hlt1")]
     Hlt1,
-    /// The same with lower cuts on the transverse momentum.
+    /// The preset `hlt1` with lower cuts on the transverse momentum.
     #[serde(rename = "hlt1-unrestricted")]
     Hlt1Unrestricted,
 }
@@ -37,25 +37,26 @@ crate::names!(UtPreset, "preset of the UT", {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UtChoice {
-    /// By the first fit with the magnet's kick at one z, more hits before fewer; then by a discriminant.
+    /// By a first fit with the magnet's kick at one z, more hits before fewer; the tracks are then cut by a
+    /// discriminant.
     Kick,
-    /// By the same fit, but as in Compass's paper: four hits before three for any chi2, candidates are tracklets of
-    /// three hits or more, not doublets, and the backward search begins where the forward one found none.
+    /// By the fit of `kick`, as in Compass's paper: four hits before three for any chi2, candidates are tracklets of
+    /// three hits or more, not doublets, and the backward search begins if the forward search found none.
     Compass,
-    /// By the line through the hits itself: its distance from the Velo track, its straightness, its number of hits.
-    /// Hits belong to the best track that contains them. All pairs of hits that the cuts on momentum allow are tried
-    /// (`find/pairs`), with hits by cell.
+    /// By the line through the hits: its distance from the Velo track, its chi2, its number of hits. Hits belong to the
+    /// best track that contains them. All pairs of hits that the cuts on momentum allow are tried (`find/pairs`), with
+    /// hits by cell.
     Line,
 }
 
-/// Parameters of the choice `line`: the cost of a tracklet is its chi2, less gains for hits and momentum.
+/// Parameters of the choice `line`: the cost of a tracklet is its chi2 minus gains for hits and momentum.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LineConfig {
-    /// Distance before the middle of the UT at which lines through its hits meet Velo tracks: constant, part per
-    /// |ty|, part per ty^2, mm.
+    /// Distance from the middle of the UT back to the kink, where lines through hits meet Velo tracks: constant, part
+    /// per |ty|, part per ty^2, mm.
     pub kink: [f32; 3],
-    /// Error of that meeting point: constant and part per 1/GeV, mm.
+    /// Error of the meeting point in x: constant and part per 1/GeV, mm.
     pub kink_error: [f32; 2],
     /// Error of the Velo track's y: constant and part per 1/GeV, mm.
     pub offset_error: [f32; 2],
@@ -63,22 +64,23 @@ pub struct LineConfig {
     pub fourth_hit: f32,
     /// Gain per logarithm of the momentum in GeV (no unit).
     pub momentum: f32,
-    /// Momentum above which that gain no longer grows, GeV.
+    /// Momentum above which the gain `momentum` no longer grows, GeV.
     pub max_momentum: f32,
     /// Largest cost of a tracklet (no unit).
     pub max_cost: f32,
-    /// Pairs of hits may be steeper against the Velo track than the cuts on momentum allow by this factor (no unit).
+    /// Factor by which the angle between a pair of hits and the Velo track may exceed the cuts on momentum (no unit).
     pub pair_margin: f32,
-    /// Largest distance of a pair's line from that meeting point, in errors (no unit).
+    /// Largest distance of a pair's line from the meeting point, in units of its error (no unit).
     pub pair_kink: f32,
-    /// Fewest hits of a track that no better track has; with fewer the track is a clone (no unit).
+    /// Smallest number of hits that a track must not share with a better track; a track with fewer is a clone (no
+    /// unit).
     pub own_hits: u32,
-    /// Factor between the true momentum and the result of the fit (no unit).
+    /// Ratio of the true momentum to the result of the fit (no unit).
     pub scale: f32,
 }
 
 impl LineConfig {
-    /// Where tracks bend, as `kink` has it.
+    /// Default of `kink`, mm.
     pub(super) const KINK: [f32; 3] = [650.0, 1000.0, -2000.0];
 }
 
@@ -86,13 +88,14 @@ impl Default for LineConfig {
     fn default() -> Self {
         Self {
             kink: Self::KINK,
-            // These five: `cargo run --release --example choose -- ut`.
+            // This value and the next four are from `cargo run --release --example choose -- ut`.
             kink_error: [0.175, 2.8],
             offset_error: [0.35, 4.9],
             fourth_hit: 30.0,
             momentum: 4.0,
             max_momentum: 20.0,
-            // These three with the search by pairs, on `sim:lhcb`, seeds 4242 and 777, and with the seven public events in view.
+            // These three values were tuned with the search by pairs on `sim:lhcb`, seeds 4242 and 777, and checked on
+            // the seven public events.
             max_cost: 2.0,
             pair_margin: 1.15,
             pair_kink: 5.0,
@@ -108,11 +111,11 @@ impl Default for LineConfig {
 pub struct UtConfig {
     /// Preset that gives the defaults of the values (no unit).
     pub preset: UtPreset,
-    /// Number of groups of sectors to search: 1, 3 or 5 around the track's own, or 0 for all that the window reaches
-    /// (no unit); 0 with the choice `line`.
+    /// Number of groups of sectors to search: 1, 3 or 5 around the track, or 0 for all groups in the window (no unit);
+    /// 0 with the choice `line`.
     pub sectors: u32,
-    /// Largest number of doublets that are tried for a track; with the choice `compass`, only doublets with a third
-    /// hit (no unit); 0 with the choice `line`, which tries all.
+    /// Largest number of doublets that are tried for a track; with the choice `compass`, only doublets with a third hit
+    /// (no unit); 0 with the choice `line`, which tries all doublets.
     pub candidates: u32,
     /// Momentum of the particles whose bend sets the width of windows, MeV.
     pub min_momentum: f32,
@@ -120,7 +123,7 @@ pub struct UtConfig {
     pub min_pt: f32,
     /// Largest distance of a track above or below its strip, mm.
     pub y_tolerance: f32,
-    /// The same, per mm of bending (no unit).
+    /// Growth of this distance per mm of bending (no unit).
     pub y_tolerance_slope: f32,
     /// Largest angle between a doublet and the Velo track (no unit).
     pub slope_tolerance: f32,
@@ -128,16 +131,16 @@ pub struct UtConfig {
     pub hit_tolerance: f32,
     /// Error of the Velo track's slope in the first fit (no unit).
     pub velo_slope_error: f32,
-    /// Tracks of smaller momentum are dropped, MeV.
+    /// Smallest momentum of a track; tracks below are dropped, MeV.
     pub final_momentum: f32,
-    /// Tracks of smaller transverse momentum are dropped, MeV.
+    /// Smallest transverse momentum of a track; tracks below are dropped, MeV.
     pub final_pt: f32,
     /// Choice among tracklets (no unit).
     pub choice: UtChoice,
-    /// Tracks with a smaller discriminant are dropped, by the choices `kick` and `compass` (no unit).
+    /// Smallest discriminant of a track with the choices `kick` and `compass`; tracks below are dropped (no unit).
     pub discriminant: f32,
-    /// Whether tracks are dropped that the magnet bends into the hole for the beam or out of the SciFi, by the choices
-    /// `kick` and `compass` (no unit).
+    /// Whether the choices `kick` and `compass` drop tracks that the magnet bends into the hole for the beam or out of
+    /// the SciFi (no unit).
     pub fiducial: bool,
     /// Parameters of the choice `line` (no unit).
     pub line: LineConfig,
@@ -150,7 +153,7 @@ impl Default for UtConfig {
 }
 
 impl UtConfig {
-    /// The parameters of a preset.
+    /// Returns the parameters of a preset.
     pub fn preset(preset: UtPreset) -> Self {
         let paper = Self {
             preset,
@@ -205,12 +208,12 @@ impl UtConfig {
         }
     }
 
-    /// Whether the search reads hits by cell, not by group of sectors.
+    /// Returns whether the search reads hits by cell, not by group of sectors.
     pub fn reads_cells(&self) -> bool {
         self.choice == UtChoice::Line
     }
 
-    /// The parameters of the tracklets' steps.
+    /// Returns the parameters of the steps in `tracklets`.
     #[inline(always)]
     pub(crate) fn cuts(&self) -> Cuts {
         Cuts {
@@ -289,7 +292,7 @@ impl UtConfig {
     }
 }
 
-/// Doublets tried for a track at most: those of full windows, from both ends.
+/// Largest number of doublets tried for a track: the doublets of full windows, from both ends.
 const MAX_CANDIDATES: u32 = 512;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The strip of each channel of a readout board, and its position: `ut_boards.bin`, `ut_geometry.bin`.
 //!
-//! The files come in two generations that number boards' sectors differently; in memory there is one order, the order
-//! of the hits: by plane, group of sectors at one x, lower end in y.
+//! The files have two generations, which number the sectors of boards differently; in memory there is one order, the
+//! order of hits: by plane, group of sectors at one x, lower end in y.
 
 pub use super::grid::STRIP_SLOPE;
 use crate::bytes::{Fields, File};
@@ -13,21 +13,21 @@ use crate::{Error, Result};
 pub const LANES: usize = 6;
 /// Strips of a sector.
 pub const STRIPS: u32 = 512;
-/// Sectors before the first of each plane, and all.
+/// Number of the first sector of each plane, and the number of all sectors.
 pub(super) const PLANE_START: [usize; UT_PLANES + 1] = [0, 248, 496, 772, 1048];
-/// All sectors.
+/// Number of all sectors.
 pub const SECTORS: usize = PLANE_START[UT_PLANES];
-/// Sectors of a plane whose x differs by no more than this are one group, mm.
+/// Largest difference of x between the sectors of a group, mm.
 const GROUP_WIDTH: f32 = 2.0;
-/// Strips are further apart than this, mm.
+/// Smallest allowed pitch of strips, mm.
 const SMALLEST_PITCH: f32 = 1e-3;
-/// More than what rounding moves a line by where sectors are, mm.
+/// Upper limit of the rounding error of a line at a sector, mm.
 const ROUNDING: f32 = 1.0;
-/// Groups of sectors in each plane.
+/// Number of groups of sectors in each plane.
 const GROUPS_IN_PLANE: [usize; UT_PLANES] = [20, 20, 22, 22];
-/// A lane that reads nothing.
+/// Value for a lane without a sector.
 pub(super) const NO_SECTOR: u32 = u32::MAX;
-/// Lanes of one board in the tables: all eight numbers that a channel can name.
+/// Entries of one board in the tables: one for each of the eight lane numbers that a channel can have.
 pub(super) const LANE_STRIDE: usize = 8;
 
 /// Strips, sectors and boards of the UT.
@@ -37,76 +37,78 @@ pub struct UtGeometry {
     pub group_x: Vec<f32>,
     /// First group of each plane, and the total number.
     pub plane_groups: [usize; UT_PLANES + 1],
-    /// Boards that there may be.
+    /// Number of boards in the tables.
     pub(super) boards: usize,
-    /// Boards that read out a sector, which rise.
+    /// Boards that read out a sector, in rising order.
     connected: Vec<u16>,
     /// Whether this is the nominal UT.
     is_nominal: bool,
     /// Per board and lane: index of its sector in the order of hits, or [`NO_SECTOR`].
     pub(super) sector: Vec<u32>,
-    /// Per sector in the order of hits: LHCbID before its first strip is numbered.
+    /// Per sector in the order of hits: LHCbID to which the number of a strip is added.
     pub(super) sector_channel: Vec<u32>,
-    /// What a strip's number within its sector is counted from in LHCbIDs of banks of version 3.
+    /// Number of the first strip of a sector in LHCbIDs of banks of version 3.
     pub(super) first_number: u32,
-    /// Per sector in the order of hits: first its group.
+    /// Per sector in the order of hits: number of its group.
     pub(super) group: Vec<u32>,
-    /// y where its first strip begins, change of it per strip, x of its first strip at y = 0, change of it.
+    /// Per sector: y of the lower end of the first strip, its change per strip, x of the first strip at y = 0, its
+    /// change per strip.
     pub(super) across: Vec<[f32; 4]>,
-    /// z at y = 0, change of it per strip, length of a strip, weight; z is negative where the sensor is flipped.
+    /// Per sector: z at y = 0, its change per strip, length of a strip, weight; z is negative where the sensor is
+    /// flipped.
     pub(super) along: Vec<[f32; 4]>,
-    /// Per sector in the order of hits: the board and lane that reads it, or nothing.
+    /// Per sector in the order of hits: the board and lane that reads it, if any.
     readout: Vec<Option<(u16, u8)>>,
-    /// Per group: its first sector, and the number of all.
+    /// Per group: its first sector; then the number of all sectors.
     group_start: Vec<usize>,
     /// Per group: smallest and largest x at y = 0 of its strips, mm.
     group_reach: Vec<[f32; 2]>,
     /// Per plane: smallest and largest z of its sectors, mm.
     plane_depth: [[f32; 2]; UT_PLANES],
-    /// Per sector: whether hits come from the last strip on in the order of hits; in banks that know of
-    /// flipped sensors the second list holds.
+    /// Per sector: whether the last strip comes first in the order of hits; the second list is for banks that know of
+    /// flipped sensors.
     pub(super) falls: [Vec<bool>; 2],
 }
 
-/// What a board file says, the same for both generations.
+/// Contents of a board file, the same for both generations.
 pub(super) struct Boards {
     pub count: usize,
-    /// Per board and lane the sector's number in the geometry file; none where nothing is read.
+    /// Per board and lane: number of the sector in the geometry file; `None` for a lane without a sector.
     pub sector: Vec<Option<usize>>,
-    /// Per sector in the geometry file: LHCbID before its first strip is numbered.
+    /// Per sector in the geometry file: LHCbID to which the number of a strip is added.
     pub channel: Vec<u32>,
     pub first_number: u32,
 }
 
-/// What a geometry file says, a value per sector: mm.
+/// Contents of a geometry file, one value per sector, mm.
 pub(super) struct Sectors {
     pub pitch: Vec<f32>,
     /// Length of the strips along y.
     pub length: Vec<f32>,
-    /// From strip to strip: x, y, z.
+    /// Changes of x, y, z from strip to strip.
     pub step: [Vec<f32>; 3],
-    /// First strip: x at y = 0, lower end in y, z.
+    /// x at y = 0, lower end in y, and z of the first strip.
     pub start: [Vec<f32>; 3],
 }
 
 impl UtGeometry {
-    /// The boards that send a bank in every event, even without hits; their numbers rise.
+    /// Returns the boards that send a bank in every event, even without hits, in rising order.
     pub fn boards(&self) -> &[u16] {
         &self.connected
     }
 
-    /// The same as that of the nominal detector.
+    /// Marks this geometry as the nominal UT.
     pub(super) fn into_nominal(self) -> Self {
         Self { is_nominal: true, ..self }
     }
 
-    /// Whether an LHCbID belongs to a strip of this UT; one strip beyond a sector's ends counts as its own, as
+    /// Returns whether an LHCbID belongs to a strip of this UT. A sector has one number more than strips, since
     /// versions of the banks count strips from 0 or 1.
     pub fn has_id(&self, id: u32) -> bool {
         self.sector_channel.iter().any(|&first| id.wrapping_sub(first) <= STRIPS)
     }
 
-    /// Whether this is the nominal UT, not one from files.
+    /// Returns whether this is the nominal UT, not a UT from files.
     pub fn is_nominal(&self) -> bool {
         self.is_nominal
     }
@@ -218,13 +220,13 @@ impl UtGeometry {
     }
 }
 
-/// The boards that read out any sector.
+/// Returns the boards that read out any sector.
 fn connected(boards: &Boards) -> Vec<u16> {
     let lanes = boards.sector.chunks(LANE_STRIDE).zip(0..);
     lanes.filter(|(lanes, _)| lanes.iter().any(Option::is_some)).map(|(_, board)| board).collect()
 }
 
-/// The smallest and the largest value.
+/// Returns the smallest and the largest value.
 fn range(values: impl Iterator<Item = f32>) -> [f32; 2] {
     values.fold([f32::INFINITY, f32::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)])
 }
@@ -238,23 +240,23 @@ pub struct UtChannel {
     pub lane: u8,
     /// Strip, from 0 on.
     pub strip: u16,
-    /// Quarters of a strip beyond it.
+    /// Quarters of a strip beyond `strip`.
     pub quarter: u8,
     /// LHCbID of the strip.
     pub id: u32,
 }
 
 impl UtGeometry {
-    /// The strips of a plane that a line crosses: `at` gives x and y of the line for a z, and the measurement is off
-    /// by this many pitches. The inverse of decoding, to the nearest quarter of a strip; where sectors overlap there
-    /// are several.
+    /// Returns the strips of a plane that a line crosses: `at` gives x and y of the line for a z, and `off` is the
+    /// error of the measurement in pitches. This inverts decoding, to the nearest quarter of a strip; where sectors
+    /// overlap there are several.
     pub fn strips_at<'a>(
         &'a self,
         plane: usize,
         at: impl Fn(f32) -> [f32; 2] + 'a,
         off: f32,
     ) -> impl Iterator<Item = UtChannel> + 'a {
-        // Of the groups, a line can only meet those that it passes over between the first z and the last.
+        // A line can only meet the groups that it passes between the smallest and the largest z of the plane.
         let [low, high] = range(self.plane_depth[plane].into_iter().map(|z| {
             let [x, y] = at(z);
             x - y * STRIP_SLOPE[plane]
@@ -271,13 +273,14 @@ impl UtGeometry {
             let s = (x - y * STRIP_SLOPE[plane] - x0) / x_step + off;
             let y_begin = y0 + s * y_step;
             let inside = (0.0..STRIPS as f32).contains(&s) && (y_begin..y_begin + length).contains(&y);
-            // What is nearest to the end of the last strip is still in it.
+            // A position nearest to the end of the last strip is still in that strip.
             let quarters = ((4.0 * s + 0.5) as u32).min(4 * STRIPS - 1);
             if inside { self.strip(sector, quarters) } else { None }
         })
     }
 
-    /// The corners of the sectors of a plane, in the order of hits and each in order around it, mm.
+    /// Returns the corners of the sectors of a plane, mm: sectors in the order of hits, corners in order around a
+    /// sector.
     ///
     /// # Panics
     /// When `plane >= UT_PLANES`.
@@ -295,14 +298,15 @@ impl UtGeometry {
         })
     }
 
-    /// The plane of a strip.
+    /// Returns the plane of a strip.
     pub fn plane_of(&self, strip: &UtChannel) -> usize {
         let sector = self.sector[LANE_STRIDE * usize::from(strip.board) + usize::from(strip.lane)];
         let group = self.group.get(sector as usize).map_or(0, |&group| group as usize);
         self.plane_groups.partition_point(|&first| first <= group) - 1
     }
 
-    /// The strip of a sector, given by its number in the order of hits, at this many quarters of a strip.
+    /// Returns the strip at `quarters` quarters of a strip in a sector, which is given by its number in the order of
+    /// hits.
     pub fn strip(&self, sector: usize, quarters: u32) -> Option<UtChannel> {
         let (board, lane) = (*self.readout.get(sector)?)?;
         let strip = (quarters / 4).min(STRIPS - 1);
@@ -349,7 +353,7 @@ fn parse_boards(name: &str, bytes: &[u8]) -> Result<Boards> {
     };
     for record in 0..LANES * count {
         let (board, lane) = (record / LANES, record % LANES);
-        // A lane without a channel number reads nothing.
+        // A lane without a channel number has no sector.
         if strips[board] == 0 || channel[record] == 0 {
             continue;
         }
@@ -368,16 +372,16 @@ fn parse_boards(name: &str, bytes: &[u8]) -> Result<Boards> {
     Ok(boards)
 }
 
-/// Number of a sector from station, layer, region and sector, all counted from 1.
+/// Returns the number of a sector from station, layer, region and sector, all counted from 1.
 fn old_sector(values: &[u32]) -> Option<usize> {
-    /// Sectors before each region.
+    /// Number of sectors before each region.
     const REGION: [usize; 12] = [0, 84, 164, 248, 332, 412, 496, 594, 674, 772, 870, 950];
     let below = |i: usize, count: u32| values[i].checked_sub(1).filter(|v| *v < count).map(|v| v as usize);
     let region = 6 * below(0, 2)? + 3 * below(1, 2)? + below(2, 3)?;
     Some(REGION[region] + below(3, 98)?)
 }
 
-/// Number of a sector from sector, module, face, stave, layer and side, all counted from 0.
+/// Returns the number of a sector from sector, module, face, stave, layer and side, all counted from 0.
 fn new_sector(values: &[u32]) -> Option<usize> {
     let &[sector, module, face, stave, layer, side, ..] = values else { return None };
     if sector > 1 || module > 7 || face > 1 || layer > 3 || side > 1 {
@@ -386,7 +390,7 @@ fn new_sector(values: &[u32]) -> Option<usize> {
     let (half, right) = (2 * layer + side, side == 1);
     let staves = if layer < 2 { 8 } else { 9 };
     let start = if half < 4 { 124 * half } else { 496 + 138 * (half - 4) };
-    // 14 sectors above one another on a stave, more on the two next to the beam.
+    // A stave has 14 sectors above one another; the two staves next to the beam have more.
     let outer = 14 * (staves - 2);
     let m = 2 * module + 1 - face;
     let within = match stave {

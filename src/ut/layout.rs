@@ -1,4 +1,4 @@
-//! [`UtLayout`]: the detector, and the magnet before it, as the search for hits of tracks needs them.
+//! [`UtLayout`]: the detector, and the magnet before it, in the form for the search for hits of tracks.
 
 use super::cells::UtCells;
 use super::find::tracklets::Planes;
@@ -10,13 +10,13 @@ use crate::lhcb::magnet::field;
 use crate::lhcb::material::Scattering;
 use crate::{Error, Result};
 
-/// Where the first two planes scatter as one, mm.
+/// z at which the first two planes scatter as one, mm.
 pub(super) const TWO_PLANES: f32 = 2350.0;
 
 /// Detector, magnet, and the start of the tracks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UtLayout {
-    /// Middle of each plane, and how far its sectors are from it, mm.
+    /// Middle of each plane, and largest distance of its sectors from the middle, mm.
     pub(super) z: [f32; UT_PLANES],
     pub(super) depth: [f32; UT_PLANES],
     /// How far strips reach below and above their row, mm.
@@ -29,27 +29,27 @@ pub struct UtLayout {
     pub(super) cells: UtCells,
     /// Bending in the magnet's field, see [`UtTables`].
     pub(super) tables: UtTables,
-    /// By plane and bin of |ty|: deflection over that in the middle of the UT.
+    /// By plane and bin of |ty|: ratio of the deflection at the plane to the deflection in the middle of the UT.
     pub(super) factors: [[f32; FACTORS]; UT_PLANES],
-    /// By node of the table of the field's integral in the origin's z, then ty, for states at `velo_z`: its value, and those of the next nodes
-    /// in ty, in the origin's z and in the state's z, T m.
+    /// Field integrals for states at `velo_z`, T m, by node of the table in the origin's z, then ty: the value of the
+    /// node, and the values of the next nodes in ty, in the origin's z and in the state's z.
     pub(super) field_nodes: Vec<[f32; 4]>,
-    /// How far the states are beyond their node, in steps of z; none outside of the table.
+    /// Distance of the states beyond their node, in steps of z; `None` outside the table.
     pub(super) field_part: Option<f32>,
     /// -1 with the magnet down, 1 up.
     pub(super) polarity: f32,
     /// z of the Velo tracks' states, mm.
     pub(super) velo_z: f32,
-    /// What is between Velo and UT: z, mm, and the variance of its angles at 1 GeV/c, (GeV/c)^2.
+    /// Material between Velo and UT: z, mm, and variance of its scattering angle at 1 GeV/c, (GeV/c)^2.
     pub(super) scatterers: [[f32; 2]; 2],
-    /// The same variance for the first two planes of the UT, which scatter as one in between.
+    /// Variance of the scattering angle in the first two planes at 1 GeV/c, (GeV/c)^2; they scatter as one in between.
     pub(super) two_planes: f32,
     /// The field in the middle of the UT that bends in x, T.
     pub(super) field: f32,
 }
 
 impl UtLayout {
-    /// The layout of a detector, for Velo tracks whose states are at `velo_z` mm.
+    /// Creates the layout of a detector, for Velo tracks whose states are at `velo_z` mm.
     ///
     /// # Errors
     /// [`Error::Config`] when the Velo's states are not before the UT.
@@ -97,7 +97,7 @@ impl UtLayout {
         })
     }
 
-    /// The planes as the tracklets' steps see them.
+    /// Returns the planes in the form for the steps in `tracklets`.
     #[inline(always)]
     pub(crate) fn planes(&self) -> Planes<'_> {
         Planes {
@@ -110,25 +110,27 @@ impl UtLayout {
         }
     }
 
-    /// How far strips reach below and above their row, mm.
+    /// Returns how far strips reach below and above their row, mm.
     #[cfg(feature = "cuda")]
     pub(crate) fn strip_reach(&self) -> [f32; 2] {
         [self.below, self.above]
     }
 
-    /// First cell of each plane, and the total number: see [`UtCellHits`](crate::event::UtCellHits).
+    /// Returns the first cell of each plane, and the total number of cells, see
+    /// [`UtCellHits`](crate::event::UtCellHits).
     pub fn plane_cells(&self) -> [usize; UT_PLANES + 1] {
         PLANE_START.map(|sector| sector * UT_CELLS / SECTORS)
     }
 }
 
-/// Nodes of the table of the field's integral: in ty, in the origin's z, in the state's z, and one over the last one's step, 1/mm.
+/// Numbers of nodes of the table of field integrals, in ty, in the origin's z and in the state's z, and the inverse of
+/// the step in the state's z, 1/mm.
 pub(super) const FIELD_SLOPES: usize = 31;
 const FIELD_ORIGINS: usize = 11;
 const FIELD_STATES: usize = 11;
 const PER_STATE: f32 = 0.0125;
 
-/// The state's z in steps of the table, and its node.
+/// Returns the state's z in steps of the table, and its node.
 fn state_node(velo_z: f32) -> (f32, usize) {
     let at = velo_z * PER_STATE;
     (at, at.clamp(0.0, (FIELD_STATES - 1) as f32) as usize)
@@ -149,10 +151,10 @@ fn field_nodes(tables: &UtTables, velo_z: f32) -> Vec<[f32; 4]> {
     nodes.map(|(i, j)| [value(i, j, k), value(i + 1, j, k), value(i, j + 1, k), value(i, j, k + 1)]).collect()
 }
 
-/// Bins of |ty| in the table of factors, and room for registers.
+/// Number of bins of |ty| in the table of factors, with padding for registers.
 pub(super) const FACTORS: usize = 32;
 
-/// One over the table of plane factors, by plane.
+/// Returns the inverse of the table of plane factors, by plane.
 fn factors(tables: &UtTables) -> [[f32; FACTORS]; UT_PLANES] {
     let of_plane = |plane: usize| {
         let factors = tables.plane_factor.iter().skip(plane).step_by(UT_PLANES);
@@ -163,7 +165,7 @@ fn factors(tables: &UtTables) -> [[f32; FACTORS]; UT_PLANES] {
     std::array::from_fn(of_plane)
 }
 
-/// Where Velo tracks must end, mm: before the magnet bends them.
+/// Upper limit of z of the Velo tracks' states, mm: before the magnet bends the tracks.
 const MAX_VELO_Z: f32 = 1500.0;
 
 #[cfg(test)]

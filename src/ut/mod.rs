@@ -1,8 +1,8 @@
 //! The upstream tracker (UT): four planes of silicon strips before the magnet, from raw banks to hits.
 //!
-//! Modules in data-flow order: [`geometry`] (with the magnet's [`tables`], and both of a nominal detector), `decode`,
-//! which contains its own naive twin, `store` (hits by plane, row and x) and `find`, from Velo tracks to tracks with
-//! momentum, both with their naive twin in `reference`.
+//! Modules in data-flow order: [`geometry`] (with the magnet's [`tables`], and nominal versions of both), `decode`,
+//! which contains its own naive twin, `store` (hits by plane, row and x) and `find` (from Velo tracks to tracks with
+//! momentum). `reference` is the naive twin of `store` and `find`.
 
 mod cells;
 mod config;

@@ -12,24 +12,25 @@ use crate::simd::with_default_float_mode;
 
 /// z of the planes, mm.
 pub(super) const PLANE_Z: [f64; UT_PLANES] = [2327.5, 2372.5, 2597.5, 2642.5];
-/// Staves on one side of each plane.
+/// Number of staves on one side of each plane.
 const STAVES: [i32; UT_PLANES] = [8, 8, 9, 9];
 /// Angle of the strips, degrees.
 const ANGLE: [f64; UT_PLANES] = [0.0, 5.0, -5.0, 0.0];
-/// Pitch and length of the strips of a whole sector, mm.
+/// Pitch and length of the strips of a full-size sector, mm.
 const PITCH: f64 = 0.19;
 const LENGTH: f64 = 97.28;
-/// Distance of the staves and of sectors along a stave, mm: both overlap.
+/// Distance between staves, and between sectors along a stave, mm: both overlap.
 const STAVE_STEP: f64 = 96.275;
 const SECTOR_STEP: f64 = 96.08;
 /// Lower end of the lowest sector, mm.
 const LOWEST: f64 = -673.16;
-/// Distance of sectors from the plane's z: by turns, up a stave; staves are by turns before and behind, mm.
+/// Distances of sectors from the plane's z, alternating up a stave, mm; staves are alternately before and behind the
+/// plane.
 const FACES: [f64; 2] = [7.2175, 2.7825];
-/// Places for whole sectors on a stave.
+/// Number of places for full-size sectors on a stave.
 const PLACES: usize = 14;
 
-/// Detector number in LHCbIDs, and a sector's number in them.
+/// Detector number in LHCbIDs, and the shift of a sector's number in them.
 const DETECTOR: u32 = 3 << 28;
 const SECTOR_SHIFT: u32 = 10;
 
@@ -43,7 +44,7 @@ struct Sector {
     place: usize,
 }
 
-/// The sectors of a stave, the `distance`-th from the beam.
+/// Returns the sectors of the stave with number `distance` from the beam.
 fn stave(distance: i32) -> Vec<Sector> {
     let middle = match distance {
         0 | 1 => 5..9,
@@ -69,7 +70,8 @@ fn stave(distance: i32) -> Vec<Sector> {
 }
 
 impl UtGeometry {
-    /// The nominal UT. Banks of version 3 from boards 0 to 174 are its own, LHCbIDs are of the newer generation.
+    /// Returns the nominal UT. Its banks have version 3 and come from boards 0 to 174; its LHCbIDs are of the newer
+    /// generation.
     pub fn nominal() -> Self {
         with_default_float_mode(Self::ideal)
     }
@@ -83,7 +85,7 @@ impl UtGeometry {
                 let centre = STAVE_STEP * (f64::from(number) + 0.5);
                 let distance = if number < 0 { -1 - number } else { number };
                 for sector in stave(distance) {
-                    // The stave is turned about its middle: the middle of the first strip, where it begins.
+                    // The stave is turned about its middle; this is the lower end of the middle of the first strip.
                     let first = sector.left + 0.5 * sector.pitch;
                     let face = FACES[sector.place % 2] * if number % 2 == 0 { 1.0 } else { -1.0 };
                     let values = [
@@ -129,7 +131,7 @@ mod tests {
         for plane in 0..UT_PLANES {
             let mut seen = 0;
             for i in 0..400 {
-                // Points all over the plane, on no lattice of the detector.
+                // Points all over the plane, on no regular pattern of the detector.
                 let x = (f64::from(i) * 137.3) % 1400.0 - 700.0;
                 let y = (f64::from(i) * 77.7) % 1200.0 - 600.0;
                 let hits = ut.strips_at(plane, |_| [x as f32, y as f32], 0.0).collect::<Vec<_>>();
@@ -140,7 +142,7 @@ mod tests {
         }
     }
 
-    /// Every sector of a plane, one after another.
+    /// Tests every sector of a plane.
     fn slow(ut: &UtGeometry, plane: usize, at: impl Fn(f32) -> [f32; 2]) -> Vec<UtChannel> {
         let strip = |sector: usize| {
             let ([y0, y_step, x0, x_step], [z, _, length, _]) = (ut.across[sector], ut.along[sector]);
@@ -159,7 +161,7 @@ mod tests {
         let (mut found, mut double) = (0, 0);
         for i in 0..20_000 {
             let (a, b) = (f64::from(i), i as usize);
-            // Steep lines too: they pass over several groups between the sectors of one plane.
+            // Some lines are so steep that they pass several groups within the depth of one plane.
             let slope = [0.3, 1.4, 40.0][b / 4 % 3];
             let [tx, ty] = [(a * 0.7371) % 2.0 - 1.0, (a * 0.3177) % 2.0 - 1.0].map(|t| t * slope);
             let [x, y] = [(a * 137.3) % 1800.0 - 900.0, (a * 77.7) % 1500.0 - 750.0];

@@ -11,7 +11,7 @@ use crate::simd::Level;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Hits in the UT, as a product.
+/// The product of hits in the UT.
 pub const UT_HITS: Handle = Handle::of::<UtBatch>("ut_hits");
 
 /// Decodes raw banks of the UT to hits.
@@ -23,12 +23,12 @@ pub struct UtHits {
 }
 
 impl UtHits {
-    /// An algorithm for this detector.
+    /// Creates an algorithm for a detector.
     pub fn new(level: Level, geometry: Arc<UtGeometry>) -> Self {
         Self { level, geometry, bad_banks: BadBanks::Event }
     }
 
-    /// The same with another policy for events with damaged raw banks.
+    /// Sets the policy for events with damaged raw banks.
     pub fn with_bad_banks(self, bad_banks: BadBanks) -> Self {
         Self { bad_banks, ..self }
     }
@@ -77,7 +77,7 @@ impl Algorithm for UtHits {
     }
 }
 
-/// Marks the events that were decoded last with this memory and lack banks.
+/// Marks the events of the last decoded slice that lack banks.
 fn mark<P: Product>(
     geometry: &UtGeometry,
     events: RawEvents<'_>,
@@ -90,7 +90,7 @@ fn mark<P: Product>(
     });
 }
 
-/// Hits in the UT by cell, a quarter of a sector, as a product.
+/// The product of hits in the UT by cell; a cell is a quarter of a sector.
 pub const UT_CELLS: Handle = Handle::of::<UtCellHits>("ut_cells");
 
 /// Decodes raw banks of the UT to hits in the order of cells, for the search by pairs.
@@ -103,12 +103,12 @@ pub struct UtCells {
 }
 
 impl UtCells {
-    /// An algorithm for this detector with this layout.
+    /// Creates an algorithm for a detector with a layout.
     pub fn new(level: Level, geometry: Arc<UtGeometry>, layout: UtLayout) -> Self {
         Self { level, geometry, layout, bad_banks: BadBanks::Event }
     }
 
-    /// The same with another policy for events with damaged raw banks.
+    /// Sets the policy for events with damaged raw banks.
     pub fn with_bad_banks(self, bad_banks: BadBanks) -> Self {
         Self { bad_banks, ..self }
     }

@@ -6,8 +6,8 @@
 //!     |  row 0  | h . . h | . . .                 next one where the track is near both
 //!     +--------- bucket 0, 1, ... --> x(y = 0)
 //! ```
-//! All hits of a window have about the track's own y: tilted strips too are found by x at y = 0, which is the track's
-//! x less its y times the strips' slope. Counting sort; hits of a bucket stay in their order.
+//! All hits of a window have about the y of the track, so tilted strips, too, are found by x at y = 0: the track's x
+//! minus its y times the slope of the strips. Counting sort; hits of a bucket stay in their order.
 
 use super::grid::{BUCKET_BITS, CELLS, PLANE_CELLS, Stored, bucket_of, row_of};
 use super::layout::UtLayout;
@@ -22,19 +22,19 @@ pub(super) struct UtStore {
     pub(super) hits: Column<[f32; 4]>,
     /// One over the variance of x, 1/mm^2.
     pub(super) weight: Column<f32>,
-    /// Its number in the event.
+    /// Number of the hit in the event.
     pub(super) number: Column<u32>,
-    /// Its group of sectors.
+    /// Group of sectors of the hit.
     pub(super) group: Column<u32>,
-    /// First hit of each bucket, and the number of all.
+    /// First hit of each bucket, and the number of all hits.
     table: Column<u32>,
-    /// By number in the event: bucket, and hits of it before this one.
+    /// By number in the event: bucket of the hit, and number of hits before it in the bucket.
     cell: Column<u32>,
     rank: Column<u32>,
 }
 
 impl UtStore {
-    /// The hits, for kernels.
+    /// Returns the hits, for kernels.
     #[inline(always)]
     pub(super) fn view(&self, layout: &UtLayout) -> Stored<'_> {
         let Self { hits, weight, number, group, table, .. } = self;
@@ -42,7 +42,7 @@ impl UtStore {
         Stored { hits: hits.padded(), weight, number, group, table, below, above }
     }
 
-    /// Takes the hits of an event.
+    /// Stores the hits of an event.
     #[inline(always)]
     pub(super) fn fill<G: Gang>(&mut self, g: G, layout: &UtLayout, hits: &UtBatch, event: usize) {
         let starts = &hits.group_start[UT_GROUPS * event..=UT_GROUPS * (event + 1)];
@@ -73,7 +73,7 @@ impl UtStore {
         let [x, z, low, high] =
             [&hits.x, &hits.z, &hits.y_begin, &hits.y_end].map(|column| &column[range.clone()]);
         let weights = &hits.weight[range.clone()];
-        // All of one length, so that one check of a place serves for all columns.
+        // One length for all columns, for one bounds check.
         let count = range.len();
         let (cell, rank) = (&cell[..count], &rank[..count]);
         let (records, weight) = (&mut records[..count], &mut weight[..count]);
@@ -89,7 +89,7 @@ impl UtStore {
         }
     }
 
-    /// The bucket of each hit.
+    /// Finds the bucket of each hit.
     #[inline(always)]
     fn find_cells<G: Gang>(&mut self, g: G, layout: &UtLayout, hits: &UtBatch, starts: &[u32]) {
         let begin = starts[0] as usize;
@@ -97,7 +97,7 @@ impl UtStore {
         for plane in 0..UT_PLANES {
             let [first, end] = [plane, plane + 1].map(|plane| starts[layout.plane_groups[plane]] as usize);
             let base = U32::splat(g, (plane * PLANE_CELLS) as u32);
-            // What a gang writes beyond the plane is overwritten by the next one, or is padding.
+            // Values that a gang writes beyond the plane are overwritten by the next plane, or are padding.
             for at in (first..end).step_by(G::LANES) {
                 let load = inlined!(|column: &Column<f32>| F32::load(g, &column.padded()[at..]));
                 let middle = (load(&hits.y_begin) + load(&hits.y_end)) * F32::splat(g, 0.5);

@@ -9,29 +9,30 @@ use crate::simd::with_default_float_mode;
 
 const MM_PER_M: f64 = 1000.0;
 
-/// Bins of |ty| in the table of plane factors.
+/// Number of bins of |ty| in the table of plane factors.
 const SLOPES: usize = 30;
-/// Steps of the field's table: slope ty, origin z, z of the Velo's state.
+/// Steps of the table of field integrals: slope ty, origin's z, Velo state's z.
 const STEPS: [usize; 3] = [30, 10, 10];
 
-/// First values and steps of these: slope, mm, mm.
+/// First value and step of the slope, and of the origin's z, mm; step of the state's z, mm.
 const SLOPE: [f64; 2] = [-0.3, 0.02];
 const ORIGIN: [f64; 2] = [-250.0, 50.0];
 const STATE: f64 = 80.0;
 /// Step of |ty| in the table of plane factors.
 const PLANE_SLOPE: f64 = 0.01;
 
-/// z that deflections are compared at, mm, and the step that the nominal field is summed in.
+/// z at which deflections are compared, mm, and step for the sum over the nominal field, mm.
 const MIDDLE: f64 = 2484.6;
 const SUM_STEP: f64 = 10.0;
 
 /// Tables of the magnetic field before the UT.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UtTables {
-    /// Deflection at z = 2484.6 mm over that at a plane: `[4 * k + plane]`, k the nearest whole 100 |ty|.
+    /// Ratio of the deflection at z = 2484.6 mm to the deflection at a plane: `[4 * k + plane]`, where k is 100 |ty|
+    /// rounded to an integer.
     pub plane_factor: Vec<f32>,
-    /// Field integral seen by a track up to the UT, T m: `[(i3 * 11 + i2) * 31 + i1]`, i1 for ty from -0.3 in
-    /// steps of 0.02, i2 for the origin's z from -250 mm in steps of 50, i3 for z of the state from 0 in 80.
+    /// Field integral along a track up to the UT, T m: `[(i3 * 11 + i2) * 31 + i1]`, i1 for ty from -0.3 in steps of
+    /// 0.02, i2 for the origin's z from -250 mm in steps of 50, i3 for z of the state from 0 in 80.
     pub field_integral: Vec<f32>,
 }
 
@@ -57,7 +58,7 @@ impl UtTables {
         Ok(Self { plane_factor, field_integral })
     }
 
-    /// The tables of the nominal detector's [`magnet`](crate::lhcb::magnet), for tracks in the plane x = 0.
+    /// Returns the tables of the nominal detector's [`magnet`](crate::lhcb::magnet), for tracks in the plane x = 0.
     pub fn nominal() -> Self {
         with_default_float_mode(Self::ideal)
     }
@@ -84,7 +85,7 @@ impl UtTables {
     }
 }
 
-/// A straight way in the plane x = 0.
+/// A straight line in the plane x = 0.
 struct Way {
     ty: f64,
     origin: f64,
@@ -95,25 +96,25 @@ impl Way {
         Self { ty, origin }
     }
 
-    /// The vertical field times `weight` summed from one z to another, in steps about their middles.
+    /// Returns the integral of the bending field times `weight` from one z to another, by the midpoint rule.
     fn sum(&self, from: f64, to: f64, weight: impl Fn(f64) -> f64) -> f64 {
         let steps = ((to - from) / SUM_STEP).ceil();
         let step = (to - from) / steps;
         let at = |i: usize| {
             let z = from + step * (i as f64 + 0.5);
             let [_, by, bz] = field([0.0, self.ty * (z - self.origin), z]);
-            // The part along z bends what flies up or down, too.
+            // The z component bends particles that fly up or down, too.
             (by - self.ty * bz) * weight(z)
         };
         step * (0..steps as usize).map(at).sum::<f64>()
     }
 
-    /// The integral of the field that bends the way sideways, between two z, T mm.
+    /// Returns the integral between two z of the field that bends sideways, T mm.
     fn integral(&self, from: f64, to: f64) -> f64 {
         self.sum(from, to, |_| 1.0)
     }
 
-    /// How far the field has moved a track from its line at z, T mm^2.
+    /// Returns the displacement of a track by the field at z = `to`, in T mm^2.
     fn deflection(&self, to: f64) -> f64 {
         self.sum(0.0, to, |z| to - z)
     }
@@ -127,7 +128,7 @@ mod tests {
     fn the_nominal_tables_are_like_the_real_ones() {
         let tables = UtTables::nominal();
         assert_eq!((tables.plane_factor.len(), tables.field_integral.len()), (124, 3751));
-        // What LHCb's file says, for tracks from the origin: of small slopes, of 0.12, of 0.24.
+        // Values of LHCb's file for tracks from the origin with small slopes, with 0.12, and with 0.24.
         let factors = [
             (0, [1.2124, 1.1443, 0.8712, 0.8209]),
             (12, [1.1978, 1.1349, 0.8792, 0.8318]),
@@ -147,7 +148,7 @@ mod tests {
                 assert!((found - real).abs() < 0.002, "{found} {real} at slope {slope}, state {i}");
             }
         }
-        // Where a track comes from tells how high it flies: the first origin and the last, slope -0.3.
+        // The origin of a track determines its height in the field: the first origin and the last, slope -0.3.
         for (origin, real) in [(0, 0.0147), (10, 0.0462)] {
             let found = tables.field_integral[31 * origin];
             assert!((found - real).abs() < 0.004, "{found} {real} from origin {origin}");

@@ -1,13 +1,13 @@
-//! Fit: a straight-line Kalman filter through each track, one lane a track (`docs/algorithms.md`,
-//! "Velo: straight-line fit").
+//! Fit: a straight-line Kalman filter through each track, one track per lane (`docs/algorithms.md`, "Velo:
+//! straight-line fit").
 //!
 //! x and y have equal weights, so one covariance serves both. A track is filtered from both ends; the filter
 //! that ends nearest to the beam line gives the state there, the one that ends upstream gives the state at
 //! the end of the Velo.
 //!
-//! The scattering of a track depends on its momentum, which the Velo does not measure. Each hit that is farther off
-//! than expected raises the noise, each nearer one lowers it ([`next_noise`]); the way up begins with the noise at
-//! the end of the way down, and both states use the noise at the end of the way up.
+//! The scattering of a track depends on its momentum, which the Velo does not measure. Each hit that is farther from
+//! the line than expected raises the noise, and each nearer hit lowers it ([`next_noise`]). The filter up begins with
+//! the noise at the end of the filter down, and both states use the noise at the end of the filter up.
 
 use super::config::FitConfig;
 use super::found::{Found, HITS_AT, LEN_AT, ROW};
@@ -15,24 +15,24 @@ use crate::event::{Column, States, VeloTracks};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
-/// A filtered state per lane: position, slopes, the covariance of one projection, chi2 so far. Covariances and chi2
-/// are in units of the hits' variance V, which leaves a hit the variance 1. Positions are counted from the last hit, slopes
-/// from those of the line through the track's ends: small numbers, of which single precision loses little. What is kept of
-/// hits is how far they are from the one before ([`Step`]).
+/// A filtered state per lane: position, slopes, the covariance of one projection, chi2 so far. Covariances and chi2 are
+/// in units of the hits' variance V, which leaves a hit the variance 1. Positions are relative to the last hit, and
+/// slopes are relative to the line through the track's ends: single precision loses little of such small numbers. Hits
+/// are stored as their distances from the previous hit ([`Step`]).
 ///
-/// A first hit says nothing of the slope: where the next one lies, d away, the line is uncertain by d^2 V / V, some
-/// 10^7 times the variance of the hit. The textbook's `xx - K xx` then has no digit left in f32. Here nothing
-/// cancels: with S = xx + 1 at the new hit, xx becomes 1 - 1/S = xx / S, xt becomes xt / S, and
-/// tt xx - xt^2, which moving the state does not change, gives tt as (tt + tt xx - xt^2) / S. Before the move these
-/// differences are harmless: no filtered line is known better anywhere than n hits in one place would tell,
-/// V / n, so xx is 1/n at least and tt xx - xt^2 is tt / n at least. The position is 1/S of the hit's distance before it, and
-/// a slope a weighted mean of what it was and what the hit says.
+/// The first hit does not measure the slope: at the next hit, at distance d, the variance of the line is d^2, some 10^7
+/// times the variance of the hit. The textbook's `xx - K xx` then has no digit left in f32. The formulas here cancel
+/// nothing: with S = xx + 1 at the new hit, xx becomes 1 - 1/S = xx / S, xt becomes xt / S, and tt xx - xt^2, which
+/// moving the state does not change, gives tt as (tt + tt xx - xt^2) / S. Before the move these differences are
+/// harmless: the variance of a filtered line is nowhere below V / n, the variance of the mean of n hits in one place,
+/// so xx is 1/n at least and tt xx - xt^2 is tt / n at least. The new position is 1/S of the old residual away from the
+/// hit, and the new slope is a weighted mean of the old slope and the slope to the hit.
 struct State<G: Gang> {
     x: F32<G>,
     y: F32<G>,
     tx: F32<G>,
     ty: F32<G>,
-    /// Variance of x, plus that of a hit: 1 to 2.
+    /// Variance of x plus the variance of a hit: 1 to 2.
     xx_and_hit: F32<G>,
     xt: F32<G>,
     tt: F32<G>,
@@ -40,20 +40,20 @@ struct State<G: Gang> {
 }
 
 impl<G: Gang> State<G> {
-    /// Starts on a hit.
+    /// Returns the state at the first hit.
     #[inline(always)]
     fn start(g: G, config: &FitConfig, tx: F32<G>, ty: F32<G>) -> Self {
         let (zero, two) = (F32::splat(g, 0.0), F32::splat(g, 2.0));
-        // A slope's variance is 1 before it is measured.
+        // The variance of a slope is 1 before any measurement.
         let tt = F32::splat(g, config.weight);
         Self { x: zero, y: zero, tx, ty, xx_and_hit: two, xt: zero, tt, chi2: zero }
     }
 
-    /// Takes in a hit in the lanes that have one; says what to learn of the noise from it.
+    /// Updates the state with a hit in `lanes`; returns how far the hit was from the line.
     #[inline(always)]
     fn update(&mut self, g: G, [x, y, dz]: Step<G>, noise: F32<G>, lanes: Mask<G>) -> Surprise<G> {
         let tt = self.tt + noise;
-        // S is `before + dz * xt`: what it would be without the slope's part, and that part.
+        // S is `before + dz * xt`: the second term is the part due to the slope.
         let before = dz.mul_add(self.xt, self.xx_and_hit);
         let xt = dz.mul_add(tt, self.xt);
         let inverse = F32::splat(g, 1.0) / dz.mul_add(xt, before);
@@ -71,12 +71,12 @@ impl<G: Gang> State<G> {
             tt: self.xt.neg_mul_add(self.xt, tt * self.xx_and_hit) * inverse,
             chi2: square.mul_add(inverse, self.chi2),
         };
-        // Tracks lie side by side by their lengths: mostly all lanes have a hit.
+        // Tracks are sorted by length, so that mostly all lanes have a hit.
         *self = if lanes.all() { next } else { next.select(lanes, self) };
         Surprise { square: square * inverse, share: F32::splat(g, 1.0) - keep }
     }
 
-    /// Lane by lane this state or the other one.
+    /// Selects this state in `lanes`, else the other.
     #[inline(always)]
     fn select(self, lanes: Mask<G>, other: &Self) -> Self {
         Self {
@@ -91,13 +91,13 @@ impl<G: Gang> State<G> {
         }
     }
 
-    /// The state behind something that scatters.
+    /// Returns the state after scattering with the variance `noise`.
     #[inline(always)]
     fn scattered(&self, noise: F32<G>) -> Self {
         Self { tt: self.tt + noise, ..*self }
     }
 
-    /// Writes the state, whose line is given, moved to `z`, at index `at` of the columns.
+    /// Moves the state, which is on `line`, to `z`, and writes it at index `at` of the columns.
     #[inline(always)]
     fn store(
         &self,
@@ -121,20 +121,20 @@ impl<G: Gang> State<G> {
         }
     }
 
-    /// Where it is and where it goes, from its last hit and the slopes that its own are counted from.
+    /// Returns the line of the state, given its last hit and the slopes that its slopes are relative to.
     #[inline(always)]
     fn line(&self, hit: [F32<G>; 3], slopes: [F32<G>; 2]) -> Line<G> {
         ([hit[0] + self.x, hit[1] + self.y, hit[2]], [slopes[0] + self.tx, slopes[1] + self.ty])
     }
 }
 
-/// From one hit to the next: x and y, less those of the line that slopes are counted from, and z.
+/// The step from one hit to the next: dx and dy relative to the line that slopes are relative to, and dz.
 type Step<G> = [F32<G>; 3];
 
 /// A point (x, y, z) and the slopes of a line through it.
 type Line<G> = ([F32<G>; 3], [F32<G>; 2]);
 
-/// Lane by lane one line or the other.
+/// Selects the first line in `lanes`, else the second.
 #[inline(always)]
 fn select_line<G: Gang>(lanes: Mask<G>, (from, slopes): &Line<G>, (other_from, other): &Line<G>) -> Line<G> {
     let x = lanes.select_f(from[0], other_from[0]);
@@ -143,15 +143,16 @@ fn select_line<G: Gang>(lanes: Mask<G>, (from, slopes): &Line<G>, (other_from, o
     ([x, y, z], [lanes.select_f(slopes[0], other[0]), lanes.select_f(slopes[1], other[1])])
 }
 
-/// How far off a hit was.
+/// The distance of a hit from the line.
 struct Surprise<G: Gang> {
-    /// Its squared distance over the variance of that, the latter in units of a hit's variance, mm^2.
+    /// Squared distance divided by its variance, with the variance in units of a hit's variance, mm^2.
     square: F32<G>,
-    /// Share of the variance that is due to the slope: nearly none when the slope is well known and nothing scatters.
+    /// Share of the variance that is due to the slope: nearly 0 when the slope is well known and nothing scatters.
     share: F32<G>,
 }
 
-/// The variance of the scattering angle in a module, in units of a hit's variance, from the slopes: steep tracks are slow.
+/// Returns the variance of the scattering angle in a module, in units of a hit's variance, from the slopes: steep
+/// tracks have low momenta.
 #[inline(always)]
 fn first_noise<G: Gang>(g: G, config: &FitConfig, tx: F32<G>, ty: F32<G>) -> F32<G> {
     let constant = F32::splat(g, config.noise_constant * config.weight);
@@ -161,66 +162,66 @@ fn first_noise<G: Gang>(g: G, config: &FitConfig, tx: F32<G>, ty: F32<G>) -> F32
     slope2.mul_add(slope2.sqrt().mul_add(steep, slope), constant)
 }
 
-/// That variance after a hit has shown how far off it was: at most that of slopes of which nothing is known.
+/// Returns the variance of the scattering angle after a hit: at most the variance of an unmeasured slope.
 #[inline(always)]
 fn next_noise<G: Gang>(g: G, config: &FitConfig, noise: F32<G>, hit: &Surprise<G>) -> F32<G> {
     let (weight, zero, one) = (config.weight, F32::splat(g, 0.0), F32::splat(g, 1.0));
     let gain = F32::splat(g, config.noise_gain * weight);
     let usual = F32::splat(g, config.noise_chi2 / weight);
     let largest = F32::splat(g, config.noise_largest_chi2 / weight);
-    // Of a track that turns back the share can be negative, -0.2 at least; above 1.2 it never is.
+    // The share of a track that turns back can be negative; it is always between -0.2 and 1.2.
     let growth = (hit.share.max(zero) * gain).mul_add(hit.square.min(largest) - usual, one);
     (noise * growth).min(F32::splat(g, weight))
 }
 
-/// Hits of a track that measure its scattering: those behind the third. Three hits are the fewest that show any, and
-/// where they lie is as much the doing of their own errors.
+/// Number of hits before the first hit that measures the scattering. Three hits are the fewest that show scattering,
+/// but their own errors are as large as the effect.
 const FIRST_TO_LEARN_FROM: usize = 3;
 
-/// Far from its hits a line's xx tt and xt^2 agree in all digits of an f32. A little more variance keeps what is
-/// written positive definite, whoever multiplies it out.
+/// Factor on the variance of a position. Far from the hits of a line, xx tt and xt^2 agree in all digits of an f32; a
+/// little more variance keeps the written covariance positive definite.
 pub(crate) const XX_ROUNDED_UP: f32 = 1.0 + 1.0 / (1 << 20) as f32;
 
-/// Slopes from a track's ends begin a fit when the ends are so far apart, mm: those of no real track are nearer.
+/// Smallest distance in z of the ends of a track that give the first slopes of the fit, mm; real tracks are longer.
 pub(crate) const MIN_LENGTH: f32 = 1.0;
 
-/// Slopes are counted from those of the ends when tx^2 + ty^2 of these is less. Lines much steeper are no tracks', and may be
-/// far from the hits between.
+/// Upper limit of tx^2 + ty^2 for slopes relative to the line through the ends. Much steeper lines belong to no real
+/// track, and may be far from the hits between the ends.
 pub(crate) const MAX_SLOPE2: f32 = 0.25;
 
-/// The value, and one NaN for all NaNs: which one an operation gives is what gangs leave open, and an absurd
-/// configuration can overflow.
+/// Replaces every NaN by the same NaN: gangs do not define which NaN an operation gives, and an absurd configuration
+/// can overflow.
 #[inline(always)]
 fn same_nan<G: Gang>(value: F32<G>) -> F32<G> {
     value.eq(value).select_f(value, F32::splat(value.g, f32::NAN))
 }
 
-/// z of the closest approach of a line to the beam line, mm; a line along the beam stays where it is.
+/// Returns z of the closest approach of a line to the beam line, mm; for a line along the beam, z of its point.
 #[inline(always)]
 fn closest_to_beam<G: Gang>(g: G, config: &FitConfig, &([x, y, z], [tx, ty]): &Line<G>) -> F32<G> {
     let (bx, by) = (F32::splat(g, config.beam_x), F32::splat(g, config.beam_y));
     let slope2 = tx.mul_add(tx, ty * ty);
     let along = tx.mul_add(bx - x, ty * (by - y));
-    // A track of slope 1e-6 meets nothing within the detector.
+    // A line with a slope below 1e-6 counts as parallel to the beam.
     let parallel = slope2.lt(F32::splat(g, 1e-12));
     z + parallel.select_f(F32::splat(g, 0.0), along / slope2.max(F32::splat(g, 1e-12)))
 }
 
-/// x, y, z of the hits at indices of the words of the rows.
+/// Returns x, y, z of the hits whose indices are in the words `entry` of the rows.
 #[inline(always)]
 fn position<G: Gang>(hits: &[[f32; 4]], words: &[u32], entry: U32<G>) -> [F32<G>; 3] {
     let [x, y, z, _] = F32::gather_records(hits, U32::gather(words, entry));
     [x, y, z]
 }
 
-/// Hits as they were sorted: x, y, z in records of four, and their ids.
+/// The sorted hits: x, y, z in records of four, and their ids.
 #[derive(Clone, Copy)]
 pub(super) struct SortedHits<'a> {
     pub hits: &'a [[f32; 4]],
     pub ids: &'a [u32],
 }
 
-/// Writes down the step to hit number `number` of each lane.
+/// Stores the step to hit number `number` of each lane.
 #[inline(always)]
 fn store_step<G: Gang>(path: &mut [f32], number: usize, [x, y, z]: Step<G>) {
     let path = &mut path[3 * number * G::LANES..][..3 * G::LANES];
@@ -229,8 +230,8 @@ fn store_step<G: Gang>(path: &mut [f32], number: usize, [x, y, z]: Step<G>) {
     z.store(&mut path[2 * G::LANES..]);
 }
 
-/// Fits the tracks of `found.order`, given the sorted hits, and appends them, their hits and their
-/// states to `out`; where events begin is left to the caller.
+/// Fits the tracks of `found.order`, given the sorted hits, and appends them, their hits and their states to `out`. The
+/// caller appends the begins of events.
 #[inline(always)]
 pub(super) fn fit<G: Gang>(
     g: G,
@@ -277,14 +278,14 @@ pub(super) fn fit<G: Gang>(
         let ty = flat.select_f(none, (bottom[1] - top[1]) / dz);
         let mut noise = first_noise(g, config, tx, ty);
         let backward = top[2].lt(closest_to_beam(g, config, &(top, [tx, ty])));
-        // Slopes are counted from those of the ends, unless these are no track's.
+        // Slopes are relative to the line through the ends, unless it is too steep for a track.
         let usual = tx.mul_add(tx, ty * ty).lt(F32::splat(g, MAX_SLOPE2));
         let straight = [usual.select_f(tx, none), usual.select_f(ty, none)];
         let (tx, ty) = (usual.select_f(none, tx), usual.select_f(none, ty));
 
         let (mut down, mut up) = (State::start(g, config, tx, ty), State::start(g, config, tx, ty));
-        // Hits are gathered once: the way up reads what the way down wrote.
-        // A hit changes the noise from the next but one on: the next need not wait for it.
+        // Hits are gathered once: the filter up reads what the filter down wrote. A hit changes the noise from the
+        // second hit after it on, so that the next need not wait.
         let (mut hits, mut before, mut known) = (0, top, noise);
         loop {
             let number = U32::splat(g, hits as u32 + 1);
@@ -305,7 +306,7 @@ pub(super) fn fit<G: Gang>(
             store_step(path, hits, step);
             (hits, before) = (hits + 1, hit);
         }
-        // Lanes that had a hit two steps ago, and one step ago: shorter tracks join later.
+        // Lanes that had a hit two steps ago, and one step ago: shorter tracks begin later.
         let mut behind = [Mask::first(g, 0); 2];
         known = noise;
         for number in (0..hits).rev() {

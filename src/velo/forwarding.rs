@@ -24,16 +24,16 @@ pub(super) struct ForwardingScratch {
     weak: Vec<Weak>,
 }
 
-/// A track of three hits: its chi2, its number in the order they were found, its hits.
+/// A track of three hits: its chi2, its number in the order of finding, and its hits.
 type Weak = (f32, u32, [u32; 3]);
 
-/// A track under way: at most one hit in each pair of modules.
+/// A track under construction: at most one hit in each pair of modules.
 struct Track {
     hits: [u32; PAIRS],
     len: usize,
 }
 
-/// The line through the last two hits of a track: the last one, mm, and the slopes.
+/// The line through the last two hits of a track: the position of the last hit, mm, and the slopes.
 struct Line {
     x: f32,
     y: f32,
@@ -42,7 +42,7 @@ struct Line {
     ty: f32,
 }
 
-/// Sorts the hits of an event by (module, x, input order). The status says when the event cannot be
+/// Sorts the hits of an event by (module, x, input order). Returns a status other than `Ok` when the event cannot be
 /// reconstructed.
 pub(super) fn sort(
     event: &VeloEvent<'_>,
@@ -70,7 +70,7 @@ pub(super) fn sort(
     Status::Ok
 }
 
-/// One event's search.
+/// The search in one event.
 struct Forwarding<'a> {
     config: &'a ForwardingConfig,
     max_candidates: usize,
@@ -99,7 +99,7 @@ pub(super) fn find(
             search.follow_pairs(module, first as u32, weak, found);
         }
     }
-    // The straightest chooses first.
+    // The straightest track takes its hits first.
     weak.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     for (_, _, hits) in weak.iter() {
         search.take(hits, found);
@@ -108,13 +108,13 @@ pub(super) fn find(
 }
 
 impl Forwarding<'_> {
-    /// The indices of a module's hits with |x - middle| <= reach.
+    /// Returns the indices of a module's hits with |x - middle| <= reach.
     fn window(&self, module: usize, middle: f32, reach: f32) -> Range<usize> {
         let module = self.modules.range(module);
         let hits = &self.modules.hits[module.clone()];
         let first = hits.partition_point(|hit| hit[0] < middle - reach);
         let inside = |hit: &&[f32; 4]| hit[0] <= middle + reach;
-        // Mostly so few that counting is faster than another search.
+        // Mostly there are so few that counting is faster than another search.
         let few = hits[first..].iter().take(self.max_candidates).take_while(inside).count();
         let mut end = first + few;
         if few == self.max_candidates {
@@ -181,17 +181,18 @@ impl Forwarding<'_> {
         track
     }
 
-    /// The line from one hit to another.
+    /// Returns the line from one hit to another.
     fn line(&self, [a, b]: [u32; 2]) -> Line {
         let [x0, y0, z0, _] = self.modules.hits[a as usize];
         let [x, y, z, _] = self.modules.hits[b as usize];
         Line { x, y, z, tx: (x - x0) / (z - z0), ty: (y - y0) / (z - z0) }
     }
 
-    /// The free hit of a module that is nearest to a line, the first of equals.
+    /// Returns the free hit of a module that is nearest to a line; of equally near hits, the first.
     fn nearest(&mut self, line: &Line, module: usize) -> Option<u32> {
         let middle = line.x + line.tx * (MODULE_Z[module] as f32 - line.z);
-        // Hits lie up to 0.581 mm before and behind the nominal z of their module: one mm of slope takes that in.
+        // Hits lie up to 0.581 mm before and behind the nominal z of their module; 1 mm times the slope allows for
+        // this.
         let window = self.window(module, middle, self.reach + line.tx.abs());
         if window.len() > self.max_candidates {
             self.cut_short += (window.len() - self.max_candidates) as u64;
@@ -201,7 +202,7 @@ impl Forwarding<'_> {
             let [_, y, z, free_x] = self.modules.hits[hit];
             let dx = line.x + line.tx * (z - line.z) - free_x;
             let dy = line.y + line.ty * (z - line.z) - y;
-            // A used hit has a free x of NaN, which is never less.
+            // The second x of a used hit is NaN, which is never less.
             let scatter = dx * dx + dy * dy;
             if scatter < best.0 {
                 best = (scatter, Some(hit as u32));

@@ -3,43 +3,44 @@
 use crate::event::Column;
 use bytemuck::{Pod, Zeroable};
 
-/// Words of a candidate: its hits, one per pair of modules at most, and what else [`Row`] holds.
+/// Number of words of a candidate: at most one hit per pair of modules, and the other fields of [`Row`].
 pub(super) const ROW: usize = 32;
 
-/// A track candidate. All of it in one piece, and what every step needs, with the first 13 hits, in one cache line: who extends a
-/// track finds the rest nearby.
+/// A track candidate. The fields that every step needs and the first 13 hits are in one cache line; the other hits
+/// follow.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 pub(super) struct Row {
-    /// Score of the triplet it began with.
+    /// Score of the candidate's first triplet.
     pub(super) score: f32,
-    /// Whether it shares a hit with another track, 0 or 1.
+    /// Whether the candidate shares a hit with another track, 0 or 1.
     pub(super) shares: u8,
-    /// Whether it is of the second of two events, 0 or 1: of the preset `best` alone, as the next two.
+    /// Whether the candidate belongs to the second of two events, 0 or 1. Only the preset `best` uses this field.
     pub(super) second: u8,
-    /// The pairs of its first and of its last hit.
+    /// Pair of the first hit.
     pub(super) high: u8,
-    /// See `high`.
+    /// Pair of the last hit.
     pub(super) low: u8,
     pub(super) len: u32,
-    /// The hits, as indices among the sorted hits; `len` of them.
+    /// Indices of the `len` hits among the sorted hits.
     pub(super) hits: [u32; ROW - HITS_AT],
 }
 
-/// The place of the word that has [`Row::second`] in its second byte, [`Row::high`] in its third and [`Row::low`] in its fourth.
+/// Index of the word that has [`Row::second`] in its second byte, [`Row::high`] in its third and [`Row::low`] in its
+/// fourth.
 pub(super) const ENDS_AT: usize = 1;
-/// The place of [`Row::len`] among the words of a row.
+/// Index of [`Row::len`] among the words of a row.
 pub(super) const LEN_AT: usize = 2;
-/// The place of the first hit among the words of a row.
+/// Index of the first hit among the words of a row.
 pub(super) const HITS_AT: usize = 3;
 
 /// The track candidates of an event.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) rows: Column<Row>,
-    /// The candidates that are tracks, in the order they were accepted.
+    /// Rows of the candidates that are tracks, in the order in which they were accepted.
     pub(super) tracks: Column<u32>,
-    /// The same without clones, longest first.
+    /// Rows of the tracks without clones, longest first.
     pub(super) order: Column<u32>,
 }
 
@@ -49,7 +50,7 @@ impl Found {
         self.tracks.clear();
     }
 
-    /// Reserves memory for so many candidates more.
+    /// Reserves memory for `more` further candidates.
     pub(super) fn reserve(&mut self, more: usize) {
         let candidates = self.rows.len() + more;
         self.rows.reserve_total(candidates);
@@ -68,7 +69,7 @@ impl Found {
         row
     }
 
-    /// Appends a hit to a candidate; returns how many it has then.
+    /// Appends a hit to a candidate; returns the new number of its hits.
     #[inline(always)]
     pub(super) fn extend(&mut self, row: u32, hit: u32) -> usize {
         let row = &mut self.rows.padded_mut()[row as usize];
@@ -77,7 +78,7 @@ impl Found {
         row.len as usize
     }
 
-    /// Appends a hit in `pair` to a candidate that has `len` of them.
+    /// Appends a hit in `pair` to a candidate that has `len` hits.
     #[inline(always)]
     pub(super) fn extend_in(&mut self, row: u32, len: u32, hit: u32, pair: usize) {
         let row = &mut self.rows.padded_mut()[row as usize];
@@ -101,13 +102,13 @@ impl Found {
         (row.len, row.high) = (row.len - 1, row.high - 1);
     }
 
-    /// Drops the last one.
+    /// Drops the last hit of a candidate with hits in consecutive pairs.
     pub(super) fn drop_last(&mut self, row: u32) {
         let row = &mut self.rows[row as usize];
         (row.len, row.low) = (row.len - 1, row.low + 1);
     }
 
-    /// Notes that the track in `row` has taken a hit that was in use before, as [`Marks::take`] tells.
+    /// Notes that the track in `row` and an earlier track share a hit; `before` comes from [`Marks::take`].
     ///
     /// [`Marks::take`]: super::index::Marks::take
     #[inline(always)]
@@ -118,10 +119,10 @@ impl Found {
         }
     }
 
-    /// Brings the tracks of the first of two events before those of the second; says how many those are.
+    /// Moves the tracks of the first of two events before the tracks of the second; returns the number of the former.
     pub(super) fn part_events(&mut self) -> usize {
         let Self { rows, tracks, order } = self;
-        // Those that were accepted are not needed any more.
+        // The list of accepted tracks is not needed any more.
         tracks.set_len(order.len());
         tracks.copy_from_slice(order);
         let (mut first, mut second) =
@@ -135,7 +136,7 @@ impl Found {
         of_first
     }
 
-    /// The rows as words, [`ROW`] each.
+    /// Returns the rows as words, [`ROW`] words each.
     pub(super) fn words(&self) -> &[u32] {
         bytemuck::cast_slice(self.rows.padded())
     }

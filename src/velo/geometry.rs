@@ -1,9 +1,9 @@
 //! Ideal geometry of the upgraded Velo: 52 modules along the beam, each an L of four pixel sensors.
 //!
-//! An even module is an L that opens towards +x: sensors 0 and 1 form the arm below the beam, 2 and 3 the
-//! one beside it at -x, all turned by 45 degrees. The beam passes at the origin, 5.1 mm from the nearest
-//! pixels. An odd module is an even one turned by 180 degrees about the beam, so that the two arms of a pair
-//! close around it. Sensors 0 and 3 lie 0.581 mm below the nominal z of their module, 1 and 2 above it.
+//! An even module is an L that opens towards +x: sensors 0 and 1 form the arm below the beam, 2 and 3 the arm at -x,
+//! all turned by 45 degrees. The beam passes at the origin, 5.1 mm from the nearest pixels. An odd module is an even
+//! one turned by 180 degrees about the beam, so that the two arms of a pair close around it. Sensors 0 and 3 lie 0.581
+//! mm below the nominal z of their module, 1 and 2 above it.
 //!
 //! A sensor is three chips of 256 x 256 pixels in a row. Its local frame has u along the row of chips (columns
 //! 0..767) and v across (rows 0..255). Source: the geometry of LHCb's simulated events, in which all modules are
@@ -19,7 +19,7 @@ pub const PAIR_HALF_DEPTH: f32 = 7.0;
 /// Distances from the beam axis between which a point in a pair is on a sensor in most cases, mm.
 pub(crate) const MOST_ON_SENSORS: [f32; 2] = [6.0, 42.0];
 
-/// z of the middle of a pair, where lines are extrapolated to, mm.
+/// Returns z of the middle of a pair, to which lines are extrapolated, mm.
 pub const fn pair_middle(pair: usize) -> f32 {
     ((MODULE_Z[2 * pair] + MODULE_Z[2 * pair + 1]) / 2.0) as f32
 }
@@ -86,31 +86,31 @@ pub const MODULE: [Sensor; SENSORS] = [
 ];
 
 impl Sensor {
-    /// (u, v) of a point given in the frame of an even module, mm; outside the sensor too.
+    /// Returns (u, v) of a point in the frame of an even module, mm; the point may be outside the sensor.
     pub fn local(&self, x: f64, y: f64) -> [f64; 2] {
         let (x, y) = (x - self.x, y - self.y);
         let along = |axis: [f64; 2]| (x * axis[0] + y * axis[1]) * std::f64::consts::FRAC_1_SQRT_2;
         [along(self.u), along(self.v)]
     }
 
-    /// (x, y) in the frame of an even module of a point of the sensor, mm.
+    /// Returns (x, y) in the frame of an even module for a point of the sensor, mm.
     pub fn global(&self, u: f64, v: f64) -> [f64; 2] {
         let (u, v) = (u * std::f64::consts::FRAC_1_SQRT_2, v * std::f64::consts::FRAC_1_SQRT_2);
         [self.x + u * self.u[0] + v * self.v[0], self.y + u * self.u[1] + v * self.v[1]]
     }
 
-    /// Whether a point of its plane lies on the sensor.
+    /// Returns whether a point of the sensor's plane lies on the sensor.
     pub fn contains(u: f64, v: f64) -> bool {
         (0.0..SENSOR_LENGTH).contains(&u) && (0.0..SENSOR_WIDTH).contains(&v)
     }
 }
 
-/// The sign that converts a module's x and y to the frame of an even module.
+/// Returns the sign that converts a module's x and y to the frame of an even module.
 pub fn side(module: usize) -> f64 {
     if module.is_multiple_of(2) { 1.0 } else { -1.0 }
 }
 
-/// How much wider than [`PITCH`] a wide pixel is, mm.
+/// Difference between the width of a wide pixel and [`PITCH`], mm.
 const EXTRA: f64 = WIDE_PITCH - PITCH;
 
 /// Lower edges of all columns, and the sensor's end.
@@ -126,14 +126,15 @@ static COLUMN_EDGES: [f64; COLUMNS as usize + 1] = {
     edges
 };
 
-/// Lower edge along u of a column of pixels, mm; the sensor's end for `COLUMNS`.
+/// Returns the lower edge along u of a column of pixels, mm; the sensor's end for `COLUMNS`.
 pub fn column_edge(column: u32) -> f64 {
     COLUMN_EDGES[column as usize]
 }
 
-/// The column of pixels at u mm, which must lie on the sensor.
+/// Returns the column of pixels at u mm, which must lie on the sensor.
 pub fn column_of(u: f64) -> u32 {
-    // Two wide columns push those behind them by three pitches, four by six: one less leaves room for rounding.
+    // Two wide columns shift the columns behind them by three pitches, four by six; one pitch less leaves room for
+    // rounding.
     let pushed = match u {
         _ if u >= COLUMN_EDGES[513] => 5,
         _ if u >= COLUMN_EDGES[257] => 2,
@@ -146,7 +147,7 @@ pub fn column_of(u: f64) -> u32 {
     column
 }
 
-/// The row of pixels at v mm, which must lie on the sensor.
+/// Returns the row of pixels at v mm, which must lie on the sensor.
 pub fn row_of(v: f64) -> u32 {
     ((v / PITCH) as u32).min(ROWS - 1)
 }
@@ -172,7 +173,7 @@ mod tests {
         }
     }
 
-    /// Smallest distance of the pixels of a module from a point.
+    /// Returns the smallest distance of the pixels of a module from a point.
     fn distance(x: f64, y: f64) -> f64 {
         let of = |sensor: &Sensor| {
             let [u, v] = sensor.local(x, y);
@@ -191,7 +192,7 @@ mod tests {
             ends.map(|(u, v)| sensor.global(u, v)[0])
         });
         let (low, high) = corners.fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(x), high.max(x)));
-        // The pixels of real events reach from -49.7 to 22.4: these are the sensors' corners.
+        // The pixels of real events reach from -49.7 to 22.4; the limits here are the sensors' corners.
         assert!((low + 49.94).abs() < 0.01 && (high - 22.89).abs() < 0.01, "{low} {high}");
     }
 
@@ -213,8 +214,8 @@ mod tests {
 
     #[test]
     fn columns_are_found_up_to_the_last_bit() {
-        // From the column that there would be without wide ones, whose rounding counts, down to the first that begins
-        // at u or before.
+        // Searches down from the column for a sensor without wide columns to the first column that begins at u or
+        // before.
         let slow = |u: f64| {
             let from = ((u / PITCH) as u32).min(COLUMNS - 1);
             (0..=from).rev().find(|column| column_edge(*column) <= u).unwrap_or(0)

@@ -7,8 +7,7 @@ use std::ops::{Add, Div, Mul, Range, Sub};
 /// The hits of an event, module by module.
 #[derive(Debug)]
 pub(super) struct Modules {
-    /// x, y, z of each hit, and x again as long as no track uses it, NaN from then on: a NaN is never the
-    /// nearest to anything.
+    /// x, y, z of each hit, and x again while no track uses the hit, then NaN: a hit at NaN is never the nearest.
     pub(super) hits: Column<[f32; 4]>,
     /// Id of each hit.
     pub(super) id: Column<u32>,
@@ -22,7 +21,7 @@ impl Default for Modules {
 }
 
 impl Modules {
-    /// Reserves memory for the hits of an event, which are whatever the memory held.
+    /// Reserves memory for the hits of an event, without setting their values.
     pub(super) fn open(&mut self, event: &VeloEvent<'_>) {
         self.hits.set_len(event.len());
         self.id.set_len(event.len());
@@ -44,7 +43,7 @@ impl Modules {
         }
     }
 
-    /// The indices of a module's hits.
+    /// Returns the indices of a module's hits.
     #[inline(always)]
     pub(super) fn range(&self, module: usize) -> Range<usize> {
         self.start[module] as usize..self.start[module + 1] as usize
@@ -60,14 +59,15 @@ impl Modules {
         self.hits[hit as usize][3] = f32::NAN;
     }
 
-    /// chi2 per degree of freedom of the least-squares line through three hits of `weight` 1/mm^2 each.
+    /// Returns chi2 per degree of freedom of the least-squares line through three hits of weight `weight`, 1/mm^2.
     pub(super) fn three_hit_chi2(&self, hits: [u32; 3], weight: f32) -> f32 {
         let hits = hits.map(|hit| self.hits[hit as usize]).map(|[x, y, z, _]| [x, y, z]);
         three_hit_chi2(&hits, weight, |value| value)
     }
 }
 
-/// The same of positions x, y, z: of one track, or of one in each lane. `number` makes a constant of a number.
+/// Computes [`Modules::three_hit_chi2`] from positions of one track, or of one track per lane. `number` converts a
+/// number to `T`.
 #[inline(always)]
 pub(super) fn three_hit_chi2<T>(hits: &[[T; 3]; 3], weight: T, number: impl Fn(f32) -> T) -> T
 where

@@ -11,7 +11,7 @@ use crate::simd::{Gang, Level};
 use crate::{Error, Result, Status};
 use std::ops::Range;
 
-/// Hits that a track may have, at most.
+/// Largest number of hits of a track.
 const MAX_HITS: usize = ROW - HITS_AT;
 
 const SORT: usize = 1;
@@ -36,8 +36,8 @@ pub fn reconstruct(
     crate::simd::kernels!(dispatch_gathers!(level, g => run(g, config, events, range, workspace, out)));
 }
 
-/// Fits tracks that were found elsewhere, each the positions of its hits (mm) from the largest z down, and appends
-/// them to `out` as one event. Hits are identified by their number among all given hits.
+/// Fits tracks that were found elsewhere and appends them to `out` as one event. A track is the positions of its hits
+/// (mm) from the largest z down. Hits are identified by their number among all given hits.
 ///
 /// # Errors
 /// [`Error::Config`](crate::Error::Config) naming the first track without hits, or with more than one hit in each pair
@@ -102,7 +102,7 @@ fn run<G: Gang>(
     }
 }
 
-/// The preset `best`, of up to two events side by side.
+/// Runs the preset `best` over up to two events side by side.
 #[inline(always)]
 fn run_best<G: Gang>(
     g: G,
@@ -154,7 +154,7 @@ fn run_best<G: Gang>(
     clock.lap(&mut counters.stages[FIT]);
 }
 
-/// The preset `fast`, event by event.
+/// Runs the preset `fast` event by event.
 #[inline(always)]
 fn run_link<G: Gang>(
     g: G,
@@ -193,7 +193,7 @@ fn run_link<G: Gang>(
     }
 }
 
-/// The other presets, event by event.
+/// Runs the presets `paper` and `forwarding` event by event.
 #[inline(always)]
 fn run_others<G: Gang>(
     g: G,
@@ -225,7 +225,8 @@ fn run_others<G: Gang>(
                 paper::find(g, &search, modules, paper, found, counters);
             }
             taken.set_len(modules.hits.len());
-            // A track is a clone when more than this share of its hits is on longer ones: none is.
+            // A track is a clone when more than this share of its hits is on longer tracks; with 1.0 no track is a
+            // clone.
             find::order_and_kill_clones(1.0, taken, found);
             counters.stages[find::STAGE].items_in += event.len() as u64;
             counters.stages[find::STAGE].items_out += found.order.len() as u64;

@@ -12,26 +12,26 @@ use crate::event::Column;
 /// Memory that one thread reuses from event to event: it grows to the largest event seen and then stays.
 #[derive(Debug)]
 pub struct VeloWorkspace {
-    /// The hits of the event, sorted, and those that the first pass left.
+    /// The sorted hits of the events, and the hits that the first pass left.
     pub(super) index: [Index; 2],
     pub(super) sort: SortScratch,
     pub(super) find: FindScratch,
     pub(super) link: LinkScratch,
-    /// The hits of the event as the other presets sort them.
+    /// The hits of the event in the order of the presets `paper` and `forwarding`.
     pub(super) modules: Modules,
     pub(super) paper: PaperScratch,
     pub(super) forwarding: ForwardingScratch,
     /// Hits of a gang of tracks in the fit.
     pub(super) path: Column<f32>,
     pub(super) found: Found,
-    /// Per sorted hit: whether a longer track has it.
+    /// Whether a longer track has the hit, for each sorted hit.
     pub(super) taken: Column<u32>,
 }
 
 impl Default for VeloWorkspace {
     fn default() -> Self {
         Self {
-            // A quarter of the hits is left for the second pass: its bins are as well filled as the first's.
+            // Both passes have equal bins; a quarter of the hits is left for the second.
             index: [Index::new(Binning::new(256)), Index::new(Binning::new(256))],
             sort: SortScratch::default(),
             find: FindScratch::default(),

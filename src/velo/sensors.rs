@@ -14,7 +14,7 @@ use crate::simd::with_default_float_mode;
 
 /// Sensors of the Velo.
 pub const ALL_SENSORS: usize = VELO_MODULES * SENSORS;
-/// Version of retina banks of which each is of a pair of sensors.
+/// Version of retina banks in which each bank belongs to a pair of sensors.
 const PAIRED_VERSION: u8 = 4;
 /// The numbers of all sensors.
 static NUMBERS: [u16; ALL_SENSORS] = {
@@ -27,7 +27,8 @@ static NUMBERS: [u16; ALL_SENSORS] = {
     numbers
 };
 
-/// The boards that send a bank in every event: one for each sensor, or, in this version of the encoding, for each pair.
+/// Returns the boards that send a bank in every event: one for each sensor, or, in version 4 of retina banks, one for
+/// each pair of sensors.
 pub fn boards(kind: BankKind, version: u8) -> &'static [u16] {
     let is_paired = kind == BankKind::VeloRetina && version == PAIRED_VERSION;
     &NUMBERS[..if is_paired { ALL_SENSORS / 2 } else { ALL_SENSORS }]
@@ -38,12 +39,12 @@ pub fn boards(kind: BankKind, version: u8) -> &'static [u16] {
 pub struct VeloSensors {
     /// z of the modules, mm.
     pub module_z: Vec<f32>,
-    /// Along the sensor: middle of each column, mm.
+    /// Middle of each column along the sensor, mm.
     pub(super) column_x: Vec<f32>,
-    /// Width that a fraction of a column counts, mm.
+    /// Width that the fraction of a column is multiplied by, mm.
     pub(super) column_pitch: Vec<f32>,
-    /// Three rows per sensor, for x, y and z: factors of the two local coordinates, a third that meets 0, and
-    /// the translation, mm.
+    /// Three rows per sensor, for x, y and z: factors of the two local coordinates, a factor of the third, which is 0,
+    /// and the translation, mm.
     pub(super) rows: Vec<[f32; 4]>,
 }
 
@@ -76,7 +77,8 @@ impl VeloSensors {
         Ok(Self { module_z, column_x, column_pitch, rows })
     }
 
-    /// The corners of the pixels of a sensor, in order around them, mm; sensors are counted module by module.
+    /// Returns the corners of the area of a sensor's pixels, in order around it, mm; sensors are counted module by
+    /// module.
     ///
     /// # Panics
     /// When `sensor >= ALL_SENSORS`.
@@ -89,14 +91,14 @@ impl VeloSensors {
             .map(|[u, v]| [0, 1, 2].map(|axis| rows[axis][0] * u + rows[axis][1] * v + rows[axis][3]))
     }
 
-    /// The ideal sensors of [`super::geometry`].
+    /// Returns the ideal sensors of [`super::geometry`].
     pub fn nominal() -> Self {
         with_default_float_mode(Self::ideal)
     }
 
     fn ideal() -> Self {
         let middle = |column: u32| 0.5 * (column_edge(column) + column_edge(column + 1));
-        // A fraction of a column is one of the way to the next; behind the last one there is none.
+        // A fraction of a column is a fraction of the way to the next column; the last column has no next.
         let pitch = |column: u32| match column + 1 {
             COLUMNS => PITCH,
             next => middle(next) - middle(column),

@@ -13,7 +13,7 @@ use crate::{Error, Result};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Tracks in the Velo, as a product.
+/// The product of tracks in the Velo.
 pub const VELO_TRACKS: Handle = Handle::of::<VeloTracks>("velo_tracks");
 
 /// Finds tracks in raw banks or hits of the Velo.
@@ -23,13 +23,13 @@ pub struct Velo {
     config: VeloConfig,
     sensors: Option<Arc<VeloSensors>>,
     banks: VeloBanks,
-    /// x and y of the beam line that hits of raw banks are searched around, mm.
+    /// x and y of the beam line for the search in hits of raw banks, mm.
     beam: [f32; 2],
     bad_banks: BadBanks,
 }
 
 impl Velo {
-    /// An algorithm for events of hits.
+    /// Creates an algorithm for events of hits.
     ///
     /// # Errors
     /// [`Error::Config`] for a configuration that cannot be used.
@@ -45,15 +45,14 @@ impl Velo {
         })
     }
 
-    /// The same for raw banks, too: banks of kind `banks` if an event has several kinds.
+    /// Accepts raw banks, too; if an event has several kinds of banks, `banks` selects one.
     pub fn with_sensors(mut self, sensors: Arc<VeloSensors>, banks: VeloBanks) -> Self {
         (self.sensors, self.banks) = (Some(sensors), banks);
         self
     }
 
-    /// The same for raw banks of a detector around a beam line at this x and y, mm: tracks are searched around it,
-    /// and their states are at its closest approach. If the configuration of the fit gives the beam line, the search
-    /// uses the z axis.
+    /// Sets the x and y of the beam line for raw banks, mm: tracks are searched around this line, and their states are
+    /// at the closest approach to it. If the configuration of the fit gives a beam line, the search uses the z axis.
     pub fn with_beam(mut self, beam: [f32; 2]) -> Self {
         let fit = &self.config.fit;
         if [fit.beam_x, fit.beam_y] == [0.0; 2] {
@@ -62,18 +61,18 @@ impl Velo {
         self
     }
 
-    /// The same with another policy for events with damaged raw banks.
+    /// Sets the policy for events with damaged raw banks.
     pub fn with_bad_banks(mut self, bad_banks: BadBanks) -> Self {
         self.bad_banks = bad_banks;
         self
     }
 
-    /// Policy for events with damaged raw banks.
+    /// Returns the policy for events with damaged raw banks.
     pub fn bad_banks(&self) -> BadBanks {
         self.bad_banks
     }
 
-    /// The configuration.
+    /// Returns the configuration.
     pub fn config(&self) -> &VeloConfig {
         &self.config
     }
@@ -102,7 +101,7 @@ impl Velo {
         }
     }
 
-    /// Moves the states of tracks, from the one of this number on, back from there.
+    /// Moves the states of the tracks from number `first` on back to the coordinates of the detector.
     pub(crate) fn move_from_beam(&self, first: usize, tracks: &mut VeloTracks) {
         for states in [&mut tracks.beam, &mut tracks.end] {
             for (column, beam) in [&mut states.x, &mut states.y].into_iter().zip(self.moves()) {
@@ -111,20 +110,20 @@ impl Velo {
         }
     }
 
-    /// The coordinates of the beam line where any of them is not 0: a sum with 0 may have another sign.
+    /// Returns the coordinates of the beam line, or none if both are 0: adding 0 may change the sign of a zero.
     fn moves(&self) -> impl Iterator<Item = f32> {
         let is_moved = self.beam != [0.0; 2];
         self.beam.into_iter().filter(move |_| is_moved)
     }
 
-    /// Whether an event, which was decoded last with this memory, lacks banks.
+    /// Returns whether an event lacks banks; `scratch` must come from the decoding of its slice.
     pub(crate) fn is_partial(&self, number: usize, event: &RawEvent<'_>, scratch: &DecodeScratch) -> bool {
         let kind = self.banks.kind(event);
         let version = event.banks(kind).first().map_or(0, |bank| bank.version);
         banks::is_partial(event, number, &scratch.salvage, (kind, boards(kind, version)))
     }
 
-    /// Reconstructs raw banks; events that lack some are [`Status::Ok`](crate::Status::Ok).
+    /// Reconstructs raw banks; events that lack banks have [`Status::Ok`](crate::Status::Ok).
     fn run_banks(
         &self,
         events: RawEvents<'_>,
@@ -149,7 +148,7 @@ impl Velo {
     }
 }
 
-/// A batch of events of the Velo, from their source.
+/// A batch of events of the Velo as read from the source.
 #[derive(Debug)]
 pub enum VeloInputBatch {
     /// Hits.
@@ -165,7 +164,7 @@ impl Default for VeloInputBatch {
 }
 
 impl VeloInputBatch {
-    /// The batch of hits; one of raw banks becomes an empty one of hits.
+    /// Returns the batch of hits; a batch of raw banks is replaced by an empty batch of hits.
     pub fn hits_mut(&mut self) -> &mut VeloBatch {
         if let Self::Banks(_) = self {
             *self = Self::Hits(VeloBatch::default());
@@ -176,7 +175,7 @@ impl VeloInputBatch {
         }
     }
 
-    /// The batch of raw banks; one of hits becomes an empty one of banks.
+    /// Returns the batch of raw banks; a batch of hits is replaced by an empty batch of raw banks.
     pub fn banks_mut(&mut self) -> &mut RawBatch {
         if let Self::Hits(_) = self {
             *self = Self::Banks(RawBatch::default());

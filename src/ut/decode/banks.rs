@@ -1,17 +1,17 @@
-//! Hits of all banks as one word each, in both versions of the encoding.
+//! Reads the hits of all banks, in both versions of the encoding, as one word per hit.
 
 use super::{BOARD_SHIFT, FLIPS, LANE_SHIFT, MAX_HITS};
 use crate::Status;
 use crate::event::{Column, Counters, RawBank, RawEvent, Truncation};
 use crate::ut::geometry::{LANES, STRIPS, UtGeometry};
 
-/// Words widened at once.
+/// Number of words that are widened at once.
 const CHUNK: usize = 8;
-/// Version 3: quarter of a strip, strip and lane in one hit.
+/// Version 3: mask of quarter of a strip, strip and lane in a hit.
 const PLACE: u32 = (1 << BOARD_SHIFT) - 1;
-/// Version 4: a lane with this count marks its bank as bad.
+/// Version 4: count of a lane that marks its bank as bad.
 const BAD_LANE: u32 = 255;
-/// Version 4: the charge of a hit, below its strip; a strip without any is no hit.
+/// Version 4: mask of the charge of a hit, below the bits of its strip; a strip without charge is no hit.
 const ADC: u32 = 0x1F;
 
 /// Gathers the hits of all banks.
@@ -42,10 +42,10 @@ pub(super) fn gather(
     Ok(())
 }
 
-/// A count of hits, then 16 bits for each: widened, with the board above them.
+/// Reads a count of hits, then 16 bits for each, which are widened with the board above them.
 #[inline(always)]
 fn version_3(event: &RawEvent<'_>, bank: &RawBank, out: &mut Column<u32>) -> Result<(), Status> {
-    // The bank, what follows it and the padding of the batch: chunks may be read beyond the end.
+    // The bank and the words behind it, up to the padding of the batch: chunks may be read beyond the end of the bank.
     let words = event.words_from(bank);
     let count = (words[0] & 0xFFFF) as usize;
     if usize::from(bank.bytes) < 4 + 2 * count {
@@ -68,7 +68,7 @@ fn version_3(event: &RawEvent<'_>, bank: &RawBank, out: &mut Column<u32>) -> Res
     Ok(())
 }
 
-/// The board behind a source: the numbers of the new readout name its side and stave.
+/// Returns the board of a source; in the new readout a source contains the side and the stave of the board.
 fn board_of(source: u16) -> Option<usize> {
     if source >> 11 == 0 {
         return Some(source.into());
@@ -77,7 +77,7 @@ fn board_of(source: u16) -> Option<usize> {
     Some(2 * pair + usize::from(source >> 10 & 1))
 }
 
-/// Six counts of a byte each, then rows of sixteen halfwords: two hits of each lane, the last lane first.
+/// Reads six counts of a byte each, then rows of sixteen halfwords: two hits of each lane, the last lane first.
 fn version_4(
     event: &RawEvent<'_>,
     bank: &RawBank,
@@ -86,7 +86,7 @@ fn version_4(
     counters: &mut Counters,
 ) -> Result<(), Status> {
     let words = event.words(bank);
-    // The last word may be there in part only.
+    // The last word may be incomplete.
     let (&[high, low, ..], 8..) = (words, bank.bytes) else { return Err(Status::TruncatedBank) };
     let byte = |word: u32, at: u32| word >> (8 * at) & 0xFF;
     let lanes = [byte(low, 0), byte(low, 1), byte(low, 2), byte(low, 3), byte(high, 0), byte(high, 1)];

@@ -1,4 +1,4 @@
-//! Decode for the search by pairs: raw banks of an event to hits by cell, a quarter of a sector each.
+//! Decode for the search by pairs: raw banks of an event to hits by cell; a cell is a quarter of a sector.
 
 use super::{FLIPS, HitColumns, SECTOR_SHIFT, UtScratch, WITHIN_SECTOR, decode_in_order, gather};
 use crate::Status;
@@ -10,7 +10,7 @@ use crate::ut::geometry::UtGeometry;
 use crate::ut::layout::UtLayout;
 use std::ops::Range;
 
-/// Quarters of strips of a quarter of a sector.
+/// Bits of the number of a quarter-strip in a quarter of a sector.
 const PART_SHIFT: u32 = SECTOR_SHIFT - 2;
 
 /// Decodes the events of `range` and appends them to `out`, in order, like [`decode`](super::decode), with the hits
@@ -76,14 +76,14 @@ fn decode_room<G: Gang>(
     )
 }
 
-/// First hits of the cells, and each hit where it belongs: a counting sort.
+/// Computes the first hits of the cells, and places each hit: a counting sort.
 #[inline(always)]
 fn place<G: Gang>(g: G, cell_of: &[u32], scratch: &mut UtScratch, out: &mut UtCellHits) {
     let UtScratch { raw, sector: sectors, rank: cells, placed, .. } = scratch;
     let first = out.hits() as u32;
     let before = out.cell_start.len() - 1;
     out.cell_start.set_len(before + UT_CELLS + 1);
-    // Where each cell ends is where the next one begins.
+    // The end of a cell is the begin of the next.
     let ends = &mut out.cell_start.padded_mut()[before + 1..];
     ends[..UT_CELLS].fill(0);
     cells.set_len(raw.len());
@@ -95,7 +95,7 @@ fn place<G: Gang>(g: G, cell_of: &[u32], scratch: &mut UtScratch, out: &mut UtCe
         U32::gather(cell_of, quarter + flipped).store(&mut cells.padded_mut()[at..]);
     }
     for &cell in cells.iter() {
-        // Cells are below UT_CELLS; what cannot be is caught.
+        // Cells are below UT_CELLS; the minimum catches impossible values.
         ends[(cell as usize).min(UT_CELLS - 1)] += 1;
     }
     let mut sum = first;
@@ -105,7 +105,7 @@ fn place<G: Gang>(g: G, cell_of: &[u32], scratch: &mut UtScratch, out: &mut UtCe
         (sums - counts + U32::splat(g, sum)).store(&mut ends[at..]);
         sum += all;
     }
-    // Now they are where the cells begin; each hit moves the one of its cell on.
+    // Now `ends` has the begins of the cells; each hit increments the entry of its cell.
     placed.set_len(raw.len());
     for ((&hit, &sector), &cell) in raw.iter().zip(&sectors[..]).zip(&cells[..]) {
         let place = &mut ends[(cell as usize).min(UT_CELLS - 1)];

@@ -13,8 +13,8 @@
 //! ```
 //! At the end the order is checked, and hits are sorted where banks or geometry have another order.
 //!
-//! The search by pairs reads hits by plane, row of sectors and x: `by_cell` has the same steps with quarters of sectors in place of
-//! sectors, and needs no check, as hits of a quarter stay in the order of their bank.
+//! The search by pairs reads hits by plane, row of sectors and x. For it, `by_cell` has the same steps with quarters of
+//! sectors in place of sectors. It needs no check, since the hits of a quarter stay in the order of their bank.
 
 mod banks;
 mod by_cell;
@@ -36,14 +36,14 @@ use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, Level};
 use std::ops::Range;
 
-/// Hits of one event at most.
+/// Largest number of hits of one event.
 const MAX_HITS: usize = 1 << 16;
-/// A hit before it has a sector: strip and quarter of a strip, lane, board; and whether its bank is of
-/// version 4, in which sensors may be flipped.
+/// Bits of a hit before its sector is known: strip and quarter of a strip, lane, board; the highest bit is set for
+/// banks of version 4, in which sensors may be flipped.
 const LANE_SHIFT: u32 = 11;
 const BOARD_SHIFT: u32 = 14;
 const FLIPS: u32 = 1 << 31;
-/// A hit with its sector: the same lower bits, then the sector.
+/// Bits of a hit with its sector: strip and quarter of a strip, then the sector.
 const SECTOR_SHIFT: u32 = 11;
 const WITHIN_SECTOR: u32 = (1 << SECTOR_SHIFT) - 1;
 
@@ -56,7 +56,7 @@ pub struct UtScratch {
     rank: Column<u32>,
     /// Hits in the order of the output.
     placed: Column<u32>,
-    /// Per sector: hits, then the index of its first.
+    /// Per sector: number of hits, later the index of the first hit.
     start: [u32; SECTORS + 1],
     order: Order,
     /// Events without their damaged banks.
@@ -144,7 +144,7 @@ fn decode_room<G: Gang>(
     )
 }
 
-/// The hits of an event in the order of banks, with their sectors.
+/// Gathers the hits of an event in the order of banks, and finds their sectors.
 #[inline(always)]
 fn gather<G: Gang>(
     g: G,
@@ -162,7 +162,7 @@ fn gather<G: Gang>(
     if find_sectors(g, geometry, scratch) { Ok(()) } else { Err(Status::BadBank) }
 }
 
-/// Number of each hit's sector in the order of hits; false when there is none.
+/// Finds the number of each hit's sector in the order of hits; returns false when a hit has no sector.
 #[inline(always)]
 fn find_sectors<G: Gang>(g: G, geometry: &UtGeometry, scratch: &mut UtScratch) -> bool {
     let UtScratch { raw, sector, .. } = scratch;
@@ -177,28 +177,28 @@ fn find_sectors<G: Gang>(g: G, geometry: &UtGeometry, scratch: &mut UtScratch) -
     !bad.any()
 }
 
-/// Counts the hits of each sector, and for each hit those before it in its own.
+/// Counts the hits of each sector, and for each hit the hits before it in its sector.
 #[inline(always)]
 fn count(scratch: &mut UtScratch) {
     let UtScratch { sector, rank, start, .. } = scratch;
     rank.set_len(sector.len());
     start.fill(0);
     for (&sector, rank) in sector.iter().zip(&mut rank[..]) {
-        // Sectors were checked to be below SECTORS; the last entry catches what cannot be.
+        // Sectors were checked to be below SECTORS; the last entry catches impossible values.
         let count = &mut start[(sector as usize).min(SECTORS)];
         *rank = *count;
         *count += 1;
     }
 }
 
-/// First index of each sector, and of each group.
+/// Computes the first index of each sector, and of each group.
 #[inline(always)]
 fn sum(geometry: &UtGeometry, scratch: &mut UtScratch, out: &mut UtBatch) {
     let first = out.hits() as u32;
     let mut place = 0;
     let mut group = 0;
     for (start, &of) in scratch.start.iter_mut().zip(&geometry.group) {
-        // Every group has a sector, so this ends the one before.
+        // Every group has a sector, so the previous group ends here.
         if of != group {
             out.group_start.push(first + place);
             group = of;
@@ -209,7 +209,7 @@ fn sum(geometry: &UtGeometry, scratch: &mut UtScratch, out: &mut UtBatch) {
     out.group_start.push(first + place);
 }
 
-/// Puts each hit where it belongs. In sectors whose hits fall in y (or x) as strips rise, from the end.
+/// Puts each hit in its place. In sectors where y (or x) falls with the strip number, places are counted from the end.
 #[inline(always)]
 fn place(geometry: &UtGeometry, flips: bool, scratch: &mut UtScratch) {
     let UtScratch { raw, sector, rank, placed, start, .. } = scratch;
@@ -226,7 +226,7 @@ fn place(geometry: &UtGeometry, flips: bool, scratch: &mut UtScratch) {
 /// x, z, lower and upper end in y, weight, and LHCbID.
 type HitColumns<'a> = ([&'a mut Column<f32>; 5], &'a mut Column<u32>);
 
-/// Decodes the hits at their indices from `start` on.
+/// Decodes the hits and writes them from index `start` on.
 #[inline(always)]
 fn decode_in_order<G: Gang>(
     g: G,

@@ -7,7 +7,7 @@ use crate::ut::layout::UtLayout;
 
 /// One hit.
 struct Hit {
-    /// In the order of hits, and which quarter of it.
+    /// Sector in the order of hits, and quarter of the sector.
     sector: usize,
     part: usize,
     is_flipped: bool,
@@ -25,7 +25,8 @@ pub fn reference(geometry: &UtGeometry, event: &RawEvent<'_>, out: &mut UtBatch)
     reference_with(false, geometry, event, out);
 }
 
-/// The same, optionally with a planted fault: one flipped comparison, which tests must detect.
+/// Decodes one event like [`reference`], optionally with a planted fault: one flipped comparison, which tests must
+/// detect.
 pub fn reference_with(fault: bool, geometry: &UtGeometry, event: &RawEvent<'_>, out: &mut UtBatch) {
     let (mut hits, status) = match hits(geometry, event) {
         Ok(hits) => (hits, Status::Ok),
@@ -106,7 +107,7 @@ fn hits(geometry: &UtGeometry, event: &RawEvent<'_>) -> Result<Vec<Hit>, Status>
     Ok(hits)
 }
 
-/// A strip that was hit, as its bank gives it.
+/// A hit strip as given by its bank.
 struct Strip {
     board: usize,
     lane: usize,
@@ -194,7 +195,7 @@ fn version_4(
 }
 
 impl Strip {
-    /// The hit; none when no sector is read out there.
+    /// Returns the hit; `None` if the lane reads out no sector.
     fn hit(&self, geometry: &UtGeometry) -> Option<Hit> {
         let sector = geometry.sector[8 * self.board + self.lane];
         if sector == u32::MAX {
@@ -224,8 +225,8 @@ impl Strip {
     }
 }
 
-/// Position of the strip of a hit, in f64 from the tables: x at y = 0, lower end in y, z, mm. The hit is identified
-/// by its LHCbID, quarters of a strip, and the version of its bank.
+/// Returns the position of the strip of a hit, computed in f64 from the tables: x at y = 0, lower end in y, z, mm. The
+/// hit is given by its LHCbID, quarters of a strip, and the version of its bank.
 pub fn position_f64(geometry: &UtGeometry, version: u8, id: u32, quarter: u32) -> Option<[f64; 3]> {
     let number = if version == 3 { geometry.first_number } else { 0 };
     let strips = 0..crate::ut::geometry::STRIPS;

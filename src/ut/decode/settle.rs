@@ -1,4 +1,4 @@
-//! The order of the hits: checked for all, and corrected where necessary.
+//! Checks the order of the hits, and corrects it where necessary.
 
 use super::SECTOR_SHIFT;
 use crate::event::{Column, UT_GROUPS, UtBatch};
@@ -7,7 +7,7 @@ use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::ut::geometry::UtGeometry;
 
-/// Whether the hits from `start` on are sorted by y, x and id within their groups.
+/// Returns whether the hits from `start` on are sorted by y, x and id within their groups.
 #[inline(always)]
 pub(super) fn is_settled<G: Gang>(
     g: G,
@@ -23,7 +23,7 @@ pub(super) fn is_settled<G: Gang>(
         let below = y.lt(next_y) | (y.eq(next_y) & x.lt(next_x));
         let suspect = Mask::first(g, placed.len() - 1 - at).and_not(below);
         if suspect.any() {
-            // A new group, or the very same place.
+            // A new group, or the same position.
             let same_place = y.eq(next_y) & x.eq(next_x);
             let new_group = group(g, geometry, placed, at).lt(group(g, geometry, placed, at + 1));
             let id = U32::load(g, &out.id.padded()[start + at..]);
@@ -35,20 +35,20 @@ pub(super) fn is_settled<G: Gang>(
     !wrong.any()
 }
 
-/// The values from `at` on, and those behind each of them.
+/// Returns the values from `at` on, and the values from `at + 1` on.
 #[inline(always)]
 fn neighbours<G: Gang>(g: G, column: &Column<f32>, at: usize) -> (F32<G>, F32<G>) {
     (F32::load(g, &column.padded()[at..]), F32::load(g, &column.padded()[at + 1..]))
 }
 
-/// Groups of the hits from `at` on.
+/// Returns the groups of the hits from `at` on.
 #[inline(always)]
 fn group<G: Gang>(g: G, geometry: &UtGeometry, placed: &Column<u32>, at: usize) -> U32<G> {
     let hit = U32::load(g, &placed.padded()[at..]) & U32::splat(g, (1 << 31) - 1);
     U32::gather(&geometry.group, hit.shr::<SECTOR_SHIFT>())
 }
 
-/// Sorts the hits of the groups that were opened last, those of one event.
+/// Sorts the hits of each group of the last event.
 #[inline(never)]
 pub(super) fn settle(order: &mut Order, out: &mut UtBatch) {
     let groups = out.group_start.len() - 1 - UT_GROUPS;

@@ -1,9 +1,9 @@
-//! Attach: hits in the UT for tracks of known momentum, from Velo and SciFi; a lane a track.
+//! Attach: finds hits in the UT for tracks of known momentum, from Velo and SciFi, one track per lane.
 //!
-//! The magnet bends such a track at the meeting point of velo-ut's fit; a hit near its position in the first plane
-//! with any hits corrects the position, and the hits nearest to the corrected positions are taken in the later
-//! planes. The combination with most hits wins, then the one with the smallest distances: LHCb's method of 2025
-//! (Allen, `TrackMatchingAddUTHitsTools`), in distances from the Velo track.
+//! The magnet bends such a track at the meeting point of velo-ut's fit; a hit near its position in the first plane with
+//! any hits corrects the position, and the hits nearest to the corrected positions are taken in the later planes. The
+//! combination with most hits wins, then the combination with the smallest distances: LHCb's method of 2025 (Allen,
+//! `TrackMatchingAddUTHitsTools`), in distances from the Velo track.
 
 use super::fit::{Track, field_integral};
 use super::{Beside, Line, MIDDLE, NONE, SLOPE, Tally};
@@ -15,27 +15,28 @@ use crate::ut::grid::Near;
 use crate::ut::layout::UtLayout;
 use crate::ut::store::UtStore;
 
-/// Hits of one plane that are tried for a track at most: more are counted as dropped.
+/// Largest number of hits of one plane that are tried for a track; further hits are counted as dropped.
 const SLOTS: usize = 16;
-/// Planes that a first hit can be in: two hits are the least.
+/// Number of planes that may contain the first hit: a track needs two hits.
 const FIRST_PLANES: usize = UT_PLANES - 1;
-/// How far from where it is expected a first hit may be in each plane: constant, mm, part per 1/GeV, least and most, mm.
+/// Largest distance of the first hit from its expected position, by plane: constant, mm, part per 1/GeV, smallest and
+/// largest value, mm.
 const FIRST: [[f32; 4]; UT_PLANES] = [
     [0.8333, 33.333, 1.2, 8.5],
     [0.8333, 33.333, 1.2, 8.5],
     [1.3333, 33.333, 1.5, 9.5],
     [1.3333, 33.333, 1.5, 9.5],
 ];
-/// The same for those that follow; none follow in the first plane.
+/// Largest distance of later hits, in the form of `FIRST`; no later hit is in the first plane.
 const NEXT: [[f32; 4]; UT_PLANES] =
     [[0.0; 4], [0.2, 6.0, 0.5, 2.0], [0.4, 12.0, 1.0, 4.0], [0.4, 12.0, 1.0, 4.0]];
-/// How far beyond its ends a strip is hit, mm.
+/// Largest distance of a track beyond the end of a strip, mm.
 const Y_TOLERANCE: f32 = 2.0;
-/// More than rounding moves the edge of a window, mm.
+/// Upper limit of the rounding error of the edge of a window, mm.
 const ROUNDING: f32 = 0.05;
-/// Field integral in T m times q/p in 1/GeV over this is a change of slope.
+/// Field integral in T m times q/p in 1/GeV, divided by this constant, is a change of slope.
 const PER_FIELD: f32 = 3.3356;
-/// Beyond any sum of squares of distances, mm^2.
+/// A value above any sum of squares of distances, mm^2.
 const FAR: f32 = 1e9;
 
 /// The tracks: x, y, tx, ty at the end of the Velo, mm; 1/p in 1/GeV, positive where the track bends to larger x.
@@ -45,49 +46,49 @@ pub(crate) struct Bent {
     pub(crate) bend: Column<f32>,
 }
 
-/// What is found, and memory.
+/// Hits found for tracks, and reused memory.
 #[derive(Debug, Default)]
 pub(crate) struct Attached {
     store: UtStore,
-    /// Hits of the store near to the tracks of a gang.
+    /// Hits of the store near the tracks of a gang.
     slots: Slots,
-    /// Per plane, and track: the hit's place in the store, or [`NONE`].
+    /// Per plane and track: index of the hit in the store, or [`NONE`].
     hits: [Column<u32>; UT_PLANES],
-    /// Hits of each track.
+    /// Number of hits of each track.
     pub(crate) count: Column<f32>,
-    /// Sum of the squares of their distances from where the hits before them say, mm^2.
+    /// Sum of the squares of the hits' distances from the positions predicted by the hits before them, mm^2.
     pub(crate) distance2: Column<f32>,
-    /// Near hits that were left out.
+    /// Number of near hits that were left out.
     pub(crate) lost: u64,
-    /// Lanes with work, and all.
+    /// Number of lanes with work, and number of all lanes.
     pub(crate) lanes: [u64; 2],
 }
 
-/// Hits of the store near to the tracks of a gang: by plane and number among the track's hits there, a row each, with a lane
-/// for each track.
+/// Hits of the store near the tracks of a gang. A row holds the hits of one number in one plane, with a lane for each
+/// track.
 #[derive(Debug, Default)]
 struct Slots {
     hit: Column<u32>,
-    /// How far in x it is from the track's straight line, and in z from where this is bent, mm; and the one over the other, a
+    /// Distance of the hit in x from the track's straight line, mm; distance in z from the kink, mm; and their ratio, a
     /// change of slope.
     d: Column<f32>,
     lever: Column<f32>,
     turn: Column<f32>,
 }
 
-/// Where a row of slots begins.
+/// Returns the begin of a row of slots.
 #[inline(always)]
 fn row<G: Gang>(_: G, plane: usize, number: usize) -> usize {
     (plane * SLOTS + number) * G::LANES
 }
 
-/// A track, lane by lane: its line, and where it goes in the UT.
+/// A track per lane: its line, and its course in the UT.
 struct Course<G: Gang> {
     line: Line<G>,
-    /// Change of the slope, and z where it is put.
+    /// Change of the slope, and z of the kink.
     turn: F32<G>,
     kink: F32<G>,
-    /// Size of the 1/p.
+    /// Absolute value of 1/p, 1/GeV.
     inverse_p: F32<G>,
 }
 
@@ -103,14 +104,14 @@ impl<G: Gang> Course<G> {
         Self { line, turn, kink: real(MIDDLE) - distance, inverse_p: bend.abs() }
     }
 
-    /// A tolerance.
+    /// Returns a tolerance, mm.
     #[inline(always)]
     fn tolerance(&self, g: G, [constant, part, least, most]: [f32; 4]) -> F32<G> {
         let real = inlined!(|value: f32| F32::splat(g, value));
         self.inverse_p.mul_add(real(part), real(constant)).max(real(least)).min(real(most))
     }
 
-    /// Where near hits of a plane can be.
+    /// Returns the window of the near hits of a plane.
     #[inline(always)]
     fn near(&self, g: G, layout: &UtLayout, plane: usize, tolerance: F32<G>) -> Near<G> {
         let real = inlined!(|value: f32| F32::splat(g, value));
@@ -124,13 +125,13 @@ impl<G: Gang> Course<G> {
     }
 }
 
-/// Hits of tracks, lane by lane.
+/// Hits of one track per lane.
 #[derive(Clone, Copy)]
 struct Hits<G: Gang> {
     hits: [U32<G>; UT_PLANES],
     count: U32<G>,
     distance2: F32<G>,
-    /// The turn, set right by these.
+    /// Turn of the track, corrected by the hits.
     turn: F32<G>,
 }
 
@@ -142,7 +143,7 @@ impl<G: Gang> Hits<G> {
         Self { hits: [none; UT_PLANES], count, distance2, turn }
     }
 
-    /// These, and others in some lanes.
+    /// Takes the values of `other` in `lanes`.
     #[inline(always)]
     fn or(&mut self, other: &Self, lanes: Mask<G>) {
         for plane in 0..UT_PLANES {
@@ -154,13 +155,13 @@ impl<G: Gang> Hits<G> {
 }
 
 impl Attached {
-    /// Takes the hits of an event.
+    /// Stores the hits of an event.
     #[inline(always)]
     pub(crate) fn fill<G: Gang>(&mut self, g: G, layout: &UtLayout, hits: &UtBatch, event: usize) {
         self.store.fill(g, layout, hits, event);
     }
 
-    /// Numbers in the event of a track's hits, by plane.
+    /// Returns the numbers in the event of a track's hits, by plane.
     #[inline(always)]
     pub(crate) fn hits_of(&self, track: usize) -> impl Iterator<Item = u32> {
         let places = self.hits.iter().map(move |plane| plane.padded()[track]);
@@ -199,8 +200,8 @@ impl Attached {
         self.lanes = [u64::from(tally.active.reduce_add(all)), tally.steps * G::LANES as u64];
     }
 
-    /// Writes the hits near to where the tracks pass each plane into their slots: how many there are, and how many were left
-    /// out.
+    /// Writes the hits near the tracks in each plane into their slots; returns the numbers of these hits, and the
+    /// number of hits left out.
     #[inline(always)]
     fn collect<G: Gang>(
         &mut self,
@@ -253,7 +254,7 @@ impl Slots {
         }
     }
 
-    /// Works out once, for all trials, where the hits are beside their tracks.
+    /// Computes the positions of the hits relative to their tracks, once for all trials.
     #[inline(always)]
     fn weigh<G: Gang>(&mut self, g: G, store: &UtStore, course: &Course<G>, counts: [U32<G>; UT_PLANES]) {
         let all = Mask::first(g, G::LANES);
@@ -272,7 +273,7 @@ impl Slots {
         }
     }
 
-    /// The best hits of each track.
+    /// Returns the best hits of each track.
     #[inline(always)]
     fn choose<G: Gang>(
         &self,
@@ -285,7 +286,7 @@ impl Slots {
         let mut best = Hits::none(g, FAR);
         for first in 0..FIRST_PLANES {
             for number in 0..SLOTS {
-                // What begins here cannot win where there are more hits than it can have.
+                // A combination that begins in this plane cannot win if the best has more hits than it can have.
                 let on = whole(number as u32).lt(counts[first])
                     & best.count.lt(whole((UT_PLANES - first + 1) as u32));
                 if !on.any() {
@@ -308,7 +309,7 @@ impl Slots {
         best
     }
 
-    /// Takes the hit of a plane that is nearest to where the turn leads, if there is one, and sets the turn right by it.
+    /// Takes the hit of a plane nearest to the track after its turn, if there is one, and corrects the turn by it.
     #[inline(always)]
     fn follow<G: Gang>(&self, g: G, of: &Plane<G>, found: &mut Hits<G>, tally: &mut Tally<G>) {
         let whole = inlined!(|value: u32| U32::splat(g, value));
@@ -336,13 +337,13 @@ impl Slots {
     }
 }
 
-/// A turn, set right by that of a hit.
+/// Returns a turn, corrected by the turn of a hit.
 #[inline(always)]
 fn mean<G: Gang>(turn: F32<G>, of_hit: F32<G>) -> F32<G> {
     F32::splat(turn.g, 0.5) * (turn + of_hit)
 }
 
-/// A plane whose near hits are in slots: how many there are, and how near they must be, mm.
+/// A plane whose near hits are in slots: number of these hits, and their largest distance, mm.
 struct Plane<G: Gang> {
     plane: usize,
     count: U32<G>,

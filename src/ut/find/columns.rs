@@ -1,4 +1,4 @@
-//! The memory of the choices `kick` and `compass`, used again for every event.
+//! Memory of the choices `kick` and `compass`, reused for every event.
 
 use super::tracklets::{Best, Doublets, SLOT_BITS, Tracks};
 use crate::event::{Column, UT_PLANES};
@@ -6,24 +6,24 @@ use crate::event::{Column, UT_PLANES};
 /// The tracks of an event that may have hits in the UT, see [`Tracks`].
 #[derive(Debug, Default)]
 pub(super) struct TrackColumns {
-    /// Number of each in the event.
+    /// Number of each track in the event.
     pub(super) number: Column<u32>,
     pub(super) line: Column<[f32; 4]>,
     slots: Column<u32>,
     counts: Column<u32>,
-    /// Those with hits in three planes.
+    /// Tracks with hits in three planes.
     pub(super) rows: Column<u32>,
     best: Column<Best>,
 }
 
 impl TrackColumns {
-    /// The columns, with room for all tracks.
+    /// Returns the columns, with room for all tracks.
     #[inline(always)]
     pub(super) fn view(&mut self) -> Tracks<'_> {
         self.view_with_best().0
     }
 
-    /// The same, and the best tracklet of each track.
+    /// Returns the columns, and the best tracklet of each track.
     #[inline(always)]
     pub(super) fn view_with_best(&mut self) -> (Tracks<'_>, &mut [Best]) {
         let Self { line, slots, counts, rows, best, .. } = self;
@@ -49,7 +49,7 @@ pub(super) struct DoubletColumns {
 }
 
 impl DoubletColumns {
-    /// The columns, with room for `most` doublets.
+    /// Returns the columns, with room for `most` doublets.
     #[inline(always)]
     pub(super) fn view(&mut self, most: usize) -> Doublets<'_> {
         let Self { row, backward, hits, count, chi2, kick } = self;

@@ -3,8 +3,8 @@
 //! Fits weight the point where the Velo track meets the line of the hits by a parametrised error. The real errors of
 //! their results combine the effects of all sources of errors:
 //! - hits, by their weights;
-//! - the Velo track, whose line is off by its covariance, and material before the UT, which turns it: either moves
-//!   the line of the hits, and the fit suppresses a part of that, given by the weight of the meeting point;
+//! - the Velo track, whose line has a covariance, and material before the UT, which turns the track: both move the line
+//!   of the hits, and the fit suppresses a part of this movement, given by the weight of the meeting point;
 //! - the first two planes of the UT, which turn the particle in front of the last two.
 
 use super::MIDDLE;
@@ -14,21 +14,21 @@ use crate::simd::varying::F32;
 use crate::simd::{Gang, inlined};
 use crate::ut::layout::{TWO_PLANES, UtLayout};
 
-/// What is known before the hits are: where the Velo track meets their line, m behind the middle of the UT, how
-/// well, and how well its y is known; weights in 1/mm^2.
+/// Constraints on a fit from the Velo track: z where it meets the line of the hits, m behind the middle of the UT;
+/// weight of this meeting point, and weight of the track's y, 1/mm^2.
 pub(super) struct Before<G: Gang> {
     pub(super) lever: F32<G>,
     pub(super) meeting: F32<G>,
     pub(super) offset: F32<G>,
 }
 
-/// How q/p is measured: by `change` times slope behind the magnet, less `turn` times that before it, less `half` times the
-/// distance from the Velo track where lines meet.
+/// Dependence of q/p on the fit: it changes by `change` times (slope behind the magnet - `turn` times the slope before
+/// it - `half` times the distance of the lines at the meeting point).
 pub(super) struct Measure<G: Gang> {
     pub(super) change: F32<G>,
     pub(super) turn: F32<G>,
     pub(super) half: F32<G>,
-    /// What is taken out of x, mm, and slope for the bend between the planes, per unit of the whole change of slope.
+    /// Correction of x, mm, and of the slope for the bend between the planes, per unit of the total change of slope.
     pub(super) bends: [F32<G>; 2],
 }
 
@@ -61,7 +61,7 @@ impl<G: Gang> Normal<G> {
             (a, b, c) = (a + w, b + wz, wz.mul_add(dz, c));
             (e, f, h) = (e + wt, wt.mul_add(dz, f), wt.mul_add(tilt, h));
         }
-        // The offset goes first: every tracklet has a tilted strip.
+        // The offset can be eliminated first, since every tracklet has a tilted strip.
         let inverse = F32::splat(g, 1.0) / h;
         let (eh, fh) = (e * inverse, f * inverse);
         let (a, b, c) = (eh.neg_mul_add(e, a), eh.neg_mul_add(f, b), fh.neg_mul_add(f, c));
@@ -69,7 +69,7 @@ impl<G: Gang> Normal<G> {
         Self { a, b, c, e, f, eh, fh, inverse, scale }
     }
 
-    /// x, slope and offset of the line nearest to hits at these distances from the Velo track.
+    /// Returns x, slope and offset of the line nearest to hits at the distances `d` from the Velo track.
     #[inline(always)]
     pub(super) fn solve(&self, g: G, tracklet: &Tracklet<G>, d: [F32<G>; UT_PLANES]) -> [F32<G>; 3] {
         let Self { a, b, c, e, f, eh, fh, inverse, scale } = self;
@@ -87,31 +87,32 @@ impl<G: Gang> Normal<G> {
     }
 }
 
-/// What makes up the errors of a fit, but the Velo track's. The angle is the difference of slopes, weighed as [`Measure`] says,
-/// from which q/p follows.
+/// Contributions to the errors of a fit. The angle is the weighted difference of slopes in [`Measure`], from which q/p
+/// follows.
 pub(super) struct Errors<G: Gang> {
-    /// By hits: variance of x, mm^2, covariance of x and tx, mm, variance of tx; variance of the angle.
+    /// Contributions of the hits: variance of x, mm^2, covariance of x and tx, mm, variance of tx; variance of the
+    /// angle.
     hits: [F32<G>; 3],
     angle: F32<G>,
     /// z where the Velo track meets the line of the hits, mm.
     meets: F32<G>,
-    /// By how much x and tx change when the Velo track is displaced there by 1 mm.
+    /// Changes of x and tx when the Velo track is displaced by 1 mm at `meets`.
     follows: [F32<G>; 2],
-    /// By how much the angle changes then, 1/mm.
+    /// Change of the angle for this displacement, 1/mm.
     holds: F32<G>,
-    /// By how much the angle changes with the Velo track's slope.
+    /// Change of the angle per change of the Velo track's slope.
     turn: F32<G>,
-    /// A turn of 1 rad by scattering before the UT is taken for the magnet's: by how much the correction for the bend between the
-    /// planes is then wrong in x, mm, and tx.
+    /// Errors of x, mm, and tx for a turn of 1 rad by scattering before the UT: the correction for the bend between the
+    /// planes takes this turn for the magnet's.
     bends: [F32<G>; 2],
-    /// A turn of 1 rad by scattering in the first two planes: by how much x, mm, and tx are then off the truth, and the angle.
+    /// Errors of x, mm, tx and the angle for a turn of 1 rad by scattering in the first two planes.
     plane: [F32<G>; 3],
-    /// Derivative of the sine by the slope: times the angle and a factor of the field it is q/p.
+    /// Derivative of the sine with respect to the slope: q/p is its product with the angle and a factor of the field.
     pub(super) change: F32<G>,
 }
 
-/// Covariances of a state in x and in y (of the place, of place and slope, of the slope), and the variance of the angle from
-/// which q/p follows.
+/// Covariances of a state in x and in y (variance of the position, covariance of position and slope, variance of the
+/// slope), and the variance of the angle from which q/p follows.
 pub(super) struct Covariance<G: Gang> {
     pub(super) x: [F32<G>; 3],
     pub(super) y: [F32<G>; 3],
@@ -119,8 +120,8 @@ pub(super) struct Covariance<G: Gang> {
 }
 
 impl<G: Gang> Errors<G> {
-    /// `behind` is by how much a fit's x, mm, slope, mm per m, and offset change when the first two planes of the UT turn a
-    /// particle by 1 mrad, so that its hits in the last two are displaced.
+    /// Computes the contributions. `behind` are the changes of a fit's x, mm, slope, mm per m, and offset when the
+    /// first two planes of the UT turn a particle by 1 mrad and so displace its hits in the last two.
     #[inline(always)]
     pub(super) fn new(
         g: G,
@@ -138,12 +139,12 @@ impl<G: Gang> Errors<G> {
         let tt = normal.a * normal.scale;
         let per_x = *meeting * lever.mul_add(xt, xx);
         let per_t = *meeting * lever.mul_add(tt, xt);
-        // Of the fit's own covariance the meeting has the part that its parametrised error makes.
+        // Removes the part of the fit's covariance that comes from the parametrised error of the meeting point.
         let error = real(1.0) / *meeting;
         let (xx, xt) = ((per_x * error).neg_mul_add(per_x, xx), (per_x * error).neg_mul_add(per_t, xt));
         let tt = (per_t * error).neg_mul_add(per_t, tt);
         let hits = [xx.max(zero), xt * milli, tt.max(zero) * (milli * milli)];
-        // The angle is tx less `half` times the distance where lines meet.
+        // The angle is tx minus `half` times the distance of the lines at the meeting point.
         let (of_x, of_t) = (*half, (*half * *lever).neg_mul_add(real(1000.0), real(1.0)));
         let angle = of_x * of_x * hits[0] + of_t * of_t * hits[2] - (of_x + of_x) * of_t * hits[1];
         let moved = lever.mul_add(per_t, per_x);
@@ -153,7 +154,7 @@ impl<G: Gang> Errors<G> {
         let tells = half.neg_mul_add((*lever * real(1000.0)).mul_add(t, x), t);
         let depth = real(MIDDLE - TWO_PLANES);
         let plane = [bend_x.neg_mul_add(t, x) - depth, rest.mul_add(t, real(-1.0)), tells];
-        // The bend goes with the slope: both are taken out of x and tx.
+        // The correction for the bend, proportional to the slope, changes the errors.
         let follows = [bend_x.neg_mul_add(follows_t, per_x), rest * follows_t];
         let [xx, xt, tt] = hits;
         let x_of_t = bend_x.neg_mul_add(tt, xt);
@@ -167,7 +168,8 @@ impl<G: Gang> Errors<G> {
         Self { hits, angle, meets, follows, holds, turn: *turn, bends, plane, change: *change }
     }
 
-    /// With the covariance of the Velo track (of x, of x and its slope, of the slope), and scattering at this q/p, c/GeV.
+    /// Returns the errors with the covariance of the Velo track (of x, of x and slope, of the slope) and scattering at
+    /// this q/p, c/GeV.
     #[inline(always)]
     pub(super) fn with(&self, g: G, layout: &UtLayout, velo: [F32<G>; 3], qop: F32<G>) -> Covariance<G> {
         let real = inlined!(|value: f32| F32::splat(g, value));
@@ -178,7 +180,7 @@ impl<G: Gang> Errors<G> {
         let slope = self.holds.neg_mul_add(far, self.turn);
         let held = self.holds * self.holds * xx - (self.holds + self.holds) * slope * xt;
         let mut angle = slope.mul_add(slope * tt, held) + self.angle;
-        // The distance of the Velo track from the line of the hits where they meet, and y in the UT.
+        // The distance between the Velo track and the line of the hits at the meeting point, and y in the UT.
         let mut meeting = far.mul_add(far.mul_add(tt, xt + xt), xx);
         let mut cross = far.mul_add(tt, xt);
         let (mut ss, mut ys) = (tt, at_ut.mul_add(tt, xt));

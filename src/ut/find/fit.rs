@@ -1,7 +1,7 @@
-//! Fit: momentum, state and quality of the chosen tracklets; a lane a tracklet.
+//! Fit: momentum, state and quality of the chosen tracklets, one tracklet per lane.
 //!
-//! A line through the hits, with an offset of the Velo track in y, which the Velo track meets at the kink, within its
-//! errors and scattering. The unknowns are distances from the Velo track.
+//! The fit is a line through the hits that meets the Velo track at the kink, within the track's errors and scattering,
+//! with an offset of the Velo track in y. The unknowns are distances from the Velo track.
 
 use super::errors::{Before, Errors, Measure, Normal};
 use super::output::{Fitted, append};
@@ -13,34 +13,37 @@ use crate::simd::{Gang, inlined};
 use crate::ut::config::{LineConfig, UtConfig};
 use crate::ut::layout::{FIELD_SLOPES, TWO_PLANES, UtLayout};
 
-/// Difference of sines times field integral, in T m, to 1/MeV; negative since the magnet is down.
+/// Factor from a difference of sines divided by a field integral in T m to q/p in 1/MeV; negative since the magnet is
+/// down.
 const PER_FIELD: f32 = -3.3356e-3;
-/// Times the field in the UT and a track's `per_kick` it is half of the curvature there, per m and unit of the whole change of
-/// slope: the size of `PER_FIELD` cancels.
+/// Factor for half of the curvature in the UT, per m and unit of the total change of slope: it is multiplied by the
+/// field there and a track's `per_kick`, and cancels the size of `PER_FIELD`.
 const HALF_PER_FIELD: f32 = 0.5 / 3.3356e-3;
-/// A smaller field integral tells no momentum, T m.
+/// Smallest field integral that gives a momentum, T m.
 const MIN_FIELD: f32 = 1e-8;
 /// z of the kink as a polynomial of ty^2, mm.
 const KINK: [f32; 3] = [2010.0, 2240.0, 71_330.0];
-/// Errors with which a Velo track meets the kink, mm: scattering and resolution, each with its part per 1/MeV.
+/// Errors of the point where a Velo track meets the kink, mm, from scattering and from resolution: constant, and part
+/// per 1/MeV.
 const SCATTERING: [f32; 2] = [0.14, 1e4];
 const RESOLUTION: [f32; 2] = [0.12, 3e3];
-/// 1/MeV: tracks are no straighter than that.
+/// Smallest 1/p of a track, 1/MeV.
 const MIN_INVERSE: f32 = 1e-9;
-/// By how much momenta are multiplied before the choices `kick` and `compass` cut on them, as in LHCb's program.
+/// Factor on momenta before the cuts of the choices `kick` and `compass`, as in LHCb's program.
 const KICK_SCALE: f32 = 1.3;
 /// Coefficients of the discriminant: constant, ln p, ln pt, ln chi2; with three hits and with four.
 const DISCRIMINANT: [[f32; 4]; 2] = [
     [0.162_880_17, -0.107_081_175, 0.134_153_13, -0.137_764_85],
     [0.235_010_73, -0.093_832_36, 0.110_823_68, -0.170_467_1],
 ];
-/// Tracks that leave through the hole for the beam, mm, or bend out of the detector: slope, and slope per MeV.
+/// Limits for tracks that leave through the hole for the beam, mm, or bend out of the detector: slope, and slope per
+/// MeV.
 const BEAM_HOLE: [f32; 2] = [48.0, 33.0];
 const WIDE: [f32; 2] = [0.09, 0.0003];
-/// No real track has such a momentum, in MeV, or such a chi2.
+/// Upper limit of a momentum, in MeV, and of a chi2: no real track reaches it.
 const ABSURD: f32 = 1e12;
 
-/// Fits the chosen tracklets of an event of the choices `kick` and `compass`, and appends those that are good.
+/// Fits the chosen tracklets of an event with the choices `kick` and `compass`, and appends the good tracks.
 #[inline(always)]
 pub(super) fn fit<G: Gang>(
     g: G,
@@ -92,18 +95,18 @@ pub(super) fn fit<G: Gang>(
     out.track_start.push(out.tracks() as u32);
 }
 
-/// What a fit needs to know of the Velo tracks.
+/// Values of the Velo tracks for a fit.
 pub(super) struct Track<G: Gang> {
     line: Line<G>,
     /// 1 + ty^2.
     one: F32<G>,
     ty2: F32<G>,
-    /// Difference of sines to q/p in 1/MeV.
+    /// Factor from a difference of sines to q/p in 1/MeV.
     pub(super) per_kick: F32<G>,
 }
 
-/// A line through hits, in distances from the Velo track: x in the middle of the UT in mm, slope per m, offset of the
-/// track in y; and the equations that it solves.
+/// A line through hits, as distances from the Velo track: x in the middle of the UT in mm, slope per m, offset of the
+/// track in y; and the equations of the line.
 struct Solution<G: Gang> {
     x: F32<G>,
     t: F32<G>,
@@ -123,7 +126,7 @@ impl<G: Gang> Solution<G> {
         Self { x, t, offset, normal }
     }
 
-    /// chi2 of the hits, their weights multiplied by `shrink`, and of what goes before.
+    /// Returns chi2 of the hits, with weights multiplied by `shrink`, plus `first`.
     #[inline(always)]
     fn chi2(&self, g: G, tracklet: &Tracklet<G>, shrink: F32<G>, first: F32<G>) -> F32<G> {
         let mut chi2 = first;
@@ -145,14 +148,14 @@ impl<G: Gang> Track<G> {
         Self::with(g, line, none.select_f(real(0.0), real(PER_FIELD) / field))
     }
 
-    /// The same where `per_kick` is known.
+    /// Creates the values with a known `per_kick`.
     #[inline(always)]
     pub(super) fn with(g: G, line: Line<G>, per_kick: F32<G>) -> Self {
         let ty2 = line.ty * line.ty;
         Self { line, one: ty2 + F32::splat(g, 1.0), ty2, per_kick }
     }
 
-    /// How far before the middle of the UT the lines of hits meet the Velo track, mm.
+    /// Returns the distance from the kink, where lines of hits meet the Velo track, to the middle of the UT, mm.
     #[inline(always)]
     pub(super) fn kink(&self, g: G, [constant, part, square]: [f32; 3]) -> F32<G> {
         let real = inlined!(|value: f32| F32::splat(g, value));
@@ -160,20 +163,20 @@ impl<G: Gang> Track<G> {
         self.ty2.mul_add(real(square), part)
     }
 
-    /// The angle to the beam.
+    /// Returns the angle to the beam.
     #[inline(always)]
     pub(super) fn angle(&self) -> F32<G> {
         self.line.tx.mul_add(self.line.tx, self.ty2).sqrt()
     }
 
-    /// Sine of the angle in x of a direction, and by how much it changes with the slope.
+    /// Returns the sine of the angle in x of a direction, and its derivative with respect to the slope.
     #[inline(always)]
     pub(super) fn sine(&self, t: F32<G>) -> (F32<G>, F32<G>) {
         let root = t.mul_add(t, self.one).sqrt();
         (t * root, root + t * t / root)
     }
 
-    /// The fit of LHCb's program: with the kink far behind where lines meet, and an error that covers this.
+    /// Fits as LHCb's program does: its kink is far behind the point where the lines meet, and its error covers this.
     #[inline(always)]
     fn fit_kick(&self, g: G, layout: &UtLayout, tracklet: &Tracklet<G>, kick: F32<G>) -> Fitted<G> {
         let real = inlined!(|value: f32| F32::splat(g, value));
@@ -191,7 +194,7 @@ impl<G: Gang> Track<G> {
         let behind = t.mul_add(real(0.001), line.tx);
         let shrink = real(1.0) / behind.mul_add(behind, real(1.0));
         let first = meeting * (apart * apart).mul_add(shrink, offset * offset / *one);
-        // Halfway between the Velo track and the hits' line, which is what LHCb's program found best.
+        // The slope halfway between the Velo track and the line of the hits, which was best in LHCb's program.
         let per_mm = real(1.0) / (kink - line.z);
         let before = (real(0.5) * apart).mul_add(per_mm, line.tx);
         let ((sine_before, change_before), (sine_behind, change_behind)) =
@@ -214,7 +217,7 @@ impl<G: Gang> Track<G> {
         )
     }
 
-    /// Where the lines of hits meet the Velo track, and how well; `inverse_p` in 1/GeV.
+    /// Returns the constraints on a fit from the Velo track; `inverse_p` in 1/GeV.
     #[inline(always)]
     fn meeting(&self, g: G, of: &LineConfig, inverse_p: F32<G>) -> Before<G> {
         let real = inlined!(|value: f32| F32::splat(g, value));
@@ -229,7 +232,7 @@ impl<G: Gang> Track<G> {
         }
     }
 
-    /// What a tracklet costs by itself, and the slope of its line per m.
+    /// Returns the cost of a tracklet, and the slope per m of the line through its hits alone.
     #[inline(always)]
     pub(super) fn cost(&self, g: G, config: &UtConfig, tracklet: &Tracklet<G>) -> [F32<G>; 2] {
         let real = inlined!(|value: f32| F32::splat(g, value));
@@ -250,7 +253,7 @@ impl<G: Gang> Track<G> {
         [enough.select_f(cost, real(ABSURD)), t]
     }
 
-    /// The fit with all that is known; `slope` is that of the line by itself.
+    /// Fits with the constraints from the Velo track; `slope` is from the line through the hits alone.
     #[inline(always)]
     pub(super) fn fit_line(
         &self,
@@ -289,8 +292,8 @@ impl<G: Gang> Track<G> {
         )
     }
 
-    /// The state in the middle of the UT. Hits lie on a parabola, since the magnet bends between them, too: what the line
-    /// makes of this is taken out of the state.
+    /// Returns the state in the middle of the UT. Hits lie on a parabola, since the magnet bends between them, too: the
+    /// state is corrected for the effect of this on the line.
     #[inline(always)]
     fn fitted(&self, g: G, layout: &UtLayout, tracklet: &Tracklet<G>, fit: &Fit<'_, G>) -> Fitted<G> {
         let real = inlined!(|value: f32| F32::splat(g, value));
@@ -299,13 +302,13 @@ impl<G: Gang> Track<G> {
         let (zero, plane) = (real(0.0), real((TWO_PLANES - MIDDLE) * 0.001));
         let (mut bent, mut behind) = ([zero; UT_PLANES], [zero; UT_PLANES]);
         for role in 0..UT_PLANES {
-            // Distances by a unit of half the curvature, and by a turn of 1 mrad in the first planes, mm.
+            // Distances due to a unit of half the curvature, and due to a turn of 1 mrad in the first planes, mm.
             let dz = tracklet.depth(g, role);
             bent[role] = dz * dz;
             behind[role] = zero.lt(dz).select_f(dz - plane, zero);
         }
-        // Half of the curvature, per m and unit of slope: of the whole change of slope, the part that falls on a metre here is
-        // the field here over its integral along the whole way.
+        // Half of the curvature, per m and unit of slope: the share of the total change of slope per metre in the UT is
+        // the field there divided by the field integral.
         let of_bend = self.per_kick.abs() * real(layout.field * HALF_PER_FIELD);
         let bend = *t * of_bend;
         let [bent_x, bent_t, _] = normal.solve(g, tracklet, bent);
@@ -330,7 +333,7 @@ impl<G: Gang> Track<G> {
     }
 }
 
-/// A fit as far as it goes.
+/// A fit before the correction for the bend.
 struct Fit<'a, G: Gang> {
     solution: &'a Solution<G>,
     before: &'a Before<G>,
@@ -340,14 +343,14 @@ struct Fit<'a, G: Gang> {
     scale: f32,
 }
 
-/// Whether fits came to an end; comparisons with NaN are false.
+/// Returns whether the results of fits are usable; comparisons with NaN are false.
 #[inline(always)]
 pub(super) fn is_sane<G: Gang>(g: G, fitted: &Fitted<G>) -> Mask<G> {
     let limit = F32::splat(g, ABSURD);
     fitted.chi2.lt(limit) & (F32::splat(g, 1.0) / fitted.qop.abs()).lt(limit)
 }
 
-/// Whether tracks are to be kept by the choices `kick` and `compass`.
+/// Returns whether the choices `kick` and `compass` keep the tracks.
 #[inline(always)]
 fn is_good<G: Gang>(
     g: G,
@@ -376,7 +379,7 @@ fn is_good<G: Gang>(
     if config.fiducial { good.and_not(left | right) } else { good }
 }
 
-/// Integral of the field that tracks see up to the UT, T m: from the table, linear in each of its variables.
+/// Returns the field integral along tracks up to the UT, T m, interpolated linearly in each variable of the table.
 #[inline(always)]
 pub(super) fn field_integral<G: Gang>(g: G, layout: &UtLayout, line: &Line<G>) -> F32<G> {
     let real = inlined!(|value: f32| F32::splat(g, value));

@@ -1,5 +1,5 @@
-//! The steps before and behind the tracklets, for a device that finds the tracklets itself: on one lane of the scalar level,
-//! since all levels give the same bits.
+//! The steps before and after the tracklets, for a device that finds the tracklets itself. They run on one lane of the
+//! scalar level, since all levels give the same bits.
 
 use super::tracklets::{Best, NONE};
 use super::{Search, TRACKLETS, UtFindWorkspace, WINDOWS, fill_store, fit_tracklets, select};
@@ -18,10 +18,11 @@ pub(crate) struct Halves<'a> {
     pub(crate) hits: &'a UtBatch,
 }
 
-/// What a device found for the tracks of an event, as [`Doublets`](super::tracklets::Doublets) with `room` places for each track.
+/// Results of a device for the tracks of an event, in the form of [`Doublets`](super::tracklets::Doublets) with `room`
+/// places for each track.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Found<'a> {
-    /// Whether there are hits in three planes, how many hits were left out, and the best tracklet.
+    /// Whether a track has hits in three planes, the number of hits left out, and the best tracklet.
     pub(crate) kept: &'a [u32],
     pub(crate) lost: &'a [u32],
     pub(crate) best: &'a [Best],
@@ -32,7 +33,7 @@ pub(crate) struct Found<'a> {
 }
 
 impl<'a> Halves<'a> {
-    /// Status of an event before the search.
+    /// Returns the status of an event before the search.
     pub(crate) fn status(&self, event: usize) -> Status {
         self.velo.status[event].and(self.hits.status[event])
     }
@@ -44,14 +45,14 @@ impl<'a> Halves<'a> {
         one_lane!(g => fill_store(g, &search, (self.hits, event), workspace));
     }
 
-    /// The hits of an event and the lines of its tracks, after [`Halves::before`].
+    /// Returns the hits of an event and the lines of its tracks, after [`Halves::before`].
     pub(crate) fn ready<'w>(&self, workspace: &'w UtFindWorkspace) -> (Stored<'w>, &'w [[f32; 4]]) {
         let stored = workspace.store.view(self.layout);
         let hits = &stored.hits[..stored.weight.len()];
         (Stored { hits, ..stored }, &workspace.tracks.line)
     }
 
-    /// Fits the tracklets of an event and appends its tracks; `workspace` is as [`Halves::before`] left it.
+    /// Fits the tracklets of an event and appends its tracks; `workspace` comes from [`Halves::before`].
     pub(crate) fn behind(
         &self,
         event: usize,
@@ -87,7 +88,7 @@ impl<'a> Halves<'a> {
         self.count(event, out);
     }
 
-    /// Passes an event through that failed before.
+    /// Appends an event that failed before, without tracks.
     pub(crate) fn pass(&self, event: usize, out: &mut Outcome<VeloUtTracks>) {
         out.results.track_start.push(out.results.tracks() as u32);
         self.count(event, out);

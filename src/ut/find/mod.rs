@@ -8,14 +8,14 @@
 //! Two searches: the search of the choice `line` is in `pairs`. The choices `kick` and `compass` have the structure
 //! of Compass UT (IEEE Access 7, 2019, 91612):
 //! - `select`: tracks that fly forward and into the UT;
-//! - `windows`: hits of each plane beside a track, as far as its momentum may bend it; a lane a track;
-//! - `doublets`: pairs of hits in planes 0 and 2, then in 3 and 1; a lane a track;
-//! - `complete`: nearest hits in the other two planes and a first fit; a lane a doublet, for all tracks together;
+//! - `windows`: hits of each plane near a track, as far as its momentum may bend it; one track per lane;
+//! - `doublets`: pairs of hits in planes 0 and 2, then in 3 and 1; one track per lane;
+//! - `complete`: nearest hits in the other two planes and a first fit; one doublet per lane, for all tracks together;
 //! - `choose`: the best tracklet of each track;
-//! - `fit`: momentum, state and quality of these; a lane a tracklet.
+//! - `fit`: momentum, state and quality of the best tracklets; one tracklet per lane.
 //!
-//! Everything is computed in distances from the Velo track, which are small where coordinates are large. Results do
-//! not depend on the gang: lanes do not see one another, and choices among their results are made in order.
+//! All computations use distances from the Velo track, which are small although coordinates are large. Results do not
+//! depend on the gang: lanes do not see one another, and choices among their results are made in order.
 
 mod attach;
 mod columns;
@@ -42,7 +42,7 @@ use crate::simd::{Gang, Level};
 use columns::{DoubletColumns, TrackColumns};
 use tracklets::{Beside, Line, NONE, SLOPE, SLOT_BITS, SLOTS, Tally, Tracklet};
 
-/// Stages: decoding with the store, windows, tracklets.
+/// Numbers of the stages: decoding with the store, windows, tracklets.
 const STORE: usize = 0;
 const WINDOWS: usize = 1;
 const TRACKLETS: usize = 2;
@@ -53,7 +53,7 @@ pub struct UtFindWorkspace {
     store: UtStore,
     tracks: TrackColumns,
     doublets: DoubletColumns,
-    /// Doublets of the tracklets that were chosen, in the order of their tracks.
+    /// Doublets of the chosen tracklets, in the order of their tracks.
     chosen: Column<u32>,
     pairs: pairs::Workspace,
 }
@@ -77,7 +77,7 @@ pub enum UtHitsIn<'a> {
 }
 
 impl UtHitsIn<'_> {
-    /// What became of each event.
+    /// Returns the status of each event.
     pub(super) fn status(&self) -> &[Status] {
         match self {
             Self::Groups(hits) => &hits.status,
@@ -86,7 +86,7 @@ impl UtHitsIn<'_> {
     }
 }
 
-/// What is searched, and how.
+/// Input and parameters of a search.
 struct Search<'a> {
     config: &'a UtConfig,
     layout: &'a UtLayout,
@@ -94,7 +94,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// What the steps of `tracklets` need of it.
+    /// Returns the parameters of the steps in `tracklets`.
     #[inline(always)]
     fn tracklets(&self) -> tracklets::Search<'_> {
         tracklets::Search { cuts: self.config.cuts(), planes: self.layout.planes() }
@@ -116,7 +116,7 @@ impl<G: Gang> Tally<G> {
 /// Output bytes do not depend on `level`. Memory is allocated only while `workspace` and `out` still grow.
 ///
 /// # Panics
-/// When there are not as many events of hits as of Velo tracks, or hits are in the order of another choice
+/// When the numbers of events of hits and of Velo tracks differ, or hits are in the order of another choice
 /// ([`UtConfig::reads_cells`]).
 pub fn find(
     level: Level,

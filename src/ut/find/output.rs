@@ -9,22 +9,23 @@ use crate::simd::varying::{F32, Mask, U32};
 /// MeV in a GeV.
 const GEV: f32 = 1000.0;
 
-/// Fitted tracklets, a lane each.
+/// Fitted tracklets, one per lane.
 pub(super) struct Fitted<G: Gang> {
-    /// Place of the first among the chosen ones.
+    /// Index of the first tracklet among the chosen tracklets.
     pub(super) at: usize,
-    /// Numbers of their Velo tracks in the event.
+    /// Numbers of the Velo tracks in the event.
     pub(super) number: U32<G>,
-    /// Those that are kept.
+    /// Lanes of the tracks that are kept.
     pub(super) good: Mask<G>,
     /// 1/MeV.
     pub(super) qop: F32<G>,
     pub(super) chi2: F32<G>,
-    /// True momentum times what the fit says of 1/p.
+    /// Ratio of the true momentum to the fitted momentum.
     pub(super) scale: f32,
-    /// Angle to q/p in 1/MeV.
+    /// Factor from the angle to q/p in 1/MeV.
     pub(super) per_kick: F32<G>,
-    /// In the middle of the UT, mm; y is the Velo track's, the offset what hits say of it.
+    /// State in the middle of the UT, mm; y is extrapolated from the Velo track, and the hits measure the offset from
+    /// it.
     pub(super) x: F32<G>,
     pub(super) y: F32<G>,
     pub(super) offset: F32<G>,
@@ -33,8 +34,8 @@ pub(super) struct Fitted<G: Gang> {
     pub(super) errors: Errors<G>,
 }
 
-/// Appends the tracks that are kept; `ids` writes the LHCbIDs of the hits of a chosen tracklet, given its place among these, and
-/// returns how many there are.
+/// Appends the tracks that are kept; `ids` writes the LHCbIDs of the hits of a chosen tracklet, given the tracklet's
+/// index, and returns their number.
 #[inline(always)]
 pub(super) fn append<G: Gang>(
     g: G,
@@ -68,13 +69,13 @@ pub(super) fn append<G: Gang>(
     append_hits(g, search, event, (fitted.at, fitted.good.bits()), ids, out);
 }
 
-/// The value, and one NaN for all NaNs: which one an operation gives is what gangs leave open.
+/// Replaces every NaN by the same NaN: gangs do not define which NaN an operation gives.
 #[inline(always)]
 fn same_nan<G: Gang>(value: F32<G>) -> F32<G> {
     value.eq(value).select_f(value, F32::splat(value.g, f32::NAN))
 }
 
-/// Appends the names of the hits.
+/// Appends the LHCbIDs of the hits.
 #[inline(always)]
 fn append_hits<G: Gang>(
     g: G,
@@ -94,7 +95,7 @@ fn append_hits<G: Gang>(
         let to = &mut out.hits.padded_mut()[before..];
         let count = ids(at + good.trailing_zeros() as usize, to);
         good &= good - 1;
-        // Whole registers: what is written beyond the end is padding.
+        // Whole registers are written: the values beyond the end are padding.
         for step in (0..end - begin).step_by(G::LANES) {
             U32::load(g, &hits.padded()[begin + step..]).store(&mut to[count + step..]);
         }

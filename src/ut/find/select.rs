@@ -1,4 +1,4 @@
-//! Select: Velo tracks that fly forward and into the UT, outside of its hole for the beam.
+//! Select: Velo tracks that fly forward and into the UT, outside the hole for the beam.
 
 use super::MIDDLE;
 use crate::event::{Column, States, VeloTracks};
@@ -10,8 +10,8 @@ const HOLE: f32 = 33.0;
 const MAX_TX: f32 = 0.35;
 const MAX_TY: f32 = 0.30;
 
-/// Selects tracks by their states at the beam line: their numbers in the event, and x, y, tx, ty at the end of the Velo, which count
-/// from then on.
+/// Selects tracks by their states at the beam line. Writes their numbers in the event, and x, y, tx, ty at the end of
+/// the Velo, which the later steps use.
 #[inline(always)]
 pub(super) fn select<G: Gang>(
     g: G,

@@ -7,10 +7,10 @@ use crate::event::{UT_PLANES, UtBatch};
 use crate::ut::config::LineConfig;
 use crate::ut::layout::{BUCKET_WIDTH, BUCKETS, LEFT, LOWEST, ROW_STEP, ROWS, UtLayout};
 
-/// Hits of a plane that are tried.
+/// Largest number of hits of a plane that are tried.
 const SLOTS: usize = 16;
 
-/// A hit beside the track's straight line.
+/// A hit near the track's straight line.
 #[derive(Clone, Copy)]
 struct Hit {
     d: f32,
@@ -18,15 +18,15 @@ struct Hit {
     number: usize,
 }
 
-/// Numbers in the batch of the hits of a track, by plane, and the sum of the squares of their distances.
+/// Numbers in the batch of the hits of a track, by plane, and the sum of the squares of the hits' distances.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Attached {
     pub(crate) hits: Vec<usize>,
     pub(crate) distance2: f32,
 }
 
-/// The hits of a track with these x, y, tx, ty at the end of the Velo; `bend` is 1/p in 1/GeV, positive where the track
-/// bends to larger x. None but where there are two.
+/// Returns the hits of a track with these x, y, tx, ty at the end of the Velo; `bend` is 1/p in 1/GeV, positive where
+/// the track bends to larger x. A track with fewer than two hits gets none.
 pub(crate) fn attach(
     layout: &UtLayout,
     hits: &UtBatch,

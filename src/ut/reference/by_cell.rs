@@ -1,9 +1,9 @@
-//! Made-up hits, whose sectors are unknown, in the order of cells.
+//! Simulated hits, whose sectors are unknown, in the order of cells.
 
 use crate::event::{UT_CELLS, UT_GROUPS, UT_PLANES, UtBatch, UtCellHits};
 use crate::ut::layout::UtLayout;
 
-/// The hits of all events in the order of cells. Hits in no row of sectors are omitted.
+/// Returns the hits of all events in the order of cells. Hits outside all rows of sectors are omitted.
 pub fn by_cell(layout: &UtLayout, hits: &UtBatch) -> UtCellHits {
     let mut out = UtCellHits::default();
     for (event, &status) in hits.status.iter().enumerate() {

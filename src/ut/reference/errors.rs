@@ -3,7 +3,7 @@
 use super::line::{Beside, MIDDLE, SLOPE};
 use crate::ut::layout::UtLayout;
 
-/// z in whose stead the first two planes of the UT scatter.
+/// z at which the first two planes of the UT scatter as one, mm.
 const TWO_PLANES: f32 = 2350.0;
 
 /// The normal equations of x, slope and offset, with the offset eliminated.
@@ -33,7 +33,7 @@ impl Normal {
         Self { matrix: [a, b, c], with_offset: [e, f], per_offset: [eh, fh], inverse, scale }
     }
 
-    /// x, slope and offset of the line nearest to hits at these distances.
+    /// Returns x, slope and offset of the line nearest to hits with the distances `distance`.
     pub(super) fn solve(&self, hits: &[Beside], distance: impl Fn(&Beside) -> f32) -> [f32; 3] {
         let Self { matrix: [a, b, c], with_offset: [e, f], per_offset: [eh, fh], inverse, scale } = *self;
         let (mut r, mut s, mut o) = (0.0f32, 0.0f32, 0.0f32);
@@ -49,7 +49,7 @@ impl Normal {
     }
 }
 
-/// What makes up the errors of a fit, but the Velo track's.
+/// Contributions to the errors of a fit, except for the Velo track.
 pub(super) struct Errors {
     hits: [f32; 3],
     angle: f32,
@@ -105,7 +105,7 @@ impl Errors {
         }
     }
 
-    /// Covariances in x and y, and the variance of the angle that tells q/p, c/GeV.
+    /// Returns the covariances in x and y, and the variance of the angle from which q/p follows; `qop` in c/GeV.
     pub(super) fn with(&self, layout: &UtLayout, [xx, xt, tt]: [f32; 3], qop: f32) -> ([[f32; 3]; 2], f32) {
         let qop2 = qop * qop;
         let (far, at_ut) = (self.meets - layout.velo_z, MIDDLE - layout.velo_z);

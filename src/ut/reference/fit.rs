@@ -1,4 +1,4 @@
-//! The fit of the best tracklet, and whether it is accepted.
+//! The fit of the best tracklet, and the decision whether to keep it.
 
 use super::errors::{Errors, Normal};
 use super::line::{Beside, Line, MIDDLE, SLOPE};
@@ -11,7 +11,7 @@ pub(super) struct Fitted {
     pub(super) hits: Vec<Beside>,
     pub(super) qop: f32,
     pub(super) chi2: f32,
-    /// True momentum times what the fit says of 1/p.
+    /// Ratio of the true momentum to the fitted momentum.
     pub(super) scale: f32,
     pub(super) per_kick: f32,
     pub(super) x: f32,
@@ -30,8 +30,8 @@ struct Solution {
     normal: Normal,
 }
 
-/// The line through hits which meets the Velo track `lever` m behind the middle of the UT; weights of this and of the
-/// Velo track's y.
+/// Returns the line through hits. `before`: where it meets the Velo track, m behind the middle of the UT, and weights
+/// of this point and of the track's y.
 fn solve(hits: &[Beside], before: [f32; 3]) -> Solution {
     let normal = Normal::new(hits, before);
     let [x, t, offset] = normal.solve(hits, |hit| hit.d);
@@ -48,13 +48,14 @@ impl Solution {
     }
 }
 
-/// 1 / MeV per difference of sines.
+/// Returns the factor from a difference of sines to q/p in 1/MeV.
 pub(super) fn per_kick(layout: &UtLayout, line: &Line) -> f32 {
     let field = integral(layout, line);
     if field.abs() < 1e-8 { 0.0 } else { -3.3356e-3 / field }
 }
 
-/// Where lines meet the Velo track, m behind the middle of the UT, and weights: for `inverse_p` in 1/GeV.
+/// Returns the distance of the point where lines meet the Velo track, m behind the middle of the UT, and its weights;
+/// `inverse_p` in 1/GeV.
 fn meeting(of: &LineConfig, line: &Line, inverse_p: f32) -> [f32; 3] {
     let weight = |[constant, part]: [f32; 2]| {
         let error = inverse_p * part;
@@ -64,7 +65,7 @@ fn meeting(of: &LineConfig, line: &Line, inverse_p: f32) -> [f32; 3] {
     [distance * -0.001, weight(of.kink_error), weight(of.offset_error)]
 }
 
-/// What a tracklet costs by itself, and the slope of its line per m.
+/// Returns the cost of a tracklet, and the slope per m of the line through its hits alone.
 pub(super) fn cost(config: &UtConfig, layout: &UtLayout, line: &Line, hits: &[Beside]) -> (f32, f32) {
     let of = &config.line;
     let solution = solve(hits, [0.0; 3]);
@@ -81,7 +82,7 @@ pub(super) fn cost(config: &UtConfig, layout: &UtLayout, line: &Line, hits: &[Be
     (if is_enough { straight.mul_add(of.momentum, chi2 - worth) } else { 1e12 }, solution.t)
 }
 
-/// The fit of a chosen tracklet.
+/// Fits a chosen tracklet.
 pub(super) fn fit(config: &UtConfig, layout: &UtLayout, line: &Line, tracklet: Tracklet) -> Fitted {
     let Tracklet { hits, kick, .. } = tracklet;
     match config.choice {
@@ -135,13 +136,14 @@ fn fit_kick(layout: &UtLayout, line: &Line, hits: Vec<Beside>, kick: f32) -> Fit
     }
 }
 
-/// Sine of an angle in x, given its tangent and 1 + ty^2, and by how much it changes with the tangent.
+/// Returns the sine of an angle in x, given its tangent and 1 + ty^2, and the derivative with respect to the tangent.
 pub(super) fn sine(t: f32, one: f32) -> (f32, f32) {
     let root = t.mul_add(t, one).sqrt();
     (t * root, root + t * t / root)
 }
 
-/// The state in the middle of the UT; `before` is what the fit knew, the last what q/p is measured by.
+/// Returns the state in the middle of the UT, given the constraints `before` of the fit and the dependence of q/p on
+/// the fit.
 fn fitted(
     layout: &UtLayout,
     line: &Line,
@@ -170,7 +172,7 @@ fn fitted(
     }
 }
 
-/// Whether a track is to be kept.
+/// Returns whether a track is kept.
 pub(super) fn is_good(config: &UtConfig, layout: &UtLayout, line: &Line, fitted: &Fitted) -> bool {
     let Fitted { qop, chi2, x, y, offset, tx, .. } = *fitted;
     let is_sane = chi2 < 1e12 && 1.0 / qop.abs() < 1e12;
@@ -194,7 +196,7 @@ pub(super) fn is_good(config: &UtConfig, layout: &UtLayout, line: &Line, fitted:
     is_sane && is_enough && !is_outside && config.discriminant <= value
 }
 
-/// Integral of the field that a track sees up to the UT, T m.
+/// Returns the field integral along a track up to the UT, T m.
 pub(super) fn integral(layout: &UtLayout, line: &Line) -> f32 {
     let origin = if line.ty.abs() > 0.001 { line.z - line.y / line.ty } else { line.z - line.x / line.tx };
     let at = [(line.ty + 0.3) * 50.0, (origin + 250.0) * 0.02, line.z * 0.0125];
@@ -216,7 +218,7 @@ pub(super) fn integral(layout: &UtLayout, line: &Line) -> f32 {
     sum
 }
 
-/// Natural logarithm.
+/// Returns the natural logarithm.
 pub(crate) fn ln(x: f32) -> f32 {
     const ROOT: u32 = 0x3f35_04f3;
     let bits = x.to_bits().wrapping_sub(ROOT);

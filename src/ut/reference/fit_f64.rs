@@ -1,4 +1,4 @@
-//! The fit of a track into the UT in f64, by the textbook: least squares by elimination, errors by moving the
+//! The fit of a track in the UT in f64, by textbook methods: least squares by elimination, and errors by moving the
 //! measurements for each source of errors.
 
 use crate::ut::config::{UtChoice, UtConfig};
@@ -6,31 +6,31 @@ use crate::ut::layout::UtLayout;
 
 const SLOPE: [f64; 4] = [0.0, 0.087_488_67, -0.087_488_6, 0.0];
 const MIDDLE: f64 = 2484.6;
-/// z in whose stead the first two planes scatter, mm.
+/// z at which the first two planes scatter as one, mm.
 const TWO_PLANES: f64 = 2350.0;
 
 /// A hit: x at y = 0 and z, mm, its weight in 1/mm^2, and its plane.
 #[derive(Debug, Clone, Copy)]
 pub struct UtHit64 {
-    /// x where its strip, or its extension, meets y = 0, mm.
+    /// x where the strip, or its extension, meets y = 0, mm.
     pub x: f64,
-    /// mm.
+    /// z, mm.
     pub z: f64,
     /// One over the variance of x, 1/mm^2.
     pub weight: f64,
-    /// 0 to 3 by z.
+    /// Plane, 0 to 3 by z.
     pub plane: usize,
 }
 
-/// The end of a Velo track: x, y, z in mm, its slopes, and its covariance in one projection: of the position, of
-/// position and slope, of the slope.
+/// The end of a Velo track: position, slopes, and covariance in one projection (variance of the position, covariance of
+/// position and slope, variance of the slope).
 #[derive(Debug, Clone, Copy)]
 pub struct VeloEnd64 {
     /// x, y, z, mm.
     pub position: [f64; 3],
     /// dx/dz and dy/dz.
     pub slope: [f64; 2],
-    /// mm^2, mm, 1.
+    /// In one projection: mm^2, mm, 1.
     pub covariance: [f64; 3],
 }
 
@@ -39,7 +39,7 @@ pub struct VeloEnd64 {
 pub struct UtFit64 {
     /// x and dx/dz in the middle of the UT.
     pub x: [f64; 2],
-    /// Their covariance.
+    /// Covariance of x and dx/dz.
     pub cov_x: [f64; 3],
     /// Covariance of y and dy/dz.
     pub cov_y: [f64; 3],
@@ -66,15 +66,17 @@ fn solve<const N: usize>(mut a: [[f64; N]; N], mut b: [f64; N]) -> [f64; N] {
     std::array::from_fn(|i| b[i] / a[i][i])
 }
 
-/// A fit as it stands before it is solved.
+/// The equations of a fit.
 struct Equations<'a> {
     hits: &'a [UtHit64],
-    /// Where the Velo track meets the line of the hits, z from the middle, mm, and weights of that and of its y.
+    /// z where the Velo track meets the line of the hits, from the middle of the UT, mm; weight of this point, and
+    /// weight of the track's y.
     before: [f64; 3],
 }
 
 impl Equations<'_> {
-    /// x in the middle, slope and offset in y of the line nearest to hits at these distances from the Velo track.
+    /// Returns x in the middle, slope and offset in y of the line nearest to hits at these distances from the Velo
+    /// track.
     fn line(&self, distances: &[f64]) -> [f64; 3] {
         let [meets, meeting, offset] = self.before;
         let (mut matrix, mut right) = ([[0.0; 3]; 3], [0.0; 3]);
@@ -92,7 +94,7 @@ impl Equations<'_> {
         solve(matrix, right)
     }
 
-    /// Sum of the squares of the hits' distances to a line, by their weights.
+    /// Returns the weighted sum of the squares of the hits' distances from a line.
     fn chi2(&self, distances: &[f64], [x, t, offset]: [f64; 3]) -> f64 {
         let of = |(hit, d): (&UtHit64, &f64)| {
             hit.weight * (d + SLOPE[hit.plane] * offset - x - t * (hit.z - MIDDLE)).powi(2)
@@ -101,7 +103,7 @@ impl Equations<'_> {
     }
 }
 
-/// A Velo track and what the magnet does to it.
+/// A Velo track and the effect of the magnet on it.
 struct Track {
     velo: VeloEnd64,
     /// q/p in 1/MeV per difference of sines.
@@ -113,7 +115,8 @@ impl Track {
         t * (1.0 + t * t + self.velo.slope[1].powi(2)).sqrt()
     }
 
-    /// q/p by a line, when the Velo track's slope is off by `off`; `halfway` as LHCb's program has it, of the way from z.
+    /// Returns q/p for a line, if the Velo track's slope is wrong by `off`. With `halfway`, the slope before the magnet
+    /// is LHCb's: halfway between track and line.
     fn qop(&self, [x, t, _]: [f64; 3], meets: f64, halfway: bool, off: f64) -> f64 {
         let tx = self.velo.slope[0] + off;
         let way = meets + MIDDLE - self.velo.position[2];
@@ -164,8 +167,8 @@ pub fn fit_f64(config: &UtConfig, layout: &UtLayout, velo: &VeloEnd64, hits: &[U
     }
 }
 
-/// x and slope of a line beside the Velo track, in the middle of the UT. Hits lie on a parabola, as strongly bent as the field
-/// is there in its whole integral; what the line makes of that is taken out.
+/// Returns x and slope of a line relative to the Velo track, in the middle of the UT. Hits lie on a parabola, with a
+/// curvature from the ratio of the field there to its integral; the effect on the line is subtracted.
 fn state(layout: &UtLayout, track: &Track, equations: &Equations<'_>, line: [f64; 3]) -> [f64; 2] {
     let squares: Vec<f64> = equations.hits.iter().map(|hit| (hit.z - MIDDLE).powi(2)).collect();
     let bent = equations.line(&squares);
@@ -173,7 +176,7 @@ fn state(layout: &UtLayout, track: &Track, equations: &Equations<'_>, line: [f64
     [0, 1].map(|i| line[i] - bend * bent[i])
 }
 
-/// What the choice `line` knows of a tracklet of this 1/p, c/GeV.
+/// Returns the constraints of the choice `line` for a tracklet of this 1/p, c/GeV.
 fn by_line(config: &UtConfig, ty: f64, inverse_p: f64) -> [f64; 3] {
     let of = &config.line;
     let weight = |[constant, part]: [f32; 2]| {
@@ -184,7 +187,7 @@ fn by_line(config: &UtConfig, ty: f64, inverse_p: f64) -> [f64; 3] {
     [-distance, weight(of.kink_error), weight(of.offset_error)]
 }
 
-/// What LHCb's program knows, from its first fit.
+/// Returns the constraints of LHCb's program, from its first fit.
 fn by_kick(track: &Track, hits: &[UtHit64], distances: &[f64], slope_error: f64) -> [f64; 3] {
     let VeloEnd64 { position: [x, _, z], slope: [tx, ty], .. } = track.velo;
     let (meets, way) = (1780.0 - MIDDLE, 1780.0 - z);
@@ -200,7 +203,7 @@ fn by_kick(track: &Track, hits: &[UtHit64], distances: &[f64], slope_error: f64)
         }
     }
     let [at, t] = solve(matrix, right);
-    // The program leaves ty out here.
+    // LHCb's program ignores ty here.
     let sine = |t: f64| t * (1.0 + t * t).sqrt();
     let kick = sine(tx + (at + t * meets) / way) - sine(tx + t);
     let inverse_p = (kick * track.per_kick).abs().max(1e-9) * (1.0 + ty * ty).sqrt();
@@ -215,8 +218,9 @@ struct Errors {
     qop: f64,
 }
 
-/// Each source of errors moves hits, the true state or the Velo track's slope by one standard deviation; what the fit makes
-/// of it, less what is true, is its error. `qop` in c/GeV is what scattering goes by.
+/// Returns the errors of a fit. Each source of errors moves hits, the true state or the Velo track's slope by one
+/// standard deviation; its error is the change of the fit minus the change of the truth. `qop`, c/GeV, is for
+/// scattering.
 fn errors(
     layout: &UtLayout,
     track: &Track,
@@ -231,7 +235,7 @@ fn errors(
     let at_base = state(layout, track, equations, base);
     let mut found = Errors { cov_x: [0.0; 3], cov_y: [0.0; 3], qop: 0.0 };
     let mut add = |moved: &dyn Fn(&UtHit64) -> f64, truth: [f64; 2], off: f64| {
-        // Small enough for derivatives, and large enough for differences.
+        // Small enough for linearity, and large enough for precision.
         const PART: f64 = 1e-4;
         let at: Vec<f64> = hits.iter().zip(distances).map(|(hit, d)| d + PART * moved(hit)).collect();
         let line = equations.line(&at);
@@ -246,7 +250,7 @@ fn errors(
         add(&|hit| f64::from(u8::from(hit.plane == one.plane)) / one.weight.sqrt(), [0.0; 2], 0.0);
     }
     if offset > 0.0 {
-        // The Velo track's y, as far as the fit takes it for known.
+        // The error of the Velo track's y that the fit assumes.
         add(&|hit| SLOPE[hit.plane] / offset.sqrt(), [0.0; 2], 0.0);
     }
     let root = xx.sqrt();
@@ -259,7 +263,7 @@ fn errors(
     let planes = [TWO_PLANES as f32, layout.two_planes];
     for [from, angle2] in layout.scatterers.into_iter().chain([planes]).map(|of| of.map(f64::from)) {
         let angle = angle2.sqrt() * qop.abs();
-        // Of hits in the first planes those planes move none.
+        // Scattering in the first two planes does not move hits in these planes.
         let reach = move |z: f64| if from == TWO_PLANES && z < MIDDLE { 0.0 } else { z - from };
         add(&|hit| angle * reach(hit.z), [angle * (MIDDLE - from), angle], 0.0);
         let way = MIDDLE - from;
@@ -270,7 +274,7 @@ fn errors(
     found
 }
 
-/// Integral of the field that a track sees up to the UT, T m.
+/// Returns the field integral along a track up to the UT, T m.
 fn integral(layout: &UtLayout, velo: &VeloEnd64) -> f64 {
     let VeloEnd64 { position: [x, y, z], slope: [tx, ty], .. } = *velo;
     let origin = if ty.abs() > 0.001 { z - y / ty } else { z - x / tx };

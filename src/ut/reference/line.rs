@@ -1,4 +1,4 @@
-//! A Velo track as a line, and hits beside it.
+//! A Velo track as a line, and hits near it.
 
 use crate::event::{States, UT_PLANES};
 
@@ -29,13 +29,13 @@ impl Line {
     }
 }
 
-/// A hit beside a line.
+/// A hit near a line.
 #[derive(Clone, Copy)]
 pub(super) struct Beside {
     pub(super) d: f32,
     pub(super) z: f32,
     pub(super) weight: f32,
     pub(super) plane: usize,
-    /// Its number in the batch.
+    /// Number of the hit in the batch.
     pub(super) hit: usize,
 }

@@ -1,4 +1,4 @@
-//! The naive twin of store and search: linear scans over the hits of a plane, one track after another.
+//! The naive twin of `store` and `find`: linear scans over the hits of a plane, one track after another.
 
 mod attach;
 mod by_cell;
@@ -25,15 +25,15 @@ pub use per_track::{Ranges, per_track, ranges};
 use std::ops::Range;
 use tracklets::Tracklet;
 
-/// Hits of a plane that are tried.
+/// Largest number of hits of a plane that are tried.
 const SLOTS: usize = 16;
 
-/// One event and what it is searched with.
+/// One event and the parameters of its search.
 struct Event<'a> {
     config: &'a UtConfig,
     layout: &'a UtLayout,
     hits: Hits<'a>,
-    /// First hits of its groups, or cells, and the end.
+    /// First hits of the event's groups or cells, and the end of the last.
     starts: &'a [u32],
 }
 
@@ -67,7 +67,8 @@ pub fn reference(config: &UtConfig, layout: &UtLayout, input: UtFindInput<'_>, o
     reference_with(false, config, layout, input, out);
 }
 
-/// The same, optionally with a planted fault: windows one per cent too narrow, which tests must detect.
+/// Reconstructs all events like [`reference`], optionally with a planted fault: windows one per cent too narrow, which
+/// tests must detect.
 pub fn reference_with(
     fault: bool,
     config: &UtConfig,
@@ -107,17 +108,18 @@ pub fn reference_with(
     }
 }
 
-/// First hits of the groups of an event, and what became of it.
+/// Returns the first hits of the groups of an event, and its status.
 fn starts_of(hits: &UtBatch, number: usize) -> (&[u32], Status) {
     (&hits.group_start[UT_GROUPS * number..=UT_GROUPS * (number + 1)], hits.status[number])
 }
 
-/// Hits of each plane that a track may have left.
+/// Possible hits of a track in each plane.
 type Windows = [Vec<Beside>; UT_PLANES];
 
-/// Reconstructs all events. Given are: first hits of the groups or cells of an event and its status; what fills the windows of a
-/// track; and what chooses the best tracklet, with how many pairs the event has had before. This and what it calls for each track is
-/// always inlined, so that with the instructions of a level a fused multiply-add is no call.
+/// Reconstructs all events. `starts_of` returns the first hits of the groups or cells of an event and its status,
+/// `fill` fills the windows of a track, and `best` chooses the best tracklet and counts the tracklets of the event.
+/// This function and its calls for each track are always inlined, so that with a level's instructions a fused
+/// multiply-add is no call.
 #[inline(always)]
 fn search<'a>(
     (config, layout): (&'a UtConfig, &'a UtLayout),
@@ -158,17 +160,17 @@ fn search<'a>(
     }
 }
 
-/// How far from a track hits of a plane may be.
+/// Tolerances for the hits of a track in a plane.
 struct Tolerances {
-    /// In x, mm.
+    /// Largest distance in x, mm.
     x: f32,
-    /// Deflection at the plane over that in the middle of the UT.
+    /// Ratio of the deflection at the plane to the deflection in the middle of the UT.
     factor: f32,
-    /// The group of sectors that the track points at; one less than the first of the plane left of them all.
+    /// Group of sectors that the track points at; left of all groups of the plane, the first group minus 1.
     own_group: i32,
 }
 
-/// Whether a track flies into the UT.
+/// Returns whether a track flies into the UT.
 #[inline(always)]
 fn is_accepted(beam: &Line) -> bool {
     let [x, y] = beam.at(MIDDLE);
@@ -176,13 +178,13 @@ fn is_accepted(beam: &Line) -> bool {
 }
 
 impl Event<'_> {
-    /// The best tracklet of a Velo track.
+    /// Returns the best tracklet of a Velo track.
     #[inline(always)]
     fn best(&self, line: &Line, windows: &Windows) -> Option<Tracklet> {
         tracklets::best(self.config, line, windows)
     }
 
-    /// What a window is made of.
+    /// Returns the tolerances of a window.
     #[inline(always)]
     fn tolerances(&self, line: &Line, plane: usize) -> Tolerances {
         let Self { config, layout, .. } = self;
@@ -197,7 +199,7 @@ impl Event<'_> {
         Tolerances { x: factor / (4.0212e-5 * momentum), factor, own_group }
     }
 
-    /// A hit beside the track, if it may have left it.
+    /// Returns a hit relative to the track, if it may belong to the track.
     #[inline(always)]
     fn beside(&self, line: &Line, plane: usize, of: &Tolerances, hit: usize) -> Option<Beside> {
         let Self { config, hits, .. } = self;
@@ -209,8 +211,8 @@ impl Event<'_> {
         is_near.then_some(Beside { d, z, weight: hits.weight[hit], plane, hit })
     }
 
-    /// Hits of a plane that a track may have left: those of its own group of sectors first where groups matter, else in
-    /// the order of the store.
+    /// Returns the possible hits of a track in a plane, in the order of the store, or, if groups matter, by distance of
+    /// the group from the track.
     fn window(&self, fault: bool, line: &Line, plane: usize) -> Vec<Beside> {
         let Self { config, layout, hits, starts } = self;
         let mut tolerances = self.tolerances(line, plane);
@@ -240,14 +242,14 @@ impl Event<'_> {
     }
 }
 
-/// Numbers in the batch of an event's hits in a plane.
+/// Returns the numbers in the batch of an event's hits in a plane.
 fn hits_of_plane(layout: &UtLayout, hits: &UtBatch, event: usize, plane: usize) -> Range<usize> {
     let [first, end] = [plane, plane + 1]
         .map(|plane| hits.group_start[UT_GROUPS * event + layout.plane_groups[plane]] as usize);
     first..end
 }
 
-/// The cell of so many that a distance lies in.
+/// Returns the cell of a distance, one of `cells`.
 fn cell(distance: f32, width: f32, cells: usize) -> usize {
     ((distance * (1.0 / width)) as i32).clamp(0, cells as i32 - 1) as usize
 }

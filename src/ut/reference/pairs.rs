@@ -1,4 +1,4 @@
-//! The search by pairs: all pairs of hits of one track after another.
+//! The search by pairs: tries all pairs of hits, one track after another.
 
 use super::fit::{cost, per_kick};
 use super::line::{Beside, Line, MIDDLE, SLOPE};
@@ -7,11 +7,11 @@ use super::{Event, SLOTS, Windows};
 use crate::event::UT_PLANES;
 use crate::ut::config::UtConfig;
 
-/// Tracklets of one event at most, and of one track.
+/// Largest number of tracklets of one event, and of one track.
 const MOST_TRACKLETS: usize = 1 << 15;
 const MOST_PAIRS: usize = 512;
 
-/// The smaller of two numbers, the second where one of them is none.
+/// Returns the smaller of two numbers, or `b` if one of them is NaN.
 fn min(a: f32, b: f32) -> f32 {
     if a < b { a } else { b }
 }
@@ -20,7 +20,7 @@ fn angle(line: &Line) -> f32 {
     line.tx.mul_add(line.tx, line.ty * line.ty).sqrt()
 }
 
-/// The pairs of a track that are looked at.
+/// The cuts on the pairs of a track.
 struct Cuts {
     max_slope: f32,
     kink: f32,
@@ -44,7 +44,7 @@ impl Cuts {
         }
     }
 
-    /// Whether a pair may be a particle's, by the distance of its planes.
+    /// Returns whether a pair may belong to a particle, judged by the distance of its planes.
     fn hold(&self, first: &Beside, third: &Beside, per_span: f32) -> bool {
         let slope = (third.d - first.d) * per_span;
         let apart = slope.mul_add(self.kink - first.z, first.d);
@@ -54,7 +54,7 @@ impl Cuts {
 }
 
 impl Event<'_> {
-    /// Hits of a plane that a track may have left, in the order of cells.
+    /// Returns the possible hits of a track in a plane, in the order of cells.
     pub(super) fn cells_window(&self, fault: bool, line: &Line, plane: usize) -> Vec<Beside> {
         let Self { config, layout, hits, starts } = self;
         let inverse_angle = min(1.0 / angle(line), 500.0);
@@ -77,7 +77,7 @@ impl Event<'_> {
         of_plane.filter_map(beside).take(SLOTS).collect()
     }
 
-    /// The cheapest tracklet of a track; `tried` counts those of the event.
+    /// Returns the cheapest tracklet of a track; `tried` counts the tracklets of the event.
     pub(super) fn best_pairs(&self, line: &Line, windows: &Windows, tried: &mut usize) -> Option<Tracklet> {
         let Self { config, layout, .. } = self;
         if *tried > MOST_TRACKLETS - MOST_PAIRS {
@@ -118,7 +118,8 @@ impl Event<'_> {
     }
 }
 
-/// The hit that is nearest to a line from another hit on, by the distance without its last four bits, then by number.
+/// Returns the hit nearest to a line through the hit `from`, by the distance without its last four bits, then by
+/// number.
 fn nearest(window: &[Beside], from: &Beside, slope: f32, tolerance: f32) -> Option<Beside> {
     let base = (-slope).mul_add(from.z, from.d);
     let key = |(number, hit): (usize, &Beside)| {

@@ -1,8 +1,8 @@
-//! Compass as its paper runs it on CPUs (section V.C): one track after another, its windows and then its tracklets.
+//! Compass as its paper runs it on CPUs (section V.C): one track after another, first its windows, then its tracklets.
 //!
-//! Windows are ranges of hits in groups of sectors, as in the paper (section V.A, figure 7): hits of a group come in
-//! the order of y, two binary searches find the beginning and end of the track's y range, and from both ends hits
-//! that are too far away are left out. Hits in between are tested again when tracklets are made.
+//! Windows are ranges of hits in groups of sectors, as in the paper (section V.A, figure 7): hits of a group are in the
+//! order of y, two binary searches find the beginning and end of the track's y range, and at both ends hits that are
+//! too far away are left out. The remaining hits are tested again when tracklets are made.
 
 use super::line::Beside;
 use super::{Event, Line, Tolerances, search, starts_of};
@@ -10,7 +10,7 @@ use crate::event::{UT_PLANES, UtBatch, VeloTracks, VeloUtTracks};
 use crate::ut::config::UtConfig;
 use crate::ut::layout::{ROW_STEP, UtLayout};
 
-/// Groups of sectors in which hits of a track are looked for at most.
+/// Largest number of groups of sectors that are searched for a track.
 const MOST_GROUPS: usize = 5;
 
 /// The windows of a track in the paper's layout: for each plane the first hits of its groups in the order of the
@@ -24,8 +24,8 @@ pub struct Ranges {
 }
 
 /// Reconstructs all events, a track at a time, and appends their tracks to `out`: the same tracks as
-/// [`find`](crate::ut::find) as long as no window has more hits than its limit. Always inlined: in a caller with the
-/// instruction, fused multiply-adds are not calls.
+/// [`find`](crate::ut::find) as long as no window has more hits than its limit. The function is always inlined, so that
+/// fused multiply-adds are no calls in a caller with the instruction.
 ///
 /// # Panics
 /// When the configuration has no number of `sectors`.
@@ -55,7 +55,7 @@ pub fn per_track(
     );
 }
 
-/// The windows of one Velo track of an event, even if it does not point at the UT.
+/// Returns the windows of one Velo track of an event, even if it does not point at the UT.
 pub fn ranges(
     config: &UtConfig,
     layout: &UtLayout,
@@ -79,7 +79,7 @@ pub fn ranges(
 }
 
 impl Event<'_> {
-    /// Makes the window of a plane.
+    /// Fills the window of a plane.
     #[inline(always)]
     fn fill(&self, line: &Line, plane: usize, window: &mut Vec<Beside>) {
         window.clear();
@@ -113,7 +113,7 @@ impl Event<'_> {
         let bend = tolerances.x * tolerances.factor;
         let reach =
             bend.mul_add(config.y_tolerance_slope, config.y_tolerance) + depth * line.ty.abs() + ROUNDING;
-        // Strips begin no lower than this when they reach up to the track.
+        // Strips that reach up to the track do not begin below this y.
         let lowest = y - reach - (ROW_STEP + layout.below + layout.above);
         for ring in 0..config.sectors as usize {
             let away = (ring as i32 + 1) / 2;
@@ -138,5 +138,5 @@ impl Event<'_> {
     }
 }
 
-/// More than rounding moves the edge of a window, mm.
+/// Upper limit of the rounding error of the edge of a window, mm.
 const ROUNDING: f32 = 0.05;

@@ -1,18 +1,18 @@
-//! Doublets, third and fourth hits, and the best of them.
+//! Doublets, their third and fourth hits, and the choice of the best tracklet.
 
 use super::Windows;
 use super::line::{Beside, KINK, Line, MIDDLE};
 use crate::event::UT_PLANES;
 use crate::ut::config::{UtChoice, UtConfig};
 
-/// Hits in the order of their roles, what they cost, and the kick or slope.
+/// A tracklet: hits in the order of their roles, cost, and kick or slope.
 pub(super) struct Tracklet {
     pub(super) hits: Vec<Beside>,
     pub(super) cost: f32,
     pub(super) kick: f32,
 }
 
-/// The best tracklet of a track by the choices `kick` and `compass`.
+/// Returns the best tracklet of a track by the choices `kick` and `compass`.
 #[inline(always)]
 pub(super) fn best(config: &UtConfig, line: &Line, windows: &Windows) -> Option<Tracklet> {
     let by_compass = config.choice == UtChoice::Compass;
@@ -57,7 +57,7 @@ pub(super) fn best(config: &UtConfig, line: &Line, windows: &Windows) -> Option<
     best
 }
 
-/// The hit nearest to the line from another hit on, at an angle to the track.
+/// Returns the hit nearest to the line through the hit `from` at an angle to the track.
 #[inline(always)]
 fn nearest(window: &[Beside], from: &Beside, angle: f32, tolerance: f32) -> Option<Beside> {
     let mut best = (tolerance, None);
@@ -70,7 +70,7 @@ fn nearest(window: &[Beside], from: &Beside, angle: f32, tolerance: f32) -> Opti
     best.1
 }
 
-/// Removes tracks with too few hits that no cheaper one has.
+/// Removes tracks with too few hits that are on no cheaper track.
 pub(super) fn remove_clones(config: &UtConfig, found: &mut Vec<(usize, Line, Tracklet)>) {
     let cheapest = |hit: usize| {
         let with = found.iter().filter(|(.., tracklet)| tracklet.hits.iter().any(|other| other.hit == hit));
@@ -84,7 +84,7 @@ pub(super) fn remove_clones(config: &UtConfig, found: &mut Vec<(usize, Line, Tra
     found.retain(|_| keep.next() == Some(true));
 }
 
-/// chi2 per degree of freedom, and the difference of sines before and behind the kick.
+/// Returns chi2 per degree of freedom, and the difference of sines before and behind the kick.
 #[inline(always)]
 fn fit_kick(config: &UtConfig, line: &Line, roles: &[Option<Beside>; UT_PLANES]) -> (f32, f32) {
     let hits = || roles.iter().flatten();

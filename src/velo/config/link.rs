@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Hits of an event at most: places in a pair of modules are numbers of 16 bits.
+/// Largest number of hits in an event: indices in a pair of modules have 16 bits.
 pub(in crate::velo) const MOST_HITS: u32 = 60_000;
 
 /// Parameters of the preset `fast`. Hits are judged as in [`BestConfig`](super::BestConfig). Tuned on the even lines
@@ -18,22 +18,23 @@ pub struct LinkConfig {
     pub scatter_slope: f32,
     /// Largest chi2 of a triplet of the first pass, whose hits are within two of 512 bins of a turn (no unit).
     pub score: f32,
-    /// The same for a track that ends with three hits (no unit).
+    /// Largest chi2 of a track of the first pass that ends with three hits (no unit).
     pub weak_score: f32,
     /// Half width of the window for the outer hit of a triplet of the second pass, in 1/256 turn, 0..=16.
     pub second_window: f32,
-    /// Largest distance of its doublet's line to the beam line, mm.
+    /// Largest distance of a doublet's line to the beam line in this pass, mm.
     pub second_doublet_doca: f32,
-    /// Its largest score: chi2 plus a weight times its distance of closest approach to the beam line (no unit).
+    /// Largest score in the second pass: chi2 plus a weight times the distance of closest approach to the beam line (no
+    /// unit).
     pub second_score: f32,
     /// Weight of the distance of closest approach in `second_score`, 1/mm.
     pub second_doca_weight: f32,
     /// Largest score of a track of the second pass that ends with three hits (no unit).
     pub second_weak_score: f32,
-    /// Two tracks are joined when one begins beyond the end of the other, and each meets the other's hit there:
-    /// largest sum of both chi2; 0: never, even if they share that hit (no unit).
+    /// Largest sum of both chi2 for joining two tracks, where one begins beyond the end of the other, and each has a
+    /// chi2 for the end hit of the other; 0: never joined, even if they share a hit (no unit).
     pub join_chi2: f32,
-    /// Largest number of pairs in between (no unit).
+    /// Largest number of pairs between the ends of joined tracks (no unit).
     pub join_pairs: u32,
 }
 

@@ -27,15 +27,15 @@ pub enum Preset {
     /// Search by triplet with the steps of its paper (IEEE 8778210) and the constants of LHCb's public code of 2019:
     /// modules by side, phi windows.
     Paper,
-    /// The same exactly as in the paper: triplets by the chi2 of their least-squares line, hits of tracks by (dx^2 +
-    /// dy^2) / dz^2, tracks fitted by least squares.
+    /// Search by triplet exactly as in the paper: triplets by the chi2 of their least-squares line, hits of tracks by
+    /// (dx^2 + dy^2) / dz^2, tracks fitted by least squares.
     PaperLiteral,
     /// The sequential track forwarding of the paper's section II.A: the baseline.
     Forwarding,
 }
 
 impl Preset {
-    /// All of them.
+    /// All presets.
     pub const ALL: [Self; 6] =
         [Self::Best, Self::Fast, Self::TwoPass, Self::Paper, Self::PaperLiteral, Self::Forwarding];
 }
@@ -88,11 +88,11 @@ pub struct VeloConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitConfig {
-    /// Hits in one event; the busiest real event known has 5,738 (no unit).
+    /// Largest number of hits in one event; the busiest known real event has 5,738 (no unit).
     pub hits: u32,
-    /// Hits in one module; 288 have been seen in real data (no unit).
+    /// Largest number of hits in one module; 288 have been seen in real data (no unit).
     pub hits_in_module: u32,
-    /// |x|, |y| and |z| of a hit, mm.
+    /// Largest |x|, |y| and |z| of a hit, mm.
     pub coordinate: f32,
     /// Largest number of hits in one search window; further hits are counted as dropped (no unit).
     pub candidates_in_window: u32,
@@ -114,21 +114,21 @@ pub struct BestConfig {
     pub hit_resolution: f32,
     /// Variance of the scattering angle in one pair, slope-independent part, rad^2.
     pub scatter_constant: f32,
-    /// Its part proportional to tx^2 + ty^2 when a track is forwarded, rad^2.
+    /// Part of the variance proportional to tx^2 + ty^2 when a track is forwarded, rad^2.
     pub scatter_slope: f32,
     /// Largest chi2 of a hit that a track is forwarded to (no unit).
     pub forward_chi2: f32,
-    /// Smallest distance from the beam axis of a line that leads to a hit of a triplet. The sensors' inner edge is at
-    /// 5.1 mm when the Velo is closed; the rest is for lines that bend, mm.
+    /// Smallest distance from the beam axis at which the line of a doublet leads to a hit, mm. The sensors' inner edge
+    /// is at 5.1 mm when the Velo is closed; the difference allows for tracks that bend.
     pub inner_radius: f32,
-    /// The same for a forwarded track, mm.
+    /// Smallest distance of hits from the beam axis in forwarding, mm.
     pub forward_inner_radius: f32,
-    /// Largest distance from the beam axis of such lines: the sensors' outer corners are at 50.7 mm, mm.
+    /// Largest distance from the beam axis for both searches, mm: the sensors' outer corners are at 50.7 mm.
     pub outer_radius: f32,
-    /// Two tracks are joined when one begins in the pair after the end of the other, and each meets the other's hit
-    /// there: largest sum of both chi2; 0: never (no unit).
+    /// Largest sum of both chi2 for joining two tracks, where one begins in the pair after the end of the other, and
+    /// each has a chi2 for the end hit of the other; 0: never joined (no unit).
     pub join_chi2: f32,
-    /// Pairs in a row a track may miss (no unit).
+    /// Number of consecutive pairs that a track may miss (no unit).
     pub skipped_pairs: u32,
     /// First pass: narrow windows over all hits (no unit).
     pub first: PassConfig,
@@ -202,11 +202,11 @@ pub struct PassConfig {
     pub weak_score: f32,
     /// Whether triplets may step over one pair (no unit).
     pub gaps: bool,
-    /// Half width of the window for the outer hit of such a triplet, in 1/256 turn, 0..=16.
+    /// Half width of the window for the outer hit of a triplet over a gap, in 1/256 turn, 0..=16.
     pub gap_window: f32,
-    /// Largest distance of its doublet's line to the beam line, mm.
+    /// Largest distance from the beam line to the line of a doublet over a gap, mm.
     pub gap_doublet_doca: f32,
-    /// Largest score of such a triplet (no unit).
+    /// Largest score of a triplet over a gap (no unit).
     pub gap_score: f32,
     /// Weight of the distance of closest approach in `gap_score`, 1/mm.
     pub gap_doca_weight: f32,
@@ -233,18 +233,18 @@ pub struct FitConfig {
     pub noise_slope: f32,
     /// Part of the variance proportional to (tx^2 + ty^2)^1.5, rad^2.
     pub noise_steep: f32,
-    /// Strength of the change of that variance by a hit: from the fourth hit on it is multiplied by 1 + `noise_gain`
-    /// x share x (chi2 - `noise_chi2`), where the share is the part of the slope's error in the error of the
-    /// residual. 0: the slopes alone decide (no unit).
+    /// Strength of a hit's change of the variance: from the fourth hit on, a hit multiplies it by 1 + `noise_gain` x
+    /// share x (chi2 - `noise_chi2`), where the share is the part of the slope's error in the error of the residual. 0:
+    /// the variance depends on the slopes alone (no unit).
     pub noise_gain: f32,
     /// The chi2 of a hit at which the variance stays unchanged (no unit).
     pub noise_chi2: f32,
-    /// Upper limit of a hit's chi2 in that change: hits of other particles are not scattering (no unit).
+    /// Upper limit of a hit's chi2 in this factor: a hit of another particle is no sign of scattering (no unit).
     pub noise_largest_chi2: f32,
-    /// Scattering between the innermost hit and the beam line, in units of that variance: the module of the hit, and
-    /// the foil (no unit).
+    /// Scattering between the innermost hit and the beam line, in the module of the hit and in the foil, in units of
+    /// the variance per hit (no unit).
     pub noise_beam: f32,
-    /// The same between the last hit and the end of the Velo: the module of the hit (no unit).
+    /// Scattering between the last hit and the end of the Velo, in the module of the hit, in the same units (no unit).
     pub noise_end: f32,
     /// z of the state at the end of the Velo, mm.
     pub end_z: f32,
@@ -255,7 +255,7 @@ pub struct FitConfig {
 }
 
 impl FitConfig {
-    /// The values of LHCb's Allen, where nothing scatters beyond the outermost hits.
+    /// Returns the values of LHCb's Allen, which has no scattering beyond the outermost hits.
     fn published() -> Self {
         Self {
             weight: 6400.0,
@@ -269,8 +269,8 @@ impl FitConfig {
         }
     }
 
-    /// A least-squares line: nothing scatters, and hits weigh `weight` 1/mm^2. Without noise the filter's state at either
-    /// end is that of the line through all hits.
+    /// Returns the configuration of a least-squares fit: no scattering, and hits of weight `weight`, 1/mm^2. Without
+    /// noise the filter ends with the least-squares line through all hits.
     fn least_squares(weight: f32) -> Self {
         Self { weight, noise_constant: 0.0, noise_slope: 0.0, ..Self::published() }
     }
@@ -295,11 +295,11 @@ impl Default for FitConfig {
     }
 }
 
-/// Widest window, in 1/256 turn, that the index serves.
+/// Largest half width of a window that the index supports, in 1/256 turn.
 pub(crate) const MAX_WINDOW: u32 = 16;
 
 impl VeloConfig {
-    /// The configuration of a preset.
+    /// Returns the configuration of a preset.
     pub fn preset(preset: Preset) -> Self {
         let paper = match preset {
             Preset::PaperLiteral => PaperConfig::literal(),

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Parameters of the presets `paper` and `paper-literal`. The paper prints none; the values come from the public code
 /// of 2019, LHCb's Allen (`docs/algorithms.md`, "Velo: preset `paper`"), which also judges hits differently from the
-/// paper: `seed_by_fit` and `forward_by_angle` switch between the two ([`PaperConfig::literal`] has both).
+/// paper: `seed_by_fit` and `forward_by_angle` select the paper's way ([`PaperConfig::literal`] sets both).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PaperConfig {
@@ -12,27 +12,28 @@ pub struct PaperConfig {
     pub seed_window: f32,
     /// Growth of `seed_window` with |z| of the middle hit, rad/mm.
     pub seed_window_slope: f32,
-    /// Largest squared distance of a triplet's last hit from the line of the first two, mm^2.
+    /// Largest squared distance of a triplet's last hit from the line through the first two, mm^2.
     pub seed_scatter: f32,
-    /// Whether a triplet is judged by the chi2 of the least-squares line through its hits, as in the paper, instead
-    /// of that distance (no unit).
+    /// Whether a triplet is judged by the chi2 of the least-squares line through its hits, as in the paper, instead of
+    /// the distance in `seed_scatter` (no unit).
     pub seed_by_fit: bool,
-    /// Largest chi2 per degree of freedom of such a triplet, where hits have the weight `weak_weight` (no unit).
+    /// Largest chi2 per degree of freedom of a triplet with `seed_by_fit`, where hits have the weight `weak_weight` (no
+    /// unit).
     pub seed_chi2: f32,
     /// Half width of the phi window of forwarding around the extrapolated track, rad.
     pub forward_window: f32,
     /// Largest squared distance of a hit from the extrapolated track, mm^2.
     pub forward_scatter: f32,
-    /// Whether a hit is judged by that squared distance over dz^2, where dz is from the track's last hit to it, as in
-    /// the paper, instead of the distance (no unit).
+    /// Whether a hit is judged by its squared distance divided by dz^2, as in the paper, instead of by the distance; dz
+    /// is measured from the track's last hit (no unit).
     pub forward_by_angle: bool,
-    /// Largest (dx^2 + dy^2) / dz^2 of such a hit (no unit).
+    /// Largest (dx^2 + dy^2) / dz^2 of a hit with `forward_by_angle` (no unit).
     pub forward_angle2: f32,
-    /// Pairs in a row a track may miss (no unit).
+    /// Number of consecutive pairs that a track may miss (no unit).
     pub skipped_pairs: u32,
     /// Largest chi2 per degree of freedom of a track that ends with three hits (no unit).
     pub weak_chi2: f32,
-    /// Weight of a hit in that chi2, 1/mm^2: 12 / (55 um)^2, the variance of a flat distribution over a pixel.
+    /// Weight of a hit in `weak_chi2`, 1/mm^2: 12 / (55 um)^2, from the variance of a flat distribution over a pixel.
     pub weak_weight: f32,
 }
 
@@ -56,12 +57,12 @@ impl Default for PaperConfig {
 }
 
 impl PaperConfig {
-    /// Judges hits as in the paper.
+    /// Returns parameters that judge hits as in the paper.
     pub fn literal() -> Self {
         Self { seed_by_fit: true, forward_by_angle: true, ..Self::default() }
     }
 
-    /// Largest sum of squared residuals of a triplet's least-squares line, both projections, mm^2.
+    /// Returns the largest sum of squared residuals of a triplet's least-squares line in both projections, mm^2.
     pub(in crate::velo) fn seed_residuals(&self) -> f32 {
         const DEGREES_OF_FREEDOM: f32 = 2.0;
         self.seed_chi2 * DEGREES_OF_FREEDOM / self.weak_weight

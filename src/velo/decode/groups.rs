@@ -18,11 +18,10 @@ use crate::event::{Column, PAD};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, I32, Mask, U32};
 
-/// Bits of a key: the row, with one to spare so that rows of different columns never are neighbours, and
-/// the column.
+/// Bits of a row in a key: one bit more than a row needs, so that rows of different columns are never neighbours.
 const ROW_BITS: u32 = 7;
 const KEY_SENSOR: u32 = ROW_BITS + 10;
-/// Entries before the first node that are far from everything: a gang looks back beyond the list's front.
+/// Number of entries before the first node, far from all nodes: a gang looks back beyond the front of the list.
 const FRONT: usize = PAD;
 /// Differences of keys: above, to the left, left above, left below.
 const BELOW: u32 = 1;
@@ -39,7 +38,7 @@ pub(super) struct GroupScratch {
     node: Column<u32>,
     /// Pairs of touching nodes.
     edges: [Column<u32>; 2],
-    /// Per node: its root or a node nearer to it; sums over the pixels of a root.
+    /// Per node: its root or a node nearer to the root; for a root, sums over its pixels.
     parent: Column<u32>,
     pixels: Column<u32>,
     columns: Column<u32>,
@@ -81,14 +80,14 @@ impl GroupScratch {
     }
 }
 
-/// Groups all superpixels and appends the clusters to `out`, by their first node.
+/// Groups all superpixels and appends the clusters to `out`, in the order of their first nodes.
 #[inline(never)]
 pub(super) fn join_room<G: Gang>(g: G, scratch: &mut GroupScratch, out: &mut Clusters) -> Status {
     g.vectorize(
         #[inline(always)]
         || {
             if !is_sorted(g, &scratch.key) && !sort(scratch) {
-                // The same superpixel twice.
+                // A superpixel occurs twice.
                 return Status::BadBank;
             }
             split(g, scratch);
@@ -101,7 +100,7 @@ pub(super) fn join_room<G: Gang>(g: G, scratch: &mut GroupScratch, out: &mut Clu
     )
 }
 
-/// Whether the keys rise, none twice.
+/// Returns whether the keys strictly increase.
 #[inline(always)]
 fn is_sorted<G: Gang>(g: G, keys: &Column<u32>) -> bool {
     let mut fall = Mask::first(g, 0);
@@ -112,7 +111,7 @@ fn is_sorted<G: Gang>(g: G, keys: &Column<u32>) -> bool {
     !fall.any()
 }
 
-/// Sorts by key; false when one comes twice.
+/// Sorts by key; returns false when a key occurs twice.
 #[inline(never)]
 fn sort(scratch: &mut GroupScratch) -> bool {
     let GroupScratch { key, pattern, order, .. } = scratch;
@@ -125,7 +124,7 @@ fn sort(scratch: &mut GroupScratch) -> bool {
     key.windows(2).all(|pair| pair[0] < pair[1])
 }
 
-/// Makes the nodes: the groups of pixels of each superpixel, the lower one first.
+/// Makes the nodes: the groups of pixels of each superpixel, the lower group first.
 #[inline(always)]
 fn split<G: Gang>(g: G, scratch: &mut GroupScratch) {
     let GroupScratch { key, pattern, node_key, node, .. } = scratch;
@@ -167,7 +166,7 @@ fn find_edges<G: Gang>(g: G, scratch: &mut GroupScratch) {
     for at in (FRONT..node_key.len()).step_by(G::LANES) {
         let here = Mask::first(g, node_key.len() - at);
         let (key, group) = (U32::load(g, &keys[at..]), U32::load(g, &nodes[at..]));
-        // The lower row, the left column, their corners.
+        // The lower row, the left column, and its two corners.
         let (bottom, left) = (group & U32::splat(g, 0x11), group & U32::splat(g, 0x0F));
         let (corner, upper) = (group & U32::splat(g, 0x01), (group & U32::splat(g, 0x08)).shl::<1>());
         for back in 1.. {
@@ -177,7 +176,8 @@ fn find_edges<G: Gang>(g: G, scratch: &mut GroupScratch) {
                 break;
             }
             let other = U32::load(g, &nodes[at - back..]);
-            // Its upper row at our lower one; its right column at our left one, one row up and down.
+            // The neighbour's upper row beside our lower row; its right column beside our left column, shifted by one
+            // row up and down.
             let top = (other & U32::splat(g, 0x88)).shr::<3>();
             let top = top | top.shl::<4>() | top.shr::<4>();
             let right = other.shr::<4>();
@@ -201,7 +201,7 @@ fn find_edges<G: Gang>(g: G, scratch: &mut GroupScratch) {
     }
 }
 
-/// Pixels of each node and the sums of their columns and rows; each node is its own root.
+/// Counts the pixels of each node and sums their columns and rows; each node begins as its own root.
 #[inline(always)]
 fn sum<G: Gang>(g: G, scratch: &mut GroupScratch) {
     let GroupScratch { node_key, node, parent, pixels, columns, rows, .. } = scratch;
@@ -221,13 +221,13 @@ fn sum<G: Gang>(g: G, scratch: &mut GroupScratch) {
     }
 }
 
-/// Joins touching nodes; the sums of all go to the first.
+/// Joins touching nodes; the first node gets the sums of its group.
 #[inline(always)]
 fn unite(scratch: &mut GroupScratch) {
     let GroupScratch { edges: [later, earlier], parent, pixels, columns, rows, .. } = scratch;
     for (&a, &b) in later.iter().zip(earlier.padded()) {
         let (a, b) = (root(parent, a), root(parent, b));
-        // The smaller one stays a root, in whatever order the pairs come.
+        // The smaller node stays a root, for any order of the pairs.
         parent[a.max(b) as usize] = a.min(b);
     }
     for node in 0..parent.len() {
@@ -240,7 +240,7 @@ fn unite(scratch: &mut GroupScratch) {
     }
 }
 
-/// The root of a node; shortens the way there.
+/// Returns the root of a node and shortens the path to it.
 #[inline(always)]
 fn root(parent: &mut Column<u32>, node: u32) -> u32 {
     let mut at = node;
@@ -275,7 +275,8 @@ fn collect<G: Gang>(g: G, scratch: &GroupScratch, out: &mut Clusters) {
     }
 }
 
-/// Whole quotient and fraction. The quotient is below 1024, so the float one is off by one at most.
+/// Returns the integer quotient and the fraction. The quotient is below 1024, so the float quotient is off by one at
+/// most.
 #[inline(always)]
 fn divide<G: Gang>(g: G, sum: I32<G>, n: I32<G>) -> (U32<G>, F32<G>) {
     let (zero, one) = (I32::splat(g, 0), I32::splat(g, 1));

@@ -6,8 +6,8 @@
 //! superpixel words  -> superpixel --------'               +--> place: x, y, z, id by module
 //!                          '--> groups --> joined --------'
 //! ```
-//! Every bank is first turned into *clusters*: a channel (sensor, column, row) and the fractions of a pixel
-//! beyond it. Only then, for whole modules at a time, clusters become points in space.
+//! Every bank is first turned into *clusters*: a channel (sensor, column, row) and the fractions of a pixel beyond it.
+//! Clusters then become points in space, whole modules at a time.
 
 mod groups;
 mod patterns;
@@ -32,14 +32,14 @@ use crate::simd::{Gang, Level};
 use groups::GroupScratch;
 use std::ops::Range;
 
-/// Words of one event at most: more than any detector sends, few enough never to take long.
+/// Largest number of words in one event: more than any detector sends, and few enough to decode quickly.
 pub(super) const MAX_WORDS: usize = 1 << 16;
-/// Detector number in LHCbIDs of superpixel clusters, and of those made in the readout.
+/// Detector number in LHCbIDs of superpixel clusters, and of clusters from the readout.
 const DETECTOR: [u32; 2] = [8 << 28, 2 << 28];
-/// Bits of a channel above the row: the column; and above that: the sensor.
+/// First bit of the column in a channel, above the row; then the first bit of the sensor.
 const COLUMN_SHIFT: u32 = 8;
 const SENSOR_SHIFT: u32 = 18;
-/// Bits of a channel above which a module's number stands: four sensors each.
+/// First bit of the module's number in a channel: a module has four sensors.
 const MODULE_SHIFT: u32 = 20;
 
 /// Kind of Velo banks to decode if an event has several kinds.
@@ -75,7 +75,7 @@ impl std::str::FromStr for VeloBanks {
 }
 
 impl VeloBanks {
-    /// The kind of banks to decode in an event.
+    /// Returns the kind of banks to decode in an event.
     pub fn kind(self, event: &RawEvent<'_>) -> BankKind {
         match self {
             Self::Auto if event.has(BankKind::VeloRetina) => BankKind::VeloRetina,
@@ -88,12 +88,12 @@ impl VeloBanks {
 /// Clusters of an event, by module.
 #[derive(Debug)]
 struct Clusters {
-    /// Row, column and sensor; above them what else stands in an LHCbID.
+    /// Row, column and sensor; above them the other bits of an LHCbID.
     channel: Column<u32>,
     /// Fractions of a column and of a row beyond the middle of the pixel.
     fx: Column<f32>,
     fy: Column<f32>,
-    /// How many clusters each module has.
+    /// Number of clusters of each module.
     count: [u32; VELO_MODULES],
 }
 
@@ -128,18 +128,18 @@ impl Clusters {
     }
 }
 
-/// Some of the clusters.
+/// A range of the clusters.
 struct Part<'a> {
     clusters: &'a Clusters,
     range: Range<usize>,
 }
 
-/// Input of decoding besides the banks.
+/// The sensors and options of the decoder.
 #[derive(Debug, Clone, Copy)]
 pub struct VeloDecoder<'a> {
     /// The sensors.
     pub sensors: &'a VeloSensors,
-    /// The kind of banks to decode if an event has several.
+    /// Kind of banks to decode if an event has several kinds.
     pub banks: VeloBanks,
 }
 
@@ -241,7 +241,7 @@ fn clusters<G: Gang>(
     }
 }
 
-/// The words of a bank, and what may be read behind them: whole gangs.
+/// The words of a bank, and memory behind them for reading whole gangs.
 #[derive(Clone, Copy)]
 struct Words<'a> {
     from: &'a [u32],
@@ -249,13 +249,14 @@ struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// All words of a bank.
+    /// Returns all words of a bank.
     #[inline(always)]
     fn all(event: &RawEvent<'a>, bank: &RawBank) -> Self {
         Self { from: event.words_from(bank), count: bank.bytes as usize / 4 }
     }
 
-    /// Its words, counted by the first of them; words beyond must be padding, else the count is wrong.
+    /// Returns the words of a bank whose first word is their number. Words beyond this number must be padding, else the
+    /// number is wrong.
     #[inline(always)]
     fn counted(event: &RawEvent<'a>, bank: &RawBank) -> Result<Self, Status> {
         let Self { from, count: whole } = Self::all(event, bank);
@@ -291,7 +292,7 @@ fn place_room<G: Gang>(
             out.z.set_len(end);
             out.id.set_len(end);
             if joined.len() == 0 {
-                // All modules in one go.
+                // All modules at once.
                 place(g, sensors, singles.part(0..singles.len()), detector, start, out);
             }
             let (mut at, mut from) = (start, [0, 0]);
@@ -310,7 +311,7 @@ fn place_room<G: Gang>(
     );
 }
 
-/// Turns clusters into hits from index `at` on.
+/// Turns clusters into hits, which are written from index `at` on.
 #[inline(always)]
 fn place<G: Gang>(
     g: G,

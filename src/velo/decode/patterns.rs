@@ -3,14 +3,14 @@
 //! Pixels of one superpixel touch unless an empty row lies between them, so a pattern is one group, or two
 //! with an empty row between them.
 
-/// What one pattern is.
+/// The groups of one pattern.
 #[derive(Clone, Copy)]
 struct Pattern {
     /// The lower group of pixels.
     first: u8,
-    /// The upper one, or nothing.
+    /// The upper group, or 0.
     second: u8,
-    /// Of the lower group: pixels, sum of columns, sum of rows.
+    /// Number of pixels, sum of columns and sum of rows of the lower group.
     pixels: u32,
     columns: u32,
     rows: u32,

@@ -5,19 +5,19 @@ use crate::Status;
 use crate::event::{BankKind, RawBank, RawEvent, VELO_MODULES, VeloBatch};
 use crate::velo::sensors::VeloSensors;
 
-/// Columns and rows of a sensor, sensors in all.
+/// Columns of a sensor, rows of a sensor, and number of all sensors.
 const COLUMNS: usize = 768;
 const ROWS: usize = 256;
 const SENSORS: usize = 208;
 
-/// One cluster before it has a place.
+/// A cluster before its position is computed.
 struct Cluster {
     sensor: usize,
     column: u32,
     row: u32,
     fx: f32,
     fy: f32,
-    /// What the LHCbID holds beside sensor, column and row.
+    /// Bits of the LHCbID other than sensor, column and row.
     flags: u32,
 }
 
@@ -32,7 +32,8 @@ pub fn reference(
     reference_with(false, sensors, banks, event, number, out);
 }
 
-/// The same, optionally with a planted fault: one flipped comparison, which tests must detect.
+/// Decodes one event like [`reference`], optionally with a planted fault: one flipped comparison, which tests must
+/// detect.
 pub fn reference_with(
     fault: bool,
     sensors: &VeloSensors,
@@ -79,12 +80,12 @@ fn clusters(fault: bool, event: &RawEvent<'_>, kind: BankKind) -> Result<Vec<Clu
         return Err(Status::BadBank);
     }
     single.extend(joined);
-    // Stable: of one module first those of single superpixels, then the others, each in its order.
+    // A stable sort: the clusters of single superpixels of a module come first, then the others, each in their order.
     single.sort_by_key(|cluster| if fault { !(cluster.sensor / 4) } else { cluster.sensor / 4 });
     Ok(single)
 }
 
-/// The words of a bank that begins with their number.
+/// Returns the words of a bank that begins with their number.
 fn counted(event: &RawEvent<'_>, bank: &RawBank) -> Result<Vec<u32>, Status> {
     let bytes = event.bytes(bank);
     let words: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(|&four| u32::from_le_bytes(four)).collect();
@@ -129,7 +130,7 @@ fn retina(event: &RawEvent<'_>, bank: &RawBank, out: &mut Vec<Cluster>) -> Resul
     Ok(())
 }
 
-/// Clusters of one sensor; true when one superpixel with neighbours came twice.
+/// Appends the clusters of one sensor; returns true when a superpixel with neighbours occurs twice.
 fn superpixels(
     event: &RawEvent<'_>,
     bank: &RawBank,
@@ -181,7 +182,7 @@ impl Grid {
         }
     }
 
-    /// Takes out the groups that begin in a superpixel, the lower one first.
+    /// Removes the groups that begin in a superpixel and returns them, the lower group first.
     fn fill(&mut self, (column, row): (usize, usize)) -> Vec<Group> {
         let mut groups = Vec::new();
         for (y, x) in (0..4).flat_map(|y| [(y, 0), (y, 1)]) {
@@ -237,8 +238,8 @@ fn append(sensors: &VeloSensors, clusters: &[Cluster], number: u64, out: &mut Ve
     out.status.push(Status::Ok);
 }
 
-/// Position of a hit, in f64 from the tables, mm: identified by its LHCbID, and by the offset of the cluster's middle
-/// in its pixel.
+/// Returns the position of a hit, computed in f64 from the tables, mm. The hit is given by its LHCbID and by the offset
+/// of the cluster's middle in its pixel.
 pub fn position_f64(sensors: &VeloSensors, id: u32, [fx, fy]: [f64; 2]) -> Option<[f64; 3]> {
     let (row, column, sensor) = (id & 0xFF, (id >> 8 & 0x3FF) as usize, (id >> 18 & 0xFF) as usize);
     let u = f64::from(*sensors.column_x.get(column)?) + fx * f64::from(sensors.column_pitch[column]);

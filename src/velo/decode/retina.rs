@@ -8,12 +8,12 @@ use crate::simd::varying::{Mask, U32};
 use crate::velo::geometry::{COLUMNS, SENSORS};
 use crate::velo::sensors::ALL_SENSORS;
 
-/// Bits of an LHCbID that hold a fraction of a row, of a column.
+/// Bits of an LHCbID that report a fraction of a row, and a fraction of a column.
 const FRACTION_Y: u32 = 1 << 26;
 const FRACTION_X: u32 = 1 << 27;
-/// Version 4: the lower bits of a source number its pair of sensors.
+/// Version 4: lower bits of a source, the number of its pair of sensors.
 const PAIR: u16 = 0x1FF;
-/// Version 4: which sensor of the pair a cluster is on.
+/// Version 4: bit of a word that selects the sensor of the pair.
 const SECOND_SENSOR: u32 = 22;
 
 /// Reads all banks into `out`.
@@ -34,7 +34,7 @@ pub(super) fn read_room<G: Gang>(
 fn read<G: Gang>(g: G, event: &RawEvent<'_>, banks: &[RawBank], out: &mut Clusters) -> Result<(), Status> {
     for bank in banks {
         let before = out.len();
-        // Versions order banks differently, by sensor and by pair.
+        // The versions order banks differently: by sensor, or by pair of sensors.
         if bank.version != banks[0].version {
             return Err(Status::BadBank);
         }
@@ -42,7 +42,7 @@ fn read<G: Gang>(g: G, event: &RawEvent<'_>, banks: &[RawBank], out: &mut Cluste
             4 => 2 * usize::from(bank.source & PAIR),
             _ => usize::from(bank.source),
         };
-        // The second one of a pair exists when the first one does.
+        // The second sensor of a pair exists when the first sensor does.
         if sensor >= ALL_SENSORS {
             return Err(Status::BadBank);
         }
@@ -61,9 +61,9 @@ fn read<G: Gang>(g: G, event: &RawEvent<'_>, banks: &[RawBank], out: &mut Cluste
     Ok(())
 }
 
-/// Reads the words of one bank: FRACTION bits beyond the row, then 8 of the row, FRACTION beyond the column
-/// from bit X on, 10 of the column from bit COLUMN on. With TELLS, LHCbIDs tell fractions that are not 0.
-/// Words of 0 fill up. False when a column does not exist.
+/// Reads the words of one bank: FRACTION bits of the row's fraction, then 8 bits of the row, FRACTION bits of the
+/// column's fraction from bit X on, and 10 bits of the column from bit COLUMN on. With TELLS, bits of the LHCbIDs mark
+/// fractions that are not 0. Words of 0 are padding. Returns false when a column does not exist.
 #[inline(always)]
 fn read_bank<G: Gang, const FRACTION: u32, const X: u32, const COLUMN: u32, const TELLS: bool>(
     g: G,

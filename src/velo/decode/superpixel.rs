@@ -1,5 +1,5 @@
-//! Superpixels: 2 x 4 pixels each. Superpixels that the readout marks as isolated are clusters by themselves, looked
-//! up in a table; the others are grouped.
+//! Superpixels: 2 x 4 pixels each. A table gives the clusters of superpixels that the readout marks as isolated; the
+//! other superpixels are grouped.
 
 use super::groups::{self, GroupScratch, Superpixels};
 use super::patterns::CLUSTER;
@@ -57,7 +57,7 @@ fn read<G: Gang>(
     Ok(())
 }
 
-/// Reads the words of one bank. False when a column does not exist.
+/// Reads the words of one bank. Returns false when a column does not exist.
 #[inline(always)]
 fn read_bank<G: Gang>(
     g: G,
@@ -84,12 +84,13 @@ fn read_bank<G: Gang>(
     !bad.any()
 }
 
-/// Appends the clusters of the superpixels in `keep`, which are the first words.
+/// Appends the clusters of the superpixels in the lanes `keep`; lane i has word i of `words`.
 #[inline(always)]
 fn push<G: Gang>(g: G, words: &[u32], corner: U32<G>, pattern: U32<G>, keep: Mask<G>, out: &mut Clusters) {
     let [fx, fy, pixel, second] = F32::gather_records(&CLUSTER, pattern);
     if keep.and_not(second.to_bits().eq(U32::splat(g, 0))).any() {
-        // Some hold two: one after the other, so that the order is that of the words on every gang.
+        // Some superpixels hold two clusters: push one superpixel after another, so that every gang keeps the order of
+        // the words.
         let (bits, mut corners) = (keep.bits(), [0; 64]);
         corner.store(&mut corners);
         for lane in (0..G::LANES).filter(|lane| bits >> lane & 1 == 1) {
@@ -104,7 +105,7 @@ fn push<G: Gang>(g: G, words: &[u32], corner: U32<G>, pattern: U32<G>, keep: Mas
     out.channel.set_len(end + kept);
 }
 
-/// Appends the one or two clusters of one superpixel, the lower one first.
+/// Appends the one or two clusters of one superpixel, the lower cluster first.
 #[inline(always)]
 fn push_one(corner: u32, word: u32, out: &mut Clusters) {
     let mut pattern = word & 0xFF;

@@ -1,4 +1,4 @@
-//! Forwarding: every track under construction looks for its next hit, one lane a track.
+//! Forwarding: every track under construction looks for its next hit, one track per lane.
 
 use super::nearest::{Candidates, Line, Reach, Search, columns_of_lines};
 use super::scratch::{FindScratch, OF_SECOND};
@@ -8,12 +8,11 @@ use crate::velo::found::Found;
 use crate::velo::geometry::PAIR_HALF_DEPTH;
 use crate::velo::index::Index;
 
-/// `missed` of a track that leaves the detector.
+/// Value of `missed` for a track that leaves the detector.
 const GONE: u32 = u32::MAX;
 
-/// Forwards all tracks into `pair`. Hits that tracks use already may be taken again. A track that misses too
-/// many pairs in a row, or that points where no hits can be, is followed no more; the others move together,
-/// in order.
+/// Forwards all tracks into `pair`. Hits that tracks use already may be taken again. Drops a track from the active
+/// tracks when it misses too many pairs in a row, or points where no hits can be; the others keep their order.
 #[inline(always)]
 pub(super) fn forward<G: Gang>(
     g: G,
@@ -38,11 +37,11 @@ pub(super) fn forward<G: Gang>(
     let (rows_of, missed_of) = (active.row.padded_mut(), active.missed.padded_mut());
     let hits_of = active.hits.padded_mut();
     let (none, one) = (U32::splat(g, 0), U32::splat(g, 1));
-    // Windows first: the search then reads their indices from memory.
+    // Windows are opened first: the search then reads their indices from memory.
     for at in (0..active.len).step_by(G::LANES) {
         let line = Line::load(g, lines.each_ref().map(|column| &**column), at);
         let missed = U32::load(g, &missed_of[at..]);
-        // A triplet over a gap may have its last hit in this very pair: it waits for the next one.
+        // A triplet over a gap may have its last hit in this pair: it waits for the next pair.
         let ahead = (layer.z + F32::splat(g, PAIR_HALF_DEPTH)).lt(line.z);
         let searching = ahead & Mask::first(g, active.len - at);
         let first = U32::load(g, &hits_of[at..]).lt(U32::splat(g, OF_SECOND));
@@ -89,7 +88,8 @@ pub(super) fn forward<G: Gang>(
         found.extend_in(row, lengths[i], hit, pair);
         found.note_shared(row, marks.take(hit, row));
     }
-    // A track of three hits may yet be dropped: it takes them when it has a fourth. Who shares a hit does not depend on the order.
+    // A track of three hits may still be dropped, so it takes its hits only with the fourth. The order does not change
+    // which tracks share hits.
     for &row in &confirmed.padded()[..count_confirmed] {
         let [a, b, c, ..] = found.rows[row as usize].hits;
         for hit in [a, b, c] {

@@ -1,5 +1,5 @@
-//! Joining: a particle that scatters in a module may leave two tracks, one that ends there and one that begins in the
-//! next pair.
+//! Joining: a particle that scatters in a module may leave two tracks, one that ends there and one that begins in a
+//! later pair.
 
 use super::nearest::{Judge, Line, columns_of_lines};
 use crate::event::{Column, PAD};
@@ -10,59 +10,59 @@ use crate::velo::geometry::{MOST_ON_SENSORS, PAIR_MIDDLES, PAIRS};
 use crate::velo::index::EVENTS;
 use std::ops::Range;
 
-/// The pairs of both events: those of the second count from [`PAIRS`] on.
+/// Number of the pairs of both events: the pairs of the second event are numbered from [`PAIRS`] on.
 const PLACES: usize = EVENTS * PAIRS;
-/// Hits by their indices.
+/// Records of hits by index.
 type Hits<'a> = &'a [[f32; 4]];
 
 /// No track.
 const NONE: u32 = u32::MAX;
 
-/// When two tracks are one.
+/// Conditions under which two tracks are joined.
 #[derive(Clone, Copy)]
 pub(in crate::velo) struct JoinRule {
-    /// Largest sum of both chi2.
+    /// Largest sum of both chi2 (no unit).
     pub(in crate::velo) chi2: f32,
     /// Scattering variance per tx^2 + ty^2, rad^2.
     pub(in crate::velo) scatter_slope: f32,
-    /// Pairs from the end of the one to the beginning of the other, at most.
+    /// Largest number of pairs from the end of one track to the beginning of the other.
     pub(in crate::velo) pairs: usize,
-    /// Pairs beyond an end, one of which its line must meet where most hits of sensors are.
+    /// Number of pairs beyond an end of a track: the track's line must meet one of them where most hits are.
     pub(in crate::velo) looks: u32,
 }
 
-/// Two rows that are known to be one track.
+/// The rows of two parts of one track.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::velo) struct Kink {
     pub(in crate::velo) upper: u32,
     pub(in crate::velo) lower: u32,
 }
 
-/// One end of tracks, of those that another may go on from, by pair of modules.
+/// The upper or the lower ends of tracks that another track may continue, by pair of modules.
 #[derive(Debug, Default)]
 struct Ends {
-    /// As found: row, pair, the hit at that end, and the one next to it.
+    /// Ends in the order of finding: row, pair, last hit, and the hit before it.
     found: [Column<u32>; 4],
     len: usize,
-    /// In the order of pairs: row, hit, and the one next to it.
+    /// Ends in the order of pairs: row, last hit, and the hit before it.
     row: Column<u32>,
     hit: Column<u32>,
     inner: Column<u32>,
-    /// Lines through the hits next to the ends and those there, in columns of `room` values.
+    /// Lines to the last hits from the hits before them, in columns of `room` values.
     lines: Column<f32>,
     room: usize,
-    /// Where the tracks of each pair of each event begin, and where the last ones end.
+    /// Begin of the ends in each pair of each event, and the end of the last.
     begin: Column<u32>,
 }
 
 impl Ends {
-    /// Empties the list and reserves memory for the ends of so many tracks.
+    /// Empties the list and reserves memory for the ends of `tracks` tracks.
     fn open(&mut self, tracks: usize) {
         self.len = 0;
         self.found.iter_mut().for_each(|column| column.reserve_total(tracks));
     }
 
-    /// Appends the ends of tracks whose line meets one of the pairs beyond where most hits of sensors are.
+    /// Appends the ends of tracks whose line meets one of the next `looks` pairs where most hits are.
     #[inline(always)]
     fn add<G: Gang>(&mut self, g: G, (hits, looks): (Hits<'_>, u32), end: End<G>, lanes: Mask<G>) {
         let [x0, y0, z0, _] = F32::gather_records(hits, end.inner);
@@ -85,7 +85,7 @@ impl Ends {
         self.len += count;
     }
 
-    /// Brings them into the order of pairs.
+    /// Sorts the ends by pair.
     fn sort(&mut self) {
         let [rows, pairs, hits, inners] = self.found.each_ref().map(|column| &column.padded()[..self.len]);
         for column in [&mut self.row, &mut self.hit, &mut self.inner] {
@@ -117,7 +117,7 @@ impl Ends {
         self.begin[pairs.start] as usize..self.begin[pairs.end] as usize
     }
 
-    /// Makes the lines at the ends.
+    /// Computes the lines at the ends.
     #[inline(always)]
     fn make_lines<G: Gang>(&mut self, g: G, hits: Hits<'_>) {
         self.room = self.len + PAD;
@@ -129,14 +129,14 @@ impl Ends {
         }
     }
 
-    /// Their columns.
+    /// Returns the columns of the lines.
     #[inline(always)]
     fn lines(&self) -> [&[f32]; 6] {
         std::array::from_fn(|column| &self.lines.padded()[column * self.room..(column + 1) * self.room])
     }
 }
 
-/// Lines to hits from those next to them.
+/// Returns the lines to the hits `hit` from the hits `inner`.
 #[inline(always)]
 fn line_of<G: Gang>(g: G, hits: Hits<'_>, hit: &[u32], inner: &[u32]) -> Line<G> {
     let [x0, y0, z0, _] = F32::load_records(g, hits, inner);
@@ -144,14 +144,14 @@ fn line_of<G: Gang>(g: G, hits: Hits<'_>, hit: &[u32], inner: &[u32]) -> Line<G>
     Line::through(g, [x0, y0, z0], [x1, y1, z1])
 }
 
-/// One end of a track per lane: its row, the pair of its last hit (among those of both events) and the one beyond, its last hit
-/// and the one before.
+/// One end of a track per lane: row, pair of the last hit (numbered over both events), next pair, last hit, and the hit
+/// before it.
 #[derive(Clone, Copy)]
 struct End<G: Gang> {
     row: U32<G>,
     pair: U32<G>,
     next: U32<G>,
-    /// From there to the one after it.
+    /// Step from one pair to the next: 1 or -1.
     step: U32<G>,
     hit: U32<G>,
     inner: U32<G>,
@@ -163,17 +163,17 @@ pub(in crate::velo) struct JoinScratch {
     /// Ends of tracks at low z, and at high z.
     low: Ends,
     high: Ends,
-    /// Of each low end the row of the best high end, and the score.
+    /// Row of the best high end for each low end, and the score.
     partner: Column<u32>,
     score: Column<f32>,
-    /// Per row the low end that has it, and the row that follows.
+    /// Low end that holds each row, and the row that continues each row.
     holder: Column<u32>,
     next: Column<u32>,
 }
 
 impl JoinScratch {
-    /// Joins to every track that ends the best of those that begin beyond; of several that want the same the
-    /// best has it. Of equals it is the one that was found first. Tracks that are known to be one are joined in any case.
+    /// Joins each track to the best track that begins beyond its end. If several tracks have the same partner, the best
+    /// of them gets it; of equally good tracks, the track found first. The tracks of `kinks` are joined in any case.
     #[inline(always)]
     pub(in crate::velo) fn join<G: Gang>(
         &mut self,
@@ -184,7 +184,7 @@ impl JoinScratch {
         found: &mut Found,
     ) {
         for &Kink { upper, lower } in kinks {
-            // Neither of these ends looks for another track.
+            // These ends do not look for another track.
             found.rows[upper as usize].low = 0;
             found.rows[lower as usize].high = PAIRS as u8 - 1;
         }
@@ -233,7 +233,7 @@ impl JoinScratch {
         }
     }
 
-    /// Finds the partner of each low end; says whether any has one.
+    /// Finds the partner of each low end; returns whether there is any.
     #[inline(always)]
     fn find_partners<G: Gang>(&mut self, g: G, judge: &Judge<G>, rule: JoinRule, hits: Hits<'_>) -> bool {
         let Self { low, high, partner, score, .. } = self;
@@ -247,9 +247,9 @@ impl JoinScratch {
         let (highs, rows) = (highs.map(|column| &column[..high.len]), &high.row[..high.len]);
         let max = F32::splat(g, rule.chi2);
         let mut any = false;
-        // No track goes on below the first pair, so that none of the second event meets one of the first.
+        // No track continues below the first pair, so that tracks of the two events are never joined.
         for pair in 1..PLACES {
-            // Those of the event that the pair belongs to.
+            // Only pairs of the same event.
             let from = pair.saturating_sub(rule.pairs).max(pair / PAIRS * PAIRS);
             let (ends, others) = (low.of_pair(pair), high.of_pairs(from..pair));
             if others.is_empty() {
@@ -264,7 +264,7 @@ impl JoinScratch {
                 for other in others.clone() {
                     let back = Line::splat(g, highs.map(|column| column[other]));
                     let (distance2, variance) = judge.distance(g, &line, scatter, [back.x, back.y, back.z]);
-                    // Hardly any come near.
+                    // Hardly any tracks come near.
                     if !(distance2.lt(max * variance) & lanes).any() {
                         continue;
                     }
@@ -285,7 +285,7 @@ impl JoinScratch {
         any
     }
 
-    /// Gives each track that is wanted to one that wants it, and joins them.
+    /// Gives each partner to the best track that chose it, and joins the two.
     fn choose(&mut self, kinks: &[Kink], found: &mut Found) {
         let Self { low, partner, score, holder, next, .. } = self;
         for column in [&mut *holder, &mut *next] {

@@ -1,8 +1,8 @@
 //! Find: tracks from sorted hits, by triplets, in two passes (preset `best`).
 //!
-//! The structure follows Search by triplet (IEEE 8778210, section III): the pairs of modules are visited once, from
-//! the largest z down, and at each step the tracks under construction are *forwarded* into the next pair, then new
-//! triplets are *seeded* around the current one; hits of tracks are flagged and seed no more.
+//! The structure follows Search by triplet (IEEE 8778210, section III): the pairs of modules are visited once, from the
+//! largest z down, and at each step the tracks under construction are *forwarded* into the next pair, then new triplets
+//! are *seeded* around the current pair; hits of tracks are flagged and no longer used for seeds.
 //!
 //! ```text
 //!      z  <----------------------------------------------
@@ -18,9 +18,10 @@
 //!   Both cost less than one pass with wide windows, and find fewer ghosts.
 //! - chi2 with a scattering term that grows with the slope, not a fixed distance; a triplet also pays for its
 //!   distance to the beam line. Of triplets that share an outer hit only the best is kept.
-//! - A triplet's doublet meets the next pair on the same side of the beam as its hits. A third of all ghosts do not.
-//! - Three-hit tracks compete for hits, best first; tracks that share most hits with longer ones are clones. Tracks
-//!   are joined where one begins at the end of the other.
+//! - The line of a triplet's doublet must meet the next pair on the same side of the beam as its hits. A third of all
+//!   ghosts fail this.
+//! - Three-hit tracks compete for hits, best first; tracks that share most hits with longer tracks are clones. Two
+//!   tracks are joined when one begins at the end of the other.
 //!
 //! Results do not depend on the gang: within a step lanes do not see each other, a triplet or track takes the first
 //! of equally good hits in the order of its window, and all other choices are made in order. For the same reason two
@@ -59,7 +60,8 @@ pub(super) fn find<G: Gang>(
 ) -> FindCounts {
     found.clear();
     let mut counts = FindCounts::default();
-    // Loops and not two calls, here and below: everything is inlined, and code that stands once compiles once.
+    // This loop and the loops below replace pairs of calls: everything is inlined, and each call would be compiled
+    // again.
     for (number, pass) in [&config.first, &config.second].into_iter().enumerate() {
         if number == 1 {
             let [all, left] = index;
@@ -67,7 +69,7 @@ pub(super) fn find<G: Gang>(
         }
         let index = &mut index[number];
         let mut search = nearest::Search::new(g, config, pass, max_candidates);
-        // A hit is the middle of one triplet at most, so there are no more candidates than hits.
+        // A hit is the middle of at most one triplet, so there are no more candidates than hits.
         let first_row = found.rows.len();
         found.reserve(index.hits.len());
         scratch.active.open(index.hits.len());
@@ -82,7 +84,7 @@ pub(super) fn find<G: Gang>(
     counts
 }
 
-/// Joins tracks, as a function of its own like [`walk`].
+/// Joins tracks, in a function of its own like [`walk`].
 #[inline(never)]
 fn join_room<G: Gang>(
     g: G,
@@ -99,8 +101,8 @@ fn join_room<G: Gang>(
     );
 }
 
-/// Visits the pairs of a pass, as a function of its own: everything below is inlined into it, and without such
-/// seams a kernel is one function of a hundred kilobytes, whose compile time grows faster than its size.
+/// Visits the pairs of a pass, in a function of its own into which everything below is inlined. Without such boundaries
+/// a kernel is one function of a hundred kilobytes, and compile time grows faster than the size of a function.
 #[inline(never)]
 fn walk<G: Gang>(
     g: G,

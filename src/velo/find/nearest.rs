@@ -7,25 +7,25 @@ use crate::velo::config::{BestConfig, PassConfig};
 use crate::velo::geometry::PAIR_HALF_DEPTH;
 use crate::velo::index::{Layer, Window};
 
-/// What holds for every search of a pass, and what the searches did.
+/// Parameters of the searches of a pass, and their counts.
 pub(super) struct Search<'a, G: Gang> {
-    /// Parameters of both passes, and of this one.
+    /// Parameters of both passes, and of the current pass.
     pub(super) config: &'a BestConfig,
     pub(super) pass: &'a PassConfig,
     pub(super) judge: Judge<G>,
 }
 
-/// How hits are judged by lines, and what the searches did.
+/// Parameters for judging hits near lines, and the counts of the searches.
 pub(in crate::velo) struct Judge<G: Gang> {
     pub(in crate::velo) tally: Tally<G>,
     /// Twice the variance of a hit, mm^2.
     pub(in crate::velo) two_hit_variances: f32,
     scatter_constant: f32,
-    /// Hits looked at in one window.
+    /// Largest number of hits looked at in one window.
     pub(in crate::velo) max_candidates: u32,
 }
 
-/// A line per lane: a doublet's second hit, its slopes and 1 / (z of the second - z of the first).
+/// A line per lane: the second hit of a doublet, the slopes, and 1 / (z of the second hit - z of the first).
 #[derive(Clone, Copy)]
 pub(in crate::velo) struct Line<G: Gang> {
     pub(in crate::velo) x: F32<G>,
@@ -39,7 +39,7 @@ pub(in crate::velo) struct Line<G: Gang> {
 /// Lines as columns, in the order of the fields of [`Line`].
 pub(super) type Lines<'a> = [&'a mut [f32]; 6];
 
-/// Cuts a piece of memory into the columns of lines.
+/// Splits memory into the columns of lines.
 #[inline(always)]
 pub(super) fn columns_of_lines(memory: &mut [f32], room: usize) -> Lines<'_> {
     let (x, rest) = memory.split_at_mut(room);
@@ -51,7 +51,7 @@ pub(super) fn columns_of_lines(memory: &mut [f32], room: usize) -> Lines<'_> {
 }
 
 impl<G: Gang> Line<G> {
-    /// The lines from index `at` on.
+    /// Loads the lines from index `at` on.
     #[inline(always)]
     pub(super) fn load(g: G, [x, y, z, tx, ty, inverse]: [&[f32]; 6], at: usize) -> Self {
         Self {
@@ -75,7 +75,7 @@ impl<G: Gang> Line<G> {
         self.inverse.store_packed(&mut inverse[at..], lanes);
     }
 
-    /// Lane by lane this line or the other one.
+    /// Selects this line in `lanes`, else the other.
     #[inline(always)]
     pub(super) fn select(self, lanes: Mask<G>, other: &Self) -> Self {
         Self {
@@ -88,14 +88,14 @@ impl<G: Gang> Line<G> {
         }
     }
 
-    /// One line for all lanes.
+    /// Returns the same line in all lanes.
     #[inline(always)]
     pub(super) fn splat(g: G, line: [f32; 6]) -> Self {
         let [x, y, z, tx, ty, inverse] = line.map(|value| F32::splat(g, value));
         Self { x, y, z, tx, ty, inverse }
     }
 
-    /// The line from hit `a` to hit `b`.
+    /// Returns the line from hit `a` to hit `b`.
     #[inline(always)]
     pub(in crate::velo) fn through(g: G, a: [F32<G>; 3], b: [F32<G>; 3]) -> Self {
         let inverse = F32::splat(g, 1.0) / (b[2] - a[2]);
@@ -103,7 +103,7 @@ impl<G: Gang> Line<G> {
         Self { x: b[0], y: b[1], z: b[2], tx, ty, inverse }
     }
 
-    /// tx^2 + ty^2
+    /// Returns tx^2 + ty^2.
     #[inline(always)]
     pub(super) fn slope2(&self) -> F32<G> {
         self.tx.mul_add(self.tx, self.ty * self.ty)
@@ -120,25 +120,25 @@ pub(in crate::velo) struct Best<G: Gang> {
     pub(in crate::velo) variance: F32<G>,
 }
 
-/// How far and how well a search looks.
+/// Limits of a search.
 #[derive(Clone, Copy)]
 pub(in crate::velo) struct Reach<G: Gang> {
-    /// Whether hits of tracks count too.
+    /// Whether used hits are candidates, too.
     pub(in crate::velo) used_too: bool,
-    /// Largest chi2.
+    /// Largest chi2 (no unit).
     pub(in crate::velo) chi2: F32<G>,
     /// Scattering variance per tx^2 + ty^2, rad^2.
     pub(in crate::velo) scatter_slope: f32,
-    /// No hits are looked for nearer to the beam axis, mm.
+    /// Smallest distance of hits from the beam axis, mm.
     pub(in crate::velo) inner_radius: f32,
 }
 
-/// The windows of lines in a layer: hits from the first of each lane on, counted in the layer.
+/// The windows of lines in a layer: for each lane, the index of the first hit in the layer, and the number of hits.
 #[derive(Clone, Copy)]
 pub(in crate::velo) struct Candidates<'a, G: Gang> {
-    /// Where the windows begin, one value per lane.
+    /// Index of the first hit, one value per lane.
     pub(in crate::velo) first: &'a [u32],
-    /// How many hits they have.
+    /// Number of hits.
     pub(in crate::velo) count: U32<G>,
 }
 
@@ -148,8 +148,8 @@ impl<'a, G: Gang> Search<'a, G> {
         Self { config, pass, judge }
     }
 
-    /// The window of a layer that has all hits with a small enough chi2, and the lanes whose line meets the
-    /// layer where hits can be; the other windows are empty. `first` are the lanes of the first event.
+    /// Returns the window with all hits of a layer whose chi2 is small enough, and the lanes whose line meets the layer
+    /// where hits can be. In other lanes the window is empty. `first` are the lanes of the first event.
     #[inline(always)]
     pub(super) fn window(
         &self,
@@ -176,7 +176,8 @@ impl<'a, G: Gang> Search<'a, G> {
 }
 
 impl<G: Gang> Judge<G> {
-    /// By the resolution of hits, mm, and the slope-independent variance of the scattering angle, rad^2.
+    /// Creates a judge from the resolution of hits, mm, and the slope-independent variance of the scattering angle,
+    /// rad^2.
     pub(in crate::velo) fn new(g: G, resolution: f32, scatter_constant: f32, max_candidates: u32) -> Self {
         Self {
             tally: Tally::new(g),
@@ -186,7 +187,7 @@ impl<G: Gang> Judge<G> {
         }
     }
 
-    /// Cuts windows down to the largest size, and counts what is cut off.
+    /// Cuts windows down to the largest size, and counts the hits that are cut off.
     #[inline(always)]
     pub(in crate::velo) fn limit(&mut self, g: G, count: U32<G>, lanes: Mask<G>) -> U32<G> {
         let max = U32::splat(g, self.max_candidates);
@@ -196,11 +197,10 @@ impl<G: Gang> Judge<G> {
         count.min(max)
     }
 
-    /// Variance of the distance of a hit `dz` away from the line.
+    /// Returns the variance of the distance of a hit at `dz` from the line's second hit.
     ///
-    /// Both hits of the doublet and the candidate have equal resolution s, which makes
-    /// s^2 (1 + (1 + r)^2 + r^2), r = dz / length of the doublet; scattering in the second hit adds its
-    /// angle's variance times dz^2.
+    /// Both hits of the doublet and the candidate have the resolution s, which contributes s^2 (1 + (1 + r)^2 + r^2),
+    /// with r = dz / length of the doublet; scattering in the second hit adds the variance of the angle times dz^2.
     #[inline(always)]
     pub(in crate::velo) fn variance(&self, g: G, line: &Line<G>, scatter: F32<G>, dz: F32<G>) -> F32<G> {
         let r = dz * line.inverse;
@@ -208,14 +208,15 @@ impl<G: Gang> Judge<G> {
         lever.mul_add(F32::splat(g, self.two_hit_variances), scatter * (dz * dz))
     }
 
-    /// Variance of the scattering angle in the second hit of the line, that per tx^2 + ty^2 given, rad^2.
+    /// Returns the variance of the scattering angle at the line's second hit, with `scatter_slope` per tx^2 + ty^2,
+    /// rad^2.
     #[inline(always)]
     pub(in crate::velo) fn scatter(&self, g: G, line: &Line<G>, scatter_slope: f32) -> F32<G> {
         let per_slope2 = F32::splat(g, scatter_slope);
         line.slope2().mul_add(per_slope2, F32::splat(g, self.scatter_constant))
     }
 
-    /// How far from the line a hit is: distance^2 (mm^2) and its variance.
+    /// Returns the squared distance of a hit from the line, mm^2, and its variance.
     #[inline(always)]
     pub(in crate::velo) fn distance(
         &self,
@@ -230,8 +231,8 @@ impl<G: Gang> Judge<G> {
         (dx.mul_add(dx, dy * dy), self.variance(g, line, scatter, dz))
     }
 
-    /// The hit with the smallest chi2 around the line among the candidates, and the lanes that have one below the limit. The first of equals in the order of the window wins. Fractions are
-    /// compared crosswise.
+    /// Returns the candidate with the smallest chi2, and the lanes where this chi2 is below the limit. Of equally good
+    /// hits the first in the window wins. Fractions are compared by cross-multiplication.
     #[inline(always)]
     pub(in crate::velo) fn nearest(
         &mut self,
@@ -277,7 +278,7 @@ impl<G: Gang> Judge<G> {
     }
 }
 
-/// Distance of closest approach to the beam axis of the line through two hits, mm.
+/// Returns the distance of closest approach between the beam axis and the line through two hits, mm.
 #[inline(always)]
 pub(in crate::velo) fn distance_to_beam<G: Gang>(g: G, a: [F32<G>; 3], b: [F32<G>; 3]) -> F32<G> {
     let inverse = F32::splat(g, 1.0) / (b[2] - a[2]);

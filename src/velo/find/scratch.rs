@@ -9,21 +9,21 @@ pub(in crate::velo) struct FindScratch {
     pub(super) active: Active,
     pub(super) seeds: SeedScratch,
     pub(super) join: super::JoinScratch,
-    /// Tracks that the current step extends, how many hits they have before, and by which hit.
+    /// Tracks that the current step extends: row, number of hits before, and the new hit.
     pub(super) extended: [Column<u32>; 3],
-    /// Those of them that had three hits.
+    /// Rows of the extended tracks that had three hits.
     pub(super) confirmed: Column<u32>,
     /// Weak tracks: bits of the score, then the row.
     pub(super) weak: Column<u64>,
-    /// Bins of the hits that are left of a pair.
+    /// Bins of the remaining hits of a pair.
     pub(super) keys: Column<u32>,
 }
 
-/// What the number of hits of a track of the second event has on top.
+/// Added to the number of hits of a track of the second event.
 pub(super) const OF_SECOND: u32 = 32;
 
-/// The tracks that are still followed, as columns: line through the last two hits, row, number of hits, and pairs missed in
-/// a row; then the windows of the current step.
+/// The active tracks as columns: line through the last two hits, row, number of hits, and number of pairs missed in a
+/// row; then the windows of the current step.
 #[derive(Debug, Default)]
 pub(super) struct Active {
     /// The six columns of the lines, each of `room` values.
@@ -38,7 +38,7 @@ pub(super) struct Active {
 }
 
 impl Active {
-    /// No tracks, and capacity for so many.
+    /// Removes all tracks and reserves memory for `tracks` tracks.
     pub(super) fn open(&mut self, tracks: usize) {
         self.len = 0;
         self.room = self.room.max(tracks + PAD);

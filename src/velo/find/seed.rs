@@ -1,5 +1,5 @@
-//! Seeding: triplets around the free hits of one pair. Doublets are listed first, so that every lane of the search
-//! has one, for any number of candidates of a hit.
+//! Seeding: triplets around the free hits of one pair. Doublets are listed first, so that every lane of the search has
+//! a doublet, for any number of candidates of a hit.
 
 use super::nearest::{Candidates, Line, Reach, Search, columns_of_lines, distance_to_beam};
 use super::scratch::{FindScratch, OF_SECOND};
@@ -10,11 +10,11 @@ use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::found::Found;
 use crate::velo::index::{EVENTS, Index, Window};
 
-/// Doublets looked at in one go: their memory stays in the first cache.
+/// Number of doublets in a block: its memory stays in the first cache.
 const BLOCK: usize = 512;
-/// A block and what a full gang may write behind it.
+/// Size of a block plus the space that a full gang may write behind it.
 const ROOM: usize = BLOCK + PAD;
-/// tx^2 + ty^2 of a seed: the acceptance ends at 45 degrees.
+/// Largest tx^2 + ty^2 of a seed: the acceptance ends at 45 degrees.
 const MAX_SLOPE2: f32 = 1.0;
 
 /// Memory of seeding.
@@ -23,35 +23,35 @@ pub(super) struct SeedScratch {
     /// Free hits of the current pair: index, direction in bins.
     middle: Column<u32>,
     turn: Column<f32>,
-    /// Those of them with hits in the window for the outer hit: index, and the first and the number of those hits.
+    /// Middle hits with hits in the window for the outer hit: index, first hit in the window, and number of hits in it.
     entry: Column<u32>,
     first: Column<u32>,
     count: Column<u32>,
     next: Next,
     doublets: Box<Doublets>,
     triplets: Box<Triplets>,
-    /// The seeds of the current pair, and per hit the number of one that has it.
+    /// Seeds of the current pair, and for each hit the number of a seed that has it.
     seeds: Vec<Seed>,
     claim: Vec<u32>,
 }
 
-/// The doublet to be written down next.
+/// Position of the next doublet to list.
 #[derive(Debug, Default)]
 struct Next {
     shape: usize,
-    /// Number of the middle hit among those with outer hits.
+    /// Number of the middle hit among the middle hits with outer hits.
     entry: usize,
-    /// Outer hits of it that are written down already.
+    /// Number of its outer hits that are listed already.
     written: u32,
 }
 
-/// A block of doublets: outer and middle hit; then those that pass the cuts, with their shape, line and window.
-/// Columns of constant length: one check serves all of them.
+/// A block of doublets: outer and middle hit; after the cuts, the remaining doublets with their shape, line and window.
+/// All columns have a constant length, so that one bounds check is enough.
 #[derive(Debug)]
 struct Doublets {
     outer: [u32; ROOM],
     middle: [u32; ROOM],
-    /// Where the doublets of each shape begin, before the cuts.
+    /// Number of the first doublet of each shape, before the cuts.
     begin: [usize; SHAPES],
     shape: [u32; ROOM],
     lines: [[f32; ROOM]; 6],
@@ -91,7 +91,7 @@ impl Default for Triplets {
     }
 }
 
-/// A triplet of indices in the index, and its score.
+/// A triplet of indices in the [`Index`], and its score.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seed {
     pub(super) hits: [u32; 3],
@@ -99,7 +99,7 @@ pub(super) struct Seed {
     pub(super) score: f32,
 }
 
-/// Makes the seeds around pair `current` and appends them to the tracks under way.
+/// Makes the seeds around pair `current` and appends them to the active tracks.
 #[inline(always)]
 pub(super) fn seed<G: Gang>(
     g: G,
@@ -147,7 +147,8 @@ impl SeedScratch {
         self.middle.set_len(count);
     }
 
-    /// Looks up the window of each middle hit in the outer pair's row of the table, and lists those with hits.
+    /// Looks up the window of each middle hit in the outer pair's row of the table, and lists the middle hits whose
+    /// window has hits.
     #[inline(always)]
     fn open_windows<G: Gang>(
         &mut self,
@@ -180,8 +181,8 @@ impl SeedScratch {
         self.entry.set_len(kept);
     }
 
-    /// Writes down the next doublets until the block is full; what is left is kept for the next block. False
-    /// when none were left.
+    /// Lists the next doublets until the block is full; the next call continues there. Returns false when no doublets
+    /// were left.
     #[inline(always)]
     fn list_doublets<G: Gang>(
         &mut self,
@@ -191,7 +192,7 @@ impl SeedScratch {
         shapes: &[Shape; SHAPES],
     ) -> bool {
         let mut len = 0;
-        // Shapes of blocks before have no doublets in this one, and those of blocks to come neither.
+        // Shapes of earlier blocks and shapes of later blocks have no doublets in this block.
         self.doublets.begin = std::array::from_fn(|shape| if shape <= self.next.shape { 0 } else { BLOCK });
         while self.next.shape < SHAPES && len + G::LANES <= BLOCK {
             let shape = &shapes[self.next.shape];
@@ -214,7 +215,7 @@ impl SeedScratch {
         len > 0
     }
 
-    /// [`Self::list_doublets`] of one shape, from the `len`-th of the block on; returns how many there are then.
+    /// Lists the doublets of one shape from number `len` of the block on; returns the new number of doublets.
     #[inline(always)]
     fn list_shape<G: Gang>(&mut self, g: G, mut len: usize) -> usize {
         let Doublets { outer, middle, .. } = &mut *self.doublets;
@@ -231,7 +232,8 @@ impl SeedScratch {
             U32::splat(g, hits[i]).store(&mut middle[len..]);
             let left = counts[i] - written;
             len += left.min(G::LANES as u32) as usize;
-            // A way out and not a choice of the next hit: that would make each iteration wait for the one before.
+            // A return instead of a selection of the next hit: the selection would make each iteration wait for the one
+            // before.
             if left > G::LANES as u32 {
                 (self.next.entry, self.next.written) = (i, written + G::LANES as u32);
                 return len;
@@ -242,10 +244,10 @@ impl SeedScratch {
         len
     }
 
-    /// Triplets of one shape come in the order of the middle hits: the best of each run becomes the seed of a
-    /// hit that has none of a better shape.
+    /// Keeps the best triplet of each middle hit. Triplets of one shape are in the order of the middle hits; a hit with
+    /// a seed of a better shape gets no other.
     ///
-    /// An earlier claim is void: it holds only when the seed that it names has that hit.
+    /// Claims may be left over from earlier pairs: a claim is valid only if its seed has the hit.
     fn keep_best_of_each_middle(&mut self) {
         let Triplets { hits: [outer, middle, inner], shape, score, len } = &*self.triplets;
         for i in 0..*len {
@@ -265,8 +267,8 @@ impl SeedScratch {
         }
     }
 
-    /// Whether any two seeds have the same first or the same last hit; hardly any do. First and last hits are in other
-    /// pairs of modules.
+    /// Returns whether any two seeds have the same first or the same last hit; hardly any have. First hits and last
+    /// hits are in different pairs of modules.
     fn some_share_an_end(&mut self) -> bool {
         let claim = &mut self.claim[..];
         for (i, &Seed { hits: [first, _, last], .. }) in self.seeds.iter().enumerate() {
@@ -278,7 +280,8 @@ impl SeedScratch {
         })
     }
 
-    /// Of the seeds that share their first (`end` 0) or last (2) hit only the best stays, the first of equals.
+    /// Keeps only the best of the seeds that share their first (`end` 0) or last (2) hit; of equally good seeds, the
+    /// first.
     fn keep_best_of_each(&mut self, end: usize) {
         for (i, seed) in self.seeds.iter().enumerate() {
             self.claim[seed.hits[end] as usize] = i as u32;
@@ -298,8 +301,8 @@ impl SeedScratch {
 }
 
 impl Doublets {
-    /// Keeps the doublets that may be a particle's: their line passes near the beam, and meets the next pair on the
-    /// same side of it.
+    /// Keeps the doublets that may belong to a particle: their line passes near the beam, and meets the next pair on
+    /// the same side of the beam.
     #[inline(always)]
     fn cut<G: Gang>(&mut self, g: G, index: &Index, shapes: &[Shape; SHAPES]) {
         let above = [index.layer(g, shapes[0].above), index.layer(g, shapes[1].above)];
@@ -316,7 +319,7 @@ impl Doublets {
             let gaps = Gaps::of_shape(g, shape);
             let [_, y0, z0, free_x0] = F32::load_records(g, above[0].hits, &outers[at..]);
             let [x1, y1, z1, _] = F32::load_records(g, above[0].hits, &middles[at..]);
-            // Used hits have a free x of NaN and fail the cuts.
+            // The second x of a used hit is NaN, so that used hits fail the cuts.
             let line = Line::through(g, [free_x0, y0, z0], [x1, y1, z1]);
             let slope2 = line.slope2();
             let moment = line.x * line.ty - line.y * line.tx;
@@ -326,7 +329,7 @@ impl Doublets {
             let same_side = F32::splat(g, 0.0).lt(x.mul_add(line.x, y * line.y));
             let near = slope2.lt(F32::splat(g, MAX_SLOPE2)) & (moment * moment).lt(doca2 * slope2);
             let good = near & same_side & lanes;
-            // Only gaps above the middle hit move the outer one.
+            // Only a gap above the middle hit changes the pair of the outer hit.
             let previous = above[0].select(number.lt(begin[1]), &above[1]);
             let previous = above[0].select(gaps.below, &previous);
             let middle = U32::load(g, &middles[at..]);
@@ -339,7 +342,7 @@ impl Doublets {
         self.len = kept;
     }
 
-    /// Keeps those that have hits to be extended to.
+    /// Keeps the doublets with hits in their window for the inner hit.
     #[inline(always)]
     fn open_windows<G: Gang>(
         &mut self,
@@ -434,7 +437,7 @@ impl Triplets {
     }
 }
 
-/// Seeds become tracks under way; their line is that of the last two hits.
+/// Makes the seeds active tracks; their line goes through the last two hits.
 #[inline(always)]
 fn start_tracks<G: Gang>(
     g: G,

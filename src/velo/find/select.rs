@@ -5,9 +5,9 @@ use crate::velo::config::PassConfig;
 use crate::velo::found::{Found, ROW, Row};
 use crate::velo::index::Index;
 
-/// Takes over the tracks of a pass, those of the rows from `first` on: all with four hits or more, and of those
-/// with three (*weak* tracks) the ones with a good score whose hits no track has; the best chooses first. A pass
-/// over what is left of another index gives its tracks' hits as indices there, which `origin` translates.
+/// Accepts the tracks of a pass, which are in the rows from `first` on: all tracks with four hits or more, and then,
+/// the best first, the tracks with three hits (*weak* tracks) that have a good score and only free hits. With
+/// `has_origin`, the index is a selection, and the hits are translated to indices among all hits.
 pub(super) fn accept(
     pass: &PassConfig,
     index: &mut Index,
@@ -21,8 +21,8 @@ pub(super) fn accept(
     let (tracks, keys) = (&mut found.tracks.padded_mut()[accepted..], weak.padded_mut());
     let (mut kept, mut candidates) = (0, 0);
     for (number, row) in found.rows.iter().enumerate().skip(first) {
-        // Written in any case: no branch predictor knows which rows are long, or good. A score is not negative, so its
-        // bits have its order.
+        // Both are written in any case: which rows are long or good cannot be predicted. A score is not negative, so
+        // its bits are ordered like the score.
         tracks[kept] = number as u32;
         keys[candidates] = u64::from(row.score.to_bits()) << 32 | number as u64;
         let is_long = row.len > 3;
@@ -51,7 +51,8 @@ pub(super) fn accept(
     }
 }
 
-/// Orders the tracks by length, longest first and in the order they were found. The order is in `found.order`.
+/// Orders the tracks by length, longest first, and tracks of equal length by the order of finding. The result is in
+/// `found.order`.
 pub(in crate::velo) fn order(found: &mut Found) {
     let mut begin = [0u32; ROW + 1];
     for &row in found.tracks.iter() {
@@ -69,11 +70,11 @@ pub(in crate::velo) fn order(found: &mut Found) {
     }
 }
 
-/// Orders the tracks as [`order`] does, and drops the clones: tracks of which more than `shared` of the hits are on tracks
-/// before them. `taken` has room for each hit.
+/// Orders the tracks as [`order`] does, and drops the clones: tracks with a share of more than `shared` of their hits
+/// on earlier tracks. `taken` must have an entry for each hit.
 pub(in crate::velo) fn order_and_kill_clones(shared: f32, taken: &mut [u32], found: &mut Found) {
     order(found);
-    // Those that share nothing, nine in ten, need no look at their hits.
+    // Nine in ten tracks share nothing: their hits need not be looked at.
     let shares = |&&row: &&u32| found.rows[row as usize].shares != 0;
     for &row in found.order.iter().filter(shares) {
         found.hits_of(row).iter().for_each(|&hit| taken[hit as usize] = 0);

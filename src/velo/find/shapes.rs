@@ -5,16 +5,16 @@ use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::config::PassConfig;
 use crate::velo::geometry::PAIRS;
 
-/// Shapes of triplets: of three pairs in a row, and with a gap above or below the middle hit.
+/// Number of shapes of triplets: three pairs in a row, a gap above the middle hit, and a gap below it.
 pub(super) const SHAPES: usize = 3;
 
-/// Where the hits of a triplet are, and what it must fulfil.
+/// Pairs of the hits of a triplet, and its cuts.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
-    /// Pairs of the outer and of the inner hit.
+    /// Pair of the outer hit, and pair of the inner hit.
     pub(super) above: usize,
     pub(super) below: usize,
-    /// Half width of the window for the outer hit, in 1/256 turn; none when there are no such triplets.
+    /// Half width of the window for the outer hit, in 1/256 turn; `None` if there are no triplets of this shape.
     pub(super) window: Option<f32>,
     /// Largest distance of a doublet to the beam line, mm.
     pub(super) doublet_doca: f32,
@@ -22,8 +22,8 @@ pub(super) struct Shape {
     pub(super) doca_weight: f32,
 }
 
-/// The shapes around a pair, in order of preference: a middle hit that has a triplet of one makes none of the
-/// next.
+/// Returns the shapes around a pair, in order of preference: a middle hit with a triplet of one shape gets no triplet
+/// of the next shapes.
 #[inline(always)]
 pub(super) fn shapes(pass: &PassConfig, current: usize) -> [Shape; SHAPES] {
     let near = Shape {
@@ -49,7 +49,7 @@ pub(super) fn shapes(pass: &PassConfig, current: usize) -> [Shape; SHAPES] {
     ]
 }
 
-/// Lanes of doublets over a gap, and those of them whose gap is below the middle hit.
+/// Lanes of doublets over a gap, and the lanes whose gap is below the middle hit.
 #[derive(Clone, Copy)]
 pub(super) struct Gaps<G: Gang> {
     pub(super) any: Mask<G>,
@@ -57,13 +57,13 @@ pub(super) struct Gaps<G: Gang> {
 }
 
 impl<G: Gang> Gaps<G> {
-    /// From the number of the shape.
+    /// Finds the lanes, given the numbers of the shapes.
     #[inline(always)]
     pub(super) fn of_shape(g: G, shape: U32<G>) -> Self {
         Self { any: U32::splat(g, 0).lt(shape), below: U32::splat(g, 1).lt(shape) }
     }
 
-    /// One of two values per lane.
+    /// Returns a value of each lane's shape; both gaps have the same values.
     #[inline(always)]
     pub(super) fn pick(&self, g: G, shapes: &[Shape; SHAPES], value: impl Fn(&Shape) -> f32) -> F32<G> {
         self.any.select_f(F32::splat(g, value(&shapes[1])), F32::splat(g, value(&shapes[0])))

@@ -1,4 +1,4 @@
-//! Counts of the searches.
+//! Counts of the work of the searches.
 
 use crate::event::{Counters, StageCounter, Truncation};
 use crate::simd::Gang;
@@ -7,11 +7,11 @@ use crate::simd::varying::{Mask, U32};
 /// Index of this stage in the counters.
 pub(in crate::velo) const STAGE: usize = 2;
 
-/// What the search loops did, for the counters.
+/// Counts of the work of the search loops, for the counters.
 pub(in crate::velo) struct Tally<G: Gang> {
-    /// Hits looked at, per lane.
+    /// Number of hits looked at, per lane.
     pub(super) active: U32<G>,
-    /// Vectors of hits looked at.
+    /// Number of vectors of hits looked at.
     pub(super) vectors: u64,
     pub(super) cut_short: u64,
 }
@@ -21,7 +21,7 @@ impl<G: Gang> Tally<G> {
         Self { active: U32::splat(g, 0), vectors: 0, cut_short: 0 }
     }
 
-    /// Counts a search of `steps` vectors, with so many hits per lane.
+    /// Counts a search of `steps` vectors, with `count` hits per lane.
     #[inline(always)]
     pub(super) fn add(&mut self, count: U32<G>, steps: u32) {
         self.active = self.active + count;
@@ -36,7 +36,7 @@ impl<G: Gang> Tally<G> {
     }
 }
 
-/// What the searches of an event did.
+/// Counts of the work of the searches in an event.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::velo) struct FindCounts {
     lanes_active: u64,
@@ -45,7 +45,7 @@ pub(in crate::velo) struct FindCounts {
 }
 
 impl FindCounts {
-    /// Adds them to the counters of the stage.
+    /// Adds the counts to the counters of the stage.
     pub(in crate::velo) fn add_to(self, counters: &mut Counters) {
         let stage: &mut StageCounter = &mut counters.stages[STAGE];
         stage.lanes_active += self.lanes_active;

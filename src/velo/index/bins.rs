@@ -1,18 +1,18 @@
-//! Counting hits by their bins.
+//! Counts of hits by their bins.
 
 use super::Binning;
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
-/// A pair's row of the table while its hits are counted. The cell of a bin is the one behind that where the bin begins: a
-/// start that goes on with every hit that is put there ends where the next bin begins.
+/// A pair's row of the table while its hits are counted. The cell of a bin is one behind its final cell: it is
+/// incremented with every hit that is placed, and so ends as the begin of the next bin.
 pub(super) struct Bins<'a> {
     pub(super) cells: &'a mut [u32],
     binning: Binning,
 }
 
 impl<'a> Bins<'a> {
-    /// No hits.
+    /// Starts with no hits.
     #[inline(always)]
     pub(super) fn open(table: &'a mut [u32], binning: Binning, pair: usize) -> Self {
         let row = binning.row();
@@ -21,10 +21,10 @@ impl<'a> Bins<'a> {
         Self { cells, binning }
     }
 
-    /// Counts hits by their directions, and writes down the cells of their bins.
+    /// Counts hits by their directions, and stores the cells of their bins.
     #[inline(always)]
     pub(super) fn add<G: Gang>(&mut self, g: G, turn: F32<G>, lanes: Mask<G>, cells: &mut [u32]) {
-        // Lanes without a hit count in a cell that is written over.
+        // Lanes without a hit count in a cell that is overwritten later.
         let one = U32::splat(g, 1);
         let none = U32::splat(g, self.binning.bins + 1);
         lanes.select_u(self.binning.bin(g, turn) + one, none).store(cells);
@@ -33,7 +33,8 @@ impl<'a> Bins<'a> {
         }
     }
 
-    /// Makes of the numbers of hits the indices where the bins begin, or those where they end; hits begin at `begin`.
+    /// Replaces the numbers of hits by the indices where the bins begin, or, with `ends`, where they end; the first bin
+    /// begins at `begin`.
     #[inline(always)]
     pub(super) fn sum<G: Gang>(&mut self, g: G, begin: u32, ends: bool) {
         let mut index = begin;

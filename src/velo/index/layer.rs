@@ -1,4 +1,4 @@
-//! Windows: the hits of a pair of modules that are near a point, one pair and one point a lane.
+//! Windows: the hits of a pair of modules that are near a point, with one pair and one point per lane.
 
 use super::{Binning, EVENTS, Index};
 use crate::simd::varying::{F32, Mask, U32};
@@ -6,17 +6,18 @@ use crate::simd::{Gang, inlined};
 use crate::velo::config::MAX_WINDOW;
 use crate::velo::geometry::{PAIRS, pair_middle};
 
-/// One pair of modules of both events, each lane its own pair. `first` are the lanes whose line or hit is of the first event.
+/// A pair of modules per lane, for both events. The arguments `first` of its methods are the lanes whose line or hit
+/// belongs to the first event.
 #[derive(Clone, Copy)]
 pub(in crate::velo) struct Layer<'a, G: Gang> {
     g: G,
-    /// The hits of all pairs, and what may be read behind them.
+    /// The hits of all pairs, and padding that may be read behind them.
     pub(in crate::velo) hits: &'a [[f32; 4]],
     table: &'a [u32],
     binning: Binning,
-    /// The pair's row in the table, of each event.
+    /// Begin of the pair's row in the table, for each event.
     row: [U32<G>; EVENTS],
-    /// Where its hits end, and how many they are.
+    /// End of the pair's hits, and their number, for each event.
     end: [U32<G>; EVENTS],
     count: [U32<G>; EVENTS],
     /// Middle of the pair, mm.
@@ -29,7 +30,7 @@ pub(in crate::velo) struct Window<G: Gang> {
     pub(in crate::velo) count: U32<G>,
 }
 
-/// Direction on the diamond scale in `bins` of a turn, 0..=bins, and 1 / (|x| + |y|). (0, 0) is at 0.
+/// Returns the direction on the diamond scale in `bins` of a turn, 0..=bins (0 for the origin), and 1 / (|x| + |y|).
 #[inline(always)]
 pub(in crate::velo) fn phi_turn<G: Gang>(g: G, bins: u32, x: F32<G>, y: F32<G>) -> (F32<G>, F32<G>) {
     let zero = F32::splat(g, 0.0);
@@ -41,8 +42,8 @@ pub(in crate::velo) fn phi_turn<G: Gang>(g: G, bins: u32, x: F32<G>, y: F32<G>) 
 }
 
 impl Binning {
-    /// Cells of a row between which the hits are that lie at most `half` of a bin from `middle`; the same cell
-    /// twice when that makes no sense.
+    /// Returns the first and the last cell of the window from `middle - half` to `middle + half`, in bins; the same
+    /// cell twice when the window is too wide.
     #[inline(always)]
     pub(in crate::velo) fn cells<G: Gang>(self, g: G, middle: F32<G>, half: F32<G>) -> [U32<G>; 2] {
         let middle = middle + F32::splat(g, self.bins as f32);
@@ -53,7 +54,7 @@ impl Binning {
         [from, from + sane.select_u(width, U32::splat(g, 0))]
     }
 
-    /// Bin of a direction in bins.
+    /// Returns the bin of a direction in bins.
     #[inline(always)]
     pub(super) fn bin<G: Gang>(self, g: G, turn: F32<G>) -> U32<G> {
         turn.to_i32().to_bits() & U32::splat(g, self.bins - 1)
@@ -61,7 +62,7 @@ impl Binning {
 }
 
 impl<'a, G: Gang> Layer<'a, G> {
-    /// Lane by lane this pair or the other one.
+    /// Selects this pair in `lanes`, else the other.
     #[inline(always)]
     pub(in crate::velo) fn select(self, lanes: Mask<G>, other: &Self) -> Self {
         let either = inlined!(|own: [U32<G>; EVENTS], other: [U32<G>; EVENTS]| {
@@ -76,7 +77,7 @@ impl<'a, G: Gang> Layer<'a, G> {
         }
     }
 
-    /// The hits between two cells of the rows of each lane's event.
+    /// Returns the hits between two cells of the row of each lane's event.
     #[inline(always)]
     pub(in crate::velo) fn between(&self, first: Mask<G>, [from, to]: [U32<G>; 2]) -> Window<G> {
         let row = first.select_u(self.row[0], self.row[1]);
@@ -84,11 +85,11 @@ impl<'a, G: Gang> Layer<'a, G> {
         Window { first: begin, count: U32::gather(self.table, row + to) - begin }
     }
 
-    /// The hits whose bins come within `reach` mm of a point, and `turn` mm^2 more: the turn of a line's
-    /// point around the beam axis, as |point x step|.
+    /// Returns the hits in bins within `reach` mm of a point. `turn`, in mm^2, widens the window by the turn of a
+    /// line's point around the beam axis, given as |point x step|.
     ///
-    /// A step d across moves the diamond angle by at most d / (|x| + |y|), a turn exactly by
-    /// |point x step| / (|x| + |y|)^2, to first order; the window never reaches further than [`MAX_WINDOW`].
+    /// To first order, a step of length d changes the diamond angle by at most d / (|x| + |y|), and a turn by exactly
+    /// |point x step| / (|x| + |y|)^2. The half width of a window is at most [`MAX_WINDOW`].
     #[inline(always)]
     pub(in crate::velo) fn around(
         &self,
@@ -104,7 +105,7 @@ impl<'a, G: Gang> Layer<'a, G> {
         self.between(first, self.binning.cells(g, middle, half))
     }
 
-    /// The hit itself, for an index that may be that of a copy.
+    /// Returns the index of the hit for an index that may belong to a copy.
     #[inline(always)]
     pub(in crate::velo) fn original(&self, first: Mask<G>, index: U32<G>) -> U32<G> {
         let end = first.select_u(self.end[0], self.end[1]);
@@ -114,7 +115,7 @@ impl<'a, G: Gang> Layer<'a, G> {
 }
 
 impl Index {
-    /// A pair to be searched.
+    /// Returns a pair for a search, the same pair in all lanes.
     #[inline(always)]
     pub(in crate::velo) fn layer<G: Gang>(&self, g: G, pair: usize) -> Layer<'_, G> {
         let row = self.binning.row();

@@ -28,58 +28,59 @@ use std::ops::Range;
 pub(super) use layer::{Layer, Window, phi_turn};
 pub(super) use sort::{SortScratch, check_sizes, status_of_bad_hits};
 
-/// What windows are counted in: 1/256 turn.
+/// Unit of windows: 1/256 turn.
 const TURN: f32 = 256.0;
 
-/// How fine the bins of an [`Index`] are.
+/// The bins of an [`Index`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Binning {
     /// Bins of a turn, a power of two.
     bins: u32,
-    /// Bins that come again after a turn: as far as the widest window reaches.
+    /// Number of bins that are repeated after a turn: as many as the widest window needs.
     again: u32,
 }
 
 impl Binning {
-    /// `bins` is 64..=256, a power of two: whole gangs.
+    /// Creates a binning of 64 to 256 bins, a power of two, which fill whole gangs.
     pub(super) const fn new(bins: u32) -> Self {
         Self { bins, again: 2 * MAX_WINDOW * bins / TURN as u32 + 1 }
     }
 
-    /// Cells of the table for a pair: where each bin begins, and where the last one ends.
+    /// Returns the number of cells of a pair: the begin of each bin, and the end of the last.
     const fn row(self) -> usize {
         (self.bins + self.again) as usize + 1
     }
 
-    /// Bins of a width in 1/256 turn.
+    /// Converts a width from 1/256 turn to bins.
     pub(super) fn width(self, of: f32) -> f32 {
         of * (self.bins as f32 / TURN)
     }
 }
 
-/// Events that are searched side by side. A lane has its own, so that loops over the hits or tracks of a pair of modules are as
-/// many times as long: fewer lanes idle, and fewer ends of loops are guessed wrongly.
+/// Number of events that are searched side by side. Each lane works on one of them, so that loops over the hits or
+/// tracks of a pair of modules are longer: fewer lanes idle, and fewer loop ends are mispredicted.
 pub(super) const EVENTS: usize = 2;
 
-/// The sorted hits of two events, those of the second behind those of the first.
+/// The sorted hits of two events: first the hits of the first event, then the hits of the second.
 #[derive(Debug)]
 pub(super) struct Index {
-    /// x, y, z of each hit, and x again as long as no track uses it, NaN from then on: a NaN is never the
-    /// nearest to anything, so used hits drop out of a search without a test.
+    /// x, y, z of each hit, and x again while no track uses the hit, then NaN: a hit at NaN is never the nearest, so
+    /// used hits drop out of a search without a test.
     pub(super) hits: Column<[f32; 4]>,
-    /// Where each hit comes from: its id, in a selection ([`Index::keep_free`]) its index among all hits.
+    /// Source of each hit: its id, or, in a selection ([`Index::keep_free`]), its index among all hits.
     pub(super) source: Column<u32>,
-    /// Its direction, in bins; not for copies.
+    /// Direction of each hit, in bins; not set for copies.
     pub(super) turn: Column<f32>,
-    /// How far behind each hit its copy is, 0 where there is none.
+    /// Distance from each hit to its copy, 0 where there is none.
     copy: Column<u32>,
-    /// The row of the track that uses the hit, plus 1; 0 when it is free. Not for copies.
+    /// Row of the track that uses the hit, plus 1; 0 when the hit is free. Not set for copies.
     used: Column<u32>,
-    /// The indices of each pair's hits, without copies: the pairs of the first event, then those of the second.
+    /// Begin and end of each pair's hits, without copies: first the pairs of the first event, then the pairs of the
+    /// second.
     pairs: [(u32, u32); EVENTS * PAIRS],
     /// A row of cells per pair of each event.
     table: Column<u32>,
-    /// Where the hits of the second event begin.
+    /// Index where the hits of the second event begin.
     pub(super) second: u32,
     pub(super) binning: Binning,
 }
@@ -99,14 +100,14 @@ impl Index {
         }
     }
 
-    /// The indices of the hits of a pair of one of the events.
+    /// Returns the indices of the hits of a pair of an event.
     #[inline(always)]
     pub(super) fn pair(&self, event: usize, pair: usize) -> Range<usize> {
         let (begin, end) = self.pairs[event * PAIRS + pair];
         begin as usize..end as usize
     }
 
-    /// The lanes whose hits are of the first event.
+    /// Returns the lanes whose hits belong to the first event.
     #[inline(always)]
     pub(super) fn of_first<G: Gang>(&self, g: G, hit: U32<G>) -> Mask<G> {
         hit.lt(U32::splat(g, self.second))
@@ -124,7 +125,7 @@ impl Index {
         self.table.set_len(EVENTS * PAIRS * self.binning.row());
     }
 
-    /// Says that what comes next is the hits of an event.
+    /// Begins the hits of an event.
     #[inline(always)]
     pub(super) fn begin_event(&mut self, event: usize) {
         if event == 1 {
@@ -132,7 +133,7 @@ impl Index {
         }
     }
 
-    /// Completes a pair of `hits` hits, whose cells have the first hit of each bin: repeats the first bins, and appends
+    /// Completes a pair of `hits` hits whose cells hold the begin of each bin: repeats the first bins, and appends
     /// copies of their hits.
     #[inline(always)]
     fn close_pair<G: Gang>(&mut self, g: G, pair: usize, hits: usize) {
@@ -153,8 +154,7 @@ impl Index {
         self.hits.set_len(end + copies);
     }
 
-    /// Takes over the hits of `all` that no track uses; their order stays. `source` then holds their index
-    /// in `all`.
+    /// Copies the hits of `all` that no track uses, in the same order. `source` then holds their indices in `all`.
     #[inline(always)]
     pub(super) fn keep_free<G: Gang>(&mut self, g: G, all: &Index, beyond: u32, keys: &mut Column<u32>) {
         self.open(all.hits.len(), beyond);
@@ -171,7 +171,7 @@ impl Index {
             for at in (0..count).step_by(G::LANES) {
                 let records = F32::load_records(g, all.hits.padded(), &indices[at..]);
                 F32::store_records(records, &mut self.hits.padded_mut()[begin + at..]);
-                // Both tables have equal bins.
+                // Both tables have the same bins.
                 bins.add(
                     g,
                     F32::load(g, &turns[at..]),
@@ -186,7 +186,7 @@ impl Index {
         }
     }
 
-    /// Writes the indices and the directions of the free hits of a range, and returns how many there are.
+    /// Writes the indices and the directions of the free hits of a range, and returns their number.
     #[inline(always)]
     pub(super) fn free<G: Gang>(
         &self,
@@ -206,11 +206,11 @@ impl Index {
         kept
     }
 
-    /// What marks hits as used.
+    /// Returns a [`Marks`], which marks hits as used.
     #[inline(always)]
     pub(super) fn marks(&mut self) -> Marks<'_> {
         let hits = self.hits.padded_mut();
-        // One length for all three: one check.
+        // One length for all slices, for one bounds check.
         let len = hits.len().min(self.used.padded().len()).min(self.copy.padded().len());
         Marks {
             hits: &mut hits[..len],
@@ -220,7 +220,7 @@ impl Index {
     }
 }
 
-/// The hits of an event, to mark them as used.
+/// Access to the hits of the events for marking them as used.
 pub(super) struct Marks<'a> {
     hits: &'a mut [[f32; 4]],
     used: &'a mut [u32],
@@ -228,8 +228,8 @@ pub(super) struct Marks<'a> {
 }
 
 impl Marks<'_> {
-    /// Takes a hit of the track in `row` out of every later search; returns whose it was before: a row plus 1, or
-    /// 0.
+    /// Takes a hit of the track in `row` out of later searches; returns the row of the track that had it before, plus
+    /// 1, or 0.
     #[inline(always)]
     pub(super) fn take(&mut self, hit: u32, row: u32) -> u32 {
         let hit = hit as usize;

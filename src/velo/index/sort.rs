@@ -1,4 +1,4 @@
-//! Sorting the hits of an event into the index.
+//! Sorts the hits of an event into the index.
 
 use super::{Bins, Index, phi_turn};
 use crate::Status;
@@ -9,8 +9,8 @@ use crate::velo::config::LimitConfig;
 use crate::velo::geometry::PAIRS;
 
 impl Index {
-    /// Appends the hits of an event, the first or the second, in order. When the event cannot be reconstructed the status says
-    /// why, and it has no hits here.
+    /// Appends the hits of the first or the second event, in order. If the event cannot be reconstructed, returns the
+    /// reason as a status and appends no hits.
     #[inline(always)]
     pub(in crate::velo) fn sort<G: Gang>(
         &mut self,
@@ -44,7 +44,7 @@ impl Index {
         self.pairs[number * PAIRS..(number + 1) * PAIRS].fill((end, end));
     }
 
-    /// Appends the hits of an event in order; says whether they all are where hits can be.
+    /// Appends the hits of an event in order; returns whether all hits are where hits can be.
     #[inline(always)]
     fn append<G: Gang>(
         &mut self,
@@ -107,8 +107,8 @@ impl Index {
     }
 }
 
-/// Memory of [`Index::sort`]: per hit of a pair its record, its direction, its bin and then its index, and its number
-/// in the bin.
+/// Memory of [`Index::sort`], per hit of a pair: its record, its direction, its bin (replaced by its index later), and
+/// its number in the bin.
 #[derive(Debug, Default)]
 pub(in crate::velo) struct SortScratch {
     records: Column<[f32; 4]>,

@@ -10,30 +10,30 @@ use crate::velo::found::{Found, ROW, Row};
 use crate::velo::geometry::PAIRS;
 use bytemuck::cast_slice_mut;
 
-/// Mark of a hit that the chain ends behind.
+/// Mark of the last hit of a chain.
 const LAST: u32 = 1 << 31;
-/// Hits of a chain at most, and what is written beyond.
+/// Largest number of hits of a chain, and steps that are written beyond.
 const STEPS: usize = PAIRS + 3;
-/// Pieces of four words in a row.
+/// Number of pieces of four words in a row.
 const PIECES: usize = ROW / 4;
 
-/// The best triplet of each hit and what it leads to, by the index of its middle hit.
+/// The best triplet of each hit and the links of the triplet, by the index of its middle hit.
 #[derive(Debug, Default)]
 pub(super) struct Links {
-    /// The hits above and below; [`NONE`] where there is no triplet.
+    /// Hits above and below the middle hit; [`NONE`] where there is no triplet.
     pub(super) up: Column<u32>,
     pub(super) down: Column<u32>,
     /// chi2 = distance2 / variance.
     distance2: Column<f32>,
     variance: Column<f32>,
-    /// The hit below, with [`LAST`] when its triplet does not lead back.
+    /// Hit below the middle hit, with [`LAST`] when the triplet of that hit does not lead back.
     next: Column<u32>,
-    /// 0 of hits that are in no link. Later also of hits that no track has otherwise.
+    /// Mark of hits inside chains. First, hits in no link have 0; later, hits on no track.
     pub(super) inside: Column<u32>,
 }
 
 impl Links {
-    /// No triplets in the first pair and the last one, and memory for so many hits.
+    /// Reserves memory for `len` hits; the hits of the first and the last pair have no triplets.
     #[inline(always)]
     pub(super) fn open<G: Gang>(&mut self, g: G, len: usize, spans: &[Span; PAIRS]) {
         for column in [&mut self.up, &mut self.down, &mut self.next, &mut self.inside] {
@@ -50,7 +50,7 @@ impl Links {
         }
     }
 
-    /// No triplets around a gang of hits.
+    /// Notes that a gang of hits has no triplets.
     #[inline(always)]
     pub(super) fn put_none<G: Gang>(&mut self, g: G, at: usize) {
         let none = U32::splat(g, NONE);
@@ -58,7 +58,7 @@ impl Links {
         none.store(&mut self.down.padded_mut()[at..]);
     }
 
-    /// Writes down the triplets of consecutive middle hits.
+    /// Stores the triplets of consecutive middle hits.
     #[inline(always)]
     pub(super) fn put<G: Gang>(&mut self, at: usize, [up, down]: [U32<G>; 2], best: &Best<G>) {
         up.store(&mut self.up.padded_mut()[at..]);
@@ -67,7 +67,7 @@ impl Links {
         best.variance.store(&mut self.variance.padded_mut()[at..]);
     }
 
-    /// Writes down the triplets of middle hits by their indices.
+    /// Stores the triplets of middle hits, given the indices of the hits.
     #[inline(always)]
     pub(super) fn scatter<G: Gang>(
         &mut self,
@@ -82,7 +82,7 @@ impl Links {
         best.variance.to_bits().scatter(bytemuck::cast_slice_mut(&mut self.variance[..]), at, lanes);
     }
 
-    /// Writes down the triplet of a hit when it has none or a worse one.
+    /// Stores the triplet of a hit if the hit has no triplet or a worse one.
     pub(super) fn put_better(&mut self, [up, middle, down]: [u32; 3], score: f32) {
         let at = middle as usize;
         if self.up[at] == NONE || score < self.distance2[at] {
@@ -91,8 +91,8 @@ impl Links {
         }
     }
 
-    /// Lists where chains start: triplets to whose middle hit the one above does not lead. The pair stands above the index.
-    /// Marks the others as inside.
+    /// Lists the starts of chains: triplets whose middle hit is not linked to the hit above, as index of this hit with
+    /// the pair in the bits above. Marks the other middle hits as inside.
     #[inline(always)]
     pub(super) fn find_starts<G: Gang>(&mut self, g: G, spans: &[Span; PAIRS], chains: &mut Chains) {
         chains.start.reserve_total(self.up.len());
@@ -115,8 +115,8 @@ impl Links {
         chains.start.set_len(starts);
     }
 
-    /// Drops the start of a chain that has a *twin*: a hit of the same pair, linked to the same hit above, whose triplet has the
-    /// same hit below. Where the hit below leads to the one that is dropped it leads to the twin instead.
+    /// Drops the start of a chain that has a *twin*: a hit of the same pair, linked to the same hit above, whose
+    /// triplet has the same hit below. If the hit below leads up to the dropped hit, it leads to the twin instead.
     #[inline(always)]
     pub(super) fn merge_twins<G: Gang>(&mut self, g: G, chains: &mut Chains) {
         let Chains { start, twins, .. } = chains;
@@ -141,7 +141,7 @@ impl Links {
             merged += down.store_packed(&mut below.padded_mut()[merged..], same);
         }
         start.set_len(kept);
-        // All are found before any is dropped: a twin may be dropped, too, or one's twin be another's hit below.
+        // All twins are found before any hit is dropped: a twin may be dropped itself, or be the hit below of another.
         for at in (0..merged).step_by(G::LANES) {
             let lanes = Mask::first(g, merged - at);
             let dropped = U32::load(g, &dropped.padded()[at..]);
@@ -157,7 +157,7 @@ impl Links {
         }
     }
 
-    /// Marks where chains go on, and all hits of triplets that are linked to any as inside.
+    /// Marks the last hits of chains, and marks the middle hits of all linked triplets as inside.
     #[inline(always)]
     pub(super) fn mark<G: Gang>(&mut self, g: G, spans: &[Span; PAIRS]) {
         let Self { up, down, next, inside, .. } = self;
@@ -180,23 +180,23 @@ impl Links {
     }
 }
 
-/// The chains of an event, in the order of where they start; the hits of each are in the rows of [`Found`].
+/// The chains of an event, in the order of their starts; the hits of each chain are in a row of [`Found`].
 #[derive(Debug)]
 pub(super) struct Chains {
-    /// Middle hit of the first triplet, with its pair.
+    /// Middle hit of the first triplet, with its pair in the bits above.
     pub(super) start: Column<u32>,
-    /// Number of hits, the first, the last and the one before.
+    /// Number of hits, first hit, last hit, and the hit before the last.
     pub(super) len: Column<u32>,
     pub(super) top: Column<u32>,
     pub(super) bottom: Column<u32>,
     pub(super) before: Column<u32>,
-    /// Of the first triplet.
+    /// Score of the first triplet.
     pub(super) score: Column<f32>,
-    /// The chains' first row.
+    /// Row of the first chain.
     pub(super) first_row: usize,
-    /// Hits that are dropped, their twins, and the hits below.
+    /// Dropped hits, their twins, and the hits below.
     twins: [Column<u32>; 3],
-    /// Hits of a gang of chains, step by step.
+    /// Hits of a gang of chains, one step after another.
     steps: Box<[[u32; 2 * PAD]; STEPS]>,
 }
 
@@ -217,8 +217,8 @@ impl Default for Chains {
 }
 
 impl Chains {
-    /// Follows all chains and writes a row for each. A step waits for the look-up of the step before: so two gangs go
-    /// side by side.
+    /// Follows all chains and writes a row for each. A step waits for the look-up of the previous step, so two gangs
+    /// are followed side by side.
     #[inline(always)]
     pub(super) fn follow<G: Gang>(&mut self, g: G, links: &Links, found: &mut Found) {
         let g = Pair::new(g);
@@ -239,7 +239,7 @@ impl Chains {
         }
     }
 
-    /// Follows the chains from number `at` on.
+    /// Follows a gang of chains from number `at` on.
     #[inline(always)]
     fn follow_gang<G: Gang>(&mut self, g: G, links: &Links, at: usize) {
         let lanes = Mask::first(g, self.start.len() - at);
@@ -272,7 +272,8 @@ impl Chains {
         before.store(&mut self.before[at..]);
     }
 
-    /// Writes the rows of the chains from number `at` on: score, ends and length, then hits, four words at a time.
+    /// Writes the rows of a gang of chains from number `at` on: score, ends and length, then hits, four words at a
+    /// time.
     #[inline(always)]
     fn write_rows<G: Gang>(&mut self, g: G, at: usize, longest: usize, rows: &mut [Row]) {
         let pieces: &mut [[f32; 4]] = cast_slice_mut(rows);

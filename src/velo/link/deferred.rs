@@ -1,5 +1,5 @@
-//! Middle hits with many candidates, or with some that are far from their neighbours' candidates: all pairs of
-//! candidates, one lane a middle hit.
+//! Middle hits with many candidates, or with candidates far from their neighbours' candidates: the search tries all
+//! pairs of candidates, one middle hit per lane.
 
 use super::chains::Links;
 use super::hits::{LinkHits, ROW};
@@ -11,14 +11,15 @@ use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::config::LinkConfig;
 use crate::velo::find::Judge;
 
-/// The middle hits, with their pairs, and memory for their candidates below.
+/// The deferred middle hits with their pairs, and memory for their candidates below.
 #[derive(Debug, Default)]
 pub(super) struct Deferred {
     hits: Column<u32>,
     below: Column<f32>,
 }
 
-/// Candidates on one side: number of the first one, how many, the first index of the pair, and its number of hits.
+/// Candidates on one side: number of the first candidate in its pair, number of candidates, first index of the pair,
+/// and number of hits in the pair.
 struct Side<G: Gang> {
     first: U32<G>,
     count: U32<G>,
@@ -27,7 +28,7 @@ struct Side<G: Gang> {
 }
 
 impl<G: Gang> Side<G> {
-    /// Those of a pair of modules per lane; `max` at most.
+    /// Returns the candidates in a pair of modules per lane, at most `max`.
     #[inline(always)]
     fn open(g: G, hits: &LinkHits, pair: U32<G>, cells: U32<G>, max: U32<G>) -> Self {
         let word = U32::gather(hits.table(), pair.shl::<{ ROW.trailing_zeros() }>() + cells);
@@ -36,7 +37,7 @@ impl<G: Gang> Side<G> {
         Self { first: window.first, count: window.count.min(max), begin, len }
     }
 
-    /// The candidate of this number.
+    /// Returns the candidate of number `number`.
     #[inline(always)]
     fn hit(&self, g: G, hits: &LinkHits, number: u32) -> [F32<G>; 3] {
         let at = wrapped(self.first + U32::splat(g, number), self.len) + self.begin;
@@ -46,14 +47,14 @@ impl<G: Gang> Side<G> {
 }
 
 impl Deferred {
-    /// Empties the list, and reserves memory for so many.
+    /// Empties the list, and reserves memory for `hits` hits.
     #[inline(always)]
     pub(super) fn clear(&mut self, hits: usize) {
         self.hits.clear();
         self.hits.reserve_total(hits);
     }
 
-    /// Appends hits with their pair.
+    /// Appends hits, with their pairs in the bits above.
     #[inline(always)]
     pub(super) fn add<G: Gang>(&mut self, hits: U32<G>, lanes: Mask<G>) {
         let at = self.hits.len();
@@ -61,7 +62,7 @@ impl Deferred {
         self.hits.set_len(at + count);
     }
 
-    /// Finds their triplets.
+    /// Finds the triplets of the listed hits.
     #[inline(always)]
     pub(super) fn search<G: Gang>(
         &mut self,
@@ -88,7 +89,8 @@ impl Deferred {
         }
     }
 
-    /// The best of all pairs of candidates: the first of equals, those above first.
+    /// Returns the best of all pairs of candidates; of equally good pairs, the first by candidate above, then by
+    /// candidate below.
     #[inline(always)]
     fn all_pairs<G: Gang>(
         &mut self,

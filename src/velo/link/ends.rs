@@ -1,4 +1,5 @@
-//! Ends of long chains. The first and the last hit of a chain are in one of its triplets only, so that they may be in other chains, too.
+//! Ends of long chains. The first and the last hit of a chain are in only one of its triplets, so that they may be in
+//! other chains, too.
 
 use super::chains::{Chains, Links};
 use super::hits::LinkHits;
@@ -9,23 +10,24 @@ use crate::velo::config::LinkConfig;
 use crate::velo::find::{Judge, Kink, Line};
 use crate::velo::found::Found;
 
-/// Hits of a chain that is a track of its own, at least.
+/// Number of hits of a short chain: a chain with more hits is long.
 const LEAST: u32 = 3;
 
 /// Memory of this step.
 #[derive(Debug, Default)]
 pub(super) struct Ends {
-    /// The last chain that has a hit at its upper end, and at its lower one. Of hits that are at none these are left over from
-    /// other events.
+    /// Last long chain that has the hit as its upper end, and as its lower end. Entries of other hits are left over
+    /// from other events.
     top_of: Column<u32>,
     bottom_of: Column<u32>,
-    /// Chains that go on into another one.
+    /// Chains that continue in another chain.
     pub(super) kinks: Vec<Kink>,
 }
 
 impl Ends {
-    /// Drops the ends that are inside other chains, or that a later chain ends at, too. A chain that begins where another one
-    /// ends leaves the hit to that one, which goes on into it when they are one line. Marks the ends as inside.
+    /// Drops the ends that are inside other chains, or that are also ends of a later chain. A chain that begins at the
+    /// last hit of another chain leaves the hit to that chain; the two are joined if they form one line. Marks the ends
+    /// as inside.
     #[inline(always)]
     pub(super) fn settle<G: Gang>(
         &mut self,
@@ -55,7 +57,7 @@ impl Ends {
             let bottom_inside = U32::gather(&links.inside, bottom).eq(one);
             let top_stays = U32::gather(&self.top_of, top).eq(number).and_not(top_inside);
             let bottom_stays = U32::gather(&self.bottom_of, bottom).eq(number).and_not(bottom_inside);
-            // Marks of their own: whether a hit is inside is asked until the last chain.
+            // Ends get another mark: the mark for inside is read until the last chain.
             ended.scatter(&mut links.inside, top, long.and_not(top_inside));
             ended.scatter(&mut links.inside, bottom, long.and_not(bottom_inside));
             let upper = U32::gather(&self.bottom_of, top);
@@ -86,7 +88,7 @@ impl Ends {
     }
 }
 
-/// The lanes that are on.
+/// Returns the numbers of the lanes that are on.
 fn lanes_of(mut bits: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lane = bits.trailing_zeros() as usize;
@@ -95,7 +97,7 @@ fn lanes_of(mut bits: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Whether the third hit is on the line of the first two.
+/// Returns whether the third hit is on the line through the first two.
 #[inline(always)]
 fn one_line<G: Gang>(
     g: G,

@@ -1,9 +1,8 @@
 //! Sort: hits by pair of modules, phi bin and input order, as columns and as records.
 //!
 //! The table has a word per bin: its first hit, and the end of the next bin, both counted in the pair; so a window of
-//! two bins is one look-up. Even bins come first, then odd ones, in the order in which the counts produce them, two
-//! bins to a word. Copies of the first hits of each pair follow the last ones, because a window may continue past
-//! phi = 2 pi.
+//! two bins needs one look-up. Even bins come first, then odd bins, because the counts have two bins in a word. Copies
+//! of the first hits of each pair follow the last ones, because a window may continue past phi = 2 pi.
 
 use crate::Status;
 use crate::event::{Column, PAD, VeloEvent};
@@ -15,16 +14,16 @@ use crate::velo::index::{check_sizes, phi_turn, status_of_bad_hits};
 use bytemuck::cast_slice_mut;
 use std::ops::Range;
 
-/// Bins of a turn.
+/// Number of bins of a turn.
 pub(super) const BINS: u32 = 512;
-/// Words of two bins each.
+/// Number of words of two bins each.
 const WORDS: usize = BINS as usize / 2;
-/// Words of a pair in the table.
+/// Number of words of a pair in the table.
 pub(super) const ROW: usize = BINS as usize;
 /// Low half of a word.
 const LOW: u32 = 0xffff;
 
-/// 0, 1, 2, ...: consecutive records.
+/// 0, 1, 2, ...: indices of consecutive records.
 static IN_ORDER: [u32; PAD] = {
     let mut order = [0; PAD];
     let mut i = 0;
@@ -35,7 +34,7 @@ static IN_ORDER: [u32; PAD] = {
     order
 };
 
-/// The hits of a pair: index of the first, and how many.
+/// The hits of a pair: index of the first hit, and number of hits.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Span {
     pub(super) begin: usize,
@@ -43,7 +42,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// Where the hits of the next pair begin, when so many places stay free behind these.
+    /// Returns the begin of the next pair's hits, with `free` free places in between.
     pub(super) fn next(self, free: usize) -> usize {
         (self.begin + self.len + free).next_multiple_of(16)
     }
@@ -57,42 +56,42 @@ pub(in crate::velo) struct LinkHits {
     pub(super) z: Column<f32>,
     /// Direction in bins.
     pub(super) turn: Column<f32>,
-    /// x, y, z and direction; not of copies.
+    /// x, y, z and direction of the hits; not set for copies.
     pub(in crate::velo) records: Column<[f32; 4]>,
-    /// Ids; not of copies.
+    /// Ids of the hits; not set for copies.
     pub(in crate::velo) source: Column<u32>,
     pub(super) spans: [Span; PAIRS],
-    /// The same, to be looked up.
+    /// Begins and numbers of hits, for look-ups.
     pub(super) begins: [u32; PAIRS],
     pub(super) lens: [u32; PAIRS],
     table: Column<u32>,
-    /// Before they are sorted: records, and bins.
+    /// Records and bins of the hits before sorting.
     unsorted: Column<[f32; 4]>,
     keys: Column<u32>,
-    /// Hits of two bins in each word, with a word before them and one behind.
+    /// Numbers of hits, two bins in each word, with one word before and one behind.
     counts: Column<u32>,
 }
 
-/// A window per lane: the first hit, and the number of hits; counted in a pair.
+/// A window per lane: number of the first hit in its pair, and number of hits.
 #[derive(Clone, Copy)]
 pub(super) struct Window<G: Gang> {
     pub(super) first: U32<G>,
     pub(super) count: U32<G>,
 }
 
-/// Place of a bin's word in a row of the table.
+/// Returns the index of a bin's word in a row of the table.
 #[inline(always)]
 pub(super) fn cell<G: Gang>(g: G, bin: U32<G>) -> U32<G> {
     bin.shr::<1>() + (bin & U32::splat(g, 1)).shl::<{ WORDS.trailing_zeros() }>()
 }
 
-/// Bin of a direction of at least 0 bins.
+/// Returns the bin of a direction, which must not be negative.
 #[inline(always)]
 pub(super) fn bin<G: Gang>(g: G, turn: F32<G>) -> U32<G> {
     turn.to_i32().to_bits() & U32::splat(g, BINS - 1)
 }
 
-/// Repeats the values of a span behind it, as many times as it takes for two gangs more.
+/// Repeats the values of a span behind it until two more gangs are filled.
 #[inline(always)]
 pub(super) fn repeat<G: Gang>(g: G, column: &mut [f32], Span { begin, len }: Span) {
     let more = 2 * G::LANES;
@@ -101,7 +100,7 @@ pub(super) fn repeat<G: Gang>(g: G, column: &mut [f32], Span { begin, len }: Spa
     });
     let mut there = len;
     if len >= more {
-        // Most are long.
+        // Most spans are long.
         copy(column, begin, begin + len);
         copy(column, begin + G::LANES, begin + len + G::LANES);
         return;
@@ -115,24 +114,24 @@ pub(super) fn repeat<G: Gang>(g: G, column: &mut [f32], Span { begin, len }: Spa
 }
 
 impl LinkHits {
-    /// Indices that hits have, or copies.
+    /// Returns the number of indices of hits and copies.
     pub(super) fn len(&self) -> usize {
         self.source.len()
     }
 
-    /// The table of a pair.
+    /// Returns the table of a pair.
     #[inline(always)]
     pub(super) fn row(&self, pair: usize) -> &[u32] {
         &self.table[pair * ROW..(pair + 1) * ROW]
     }
 
-    /// All of it.
+    /// Returns the table of all pairs.
     #[inline(always)]
     pub(super) fn table(&self) -> &[u32] {
         &self.table
     }
 
-    /// The window of the word of a bin: this bin and the next.
+    /// Returns the window of a bin's word: this bin and the next.
     #[inline(always)]
     pub(super) fn window<G: Gang>(g: G, word: U32<G>) -> Window<G> {
         let low = U32::splat(g, LOW);
@@ -140,13 +139,13 @@ impl LinkHits {
         Window { first, count: (word.shr::<16>() - first) & low }
     }
 
-    /// The first hit of a bin, from its word.
+    /// Returns the first hit of a bin, given the bin's word.
     #[inline(always)]
     pub(super) fn first<G: Gang>(g: G, word: U32<G>) -> U32<G> {
         word & U32::splat(g, LOW)
     }
 
-    /// Sorts the hits of an event. When it cannot be reconstructed the status says why.
+    /// Sorts the hits of an event. Returns a status other than `Ok` when the event cannot be reconstructed.
     #[inline(always)]
     pub(super) fn sort<G: Gang>(&mut self, g: G, event: &VeloEvent<'_>, limits: &LimitConfig) -> Status {
         let status = check_sizes(event, limits);
@@ -156,7 +155,7 @@ impl LinkHits {
         if event.len() > MOST_HITS as usize {
             return Status::TooManyHits;
         }
-        // Behind a pair are as many copies as two gangs have lanes, and what a whole gang reads or writes.
+        // Each pair is followed by copies for two gangs, and by space for a whole gang to read or write.
         let room = event.len() + (PAIRS + 1) * (2 * PAD + 16);
         for column in [&mut self.x, &mut self.y, &mut self.z, &mut self.turn] {
             column.set_len(room);
@@ -182,7 +181,7 @@ impl LinkHits {
         if sane.all() { Status::Ok } else { status_of_bad_hits(event) }
     }
 
-    /// Reads the hits of a pair; says which lanes are where hits can be.
+    /// Reads the hits of a pair; returns the lanes where all hits are within the limits.
     #[inline(always)]
     fn read<G: Gang>(&mut self, g: G, event: &VeloEvent<'_>, range: Range<usize>, reach: F32<G>) -> Mask<G> {
         let (x, y, z) = (&event.x[range.clone()], &event.y[range.clone()], &event.z[range.clone()]);
@@ -203,7 +202,7 @@ impl LinkHits {
         sane
     }
 
-    /// Counts the hits of a pair by their bins, brings them into order, and makes the table.
+    /// Counts the hits of a pair by their bins, sorts them, and makes the table.
     #[inline(always)]
     fn place<G: Gang>(&mut self, g: G, pair: usize, ids: &[u32]) {
         let Span { begin, len } = self.spans[pair];
@@ -217,7 +216,7 @@ impl LinkHits {
         for &key in keys {
             counts[key as usize % (2 * WORDS)] += 1;
         }
-        // Of the counts, where bins begin.
+        // Turn the counts into the begins of bins.
         let (low, mut sum) = (U32::splat(g, LOW), 0);
         for words in words[1..=WORDS].chunks_exact_mut(G::LANES) {
             let counts = U32::load(g, words);
@@ -238,7 +237,7 @@ impl LinkHits {
             records[to] = *record;
             source[to] = id;
         }
-        // Now these are where bins end: that is where the next one begins.
+        // Now the words hold the ends of bins, which are the begins of the next bins.
         words[WORDS + 1] = (words[1] & LOW).wrapping_add(len as u32);
         let (even, odd) = self.table[pair * ROW..(pair + 1) * ROW].split_at_mut(WORDS);
         for at in (0..WORDS).step_by(G::LANES) {
@@ -250,7 +249,7 @@ impl LinkHits {
         }
     }
 
-    /// Makes columns of the records of a pair, and the copies behind them.
+    /// Makes columns from the records of a pair, and the copies behind them.
     #[inline(always)]
     fn spread<G: Gang>(&mut self, g: G, span: Span) {
         for at in (span.begin..span.begin + span.len).step_by(G::LANES) {

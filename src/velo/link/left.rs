@@ -1,5 +1,5 @@
-//! The hits that are on no track of the first pass, in columns and records of their own. Windows come from the table
-//! of all hits, and from the number of remaining hits before each of them.
+//! The hits that are on no track of the first pass, in columns and records of their own. Windows come from the table of
+//! all hits, and from the number of remaining hits before each hit.
 
 use super::chains::Links;
 use super::hits::{LinkHits, Span, repeat};
@@ -8,7 +8,7 @@ use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::geometry::{PAIRS, pair_middle};
 
-/// The hits that are left, those of each pair twice, since windows go on over the wrap.
+/// The remaining hits; the hits of each pair are repeated, since a window may continue past phi = 2 pi.
 #[derive(Debug, Default)]
 pub(super) struct Left {
     pub(super) x: Column<f32>,
@@ -16,15 +16,15 @@ pub(super) struct Left {
     pub(super) z: Column<f32>,
     pub(super) turn: Column<f32>,
     pub(super) records: Column<[f32; 4]>,
-    /// Of hits and copies the index of the hit.
+    /// Index of the hit, for hits and copies.
     pub(super) home: Column<u32>,
-    /// Index among all hits; not of copies.
+    /// Index of the hit among all hits; not set for copies.
     pub(super) origin: Column<u32>,
     pub(super) spans: [Span; PAIRS],
-    /// Of each pair, to be looked up: z of its middle, mm; as bits, where its hits begin, where those that are left begin here,
-    /// and how many they are.
+    /// Look-up table of the pairs: z of the middle, mm; then, as bits, the begin of the pair among all hits, its begin
+    /// among the remaining hits, and its number of remaining hits.
     pub(super) places: [[f32; 4]; PAIRS],
-    /// Of each hit, left or not, how many of its pair are left before it.
+    /// Number of remaining hits before each hit (remaining or not) in its pair.
     pub(super) rank: Column<u32>,
     /// The triplets of the second pass.
     pub(super) links: Links,
@@ -58,7 +58,7 @@ impl Left {
         }
     }
 
-    /// Lists the hits of a pair that are left, from place `begin` on; says how many.
+    /// Lists the remaining hits of a pair from index `begin` on; returns their number.
     #[inline(always)]
     fn list<G: Gang>(&mut self, g: G, all: Span, inside: &[u32], begin: usize) -> usize {
         let (zero, one) = (U32::splat(g, 0), U32::splat(g, 1));
@@ -77,7 +77,7 @@ impl Left {
         kept
     }
 
-    /// Copies the hits of a pair that were listed.
+    /// Copies the listed hits of a pair.
     #[inline(always)]
     fn copy<G: Gang>(&mut self, g: G, hits: &LinkHits, span: Span) {
         let Span { begin, len } = span;

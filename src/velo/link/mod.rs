@@ -1,4 +1,4 @@
-//! Link search: tracks from sorted hits by loops over all hits of an event at once (preset `fast`).
+//! Link search: finds tracks in sorted hits by loops over all hits of an event at once (preset `fast`).
 //!
 //! Nothing is followed step by step, and no hit is marked while tracks are under construction. Every hit looks for
 //! the best triplet around it; triplets that contain one another's middle hits are linked; links form chains:
@@ -13,10 +13,11 @@
 //! 1. `hits`: sort into columns by pair and phi, with a table that gives a window of two bins in one look-up.
 //! 2. `triplets`: the best triplet of each hit, with the neighbours of a gang of hits in registers.
 //! 3. `chains`: links, and chains followed in lockstep. Two hits of one pair between the same neighbours count as one.
-//! 4. `ends`: ends that lie inside other chains are dropped, chains that meet in one hit are joined.
-//! 5. `left`: the hits on no track, with windows by the first table.
-//! 6. `second`: doublets within wide windows, and their extrapolations, for the whole event at once; chains of these.
-//! 7. Tracks of which one begins up to some pairs after the end of the other are joined, as in `find`.
+//! 4. `ends`: drops ends that lie inside other chains, and joins chains that meet in one hit.
+//! 5. `left`: the hits on no track, with windows from the table of all hits.
+//! 6. `second`: doublets within wide windows, and their extrapolations, for the whole event at once; then chains of the
+//!    triplets.
+//! 7. As in `find`, two tracks are joined when one begins a few pairs after the end of the other.
 //!
 //! Results do not depend on the gang: lanes do not see each other, scatters come before reads, and ordered choices
 //! are made in the order of hits.
@@ -41,9 +42,9 @@ use hits::LinkHits;
 
 /// No hit.
 const NONE: u32 = u32::MAX;
-/// In lists of hits of an event the pair stands above this bit.
+/// First bit of the pair in an entry of a list of hits.
 const PAIR_SHIFT: u32 = 24;
-/// What stands below it.
+/// Mask of the bits below the pair: the index of the hit.
 const HIT: u32 = (1 << PAIR_SHIFT) - 1;
 
 /// Reused memory of the search.
@@ -60,7 +61,7 @@ pub(super) struct LinkScratch {
     join: JoinScratch,
 }
 
-/// Runs a stage as a function of its own, compiled for the gang.
+/// Runs a stage in a function of its own, compiled for the gang.
 macro_rules! stage {
     ($g:ident, $body:expr) => {{
         #[inline(never)]
@@ -75,7 +76,7 @@ macro_rules! stage {
     }};
 }
 
-/// Sorts the hits of an event. When it cannot be reconstructed the status says why.
+/// Sorts the hits of an event. Returns a status other than `Ok` when the event cannot be reconstructed.
 #[inline(always)]
 pub(super) fn sort<G: Gang>(
     g: G,
@@ -86,7 +87,7 @@ pub(super) fn sort<G: Gang>(
     stage!(g, scratch.hits.sort(g, event, limits))
 }
 
-/// Finds the tracks of the event that was sorted.
+/// Finds the tracks of the sorted event.
 #[inline(always)]
 pub(super) fn find<G: Gang>(
     g: G,

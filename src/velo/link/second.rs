@@ -1,5 +1,5 @@
-//! The second pass: triplets of the remaining hits, with wide windows. One loop over the event lists the doublets
-//! that pass the cuts, one opens the windows that they point into, one judges the hits there. Loops that did all of
+//! The second pass: triplets of the remaining hits, with wide windows. The first loop over the event lists the doublets
+//! that pass the cuts, the second opens their windows, and the third judges the hits in these. A loop that did all of
 //! this hit by hit would wait for memory and for divisions, and would be mispredicted at the end of each hit.
 
 use super::hits::{BINS, LinkHits, ROW, Span, bin, cell};
@@ -13,7 +13,7 @@ use crate::velo::find::{Candidates, Judge, Line, Reach, distance_to_beam};
 use crate::velo::geometry::{PAIR_HALF_DEPTH, PAIRS, pair_middle};
 use crate::velo::index::phi_turn;
 
-/// Bins in 1/256 turn.
+/// Number of bins in 1/256 turn.
 const FINER: f32 = BINS as f32 / 256.0;
 
 /// Memory of this pass.
@@ -24,7 +24,7 @@ pub(super) struct Second {
     triplets: Triplets,
 }
 
-/// Outer and middle hits, and the pair of the inner one.
+/// Doublets: outer and middle hits, and the pair of the inner hit.
 #[derive(Debug, Default)]
 struct Doublets {
     outer: Column<u32>,
@@ -33,7 +33,7 @@ struct Doublets {
     len: usize,
 }
 
-/// Those of them with hits where they point, and those hits.
+/// Doublets with hits in their windows, and these hits.
 #[derive(Debug, Default)]
 struct Lines {
     outer: Column<u32>,
@@ -50,7 +50,7 @@ struct Triplets {
     len: usize,
 }
 
-/// A pair of modules per lane: where its row of the table begins, where its hits do, and how many of them are left.
+/// A pair of modules per lane: begin of its row of the table, begin of its hits, and number of its remaining hits.
 struct Place<G: Gang> {
     row: U32<G>,
     begin: U32<G>,
@@ -58,7 +58,8 @@ struct Place<G: Gang> {
 }
 
 impl<G: Gang> Place<G> {
-    /// Hits left between the begins of two bins, counted in the pair: the first, and how many. The second bin may lie behind the wrap.
+    /// Returns the remaining hits from bin `from` to before bin `to`: number of the first in the pair, and count. The
+    /// range may cross phi = 2 pi.
     #[inline(always)]
     fn between(&self, g: G, (hits, left): (&LinkHits, &Left), [from, to]: [U32<G>; 2]) -> [U32<G>; 2] {
         let rank = inlined!(|bin: U32<G>| {
@@ -71,7 +72,7 @@ impl<G: Gang> Place<G> {
     }
 }
 
-/// The bins from `half` before a direction to `half` behind: the first, and the one behind the last.
+/// Returns the bins from `turn - half` to `turn + half`: the first bin, and the bin behind the last.
 #[inline(always)]
 fn bins<G: Gang>(g: G, turn: F32<G>, half: F32<G>) -> [U32<G>; 2] {
     let turn = turn + F32::splat(g, BINS as f32);
@@ -119,7 +120,7 @@ impl Second {
 }
 
 impl Doublets {
-    /// Lists those whose middle hits are in a pair.
+    /// Lists the doublets whose middle hits are in a pair.
     #[inline(always)]
     fn of_pair<G: Gang>(
         &mut self,
@@ -162,7 +163,7 @@ impl Doublets {
         }
     }
 
-    /// Those of a gang of middle hits; outer hits are looked up in registers when they are near.
+    /// Lists the doublets of a gang of middle hits; with NEAR, outer hits are looked up in registers.
     #[inline(always)]
     fn list<G: Gang, const NEAR: bool>(&mut self, g: G, config: &LinkConfig, search: OfGang<'_, G>) {
         let OfGang { left, above, pair, i, first, near, count, from } = search;
@@ -217,10 +218,10 @@ impl Doublets {
 struct OfGang<'a, G: Gang> {
     left: &'a Left,
     above: Span,
-    /// Pair of the middle hits, and the index of the first of them.
+    /// Pair of the middle hits, and index of the first middle hit.
     pair: usize,
     i: usize,
-    /// Where windows begin in the pair above, and the same from where the first lane's begins.
+    /// Begins of the windows in the pair above, and the begins relative to the window of the first lane.
     first: U32<G>,
     near: U32<G>,
     count: U32<G>,
@@ -228,7 +229,7 @@ struct OfGang<'a, G: Gang> {
 }
 
 impl Lines {
-    /// Keeps the doublets with hits where they point.
+    /// Keeps the doublets with hits in their windows.
     #[inline(always)]
     fn open<G: Gang>(
         &mut self,
@@ -272,7 +273,7 @@ impl Lines {
     }
 }
 
-/// Lines through hits by their indices in memory.
+/// Returns the lines through hits, given their indices in memory.
 #[inline(always)]
 fn line_of<G: Gang>(g: G, left: &Left, outer: &[u32], middle: &[u32]) -> Line<G> {
     let [x0, y0, z0, _] = F32::load_records(g, left.records.padded(), outer);

@@ -12,16 +12,16 @@ use crate::velo::found::{Found, Row};
 /// Memory of this step.
 #[derive(Debug, Default)]
 pub(super) struct Select {
-    /// Chains of three hits whose score is good: numbers; in the second pass bits of the score, then the row.
+    /// Chains of three hits with a good score: their rows; in the second pass, bits of the score, then the row.
     weak: Column<u32>,
     ranked: Column<u64>,
-    /// Whether a track has a hit that the first pass left.
+    /// Whether a track has the hit, for each hit that the first pass left.
     taken: Column<u32>,
 }
 
 impl Select {
-    /// The tracks of the first pass: all long chains, then, in order, those of three hits with a good score whose hits are in no
-    /// other track. Marks the hits of the latter as inside.
+    /// Accepts the tracks of the first pass: all long chains, then, in order, the chains of three hits with a good
+    /// score whose hits are in no other track. Marks the hits of these short chains as inside.
     #[inline(always)]
     pub(super) fn accept_first<G: Gang>(
         &mut self,
@@ -55,7 +55,8 @@ impl Select {
                 found.tracks.push(row);
             }
         }
-        // Two hits are left of a chain of four whose ends both are in others: no track, unless another one goes on into it.
+        // A chain of four hits whose two ends are in other chains has two hits left: it is no track, unless another
+        // chain continues in it.
         let mut kept = 0;
         for i in 0..found.tracks.len() {
             let row = found.tracks[i];
@@ -66,8 +67,9 @@ impl Select {
         found.tracks.set_len(kept);
     }
 
-    /// The tracks of the second pass: long chains in order, unless more than half of the hits are in others, then those of three hits with a good
-    /// score whose hits are in none, the best first. Their hits become indices among all hits.
+    /// Accepts the tracks of the second pass: long chains, in order, with at most half of their hits in earlier tracks;
+    /// then, the best first, chains of three hits with a good score whose hits are in no track. The hits become indices
+    /// among all hits.
     pub(super) fn accept_second(
         &mut self,
         config: &LinkConfig,

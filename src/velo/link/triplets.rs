@@ -1,8 +1,9 @@
-//! The best triplet of each hit: one lane a middle hit, with the hits of two bins in the pair above and in the pair below.
+//! The best triplet of each hit: one middle hit per lane, with the hits of two bins in the pair above and in the pair
+//! below.
 //!
-//! Hits of a gang come in the order of phi, and so do their windows: mostly they lie within twice as many neighbours
-//! as the gang has lanes, which are looked up in registers. Middle hits with more candidates, or far from the
-//! candidates of the first lane, are deferred.
+//! The hits of a gang are in the order of phi, and so are their windows: mostly the windows lie within twice as many
+//! hits as the gang has lanes, and these hits are looked up in registers. Middle hits with more candidates, or far from
+//! the candidates of the first lane, are deferred.
 
 use super::chains::Links;
 use super::deferred::Deferred;
@@ -14,9 +15,9 @@ use crate::velo::config::LinkConfig;
 use crate::velo::find::Judge;
 use crate::velo::geometry::PAIRS;
 
-/// How far before a hit its window begins, in bins: it is two bins wide.
+/// Distance from the begin of a window to its hit, in bins; the window is two whole bins wide.
 const HALF_WINDOW: f32 = 0.5;
-/// Candidates on each side that are judged at once.
+/// Number of candidates on each side that are judged at once.
 pub(super) const AT_ONCE: u32 = 2;
 
 /// A middle hit per lane.
@@ -27,25 +28,26 @@ pub(super) struct Middle<G: Gang> {
     pub(super) z: F32<G>,
 }
 
-/// From a candidate above to the middle hit, with the terms of the variance that are its own.
+/// The step from a candidate above to the middle hit, and the terms of the variance that depend on it.
 pub(super) struct Above<G: Gang> {
     dx: F32<G>,
     dy: F32<G>,
     dz: F32<G>,
-    /// Factors of the second, the first and no power of the step below.
+    /// Coefficients of dz^2, dz and 1 in the variance, for dz of the step below.
     square: F32<G>,
     linear: F32<G>,
     constant: F32<G>,
 }
 
-/// From the middle hit to a candidate below.
+/// The step from the middle hit to a candidate below.
 pub(super) struct Below<G: Gang> {
     pub(super) dx: F32<G>,
     pub(super) dy: F32<G>,
     pub(super) dz: F32<G>,
 }
 
-/// The best triplet per lane: chi2 = distance2 / variance, and the numbers of its candidates, the one above in the high half.
+/// The best triplet per lane: chi2 = distance2 / variance, and the numbers of its candidates, with the candidate above
+/// in the high half.
 pub(super) struct Best<G: Gang> {
     pub(super) distance2: F32<G>,
     pub(super) variance: F32<G>,
@@ -53,7 +55,7 @@ pub(super) struct Best<G: Gang> {
 }
 
 impl<G: Gang> Above<G> {
-    /// Where there is no candidate nothing is near.
+    /// Computes the step; dz is NaN without a candidate, which is never good.
     #[inline(always)]
     pub(super) fn new(
         g: G,
@@ -74,7 +76,7 @@ impl<G: Gang> Above<G> {
 }
 
 impl<G: Gang> Below<G> {
-    /// See [`Above::new`].
+    /// Computes the step; dz is NaN without a candidate.
     #[inline(always)]
     pub(super) fn new(g: G, middle: Middle<G>, [x, y, z]: [F32<G>; 3], on: Mask<G>) -> Self {
         let dz = on.select_f(z - middle.z, F32::splat(g, f32::NAN));
@@ -83,15 +85,15 @@ impl<G: Gang> Below<G> {
 }
 
 impl<G: Gang> Best<G> {
-    /// None yet, and a largest chi2.
+    /// Begins without a triplet; chi2 must be below `chi2`.
     #[inline(always)]
     pub(super) fn none(g: G, chi2: f32) -> Self {
         Self { distance2: F32::splat(g, chi2), variance: F32::splat(g, 1.0), numbers: U32::splat(g, NONE) }
     }
 
-    /// Takes a triplet that is better. Both its distance and the variance are those of the line through the hit above and the middle one,
-    /// times the square of the step between them: so nothing is divided. The variance is that of
-    /// [`Judge::distance`](crate::velo::find::Judge::distance).
+    /// Takes a triplet if it is better. Its squared distance and its variance, both multiplied by the squared dz of the
+    /// step above to avoid divisions, are the results of [`Judge::distance`](crate::velo::find::Judge::distance) for
+    /// the line through the hit above and the middle hit.
     #[inline(always)]
     pub(super) fn judge(&mut self, above: &Above<G>, below: &Below<G>, numbers: U32<G>) {
         let x = above.dx.neg_mul_add(below.dz, below.dx * above.dz);
@@ -105,8 +107,8 @@ impl<G: Gang> Best<G> {
         self.numbers = better.select_u(numbers, self.numbers);
     }
 
-    /// The indices of the hits above and below, [`NONE`] where there are none. `firsts` are those of the windows, counted in pairs that begin
-    /// at `begins` and have `lens` hits.
+    /// Returns the indices of the hits above and below, or [`NONE`]. `firsts` are the numbers of the windows' first
+    /// hits in pairs that begin at `begins` and have `lens` hits.
     #[inline(always)]
     pub(super) fn hits(
         &self,
@@ -123,13 +125,13 @@ impl<G: Gang> Best<G> {
     }
 }
 
-/// A number in a pair of `len` hits that may lie behind their end.
+/// Wraps a number of a hit in a pair of `len` hits, which may be up to `len` too large.
 #[inline(always)]
 pub(super) fn wrapped<G: Gang>(number: U32<G>, len: U32<G>) -> U32<G> {
     number.min(number - len)
 }
 
-/// The cells of the windows around hits of these directions.
+/// Returns the cells of the windows around hits with the directions `turn`.
 #[inline(always)]
 pub(super) fn cells<G: Gang>(g: G, turn: F32<G>) -> U32<G> {
     cell(g, bin(g, turn + F32::splat(g, BINS as f32 - HALF_WINDOW)))
@@ -178,7 +180,7 @@ fn of_pair<G: Gang>(
         let below = LinkHits::window(g, U32::gather(rows[1], cells));
         let both = zero.lt(above.count) & zero.lt(below.count) & lanes;
         let counts = [judge.limit(g, above.count, both), judge.limit(g, below.count, both)];
-        // Counted from the window of the first lane.
+        // Windows are counted from the window of the first lane.
         let at_first = cell_of(hits.turn[i]);
         let from = [rows[0][at_first] & 0xffff, rows[1][at_first] & 0xffff];
         let near_above = wrapped_back(above.first - U32::splat(g, from[0]), lens[0]);
@@ -211,13 +213,13 @@ fn of_pair<G: Gang>(
     }
 }
 
-/// A difference of two numbers in a pair of `len` hits, which may have gone below 0.
+/// Wraps a difference of two numbers in a pair of `len` hits, which may be below 0.
 #[inline(always)]
 fn wrapped_back<G: Gang>(difference: U32<G>, len: U32<G>) -> U32<G> {
     difference.min(difference + len)
 }
 
-/// The cell of the window around a hit of this direction.
+/// Returns the cell of the window around a hit with the direction `turn`.
 #[inline(always)]
 fn cell_of(turn: f32) -> usize {
     let bin = (turn + (BINS as f32 - HALF_WINDOW)) as u32 % BINS;

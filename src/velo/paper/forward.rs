@@ -1,4 +1,5 @@
-//! Track forwarding: every track under construction looks for its next hit in both modules of a pair, one lane a track.
+//! Track forwarding: every track under construction looks for its next hit in both modules of a pair, one track per
+//! lane.
 
 use super::scratch::{Active, PaperScratch, Step};
 use super::search::{Best, Candidates, Line, Measure, limit, window};
@@ -10,8 +11,8 @@ use crate::velo::found::Found;
 use crate::velo::geometry::MODULE_Z;
 use crate::velo::modules::Modules;
 
-/// Forwards all tracks into `pair`. Hits that tracks use already may be taken again. A track that misses too
-/// many pairs in a row is followed no more; the others move together, in order.
+/// Forwards all tracks into `pair`. Hits that tracks use already may be taken again. Drops a track from the active
+/// tracks when it misses too many pairs in a row; the others keep their order.
 #[inline(always)]
 pub(super) fn forward<G: Gang>(
     g: G,

@@ -3,21 +3,20 @@
 //! III, IEEE 8778210. The paper prints no constants; these come from LHCb's public code of 2019
 //! (`docs/algorithms.md`, "Velo: preset `paper`").
 //!
-//! Its five parts: sort by phi per module (`sort`), candidate windows by binary search (`search`), and then, from the
-//! largest z down, at each pair of modules: *forward* the tracks under construction into the next pair (`forward`),
-//! *seed* triplets of free hits of one side around the current pair (`seed`); at the end the filter of three-hit
-//! tracks (`weak`).
+//! The search has five parts: sort by phi per module (`sort`), candidate windows by binary search (`search`), and then,
+//! from the largest z down, at each pair of modules: *forward* the tracks under construction into the next pair
+//! (`forward`), *seed* triplets of free hits of one side around the current pair (`seed`); at the end the filter of
+//! three-hit tracks (`weak`).
 //!
 //! ```text
 //!   module  m-2             m             m+2         (one side)
 //!            h2 <- - - - - h1 - - - - - - h0          one lane a doublet (h0, h1)
 //! ```
 //!
-//! Points that the paper leaves open follow [`PaperConfig`](super::PaperConfig)'s source. Differences of that source
-//! from the paper are switches of [`PaperConfig`](super::PaperConfig); `paper-literal` sets all of them as in the
-//! paper. Two things are laid out differently and give the same tracks: windows are opened when a hit is seeded and
-//! not for every hit beforehand, and doublets are listed so that lanes do not wait for the hit with the most
-//! candidates.
+//! Points that the paper leaves open follow the source of [`PaperConfig`](super::PaperConfig). Where that source
+//! differs from the paper, [`PaperConfig`](super::PaperConfig) has a switch; `paper-literal` sets all switches as in
+//! the paper. Two things are done differently and give the same tracks: windows are opened when a hit is seeded, not
+//! for every hit beforehand, and doublets are listed so that lanes do not wait for the hit with the most candidates.
 //!
 //! Results do not depend on the gang, for the reasons given in `find`.
 
@@ -40,14 +39,14 @@ use crate::simd::Gang;
 use scratch::Step;
 pub(super) use scratch::{PaperScratch, Search};
 
-/// The steps of [`find`] that are timed apart, in the order of their numbers: the paper's figure 6.
+/// The separately timed steps of [`find`], in the order of their numbers, as in the paper's figure 6.
 pub(super) const PARTS: &[&str] = &["windows", "seeding", "forwarding", "filter"];
 const WINDOWS: usize = 0;
 const SEEDING: usize = 1;
 const FORWARDING: usize = 2;
 const FILTER: usize = 3;
 
-/// Sorts the hits of one event. The status says when the event cannot be reconstructed.
+/// Sorts the hits of one event. Returns a status other than `Ok` when the event cannot be reconstructed.
 #[inline(never)]
 pub(super) fn sort<G: Gang>(
     g: G,
@@ -91,7 +90,7 @@ pub(super) fn find<G: Gang>(
     clock.lap_part(&mut counters.stages[STAGE], FILTER);
 }
 
-/// [`forward::forward`] as a function of its own, see `find`.
+/// Runs [`forward::forward`] in a function of its own, see `find`.
 #[inline(never)]
 fn forward_step<G: Gang>(
     g: G,
@@ -107,7 +106,7 @@ fn forward_step<G: Gang>(
     );
 }
 
-/// The candidate windows of a pair's hits, as a function of its own.
+/// Opens the candidate windows of a pair's hits, in a function of its own.
 #[inline(never)]
 fn windows_step<G: Gang>(
     g: G,
@@ -123,7 +122,7 @@ fn windows_step<G: Gang>(
     );
 }
 
-/// [`weak::accept`] as a function of its own.
+/// Runs [`weak::accept`] in a function of its own.
 #[inline(never)]
 fn filter_step<G: Gang>(g: G, config: &PaperConfig, modules: &Modules, found: &mut Found) {
     g.vectorize(
@@ -132,7 +131,7 @@ fn filter_step<G: Gang>(g: G, config: &PaperConfig, modules: &Modules, found: &m
     );
 }
 
-/// [`seed::seed`] as a function of its own.
+/// Runs [`seed::seed`] in a function of its own.
 #[inline(never)]
 fn seed_step<G: Gang>(
     g: G,

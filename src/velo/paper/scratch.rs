@@ -7,12 +7,12 @@ use crate::velo::config::PaperConfig;
 /// Memory of the preset.
 #[derive(Debug, Default)]
 pub(in crate::velo) struct PaperScratch {
-    /// phi of the sorted hits, and of those in their input order, rad.
+    /// phi of the sorted hits, and phi of the hits in input order, rad.
     pub(super) phi: Column<f32>,
     pub(super) unsorted: Column<f32>,
     pub(super) seeds: SeedScratch,
     pub(super) active: Active,
-    /// Tracks that the current step extends, and by which hit.
+    /// Tracks that the current step extends, and the new hit of each.
     pub(super) extended: Column<u32>,
     pub(super) extended_by: Column<u32>,
 }
@@ -35,13 +35,13 @@ impl Active {
     }
 }
 
-/// Parameters, and how many candidates a search window may hold.
+/// Parameters, and the largest number of candidates in a search window.
 pub(in crate::velo) struct Search<'a> {
     pub config: &'a PaperConfig,
     pub max_candidates: u32,
 }
 
-/// The same at one pair of modules.
+/// Parameters of the search at one pair of modules.
 pub(super) struct Step<'a> {
     pub(super) config: &'a PaperConfig,
     pub(super) max_candidates: u32,

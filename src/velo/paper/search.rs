@@ -1,5 +1,5 @@
-//! The two searches shared by seeding and forwarding: the window of a module by binary search in phi, and the hit of
-//! a window nearest to a line.
+//! The two searches shared by seeding and forwarding: a binary search in phi for the window of a module, and a search
+//! for the hit of a window nearest to a line.
 
 use crate::event::{Counters, Truncation};
 use crate::simd::varying::{F32, Mask, U32};
@@ -14,7 +14,7 @@ pub(super) struct Window<G: Gang> {
     pub(super) count: U32<G>,
 }
 
-/// A line per lane: the second of its two hits, mm, and the slopes.
+/// A line through two hits per lane: the position of the second hit, mm, and the slopes.
 pub(super) struct Line<G: Gang> {
     pub(super) x: F32<G>,
     pub(super) y: F32<G>,
@@ -25,23 +25,24 @@ pub(super) struct Line<G: Gang> {
     inverse: F32<G>,
 }
 
-/// What a hit near a line is judged by; small is good.
+/// The measure by which a hit near a line is judged; small is good.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Measure {
-    /// Its squared distance from the line at its z, mm^2.
+    /// Squared distance of the hit from the line at the z of the hit, mm^2.
     Distance,
-    /// The squared residuals of the least-squares line through it and the two hits of the line, summed, mm^2.
+    /// Sum of the squared residuals of the least-squares line through the hit and the two hits of the line, mm^2.
     Fit,
-    /// Its squared distance over the square of dz from the second hit (no unit).
+    /// Squared distance of the hit divided by the square of dz from the second hit (no unit).
     Angle,
 }
 
 impl Measure {
-    /// The measure of hits `dz` behind the second hit of their line, at squared distances `square` from it.
+    /// Returns the measure of hits at `dz` behind the second hit of their line, with squared distances `square` from
+    /// the line.
     ///
-    /// The line extrapolates to (1 + r) times the second hit less r times the first, r = dz / (z1 - z0). All three hits are
-    /// measured equally well, so the best line leaves each its part of the distance d: the parts are as 1 + r, r and 1,
-    /// their squares sum up to d^2 / ((1 + r)^2 + r^2 + 1).
+    /// With r = dz / (z1 - z0), the line extrapolates to (1 + r) times the second hit minus r times the first. All
+    /// three hits have equal errors, so the residuals of the best line are in the proportion 1 + r, r and 1 of the
+    /// distance d; their squares sum up to d^2 / ((1 + r)^2 + r^2 + 1).
     #[inline(always)]
     fn of<G: Gang>(self, g: G, square: F32<G>, dz: F32<G>, line: &Line<G>) -> F32<G> {
         match self {
@@ -64,13 +65,14 @@ pub(super) struct Best<G: Gang> {
     pub(super) found: Mask<G>,
 }
 
-/// Lanes from which on a comparison of all keys with a value costs less than looking up a value for each.
+/// Smallest number of lanes for which comparing all keys with one value costs less than looking up a value for each
+/// key.
 const MANY_LANES: usize = 8;
-/// Values that are all compared; of more than these, one of [`STRIDE`] is.
+/// Largest number of values that are all compared; of more, one in [`STRIDE`].
 const ALL: usize = 64;
 const STRIDE: usize = 8;
 
-/// How many values of `sorted` are below each key.
+/// Returns the number of values of `sorted` below each key.
 #[inline(always)]
 fn below<G: Gang>(g: G, sorted: &[f32], keys: [F32<G>; 2]) -> [U32<G>; 2] {
     let none = [U32::splat(g, 0); 2];
@@ -92,8 +94,8 @@ fn below<G: Gang>(g: G, sorted: &[f32], keys: [F32<G>; 2]) -> [U32<G>; 2] {
     array_of!(k => below_from(g, sorted, keys[k], passed[k], STRIDE / 2))
 }
 
-/// How many values of `sorted` are below `key`, of which the first `count` are and less than twice `step` others: binary search, all lanes with
-/// the same number of steps.
+/// Returns the number of values of `sorted` below `key`, which is at least `count` and less than `count + 2 * step`:
+/// binary search with the same number of steps in all lanes.
 #[inline(always)]
 fn below_from<G: Gang>(g: G, sorted: &[f32], key: F32<G>, mut count: U32<G>, mut step: usize) -> U32<G> {
     let len = U32::splat(g, sorted.len() as u32);
@@ -106,7 +108,7 @@ fn below_from<G: Gang>(g: G, sorted: &[f32], key: F32<G>, mut count: U32<G>, mut
     count
 }
 
-/// The hits of a module, at `range` of the sorted angles `phi`, with `middle - half <= phi < middle + half`.
+/// Returns the hits of a module, at `range` of the sorted angles `phi`, with `middle - half <= phi < middle + half`.
 #[inline(always)]
 pub(super) fn window<G: Gang>(
     g: G,
@@ -119,7 +121,7 @@ pub(super) fn window<G: Gang>(
     Window { first: ends[0] + U32::splat(g, range.start as u32), count: ends[1] - ends[0] }
 }
 
-/// Cuts windows down to `most` hits, and counts what is cut off.
+/// Cuts windows down to `most` hits, and counts the hits that are cut off.
 #[inline(always)]
 pub(super) fn limit<G: Gang>(
     g: G,
@@ -137,7 +139,7 @@ pub(super) fn limit<G: Gang>(
 }
 
 impl<G: Gang> Line<G> {
-    /// The line from hit `a` to hit `b`, indices among `hits`.
+    /// Returns the line from hit `a` to hit `b`, which are indices in `hits`.
     #[inline(always)]
     pub(super) fn through(g: G, hits: &[[f32; 4]], a: U32<G>, b: U32<G>) -> Self {
         let [x0, y0, z0, _] = F32::gather_records(hits, a);
@@ -147,7 +149,8 @@ impl<G: Gang> Line<G> {
     }
 }
 
-/// The hits of a window per lane, of which column `x_column` (0: all, 3: free ones), y and z count, and their measure.
+/// A window of hits per lane, and the measure of the hits. x is read from column `x_column` (0: all hits, 3: free hits
+/// only).
 pub(super) struct Candidates<'a, G: Gang> {
     pub hits: &'a [[f32; 4]],
     pub x_column: usize,
@@ -156,13 +159,13 @@ pub(super) struct Candidates<'a, G: Gang> {
 }
 
 impl<G: Gang> Best<G> {
-    /// No hit yet; the measure of one must be below `scatter`.
+    /// Returns a value without a hit; the measure of a hit must be below `scatter`.
     #[inline(always)]
     pub(super) fn none(g: G, scatter: f32) -> Self {
         Self { index: U32::splat(g, 0), scatter: F32::splat(g, scatter), found: Mask::first(g, 0) }
     }
 
-    /// Looks for a better hit among the candidates. The first of equals wins.
+    /// Looks for a better hit among the candidates. Of equally good hits the first wins.
     #[inline(always)]
     pub(super) fn improve(
         &mut self,

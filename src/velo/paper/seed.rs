@@ -20,12 +20,12 @@ pub(super) struct SeedScratch {
     /// Doublets: index of the outer hit, and entry of `middle`.
     outer: Column<u32>,
     entry: Column<u32>,
-    /// Those of them that have an inner hit, and its measure.
+    /// Triplets: outer hit, entry of `middle`, and inner hit; and their measures.
     triplets: [Column<u32>; 3],
     scatter: Column<f32>,
 }
 
-/// Makes the seeds around `pair`, whose windows are open, and appends them to the tracks under way.
+/// Makes the seeds around `pair`, whose windows are open, and appends them to the active tracks.
 #[inline(always)]
 pub(super) fn seed<G: Gang>(
     g: G,
@@ -71,7 +71,7 @@ impl SeedScratch {
         let mut listed = 0;
         for module in [2 * pair, 2 * pair + 1] {
             let range = modules.range(module);
-            // Behind the entries that stand: first all free hits, then those that have candidates.
+            // Behind the existing entries: first all free hits, then the free hits that have candidates.
             self.middle.reserve_total(listed + range.len());
             for column in self.first.iter_mut().chain(&mut self.count) {
                 column.reserve_total(listed + range.len());
@@ -110,7 +110,7 @@ impl SeedScratch {
         self.first.iter_mut().chain(&mut self.count).for_each(|column| column.set_len(listed));
     }
 
-    /// Lists the doublets of the listed hits with the free hits of their outer windows; returns how many.
+    /// Lists the doublets of the listed hits with the free hits of their outer windows; returns their number.
     #[inline(always)]
     fn list_doublets(&mut self, modules: &Modules) -> usize {
         let mut listed = 0;
@@ -127,7 +127,7 @@ impl SeedScratch {
         listed
     }
 
-    /// Finds the inner hit of each doublet, one lane a doublet; returns how many triplets there are.
+    /// Finds the inner hit of each doublet, one doublet per lane; returns the number of triplets.
     #[inline(always)]
     fn find_inner<G: Gang>(
         &mut self,

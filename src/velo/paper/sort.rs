@@ -1,4 +1,4 @@
-//! Sort by phi: the hits of each module by angle around the beam.
+//! Sorts the hits of each module by phi, the angle around the beam.
 
 use super::scratch::PaperScratch;
 use crate::Status;
@@ -12,8 +12,8 @@ use crate::velo::index::{check_sizes, status_of_bad_hits};
 use crate::velo::modules::Modules;
 use std::f32::consts::TAU;
 
-/// Angle around the beam, rad, on a scale without a step within the module's side: an even module (x < 0) has
-/// the angles 0..2 pi, an odd one -pi..pi.
+/// Returns the angle around the beam, rad, on a scale without a jump on the module's side: 0..2 pi in an even module (x
+/// < 0), -pi..pi in an odd module.
 #[inline(always)]
 pub(super) fn phi_on_side<G: Gang>(g: G, x: F32<G>, y: F32<G>, module: usize) -> F32<G> {
     // The same operations for both sides, so that a loop over sides has one body.

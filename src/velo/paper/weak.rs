@@ -1,4 +1,4 @@
-//! Weak track filter: accepts or rejects tracks of three hits, one lane a track.
+//! Weak track filter: accepts or rejects tracks of three hits, one track per lane.
 
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
@@ -6,8 +6,8 @@ use crate::velo::config::PaperConfig;
 use crate::velo::found::{Found, HITS_AT, LEN_AT, ROW};
 use crate::velo::modules::{Modules, three_hit_chi2};
 
-/// Accepts all candidates with four hits or more, and those with three that are straight and whose hits are on
-/// none of the longer ones.
+/// Accepts all candidates with four hits or more, and straight candidates with three hits that share no hit with a
+/// longer candidate.
 #[inline(always)]
 pub(super) fn accept<G: Gang>(g: G, config: &PaperConfig, modules: &Modules, found: &mut Found) {
     let candidates = found.rows.len();

@@ -8,21 +8,21 @@ use crate::velo::geometry::{PAIR_HALF_DEPTH, PAIRS, pair_middle};
 /// A hit by its pair and its index among the hits of the pair.
 type Place = (usize, usize);
 
-/// tx^2 + ty^2 of the first doublet of a track.
+/// Largest tx^2 + ty^2 of the first doublet of a track.
 const MAX_SLOPE2: f32 = 1.0;
 
 /// A track under construction.
 struct Candidate {
     hits: Vec<Place>,
-    /// Through its last two hits.
+    /// Line through the last two hits.
     line: Line,
-    /// Pairs missed in a row.
+    /// Number of pairs missed in a row.
     missed: u32,
-    /// Of the triplet it began with.
+    /// Score of the first triplet.
     score: f32,
 }
 
-/// The line through two hits: the second hit, the slopes, and 1 / (z of the second - z of the first).
+/// The line through two hits: the second hit, the slopes, and 1 / (z of the second hit - z of the first).
 #[derive(Clone, Copy)]
 pub(super) struct Line {
     pub(super) x: f32,
@@ -45,7 +45,7 @@ impl Line {
     }
 }
 
-/// What a triplet must fulfil.
+/// The cuts on a triplet.
 #[derive(Clone, Copy)]
 struct Cuts {
     window: f32,
@@ -66,7 +66,7 @@ pub(super) struct Nearest {
     pub(super) variance: f32,
 }
 
-/// The tracks of both passes, as indices in the event's columns.
+/// Returns the tracks of both passes, as indices in the event's columns.
 pub(super) fn find(fault: Fault, config: &VeloConfig, mut pairs: Vec<Vec<Hit>>) -> Vec<Vec<usize>> {
     let mut tracks = Vec::new();
     let most = config.limits.candidates_in_window as usize;
@@ -86,7 +86,7 @@ pub(super) struct Finder<'a> {
     pub(super) fault: Fault,
     pub(super) config: &'a BestConfig,
     pub(super) pass: &'a PassConfig,
-    /// Candidates in a window.
+    /// Largest number of candidates in a window.
     pub(super) most: usize,
     pub(super) pairs: Vec<Vec<Hit>>,
 }
@@ -102,7 +102,7 @@ impl Finder<'_> {
 
     fn candidates(&mut self) -> Vec<Candidate> {
         let mut candidates = Vec::new();
-        // Places in `candidates` of those that are still followed.
+        // Indices in `candidates` of the tracks that are still followed.
         let mut active = Vec::new();
         for current in (1..PAIRS - 1).rev() {
             self.forward(current - 1, &mut candidates, &mut active);
@@ -117,8 +117,8 @@ impl Finder<'_> {
         candidates
     }
 
-    /// All with four hits or more; then, the best first, those with three and a good score whose hits no
-    /// track has.
+    /// Returns the candidates with four hits or more; then, the best first, the candidates with three hits, a good
+    /// score and free hits.
     fn accept(&mut self, pass: usize, candidates: &[Candidate]) -> Vec<Track> {
         let (long, mut weak): (Vec<_>, Vec<_>) =
             candidates.iter().enumerate().partition(|(_, track)| track.hits.len() > 3);
@@ -145,11 +145,11 @@ impl Finder<'_> {
         let BestConfig { forward_chi2, scatter_slope, skipped_pairs, .. } = *self.config;
         active.retain(|&number| {
             let track = &mut candidates[number];
-            // A triplet over a gap may end in this very pair.
+            // A triplet over a gap may end in this pair.
             if track.line.z <= pair_middle(pair) + PAIR_HALF_DEPTH {
                 return track.missed <= skipped_pairs;
             }
-            // One that points where no hits can be never comes back.
+            // A track that points where no hits can be never comes back.
             let (point, reach) = self.meeting(pair, &track.line, forward_chi2, scatter_slope);
             if !self.can_have_hits(self.config.forward_inner_radius, point, reach) {
                 return false;
@@ -168,7 +168,7 @@ impl Finder<'_> {
         });
     }
 
-    /// The triplets around a pair: the best of each middle hit, then of each inner, then of each outer hit.
+    /// Returns the triplets around a pair: the best of each middle hit, then of each inner hit, then of each outer hit.
     fn triplets(&self, current: usize) -> Vec<Triplet> {
         let pass = self.pass;
         let near = Cuts {
@@ -183,7 +183,7 @@ impl Finder<'_> {
             score: pass.gap_score,
             doca_weight: pass.gap_doca_weight,
         };
-        // Pairs from the outer to the middle hit, and from there to the inner one.
+        // Pairs from the outer to the middle hit, pairs from there to the inner hit, and cuts.
         let shapes =
             if pass.gaps { vec![(1, 1, near), (2, 1, gap), (1, 2, gap)] } else { vec![(1, 1, near)] };
         let places = 0..self.pairs[current].len();
@@ -193,7 +193,7 @@ impl Finder<'_> {
             if current + above >= PAIRS || below > current {
                 continue;
             }
-            // A middle hit that has a triplet of one shape makes none of the next.
+            // A middle hit with a triplet of one shape gets no triplet of the next shapes.
             middle.retain(|&place| {
                 let best = self.best_triplet(current + above, (current, place), current - below, cuts);
                 let found = best.is_some();
@@ -204,7 +204,7 @@ impl Finder<'_> {
         best_of_each(best_of_each(triplets, 2), 0)
     }
 
-    /// The triplet with the smallest score around a middle hit, the first of equals.
+    /// Returns the triplet with the smallest score around a middle hit; of equally good triplets, the first.
     fn best_triplet(&self, above: usize, middle: Place, below: usize, cuts: Cuts) -> Option<Triplet> {
         let h1 = self.hit(middle).position();
         let turn = phi_turn(h1[0], h1[1]).0;
@@ -217,7 +217,7 @@ impl Finder<'_> {
             if h0.used || !(slope2 < MAX_SLOPE2 && moment * moment < doca2 * slope2) {
                 continue;
             }
-            // Past the beam there are ghosts alone.
+            // A line that crosses to the other side of the beam is a ghost.
             let ([x, y], _) = self.meeting(below, &line, cuts.score, self.pass.scatter_slope);
             let same_side = x.mul_add(line.x, y * line.y) > 0.0;
             if !same_side {
@@ -234,14 +234,14 @@ impl Finder<'_> {
         best
     }
 
-    /// Where a line meets the middle of a pair, and how far a hit of that pair with chi2 can be from it there.
+    /// Returns the point where a line meets the middle of a pair, and the distance from it of a hit with this chi2.
     pub(super) fn meeting(&self, pair: usize, line: &Line, chi2: f32, scatter_slope: f32) -> ([f32; 2], f32) {
         let to_pair = pair_middle(pair) - line.z;
         let reach = (chi2 * self.variance(line, scatter_slope, to_pair)).sqrt();
         ([line.tx.mul_add(to_pair, line.x), line.ty.mul_add(to_pair, line.y)], reach)
     }
 
-    /// Variance of the distance of a hit `dz` away from the last hit of a line.
+    /// Returns the variance of the distance between a line and a hit at `dz` from the line's last hit.
     fn variance(&self, line: &Line, scatter_slope: f32, dz: f32) -> f32 {
         let two_hit_variances = 2.0 * (self.config.hit_resolution * self.config.hit_resolution);
         let scatter = line.slope2().mul_add(scatter_slope, self.config.scatter_constant);
@@ -249,7 +249,7 @@ impl Finder<'_> {
         (r.mul_add(r, r) + 1.0).mul_add(two_hit_variances, scatter * (dz * dz))
     }
 
-    /// Whether there can be a hit within `reach` of a point.
+    /// Returns whether there can be a hit within `reach` of a point.
     fn can_have_hits(&self, inner_radius: f32, [x, y]: [f32; 2], reach: f32) -> bool {
         let hole = max(inner_radius - reach, 0.0);
         let edge = self.config.outer_radius + reach;
@@ -257,7 +257,7 @@ impl Finder<'_> {
         hole * hole <= radius2 && radius2 <= edge * edge
     }
 
-    /// How far a hit is from a line.
+    /// Returns the squared distance of a hit from a line, and its variance.
     pub(super) fn distance(
         &self,
         place: usize,
@@ -271,7 +271,8 @@ impl Finder<'_> {
         Nearest { place, distance2: dx.mul_add(dx, dy * dy), variance }
     }
 
-    /// The hit with the smallest chi2 below `chi2` around a line, the first of equals in its window.
+    /// Returns the hit with the smallest chi2 below `chi2` around a line; of equally good hits, the first in the
+    /// window.
     fn nearest(
         &self,
         pair: usize,
@@ -286,7 +287,7 @@ impl Finder<'_> {
         if !self.can_have_hits(inner_radius, [x, y], reach) {
             return None;
         }
-        // The window: how far the hit may be, and how far the line turns within the pair's depth.
+        // The window allows for the distance of the hit, and for the turn of the line within the pair's depth.
         let turn = (x * line.ty - y * line.tx).abs() * PAIR_HALF_DEPTH;
         let (middle, scale) = phi_turn(x, y);
         let half = (turn.mul_add(scale, reach) * scale) * (BINS as f32 / 4.0);
@@ -307,7 +308,7 @@ impl Finder<'_> {
     }
 }
 
-/// Of the triplets that share their hit `end` only the best stays, the first of equals.
+/// Returns only the best of the triplets that share their hit `end`; of equally good triplets, the first.
 fn best_of_each(triplets: Vec<Triplet>, end: usize) -> Vec<Triplet> {
     let beaten = |number: usize| {
         let this = &triplets[number];
@@ -320,12 +321,12 @@ fn best_of_each(triplets: Vec<Triplet>, end: usize) -> Vec<Triplet> {
     triplets.into_iter().zip(stays).filter_map(|(triplet, stays)| stays.then_some(triplet)).collect()
 }
 
-/// The score of a triplet: the chi2 of its inner hit, and how far from the beam it passes.
+/// Returns the score of a triplet: chi2 of its inner hit plus a weight times its distance from the beam.
 pub(super) fn score(doca_weight: f32, inner: &Nearest, h0: [f32; 3], h2: [f32; 3]) -> f32 {
     distance_to_beam(h0, h2).mul_add(doca_weight, inner.distance2 / inner.variance)
 }
 
-/// The score that a triplet of hits, from the outside in, has in a pass.
+/// Returns the score in a pass of a triplet of hits, in the order from outer to inner.
 pub(super) fn triplet_score(
     config: &BestConfig,
     pass: &PassConfig,
@@ -337,7 +338,7 @@ pub(super) fn triplet_score(
     score(doca_weight, &inner, h0, h2)
 }
 
-/// Distance of closest approach to the beam axis of the line through two hits, mm.
+/// Returns the distance of closest approach between the beam axis and the line through two hits, mm.
 fn distance_to_beam(a: [f32; 3], b: [f32; 3]) -> f32 {
     let line = Line::through(a, b);
     let slope2 = line.tx.mul_add(line.tx, line.ty.mul_add(line.ty, 1e-9));

@@ -4,9 +4,9 @@ use super::{max, min};
 use crate::event::{States, VeloTracks};
 use crate::velo::config::FitConfig;
 
-/// A filtered state: position, less that of the last hit; slopes, less those of a line that all are counted from; the
-/// covariance of one projection, chi2 so far; covariances and chi2 in units of the hits' variance, as the kernel has them.
-/// That this is the textbook's filter is for `fit_f64` to show.
+/// A filtered state: position relative to the last hit, slopes relative to a fixed line, the covariance of one
+/// projection, and chi2 so far. Covariances and chi2 are in units of the hits' variance, as in the kernel. `fit_f64` is
+/// the textbook's filter for comparison.
 #[derive(Clone, Copy)]
 struct State {
     x: f32,
@@ -20,9 +20,9 @@ struct State {
 }
 
 impl State {
-    /// The filter run over hits in the order given, each told by how far it is from the one before, x and y less those of
-    /// the line that slopes are counted from. `learn` says what each tells of the noise, from the hit's number, its squared distance
-    /// over the variance of that, and the share of the slope in it.
+    /// Runs the filter over hits in the given order. Each step is from the previous hit, with dx and dy relative to the
+    /// line that slopes are relative to. `learn` returns the noise after a hit, given the noise before, the hit's
+    /// number, its squared distance divided by the variance, and the share of the slope in the variance.
     fn filter(
         config: &FitConfig,
         [tx, ty]: [f32; 2],
@@ -32,7 +32,7 @@ impl State {
     ) -> Self {
         let mut state =
             Self { x: 0.0, y: 0.0, tx, ty, xx_and_hit: 2.0, xt: 0.0, tt: config.weight, chi2: 0.0 };
-        // A hit changes the noise from the next but one on.
+        // A hit changes the noise from the second hit after it on.
         let mut known = *noise;
         for ([x, y, dz], number) in steps.zip(1..) {
             let old = state;
@@ -60,17 +60,17 @@ impl State {
         state
     }
 
-    /// The state behind something that scatters.
+    /// Returns the state after scattering with the variance `noise`.
     fn scattered(self, noise: f32) -> Self {
         Self { tt: self.tt + noise, ..self }
     }
 
-    /// Where it is and where it goes, from its last hit and the slopes that its own are counted from.
+    /// Returns the line of the state, given its last hit and the slopes that its slopes are relative to.
     fn line(&self, hit: [f32; 3], slopes: [f32; 2]) -> ([f32; 3], [f32; 2]) {
         ([hit[0] + self.x, hit[1] + self.y, hit[2]], [slopes[0] + self.tx, slopes[1] + self.ty])
     }
 
-    /// Appends the state, which is at this line, moved to `z`.
+    /// Moves the state, which is on the given line, to `z`, and appends it.
     fn append_to(
         self,
         config: &FitConfig,
@@ -91,12 +91,12 @@ impl State {
     }
 }
 
-/// One NaN for all NaNs: sign and payload of a computed one depend on the machine.
+/// Replaces every NaN by the same NaN: sign and payload of a computed NaN depend on the machine.
 fn same_nan(value: f32) -> f32 {
     if value.is_nan() { f32::NAN } else { value }
 }
 
-/// z of the closest approach of a line to the beam line; a line along the beam stays where it is.
+/// Returns z of the closest approach of a line to the beam line; for a line along the beam, z of its point.
 fn closest_to_beam(config: &FitConfig, [x, y, z]: [f32; 3], [tx, ty]: [f32; 2]) -> f32 {
     let slope2 = tx.mul_add(tx, ty * ty);
     let along = tx.mul_add(config.beam_x - x, ty * (config.beam_y - y));
@@ -115,7 +115,7 @@ pub(super) fn fit(config: &FitConfig, hits: &[[f32; 3]], out: &mut VeloTracks) {
     let mut noise = slope2.mul_add(slope2.sqrt().mul_add(steep, slope), constant);
     let backward = top[2] < closest_to_beam(config, top, slopes);
 
-    // Hits behind the third tell how much the track scatters.
+    // The hits after the third measure the scattering of the track.
     let learn = |noise: f32, before: usize, [square, share]: [f32; 2]| {
         if config.noise_gain <= 0.0 || before < 3 {
             return noise;
@@ -125,7 +125,7 @@ pub(super) fn fit(config: &FitConfig, hits: &[[f32; 3]], out: &mut VeloTracks) {
         let gain = max(share, 0.0) * (config.noise_gain * config.weight);
         min(noise * gain.mul_add(min(square, largest) - usual, 1.0), config.weight)
     };
-    // Slopes are counted from those of the ends, unless these are no track's.
+    // Slopes are relative to the line through the ends, unless it is too steep for a track.
     let (straight, first) = if slope2 < 0.25 { (slopes, [0.0; 2]) } else { ([0.0; 2], slopes) };
     let steps: Vec<[f32; 3]> = hits
         .windows(2)

@@ -1,19 +1,19 @@
 //! The textbook's straight-line Kalman filter, in f64: the fit's states and chi2 must agree with it to a hundredth of
 //! their errors.
 //!
-//! The model: a hit measures x and y with variance 1 / weight; between hits the slopes scatter; they start with the
-//! slopes of the line through the first and the last hit, and a variance of 1.
+//! The model: a hit measures x and y with variance 1 / weight; between hits the slopes scatter; the filter starts with
+//! the slopes of the line through the first and the last hit, with a variance of 1.
 
 use crate::velo::config::FitConfig;
 
 /// A filtered line: position and slopes at `z`, the covariance of one projection, chi2.
 #[derive(Debug, Clone, Copy)]
 pub struct Line {
-    /// mm.
+    /// x, mm.
     pub x: f64,
-    /// mm.
+    /// y, mm.
     pub y: f64,
-    /// mm.
+    /// z, mm.
     pub z: f64,
     /// dx/dz.
     pub tx: f64,
@@ -25,14 +25,14 @@ pub struct Line {
     pub xt: f64,
     /// Variance of tx.
     pub tt: f64,
-    /// Of both projections.
+    /// chi2 of both projections.
     pub chi2: f64,
-    /// Contributions of the hits' errors alone to `xx`, `xt` and `tt`; scattering and the start make the rest.
+    /// Contributions of the hits' errors alone to `xx`, `xt` and `tt`; the rest comes from scattering and the start.
     pub of_hits: [f64; 3],
 }
 
 impl Line {
-    /// The line at another z, without scattering on the way.
+    /// Returns the line at another z, without scattering on the way.
     pub fn at(self, z: f64) -> Self {
         let dz = z - self.z;
         Self {
@@ -50,24 +50,24 @@ impl Line {
         }
     }
 
-    /// The line after scattering by this variance, rad^2.
+    /// Returns the line after scattering with the variance `noise`, rad^2.
     pub fn scattered(self, noise: f64) -> Self {
         Self { tt: self.tt + noise, ..self }
     }
 
-    /// z of the closest approach to the beam line; the line's own z when it does not approach it.
+    /// Returns z of the closest approach to the beam line; the line's own z for a line along the beam.
     pub fn closest_to_beam(self, config: &FitConfig) -> f64 {
         let (x, y) = (f64::from(config.beam_x) - self.x, f64::from(config.beam_y) - self.y);
         let slope2 = self.tx * self.tx + self.ty * self.ty;
         if slope2 < 1e-12 { self.z } else { self.z + (self.tx * x + self.ty * y) / slope2 }
     }
 
-    /// Takes in a hit.
+    /// Returns the line after a hit.
     fn updated(self, variance: f64, [x, y, z]: [f64; 3]) -> Self {
         let at = self.at(z);
         let (gain_x, gain_t) = (at.xx / (at.xx + variance), at.xt / (at.xx + variance));
         let (rx, ry) = (x - at.x, y - at.y);
-        // (1 - K H) C (1 - K H)^T + K V K^T with the covariance C that hits alone make.
+        // (1 - K H) C (1 - K H)^T + K V K^T with the covariance C due to the hits alone.
         let [hit_xx, hit_xt, hit_tt] = at.of_hits;
         let left = hit_xt - gain_t * hit_xx;
         let of_hits = [
@@ -89,7 +89,7 @@ impl Line {
         }
     }
 
-    /// The chi2 that a hit would have, and the share of the slope in the variance of its distance.
+    /// Returns the chi2 that a hit would have, and the share of the slope in the variance of its distance.
     fn surprise(self, variance: f64, [x, y, z]: [f64; 3]) -> (f64, f64) {
         let (at, dz) = (self.at(z), z - self.z);
         let total = at.xx + variance;
@@ -101,15 +101,15 @@ impl Line {
 /// Results of the filters for a track.
 #[derive(Debug, Clone, Copy)]
 pub struct Filtered {
-    /// From the first hit to the last one.
+    /// Filter from the first hit to the last.
     pub down: Line,
-    /// From the last hit to the first one.
+    /// Filter from the last hit to the first.
     pub up: Line,
-    /// Variance of the scattering angle in a module, rad^2, at the end of the way up.
+    /// Variance of the scattering angle in a module, rad^2, at the end of the filter up.
     pub noise: f64,
 }
 
-/// The filters from the first hit to the last one, and from the last to the first; both end on a hit, before any
+/// Runs the filters from the first hit to the last, and from the last to the first; both end at a hit, before any
 /// scattering there.
 ///
 /// # Panics
@@ -118,7 +118,7 @@ pub fn fit_f64(config: &FitConfig, hits: &[[f32; 3]]) -> Filtered {
     let hits: Vec<_> = hits.iter().map(|hit| hit.map(f64::from)).collect();
     let (top, bottom) = (hits[0], hits[hits.len() - 1]);
     let dz = bottom[2] - top[2];
-    // Ends less than a millimetre apart say nothing of slopes.
+    // Ends less than a millimetre apart do not measure slopes.
     let slope = |axis: usize| if dz.abs() < 1.0 { 0.0 } else { (bottom[axis] - top[axis]) / dz };
     let (tx, ty) = (slope(0), slope(1));
     let variance = 1.0 / f64::from(config.weight);
@@ -130,7 +130,7 @@ pub fn fit_f64(config: &FitConfig, hits: &[[f32; 3]]) -> Filtered {
     let start =
         |[x, y, z]: [f64; 3]| Line { x, y, z, tx, ty, xx: variance, xt: 0.0, tt: 1.0, chi2: 0.0, of_hits };
     let mut follow = |line: Line, hits: &mut dyn Iterator<Item = &[f64; 3]>| {
-        // A hit changes the noise from the next but one on.
+        // A hit changes the noise from the second hit after it on.
         let mut known = noise;
         hits.skip(1).zip(1..).fold(line, |line, (hit, number)| {
             let before = line.scattered(known);

@@ -7,7 +7,7 @@ use crate::velo::ForwardingConfig;
 use crate::velo::config::VeloConfig;
 use crate::velo::geometry::MODULE_Z;
 
-/// The tracks as indices in the event's columns.
+/// Returns the tracks as indices in the event's columns.
 pub(super) fn find(fault: Fault, config: &VeloConfig, event: &VeloEvent<'_>) -> Vec<Vec<usize>> {
     let modules: Vec<_> = (0..VELO_MODULES).map(|module| sorted(event, module, |x, _| x)).collect();
     let most = config.limits.candidates_in_window as usize;
@@ -44,7 +44,7 @@ pub(super) fn find(fault: Fault, config: &VeloConfig, event: &VeloEvent<'_>) -> 
 struct Finder<'a> {
     fault: Fault,
     config: &'a ForwardingConfig,
-    /// Candidates in a window.
+    /// Largest number of candidates in a window.
     most: usize,
     modules: Vec<Vec<Hit>>,
 }
@@ -54,7 +54,8 @@ impl Finder<'_> {
         self.modules[module][place]
     }
 
-    /// The free hits of the next module of its side that may be on a track with a hit; none when it is used.
+    /// Returns the free hits that may be on a track with a hit, in the next module of its side; none if the hit is
+    /// used.
     fn partners(&self, place: Place) -> Vec<Place> {
         let (module, hit) = (place.0, self.hit(place));
         let reach = self.config.slope * (MODULE_Z[module] - MODULE_Z[module - 2]) as f32;
@@ -68,7 +69,7 @@ impl Finder<'_> {
         partners
     }
 
-    /// The track that begins with two hits.
+    /// Returns the track that begins with two hits.
     fn follow(&self, doublet: [Place; 2]) -> Vec<Place> {
         let mut hits = doublet.to_vec();
         let mut missed = 0;
@@ -89,7 +90,7 @@ impl Finder<'_> {
         hits
     }
 
-    /// The free hit of a module that is nearest to the line through the last two hits.
+    /// Returns the free hit of a module that is nearest to the line through the last two hits.
     fn nearest(&self, hits: &[Place], module: usize) -> Option<Place> {
         let [a, b] = [hits.len() - 2, hits.len() - 1].map(|last| self.hit(hits[last]));
         let tx = (b.x - a.x) / (b.z - a.z);
@@ -107,7 +108,7 @@ impl Finder<'_> {
         best.1
     }
 
-    /// Makes hits a track when all of them are free.
+    /// Makes a track of hits if all of them are free.
     fn take(&mut self, hits: Vec<Place>) -> Option<Vec<Place>> {
         let free = hits.iter().all(|&place| !self.hit(place).used);
         hits.iter().filter(|_| free).for_each(|&(module, place)| self.modules[module][place].used = true);
@@ -115,7 +116,7 @@ impl Finder<'_> {
     }
 }
 
-/// Squared distance of `hit` from the line through `a` and `b`, mm^2.
+/// Returns the squared distance of `hit` from the line through `a` and `b`, mm^2.
 pub(super) fn scatter(a: Hit, b: Hit, hit: Hit) -> f32 {
     let (tx, ty) = ((b.x - a.x) / (b.z - a.z), (b.y - a.y) / (b.z - a.z));
     let dx = b.x + tx * (hit.z - b.z) - hit.x;

@@ -1,25 +1,26 @@
-//! Naive joining: every track that ends with every one that begins in the next pair.
+//! Naive joining: compares the end of every track with the beginnings of all tracks in later pairs.
 
 use super::find::{Finder, Line, Nearest};
 use crate::velo::geometry::{MOST_ON_SENSORS, PAIRS, pair_middle};
 
-/// A track that was accepted.
+/// An accepted track.
 pub(super) struct Track {
     /// Place of each hit in the event's columns, from the largest z down.
     pub(super) hits: Vec<usize>,
-    /// Their positions.
+    /// Positions of the hits, mm.
     pub(super) positions: Vec<[f32; 3]>,
-    /// The pairs of the first and of the last.
+    /// Pair of the first hit, and pair of the last hit.
     pub(super) pairs: [usize; 2],
-    /// The pass, and its number among the candidates found there.
+    /// Pass, and number of the track among the candidates of the pass.
     pub(super) found: (usize, usize),
 }
 
-/// One of two tracks that may be one: its number, the other's, and the sum of both chi2.
+/// Two tracks that may be joined: number of the upper, number of the lower, and the sum of both chi2.
 type Choice = (usize, usize, f32);
 
-/// The tracks, in their order; those that another one goes on into are part of that one. An other begins up to `pairs` beyond, where
-/// a line may meet the sensors of one of the first `looks`. Of `known` ones the first goes on into the second.
+/// Returns the tracks in their order; a track that continues another is part of it. It begins up to `pairs` pairs
+/// beyond; the line at either end must meet the sensors of one of the next `looks` pairs. The tracks in `known` are
+/// joined in any case.
 pub(super) fn join(
     finder: &Finder<'_>,
     tracks: Vec<Track>,
@@ -47,7 +48,7 @@ pub(super) fn join(
         }
         choices.extend(best);
     }
-    // Whom a track goes on into, where that one has no better track before it.
+    // A choice fails if the same lower track has a better upper track.
     let beaten = |&(number, other, sum): &Choice| {
         choices.iter().any(|&(rival, of, its)| {
             of == other && rival != number && (its, tracks[rival].found) < (sum, tracks[number].found)
@@ -66,7 +67,8 @@ pub(super) fn join(
     (0..tracks.len()).filter(begins).map(whole).collect()
 }
 
-/// chi2 of the first hit of `other` to the end of `track`, and of the last of `track` to the beginning of `other`.
+/// Returns the sum of chi2 of the first hit of `other` to the end of `track`, and of the last hit of `track` to the
+/// beginning of `other`.
 fn both_chi2(finder: &Finder<'_>, track: &Track, other: &Track) -> f32 {
     let slope = finder.config.scatter_slope;
     let chi2 = |Nearest { distance2, variance, .. }: Nearest| distance2 / variance;
@@ -75,13 +77,13 @@ fn both_chi2(finder: &Finder<'_>, track: &Track, other: &Track) -> f32 {
         + chi2(finder.distance(0, [down.x, down.y, down.z], &up, slope))
 }
 
-/// The line of the last two hits, at the last.
+/// Returns the line through the last two hits, at the last hit.
 fn end(track: &Track) -> Line {
     let [.., before, last] = track.positions[..] else { unreachable!("two hits at least") };
     Line::through(before, last)
 }
 
-/// The line of the first two, at the first.
+/// Returns the line through the first two hits, at the first hit.
 fn beginning(track: &Track) -> Line {
     Line::through(track.positions[1], track.positions[0])
 }
@@ -96,7 +98,7 @@ fn may_have_gone_before(track: &Track, looks: usize) -> bool {
     pairs.any(|pair| meets_sensors(&beginning(track), pair))
 }
 
-/// Whether a line meets a pair where most of its sensors are.
+/// Returns whether a line meets a pair at a radius where most points are on a sensor.
 fn meets_sensors(line: &Line, pair: usize) -> bool {
     let to_pair = pair_middle(pair) - line.z;
     let (x, y) = (line.tx.mul_add(to_pair, line.x), line.ty.mul_add(to_pair, line.y));

@@ -1,5 +1,5 @@
-//! Naive link search: every hit's best triplet; links of triplets that contain one another's middle hits; chains of
-//! links; the same once more with wider windows for the remaining hits.
+//! Naive link search: the best triplet of every hit, links between triplets that contain one another's middle hits, and
+//! chains of links; a second pass does this with wider windows for the remaining hits.
 
 use super::find::{Finder, Line, score};
 use super::join::{Track, join};
@@ -8,7 +8,7 @@ use crate::event::VeloEvent;
 use crate::velo::config::{BestConfig, LinkConfig, MAX_WINDOW, VeloConfig};
 use crate::velo::geometry::{PAIR_HALF_DEPTH, PAIRS, pair_middle};
 
-/// Bins of a turn.
+/// Number of bins of a turn.
 const BINS: u32 = 512;
 
 #[derive(Debug, Clone, Copy)]
@@ -17,11 +17,11 @@ struct Hit {
     /// Direction from the beam axis in bins.
     turn: f32,
     bin: u32,
-    /// Place in the event's columns.
+    /// Index in the event's columns.
     source: usize,
 }
 
-/// The best triplet around a hit: the places of its other hits in the pairs above and below.
+/// The best triplet around a hit: indices of its other hits in the pairs above and below.
 #[derive(Debug, Clone, Copy)]
 struct Triplet {
     up: usize,
@@ -29,10 +29,10 @@ struct Triplet {
     score: f32,
 }
 
-/// By pair, one of each hit.
+/// The best triplet of each hit, by pair.
 type Triplets = Vec<Vec<Option<Triplet>>>;
 
-/// Places of hits in consecutive pairs from `pair` down.
+/// Indices of hits in consecutive pairs from `pair` down.
 struct Chain {
     pair: usize,
     hits: Vec<usize>,
@@ -56,7 +56,7 @@ impl Chain {
         self.hits.iter().enumerate().map(|(number, &hit)| (self.pair - number, hit))
     }
 
-    /// The track of these hits, found in a pass.
+    /// Returns the track; `found` is its pass and number.
     fn track(&self, found: (usize, usize), pairs: &[Vec<Hit>]) -> Track {
         let hit = |(pair, place): (usize, usize)| pairs[pair][place];
         Track {
@@ -68,7 +68,7 @@ impl Chain {
     }
 }
 
-/// The tracks, as indices in the event's columns.
+/// Returns the tracks, as indices in the event's columns.
 pub(super) fn find(fault: Fault, config: &VeloConfig, event: &VeloEvent<'_>) -> Vec<Vec<usize>> {
     let link = &config.link;
     let best = BestConfig {
@@ -88,7 +88,7 @@ pub(super) fn find(fault: Fault, config: &VeloConfig, event: &VeloEvent<'_>) -> 
     join(&judge, tracks, (joined, 2), &kinks)
 }
 
-/// The hits of each pair by bin, those of one bin in input order.
+/// Returns the hits of each pair by bin, in input order within a bin.
 fn sort(event: &VeloEvent<'_>) -> Vec<Vec<Hit>> {
     let of_pair = |pair: usize| {
         let sources = event.module(2 * pair).chain(event.module(2 * pair + 1));
@@ -104,7 +104,7 @@ fn sort(event: &VeloEvent<'_>) -> Vec<Vec<Hit>> {
     (0..PAIRS).map(of_pair).collect()
 }
 
-/// Places of the hits in so many bins from `first` on, in that order.
+/// Returns the indices of the hits in `bins` bins from `first` on, in the order of bins.
 fn in_bins(hits: &[Hit], first: u32, bins: u32) -> Vec<usize> {
     let behind = |&place: &usize| (BINS + hits[place].bin - first) % BINS;
     let mut places: Vec<_> = (0..hits.len()).filter(|place| behind(place) < bins).collect();
@@ -112,7 +112,7 @@ fn in_bins(hits: &[Hit], first: u32, bins: u32) -> Vec<usize> {
     places
 }
 
-/// Places of the hits in the bins from `half` before a direction to `half` behind.
+/// Returns the indices of the hits in the bins from `turn - half` to `turn + half`.
 fn around(hits: &[Hit], turn: f32, half: f32) -> Vec<usize> {
     let turn = turn + BINS as f32;
     let (first, end) = (truncate(turn - half) % BINS, truncate(turn + half).wrapping_add(1) % BINS);
@@ -123,12 +123,12 @@ struct Search<'a> {
     fault: Fault,
     config: &'a LinkConfig,
     judge: &'a Finder<'a>,
-    /// Candidates in a window.
+    /// Largest number of candidates in a window.
     most: usize,
 }
 
 impl Search<'_> {
-    /// Tracks, and which of them go on into which; leaves the hits of none in `pairs`.
+    /// Returns the tracks, and the pairs of tracks to join; leaves in `pairs` the hits that are on no track.
     fn first_pass(&self, pairs: &mut [Vec<Hit>]) -> (Vec<Track>, Vec<(usize, usize)>) {
         let mut triplets = no_triplets(pairs);
         for pair in 1..PAIRS - 1 {
@@ -170,8 +170,8 @@ impl Search<'_> {
         (tracks, kinks.into_iter().map(|(upper, lower)| (number_of(upper), number_of(lower))).collect())
     }
 
-    /// Drops the ends of long chains that are inside others, or that a later one has, too, and those where another chain ends. Returns which
-    /// chains go on into which.
+    /// Drops the ends of long chains that are inside other chains, or that a later chain has, too, and the upper ends
+    /// where another chain ends. Returns the pairs of chains to join.
     fn settle_ends(
         &self,
         pairs: &[Vec<Hit>],
@@ -183,7 +183,7 @@ impl Search<'_> {
         let last_top = |place| ends.iter().rev().find(|end| end.1 == place).map(|end| end.0);
         let last_bottom = |place| ends.iter().rev().find(|end| end.2 == place).map(|end| end.0);
         let position = |(pair, place): (usize, usize)| pairs[pair][place].position;
-        // From the chains as they were.
+        // Computed before any end is dropped.
         let kink = |&(number, top, _): &(usize, _, _)| {
             let upper = last_bottom(top).filter(|_| last_top(top) == Some(number) && !inside(top))?;
             let before = chains[upper].places().nth(chains[upper].hits.len() - 2).expect("four hits");
@@ -207,8 +207,8 @@ impl Search<'_> {
         kinks.into_iter().filter_map(|(upper, lower, one)| one.then_some((upper, lower))).collect()
     }
 
-    /// The best triplet with hits in the bins next to a hit, the first of equals. Distance and variance are those of the line through
-    /// the outer hit and this one, times the square of the step between them.
+    /// Returns the best triplet with hits in the two bins around a hit; of equally good triplets, the first. Squared
+    /// distance and variance are from the line through the outer hit and this hit, times their squared dz.
     fn best_triplet(&self, pairs: &[Vec<Hit>], pair: usize, hit: &Hit) -> Option<Triplet> {
         let [x, y, z] = hit.position;
         let (slope, constant) = (self.config.scatter_slope, self.config.scatter_constant);
@@ -265,7 +265,7 @@ impl Search<'_> {
         accepted.iter().map(|&number| chains[number].track((1, number), pairs)).collect()
     }
 
-    /// The best triplet of the second pass.
+    /// Returns the best triplet of the second pass.
     fn best_wide(&self, pairs: &[Vec<Hit>], pair: usize, hit: &Hit) -> Option<Triplet> {
         let config = self.config;
         let [x, y, z] = hit.position;
@@ -298,7 +298,7 @@ impl Search<'_> {
         best
     }
 
-    /// The hit nearest to a line, the first of equals in its window.
+    /// Returns the hit nearest to a line; of equally near hits, the first in the window.
     fn nearest(&self, hits: &[Hit], pair: usize, line: &Line) -> Option<usize> {
         let config = self.config;
         let ([x, y], reach) = self.judge.meeting(pair, line, config.second_score, config.scatter_slope);
@@ -322,24 +322,25 @@ fn no_triplets(pairs: &[Vec<Hit>]) -> Triplets {
     pairs.iter().map(|hits| vec![None; hits.len()]).collect()
 }
 
-/// Whether the triplet of the hit above leads down to this one's.
+/// Returns whether the triplet of the hit above leads down to this hit.
 fn leads_up(triplets: &Triplets, pair: usize, hit: usize) -> bool {
     triplets[pair][hit].is_some_and(|this| triplets[pair + 1][this.up].is_some_and(|above| above.down == hit))
 }
 
-/// Whether the triplet of the hit below leads up to this one's.
+/// Returns whether the triplet of the hit below leads up to this hit.
 fn leads_down(triplets: &Triplets, pair: usize, hit: usize) -> bool {
     triplets[pair][hit].is_some_and(|this| triplets[pair - 1][this.down].is_some_and(|below| below.up == hit))
 }
 
-/// Where chains start.
+/// Returns the starts of chains.
 fn starts(triplets: &Triplets) -> Vec<(usize, usize)> {
     let of_pair = |pair: usize| (0..triplets[pair].len()).map(move |hit| (pair, hit));
     let all = (1..PAIRS - 1).rev().flat_map(of_pair);
     all.filter(|&(pair, hit)| triplets[pair][hit].is_some() && !leads_up(triplets, pair, hit)).collect()
 }
 
-/// Drops the start of a chain when another hit of its pair is between the same hits, and linked to the one above.
+/// Drops the start of a chain if another hit of its pair has the same hits above and below, and is linked to the hit
+/// above.
 fn merge_twins(triplets: &mut Triplets) {
     let twin = |&(pair, hit): &(usize, usize)| {
         let this = triplets[pair][hit]?;
@@ -358,7 +359,7 @@ fn merge_twins(triplets: &mut Triplets) {
     }
 }
 
-/// The chains of links, in the order of their starts.
+/// Returns the chains of links, in the order of their starts.
 fn chains(triplets: &Triplets) -> Vec<Chain> {
     let chain = |(pair, hit): (usize, usize)| {
         let first = triplets[pair][hit].expect("a start is a triplet");

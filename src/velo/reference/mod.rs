@@ -1,9 +1,9 @@
 //! The naive twin of all presets: the same tracks, bit for bit, from plain loops over one hit at a time.
 //!
-//! It shares no code with the kernel but the configuration and the geometry: no gangs, no tables, no blocks, no
-//! packing. Only the parts that decide bits are the same: the order of arithmetic operations, where two of them round
-//! as one (`mul_add`), and the order of equally good hits. It is for tests and for reading; it is far too slow for
-//! anything else.
+//! It shares only the configuration and the geometry with the kernel: it has no gangs, no tables, no blocks, no
+//! packing. Only the parts that determine bits are the same: the order of arithmetic operations, the places where two
+//! of them are rounded once (`mul_add`), and the order of equally good hits. It is for tests and for reading; it is far
+//! too slow for anything else.
 
 mod find;
 mod fit;
@@ -33,12 +33,12 @@ pub enum Fault {
     LastOfEquals,
     /// A track is a clone already when exactly the allowed share of its hits is on longer tracks.
     CloneAtLimit,
-    /// Of two hits the one farther from the line is taken.
+    /// Of two hits the hit farther from the line is taken.
     Farthest,
 }
 
 impl Fault {
-    /// Whether a hit with the distance `this` is better than the best so far.
+    /// Returns whether a hit with the distance `this` is better than the best so far.
     fn better(self, this: f32, best: f32) -> bool {
         match self {
             Self::LastOfEquals => this <= best,
@@ -48,7 +48,7 @@ impl Fault {
     }
 }
 
-/// A hit among those of its pair.
+/// A hit of a pair.
 #[derive(Debug, Clone, Copy)]
 struct Hit {
     x: f32,
@@ -56,9 +56,9 @@ struct Hit {
     z: f32,
     /// Direction from the beam axis, 0..256 (see [`phi_turn`]).
     bin: u32,
-    /// Place in the event's columns.
+    /// Index in the event's columns.
     source: usize,
-    /// Whether a track has it.
+    /// Whether a track has the hit.
     used: bool,
 }
 
@@ -68,15 +68,15 @@ impl Hit {
     }
 }
 
-/// Bins of a turn.
+/// Number of bins of a turn.
 const BINS: u32 = 256;
 
-/// Reconstructs all events: the tracks that [`super::reconstruct`] gives on every level.
+/// Reconstructs all events; returns the tracks that [`super::reconstruct`] gives on every level.
 pub fn reconstruct(config: &VeloConfig, events: VeloEvents<'_>) -> VeloTracks {
     reconstruct_with(Fault::None, config, events)
 }
 
-/// [`reconstruct`] with a planted fault.
+/// Reconstructs all events with a planted fault.
 #[doc(hidden)]
 pub fn reconstruct_with(fault: Fault, config: &VeloConfig, events: VeloEvents<'_>) -> VeloTracks {
     let mut out = VeloTracks::default();
@@ -106,7 +106,7 @@ pub fn reconstruct_with(fault: Fault, config: &VeloConfig, events: VeloEvents<'_
     out
 }
 
-/// Fits tracks, each the positions of its hits: what [`super::fit_tracks`] gives on every level.
+/// Fits tracks, given as positions of hits; returns the results of [`super::fit_tracks`] on every level.
 pub fn fit_tracks<Hits: AsRef<[[f32; 3]]>>(config: &FitConfig, tracks: &[Hits]) -> VeloTracks {
     let mut out = VeloTracks::default();
     for track in tracks.iter().map(AsRef::as_ref) {
@@ -119,7 +119,7 @@ pub fn fit_tracks<Hits: AsRef<[[f32; 3]]>>(config: &FitConfig, tracks: &[Hits]) 
     out
 }
 
-/// Whether an event can be reconstructed. The first reason counts.
+/// Returns `Ok` if an event can be reconstructed, or else the first reason against it.
 fn check(event: &VeloEvent<'_>, limits: &LimitConfig) -> Status {
     let all = |good: fn(f32, f32) -> bool| {
         let mut values = event.x.iter().chain(event.y).chain(event.z);
@@ -140,7 +140,7 @@ fn check(event: &VeloEvent<'_>, limits: &LimitConfig) -> Status {
     }
 }
 
-/// The hits of each pair of modules, by phi bin, those of one bin in input order.
+/// Returns the hits of each pair of modules by phi bin, in input order within a bin.
 fn sort(event: &VeloEvent<'_>) -> Vec<Vec<Hit>> {
     let mut pairs = Vec::new();
     for pair in 0..PAIRS {
@@ -155,7 +155,7 @@ fn sort(event: &VeloEvent<'_>) -> Vec<Vec<Hit>> {
     pairs
 }
 
-/// Direction on the diamond scale in bins, 0..=256, and 1 / (|x| + |y|).
+/// Returns the direction on the diamond scale in bins, 0..=256, and 1 / (|x| + |y|).
 fn phi_turn(x: f32, y: f32) -> (f32, f32) {
     let scale = 1.0 / max(x.abs() + y.abs(), 1e-30);
     let t = y * scale;
@@ -169,8 +169,9 @@ fn phi_turn(x: f32, y: f32) -> (f32, f32) {
     (turn * (BINS as f32 / 4.0), scale)
 }
 
-/// The indices of the hits in the bins at most `half` of a bin away from `middle`, going round the wrap: first
-/// those from the leftmost bin up, then those from bin 0 up. A window much wider than any search makes is empty.
+/// Returns the indices of the hits in the bins from `middle - half` to `middle + half`, continued past the last bin:
+/// first the hits from the leftmost bin up, then the hits from bin 0 up. A window much wider than any window of a
+/// search is empty.
 fn window(hits: &[Hit], middle: f32, half: f32) -> Vec<usize> {
     let middle = middle + BINS as f32;
     let (left, right) = (truncate(middle - half), truncate(middle + half));
@@ -184,23 +185,23 @@ fn window(hits: &[Hit], middle: f32, half: f32) -> Vec<usize> {
     up.chain(round).filter(inside).collect()
 }
 
-/// Truncation towards zero, as two's complement; what does not fit and NaN give 2^31.
+/// Truncates towards zero and returns two's complement; NaN and values that do not fit give 2^31.
 fn truncate(value: f32) -> u32 {
     if value < 2_147_483_648.0 { value as i32 as u32 } else { i32::MIN as u32 }
 }
 
-/// The second when one of them is NaN, which `f32::min` does not promise.
+/// Returns the smaller value, or `b` if one of them is NaN, which `f32::min` does not promise.
 fn min(a: f32, b: f32) -> f32 {
     if a < b { a } else { b }
 }
 
-/// The second when one of them is NaN.
+/// Returns the larger value, or `b` if one of them is NaN.
 fn max(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
-/// The tracks from the longest to the shortest, in the order they were found where equal, but those of which
-/// more than `shared` of the hits are on tracks before them.
+/// Returns the tracks from the longest to the shortest, then in the order of finding, without tracks with a share of
+/// more than `shared` of their hits on earlier tracks.
 fn without_clones(fault: Fault, shared: f32, mut tracks: Vec<Vec<usize>>, hits: usize) -> Vec<Vec<usize>> {
     let mut taken = vec![false; hits];
     tracks.sort_by_key(|track| std::cmp::Reverse(track.len())); // stable

@@ -5,21 +5,21 @@ use crate::event::VeloEvent;
 /// A hit by its module and its index among the sorted hits of the module.
 pub(super) type Place = (usize, usize);
 
-/// A hit among those of its module.
+/// A hit of a module.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hit {
-    /// What the hits of the module are sorted by.
+    /// Sort key of the hits of the module.
     pub(super) key: f32,
     pub(super) x: f32,
     pub(super) y: f32,
     pub(super) z: f32,
-    /// Place in the event's columns.
+    /// Index in the event's columns.
     pub(super) source: usize,
-    /// Whether a track has it.
+    /// Whether a track has the hit.
     pub(super) used: bool,
 }
 
-/// The hits of a module by a key of x and y, then input order.
+/// Returns the hits of a module, sorted by a key of x and y, then by input order.
 pub(super) fn sorted(event: &VeloEvent<'_>, module: usize, key: impl Fn(f32, f32) -> f32) -> Vec<Hit> {
     let mut hits = Vec::new();
     for source in event.module(module) {
@@ -30,7 +30,7 @@ pub(super) fn sorted(event: &VeloEvent<'_>, module: usize, key: impl Fn(f32, f32
     hits
 }
 
-/// The first `most` hits of a module whose key is in a window.
+/// Returns the first `most` hits of a module whose key is in a window.
 pub(super) fn window(
     modules: &[Vec<Hit>],
     module: usize,
@@ -42,7 +42,7 @@ pub(super) fn window(
     places.take(most).map(|place| (module, place)).collect()
 }
 
-/// chi2 per degree of freedom of the least-squares line through three hits, each of `weight` 1/mm^2.
+/// Returns chi2 per degree of freedom of the least-squares line through three hits of weight `weight`, 1/mm^2.
 pub(super) fn chi2(hits: &[Hit], weight: f32) -> f32 {
     let mean = |value: fn(&Hit) -> f32| (value(&hits[0]) + value(&hits[1]) + value(&hits[2])) / 3.0;
     let (x, y, z) = (mean(|hit| hit.x), mean(|hit| hit.y), mean(|hit| hit.z));

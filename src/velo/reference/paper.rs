@@ -8,13 +8,13 @@ use crate::velo::config::VeloConfig;
 use crate::velo::geometry::{MODULE_Z, PAIRS};
 use std::f32::consts::{FRAC_PI_2, PI, TAU};
 
-/// A track under way, and pairs missed in a row.
+/// A track under construction, and the number of pairs missed in a row.
 struct Track {
     hits: Vec<Place>,
     missed: u32,
 }
 
-/// The tracks as indices in the event's columns.
+/// Returns the tracks as indices in the event's columns.
 pub(super) fn find(fault: Fault, config: &VeloConfig, event: &VeloEvent<'_>) -> Vec<Vec<usize>> {
     let modules = (0..VELO_MODULES).map(|module| sorted(event, module, |x, y| phi(module, x, y))).collect();
     let most = config.limits.candidates_in_window as usize;
@@ -36,7 +36,7 @@ pub(super) fn find(fault: Fault, config: &VeloConfig, event: &VeloEvent<'_>) -> 
 struct Finder<'a> {
     fault: Fault,
     config: &'a PaperConfig,
-    /// Candidates in a window.
+    /// Largest number of candidates in a window.
     most: usize,
     modules: Vec<Vec<Hit>>,
 }
@@ -46,7 +46,7 @@ impl Finder<'_> {
         self.modules[module][place]
     }
 
-    /// The indices of a module's hits around `phi`.
+    /// Returns the places of a module's hits within `half` of `phi`.
     fn around(&self, module: usize, phi: f32, half: f32) -> Vec<Place> {
         let (low, high) = (phi - half, phi + half);
         window(&self.modules, module, self.most, |phi| low <= phi && phi < high)
@@ -68,7 +68,7 @@ impl Finder<'_> {
         used.into_iter().for_each(|(module, place)| self.modules[module][place].used = true);
     }
 
-    /// The hit of a pair that is nearest to a track.
+    /// Returns the hit of a pair that is nearest to a track.
     fn next_hit(&self, hits: &[Place], pair: usize) -> Option<Place> {
         let [a, b] = [hits.len() - 2, hits.len() - 1].map(|last| self.hit(hits[last]));
         let inverse = 1.0 / (b.z - a.z);
@@ -92,7 +92,7 @@ impl Finder<'_> {
         best.1
     }
 
-    /// The best triplet of free hits around a hit.
+    /// Returns the best triplet of free hits around a hit.
     fn triplet(&self, middle: Place) -> Option<[Place; 3]> {
         let (module, hit) = (middle.0, self.hit(middle));
         let half = hit.z.abs().mul_add(self.config.seed_window_slope, self.config.seed_window);
@@ -118,7 +118,7 @@ impl Finder<'_> {
     }
 }
 
-/// Squared distance of `hit` from the line through `a` and `b`, mm^2.
+/// Returns the squared distance of `hit` from the line through `a` and `b`, mm^2.
 pub(super) fn scatter(a: Hit, b: Hit, hit: Hit) -> f32 {
     let inverse = 1.0 / (b.z - a.z);
     let (tx, ty) = ((b.x - a.x) * inverse, (b.y - a.y) * inverse);
@@ -127,20 +127,21 @@ pub(super) fn scatter(a: Hit, b: Hit, hit: Hit) -> f32 {
     dx.mul_add(dx, dy * dy)
 }
 
-/// Squared residuals of the least-squares line through three hits, both projections, mm^2: with r the lever arm of the last
-/// hit in units of that of the first two, its distance from their line squared, over (1 + r)^2 + r^2 + 1.
+/// Returns the sum of the squared residuals of the least-squares line through three hits, mm^2: the squared distance of
+/// the last hit from the line of the first two, divided by (1 + r)^2 + r^2 + 1, with r = dz to the last hit / dz of the
+/// first two.
 pub(super) fn residuals(a: Hit, b: Hit, hit: Hit) -> f32 {
     let r = (hit.z - b.z) * (1.0 / (b.z - a.z));
     scatter(a, b, hit) / r.mul_add(r, (r + 1.0).mul_add(r + 1.0, 1.0))
 }
 
-/// Angle around the beam, rad: 0..2 pi in even modules, -pi..pi in odd ones.
+/// Returns the angle around the beam, rad: 0..2 pi in even modules, -pi..pi in odd modules.
 fn phi(module: usize, x: f32, y: f32) -> f32 {
     let phi = atan2(y, x);
     if module.is_multiple_of(2) && phi < 0.0 { phi + TAU } else { phi }
 }
 
-/// The angle of (x, y), by the polynomial of the lanes: a library's arctangent has other last bits.
+/// Returns the angle of (x, y), by the same polynomial as the kernels: a library's arctangent differs in the last bits.
 fn atan2(y: f32, x: f32) -> f32 {
     const P: [f32; 9] = [
         -0.333_333,
@@ -153,7 +154,7 @@ fn atan2(y: f32, x: f32) -> f32 {
         0.010_914_599,
         -0.001_793_620_3,
     ];
-    // What the f32 constants leave out of pi/2 and pi.
+    // Differences between pi/2 and pi and their f32 constants.
     const FRAC_PI_2_REST: f32 = -4.371_139e-8;
     const PI_REST: f32 = -8.742_278e-8;
     let (ax, ay) = (x.abs(), y.abs());

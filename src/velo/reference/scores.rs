@@ -5,25 +5,25 @@ use super::modules::{Hit, chi2};
 use super::{find, forwarding, paper};
 use crate::velo::config::{BestConfig, PassConfig};
 
-/// Scores of three hits, from the outside in.
+/// Scores of three hits, in the order from outer to inner.
 #[derive(Debug, Clone, Copy)]
 pub struct Scores {
     /// Preset `best`: chi2 of the inner hit, plus a weight times the distance to the beam (no unit).
     pub triplet: f64,
-    /// Presets `paper` and `forwarding`: squared distance of the inner hit from the line through the others, mm^2.
+    /// Presets `paper` and `forwarding`: squared distance of the inner hit from the line of the other two, mm^2.
     pub scatter: [f64; 2],
-    /// The same presets: chi2 per degree of freedom of the least-squares line (no unit).
+    /// Presets `paper` and `forwarding`: chi2 per degree of freedom of the least-squares line (no unit).
     pub chi2: f64,
-    /// Preset `paper-literal`: the same, for triplets (no unit).
+    /// Preset `paper-literal`: chi2 per degree of freedom of a triplet (no unit).
     pub seed_chi2: f64,
 }
 
-/// Ways to judge three hits.
+/// Parameters for judging three hits.
 #[derive(Debug, Clone, Copy)]
 pub struct Judge<'a> {
     /// Parameters of the preset `best`.
     pub best: &'a BestConfig,
-    /// One of its passes.
+    /// Parameters of one of its passes.
     pub pass: &'a PassConfig,
     /// Score per distance to the beam, 1/mm.
     pub doca_weight: f32,
@@ -32,7 +32,7 @@ pub struct Judge<'a> {
 }
 
 impl Scores {
-    /// As in the searches.
+    /// Returns the scores as in the searches.
     pub fn in_f32(judge: &Judge<'_>, hits: [[f32; 3]; 3]) -> Self {
         let [a, b, c] = hits.map(|[x, y, z]| Hit { key: 0.0, x, y, z, source: 0, used: false });
         let triplet = find::triplet_score(judge.best, judge.pass, judge.doca_weight, hits);
@@ -44,11 +44,11 @@ impl Scores {
         }
     }
 
-    /// By the textbook.
+    /// Returns the scores by textbook formulas.
     pub fn in_f64(judge: &Judge<'_>, hits: [[f32; 3]; 3]) -> Self {
         let hits = hits.map(|hit| hit.map(f64::from));
         let [outer, middle, inner] = hits;
-        // Where the line through the first two is at the third is (1 + r) of the second, less r of the first.
+        // The line through the first two hits extrapolates to (1 + r) times the second hit minus r times the first.
         let r = (inner[2] - middle[2]) / (middle[2] - outer[2]);
         let off = [0, 1].map(|i| (1.0 + r) * middle[i] - r * outer[i] - inner[i]);
         let scatter = off[0] * off[0] + off[1] * off[1];
@@ -68,14 +68,15 @@ impl Scores {
     }
 }
 
-/// Distance of the line through two points from the z axis, mm. A slope of 3e-5 is as good as none, here as there.
+/// Returns the distance of the line through two points from the z axis, mm. The squared slope is increased by 1e-9, as
+/// in the searches.
 fn distance_to_beam(a: [f64; 3], b: [f64; 3]) -> f64 {
     let [x, y] = [0, 1].map(|i| b[i] - a[i]);
     let across2 = x * x + y * y + 1e-9 * (b[2] - a[2]).powi(2);
     (a[0] * y - a[1] * x).abs() / across2.sqrt()
 }
 
-/// Sum of squared distances from the least-squares line in x (0) or y (1), by the normal equations.
+/// Returns the sum of squared distances from the least-squares line in x (0) or y (1), by the normal equations.
 fn line_chi2(hits: [[f64; 3]; 3], i: usize) -> f64 {
     let middle = |axis: usize| hits.iter().map(|hit| hit[axis]).sum::<f64>() / 3.0;
     let (at, z) = (middle(i), middle(2));

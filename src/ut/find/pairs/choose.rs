@@ -1,4 +1,4 @@
-//! Choose: the tracklet of lowest cost for each track, the first if several are equal; and the track of each hit.
+//! Choose: the tracklet of lowest cost for each track, the first of equally cheap tracklets; and the track of each hit.
 
 use super::{Chosen, Tracklets, Workspace};
 use crate::event::UT_PLANES;
@@ -7,7 +7,7 @@ use crate::simd::{Gang, array_of};
 use crate::ut::config::LineConfig;
 use std::ops::Range;
 
-/// Chooses; `hits` are those of the event.
+/// Chooses; `hits` is the range of the event's hits.
 #[inline(always)]
 pub(super) fn choose<G: Gang>(g: G, config: &LineConfig, hits: Range<usize>, workspace: &mut Workspace) {
     let Workspace { windows, tracklets, chosen: Chosen { number, hit }, cheapest, .. } = workspace;
@@ -21,7 +21,7 @@ pub(super) fn choose<G: Gang>(g: G, config: &LineConfig, hits: Range<usize>, wor
         numbers[kept] = tracklet;
         kept += usize::from(cost < config.max_cost);
     }
-    // What stands for no hit belongs to no track.
+    // The number for no hit belongs to no track.
     let none = hits.len();
     cheapest.set_len(none + 1);
     let cheapest = cheapest.padded_mut();
@@ -54,7 +54,7 @@ pub(super) fn choose<G: Gang>(g: G, config: &LineConfig, hits: Range<usize>, wor
 }
 
 impl Tracklets {
-    /// The smallest cost of some tracklets, and the first that has it.
+    /// Returns the smallest cost in a range, and its first tracklet.
     #[inline(always)]
     fn cheapest<G: Gang>(&self, g: G, range: Range<usize>) -> (f32, u32) {
         let mut best = (f32::INFINITY, 0);

@@ -1,4 +1,4 @@
-//! Costs: the cost of each tracklet by itself, and the slopes of their lines; a lane a tracklet.
+//! Costs: the cost of each tracklet, and the slope of the line through its hits alone; one tracklet per lane.
 
 use super::super::Search;
 use super::spans::Spans;
@@ -8,7 +8,7 @@ use crate::event::{UT_PLANES, UtCellHits};
 use crate::simd::varying::{Mask, U32};
 use crate::simd::{Gang, array_of};
 
-/// Judges all tracklets.
+/// Computes the costs and slopes of all tracklets.
 #[inline(always)]
 pub(super) fn costs<G: Gang>(
     g: G,
@@ -18,7 +18,7 @@ pub(super) fn costs<G: Gang>(
 ) {
     let zero = U32::splat(g, 0);
     for at in (0..tracklets.row.len()).step_by(G::LANES) {
-        // What stands behind the last tracklet may be of an event with more tracks.
+        // Values behind the last tracklet may be left over from an event with more tracks.
         let lanes = Mask::first(g, tracklets.row.len() - at);
         let row = lanes.select_u(U32::load(g, &tracklets.row.padded()[at..]), zero);
         let places: [_; UT_PLANES] = array_of!(plane => {

@@ -1,8 +1,8 @@
-//! Join: pairs of hits of a track and the hits nearest to their lines; a lane a pair.
+//! Join: pairs of hits of a track and the hits nearest to their lines; one pair per lane.
 //!
-//! Early cuts leave a fifth of the pairs: the slope against the Velo track's, and where the line meets that track.
-//! They use the distance of the planes instead of the distance of the hits, so that they need no division. Nearest
-//! hits are minima of whole numbers: the distance with the hit's number in its lowest bits.
+//! Early cuts on the slope relative to the Velo track, and on the distance from it at the kink, leave a fifth of the
+//! pairs. They use the distance of the planes instead of the distance of the hits, so that they need no division.
+//! Nearest hits are minima of integers: the distance with the hit's number in its lowest bits.
 
 use super::super::{SLOT_BITS, SLOTS, Search};
 use super::spans::Spans;
@@ -13,11 +13,11 @@ use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, for_each, inlined};
 use crate::ut::layout::MIDDLE;
 
-/// Planes of the pair's hits, and those in which the nearest hits are looked for: on the way forward, then backward.
+/// Planes of the pair's hits, and planes of the nearest hits: for the forward search, and for the backward search.
 const WAYS: [[usize; 4]; 2] = [[0, 2, 1, 3], [3, 1, 2, 0]];
-/// By how much the distance of hits may differ from that of their planes.
+/// Largest ratio between the distance of hits in z and the distance of their planes.
 const SPAN_MARGIN: f32 = 1.06;
-/// Pairs of a track at most, both ways.
+/// Largest number of pairs of a track, forward and backward.
 const MOST_PAIRS: usize = 2 * SLOTS * SLOTS;
 /// `RECIPROCAL[n]` x p / 2^16 is p / n, for p below 256.
 const RECIPROCAL: [u32; SLOTS + 1] = {
@@ -30,31 +30,31 @@ const RECIPROCAL: [u32; SLOTS + 1] = {
     table
 };
 
-/// A track, in all lanes.
+/// The cuts for a track, the same in all lanes.
 struct Cuts<G: Gang> {
     max_slope: F32<G>,
-    /// z where lines of hits meet it, mm.
+    /// z where lines of hits meet the track, mm.
     kink: F32<G>,
-    /// How far from it they may be there, mm: constant, and per unit of slope.
+    /// Largest distance of the lines from the track there, mm: constant, and part per unit of slope.
     apart: [F32<G>; 2],
     tolerance: F32<G>,
 }
 
-/// Where the tracklets of all tracks are written.
+/// Output columns for the tracklets of all tracks.
 struct Out<'a> {
     row: &'a mut [u32],
     places: [&'a mut [u32]; UT_PLANES],
     len: usize,
 }
 
-/// The hits of the windows of a track, and of all.
+/// The hits of all windows, and the lists of a track's windows.
 struct Near<'a> {
     d: &'a [f32],
     z: &'a [f32],
     lists: &'a Lists,
 }
 
-/// Hits of a pair, a lane each.
+/// A pair of hits per lane.
 struct Pairs<G: Gang> {
     /// Numbers of the hits in their windows.
     first: U32<G>,
@@ -63,7 +63,7 @@ struct Pairs<G: Gang> {
     c: [F32<G>; 2],
 }
 
-/// Lists the tracklets of all tracks; returns how many tracks there was no room for.
+/// Lists the tracklets of all tracks; returns the number of tracks without room for their tracklets.
 #[inline(always)]
 pub(super) fn join<G: Gang>(
     g: G,
@@ -85,7 +85,7 @@ pub(super) fn join<G: Gang>(
     let mut to =
         Out { row: row.padded_mut(), places: places.each_mut().map(|places| places.padded_mut()), len: 0 };
     let (d, z) = (windows.d.padded(), windows.z.padded());
-    // Of one length, so that one check of a place serves for both.
+    // One length for both, for one bounds check.
     let most = d.len().min(z.len());
     let (d, z) = (&d[..most], &z[..most]);
     let (mut lanes, mut tried) = ([0; 2], 0);
@@ -128,14 +128,15 @@ impl Tracklets {
     }
 }
 
-/// One of the first [`SLOTS`] values: from two registers where these hold so many, and no more than columns have behind their ends.
+/// Returns one of the first [`SLOTS`] values, from two registers if these hold all of them and do not read beyond the
+/// padding of columns.
 #[inline(always)]
 fn pick<G: Gang>(from: &[f32], at: U32<G>) -> F32<G> {
     if G::LANES * 2 >= SLOTS && G::LANES <= SLOTS { F32::look_up(from, at) } else { F32::gather(from, at) }
 }
 
 impl<G: Gang> Cuts<G> {
-    /// Appends the tracklets of one way: whether one of them has four hits.
+    /// Appends the tracklets of one direction; returns whether one of them has four hits.
     #[inline(always)]
     fn way(
         &self,
@@ -178,7 +179,7 @@ impl<G: Gang> Cuts<G> {
         full.any()
     }
 
-    /// Whether pairs may be a particle's, by the nominal distance of their planes.
+    /// Returns whether pairs may belong to a particle, judged by the nominal distance of their planes.
     #[inline(always)]
     fn may_be(&self, g: G, pairs: &Pairs<G>, per_span: f32) -> Mask<G> {
         let Pairs { a: [ad, az], c: [cd, _], .. } = pairs;
@@ -190,7 +191,7 @@ impl<G: Gang> Cuts<G> {
 }
 
 impl<G: Gang> Pairs<G> {
-    /// So many pairs of two planes from number `at` on: the third hit changes fastest.
+    /// Returns a gang of pairs of hits in two planes from number `at` on; the third hit changes fastest.
     #[inline(always)]
     fn new(g: G, &Near { d, z, lists }: &Near<'_>, [a, c]: [usize; 2], at: usize) -> Self {
         let whole = inlined!(|value: u32| U32::splat(g, value));
@@ -210,8 +211,9 @@ impl<G: Gang> Pairs<G> {
     }
 }
 
-/// The hits of two planes that are nearest to lines through a hit for each: distances, with their numbers in the lowest bits. One loop for
-/// both, whose end is foreseen more often than those of two; beyond the last hit of a plane that one is looked at again.
+/// Returns the hits of two planes nearest to lines through one hit each: distances with the hits' numbers in the lowest
+/// bits. One loop serves both planes, since one loop end is mispredicted less often than two; the last hit of the
+/// shorter list is repeated.
 #[inline(always)]
 fn nearest<G: Gang>(
     g: G,
@@ -221,7 +223,7 @@ fn nearest<G: Gang>(
     [a, c]: [[F32<G>; 2]; 2],
 ) -> [U32<G>; 2] {
     let whole = inlined!(|value: u32| U32::splat(g, value));
-    // Not a number: no hit is that near.
+    // The bits of a NaN: no hit has such a distance.
     let mut keys = [whole(i32::MAX as u32); 2];
     let distance_bits = whole(i32::MAX as u32 & !((1 << SLOT_BITS) - 1));
     let bases = [slope.neg_mul_add(a[1], a[0]), slope.neg_mul_add(c[1], c[0])];

@@ -6,17 +6,18 @@
 //!                                o-------o-------------o-------o       the nearest hits in planes 1 and 3 to the line of a
 //!                               A                      C               pair, A in plane 0 and C in plane 2
 //! ```
-//! 1. `spans`: the hits that the windows of a track touch, in each plane a range; a lane a track.
-//! 2. `windows`: the hits of these ranges that are in the windows, packed one after the other; a lane a hit.
+//! 1. `spans`: the hits that the windows of a track touch, as a range in each plane; one track per lane.
+//! 2. `windows`: the hits of these ranges that are in the windows, packed one after the other; one hit per lane.
 //! 3. `join`: pairs of hits in planes 0 and 2 in a direction that the cuts on momentum allow, on a line that the Velo
-//!    track meets where the magnet bends it, with the nearest hits in the other planes; a lane a pair. Planes 3 and 1
-//!    are used where no tracklet has four hits.
-//! 4. `costs`: the cost of each tracklet by itself; a lane a tracklet, for all tracks together.
+//!    track meets where the magnet bends it, with the nearest hits in the other planes; one pair per lane. Planes 3 and
+//!    1 are used where no tracklet has four hits.
+//! 4. `costs`: the cost of each tracklet; one tracklet per lane, for all tracks together.
 //! 5. `choose`: the tracklet of lowest cost for each track; hits belong to the best track that contains them.
-//! 6. The fit of `find/fit.rs`; a lane a tracklet.
+//! 6. The fit of `find/fit.rs`; one tracklet per lane.
 //!
-//! Hits come by cell ([`UtCellHits`]), so that nothing is sorted here and ranges are read by whole registers.
-//! Positions of hits are numbers in the list of all windows; 0 is no hit, of weight 0: tracklets need no flags.
+//! Hits are sorted by cell ([`UtCellHits`]), so that nothing is sorted here and ranges are read by whole registers.
+//! Hits are named by their indices in the list of all windows; index 0 is no hit, with weight 0: tracklets need no
+//! flags.
 
 mod choose;
 mod costs;
@@ -32,7 +33,7 @@ use crate::simd::{Gang, array_of, inlined};
 use spans::Spans;
 use windows::Windows;
 
-/// Tracklets of one event at most; tracks beyond have none, and are counted.
+/// Largest number of tracklets of one event; further tracks get no tracklets, and are counted.
 const MOST_TRACKLETS: usize = 1 << 15;
 
 /// Reused memory of one thread.
@@ -43,38 +44,38 @@ pub(super) struct Workspace {
     windows: Windows,
     tracklets: Tracklets,
     chosen: Chosen,
-    /// Per hit of the event the cost of the cheapest track that has it; behind these one that stands for no hit.
+    /// Cost of the cheapest track with each hit of the event; the last entry stands for no hit.
     cheapest: Column<f32>,
 }
 
-/// Tracklets that were chosen, in the order of their tracks.
+/// The chosen tracklets, in the order of their tracks.
 #[derive(Debug, Default)]
 struct Chosen {
     number: Column<u32>,
-    /// Their hits by plane, as numbers in the event; the number of hits stands for none.
+    /// Hits of the tracklets by plane, as numbers in the event; the event's number of hits stands for no hit.
     hit: Column<[u32; UT_PLANES]>,
 }
 
 /// The tracks of an event that may have hits in the UT.
 #[derive(Debug, Default)]
 struct Selected {
-    /// Number of each in the event.
+    /// Number of each track in the event.
     number: Column<u32>,
     /// x, y, tx, ty at the end of the Velo.
     line: Column<[f32; 4]>,
 }
 
-/// Hits of three or four planes that may be one particle's.
+/// Hits of three or four planes that may belong to one particle.
 #[derive(Debug, Default)]
 struct Tracklets {
-    /// The selected track.
+    /// Number of the selected track.
     row: Column<u32>,
-    /// Places of the hits among those of all windows, by plane; 0 is none.
+    /// Indices of the hits in the list of all windows, by plane; 0 is no hit.
     places: [Column<u32>; UT_PLANES],
     cost: Column<f32>,
-    /// Slope of the line by itself.
+    /// Slope of the line through the hits alone.
     slope: Column<f32>,
-    /// First tracklet of each row of the windows, and the number of all.
+    /// First tracklet of each row of the windows, and the number of all tracklets.
     start: Column<u32>,
 }
 
@@ -169,7 +170,7 @@ fn fit_tracklets<G: Gang>(
             let mut ids = inlined!(|at: usize, out: &mut [u32]| {
                 let mut count = 0;
                 for number in chosen.hit[at] {
-                    // What is no hit is overwritten by the next one.
+                    // An entry for no hit is overwritten by the next hit.
                     out[count] = ids_of.get(number as usize).copied().unwrap_or(0);
                     count += usize::from((number as usize) < none);
                 }
@@ -199,7 +200,7 @@ fn fit_tracklets<G: Gang>(
 }
 
 impl Windows {
-    /// Tracklets of the hits at these places, a lane each.
+    /// Returns the tracklets of the hits at the indices `places`, one per lane.
     #[inline(always)]
     fn tracklet<G: Gang>(&self, g: G, hits: &UtCellHits, places: [U32<G>; UT_PLANES]) -> Tracklet<G> {
         let zero = F32::splat(g, 0.0);
@@ -220,7 +221,7 @@ impl Windows {
 }
 
 impl Spans {
-    /// What the fit knows of tracks.
+    /// Returns the values of tracks for the fit.
     #[inline(always)]
     fn track<G: Gang>(&self, g: G, search: &Search<'_>, selected: &Selected, row: U32<G>) -> fit::Track<G> {
         let line = Line::gather(g, selected.line.padded(), row, search.layout.velo_z);

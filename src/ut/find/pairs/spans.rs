@@ -1,8 +1,8 @@
-//! Spans: the hits that the windows of each track touch, as ranges of hits in the order of cells; a lane a track.
+//! Spans: the hits that the windows of each track touch, as ranges of hits in the order of cells; one track per lane.
 //!
-//! Strips of a window are as near to a track as the smallest momentum bends it. The hits of a window in its lowest
-//! row of sectors are one range; the few windows that touch more rows are listed, and their further ranges found with
-//! full lanes.
+//! A window reaches as far from a track as the smallest momentum bends it. The hits of a window in its lowest row of
+//! sectors are one range. The few windows that touch more rows are listed, and their further ranges are found with full
+//! lanes.
 
 use super::super::fit::Track;
 use super::super::tracklets::{BENDING, LAST_BIN, MAX_INVERSE_ANGLE, ROUNDING};
@@ -12,51 +12,51 @@ use crate::simd::varying::{F32, I32, Mask, U32};
 use crate::simd::{Gang, inlined};
 use crate::ut::layout::FACTORS;
 
-/// A smaller change of slope per unit of 1/p is none.
+/// Smallest change of slope per unit of 1/p; smaller values are replaced by it.
 const MIN_KICK: f32 = 1e-12;
 
-/// Marks a number of hits: there are hits in further rows.
+/// Mark in a number of hits: there are hits in further rows.
 pub(super) const MORE: u32 = 1 << 31;
 
-/// By track, in the order in which they were selected.
+/// The windows of the tracks, in the order of selection.
 #[derive(Debug, Default)]
 pub(super) struct Spans {
     pub(super) planes: [Plane; UT_PLANES],
-    /// Difference of sines to q/p in 1/MeV.
+    /// Factor from a difference of sines to q/p in 1/MeV.
     pub(super) per_kick: Column<f32>,
-    /// How far before the middle of the UT lines of hits meet the track, mm.
+    /// Distance from the kink, where lines of hits meet the track, to the middle of the UT, mm.
     pub(super) kink: Column<f32>,
-    /// Largest slope of pairs against the track's.
+    /// Largest slope of pairs relative to the track.
     pub(super) max_slope: Column<f32>,
-    /// Planes with hits near.
+    /// Number of planes with near hits.
     filled: Column<u32>,
-    /// Tracks with hits near in three planes.
+    /// Tracks with near hits in three planes.
     pub(super) live: Column<u32>,
 }
 
 /// The windows of one plane.
 #[derive(Debug, Default)]
 pub(super) struct Plane {
-    /// First hit and number of hits in the lowest row that has some, with [`MORE`] where there are others in further rows, both as bits;
-    /// how far in x hits may be, mm, and how much further in y per mm of that.
+    /// First hit and number of hits in the lowest row with hits, both as bits, with [`MORE`] in the number if further
+    /// rows have hits; largest distance of hits in x, mm, and growth of the tolerance in y per mm of that distance.
     pub(super) windows: Column<[f32; 4]>,
     /// First hit and number of hits in further rows.
     more: [Column<u32>; 2],
-    /// Windows that touch several rows: their tracks, and their ends in the upper ones.
+    /// Windows that touch several rows: their tracks, and their ends in the upper rows.
     several: Column<u32>,
     ends: [Column<u32>; 2],
 }
 
-/// Tracks, a lane each, and how their windows are made.
+/// A track per lane, and the parameters of its windows.
 struct Bent<G: Gang> {
     line: Line<G>,
-    /// One over the bending that the smallest momentum allows, mm in the middle of the UT.
+    /// Bending of a particle of the smallest momentum in the middle of the UT, mm.
     bending: F32<G>,
     /// Bin of |ty| in the table of factors.
     bin: U32<G>,
 }
 
-/// Finds what the windows of all tracks touch; `starts` are the first hits of the event's cells.
+/// Finds the hits that the windows of all tracks touch; `starts` are the first hits of the event's cells.
 #[inline(always)]
 pub(super) fn spans<G: Gang>(
     g: G,
@@ -79,7 +79,8 @@ pub(super) fn spans<G: Gang>(
         let bin = bin.max(I32::splat(g, 0)).min(I32::splat(g, LAST_BIN)).to_bits();
         let bent = Bent { line, bending: real(1.0) / (real(BENDING) * momentum), bin };
         let mut filled = U32::splat(g, 0);
-        // No loop over the planes is written out: what runs a few times an event must not fill the cache of instructions.
+        // The loop over the planes is not unrolled: code that runs a few times per event must not fill the instruction
+        // cache.
         for (plane, listed) in listed.iter_mut().enumerate() {
             let out = &mut spans.planes[plane];
             let (len, several) = bent.touch(g, search, (starts, plane), out, (at, *listed));
@@ -118,8 +119,9 @@ impl Spans {
 }
 
 impl<G: Gang> Bent<G> {
-    /// What the windows of a plane touch in their lowest row, from track `at` on; their ends in upper rows from place `listed` on,
-    /// packed: how many hits the lowest row has, and which windows touch upper ones.
+    /// Writes the hits that windows of a plane touch in their lowest row, from track `at` on, and the packed ends of
+    /// the windows in upper rows, from index `listed` on. Returns the numbers of hits, and the lanes with windows in
+    /// upper rows.
     #[inline(always)]
     fn touch(
         &self,
@@ -158,13 +160,13 @@ impl<G: Gang> Bent<G> {
 }
 
 impl Plane {
-    /// First hit and number of hits of a window in further rows.
+    /// Returns the first hit and the number of hits of a window in further rows.
     #[inline(always)]
     pub(super) fn more_of(&self, track: usize) -> [usize; 2] {
         [self.more[0][track] as usize, self.more[1][track] as usize]
     }
 
-    /// What the windows that are listed touch in upper rows; `filled` counts planes with hits.
+    /// Writes the hits that the listed windows touch in upper rows; `filled` counts planes with hits.
     #[inline(always)]
     fn touch_upper<G: Gang>(
         &mut self,
@@ -183,7 +185,7 @@ impl Plane {
             let some = zero.lt(len) & Mask::first(g, listed - at);
             let record = row.shl::<2>();
             let lowest = U32::gather(records, record + one);
-            // Where the lowest row has no hits these are the first.
+            // If the lowest row has no hits, these hits are the first range.
             let alone = lowest.eq(zero) & some;
             let further = some.and_not(alone);
             first.scatter(records, record, alone);
@@ -195,8 +197,8 @@ impl Plane {
     }
 }
 
-/// The largest slope of pairs against the tracks': within the tolerance, and with a margin steep enough for the smallest momentum and
-/// transverse momentum.
+/// Returns the largest slope of pairs relative to the tracks: steep enough, with a margin, for the smallest momentum
+/// and transverse momentum, but within the tolerance.
 #[inline(always)]
 fn steepest<G: Gang>(g: G, search: &Search<'_>, track: &Track<G>) -> F32<G> {
     let real = inlined!(|value: f32| F32::splat(g, value));

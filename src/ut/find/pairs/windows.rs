@@ -1,4 +1,4 @@
-//! Windows: the possible hits of a track in each plane, for all tracks one after the other; a lane a hit.
+//! Windows: the possible hits of a track in each plane, for all tracks one after the other; one hit per lane.
 
 use super::super::{MIDDLE, SLOPE, SLOTS, Search};
 use super::spans::{MORE, Spans};
@@ -6,23 +6,24 @@ use crate::event::{Column, PAD, StageCounter, UT_PLANES, UtCellHits};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, inlined};
 
-/// Place of a hit that is near to no line, where windows without hits begin; and the first that is taken.
+/// Index of a hit that is near no line, which is the begin of windows without hits; and the first index of real hits.
 const NO_HIT: usize = 1;
 const FIRST_PLACE: usize = 2;
 
 /// The hits of all windows.
 #[derive(Debug, Default)]
 pub(super) struct Windows {
-    /// Distance from the track in x, and z, mm; number in the batch. At place 0 is none, at [`NO_HIT`] one that is not a number.
+    /// Distance of the hit from the track in x, and z, mm; number in the batch. Index 0 stands for no hit; the distance
+    /// at [`NO_HIT`] is NaN.
     pub(super) d: Column<f32>,
     pub(super) z: Column<f32>,
     pub(super) hit: Column<u32>,
-    /// Tracks with hits in three planes, and where the hits of each plane are.
+    /// Tracks with hits in three planes, and their lists of hits.
     pub(super) rows: Column<u32>,
     pub(super) lists: Column<Lists>,
 }
 
-/// The hits of a track: by plane the place of the first and how many there are.
+/// The hits of a track, by plane: index of the first hit, and number of hits.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 pub(super) struct Lists {
@@ -30,7 +31,7 @@ pub(super) struct Lists {
     pub(super) len: [u32; UT_PLANES],
 }
 
-/// A track, and how far from it hits of a plane may be, in all lanes.
+/// A track and the tolerances for hits of a plane, the same in all lanes.
 struct Window<G: Gang> {
     line: [F32<G>; 4],
     z: F32<G>,
@@ -40,17 +41,17 @@ struct Window<G: Gang> {
     y_slope: F32<G>,
 }
 
-/// Columns of hits: x and z at y = 0, lower and upper end.
+/// Columns of hits: x and z at y = 0, lower and upper end in y.
 type Hits<'a> = [&'a [f32]; 4];
 
-/// Where the hits of windows are written: distances, z, numbers.
+/// Output columns for the hits of windows: distances, z, numbers.
 struct Places<'a> {
     d: &'a mut [f32],
     z: &'a mut [f32],
     hit: &'a mut [u32],
 }
 
-/// Takes the hits of all windows; returns how many were left out.
+/// Collects the hits of all windows; returns the number of hits left out.
 #[inline(always)]
 pub(super) fn windows<G: Gang>(
     g: G,
@@ -59,7 +60,7 @@ pub(super) fn windows<G: Gang>(
     out: &mut Windows,
     stage: &mut StageCounter,
 ) -> u64 {
-    // All of one length, so that one check of a place serves for all columns; what lies behind is written by no one meanwhile.
+    // One length for all columns, for one bounds check.
     let columns = [&hits.x, &hits.z, &hits.y_begin, &hits.y_end];
     let most = columns.iter().fold(usize::MAX, |most, column| most.min(column.padded().len()));
     let hits: Hits<'_> = columns.map(|column| &column.padded()[..most]);
@@ -114,7 +115,8 @@ pub(super) fn windows<G: Gang>(
 }
 
 impl Windows {
-    /// Places for the hits of so many tracks, and for what gangs write beyond; and the rows and lists of these tracks.
+    /// Returns room for the hits of `tracks` tracks and for writes of gangs beyond, and for the rows and lists of the
+    /// tracks.
     #[inline(always)]
     fn places(&mut self, tracks: usize) -> (Places<'_>, &mut [u32], &mut [Lists]) {
         let room = FIRST_PLACE + SLOTS * UT_PLANES * tracks + 2 * PAD;
@@ -134,8 +136,8 @@ impl Windows {
 }
 
 impl<G: Gang> Window<G> {
-    /// Writes the hits that are in the window to `place` and the following ones, of the first lanes of so many hits from one on:
-    /// how many there are.
+    /// Tests a gang of at most `len` hits from number `first` on, writes the hits in the window from index `place` on,
+    /// and returns their number.
     #[inline(always)]
     fn scan(
         &self,
