@@ -15,7 +15,7 @@ pub struct SciFiStates {
     pub tx: Column<f32>,
     /// Slope dy/dz (no unit).
     pub ty: Column<f32>,
-    /// Charge over momentum, in units of the positron's charge, c/GeV (no unit).
+    /// Charge over momentum, c/GeV.
     pub qop: Column<f32>,
     /// Variance of x, mm^2.
     pub cov_xx: Column<f32>,

@@ -41,7 +41,7 @@ struct LevelReport {
     supported: bool,
     gangs: Vec<usize>,
     auto_gang: Option<usize>,
-    /// How this CPU gathers at the level, of those with two ways: `loads` or `gathers`.
+    /// How this CPU gathers, for levels that can do it in two ways: `loads` or `gathers`.
     gathers_by: Option<&'static str>,
 }
 

@@ -22,12 +22,12 @@ pub struct GatherCylinder {
 }
 
 impl GatherCylinder {
-    /// For found tracks in this field, T.
+    /// Draws found tracks; `field` is the magnetic field, T.
     pub fn of_tracks(field: f64) -> Self {
         Self { field, tracks: found_tracks }
     }
 
-    /// For given tracks that were fitted in this field, T.
+    /// Draws given tracks after their fit; `field` is the magnetic field, T.
     pub fn of_fits(field: f64) -> Self {
         Self { field, tracks: fitted_tracks }
     }

@@ -107,7 +107,7 @@ impl Hit {
 /// A drawn track.
 #[derive(Debug, Clone, Default)]
 pub struct Track {
-    /// Its hits, as indices into the hits of the event, in its own order; hits that the event does not have are omitted.
+    /// Hits of the track, as indices into the hits of the event; hits that the event lacks are omitted.
     pub hits: Vec<usize>,
     /// Number of hits in its list.
     pub named: usize,
