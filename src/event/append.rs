@@ -3,7 +3,10 @@
 use super::{Column, Results, Starts, Values, ValuesMut};
 use crate::{Error, Result};
 
-/// Appends the results of a slice to the results of earlier slices.
+/// Number of columns that are appended in one pass over all columns: their addresses need no allocated memory.
+const AT_ONCE: usize = 8;
+
+/// Appends the results of a slice to the results of earlier slices. Allocates nothing while the memory of `to` suffices.
 ///
 /// # Errors
 /// [`Error::Columns`] when lists become too long for 32-bit starts; nothing is appended then.
@@ -16,12 +19,22 @@ pub fn append(to: &mut dyn Results, slice: &dyn Results) -> Result<()> {
     if !(1..slice.schema().levels.len()).all(fits) {
         return Err(Error::Columns("results do not fit 32-bit starts: split the batch".into()));
     }
-    let table = slice.table();
-    let mut columns = table.columns.iter();
-    to.for_each_column_mut(&mut |_, to| {
-        let (_, from) = columns.next().expect("both have the columns of one type");
-        append_column(to, *from);
-    });
+    for first in (0..slice.schema().columns.len()).step_by(AT_ONCE) {
+        let (mut from, mut number) = ([None; AT_ONCE], 0_usize);
+        slice.for_each_column(&mut |_, values| {
+            if let Some(entry) = number.checked_sub(first).and_then(|at| from.get_mut(at)) {
+                *entry = Some(values);
+            }
+            number += 1;
+        });
+        number = 0;
+        to.for_each_column_mut(&mut |_, to| {
+            if let Some(Some(from)) = number.checked_sub(first).and_then(|at| from.get(at)) {
+                append_column(to, *from);
+            }
+            number += 1;
+        });
+    }
     Ok(())
 }
 
