@@ -70,3 +70,35 @@ fn the_book_names_every_page() {
         written.filter(|path| path.starts_with("docs/") && path != "docs/SUMMARY.md").collect();
     assert_eq!(named, written);
 }
+
+/// Rows of tables that name a function and its file, `| `function` | `file` | ...`, without such a function in the file.
+fn missing_functions(root: &Path, page: &File) -> Vec<String> {
+    let mut missing = Vec::new();
+    for (number, line) in page.text.lines().enumerate() {
+        let cells: Vec<_> = line.split('|').map(|cell| cell.trim().trim_matches('`')).collect();
+        let [_, function, file, ..] = cells[..] else { continue };
+        if !file.ends_with(".rs") || function.contains(['/', '.', ' ']) {
+            continue;
+        }
+        let text = std::fs::read_to_string(root.join(file)).unwrap_or_default();
+        let is_there =
+            [format!("fn {function}("), format!("fn {function}<")].iter().any(|at| text.contains(at));
+        if !is_there {
+            missing.push(format!("{}:{}: {file} has no function {function}", page.path, number + 1));
+        }
+    }
+    missing
+}
+
+#[test]
+fn functions_of_tables_are_in_their_files() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let planted = File::planted(
+        "a.md",
+        "| `main` | `crates/cli/src/main.rs` | x |\n| `no` | `crates/cli/src/main.rs` | x |",
+    );
+    assert_eq!(missing_functions(root, &planted).len(), 1);
+    let page = pages(root).into_iter().find(|page| page.path == "ARCHITECTURE.md").expect("ARCHITECTURE.md");
+    let missing = missing_functions(root, &page);
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
