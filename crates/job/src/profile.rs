@@ -37,9 +37,9 @@ pub struct Measurement {
     pub isa: String,
     /// Gang size, lanes.
     pub gang: usize,
-    /// Whole sequence on one thread, ns.
+    /// Wall clock of the whole sequence, ns per event.
     pub ns_per_event: f64,
-    /// Each stage by name, ns per event.
+    /// Time of each stage by name, ns per event.
     pub stages: BTreeMap<String, f64>,
 }
 

@@ -62,7 +62,7 @@ impl ClusterStream {
     /// Adds raw words of Timepix3.
     ///
     /// # Errors
-    /// [`Error::Columns`](peloton::Error::Columns) when too many clusters wait for 32-bit starts; the waiting clusters are lost.
+    /// [`Error::Columns`](peloton::Error::Columns) when the waiting clusters are too many for 32-bit starts; they are lost.
     pub fn tpx3(&mut self, bytes: &[u8]) -> Result<()> {
         for piece in bytes.chunks(PIECE) {
             self.decoder.push(piece, &mut self.batch.block);
