@@ -70,7 +70,7 @@ pub fn load(opened: &mut Opened, config: &Config, copies: usize, host: Host<'_>)
 /// items (for a stream, each timed round).
 ///
 /// # Errors
-/// [`Error::Internal`] when they differ.
+/// [`Error::Internal`] when hashes or numbers of items differ.
 pub fn measure(
     runs: &mut Runs,
     config: &Config,

@@ -22,7 +22,7 @@ pub struct Profile {
     pub isa: String,
     /// The best gang size of each level, lanes.
     pub gangs: BTreeMap<String, usize>,
-    /// The fastest sizes with that level, by their keys in the configuration; none where there are no such keys.
+    /// The fastest sizes at this level, by their keys in the configuration; empty if none is faster than the default.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sizes: BTreeMap<String, usize>,
     /// All measurements.

@@ -1,4 +1,4 @@
-//! The systems behind the names of the sequences.
+//! Maps the names of sequences to their systems.
 
 use crate::sequence_name::with_all_sequences;
 use crate::system::System;

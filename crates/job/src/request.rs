@@ -74,7 +74,7 @@ pub struct Request {
     pub checksum: ChecksumPolicy,
     /// Whether the first event that cannot be read or reconstructed ends the job.
     pub strict: bool,
-    /// Largest number of events, or pixel hits, that may be lost while the job succeeds; all except the last one if none.
+    /// Largest number of events, or pixel hits, that may be lost while the job succeeds; if none, at least one must remain.
     pub max_bad: Option<MaxBad>,
     /// Folder of the detector's geometry files, or `nominal`.
     pub geometry: Option<PathBuf>,

@@ -62,7 +62,7 @@ pub struct Simulated {
     pub wall_seconds: f64,
 }
 
-/// Simulates and writes; the name of `output` gives the format.
+/// Simulates events and writes them; the name of `output` gives the format.
 ///
 /// # Errors
 /// [`Error::Config`] for unknown specifications and names, and errors of the output.

@@ -25,7 +25,7 @@ pub struct Busy {
     pub reading: f64,
     /// Parsing the events: checksums, lists of banks, text.
     pub parsing: f64,
-    /// Reconstructing them.
+    /// Reconstructing the events.
     pub reconstructing: f64,
     /// Hashing, formatting and writing the results.
     pub writing: f64,

@@ -303,8 +303,8 @@ pub trait Detector: Send + Sync {
     }
 }
 
-/// The name of the parameters: the preset's, or `custom` when any parameter differs from the preset; none where the
-/// sequence has no presets.
+/// The name of the parameters: the name of the preset, or `custom` when any parameter differs from the preset; none
+/// where the sequence has no presets.
 pub(crate) fn preset_name(config: &Config) -> Option<String> {
     let system = config.sequence.system();
     if system.presets().is_empty() {

@@ -112,7 +112,7 @@ struct Collected {
     failure: Option<String>,
 }
 
-/// Reads the events with their truth where they have it, and reconstructs them.
+/// Reads the events, with their truth if they have it, and reconstructs them.
 fn collect(request: &Request, options: &DisplayOptions, host: Host<'_>) -> Result<Collected> {
     let muffled = Muffled::new(host.progress);
     let quiet = Host { progress: &muffled, ..host };

@@ -12,8 +12,8 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
-/// One product of the results of a sequence, as columns with their schema: the one that is written first, unless
-/// [`product`](Self::product) chose another. Clones are the same results.
+/// One product of the results of a sequence, as columns with their schema: the first written product, unless
+/// [`product`](Self::product) chose another. Clones share the results.
 #[derive(Clone)]
 pub struct SharedResults(Arc<Shown>);
 

@@ -87,7 +87,7 @@ fn inputs_of(name: &str, format: Format) -> Result<Vec<Found>> {
     let found = |(path, kind): (PathBuf, Kind)| {
         let format = match kind {
             Kind::Raw => Format::Mdf,
-            // Each file has its own format, since the files of a plan must have the same one.
+            // The format of every file is determined, since all files of a plan must have the same format.
             Kind::Pixels => Format::Pixels(pixel_format(&path, format)?),
             _ => format,
         };

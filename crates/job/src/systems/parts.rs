@@ -1,4 +1,4 @@
-//! [`Parts`]: algorithms by name, and their parts of the detector.
+//! [`Parts`]: algorithms by name, and the parts of the detector that they need.
 
 use super::banks::NaiveDecoder;
 use crate::{Config, Request};

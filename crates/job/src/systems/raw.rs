@@ -23,7 +23,7 @@ use std::path::Path;
 /// Number of bytes that identify the format of a stream.
 const HEAD: usize = 64;
 
-/// Where raw banks come from.
+/// The origin of raw banks.
 enum Origin {
     Files(Box<RawReader>),
     Simulation(Box<Simulated>),
