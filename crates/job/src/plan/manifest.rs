@@ -87,8 +87,8 @@ pub fn manifest(
     manifest_after(plan, from, verify, max_bad, &BTreeMap::new(), host)
 }
 
-/// [`manifest`] after a call in which some parts failed, with reasons. They count as failed even if the folder has
-/// their files, which may have been made earlier with other options.
+/// [`manifest`] after a call in which some parts failed, with reasons. These parts count as failed even if the folder
+/// has their files, which may have been made earlier with other options.
 ///
 /// # Errors
 /// Errors of [`manifest`].

@@ -67,8 +67,8 @@ pub struct Ran {
 ///
 /// # Errors
 /// [`Error::Config`] for options that parts do not support and for a folder of other parts ([`claim`]),
-/// [`Error::Format`] when the input differs from the plan, and errors of [`run`](crate::run()). Then the results are
-/// removed, and a file in the folder gives the reason.
+/// [`Error::Format`] when the input differs from the plan, and errors of [`run`](crate::run()). Then the new results
+/// are discarded, and a file in the folder gives the reason.
 pub fn run_part(
     plan: &Plan,
     part: usize,
