@@ -1,4 +1,4 @@
-//! `peloton compare`: do two ways of computing give the same bits?
+//! `peloton compare`: compares the results of two ways of computing, bit by bit.
 
 use crate::options::{JobArgs, host, outcome};
 use crate::report::PageArgs;

@@ -59,7 +59,7 @@ impl Completions {
     }
 }
 
-/// The script of a shell.
+/// Returns the script that completes commands in a shell.
 fn script(shell: Shell) -> String {
     let mut command = whole_command().mut_subcommands(|command| {
         let name = command.get_name().to_string();
@@ -70,7 +70,7 @@ fn script(shell: Shell) -> String {
     String::from_utf8_lossy(&script).into_owned()
 }
 
-/// The same argument with its possible values: names, or files.
+/// Adds the possible values to an argument: names, or a hint that it takes paths.
 fn with_choices(command: &str, argument: clap::Arg) -> clap::Arg {
     let flag = argument.get_long().unwrap_or_else(|| argument.get_id().as_str());
     let names = names(command, flag);
@@ -87,7 +87,7 @@ fn with_choices(command: &str, argument: clap::Arg) -> clap::Arg {
     argument.value_hint(hint)
 }
 
-/// The names that a flag takes; none for other values.
+/// Returns the names that a flag accepts; none for a flag whose values are not names.
 fn names(command: &str, flag: &str) -> Vec<&'static str> {
     let or_auto = |names: &[&'static str]| [&["auto"], names].concat();
     match (command, flag) {
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use clap::builder::StringValueParser;
 
-    /// A name that is no name any more would be completed and then refused.
+    /// The command must not refuse a name that the script completes.
     #[test]
     fn every_name_that_is_completed_is_taken() {
         let mut tried = 0;
@@ -134,7 +134,7 @@ mod tests {
                     } else {
                         vec![format!("--{flag}"), name.into()]
                     };
-                    // Flags that need or exclude others are alone here, and so is what they say of them.
+                    // The command has this argument alone: the arguments that it requires or excludes are absent.
                     let only = only.mut_args(|argument| argument.required(false));
                     assert!(only.try_get_matches_from(words).is_ok(), "{} {flag} {name}", command.get_name());
                     tried += 1;

@@ -15,9 +15,9 @@ impl ConfigArgs {
         console::print(&format!("# runs as {level} on {threads}\n{}", config.to_commented_toml()))
     }
 
-    /// The configuration: flags take precedence over `PELOTON_ISA`, that over the configuration file, that over the
-    /// profile; values that none of them sets are `auto`. Both files may be pipes, which can be read only once.
-    /// `found` is the sequence that fits the input, if known: it runs unless another one is named.
+    /// Merges the configuration: flags take precedence over `PELOTON_ISA`, the variable over the configuration file,
+    /// and the file over the profile; values that none of them sets are `auto`. Both files may be pipes, which can be
+    /// read only once. `found` is the sequence that fits the input, if known: it runs unless another one is named.
     pub fn resolve(&self, sequence: &SequenceArgs, found: Option<SequenceName>) -> Result<Config> {
         let text = self.config.as_deref().map(read_text).transpose()?.unwrap_or_default();
         let mut config = Config::from_toml(&text, self.preset).map_err(|error| match &self.config {
@@ -52,7 +52,7 @@ impl ConfigArgs {
     }
 }
 
-/// The error of a file that a flag names.
+/// Adds the path of a file to a configuration error.
 fn at(path: &Path, error: Error) -> Error {
     match error {
         Error::Config(what) => Error::Config(format!("{}: {what}", path.display())),
@@ -60,7 +60,7 @@ fn at(path: &Path, error: Error) -> Error {
     }
 }
 
-/// A file named by a flag: when it cannot be read, the flag is wrong.
+/// Reads a file that a flag names; if it cannot be read, the error is about the configuration.
 fn read_text(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).map_err(|e| Error::Config(format!("cannot read {}: {e}", path.display())))
 }

@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Writes to standard output. A reader that has seen enough (a closed pipe) is no error.
+/// Writes to standard output. A pipe that its reader has closed is not an error.
 pub fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -22,7 +22,7 @@ pub fn error(message: &str) {
     note("error", &plainer(message));
 }
 
-/// A message without details for programmers of this program: the kind of an error, the system's number of it.
+/// Removes details that only programmers of this program need: the kind of an error, and its system number.
 fn plainer(message: &str) -> String {
     let message = message.strip_prefix("configuration: ").unwrap_or(message);
     match message.split_once(" (os error ") {
@@ -41,17 +41,17 @@ pub fn warning(message: &str) {
 
 /// Prints a note as one line on standard error.
 pub fn inform(message: &str) {
-    // Nowhere is left to complain to when standard error is gone.
+    // A failure of standard error cannot be reported.
     let _ = writeln!(std::io::stderr(), "{message}");
 }
 
 fn note(kind: &str, message: &str) {
     let line: Vec<_> = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    // Nowhere is left to complain to when standard error is gone.
+    // A failure of standard error cannot be reported.
     let _ = writeln!(std::io::stderr(), "{kind}: {}", line.join(" "));
 }
 
-/// Results to `--json`: a file, or standard output for `-`.
+/// Writes results as JSON to the path of `--json`: a file, or standard output for `-`.
 pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
     let mut text = serde_json::to_string_pretty(value).map_err(|e| Error::io(path, e.into()))?;
     text.push('\n');
@@ -65,9 +65,9 @@ pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
 pub struct Terminal {
     bar: ProgressBar,
     is_quiet: bool,
-    /// The current part of the job, and a colon; empty for the whole.
+    /// Name of the current part of the job, and a colon; empty for a job without parts.
     stage: Mutex<String>,
-    /// The slowest stage, and its share of the time, after a comma; empty while unknown.
+    /// Name of the slowest stage and its share of the time, after a comma; empty while unknown.
     busiest: Arc<Mutex<String>>,
 }
 
@@ -115,7 +115,7 @@ impl Progress for Terminal {
         self.bar.reset();
         let style = ProgressStyle::with_template(template).expect("a template of known keys");
         let style = style.with_key("rate", |state: &ProgressState, to: &mut dyn std::fmt::Write| {
-            // A bar that cannot be drawn is no loss.
+            // A failure to draw the bar is ignored.
             let _ = write!(to, "{}", rate(state.per_sec()));
         });
         lock(&self.busiest).clear();
@@ -123,7 +123,7 @@ impl Progress for Terminal {
         self.bar.set_style(style.with_key(
             "busiest",
             move |_: &ProgressState, to: &mut dyn std::fmt::Write| {
-                // As above.
+                // A failure to draw the bar is ignored.
                 let _ = to.write_str(&lock(&busiest));
             },
         ));

@@ -1,5 +1,5 @@
-//! Which flags apply to which commands and sequences. A flag that would be ignored is refused, since its user expects
-//! an effect.
+//! Lists the commands and sequences to which each flag applies. Refuses a flag that would be ignored, since its user
+//! expects an effect.
 
 use peloton::{Error, Result};
 use peloton_job::SequenceName;
@@ -18,13 +18,13 @@ const EVERY: &[SequenceName] = &SequenceName::ALL;
 const EVENTS: &[SequenceName] =
     &[Velo, VeloUt, Ut, SciFi, SciFiHits, Long, LongUt, Own, Cylinder, CylinderFit];
 const RAW: &[SequenceName] = &[Velo, VeloUt, Ut, SciFi, SciFiHits, Long, LongUt, Own];
-/// Sequences of several algorithms, which may write the products of any.
+/// Sequences of several algorithms: `--write` selects the products to write.
 const CHAINS: &[SequenceName] = &[VeloUt, SciFi, Long, LongUt, Own];
 const ON_DEVICES: &[SequenceName] = &[Velo, Timepix, Cylinder];
 const JOBS: &[&str] = &["run", "check", "throughput", "tune", "compare", "display"];
 const COUNTING: &[&str] = &["run", "check", "throughput", "compare"];
 const CHECK: &[&str] = &["check"];
-/// These sequences, and `soak`, which makes its input itself.
+/// The commands of [`JOBS`], and `soak`, which makes its own input.
 const ALL: &[&str] = &["run", "check", "throughput", "tune", "compare", "display", "soak"];
 
 const fn effect(
@@ -124,7 +124,7 @@ mod tests {
         "--sequence",
         "--threads",
     ];
-    /// Those of one command alone, whatever the sequence.
+    /// Flags that only some commands have, for all sequences.
     const OWN: &[&str] = &[
         "--output",
         "--report",

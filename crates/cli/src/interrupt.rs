@@ -22,10 +22,10 @@ pub static CANCEL: LazyLock<Cancel> = LazyLock::new(Cancel::default);
 /// The first signal; 0 for none.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
-/// When it came.
+/// Time of the first signal.
 static HEARD: Mutex<Option<Instant>> = Mutex::new(None);
 
-/// The output that an interrupted job leaves behind.
+/// Description of the partial results of an interrupted job.
 static KEPT: Mutex<Option<String>> = Mutex::new(None);
 
 /// Stores a description of the partial results of an interrupted job.
@@ -67,28 +67,28 @@ fn hear(signal: i32) {
 fn end_at_once(signal: i32) {
     remove_unfinished();
     let (said, is_said) = channel();
-    // On a thread of its own: whoever reads standard error may have stopped.
+    // A separate thread writes the message, since the write blocks if the reader of standard error hangs.
     std::thread::spawn(move || {
         let message = format!("ended at once by a second signal {signal}: incomplete outputs were removed");
         console::warning(&message);
-        // Nobody waits any more.
+        // After the time limit the receiver is gone.
         let _ = said.send(());
     });
     let _ = is_said.recv_timeout(LAST_WORDS);
     std::process::exit(i32::from(exit_code(signal)));
 }
 
-/// Starts to listen.
+/// Starts to listen for signals.
 #[cfg(unix)]
 pub fn listen() -> Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
     let mut wanted = vec![SIGINT, SIGTERM];
-    // Who started the program with `nohup` wants it to go on without a terminal.
+    // A program that was started with `nohup` must continue without a terminal.
     if !is_ignored(SIGHUP) {
         wanted.push(SIGHUP);
     }
     let failed = |e| Error::System(format!("cannot listen for signals: {e}"));
-    // A file that may not grow is an error of the write, which names the file, and no reason to be killed.
+    // With a handler for SIGXFSZ, a write beyond the file size limit returns an error that names the file.
     signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(failed)?;
     let mut signals = signal_hook::iterator::Signals::new(wanted).map_err(failed)?;
     let listener = std::thread::Builder::new().name("peloton-signals".into());
@@ -104,9 +104,9 @@ fn is_ignored(signal: i32) -> bool {
     mask >> (signal - 1) & 1 == 1
 }
 
-/// Starts to listen.
+/// Starts to listen for Ctrl-C.
 #[cfg(not(unix))]
 pub fn listen() -> Result<()> {
-    // Ctrl-C is the one that there is; 2 is its number elsewhere.
+    // Systems other than Unix have Ctrl-C alone; 2 is its number on Unix.
     ctrlc::set_handler(|| hear(2)).map_err(|e| Error::System(format!("cannot listen for Ctrl-C: {e}")))
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Steps of a factor of two: percentiles are right within 1/16.
+/// Number of bins for each factor of two: percentiles are right within 1/16.
 const STEPS: u32 = 16;
 
 /// Counts of times in bins that grow with the time.
@@ -43,14 +43,14 @@ impl Latencies {
     }
 }
 
-/// The step of a time in ns.
+/// Returns the bin of a time, ns.
 fn step(ns: u64) -> u32 {
     let power = ns.ilog2();
     let part = if power >= 4 { (ns >> (power - 4)) as u32 & 15 } else { 0 };
     power * STEPS + part
 }
 
-/// Upper end of a step, ns.
+/// Returns the upper end of a bin, ns.
 fn upper(step: u32) -> f64 {
     let (power, part) = (step / STEPS, step % STEPS);
     (2.0f64).powi(power as i32) * (1.0 + f64::from(part + 1) / f64::from(STEPS))

@@ -133,7 +133,7 @@ fn main() -> ExitCode {
 
 /// The message of an error, with a suggestion where a name resembles a known one.
 fn text_of(error: &Error) -> String {
-    // A path behind a flag is no input.
+    // A path that follows a flag is not an input.
     let words: Vec<_> = std::env::args_os().collect();
     let follows_flag = |path: &std::path::Path| {
         words.windows(2).any(|two| two[0].to_string_lossy().starts_with("--") && path == two[1].as_os_str())
@@ -185,7 +185,7 @@ fn with_subcommand(message: &str) -> String {
 fn one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
     let is_said = |line: &&str| {
-        // How to pass what looks like a flag as something else helps nobody who mistyped a flag.
+        // This tip is for values that look like flags; it does not help with a mistyped flag.
         !line.is_empty() && !line.starts_with("For more information") && !line.starts_with("tip: to pass")
     };
     let message: Vec<_> = lines.filter(is_said).collect();
@@ -217,7 +217,7 @@ const PLAINER: [(&str, &str); 5] = [
 mod tests {
     use super::*;
 
-    /// All lines of examples, with the subcommand whose help has them.
+    /// Returns all lines of examples, each with the subcommand whose help contains it.
     fn examples() -> Vec<(String, String)> {
         let program = whole_command();
         let all = program.get_subcommands().chain([&program]).flat_map(|command| {
@@ -235,7 +235,7 @@ mod tests {
         let examples = examples();
         assert!(examples.len() > 60, "{}", examples.len());
         for (command, line) in &examples {
-            // Two spaces and more divide a command from what is said of it; pipes and redirections are the shell's.
+            // Two or more spaces separate a command from its explanation; the shell handles pipes and redirections.
             let line_of_words = line.replace("$SLURM_ARRAY_TASK_ID", "0");
             let command_line = line_of_words.trim().split("  ").next().unwrap_or_default();
             let words = command_line.split(" | ").flat_map(|part| part.split(" && "));

@@ -40,7 +40,7 @@ impl ManCommand {
     }
 }
 
-/// All pages with their file names; the program's own is the first.
+/// Returns all pages with their file names; the first is the page of the program.
 fn pages() -> Result<Vec<(String, Vec<u8>)>> {
     let mut program = whole_command().disable_help_subcommand(true).long_version(None::<&str>);
     // Gives the subcommands their names, such as `peloton-run`.
@@ -52,8 +52,8 @@ fn pages() -> Result<Vec<(String, Vec<u8>)>> {
 fn page(command: clap::Command) -> Result<(String, Vec<u8>)> {
     let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let title = command.get_display_name().unwrap_or_else(|| command.get_name()).to_string();
-    // Without the text behind the options, which would be filled as a paragraph, and without a date: one version gives the same
-    // bytes on every day.
+    // `Man` would fill the text after the options as one paragraph: `sections` writes it instead. Without a date, a
+    // version gives the same bytes on every day.
     let man = Man::new(command.after_help(None::<&str>));
     let man = man
         .title(title.to_uppercase())
@@ -68,10 +68,10 @@ fn page(command: clap::Command) -> Result<(String, Vec<u8>)> {
     Ok((name, page))
 }
 
-/// Text after the options in the help, `Heading:` and indented lines, as sections whose lines are kept.
+/// Converts the text after the options, `Heading:` and indented lines, to sections that keep their lines.
 fn sections(after: &str) -> Roff {
     let mut roff = Roff::default();
-    // Lines are filled to paragraphs but between `nf` and `fi`.
+    // Outside of `nf` and `fi`, roff joins lines to paragraphs.
     let mut is_filled = true;
     for line in after.lines().filter(|line| !line.trim().is_empty()) {
         match line.strip_suffix(':').filter(|_| !line.starts_with(' ')) {

@@ -152,7 +152,7 @@ impl InputArgs {
         files.read("--geometry", &self.geometry);
     }
 
-    /// The given flags that do not apply everywhere.
+    /// The given flags that do not apply to all commands and sequences.
     fn given(&self) -> Vec<&'static str> {
         given(&[
             ("--events", self.events != EventRange::default()),
@@ -165,7 +165,7 @@ impl InputArgs {
         ])
     }
 
-    /// Input and configuration of a job.
+    /// Makes the request of a job.
     fn request(&self, config: Config, flags: &ConfigArgs, sequence: &SequenceArgs) -> Result<Request> {
         Ok(Request {
             inputs: self.inputs.clone(),
@@ -204,7 +204,7 @@ impl ConfigArgs {
         files.read("--profile", &self.profile);
     }
 
-    /// The given flags that do not apply everywhere.
+    /// The given flags that do not apply to all commands and sequences.
     pub fn given(&self) -> Vec<&'static str> {
         given(&[
             ("--write", !self.write.is_empty()),
@@ -235,7 +235,7 @@ impl ReportArgs {
         files.written("--json", &self.json);
     }
 
-    /// Shows the progress of a job; nothing when its output goes to standard output.
+    /// Returns the terminal that shows the progress of a job; with `--quiet` it shows warnings alone.
     pub fn terminal(&self) -> Terminal {
         Terminal::new(self.quiet)
     }
@@ -280,14 +280,14 @@ impl JobArgs {
         self.report.name_files(files);
     }
 
-    /// The request; none when only `--print-config` was given, which is then done. `own` are the given flags of the
-    /// command itself.
+    /// Makes the request; with `--print-config`, prints the configuration and returns none. `own` are the given flags
+    /// of the command itself.
     pub fn request(&self, command: &str, own: &[&'static str]) -> Result<Option<Request>> {
         let InputArgs { inputs, format, .. } = &self.input;
         if !self.config.print_config {
             check_inputs(inputs)?;
         }
-        // Standard input is looked into, and waited for, where nothing else says what it is.
+        // The first bytes of standard input are read only if they are needed to choose the sequence.
         let is_told = self.config.sequence.is_some() || self.config.print_config;
         let is_stream = inputs.first().is_some_and(|first| first == "-");
         let inputs = if is_told && is_stream { &[] } else { &inputs[..] };

@@ -74,7 +74,7 @@ fn write_page(path: &Path, inputs: Vec<ReportInput>) -> Result<()> {
     write_whole(path, peloton_plot::report(inputs)?.as_bytes())
 }
 
-/// The name of a page: an HTML file, a device, or `-`.
+/// Parses the name of a page: an HTML file, a device, or `-`.
 fn page_name(text: &str) -> std::result::Result<PathBuf, String> {
     let path = PathBuf::from(text);
     let is_html = path.extension().is_some_and(|end| end == "html" || end == "htm");

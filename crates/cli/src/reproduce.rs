@@ -77,7 +77,7 @@ impl Reproduce {
         }
         let terminal = self.report.terminal();
         let report = peloton_papers::reproduce(&self.name, &options, host(&terminal))?;
-        // What took minutes is written before anything can go wrong with its picture.
+        // The results may have taken minutes: they are written before the drawing, which may fail.
         self.report.beside(self.svg.as_ref()).report(&report.text(), &report)?;
         if let Some(path) = &self.svg {
             write_whole(path, picture(&report.tables)?.as_bytes())?;
@@ -88,7 +88,7 @@ impl Reproduce {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// All entries.
+    /// Prints all entries.
     fn list(&self) -> Result<ExitCode> {
         if self.quick || self.svg.is_some() || !self.input.is_empty() {
             return Err(Error::Config(

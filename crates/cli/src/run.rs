@@ -74,7 +74,7 @@ pub struct Run {
     job: JobArgs,
 }
 
-/// One number, or FIRST:COUNT.
+/// Parses one number, or FIRST:COUNT.
 fn parts(text: &str) -> std::result::Result<EventRange, String> {
     match text.parse() {
         Ok(first) => Ok(EventRange { first, count: Some(1) }),
@@ -163,7 +163,7 @@ impl Run {
         Ok(outcome(failure, true))
     }
 
-    /// How parts are run; the plan replaces flags that name inputs.
+    /// Makes the request for running parts; the plan replaces the flags that name inputs.
     fn request_of(&self, plan: &Plan) -> Result<Option<Request>> {
         let input = &self.job.input;
         let given = given(&[
@@ -189,7 +189,7 @@ impl Run {
     }
 }
 
-/// The numbers of parts that a flag names.
+/// Returns the numbers of the parts that `--part` names.
 fn numbers(plan: &Plan, parts: EventRange) -> Result<Range<usize>> {
     let all = plan.parts.len();
     let end = parts.count.map_or(all, |count| parts.first.saturating_add(count));

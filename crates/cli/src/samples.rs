@@ -1,11 +1,11 @@
-//! [`Samples`]: how a long round went on, in a fixed amount of memory.
+//! [`Samples`]: rate and memory use in the course of a long round, as a limited number of samples.
 
 use serde::Serialize;
 use std::time::Duration;
 
-/// Maximum number of samples; beyond it, two become one.
+/// Maximum number of samples; when it is reached, every two neighbours become one.
 const MAX_SAMPLES: usize = 256;
-/// Interval of samples at first.
+/// First interval between samples.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// A time interval of a round.
@@ -15,7 +15,8 @@ pub struct Sample {
     pub seconds: f64,
     /// Rate in this interval, hits/s.
     pub hits_per_second: f64,
-    /// Resident memory at its end, or the largest of several, MiB; none if the system does not report it.
+    /// Resident memory at the end of the interval, or the largest of merged intervals, MiB; none if the system does not
+    /// report it.
     pub memory_mib: Option<f64>,
 }
 
@@ -52,7 +53,7 @@ impl Samples {
         if self.list.len() == MAX_SAMPLES {
             let mut begin = 0.0;
             let halves = self.list.chunks(2).map(|pair| {
-                // By the time that each took: a slow one may have taken long.
+                // Rates are weighted by the lengths of the intervals, which may differ.
                 let (first, second) = (pair[0].seconds - begin, pair[1].seconds - pair[0].seconds);
                 begin = pair[1].seconds;
                 let hits = pair[0].hits_per_second * first + pair[1].hits_per_second * second;
@@ -67,7 +68,7 @@ impl Samples {
         }
     }
 
-    /// All of them.
+    /// Returns all samples.
     pub fn into_list(self) -> Vec<Sample> {
         self.list
     }

@@ -1,4 +1,4 @@
-//! Flags of a single sequence: of pixel hits, and of the cylinder detector.
+//! Flags of a single sequence: timepix (pixel hits) or cylinder.
 
 use crate::options::given;
 use clap::Args;
@@ -14,9 +14,9 @@ use std::str::FromStr;
 /// The kind of sensor, before the number of chips is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayoutArg {
-    /// Chips that do not see each other: how many, width, height.
+    /// Number, width and height of chips, pixels; a cluster never spans two chips.
     Apart(usize, usize, usize),
-    /// Four chips as one sensor, with a gap.
+    /// Gap between four chips that form one sensor, pixels.
     Quad(usize),
 }
 
@@ -52,7 +52,7 @@ impl FromStr for LayoutArg {
 }
 
 impl LayoutArg {
-    /// The sensor.
+    /// Makes the layout of the sensor.
     pub fn layout(self) -> Result<Layout> {
         match self {
             Self::Apart(chips, width, height) => Layout::apart(chips, width, height),
@@ -61,7 +61,7 @@ impl LayoutArg {
     }
 }
 
-/// A time difference in ns that ticks can hold.
+/// Parses a time difference in ns that fits into ticks.
 fn delta_ns(text: &str) -> std::result::Result<f64, String> {
     let most = f64::from(u32::MAX) * NS_PER_TICK;
     let wrong = || format!("`{text}` is not a time from 0 to {most} ns");
@@ -159,7 +159,7 @@ impl PixelArgs {
         ])
     }
 
-    /// Flags take precedence over the configuration.
+    /// Overrides the configuration with the given flags.
     pub fn override_config(&self, config: &mut TimepixConfig) {
         let find = &mut config.find;
         find.definition = self.definition.unwrap_or(find.definition);
@@ -213,7 +213,7 @@ impl CylinderArgs {
         Ok(())
     }
 
-    /// Flags take precedence over the configuration.
+    /// Overrides the configuration with the given flags.
     pub fn override_config(&self, config: &mut CylinderConfig) {
         config.builder = self.builder.unwrap_or(config.builder);
         config.seeds = self.seeds.unwrap_or(config.seeds);

@@ -100,7 +100,7 @@ struct Round {
     late: u64,
     /// Hits sent, but neither in a cluster nor counted as dropped.
     lost: u64,
-    /// How far behind its schedule the sender was at the end, s: back-pressure.
+    /// Delay of the sender behind its schedule at the end, caused by back-pressure, s.
     held_back: f64,
     /// Latency from sending a packet to its results, ms: median, 99 %, 99.9 %, worst.
     latency_ms: [f64; 4],
@@ -110,7 +110,7 @@ struct Round {
     samples: Vec<Sample>,
 }
 
-/// Times at which numbers of hits had been sent.
+/// Numbers of hits sent so far, each with its time.
 type Sent = Arc<Mutex<VecDeque<(u64, Instant)>>>;
 
 impl Soak {
@@ -138,7 +138,7 @@ impl Soak {
         config.timepix.disorder_us.get_or_insert(sim.disorder_us());
         let mut hits = PixelHits::default();
         while sim.read(hits.len() + PACKET, &mut hits) {}
-        // Whole datagrams.
+        // The hits fill whole datagrams.
         hits.set_len((hits.len() / DATAGRAM).max(1) * DATAGRAM);
         let hits = Arc::new(hits);
         let terminal = self.report.terminal();
@@ -160,7 +160,7 @@ impl Soak {
         Ok(if lost == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    /// Sends for some time and clusters the received hits.
+    /// Sends hits for some time and clusters the received hits.
     fn round(
         &self,
         config: &Config,
@@ -256,7 +256,7 @@ impl Soak {
     }
 }
 
-/// The sending end.
+/// Socket of the sender.
 enum Sender {
     Tcp(TcpStream),
     Udp(UdpSocket),
@@ -287,11 +287,11 @@ impl Sender {
     /// Marks the end of the data.
     fn end(&mut self) -> std::io::Result<()> {
         let Self::Udp(socket) = self else { return Ok(()) };
-        // Everything that has room is taken by then; one of several ends gets through.
+        // An empty datagram ends the data; it is repeated, since a full socket drops datagrams.
         (0..20).try_for_each(|_| {
             std::thread::sleep(Duration::from_millis(50));
             match socket.send(&[]) {
-                // The other end has closed: it knows.
+                // The receiver has closed its socket: it has seen the end.
                 Err(e) if e.kind() == std::io::ErrorKind::ConnectionRefused => Ok(()),
                 sent => sent.map(drop),
             }
@@ -299,8 +299,8 @@ impl Sender {
     }
 }
 
-/// Sends the hits repeatedly, with later times in each repetition, on schedule when there is a rate. Returns the
-/// number of hits and the delay of the last ones.
+/// Sends the hits repeatedly, with later times in each repetition, on schedule if `rate` is given. Returns the number
+/// of hits and the delay of the last packet, s.
 fn send(
     to: &mut Sender,
     hits: &PixelHits,
@@ -328,7 +328,7 @@ fn send(
             sent += count;
             log.lock().unwrap_or_else(PoisonError::into_inner).push_back((sent, Instant::now()));
             to.send(packet)?;
-            // For the next time round.
+            // The next repetition has later times.
             for record in packet.as_chunks_mut::<RECORD>().0 {
                 let time = i64::from_le_bytes(record[..8].try_into().expect("eight bytes")) + span;
                 record[..8].copy_from_slice(&time.to_le_bytes());
@@ -342,7 +342,7 @@ fn send(
     Ok((sent, behind))
 }
 
-/// Latencies of the processed packets.
+/// Adds the latencies of the packets that have arrived.
 fn note_latencies(sent: &Sent, arrived: u64, latencies: &mut Latencies) {
     let mut log = sent.lock().unwrap_or_else(PoisonError::into_inner);
     while log.front().is_some_and(|(count, _)| *count <= arrived) {
@@ -351,7 +351,7 @@ fn note_latencies(sent: &Sent, arrived: u64, latencies: &mut Latencies) {
     }
 }
 
-/// Notes resident memory, MiB: the first value stays, the second is the largest.
+/// Records resident memory, MiB: the first value, and the largest.
 fn watch(memory: &mut Option<[f64; 2]>, resident: Option<f64>) {
     let Some(mib) = resident else { return };
     let [_, largest] = memory.get_or_insert([mib; 2]);

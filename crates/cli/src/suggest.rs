@@ -24,7 +24,7 @@ pub fn closest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
     let given = given.to_lowercase();
     let likeness = |name: &str| {
         let likeness = normalized_damerau_levenshtein(&given, name);
-        // The beginning of a name stands for it.
+        // The beginning of a name counts as similar.
         if given.len() > 2 && name.starts_with(&given) { likeness.max(LIKENESS) } else { likeness }
     };
     let all =
@@ -42,7 +42,7 @@ pub fn with_suggestion(message: &str) -> String {
 
 fn suggestion(message: &str) -> Option<&str> {
     let (before, list) = LISTS.iter().find_map(|words| message.split_once(words))?;
-    // What was given is the last thing in backquotes or quotes before the list.
+    // The given name is the last text in backquotes or quotes before the list.
     let given = [('`', '`'), ('"', '"')].into_iter().find_map(|(open, close)| {
         let end = before.rfind(close)?;
         let begin = before[..end].rfind(open)?;

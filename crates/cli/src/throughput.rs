@@ -78,7 +78,7 @@ impl Throughput {
         self.page.name_files(files);
     }
 
-    /// Where whole jobs write.
+    /// Returns the file that whole jobs write, if any.
     fn output(&self) -> Option<PathBuf> {
         self.job.clone().filter(|path| path != Path::new("none"))
     }
@@ -101,7 +101,7 @@ impl Throughput {
     }
 }
 
-/// A number of seconds that a clock can represent.
+/// Parses a number of seconds that a clock can represent.
 pub fn seconds(text: &str) -> std::result::Result<f64, String> {
     let wrong = || format!("`{text}` is not a number of seconds from 0 to 1e6");
     text.parse().ok().filter(|seconds| (0.0..=1e6).contains(seconds)).ok_or_else(wrong)

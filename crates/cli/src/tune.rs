@@ -66,7 +66,7 @@ impl Tune {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Where the profile goes, if anywhere: with results as JSON no file is written unless requested.
+    /// Returns the file for the profile; none if results are written as JSON and no file is requested.
     fn output(&self) -> Option<PathBuf> {
         let default = || self.job.report.json.is_none().then(|| "peloton-profile.toml".into());
         self.output.clone().or_else(default)

@@ -14,7 +14,7 @@ pub fn is_built_in(isa: Isa) -> bool {
     }
 }
 
-/// The text behind `--version`, after the program's name.
+/// The text that `--version` prints after the program's name.
 pub static TEXT: LazyLock<String> = LazyLock::new(|| {
     let levels: Vec<_> = Isa::ALL.into_iter().filter(|isa| is_built_in(*isa)).map(Isa::name).collect();
     let sequences = SequenceName::ALL.map(SequenceName::name).join(", ");

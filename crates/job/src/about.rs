@@ -21,7 +21,7 @@ pub fn about_inputs(command: &str, inputs: &[String], config: &Config) -> About 
     }
 }
 
-/// The name of a file, or an input that is none as it is: where files lie is nobody's business who gets a page.
+/// Returns the name of a file without its folder, which readers of a page must not see; other inputs are unchanged.
 pub(crate) fn input_name(input: &str) -> String {
     match Path::new(input).file_name() {
         Some(name) if !input.contains("://") && !input.starts_with("sim:") => {
@@ -31,7 +31,7 @@ pub(crate) fn input_name(input: &str) -> String {
     }
 }
 
-/// Where a configuration is not that of its preset; what changes the speed alone is told elsewhere.
+/// Lists the values of a configuration that differ from its preset; level, gang and threads are reported elsewhere.
 fn changed(config: &Config) -> Vec<Changed> {
     let Config { sequence, isa, gang, threads, .. } = *config;
     let preset = Config { sequence, isa, gang, threads, ..Config::preset(config.preset) };
@@ -48,7 +48,7 @@ fn compare(key: &str, own: &Value, preset: &Value, changed: &mut Vec<Changed>) {
             compare(&key, value, of_preset.get(name).unwrap_or(&Value::Null), changed);
         }
     } else if own != preset {
-        // Paths of calibrations and the like.
+        // Some values are paths, such as the folder of a calibration.
         let named = |value: &Value| match value.as_str() {
             Some(text) => Value::from(input_name(text)),
             None => value.clone(),

@@ -42,8 +42,8 @@ impl Against {
         Ok(())
     }
 
-    /// Adds the comparison to the summary of a check; `is_whole` if all events were checked, so that the whole file
-    /// was needed.
+    /// Adds the comparison to the summary of a check. With `is_whole`, all events were checked: warns of lines left
+    /// over in the file.
     ///
     /// # Errors
     /// Errors of the file.

@@ -51,7 +51,7 @@ fn check_results(request: &Request, options: &CheckOptions, host: Host<'_>) -> R
     let made = reconstruct(request, &mut opened, runs, host, &mut |chunk| checker.add(chunk));
     let mut summary = made?;
     summary.wall_seconds = begin.elapsed().as_secs_f64();
-    // What is quoted of a preset is to be quoted on other events.
+    // Figures for a preset should come from other events than its parameters.
     let preset = summary.preset.as_deref().and_then(|name| name.parse::<Preset>().ok());
     if let Some(events) = preset.and_then(|preset| preset.chosen_on(summary.sequence)) {
         summary.facts.insert("chosen_on".into(), events.into());
@@ -59,7 +59,7 @@ fn check_results(request: &Request, options: &CheckOptions, host: Host<'_>) -> R
     finish(checker, &summary, host)
 }
 
-/// What a comparison found, behind the summary of the reconstruction.
+/// Finishes a comparison and puts the summary of the reconstruction before its result.
 pub(crate) fn finish(checker: Box<dyn Check>, summary: &Summary, host: Host<'_>) -> Result<Checked> {
     let mut checked = checker.finish(summary, host)?;
     checked.failure = summary.failure.clone();
@@ -70,7 +70,7 @@ pub(crate) fn finish(checker: Box<dyn Check>, summary: &Summary, host: Host<'_>)
     Ok(checked)
 }
 
-/// By what tracks made elsewhere are checked, and what else is made of them.
+/// The rules for tracks made elsewhere, and the additional outputs of their check.
 struct BesideTracks<'a> {
     rules: Rules,
     tables: &'a mut Option<TruthOutput>,
@@ -139,11 +139,12 @@ fn check_tracks(
     Ok(TracksChecked { report: report(checker)?, repeated, unknown })
 }
 
-/// What was found of tracks made elsewhere.
+/// Result of the check of tracks made elsewhere.
 struct TracksChecked {
     report: CheckReport,
-    /// Hit ids that a track names more than once, and that no hit of its event has.
+    /// Number of hit ids that repeat in a track.
     repeated: u64,
+    /// Number of hit ids that no hit of the event has.
     unknown: u64,
 }
 

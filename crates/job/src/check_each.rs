@@ -29,7 +29,7 @@ pub fn check_each(
     with_default_float_mode(|| check_sides(request, configs, options, host))
 }
 
-/// One configuration, and what came of it so far.
+/// One configuration, and its results so far.
 struct Side {
     request: Request,
     runs: Runs,
@@ -78,7 +78,7 @@ fn check_sides(
     sides.into_iter().enumerate().map(of_side).collect()
 }
 
-/// Reconstructs everything by every side; says how long reading took.
+/// Reconstructs all events with every configuration; returns the time of reading.
 fn run_all(
     source: &mut dyn Source,
     detector: &dyn Detector,

@@ -142,7 +142,7 @@ fn compare_sides(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<
     if request.config.sequence.system().stream().is_some() {
         let clusters = totals.each_ref().map(|totals| totals.events);
         compared.facts = object(&json!({ "hits": totals[0].hits, "clusters": clusters }));
-        // What is lost is lost on both sides.
+        // Both sides lose the same hits.
         let mut summary = system::summary(&sides[0].config, &machines[0], &totals[0], compared.left.hashes);
         summary.add_source(source, request.strict)?;
         summary.judge(&totals[0], request, host);
@@ -151,7 +151,7 @@ fn compare_sides(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<
     Ok(compared)
 }
 
-/// What took how long, ns: kernels of a device, else stages.
+/// Returns the times of the kernels of a device, or of the stages on the CPU, ns.
 fn parts(runs: &mut Runs, config: &Config, counters: &Counters) -> Vec<(&'static str, u64)> {
     if runs.machine().device.is_some() {
         return runs.take_kernel_times();
@@ -160,7 +160,7 @@ fn parts(runs: &mut Runs, config: &Config, counters: &Counters) -> Vec<(&'static
     stages.iter().zip(&counters.stages).map(|(stage, counter)| (stage.name, counter.ns)).collect()
 }
 
-/// The request with `KEY=VALUE,...` in place of what it says.
+/// Overrides the values of a request by the `KEY=VALUE,...` of a side.
 fn side(request: &Request, text: &str) -> Result<Request> {
     let mut side = request.clone();
     for pair in text.split(',').filter(|pair| !pair.is_empty()) {
@@ -191,13 +191,13 @@ fn side(request: &Request, text: &str) -> Result<Request> {
     Ok(side)
 }
 
-/// What is summed up over all events.
+/// Results of the comparison so far.
 struct Found {
     stream: Option<&'static dyn EndlessStream>,
     hashers: [Hasher; 2],
     /// Results of an endless stream that only one side has given so far.
     waiting: [Columns; 2],
-    /// Memory for the rows that go on waiting.
+    /// Memory for the rows that remain in `waiting`.
     spare: Columns,
     events: u64,
     different: u64,

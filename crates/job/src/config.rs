@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 use std::str::FromStr;
 
-/// Threads at most: more than any machine has cores is a slip of the finger.
+/// Maximum number of threads; a larger number than any machine has cores is a typing error.
 const MAX_THREADS: usize = 4096;
 
 /// The configuration of a job.
@@ -26,7 +26,8 @@ const MAX_THREADS: usize = 4096;
 pub struct Config {
     /// Name of the sequence.
     pub sequence: SequenceName,
-    /// Algorithms of the sequence `own`, by the names of their products, in the order in which they run; empty for all others.
+    /// Algorithms of the sequence `own`, by the names of their products, in the order in which they run; empty for all
+    /// other sequences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub algorithms: Vec<String>,
     /// Products to write; empty for the last one of the sequence.
@@ -91,13 +92,13 @@ impl Config {
         }
     }
 
-    /// Reads a TOML text. `preset` goes before the text's own `preset` key; the text's `[velo]` keys
+    /// Reads a TOML text. `preset` takes precedence over the `preset` key of the text; the keys of its sections
     /// override the parameters of that preset.
     ///
     /// # Errors
     /// [`Error::Config`] for text that is not TOML, unknown keys, and values that cannot be used.
     pub fn from_toml(text: &str, preset: Option<Preset>) -> Result<Self> {
-        // Numbers are read by arithmetic.
+        // Parsing numbers takes floating-point arithmetic.
         with_default_float_mode(|| Self::parse(text, preset))
     }
 
@@ -133,7 +134,7 @@ impl Config {
         let text =
             toml::to_string(self).expect("a configuration of numbers, names and tables is always TOML");
         let preset = self.preset;
-        // The preset at the top is enough for stages that have the parameters it gives them.
+        // A section needs no `preset` key if the key at the top implies the same preset.
         [
             ("velo", self.velo.preset.to_string(), preset.velo().to_string()),
             ("ut", self.ut.preset.to_string(), preset.ut().to_string()),
@@ -147,7 +148,7 @@ impl Config {
         })
     }
 
-    /// The same with meaning and unit of each key as comments.
+    /// The configuration as TOML, with the meaning and unit of each key as comments.
     pub fn to_commented_toml(&self) -> String {
         crate::config_text::commented(self)
     }
@@ -179,7 +180,7 @@ impl Config {
         Level::choose(self.isa, self.gang)
     }
 
-    /// The same without options that change the speed alone, and without the path of a calibration, which differs
+    /// Returns a copy without options that change the speed alone, and without the path of a calibration, which differs
     /// between machines: the hash of its files replaces the path.
     pub fn of_results(&self) -> Self {
         let timepix = TimepixConfig { calibration: None, ..self.timepix.clone() };
@@ -202,7 +203,7 @@ impl Config {
         self.sequence.system().stages(self)
     }
 
-    /// Refuses several products where one is wanted.
+    /// Refuses several products for a job that takes one; `user` is the name of the job.
     pub(crate) fn one_product(&self, user: &str) -> Result<()> {
         if self.write.len() <= 1 {
             return Ok(());
@@ -221,7 +222,7 @@ impl Config {
         (!self.sequence.presets().is_empty()).then_some(self.preset)
     }
 
-    /// The same with the parameters of another preset.
+    /// Returns a copy with the parameters of another preset.
     pub fn with_preset(&self, preset: Preset) -> Self {
         let Self { velo, ut, scifi, long, cylinder, .. } = Self::preset(preset);
         // Builder, seeds and threads are choices, not parameters.
@@ -231,7 +232,7 @@ impl Config {
     }
 }
 
-/// The file as written: everything optional, and `"auto"` beside numbers and names.
+/// A configuration file: all keys are optional, and some accept `"auto"` in place of a number or name.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -260,7 +261,7 @@ struct File {
     cylinder: toml::Table,
 }
 
-/// The cylinder's parameters of a preset: its own best ones, or those that were published.
+/// Returns the parameters of the cylinder detector for a preset: the best ones, or the published ones.
 pub(crate) fn cylinder(preset: Preset) -> CylinderConfig {
     match preset {
         Preset::Best | Preset::Fast | Preset::TwoPass | Preset::Hlt1 | Preset::Hlt1Unrestricted => {
@@ -271,7 +272,7 @@ pub(crate) fn cylinder(preset: Preset) -> CylinderConfig {
 }
 
 impl File {
-    /// Name of the sequence: a list of algorithms without a name is the sequence `own`.
+    /// Returns the name of the sequence; a file that lists algorithms and names no sequence means `own`.
     fn named_sequence(&self) -> Option<SequenceName> {
         self.sequence.or((!self.algorithms.is_empty()).then_some(SequenceName::Own))
     }
@@ -284,7 +285,7 @@ impl File {
     }
 }
 
-/// The fault of a text, and its line.
+/// Makes the error for a fault in a text, with its line if known.
 pub(crate) fn toml_error(line: Option<usize>, message: &str) -> Error {
     let message = message.lines().map(str::trim).collect::<Vec<_>>().join(" ");
     Error::Config(match line {
@@ -293,7 +294,7 @@ pub(crate) fn toml_error(line: Option<usize>, message: &str) -> Error {
     })
 }
 
-/// A section with the values of a text in place of its own.
+/// Overrides the values of `base` by `top`, a section of `text`; `text` gives the lines of errors.
 fn merged<T: Serialize + DeserializeOwned>(
     text: &str,
     section: &str,
@@ -309,7 +310,7 @@ fn merged<T: Serialize + DeserializeOwned>(
     table.try_into().map_err(|e: toml::de::Error| wrong(&e))
 }
 
-/// The line of a section's key that an error message names in backquotes: where values are merged, they have no place.
+/// Finds the line of the key that an error message names in backquotes, since merged values have lost their lines.
 fn line_of(text: &str, section: &str, message: &str) -> Option<usize> {
     let name = message.split('`').nth(1)?;
     let key = name.rsplit('.').next()?;
@@ -324,8 +325,8 @@ fn line_of(text: &str, section: &str, message: &str) -> Option<usize> {
     })
 }
 
-/// The parameters of stages: those of the section's own preset, or of the one that the whole configuration has, overridden
-/// by the keys of the section.
+/// Returns the parameters of a section: the preset of the section, else the preset of the whole configuration,
+/// overridden by the keys of the section.
 fn of_preset<T, P>(text: &str, section: &str, top: toml::Table, preset: P, of: fn(P) -> T) -> Result<T>
 where
     T: Serialize + DeserializeOwned,
@@ -338,7 +339,7 @@ where
     merged(text, section, &of(preset), top)
 }
 
-/// `"auto"` or a value that `parse` reads from its text.
+/// Reads `"auto"` as none, and other values with `parse`.
 fn auto<T>(value: Option<toml::Value>, parse: impl Fn(&str) -> Result<T>) -> Result<Option<T>> {
     match value {
         None => Ok(None),

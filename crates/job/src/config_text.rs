@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 static MEANINGS: LazyLock<toml::Table> =
     LazyLock::new(|| include_str!("config_text.toml").parse().expect("TOML that tests read"));
 
-/// Keys that are left out where nothing is set, and a value to show them with.
+/// Section, key and example value of keys that are written only if they are set.
 const LEFT_OUT: &[(&str, &str, &str)] = &[
     ("timepix", "disorder_us", "2000.0"),
     ("timepix", "calibration", "\"calibration/\""),
@@ -43,7 +43,7 @@ pub(crate) fn commented(config: &Config) -> String {
     text
 }
 
-/// Appends what a table might have and has not, as comments, in front of the empty line that ends it.
+/// Adds the keys that a table lacks as comments, before the empty line that ends the table.
 fn left_out(text: &mut String, table: &str) {
     let header = text.rfind(&format!("[{table}]\n")).unwrap_or(0);
     let is_there = |key: &str| text[header..].contains(&format!("\n{key} = "));
@@ -69,7 +69,7 @@ mod tests {
             let mut seen = Vec::new();
             for line in text.lines() {
                 if line.starts_with('[') {
-                    // Tables of a list have one name.
+                    // All tables of a list have the same name.
                     table = format!("{line} {}", seen.len());
                 } else if let Some((key, _)) = line.split_once(" = ").filter(|_| !line.starts_with('#')) {
                     assert!(

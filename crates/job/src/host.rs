@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex};
 pub struct Cancel(Arc<AtomicBool>);
 
 impl Cancel {
-    /// Asks for the end.
+    /// Requests the end of the job.
     pub fn request(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// A function that asks for the end.
+    /// Returns a function that requests the end of the job.
     pub(crate) fn on_request(&self) -> impl Fn() + Send + 'static {
         let cancel = self.clone();
         move || cancel.request()
@@ -54,13 +54,13 @@ pub trait Progress: Sync {
     fn warn(&self, _text: &str) {}
 }
 
-/// Hears nothing.
+/// Ignores all progress.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 
 impl Progress for Silent {}
 
-/// Hears what another one hears, and keeps warnings to itself: of several jobs on the same events one tells them.
+/// Passes on progress and holds back warnings: of several jobs on the same events, only one reports them.
 pub(crate) struct Muffled<'a> {
     progress: &'a dyn Progress,
     warnings: Mutex<Vec<String>>,
@@ -116,7 +116,7 @@ impl Progress for Muffled<'_> {
 pub struct Host<'a> {
     /// Receives progress and warnings.
     pub progress: &'a dyn Progress,
-    /// Asked between batches.
+    /// Request to end the job early, checked between batches.
     pub cancel: &'a Cancel,
 }
 

@@ -9,22 +9,22 @@ use serde_json::{Map, Value};
 /// Shares above this are worth a warning, per cent.
 const WORTH_TELLING: u64 = 1;
 
-/// The fact that lists chips with hits that the layout does not have.
+/// Key of the fact that lists chips that have hits but are not in the layout.
 pub const OUTSIDE_CHIPS: &str = "outside_chips";
 
 /// A way to lose hits.
 pub struct Way {
     /// Key of the way among the counts of dropped hits.
     pub key: &'static str,
-    /// Number of hits that the input lost in this way; none where hits are lost only after they were read.
+    /// Returns the number of hits that the input lost in this way; none for hits that are lost after reading.
     pub of_input: Option<fn(&PixelCounts) -> u64>,
-    /// What became of the hits, behind their number.
+    /// Words of the message that follow the number of hits.
     words: &'static str,
-    /// Which option, or what else, to look at.
+    /// Option, or other cause, that the message refers to.
     look_at: &'static str,
-    /// Whether somebody asked for it.
+    /// Whether the user requested this loss.
     is_wanted: bool,
-    /// Whether what was lost were hits for certain: a word or line that nobody can read may be anything.
+    /// Whether the lost items were certainly hits: an unreadable word or line may be anything else.
     is_certain: bool,
 }
 
@@ -68,7 +68,7 @@ pub const WAYS: &[Way] = &[
         "were lost by the device itself, by its own count",
         "the rate of the device",
     ),
-    // Read, and never worked on.
+    // Ways to lose hits after reading.
     of_work(TOO_FAST, "came faster than they were clustered", "--when-full", false),
     of_work("late_hits", "came too late for their order", "--disorder-us", false),
     of_work("lost_hits", "were lost by a fault of this program", "internal_fault among the counts", false),
@@ -80,7 +80,7 @@ pub const WAYS: &[Way] = &[
 pub const TOO_FAST: &str = "input_too_fast";
 
 impl Way {
-    /// Whether hits that are lost in this way are not among those that the work began with.
+    /// Whether hits are lost in this way before the clustering begins.
     fn is_before_work(&self) -> bool {
         self.of_input.is_some() || self.key == TOO_FAST
     }
@@ -92,9 +92,9 @@ pub struct HitFlow<'a> {
     pub read: u64,
     /// Hits in the results.
     pub left: u64,
-    /// How many hits were dropped, by the key of a way.
+    /// Returns the number of dropped hits by the key of a way.
     pub dropped: &'a dyn Fn(&str) -> u64,
-    /// Chips with hits that the layout does not have.
+    /// Chips that have hits but are not in the layout.
     pub chips: Vec<u64>,
 }
 
@@ -118,7 +118,7 @@ impl HitFlow<'_> {
         };
         let certain = self.read.saturating_add(sum(&|way| way.is_before_work() && way.is_certain));
         if certain == 0 {
-            // What the input is instead is told by its reader.
+            // The reader reports an input of another format.
             return Verdict::default();
         }
         let all = self.read.saturating_add(sum(&Way::is_before_work));
@@ -147,7 +147,7 @@ impl HitFlow<'_> {
         Verdict { warning: (is_much || failure.is_some()).then_some(warning), failure }
     }
 
-    /// What became of the hits that were lost in this way.
+    /// Returns the words for hits that were lost in this way.
     fn words(&self, way: &Way) -> String {
         if way.key == "outside_sensor" && !self.chips.is_empty() {
             let plural = if self.chips.len() == 1 { "" } else { "s" };
@@ -161,7 +161,7 @@ fn percent(part: u64, all: u64) -> f64 {
     100.0 * part as f64 / all.max(1) as f64
 }
 
-/// Numbers in rising order, those that follow each other as one range.
+/// Formats numbers in rising order; consecutive numbers become one range.
 fn ranges(numbers: &[u64]) -> String {
     let runs = numbers.chunk_by(|a, b| a + 1 == *b);
     let run = |run: &[u64]| match run {
@@ -179,7 +179,7 @@ pub fn outside_chips(facts: &Map<String, Value>) -> Vec<u64> {
 }
 
 impl Summary {
-    /// What became of the hits of an endless stream.
+    /// Judges the losses of an endless stream.
     pub(crate) fn judge_hits(&self, max_bad: Option<MaxBad>) -> Verdict {
         let dropped = |key: &str| self.dropped.get(key).copied().unwrap_or(0);
         let left = self.facts.get("hits_out").and_then(Value::as_u64).unwrap_or(0);
@@ -208,7 +208,7 @@ mod tests {
         let both = judge(900, 700, &[("late_hits", 200), ("outside_sensor", 100)], &[], "");
         let words = "300 of 1,000 hits (30.0 %) are lost; the most, 200, came too late";
         assert!(both.warning.as_ref().unwrap().starts_with(words), "{both:?}");
-        // Few hits, and yet all of some chips.
+        // Few hits are lost, but all hits of some chips.
         let chips = judge(9999, 9999, &[("outside_sensor", 1)], &[4, 5, 6, 9], "").warning.unwrap();
         assert!(
             chips.contains("lie on chips 4 to 6, 9, which the layout does not have: see --layout"),

@@ -6,9 +6,9 @@ use std::{fmt, str::FromStr};
 /// The number of events, or pixel hits, that may be lost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum MaxBad {
-    /// So many.
+    /// A number of events or hits.
     Count(u64),
-    /// This many of a hundred, 0 to 100.
+    /// A share of all events or hits, 0 to 100 %.
     Percent(f64),
 }
 
@@ -33,7 +33,7 @@ impl FromStr for MaxBad {
     /// Reads `20` or `1%`.
     ///
     /// # Errors
-    /// [`Error::Config`] for what is neither a whole number nor a share from 0 to 100 %.
+    /// [`Error::Config`] for text that is neither a whole number nor a share from 0 to 100 %.
     fn from_str(text: &str) -> Result<Self> {
         let wrong = |words: &str| Error::Config(format!("`{text}` is not {words}"));
         match text.strip_suffix('%') {

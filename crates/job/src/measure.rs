@@ -12,12 +12,12 @@ use peloton::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Passes are timed in rounds of about this long: far above what starting the threads costs.
+/// Approximate length of a round of timed passes: much longer than the start of the threads takes.
 const ROUND: Duration = Duration::from_millis(100);
-/// Hits or words of raw banks in memory at most: offsets are 32 bits wide.
+/// Maximum number of hits, or of words of raw banks, in memory: offsets are 32 bits wide.
 const MAX_ITEMS: u64 = 1 << 31;
 
-/// How often the events are in memory, and when to stop.
+/// Number of copies of the events in memory, and length of the measurement.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
     /// Copies of the events.
@@ -28,7 +28,7 @@ pub struct Plan {
     pub time: Duration,
 }
 
-/// Reads everything into memory, `copies` times, in the form of the measurement.
+/// Reads all events into memory, `copies` times, and prepares them for the measurement.
 ///
 /// # Errors
 /// Errors of the source, [`Error::Config`] for more than memory can address, [`Error::Format`] for an empty input.
@@ -64,13 +64,13 @@ pub fn load(opened: &mut Opened, config: &Config, copies: usize, host: Host<'_>)
 }
 
 /// Reconstructs all events repeatedly. A pass runs from input in memory to output columns in memory and keeps nothing
-/// from the pass before; each thread writes the results of a slice over the results of its last one, as a farm that
-/// passes them on does. The threads go from pass to pass of a round without waiting for each other. Passes before and
+/// from the pass before; each thread writes the results of a slice over the results of its last one, like a farm that
+/// passes them on. The threads go from pass to pass of a round without waiting for each other. Passes before and
 /// after the timed ones, which keep all results, must give the same hashes, and each timed slice the same number of
 /// items (for a stream, each timed round).
 ///
 /// # Errors
-/// [`Error::Internal`] when they differ.
+/// [`Error::Internal`] when hashes or numbers of items differ.
 pub fn measure(
     runs: &mut Runs,
     config: &Config,
@@ -109,7 +109,7 @@ pub fn measure(
         best_counters: Counters::default(),
         best_passes: 1,
     };
-    // What fills the time is an estimate, and only shown.
+    // The number of passes that fill the time is an estimate, for display only.
     let wanted = plan.passes.unwrap_or_else(|| (plan.time.as_nanos() / warm_up.as_nanos()).max(1) as u64);
     let _shown = Shown::begin(wanted, host);
     while !measured.is_complete(plan, host) {
@@ -125,7 +125,7 @@ pub fn measure(
     Ok(measured)
 }
 
-/// Shows how a measurement gets on, until it is dropped.
+/// Shows the progress of a measurement until it is dropped.
 struct Shown<'a>(Host<'a>);
 
 impl<'a> Shown<'a> {
@@ -148,7 +148,7 @@ impl Measured {
         passes > 0 && (enough || host.is_cancelled())
     }
 
-    /// So many passes.
+    /// Times one round of this many passes.
     fn round(
         &mut self,
         runs: &mut Runs,
@@ -160,7 +160,7 @@ impl Measured {
         let check = |slice: usize, results: &dyn Results| {
             let size = size(results);
             if is_stream {
-                // Which parts the results come out in depends on the threads' pace.
+                // The cut of the results into pieces depends on the timing of the threads.
                 for (sum, items) in sums.iter().zip(size) {
                     sum.fetch_add(items as u64, Ordering::Relaxed);
                 }

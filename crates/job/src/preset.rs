@@ -14,20 +14,20 @@ pub enum Preset {
     /// The best physics at the best known speed.
     #[default]
     Best,
-    /// Nearly the same particles in half the time, for the first level of a farm; into the UT only tracks above 0.25
+    /// Nearly the same particles in half the time, for the first level of a farm; in the UT, only tracks above 0.25
     /// GeV/c of transverse momentum. Stages without such a preset use `best`.
     Fast,
     /// The Velo's search in two passes, which devices run. All other stages use `best`.
     TwoPass,
     /// Algorithms with the steps of their papers.
     Paper,
-    /// The same, and for the Velo exactly as in its paper.
+    /// Algorithms with the steps of their papers; for the Velo, exactly as in its paper.
     PaperLiteral,
     /// The sequential track forwarding of the Velo.
     Forwarding,
     /// The cuts of LHCb's first trigger stage in 2023.
     Hlt1,
-    /// The same with lower cuts on the transverse momentum.
+    /// The cuts of LHCb's first trigger stage in 2023, with lower cuts on the transverse momentum.
     Hlt1Unrestricted,
 }
 
@@ -84,8 +84,8 @@ impl Preset {
         }
     }
 
-    /// The events on which we chose a sequence's parameters of this name: use other events for figures. None for
-    /// sequences without such a choice.
+    /// The events on which the parameters of this preset were chosen for a sequence: use other events for figures. None
+    /// for sequences without such a choice.
     pub fn chosen_on(self, sequence: SequenceName) -> Option<&'static str> {
         let is_ours = matches!(self, Self::Best | Self::Fast | Self::TwoPass);
         match sequence {

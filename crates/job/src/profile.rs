@@ -22,7 +22,7 @@ pub struct Profile {
     pub isa: String,
     /// The best gang size of each level, lanes.
     pub gangs: BTreeMap<String, usize>,
-    /// The fastest sizes with that level, by their keys in the configuration; none where there are no such keys.
+    /// The fastest sizes at this level, by their keys in the configuration; empty if none is faster than the default.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sizes: BTreeMap<String, usize>,
     /// All measurements.
@@ -37,9 +37,9 @@ pub struct Measurement {
     pub isa: String,
     /// Gang size, lanes.
     pub gang: usize,
-    /// Whole sequence on one thread, ns.
+    /// Wall clock of the whole sequence, ns per event.
     pub ns_per_event: f64,
-    /// Each stage by name, ns per event.
+    /// Time of each stage by name, ns per event.
     pub stages: BTreeMap<String, f64>,
 }
 

@@ -1,4 +1,4 @@
-//! The systems behind the names of the sequences.
+//! Maps the names of sequences to their systems.
 
 use crate::sequence_name::with_all_sequences;
 use crate::system::System;
@@ -11,7 +11,7 @@ use crate::{Preset, SequenceName};
 macro_rules! systems_of_names {
     ($($(#[$doc:meta])* $variant:ident = $name:literal: $system:expr,)+) => {
         impl SequenceName {
-            /// What jobs need to know of the sequence.
+            /// Returns the system of the sequence.
             pub(crate) fn system(self) -> &'static dyn System {
                 match self {
                     $(Self::$variant => &$system,)+

@@ -68,13 +68,13 @@ pub struct Request {
     pub inputs: Vec<String>,
     /// Format of every input.
     pub format: Format,
-    /// Which events.
+    /// The events to process.
     pub events: EventRange,
     /// Treatment of the checksums of MDF records.
     pub checksum: ChecksumPolicy,
     /// Whether the first event that cannot be read or reconstructed ends the job.
     pub strict: bool,
-    /// Largest number of events, or pixel hits, that may be lost while the job succeeds; all except the last one if none.
+    /// Largest number of events, or pixel hits, that may be lost while the job succeeds; if none, at least one must remain.
     pub max_bad: Option<MaxBad>,
     /// Folder of the detector's geometry files, or `nominal`.
     pub geometry: Option<PathBuf>,
@@ -95,13 +95,13 @@ pub struct Request {
 }
 
 impl Request {
-    /// Whether the CPU runs it.
+    /// Whether the CPU runs the job.
     pub(crate) fn is_on_cpu(&self) -> bool {
         self.device == Device::Cpu
     }
 
     /// # Errors
-    /// [`Error::Unsupported`] when a device is to run it.
+    /// [`Error::Unsupported`] when a device is requested.
     pub(crate) fn cpu_only(&self, sequence: &str) -> Result<()> {
         if self.is_on_cpu() {
             return Ok(());
@@ -110,7 +110,7 @@ impl Request {
         Err(Error::Unsupported(format!("sequence {sequence}: {message}")))
     }
 
-    /// What a run made, unless it was to be a part of a plan and is not all of it.
+    /// Returns the summary of a run, unless the run is an incomplete part of a plan.
     ///
     /// # Errors
     /// [`Error::System`] for a part that was ended early, [`Error::Format`] for an input with fewer events than planned.
@@ -136,7 +136,7 @@ impl Request {
         }
     }
 
-    /// What files of results say of how they were made; those of parts nothing that differs from machine to machine.
+    /// Makes the metadata of result files; for parts of a plan, without values that differ between machines.
     pub(crate) fn metadata(&self, level: String) -> Metadata {
         let is_part = self.part.is_some();
         let config = if is_part { self.config.of_results() } else { self.config.clone() };

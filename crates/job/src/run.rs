@@ -30,10 +30,10 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
     with_default_float_mode(|| run_and_write(request, output, host))
 }
 
-/// As [`run`], in the float mode that is set.
+/// Like [`run`], but in the current float mode.
 ///
 /// # Errors
-/// As [`run`].
+/// Errors of [`run`].
 pub(crate) fn run_and_write(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<Summary> {
     let begin = Instant::now();
     let products = request.config.products();
@@ -62,7 +62,7 @@ pub(crate) fn run_and_write(request: &Request, output: Option<&Path>, host: Host
     let done = match (&made, wrote) {
         (Ok(_), _) if request.part.is_some() => Done::Durable,
         (Ok(_), _) => Done::All,
-        // A configuration that cannot be makes no results, even if the input shows it late.
+        // A wrong configuration gives no results, even if it is detected late.
         (Err(error), true) if request.part.is_none() && !error.is_usage() => Done::Part,
         (Err(_), _) => Done::Nothing,
     };
@@ -87,7 +87,7 @@ pub(crate) fn run_and_write(request: &Request, output: Option<&Path>, host: Host
     Ok(summary)
 }
 
-/// Bytes of the files; none without any that stay.
+/// Returns the size of all files, bytes; none if no output is a file.
 fn bytes_of(paths: &[PathBuf]) -> Option<u64> {
     let sizes =
         paths.iter().filter(|path| !is_no_file(path)).map(|path| path.metadata().map(|file| file.len()));
@@ -106,7 +106,7 @@ fn write(sink: &mut dyn Sink, chunk: &Chunk<Sliced>, product: usize) -> Result<(
     sink.write(&pieces)
 }
 
-/// The file of each product: the output itself for one, else with the product's name before the format.
+/// Returns the file of each product: the output itself for one product, else with the product's name before the extension.
 ///
 /// # Errors
 /// [`Error::Config`] for several products to one pipe, for a name without a known format, and for a file that is an input.
@@ -134,7 +134,7 @@ fn outputs(output: &Path, products: &[Handle], request: &Request) -> Result<Vec<
     }
 }
 
-/// The pieces of the results, and which events they are.
+/// Returns the pieces of the results, each with the identification of its events.
 fn pieces(chunk: &Chunk<Sliced>) -> impl Iterator<Item = (&[EventId], &Products)> {
     let mut ids = &chunk.beside.ids[..];
     chunk.result.pieces().iter().map(move |piece| {
@@ -145,7 +145,7 @@ fn pieces(chunk: &Chunk<Sliced>) -> impl Iterator<Item = (&[EventId], &Products)
     })
 }
 
-/// Reconstructs everything once and shows each chunk, in order, to `consume`; warns of what was wrong with the input.
+/// Reconstructs all events once and passes each chunk, in order, to `consume`; warns of faults of the input.
 pub(crate) fn reconstruct(
     request: &Request,
     opened: &mut Opened,
@@ -182,7 +182,7 @@ pub(crate) fn reconstruct(
             hashers.iter_mut().zip(piece.columns()).for_each(|(hasher, columns)| hasher.update(&**columns));
             events.add(ids, &**piece.first());
         }
-        // What ends everything has no input of its own.
+        // The piece that ends the whole stream has no input.
         if chunk.beside.input.is_some() && stream_of.is_some_and(|stream| stream.ends_source(&*chunk.batch)) {
             events.end_source();
         }
@@ -191,7 +191,7 @@ pub(crate) fn reconstruct(
     warn_of_problems(source, host);
     let busy = done?;
     if detector.is_live() {
-        // What counts is what was taken in, not how long the work on it took.
+        // The rate of a live input is its rate on the wall clock, not the rate of the reconstruction.
         totals.time = begin.elapsed();
     }
     let mut summary = system::summary(&request.config, &machine, &totals, hashers[0].finish());
@@ -214,7 +214,7 @@ pub(crate) fn reconstruct(
     Ok(summary)
 }
 
-/// Tells the rate of an input that comes in live, once a second.
+/// Reports the rate of a live input once a second.
 struct Live {
     last: Instant,
     hits: u64,
@@ -238,12 +238,12 @@ impl Live {
     }
 }
 
-/// How much is read at once: enough for every thread, or stream of a device.
+/// Returns the number of items to read at once: enough for every thread, or stream of a device.
 pub(crate) fn batch_items(config: &Config, machine: &Machine) -> usize {
     config.sequence.system().batch_items(config, machine.threads).max(machine.threads * machine.slice)
 }
 
-/// An error when an event is not [`Status::Ok`].
+/// Returns an error if an event is not [`Status::Ok`].
 pub(crate) fn all_ok(batch: &dyn Batch, results: &Sliced) -> Result<()> {
     let statuses = results.slices().flat_map(|piece| piece.statuses());
     match statuses.zip(batch.event_ids()).find(|(status, _)| **status != Status::Ok) {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Hands the list of all sequences to a macro: the variant of [`SequenceName`], the name on the command line, and the
-/// [`System`](crate::System), which is known where the registry uses it. A new sequence is a line here.
+/// [`System`](crate::System), a name that only the registry resolves. A new sequence needs one line here.
 macro_rules! with_all_sequences {
     ($macro:ident) => {
         $macro! {
@@ -39,7 +39,7 @@ pub(crate) use with_all_sequences;
 
 macro_rules! names_of_sequences {
     ($($(#[$doc:meta])* $variant:ident = $name:literal: $system:expr,)+) => {
-        /// Which sequence runs.
+        /// A sequence to run.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
         pub enum SequenceName {
             $($(#[$doc])* #[serde(rename = $name)] $variant,)+
@@ -51,9 +51,9 @@ macro_rules! names_of_sequences {
 with_all_sequences!(names_of_sequences);
 
 impl SequenceName {
-    /// The sequence that fits inputs of this kind, by their names, their format or the content of the first of them;
-    /// none where only its reader can tell, as for a named pipe, or where several sequences read it, as for raw
-    /// banks. Reads the first bytes of standard input, and waits for them.
+    /// Returns the sequence that fits the inputs, by their names, their format or the content of the first input; none
+    /// if only a reader can identify the content, as for a named pipe, or if several sequences read it, as for raw
+    /// banks. Waits for the first bytes of standard input.
     pub fn of_inputs(inputs: &[String], format: Format) -> Option<Self> {
         match format {
             Format::Pixels(_) => return Some(Self::Timepix),

@@ -28,7 +28,7 @@ pub struct Simulation {
     pub detector: String,
     /// Number of events, or pixel hits.
     pub events: u64,
-    /// Other seeds give other events.
+    /// Seed of the simulation; other seeds give other events.
     pub seed: u64,
     /// Geometry of the detector, for `lhcb`.
     pub geometry: Option<PathBuf>,
@@ -45,7 +45,7 @@ pub struct Simulated {
     pub detector: String,
     /// Number of events; for a pixel detector, of clusters.
     pub events: u64,
-    /// The same for a pixel detector; absent for others.
+    /// Number of clusters of a pixel detector; absent for other detectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clusters: Option<u64>,
     /// Number of hits; absent for raw banks.
@@ -62,13 +62,13 @@ pub struct Simulated {
     pub wall_seconds: f64,
 }
 
-/// Simulates and writes; the name of `output` gives the format.
+/// Simulates events and writes them; the name of `output` gives the format.
 ///
 /// # Errors
 /// [`Error::Config`] for unknown specifications and names, and errors of the output.
 pub fn simulate(what: &Simulation, output: &Path, host: Host<'_>) -> Result<Simulated> {
     let begin = Instant::now();
-    // Hosts may compute in another mode; threads that are started inherit this one.
+    // The caller may use another float mode; new threads inherit the mode that is set here.
     let mut made = with_default_float_mode(|| simulated(what, output, host))?;
     made.wall_seconds = begin.elapsed().as_secs_f64();
     Ok(made)
@@ -134,7 +134,7 @@ fn velo(what: &Simulation, spec: SimSpec, output: &Path, host: Host<'_>) -> Resu
     Ok(Simulated { hits: Some(hits), ..what.written(spec.to_string(), events, output) })
 }
 
-/// Raw events, as MDF.
+/// Writes raw events as MDF.
 fn lhcb(what: &Simulation, spec: SimSpec, output: &Path, host: Host<'_>) -> Result<Simulated> {
     let geometry = what.geometry.as_deref().map_or(Ok(Geometry::Nominal), Geometry::named)?;
     let (ut, scifi, polarity) = (geometry.ut()?, geometry.scifi()?, geometry.polarity()?);
@@ -151,14 +151,14 @@ fn lhcb(what: &Simulation, spec: SimSpec, output: &Path, host: Host<'_>) -> Resu
     Ok(Simulated { words: Some(words), ..what.written(spec.to_string(), events, output) })
 }
 
-/// An event as its file has it.
+/// An event in the form of its file.
 struct Written {
     bytes: std::io::Result<Vec<u8>>,
-    /// Its hits, or words of raw banks.
+    /// Number of its hits, or of its words of raw banks.
     items: u64,
 }
 
-/// Writes what `make` makes of each event, in order; says how many events and items.
+/// Writes the result of `make` for each event, in order; returns the numbers of events and items.
 fn write_events<S: Default>(
     what: &Simulation,
     events: u64,
@@ -184,7 +184,7 @@ fn write_events<S: Default>(
     Ok((count, items))
 }
 
-/// A toy file, which begins with the number of its events.
+/// Writes a file of the cylinder detector after simulating all events, since it begins with their number.
 fn cylinder(what: &Simulation, spec: &str, output: &Path, host: Host<'_>) -> Result<Simulated> {
     let spec: CylinderSpec = spec.parse()?;
     let (text, events) = (spec.to_string(), spec.events);
@@ -207,7 +207,7 @@ fn cylinder(what: &Simulation, spec: &str, output: &Path, host: Host<'_>) -> Res
     Ok(Simulated { hits: Some(hits), ..what.written(text, events, output) })
 }
 
-/// Pixel hits: .tpx3, .bin (records of 16 bytes), .parquet, .frames, or burda text.
+/// Writes pixel hits: .tpx3, .bin (records of 16 bytes), .parquet, .frames, or burda text.
 fn pixels(what: &Simulation, spec: &str, output: &Path, host: Host<'_>) -> Result<Simulated> {
     let spec: PixelSimSpec = spec.parse()?;
     let name = output.file_name().unwrap_or_default().to_string_lossy();

@@ -21,7 +21,7 @@ pub struct Beside {
     pub input: Option<Arc<str>>,
     /// Identification of each event; sources whose events have no numbers of their own leave it to [`Beside::complete`].
     pub ids: Vec<EventId>,
-    /// What of the events was cut from the input and is still to be looked at.
+    /// Events that were cut from the input but not parsed.
     unparsed: Option<Box<dyn Unparsed>>,
 }
 
@@ -39,7 +39,7 @@ pub trait Unparsed: Any + Send + Sync {
 }
 
 impl Beside {
-    /// The memory for cut events: reused if it has the same type.
+    /// Returns the memory for cut events; it is reused if it has the same type.
     pub fn unparsed<T: Unparsed>(&mut self, make: impl FnOnce() -> T) -> &mut T {
         let is_same = |any: &dyn Any| any.is::<T>();
         if !self.unparsed.as_deref().is_some_and(|unparsed| is_same(unparsed)) {
@@ -57,7 +57,7 @@ impl Beside {
     /// Parses the cut events, if they are not parsed yet.
     ///
     /// # Errors
-    /// Errors that end the job at an event; events before it are there.
+    /// Errors that end the job at an event; events before it are in the batch.
     pub fn parse(&mut self, threads: &dyn Spread, batch: &mut dyn Batch) -> Result<()> {
         let mut unparsed = self.unparsed.take();
         let parsed = unparsed.as_mut().map_or(Ok(()), |unparsed| unparsed.parse(threads, batch, self));
@@ -66,19 +66,19 @@ impl Beside {
         parsed
     }
 
-    /// Returns the memory for cut events.
+    /// Frees the memory for cut events.
     pub fn forget_unparsed(&mut self) {
         self.unparsed = None;
     }
 
-    /// Forgets all events.
+    /// Removes all events.
     pub fn clear(&mut self) {
         self.truth.clear();
         self.ids.clear();
         self.input = None;
     }
 
-    /// Events that nobody has told of have their number in the inputs and no other.
+    /// Adds the identification of events that have none: their number in the inputs.
     fn complete(&mut self, numbers: &[u64]) {
         let rest = numbers.get(self.ids.len()..).unwrap_or_default();
         self.ids.extend(rest.iter().map(|&number| EventId { number, run: None, event: None }));
@@ -101,8 +101,8 @@ pub trait Source: Send {
     /// When reading cannot continue, and for a batch of another kind.
     fn cut(&mut self, items: usize, batch: &mut dyn Batch, beside: &mut Beside) -> Result<usize>;
 
-    /// Whether the job ends at the first fault in an event, and the input is a pipe, whose writer may wait for that:
-    /// then each event is parsed before the next one is read.
+    /// Whether the job ends at the first fault in an event, and the input is a pipe, whose writer may wait for this
+    /// end: then each event is parsed before the next one is read.
     fn waits_for_faults(&self) -> bool {
         false
     }
@@ -166,13 +166,13 @@ impl dyn Source + '_ {
     ) -> Result<usize> {
         let before = batch.len();
         let cut = self.cut(items, batch, beside);
-        // Numbers are read by arithmetic.
+        // Parsing numbers takes floating-point arithmetic.
         let parsed = with_default_float_mode(|| beside.parse(threads, batch));
         parsed.and(cut).map(|_| batch.len() - before)
     }
 }
 
-/// Warns of what was wrong with the input without ending the job.
+/// Warns of faults of the input that did not end the job.
 pub(crate) fn warn_of_problems(source: &dyn Source, host: Host<'_>) {
     let (problems, count) = source.problems();
     problems.iter().for_each(|problem| host.warn(problem));

@@ -25,13 +25,13 @@ pub struct Busy {
     pub reading: f64,
     /// Parsing the events: checksums, lists of banks, text.
     pub parsing: f64,
-    /// Reconstructing them.
+    /// Reconstructing the events.
     pub reconstructing: f64,
     /// Hashing, formatting and writing the results.
     pub writing: f64,
 }
 
-/// Time that the parts of a job had events in hand so far, ns, in the order of [`Busy`].
+/// Busy time of the parts of a job so far, ns, in the order of [`Busy`].
 #[derive(Default)]
 struct Times([AtomicU64; 4]);
 
@@ -73,7 +73,7 @@ impl Busy {
 /// Time between two reports of the busiest part.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
-/// Chunks that go round: one cut, one parsed, one worked on, one written.
+/// Number of circulating chunks: one is cut, one parsed, one reconstructed, one written.
 const CHUNKS: usize = 4;
 
 /// A batch of events with its results.
@@ -84,7 +84,7 @@ pub struct Chunk<T> {
     pub beside: Beside,
     /// The results of the work.
     pub result: T,
-    /// Why the job ends behind these events.
+    /// The error that ends the job after these events, if any.
     failed: Result<()>,
 }
 
@@ -137,9 +137,9 @@ pub fn stream<T: Default + Send>(
             if worked.is_err() {
                 break;
             }
-            // What comes before the event at which the job ends is written.
+            // Events before the one at which the job ends are written.
             worked = std::mem::replace(&mut chunk.failed, Ok(()));
-            // A writer that is gone has failed: its own error says why.
+            // A writer that is gone has failed, and its own error is returned.
             if done_in.send(chunk).is_err() || worked.is_err() {
                 break;
             }
@@ -147,7 +147,7 @@ pub fn stream<T: Default + Send>(
         if let Some(batch) = last {
             let mut chunk = Chunk::new(batch);
             worked = worked.and(work(&mut chunk));
-            // As above.
+            // A writer that is gone has failed, and its own error is returned.
             let _ = done_in.send(chunk);
         }
         drop(done_in);
@@ -190,10 +190,10 @@ fn read<T>(
             chunk.failed = chunk.beside.parse(&ThisThread, &mut *chunk.batch);
         }
         let is_fault = chunk.failed.is_err();
-        // What was read before an error is still worked on.
+        // Events that were read before an error are still reconstructed.
         let is_empty = chunk.batch.is_empty() && !chunk.beside.has_unparsed();
         let is_over = !matches!(read, Ok(1..)) && is_empty;
-        // An event with a fault is handed on, even if there is no other: it ends the job.
+        // A chunk with a fault is passed on even if it has no events: the fault ends the job.
         let is_sent = (is_fault || !is_over) && cut.send(chunk).is_ok();
         if is_fault || !is_sent {
             return read.map(|_| ());
@@ -203,7 +203,7 @@ fn read<T>(
     Ok(())
 }
 
-/// Has the threads look at what is in the events of each chunk.
+/// Parses the events of each chunk on `threads`.
 fn parse<T>(
     threads: &dyn Spread,
     cut: Receiver<Chunk<T>>,
@@ -226,7 +226,7 @@ fn parse<T>(
     })
 }
 
-/// Consumes chunks and hands them back to be filled again.
+/// Consumes chunks and returns them to the reader.
 fn write<T>(
     done: Receiver<Chunk<T>>,
     empty: Sender<Chunk<T>>,
@@ -237,7 +237,7 @@ fn write<T>(
         let begin = Instant::now();
         consume(&chunk)?;
         times.add(WRITING, begin);
-        // A reader that is gone has read everything.
+        // A reader that is gone has read the whole input.
         let _ = empty.send(chunk);
     }
     Ok(())

@@ -51,7 +51,7 @@ pub struct Bytes {
 }
 
 impl Bytes {
-    /// Some of these, if anything was read or written.
+    /// Returns the bytes and rates; none if nothing was read or written.
     pub(crate) fn of(read: Option<u64>, written: Option<u64>, busy: Busy) -> Option<Self> {
         let per_second = |bytes: Option<u64>, seconds: f64| {
             bytes.map(|bytes| bytes as f64 / seconds).filter(|rate| rate.is_finite())
@@ -65,7 +65,7 @@ impl Bytes {
     }
 }
 
-/// What a summary tells of the sequence.
+/// Properties of the sequence for its summary.
 pub(crate) struct Described {
     /// Name of the parameters.
     pub preset: Option<String>,
@@ -147,10 +147,10 @@ pub struct Summary {
     /// Why the job as a whole failed, although it ran to the end.
     #[serde(skip)]
     pub failure: Option<String>,
-    /// Why the input cannot be what it was read as.
+    /// Reason why the input cannot have the format that it was read as.
     #[serde(skip)]
     pub(crate) misread: Option<String>,
-    /// Whether something was wrong with the input, which is told.
+    /// Whether the input had faults, which are reported.
     #[serde(skip)]
     pub(crate) has_problems: bool,
 }
@@ -167,7 +167,7 @@ pub enum InputKind {
 }
 
 impl InputKind {
-    /// What the inputs of a request are, when they are not live.
+    /// Returns the kind of the inputs of a request that are not live.
     pub(crate) fn of(request: &Request) -> Self {
         let is_simulated = request.inputs.first().is_some_and(|input| input.starts_with("sim:"));
         if is_simulated { Self::Simulated } else { Self::Read }
@@ -190,7 +190,7 @@ fn by_name<S: Serializer>(
 }
 
 impl Summary {
-    /// The hashes of a product, by its number among those written.
+    /// Returns the hashes of a product by its number among the written products.
     pub(crate) fn hashes_of(&self, product: usize) -> Hashes {
         self.products.get(product).map_or(self.hashes, |(_, hashes)| *hashes)
     }
@@ -252,7 +252,7 @@ impl Summary {
         }
     }
 
-    /// Warns of what could not be reconstructed, and notes whether the job has failed.
+    /// Warns of events that could not be reconstructed, and decides whether the job has failed.
     pub(crate) fn judge(&mut self, totals: &Totals, request: &Request, host: Host<'_>) {
         for words in totals.bad_events().into_iter().chain(totals.partial_events()) {
             host.warn(&words);
@@ -293,7 +293,7 @@ impl Summary {
         }
     }
 
-    /// Warns of what an endless stream lost, and notes whether the job has failed.
+    /// Warns of the lost hits of an endless stream, and decides whether the job has failed.
     fn judge_stream(&mut self, request: &Request, host: Host<'_>) {
         let Verdict { warning, failure } = self.judge_hits(request.max_bad);
         if let Some(warning) = warning {
@@ -309,10 +309,10 @@ impl Summary {
         }
     }
 
-    /// Adds what the source of the events tells.
+    /// Adds the losses and facts of the source of the events.
     ///
     /// # Errors
-    /// With `strict`, when anything of the input was lost.
+    /// With `strict`, when a part of the input was lost.
     pub(crate) fn add_source(&mut self, source: &dyn Source, strict: bool) -> Result<()> {
         let lost: Vec<_> = source.dropped().into_iter().filter(|(_, count)| *count > 0).collect();
         let hits = ["late_hits", "lost_hits"].iter().find_map(|reason| self.dropped.get_key_value(*reason));

@@ -17,7 +17,7 @@ impl Summary {
             ["".into(), "all".into(), format!("per {}", self.row)],
             [rows_are.clone(), grouped(*events), "".into()],
         ];
-        // Of a stream not every hit is in a cluster.
+        // In a stream, not every hit is in a cluster.
         match self.facts.get("hits_out").and_then(Value::as_u64) {
             Some(inside) => rows.extend([
                 ["hits".into(), grouped(*hits), "".into()],
@@ -29,7 +29,7 @@ impl Summary {
             rows.push(["tracks".into(), grouped(*tracks), per_event(*tracks)]);
         }
         text.push_str(&table(&rows));
-        // Nulls are for programs, and what has a row of its own is not said twice.
+        // Null values are for programs, and a value with its own row is not repeated.
         let told = self.facts.iter().filter(|(name, value)| !value.is_null() && **name != rows_are);
         for (name, value) in told.filter(|(name, _)| !["interrupted", "hits_out"].contains(&&name[..])) {
             text.push_str(&format!("{}: {}\n", name.replace('_', " "), unquoted(value)));
@@ -67,7 +67,7 @@ impl Summary {
     }
 }
 
-/// Which part of a job the others waited for: the one that was at work most of the time.
+/// Names the busiest part of a job, for which the other parts waited, and its share of the time.
 fn most_of_it(summary: &Summary) -> String {
     let Some((part, seconds)) = summary.busy.map(|busy| busy.longest()) else { return String::new() };
     let words = match (part, summary.input) {
@@ -79,7 +79,7 @@ fn most_of_it(summary: &Summary) -> String {
     format!(", {words} for {share} of it")
 }
 
-/// What was read and written, and how fast; nothing for a simulation without an output.
+/// Formats the bytes that were read and written, with their rates; empty for a simulation without an output.
 fn read_and_written(summary: &Summary) -> String {
     let Some(all) = summary.bytes else { return String::new() };
     let part = |what: &str, number: Option<u64>, per_second: Option<f64>| {
@@ -124,7 +124,7 @@ fn stages(summary: &Summary) -> String {
     table(&rows)
 }
 
-/// Bytes in the unit that leaves one to three digits before the point.
+/// Formats bytes in the unit that leaves one to three digits before the point.
 fn bytes(bytes: f64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB"];
     let place = units.iter().enumerate().rposition(|(at, _)| bytes >= 1e3f64.powi(at as i32)).unwrap_or(0);

@@ -26,10 +26,10 @@ pub struct Opened {
     pub detector: Box<dyn Detector>,
 }
 
-/// Opens the inputs of a request, once it is clear that what it says of them is for this sequence.
+/// Opens the inputs of a request after checking that its options are valid for its sequence.
 ///
 /// # Errors
-/// [`Error::Config`] for no input at all and for what only other sequences know, and those of [`System::open`].
+/// [`Error::Config`] for no input at all and for options of other sequences, and errors of [`System::open`].
 pub(crate) fn open(request: &Request, truth: bool, host: Host<'_>) -> Result<Opened> {
     let system = request.config.sequence.system();
     let name = system.name();
@@ -76,7 +76,7 @@ pub trait System: Sync {
         let all = self.algorithms(config);
         let made = |name: &String| all.iter().map(|info| info.makes).find(|made| made.name() == name);
         let written: Vec<_> = config.write.iter().filter_map(made).collect();
-        // What `check_products` refuses has a product, too: nothing is made of it.
+        // A configuration that `check_products` refuses also gets a product, which is never made.
         let last = || vec![all.last().map_or(VELO_TRACKS, |info| info.makes)];
         if written.is_empty() { last() } else { written }
     }
@@ -93,7 +93,7 @@ pub trait System: Sync {
         check_written(name, &self.algorithms(config), &config.write)
     }
 
-    /// The properties of an endless stream, cut anywhere; none for events.
+    /// The properties of the endless stream that the sequence reads; none for events.
     fn stream(&self) -> Option<&'static dyn EndlessStream> {
         None
     }
@@ -138,8 +138,8 @@ pub trait System: Sync {
         Ok(false)
     }
 
-    /// Sizes that `tune` tries in addition to the level, in groups; each group begins with the best of the groups
-    /// before it: keys of the configuration and their values. They change the speed and nothing else.
+    /// Sizes that `tune` tries in addition to the level, in groups: keys of the configuration and their values. Each
+    /// group starts from the best sizes of the groups before it. Sizes change the speed alone.
     fn sizes(&self) -> &'static [&'static [Sizes]] {
         &[]
     }
@@ -163,7 +163,7 @@ pub trait System: Sync {
     fn reads(&self, format: Format) -> bool;
 }
 
-/// Said of a sequence where a configuration lists algorithms for it.
+/// The message for a configuration that lists algorithms for another sequence than `own`.
 pub(crate) const OWN_ALGORITHMS: &str =
     "has its own algorithms: leave out `algorithms`, or set sequence = \"own\"";
 
@@ -303,8 +303,8 @@ pub trait Detector: Send + Sync {
     }
 }
 
-/// The name of the parameters: the preset's, or `custom` when any parameter differs from the preset; none where the
-/// sequence has no presets.
+/// The name of the parameters: the name of the preset, or `custom` when any parameter differs from the preset; none
+/// where the sequence has no presets.
 pub(crate) fn preset_name(config: &Config) -> Option<String> {
     let system = config.sequence.system();
     if system.presets().is_empty() {
@@ -313,7 +313,7 @@ pub(crate) fn preset_name(config: &Config) -> Option<String> {
     Some(if system.is_preset(config) { config.preset.to_string() } else { "custom".into() })
 }
 
-/// Refuses a preset that the sequence of a configuration does not have: its parameters would be those of another one.
+/// Refuses a preset that the sequence of a configuration does not have: its parameters would belong to another preset.
 ///
 /// # Errors
 /// [`Error::Config`] that names the presets of the sequence.
@@ -345,8 +345,8 @@ pub(crate) fn summary(config: &Config, machine: &Machine, totals: &Totals, hashe
     Summary::new(config.sequence, machine, totals, hashes, of)
 }
 
-/// Finds out which bank or hit the first event that failed failed by, if it is in this batch and nobody has looked; and which
-/// sources the partial events of the batch lack.
+/// Diagnoses the first failed event, if it is in this batch and not yet diagnosed: which bank or hit caused its status.
+/// Counts the sources whose banks the partial events of the batch lack.
 pub(crate) fn explain(totals: &mut Totals, detector: &dyn Detector, batch: &dyn Batch, ids: &[EventId]) {
     totals.explain(batch.event_ids(), ids, |event, status| detector.diagnose(batch, event, status));
     let (events, has_damaged) = &totals.partial_here;

@@ -20,17 +20,17 @@ pub struct Throughput {
     /// The keys that every job gives.
     #[serde(flatten)]
     pub summary: Summary,
-    /// How often the events of the input are in memory.
+    /// Number of copies of the input's events in memory.
     pub copies: usize,
     /// Number of timed passes.
     pub repetitions: u64,
-    /// Wall clock of all of them, s.
+    /// Wall clock of all timed passes, s.
     pub seconds: f64,
-    /// Rate of the fastest round of passes.
+    /// Rate of the fastest round of passes, events/s.
     pub events_per_second_best: f64,
-    /// The same in hits.
+    /// Rate of the fastest round of passes, hits/s.
     pub hits_per_second_best: f64,
-    /// Bytes of input raw banks; null for hits.
+    /// Rate of input raw banks, bytes/s; null for hits.
     pub bytes_per_second: Option<f64>,
     /// The device in words; null for the CPU.
     pub device: Option<String>,
@@ -38,13 +38,13 @@ pub struct Throughput {
     pub slice: usize,
     /// Memory that streams of a device hold there, bytes; 0 for the CPU.
     pub arena_bytes: usize,
-    /// Page-locked memory that they hold on the host, bytes; 0 for the CPU.
+    /// Page-locked memory that streams of a device hold on the host, bytes; 0 for the CPU.
     pub pinned_bytes: usize,
     /// Time on a device, by kernel, and of copies, in a pass with one stream; empty for the CPU.
     pub kernels: Vec<KernelTime>,
     /// Wall clock of that pass, ns per event; null for the CPU.
     pub kernels_wall_ns_per_event: Option<f64>,
-    /// Rates for other slices and numbers of threads, or of streams of a device; empty unless asked for.
+    /// Rates for other slices and numbers of threads, or of streams of a device; empty unless requested.
     pub scan: Vec<ScanPoint>,
     /// Values that only some sequences have.
     #[serde(flatten)]
@@ -58,12 +58,12 @@ pub struct KernelTime {
     pub name: &'static str,
     /// Time per event, ns.
     pub ns_per_event: f64,
-    /// Share of the time of all of them, 0..1.
+    /// Share of the sum of all these times, 0..1.
     pub share: f64,
 }
 
 impl KernelTime {
-    /// From times in ns that are sums over so many events.
+    /// Makes the list from times in ns, which are sums over `events` events.
     pub(crate) fn all(times: &[(&'static str, u64)], events: u64) -> Vec<Self> {
         let all: u64 = times.iter().map(|(_, ns)| ns).sum();
         let one = |&(name, ns): &(&'static str, u64)| Self {
@@ -82,7 +82,7 @@ pub struct ScanPoint {
     pub slice: usize,
     /// Streams of a device; on the CPU threads.
     pub streams: usize,
-    /// Rate of the fastest round of passes.
+    /// Rate of the fastest round of passes, events/s.
     pub events_per_second: f64,
 }
 
@@ -99,9 +99,9 @@ pub fn throughput(request: &Request, plan: Plan, scan: bool, host: Host<'_>) -> 
     })
 }
 
-/// As [`throughput`], for several configurations of one sequence, and with the same events, which are read once. In
-/// all passes each configuration must give as many tracks and hits as in its first pass, but configurations may
-/// differ.
+/// Like [`throughput`], for several configurations of one sequence on the same events, which are read once. In all
+/// passes each configuration must give as many tracks and hits as in its first pass, but the numbers may differ between
+/// configurations.
 ///
 /// # Errors
 /// Errors of the configurations and the inputs.
@@ -126,7 +126,7 @@ pub fn throughput_each(
     })
 }
 
-/// Events in memory, and where they came from.
+/// Events in memory, and their source.
 struct Loaded {
     opened: Opened,
     batch: Box<dyn Batch>,
@@ -137,7 +137,7 @@ impl Loaded {
     fn new(request: &Request, plan: Plan, host: Host<'_>) -> Result<Self> {
         let mut opened = open(request, false, host)?;
         let begin = Instant::now();
-        // Says at once, and not after minutes of reading, what cannot run.
+        // Without this, a job that cannot run would fail only after minutes of reading.
         opened.detector.executor(request, &request.config)?;
         let batch = load(&mut opened, &request.config, plan.copies, host)?;
         Ok(Self { opened, batch, input_seconds: begin.elapsed().as_secs_f64() })
@@ -184,7 +184,7 @@ impl Loaded {
 }
 
 impl Loaded {
-    /// What each kernel takes in one pass with one stream, beside which nothing runs, and the wall clock of that pass, ns per event.
+    /// Measures each kernel in one pass with a single stream, and the wall clock of that pass, ns per event.
     fn kernels(&self, request: &Request, expected: Hashes) -> Result<(Vec<KernelTime>, Option<f64>)> {
         let config = Config { threads: Some(1), ..request.config.clone() };
         let mut runs = self.opened.detector.executor(request, &config)?;
@@ -211,8 +211,8 @@ pub fn doubling(all: usize) -> Vec<usize> {
     doubled.chain([all]).collect()
 }
 
-/// The slices that a scan goes over, the smallest first, and the numbers of threads or streams: on a device the slice that was asked
-/// for, if any, and up to as many streams as were.
+/// Returns the slices of a scan, the smallest first, and its numbers of threads or streams. On a device, a requested
+/// slice is the only slice, and a requested number of streams is the largest number.
 fn scanned(request: &Request) -> (Vec<usize>, Vec<usize>) {
     let is_stream = request.config.sequence.system().stream().is_some();
     if !request.is_on_cpu() {
@@ -233,7 +233,8 @@ fn scanned(request: &Request) -> (Vec<usize>, Vec<usize>) {
     (slices.to_vec(), threads)
 }
 
-/// Rates over events per slice and threads or streams (Search by triplet, figure 8); all of them must give the same hashes.
+/// Measures the rate for each slice and number of threads or streams (Search by triplet, figure 8); all must give the
+/// same hashes.
 fn scan_all(
     request: &Request,
     detector: &dyn Detector,

@@ -20,7 +20,7 @@ pub struct JobThroughput {
     pub summary: Summary,
     /// Number of timed jobs.
     pub repetitions: u64,
-    /// Wall clock of each of them, s.
+    /// Wall clock of each timed job, s.
     pub seconds: Vec<f64>,
     /// Events, or items of an endless stream's results, per second in the fastest job.
     pub job_events_per_second: f64,

@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The reason of inputs that were left out.
+/// Key of the number of inputs that were left out.
 pub const UNUSABLE_INPUTS: &str = "unusable_inputs";
 
-/// The reason of hits of true particles on no channel of the geometry.
+/// Key of the number of hits of true particles that are on no channel of the geometry.
 pub const HITS_NOT_IN_GEOMETRY: &str = "hits_not_in_geometry";
 
 /// Sums over all reconstructed events.
@@ -31,11 +31,11 @@ pub struct Totals {
     pub hits_out: u64,
     /// Events that could not be reconstructed.
     pub bad: u64,
-    /// The first of them.
+    /// The first event that could not be reconstructed.
     pub first_bad: Option<BadEvent>,
     /// Events that were reconstructed without some of their raw banks.
     pub partial: u64,
-    /// The first of them.
+    /// The first partial event.
     pub first_partial: Option<EventId>,
     /// Positions of partial events in the last added batch; and whether damaged banks were left out of it.
     pub partial_here: (Vec<usize>, bool),
@@ -134,7 +134,7 @@ impl Totals {
         }
     }
 
-    /// The events that lack raw banks in a sentence, if there are any.
+    /// Describes the events that lack raw banks in a sentence, if there are any.
     pub fn partial_events(&self) -> Option<String> {
         let Self { partial, events, lacking, .. } = self;
         let first = self.first_partial?;
@@ -161,7 +161,7 @@ impl Totals {
         facts.map(|(name, value)| (name.to_string(), value)).into_iter().collect()
     }
 
-    /// The events that could not be reconstructed in a sentence, if there are any.
+    /// Describes the events that could not be reconstructed in a sentence, if there are any.
     pub fn bad_events(&self) -> Option<String> {
         let BadEvent { id, status, blame } = self.first_bad.as_ref()?;
         let (name, meaning) = (status.name(), status.meaning());
@@ -192,7 +192,7 @@ pub fn bad_events_failure(bad: u64, events: u64, max_bad: Option<MaxBad>) -> Opt
     }
 }
 
-/// Hits of a batch, which for raw banks only decoding counts.
+/// Returns the number of hits of a batch; for raw banks, the number of decoded hits.
 pub fn hits_of(batch: &dyn Batch, counters: &Counters) -> u64 {
     batch.hits().unwrap_or(counters.stages[0].items_out)
 }

@@ -54,10 +54,10 @@ pub struct CheckOptions {
 }
 
 impl CheckOptions {
-    /// Begins the tables, if any are wanted.
+    /// Begins the tables, if they are requested.
     pub(crate) fn truth_tables(&self, request: &Request) -> Result<Option<TruthOutput>> {
         let Some(path) = &self.truth_output else { return Ok(None) };
-        // Tracks made elsewhere have been made on no level.
+        // Tracks made elsewhere have no instruction set level.
         let level = if self.tracks.is_some() { String::new() } else { request.config.level()?.to_string() };
         TruthOutput::create(path, &request.metadata(level)).map(Some)
     }
@@ -81,10 +81,10 @@ pub trait Check: Send {
 /// Result of a comparison with the truth.
 #[derive(Debug, Clone, Serialize)]
 pub struct Checked {
-    /// For people.
+    /// The result as text.
     #[serde(skip)]
     pub text: String,
-    /// For programs.
+    /// The result as JSON.
     #[serde(flatten)]
     pub json: Map<String, Value>,
     /// Whether all required properties hold.
@@ -95,7 +95,7 @@ pub struct Checked {
     pub failure: Option<String>,
 }
 
-/// Tells hits that are in the truth from others: a track without any is a ghost by any rules.
+/// Counts hits of tracks that are in the truth: a track without such hits is a ghost by all rules.
 #[derive(Debug, Default)]
 pub(crate) struct KnownHits {
     names: HashSet<u32>,
@@ -106,7 +106,7 @@ pub(crate) struct KnownHits {
 impl KnownHits {
     /// Adds the tracks of one event.
     pub fn event<'a>(&mut self, truth: &TruthEvent, tracks: impl Iterator<Item = &'a [u32]>) {
-        // One hit that is known is enough.
+        // One hit that is in the truth is enough.
         if self.true_hits > 0 {
             return;
         }
@@ -128,10 +128,10 @@ impl KnownHits {
     }
 }
 
-/// What a checker found.
+/// Returns the report of a checker.
 ///
 /// # Errors
-/// [`Error::Format`] when it has seen no event.
+/// [`Error::Format`] when the checker has seen no event.
 pub(crate) fn report(checker: Checker) -> Result<CheckReport> {
     let report = checker.report();
     if report.events == 0 {
@@ -140,7 +140,7 @@ pub(crate) fn report(checker: Checker) -> Result<CheckReport> {
     Ok(report)
 }
 
-/// What to say where a sequence has no tracks that could be checked.
+/// Makes the error for a sequence that has no tracks to check.
 pub(crate) fn no_tracks(sequence: &str) -> Error {
     let message = "makes hits, but `check` needs tracks: give a file with --tracks FILE";
     Error::Unsupported(format!("the sequence {sequence} {message}"))

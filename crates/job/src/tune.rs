@@ -38,7 +38,7 @@ fn tune_levels(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
     let system = request.config.sequence.system();
     levels.retain(|level| system.has_lanes() || level.is_usual());
     if levels.is_empty() {
-        // Says what is wrong with the level or the gang that was asked for.
+        // Returns the error for a requested level or gang that cannot run.
         request.config.level()?;
     }
     let mut opened = open(request, false, host)?;
@@ -102,7 +102,7 @@ fn tune_levels(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
     })
 }
 
-/// Tries sizes with the fastest level, and notes those that are faster than what is usual by more than chance.
+/// Tries sizes with the fastest level, and records sizes that are faster by more than 1 %.
 fn try_sizes(
     config: &Config,
     profile: &mut Profile,
@@ -115,7 +115,7 @@ fn try_sizes(
     let system = config.sequence.system();
     for group in system.sizes() {
         host.progress.stage("sizes");
-        // Anew for each group: what was measured long ago may have had another machine.
+        // Measured again for each group, since the speed of the machine may change with time.
         let (mut best, mut chosen) = (0.99 * time(&base)?, None);
         for sizes in group.iter().take_while(|_| !host.is_cancelled()) {
             let mut config = base.clone();
@@ -136,7 +136,7 @@ fn try_sizes(
     Ok(tried)
 }
 
-/// The levels to scan: all that run here, or those the configuration names.
+/// Returns the levels to scan: all levels that run here, or the levels that the configuration names.
 fn levels(config: &Config) -> Vec<Level> {
     let wanted = |level: &Level| {
         let is_of = |isa| isa == level.isa() || level.gathers() == Some(isa);

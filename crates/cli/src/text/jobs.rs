@@ -5,7 +5,7 @@ use peloton::simd::{GANGS, Isa};
 use peloton_job::{Compared, Config, JobThroughput, Measurement, Profile, Side, Throughput, Tuned};
 use peloton_plot::text::{count, grouped, percent, preset_words, rate, table, unquoted};
 
-/// The scan as tables: the whole sequence, then each stage.
+/// Formats the scan as tables: the whole sequence, then each stage.
 pub fn tuned(tuned: &Tuned) -> String {
     let Tuned { profile, threads, wall_seconds, .. } = tuned;
     let Profile { cpu, sequence, preset, .. } = profile;
@@ -35,7 +35,7 @@ pub fn tuned(tuned: &Tuned) -> String {
     text
 }
 
-/// Whole jobs: the fastest in full, and all in a line.
+/// Formats repeated whole jobs: the fastest in full, and all of them in one line.
 pub fn throughput_of_jobs(jobs: &JobThroughput) -> String {
     let JobThroughput { summary: fastest, repetitions, job_events_per_second, .. } = jobs;
     format!(
@@ -49,7 +49,7 @@ pub fn throughput_of_jobs(jobs: &JobThroughput) -> String {
     )
 }
 
-/// One table: levels down, gang sizes across, the smallest number marked.
+/// Formats a table with a row for each level and a column for each gang size; a star marks the smallest number.
 fn section(name: &str, profile: &Profile, of: impl Fn(&Measurement) -> Option<f64>) -> String {
     let best = profile.measured.iter().filter_map(&of).min_by(f64::total_cmp);
     let cell = |isa: &str, gang: usize| {
@@ -106,7 +106,7 @@ pub fn compared(report: &Compared) -> String {
     text
 }
 
-/// Stages and kernels of both sides in one table; what a device needs beside its kernels and copies is waiting and the host's part.
+/// Formats the stages or kernels of both sides as one table. On a device, the remaining wall clock is host work and waiting.
 fn times(sides: [&Side; 2], row: &str) -> String {
     let cell = |ns: Option<f64>| ns.map_or("-".to_string(), |ns| format!("{ns:.0}"));
     let mut rows = vec![[format!("ns/{row}"), "left".into(), "right".into()]];

@@ -1,4 +1,4 @@
-//! Jobs in parts as text.
+//! Text output of parts and manifests.
 
 use peloton_job::plan::{Manifest, Ran};
 use peloton_plot::text::{grouped, table};

@@ -9,7 +9,7 @@ use std::str::FromStr;
 pub struct EventChoice {
     /// Number of the first event.
     pub first: usize,
-    /// How many.
+    /// Number of events.
     pub count: usize,
 }
 
@@ -17,7 +17,7 @@ impl EventChoice {
     /// The number of the only event.
     ///
     /// # Errors
-    /// [`Error::Config`] that begins with `why` when there are several.
+    /// [`Error::Config`] with the reason `why` when there are several.
     pub fn single(self, why: &str) -> Result<u64> {
         match self.count {
             1 => Ok(self.first as u64),
@@ -25,7 +25,7 @@ impl EventChoice {
         }
     }
 
-    /// The same as a range.
+    /// Returns the events as a range.
     pub fn range(self) -> EventRange {
         EventRange { first: self.first, count: Some(self.count) }
     }

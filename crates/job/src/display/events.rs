@@ -15,10 +15,10 @@ use peloton_io::output::{is_no_file, write_whole};
 use peloton_plot::event::{self, DrawnEvent, Gathered, Scene, TrackColumn, View};
 use std::path::Path;
 
-/// Pages beyond this are not pleasant to look at, bytes.
+/// Size of a page above which browsers open it slowly, bytes.
 const LARGE: usize = 8 << 20;
 
-/// As what events are drawn.
+/// The form in which events are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Html,
@@ -27,7 +27,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// By the name of the file; a page where it has none.
+    /// Returns the form by the extension of the file; a page if the output is no file.
     fn of(path: &Path) -> Result<Self> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         match name.rsplit_once('.').map(|(_, end)| end) {
@@ -87,7 +87,7 @@ pub fn display(
     Ok(Displayed::Events(drawn))
 }
 
-/// The events that are wanted: those of --event, or of --events; for a picture of one the first.
+/// Returns the events to draw, from --event or --events; a page or a figure shows the first event of --events.
 fn chosen(request: &Request, options: &DisplayOptions, kind: Kind) -> Result<EventRange> {
     let is_range = request.events != EventRange::default();
     if options.events.is_some() && is_range {
@@ -106,13 +106,13 @@ fn chosen(request: &Request, options: &DisplayOptions, kind: Kind) -> Result<Eve
     Ok(EventRange { first, count: Some(1) })
 }
 
-/// What is drawn, and why the job has failed, if so.
+/// The events to draw, and the reason why the job failed, if it did.
 struct Collected {
     scene: Scene,
     failure: Option<String>,
 }
 
-/// Reads the events with their truth where they have it, and reconstructs them.
+/// Reads the events, with their truth if they have it, and reconstructs them.
 fn collect(request: &Request, options: &DisplayOptions, host: Host<'_>) -> Result<Collected> {
     let muffled = Muffled::new(host.progress);
     let quiet = Host { progress: &muffled, ..host };
@@ -147,7 +147,7 @@ fn collect_once(request: &Request, truth: bool, host: Host<'_>) -> Result<Collec
             let (columns, values) = track_columns(&**results, event);
             tracks.iter_mut().zip(values).for_each(|(track, values)| track.values = values);
             let status = results.statuses()[event];
-            // Toy files have their truth always.
+            // Files of the cylinder detector always contain the truth.
             let found = found.filter(|_| truth);
             events.push(DrawnEvent { id: *id, status, hits, columns, tracks, truth: found });
         }
@@ -158,11 +158,11 @@ fn collect_once(request: &Request, truth: bool, host: Host<'_>) -> Result<Collec
     Ok(Collected { scene, failure: summary.failure })
 }
 
-/// Columns of tracks that a table shows, where a sequence has them: how good they are, where they fly, what bends them.
+/// Columns of tracks that a page shows, if the sequence has them: fit quality, direction, momentum.
 const SHOWN: [&str; 10] =
     ["chi2", "chi2_x", "chi2_y", "beam_tx", "beam_ty", "tx", "ty", "qop", "qpt", "theta"];
 
-/// Those columns of a sequence, and their values for each track of an event.
+/// Returns the columns in [`SHOWN`] that a sequence has, and their values for each track of an event.
 fn track_columns(results: &dyn Results, event: usize) -> (Vec<TrackColumn>, Vec<Vec<f64>>) {
     let tracks = results.table().ranges(event..event + 1)[1].clone();
     let mut rows = vec![Vec::new(); tracks.len()];
@@ -179,7 +179,7 @@ fn track_columns(results: &dyn Results, event: usize) -> (Vec<TrackColumn>, Vec<
     (columns, rows)
 }
 
-/// What to say when the input has none of the events: how many there are, where that can be found out.
+/// Makes the error for an input that has none of the events; it contains the number of events if they can be counted.
 fn no_event(request: &Request, host: Host<'_>) -> Error {
     let EventRange { first, count } = request.events;
     let wanted = match count {
@@ -196,7 +196,7 @@ fn no_event(request: &Request, host: Host<'_>) -> Error {
     Error::format("input", message)
 }
 
-/// How many events there are in all; nothing where that cannot be found out, as of a pipe that was read.
+/// Counts all events of the input; none if they cannot be counted, as for a pipe, which was already read.
 fn count_events(request: &Request, host: Host<'_>) -> Option<u64> {
     if request.inputs.iter().any(|input| input == "-" || is_pipe(Path::new(input))) {
         return None;

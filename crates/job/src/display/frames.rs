@@ -15,7 +15,7 @@ use peloton_plot::text::{count, grouped, rate};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// How long a frame is unless something else is wanted, us.
+/// Default length of a frame, us.
 const FRAME_US: f64 = 1000.0;
 
 /// Draws a frame of pixel hits, a map of all hits, and the distributions of times, energies and sizes, as one HTML file.
@@ -116,7 +116,7 @@ pub fn display(
     Ok(Displayed::Frame(drawn))
 }
 
-/// What the page says beside its pictures.
+/// Lists the facts that the page shows next to its pictures.
 fn facts(
     request: &Request,
     page: &PixelDisplay,

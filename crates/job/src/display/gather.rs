@@ -8,7 +8,7 @@ use peloton_plot::Sensor;
 use peloton_plot::event::{Gathered, Hit};
 use peloton_truth::{Checker, Rules};
 
-/// One event, by its place in its batch and in its results.
+/// One event, by its numbers in its batch and in its results.
 pub struct Of<'a> {
     /// The batch, its auxiliary data, and its results.
     pub chunk: &'a Chunk<Sliced>,
@@ -34,9 +34,9 @@ pub type HitsOf = Box<dyn Fn(&dyn Batch, usize) -> Vec<Hit> + Send>;
 
 /// Collects events of LHCb.
 pub struct GatherTracks {
-    /// Its hits.
+    /// Returns the hits of an event.
     pub hits: HitsOf,
-    /// Appends its tracks; none where the sequence ends at hits.
+    /// Appends the tracks of an event; none for a sequence that ends at hits.
     pub rows: Option<Rows>,
     /// The rules that decide which particles are found.
     pub rules: Rules,

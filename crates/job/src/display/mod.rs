@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// Inputs that a title names one by one.
+/// Maximum number of inputs that a title names one by one.
 const NAMED: usize = 3;
 
 /// The events and the view to draw.
@@ -80,7 +80,7 @@ pub struct DrawnEvents {
     pub output: PathBuf,
     /// Hits in these events.
     pub hits: usize,
-    /// Their tracks.
+    /// Tracks in these events.
     pub tracks: usize,
     /// Classes of the tracks by the truth, and number of missed particles; empty without truth.
     pub classes: BTreeMap<&'static str, usize>,
@@ -157,7 +157,7 @@ pub fn display(
     })
 }
 
-/// What was read, by the names of the files alone: where they lie is nobody's business who gets the page.
+/// Lists the inputs for a title, without the folders of files, which readers of a page must not see.
 pub(crate) fn title(inputs: &[String]) -> String {
     let name = |input: &String| input_name(input);
     match inputs {

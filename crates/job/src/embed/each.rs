@@ -26,8 +26,8 @@ pub fn each(
 /// Reconstructs all events of a request and returns the results as one.
 ///
 /// # Errors
-/// Errors of the configuration and the inputs, and [`Error::Columns`](peloton::Error::Columns) for more than 32-bit starts
-/// hold.
+/// Errors of the configuration and the inputs, and [`Error::Columns`](peloton::Error::Columns) for results that are too
+/// long for 32-bit starts.
 pub fn collect(request: &Request, host: Host<'_>) -> Result<(SharedResults, Summary)> {
     let mut all = None;
     let mut take = |results| {
@@ -39,7 +39,7 @@ pub fn collect(request: &Request, host: Host<'_>) -> Result<(SharedResults, Summ
     Ok((all.ok_or_else(missing)?, summary))
 }
 
-/// Gives the results to `take` as one where `whole` says so, else batch by batch.
+/// Gives the results to `take`: all at once if `whole` is true, else batch by batch.
 fn pieces(
     request: &Request,
     host: Host<'_>,

@@ -10,7 +10,7 @@ use peloton::{Error, Result};
 use peloton_io::input::NOMINAL;
 use std::path::Path;
 
-/// A check of events beyond what a sequence itself checks.
+/// A check of events in addition to the checks of the sequence.
 pub type CheckEvents = fn(Events<'_>) -> Result<()>;
 
 /// Refuses raw banks without the mark of the nominal detector.
@@ -58,18 +58,18 @@ impl AnyEngine {
         Ok(if is_nominal { engine.with_check(check_nominal) } else { engine })
     }
 
-    /// Of a sequence.
+    /// Makes an engine of a sequence.
     pub fn of(sequence: impl Into<Sequence>, config: Config) -> Self {
         Self { engine: Engine::new(sequence), config, checks: Vec::new() }
     }
 
-    /// The same with a check of all events.
+    /// Adds a check of all events.
     pub(crate) fn with_check(mut self, check: CheckEvents) -> Self {
         self.checks.push(check);
         self
     }
 
-    /// The request of the engine.
+    /// The configuration of the engine.
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -108,15 +108,15 @@ impl AnyEngine {
     /// Nothing is allocated once `workspace` and `to` have grown to the size of the data.
     ///
     /// # Errors
-    /// [`Error::Config`] for events, a workspace or an outcome of another sequence, and as [`Engine::run_range`];
-    /// [`Error::System`] when it was ended early ([`AnyWorkspace::end_by`]). Errors of one event are a status in the
-    /// results.
+    /// [`Error::Config`] for events, a workspace or an outcome of another sequence, and errors of
+    /// [`Engine::run_range`]; [`Error::System`] when the run was ended early ([`AnyWorkspace::end_by`]). Errors of one
+    /// event are a status in the results.
     pub fn run(&self, events: Events<'_>, workspace: &mut AnyWorkspace, to: &mut AnyOutcome) -> Result<()> {
         self.checks.iter().try_for_each(|check| check(events))?;
         let AnyWorkspace { workspace, cancel } = workspace;
         let (out, slice) = (to.begin(), self.slice_events());
         self.engine.accept(events, workspace, out)?;
-        // Slice by slice, so that what a stage hands to the next is still in the cache.
+        // Slices are so small that the output of a stage is still in the cache for the next stage.
         (0..events.len()).step_by(slice).try_for_each(|first| {
             if cancel.is_requested() {
                 return Err(Error::System("the run was ended early".into()));
@@ -132,7 +132,7 @@ impl AnyEngine {
     /// Starts threads that run this engine.
     ///
     /// # Errors
-    /// For no threads at all, and when the system cannot start more.
+    /// When `threads` is 0, and when the system cannot start the threads.
     pub fn pool(&self, threads: usize) -> Result<AnyPool> {
         AnyPool::new(self.engine.clone(), self.checks.clone(), threads, self.slice_events())
     }

@@ -4,8 +4,8 @@
 //! ```text
 //! AnyEngine     the sequence of a Request; shared by any number of threads
 //! AnyWorkspace  scratch memory of one thread
-//! AnyOutcome    every product that is written, as columns that say what they are, counters, event numbers; AnyHasher hashes them
-//! AnyPool       threads of its own, for callers that have none
+//! AnyOutcome    every product that is written, as columns with a schema, counters, event numbers; AnyHasher hashes them
+//! AnyPool       threads, for callers that have none
 //! EventBatch    raw banks: one by one, as MDF bytes, as the blocks of an event builder
 //! ClusterStream pixel hits to clusters, fed in pieces cut anywhere
 //! Reader        the events of any input, batch by batch; each, collect: results of a job in memory

@@ -75,10 +75,10 @@ impl AnyOutcome {
     /// their memory ([`arrow_shared`]); this product is then empty and usable again.
     ///
     /// # Errors
-    /// [`Error::Columns`] for lists too long for Arrow's 32-bit offsets, and then they are lost.
+    /// [`Error::Columns`] for lists too long for Arrow's 32-bit offsets; the results are lost.
     ///
     /// # Panics
-    /// When there are fewer products.
+    /// When there is no product at this place.
     pub fn take_arrow(&mut self, product: usize) -> Result<RecordBatch> {
         let results = Arc::new(self.products.columns_mut()[product].take());
         number_rows(&mut self.ids, &**results);
@@ -94,7 +94,7 @@ impl AnyHasher {
     /// Adds the results of a run.
     ///
     /// # Errors
-    /// [`Error::Config`] for another product than the first.
+    /// [`Error::Config`] for a product other than the one that was added first.
     pub fn add(&mut self, columns: &Columns) -> Result<()> {
         let hasher = self.0.get_or_insert_with(|| Hasher::new(columns.schema()));
         if !hasher.schema().is(columns.schema()) {

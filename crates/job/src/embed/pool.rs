@@ -33,7 +33,7 @@ impl AnyPool {
     /// Reconstructs all events; `to` is emptied and receives one entry per event, in order.
     ///
     /// # Errors
-    /// As [`AnyEngine::run`](super::AnyEngine::run), and [`Error::System`] in a child of `fork`.
+    /// Errors of [`AnyEngine::run`](super::AnyEngine::run), and [`Error::System`] in a child of `fork`.
     pub fn run(&mut self, events: Events<'_>, to: &mut AnyOutcome) -> Result<()> {
         if !self.has_threads() {
             return Err(Error::System(
@@ -45,7 +45,7 @@ impl AnyPool {
         self.pool.engine().sequence().check(out)?;
         self.pool.try_run(events, &mut self.results)?;
         let joined = self.results.pieces().iter().try_for_each(|piece| out.append(piece));
-        // Some slices are no result.
+        // The results of some slices alone are not valid.
         joined.inspect_err(|_| out.clear())
     }
 }

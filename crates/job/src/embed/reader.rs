@@ -43,11 +43,11 @@ impl Reader {
     /// The next events, at most this many; none at the end, and after an error.
     ///
     /// # Errors
-    /// When reading cannot continue, or a fault in an event ends it.
+    /// When reading cannot continue, or a fault in an event ends the input.
     pub fn read(&mut self, events: usize) -> Result<Option<ReadEvents>> {
         let (events, mut batch, mut beside) = (events.max(1), self.source.empty(), Beside::default());
         while batch.len() < events && !self.is_over {
-            // What comes behind an error is lost with it.
+            // An error ends the input: events after it are lost.
             self.is_over = true;
             if self.source.read(events - batch.len(), self.threads, &mut *batch, &mut beside)? == 0 {
                 break;

@@ -12,8 +12,8 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
-/// One product of the results of a sequence, as columns with their schema: the one that is written first, unless
-/// [`product`](Self::product) chose another. Clones are the same results.
+/// One product of the results of a sequence, as columns with their schema: the first written product, unless
+/// [`product`](Self::product) chose another. Clones share the results.
 #[derive(Clone)]
 pub struct SharedResults(Arc<Shown>);
 
@@ -23,7 +23,7 @@ struct Shown {
     product: usize,
 }
 
-/// Results whose memory goes back when the last reader of any product is gone.
+/// Results whose memory goes to `home` when the last reader of any product is gone.
 struct Lent {
     products: Products,
     ids: Vec<EventId>,
@@ -53,14 +53,14 @@ impl Drop for Lent {
     }
 }
 
-/// Numbers the rows of results for which there is no number yet, where rows are events.
+/// Numbers the rows of results that have no number yet, if rows are events.
 pub(super) fn number_rows(ids: &mut Vec<EventId>, results: &dyn Results) {
     let rows = if results.schema().has_events() { results.items(0) as u64 } else { 0 };
     ids.extend((ids.len() as u64..rows).map(|number| EventId { number, ..EventId::default() }));
 }
 
 impl SharedResults {
-    /// Moves the products out, whose memory goes to `home` in the end.
+    /// Moves the products out; their memory goes to `home` when the last reader is gone.
     pub(super) fn new(products: &mut Products, mut ids: Vec<EventId>, home: &Spares) -> Self {
         number_rows(&mut ids, &**products.first());
         let all = Lent { products: products.take(), ids, home: home.clone() };
@@ -87,7 +87,7 @@ impl SharedResults {
         self.0.schema()
     }
 
-    /// Number of items at a depth: of events, or clusters, at 0.
+    /// Number of items at a depth of the nesting; events, or clusters, are at depth 0.
     pub fn items(&self, depth: usize) -> usize {
         self.0.items(depth)
     }

@@ -4,7 +4,7 @@ use peloton::event::{Columns, Schema};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// So many results of a product at most are kept for each user: while one is being made its user may hold the one before.
+/// Maximum number of results of a product that are kept for each user, who may hold one result and make the next.
 const KEPT: usize = 2;
 
 /// Recycled memory of dropped results: fresh memory costs a large part of the time of fast kernels. It never blocks:
@@ -25,7 +25,7 @@ impl Spares {
         SpareUser(self.clone())
     }
 
-    /// How many results of a product are kept at most; somebody uses them, whether told of or not.
+    /// Returns the maximum number of results of a product that are kept; without registered users, the number for one.
     fn most(&self) -> usize {
         KEPT * self.0.users.load(Ordering::Relaxed).max(1)
     }
@@ -88,7 +88,7 @@ mod tests {
             };
             fill();
             assert_eq!(taken(), kept, "{} users", users.len());
-            // Users that are gone leave no more than one user has, however many there were.
+            // When all users are gone, as much memory is kept as for one user.
             fill();
             drop(users);
             assert_eq!(taken(), KEPT);

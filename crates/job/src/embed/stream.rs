@@ -9,7 +9,7 @@ use peloton::timepix::{PixelBatch, Timepix};
 use peloton::{Error, Result};
 use peloton_io::input::timepix::{PixelColumns, PixelCounts, PixelDecoder, PixelFormat};
 
-/// Bytes that are decoded before their hits are worked on.
+/// Number of bytes that are decoded before their hits are clustered.
 const PIECE: usize = 256 << 10;
 
 /// Clusters of an endless stream of pixel hits. The clusters do not depend on how the stream is cut into pieces.
@@ -20,7 +20,7 @@ pub struct ClusterStream {
     block_hits: usize,
     batch: PixelBatch,
     found: PixelClusters,
-    /// What happened before the clusters that wait to be taken.
+    /// Counts at the last call of [`take`](Self::take).
     taken: Counters,
     threads: usize,
     /// The process that the threads belong to.
@@ -28,8 +28,8 @@ pub struct ClusterStream {
 }
 
 impl ClusterStream {
-    /// A stream from this sensor; if none, from four chips that do not see each other. The caller's thread runs it,
-    /// unless the configuration asks for more.
+    /// Makes a stream for this sensor; if none, for four chips without common clusters. The caller's thread runs it,
+    /// unless the configuration requests more threads.
     ///
     /// # Errors
     /// Errors of the configuration and of the system's threads.
@@ -62,7 +62,7 @@ impl ClusterStream {
     /// Adds raw words of Timepix3.
     ///
     /// # Errors
-    /// [`Error::Columns`](peloton::Error::Columns) when so many clusters wait that 32-bit starts do not hold them, and then they are lost.
+    /// [`Error::Columns`](peloton::Error::Columns) when the waiting clusters are too many for 32-bit starts; they are lost.
     pub fn tpx3(&mut self, bytes: &[u8]) -> Result<()> {
         for piece in bytes.chunks(PIECE) {
             self.decoder.push(piece, &mut self.batch.block);
@@ -74,7 +74,7 @@ impl ClusterStream {
     /// Adds hits: their times, then x, y and times over threshold; hits outside of the sensor are counted and dropped.
     ///
     /// # Errors
-    /// [`Error::Columns`](peloton::Error::Columns) for columns of different lengths, and as [`tpx3`](Self::tpx3).
+    /// [`Error::Columns`](peloton::Error::Columns) for columns of different lengths, and errors of [`tpx3`](Self::tpx3).
     pub fn hits(&mut self, time: &[i64], values: [&[u16]; 3]) -> Result<()> {
         self.columns.push(time, values, &mut self.batch.block)?;
         self.work_if_full()
@@ -83,7 +83,7 @@ impl ClusterStream {
     /// Ends the stream: waiting clusters are complete, and another stream may begin.
     ///
     /// # Errors
-    /// As [`tpx3`](Self::tpx3).
+    /// Errors of [`tpx3`](Self::tpx3).
     pub fn end(&mut self) -> Result<()> {
         self.decoder.finish(&mut self.batch.block);
         self.columns.finish(&mut self.batch.block);
@@ -98,7 +98,7 @@ impl ClusterStream {
     /// Moves the complete clusters to `to`, with the counts since the last call.
     ///
     /// # Errors
-    /// [`Error::Config`](peloton::Error::Config) for an outcome of another sequence, and as [`tpx3`](Self::tpx3).
+    /// [`Error::Config`](peloton::Error::Config) for an outcome of another sequence, and errors of [`tpx3`](Self::tpx3).
     pub fn take(&mut self, to: &mut AnyOutcome) -> Result<()> {
         let products = to.begin();
         let other = || Error::Config("this result was made for another sequence than timepix".into());
@@ -118,7 +118,7 @@ impl ClusterStream {
         counts
     }
 
-    /// Hits that come in small pieces are worked on together.
+    /// Clusters the waiting hits as soon as they fill a block.
     fn work_if_full(&mut self) -> Result<()> {
         if self.batch.block.hits.len() >= self.block_hits { self.work(false) } else { Ok(()) }
     }

@@ -1,4 +1,4 @@
-//! Several products of one run are the products of runs that write one each.
+//! Tests that several products of one run equal the products of runs that write one each.
 
 use super::{AnyHasher, Reader, SharedResults, Spares, collect, each};
 use crate::{Cancel, Config, Host, Request, Silent, run};
@@ -94,7 +94,7 @@ fn products_are_exported_one_by_one() {
         let batches = [1, 0, 1].map(|product| outcome.take_arrow(product).unwrap());
         assert_eq!(batches.each_ref().map(|batch| batch.num_rows()), [5, 5, 0]);
         assert_eq!(batches[0]["event_id"].as_ref(), batches[1]["event_id"].as_ref());
-        // A result of the same products in another order is a result of another sequence.
+        // An outcome with the same products in another order belongs to another sequence.
         let reversed = super::AnyEngine::new(&Request {
             config: Config {
                 write: WRITTEN.iter().rev().map(ToString::to_string).collect(),

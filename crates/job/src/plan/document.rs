@@ -5,7 +5,7 @@ use peloton_io::output::write_whole;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The form of the document.
+/// Version of the document's form.
 const PLAN_VERSION: u32 = 1;
 
 /// A job cut into parts.
@@ -61,9 +61,9 @@ pub struct PlannedPart {
 pub struct PartSpec {
     /// Number of the part.
     pub part: usize,
-    /// Which events.
+    /// The events of the part.
     pub events: PlannedPart,
-    /// Of which input.
+    /// The input of these events.
     pub input: PlannedInput,
 }
 
@@ -111,7 +111,7 @@ impl Plan {
         Ok(PartSpec { part, events, input })
     }
 
-    /// What is wrong with a plan that somebody may have changed: each event of each input must be in one part.
+    /// Checks a plan, which may have been edited: each event of each input must be in one part.
     fn check(&self) -> std::result::Result<(), String> {
         if self.plan_version != PLAN_VERSION {
             return Err(format!(

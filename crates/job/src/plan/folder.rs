@@ -5,7 +5,7 @@
 //! part-00017.parquet       the results
 //! part-00017.json          how they were made: the part is done
 //! part-00017.failed.json   why it could not be made
-//! .part-00017.begun        a line for each time that it was begun
+//! .part-00017.begun        a line for each attempt
 //! _manifest.json           the sum of all parts
 //! ```
 
@@ -24,7 +24,7 @@ pub struct PartFolder<'a>(pub &'a Path);
 /// The reason why a part failed, as JSON.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 pub struct Failure {
-    /// In words.
+    /// The reason, in words.
     pub reason: String,
 }
 
@@ -39,7 +39,7 @@ impl PartFolder<'_> {
         self.0.join(format!("part-{part:05}.json"))
     }
 
-    /// Why they could not be made.
+    /// Report on why the part failed.
     pub fn failure(self, part: usize) -> PathBuf {
         self.0.join(format!("part-{part:05}.failed.json"))
     }
@@ -105,7 +105,7 @@ impl PartFolder<'_> {
         let mut files = Vec::new();
         for entry in fs::read_dir(self.0).map_err(failed)? {
             let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
-            // Those under way begin with a point.
+            // Names of unfinished files begin with a point.
             if name.ends_with(".parquet") && !name.starts_with('.') {
                 files.push(name);
             }

@@ -13,7 +13,7 @@ const HASHED: u64 = 1 << 20;
 /// Size and hashes of an input.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Identity {
-    /// Bytes.
+    /// Size, bytes.
     pub size: u64,
     /// XXH3-64 of the first MiB, or of the names and sizes of a folder's files.
     pub first: String,
@@ -21,7 +21,7 @@ pub struct Identity {
     pub last: String,
 }
 
-/// A hash in the form of the documents.
+/// Formats a hash as the documents contain it.
 pub fn hexadecimal(hash: u64) -> String {
     format!("{hash:016x}")
 }
@@ -52,7 +52,7 @@ impl Identity {
         Ok(Self { size, first: hash(0)?, last: hash(size.saturating_sub(HASHED))? })
     }
 
-    /// Of a folder with folders of bank containers.
+    /// The identification of a folder with folders of bank containers.
     fn of_folder(folder: &Path) -> std::io::Result<Self> {
         let mut files = Vec::new();
         let mut folders = vec![folder.to_path_buf()];

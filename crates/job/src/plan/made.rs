@@ -37,7 +37,7 @@ impl Made {
     pub fn config_hash(request: &Request) -> String {
         let Request { strict, velo_banks, pixels, config, checksum, output, .. } = request;
         let mut text = format!("{}\n{strict} {velo_banks} {pixels:?}", config.of_results().to_toml());
-        // What is as usual has no words: folders of before stay the same job's.
+        // Defaults add no text, so that folders of earlier versions still belong to the same job.
         if *checksum != ChecksumPolicy::default() {
             text.push_str(&format!(" checksum {checksum}"));
         }

@@ -72,7 +72,7 @@ struct Found {
     format: Format,
 }
 
-/// The files of an input in the order in which they are read, without those of a folder that are something else.
+/// Lists the files of an input in the order in which they are read; skips files of unknown kinds in a folder.
 fn inputs_of(name: &str, format: Format) -> Result<Vec<Found>> {
     let path = Path::new(name);
     if name == "-" || is_pipe(path) {
@@ -87,7 +87,7 @@ fn inputs_of(name: &str, format: Format) -> Result<Vec<Found>> {
     let found = |(path, kind): (PathBuf, Kind)| {
         let format = match kind {
             Kind::Raw => Format::Mdf,
-            // Files of one format are sorted alike, whichever comes first.
+            // The format of every file is determined, since all files of a plan must have the same format.
             Kind::Pixels => Format::Pixels(pixel_format(&path, format)?),
             _ => format,
         };
@@ -102,7 +102,7 @@ fn inputs_of(name: &str, format: Format) -> Result<Vec<Found>> {
     Ok(all)
 }
 
-/// What a file holds; none for what is not known.
+/// Returns the kind of a file's content; none if it is unknown.
 fn kind(path: &Path, format: Format) -> Option<Kind> {
     match format {
         Format::Mdf | Format::Banks => Some(Kind::Raw),
@@ -126,14 +126,14 @@ fn pixel_format(path: &Path, format: Format) -> Result<PixelFormat> {
     }
 }
 
-/// An input without its events.
+/// Makes the entry of an input, without the number of its events.
 fn input(path: String, format: Format) -> Result<PlannedInput> {
     let Identity { size, first: xxh3_first_mib, last: xxh3_last_mib } = Identity::of(&path)?;
     let format = format.to_string();
     Ok(PlannedInput { path, format, size, xxh3_first_mib, xxh3_last_mib, first_number: 0, events: None })
 }
 
-/// How many events a simulation has; none for pixel hits.
+/// Returns the number of events of a simulation; none for pixel hits.
 fn simulated_events(name: &str) -> Result<Option<u64>> {
     if name.starts_with("sim:timepix") {
         return name.parse::<PixelSimSpec>().map(|_| None);
@@ -150,7 +150,7 @@ enum Starts {
     Beginning,
     /// At any event.
     Anywhere,
-    /// At these bytes: those of the first event of each part.
+    /// At these bytes, where the first event of each part begins.
     Bytes(Vec<u64>),
 }
 

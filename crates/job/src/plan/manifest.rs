@@ -36,7 +36,7 @@ pub struct Manifest {
     pub parts: usize,
     /// Number of parts that are done.
     pub parts_done: usize,
-    /// How they were made; null when no part is done.
+    /// Version, configuration and geometry of the parts; null when no part is done.
     #[serde(flatten)]
     pub made: Option<Made>,
     /// The sequence; null when no part is done.
@@ -48,7 +48,7 @@ pub struct Manifest {
     /// The sums of all whole numbers of the parts' summaries.
     #[serde(flatten)]
     pub sums: Map<String, Value>,
-    /// The sums of what was dropped, by reason.
+    /// The sums of dropped events and hits, by reason.
     pub dropped: BTreeMap<String, u64>,
     /// How many events lack the raw bank of each source, by detector and source.
     pub lacking_sources: BTreeMap<String, u64>,
@@ -68,7 +68,7 @@ pub struct Manifest {
     pub failure: Option<String>,
 }
 
-/// What is not a count, though a whole number.
+/// Keys of whole numbers that are not counts.
 const NO_COUNTS: [&str; 2] = ["gang", "threads"];
 
 /// Checks all parts in a folder and writes their sum there as `_manifest.json`. With `verify` every result file is
@@ -87,11 +87,11 @@ pub fn manifest(
     manifest_after(plan, from, verify, max_bad, &BTreeMap::new(), host)
 }
 
-/// [`manifest`] after a call in which some parts failed, with reasons. They count as failed for any content of the
-/// folder: files of theirs were made before, perhaps with other options.
+/// [`manifest`] after a call in which some parts failed, with reasons. These parts count as failed even if the folder
+/// has their files, which may have been made earlier with other options.
 ///
 /// # Errors
-/// As [`manifest`].
+/// Errors of [`manifest`].
 pub fn manifest_after(
     plan: &Plan,
     from: &Path,
@@ -130,7 +130,7 @@ pub fn manifest_after(
     Ok(manifest)
 }
 
-/// A part that is done, or why it is not.
+/// Returns the report of a part that is done, or the reason why it is not done.
 fn look(
     plan: &Plan,
     part: usize,
@@ -153,7 +153,7 @@ fn look(
     Ok(Err(FailedPart { part, input: spec.input.path, reason, runs }))
 }
 
-/// Why a part has no report.
+/// Returns the reason why a part has no report.
 fn missing(spec: &PartSpec, folder: PartFolder<'_>) -> String {
     match folder::read::<Failure>(&folder.failure(spec.part)) {
         Some(failure) => failure.reason,
@@ -162,7 +162,7 @@ fn missing(spec: &PartSpec, folder: PartFolder<'_>) -> String {
     }
 }
 
-/// What is wrong with the file of a part, if anything is.
+/// Returns the fault of the file of a part, if it has one.
 fn check_file(report: &PartReport, folder: PartFolder<'_>, verify: bool) -> Option<String> {
     let path = folder.results(report.spec.part);
     let expected = &report.output;
@@ -181,7 +181,7 @@ fn check_file(report: &PartReport, folder: PartFolder<'_>, verify: bool) -> Opti
     }
 }
 
-/// What made most of the parts.
+/// Returns the version, configuration and geometry of most parts.
 fn usual<'a>(reports: impl Iterator<Item = &'a PartReport>) -> Option<Made> {
     let mut counts: BTreeMap<&Made, usize> = BTreeMap::new();
     reports.for_each(|report| *counts.entry(&report.made).or_default() += 1);
@@ -224,7 +224,7 @@ impl Manifest {
                 "made by another version, configuration or geometry than most parts: run it again".into();
             return self.fail(FailedPart { part, input: spec.input.path, reason, runs });
         }
-        // What was read back was written by this program.
+        // `hash_events` is always a hexadecimal number.
         let sum = u64::from_str_radix(&self.hash_events, 16).unwrap_or(0).wrapping_add(hash);
         self.hash_events = hexadecimal(sum);
         self.parts_done += 1;
@@ -280,7 +280,7 @@ impl Manifest {
         };
     }
 
-    /// What all parts that are there lost: events, or hits of a stream.
+    /// Judges the losses of all parts that are done: events, or hits of a stream.
     fn losses(&self, max_bad: Option<MaxBad>) -> Verdict {
         let sum = |key: &str| self.sums.get(key).and_then(Value::as_u64);
         if let Some(left) = sum("hits_out") {
@@ -289,7 +289,7 @@ impl Manifest {
             return HitFlow { read, left, dropped: &dropped, chips: Vec::new() }.judge(max_bad);
         }
         let (bad, events) = (self.bad_events, sum("events").unwrap_or(0));
-        // Other counts are of events that were reconstructed.
+        // The other statuses mark events that were reconstructed.
         let lost = Status::ALL.iter().filter(|status| !status.is_reconstructed()).map(|status| status.name());
         let reasons =
             lost.filter_map(|name| self.dropped.get(name).filter(|count| **count > 0).zip(Some(name)));
@@ -302,7 +302,7 @@ impl Manifest {
         Verdict { warning: (!warning.is_empty()).then_some(warning), failure }
     }
 
-    /// The events that lack raw banks in a sentence, if there are any.
+    /// Describes the events that lack raw banks in a sentence, if there are any.
     fn partial_events(&self, events: u64) -> Option<String> {
         let partial = self.sums.get("partial_events").and_then(Value::as_u64).filter(|count| *count > 0)?;
         let most = self.lacking_sources.iter().max_by_key(|(_, count)| **count);

@@ -21,12 +21,12 @@ pub struct Owner {
     plan_hash: String,
     /// Version of the program.
     version: String,
-    /// XXH3-64 of the configuration without what changes the speed alone, and of how inputs are read.
+    /// XXH3-64 of the configuration without options that change the speed alone, and of the options for reading inputs.
     config_hash: String,
 }
 
 /// Makes a plan and a configuration the owner of a folder, before anything else is written there. A folder that
-/// belongs to other parts, or contains their files, changes its owner with `force` alone.
+/// belongs to other parts, or contains their files, changes its owner only with `force`.
 ///
 /// # Errors
 /// [`Error::Config`] for a folder of another job, and then nothing is written; [`Error::Io`].
@@ -35,7 +35,7 @@ pub fn claim(plan: &Plan, to: &Path, how: &Request, force: bool) -> Result<()> {
     let owner = Owner::of(plan, how)?;
     let folder = PartFolder(to);
     if !folder.owner().exists() {
-        // Another machine may begin at this moment.
+        // Another machine may claim the folder at the same time.
         if !force
             && let Some(why) = owner.unlike_files(plan, folder)
             && !folder.owner().exists()
@@ -74,7 +74,7 @@ impl Owner {
         })
     }
 
-    /// Writes the document unless there is one; whether it did.
+    /// Writes the document unless there is one; returns whether it did.
     fn write_first(&self, path: &Path) -> Result<bool> {
         let mut text = serde_json::to_string_pretty(self).map_err(|e| Error::io(path, e.into()))?;
         text.push('\n');
@@ -83,7 +83,7 @@ impl Owner {
         file.keep_part()
     }
 
-    /// How another job differs.
+    /// Lists the differences from another job.
     fn unlike(&self, other: &Self) -> String {
         let differ = [
             ("another plan", self.plan_hash != other.plan_hash),
@@ -94,9 +94,10 @@ impl Owner {
         names.join(", ")
     }
 
-    /// Why the files of a folder without an owner are not of this job: those of programs before there were owners have reports.
+    /// Returns the reason why files of a folder without an owner are not from this job. Earlier versions of the program
+    /// wrote reports but no owner.
     fn unlike_files(&self, plan: &Plan, folder: PartFolder<'_>) -> Option<String> {
-        // A folder that is not there, or cannot be read, is found out when it is written to.
+        // An absent folder has no files; an unreadable one gives an error when it is written to.
         let files = folder.files().ok()?;
         files.iter().find_map(|name| {
             let report = folder.0.join(name).with_extension("json");

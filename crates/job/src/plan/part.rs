@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 /// Report on how a part was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartReport {
-    /// Which part.
+    /// The part.
     #[serde(flatten)]
     pub spec: PartSpec,
     /// All that determines its results, except the plan.
@@ -67,8 +67,8 @@ pub struct Ran {
 ///
 /// # Errors
 /// [`Error::Config`] for options that parts do not support and for a folder of other parts ([`claim`]),
-/// [`Error::Format`] when the input differs from the plan, and errors of [`run`](crate::run()). The results are
-/// removed then, and a file beside them gives the reason.
+/// [`Error::Format`] when the input differs from the plan, and errors of [`run`](crate::run()). Then the new results
+/// are discarded, and a file in the folder gives the reason.
 pub fn run_part(
     plan: &Plan,
     part: usize,
@@ -91,13 +91,13 @@ pub fn run_part(
     }
     let ran = work.run(host);
     if let Err(error) = &ran {
-        // The error itself is told; where the disk is full there may be no room for more.
+        // The error itself is returned; a full disk may have no room for this file.
         let _ = folder::write(&work.folder.failure(part), &Failure { reason: error.to_string() });
     }
     ran.map(|report| Ran { report, was_done: false })
 }
 
-/// Whether parts can be run with these options, as far as the request alone shows.
+/// Refuses options that parts do not support, as far as the request alone shows them.
 ///
 /// # Errors
 /// [`Error::Config`] for options that parts do not support.
@@ -130,7 +130,7 @@ fn request(spec: &PartSpec, how: &Request) -> Result<Request> {
         format: input.format.parse::<Format>()?,
         events,
         part: Some(PartOfPlan { start, source: of.input as u64 }),
-        // How much may be lost is asked of all parts together.
+        // The limit on losses applies to all parts together.
         max_bad: None,
         ..how.clone()
     })
@@ -170,7 +170,7 @@ impl Work<'_> {
 }
 
 impl PartFolder<'_> {
-    /// How a part was made, by whatever plan and configuration, if its results are there and, by their size, whole.
+    /// Returns the report of a part, made with any plan and configuration, if its results exist and have the right size.
     fn done(self, part: usize) -> Option<PartReport> {
         let report: PartReport = folder::read(&self.report(part))?;
         let size = std::fs::metadata(self.results(part)).ok()?.len();
@@ -222,7 +222,7 @@ pub fn check_part(path: &Path, bytes: &[u8]) -> Result<()> {
 /// The message for a part that has changed since it was made.
 pub const NOT_AS_WRITTEN: &str = "it has changed since it was written: remove it and run the part again";
 
-/// The name of this machine, where the system tells.
+/// Returns the name of this machine, or `unknown`.
 fn host_name() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let name = name.or_else(|| std::env::var("HOSTNAME").ok());

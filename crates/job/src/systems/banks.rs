@@ -21,11 +21,11 @@ use std::sync::Arc;
 
 /// Decodes the banks of one detector, slowly and with diagnosis.
 pub enum NaiveDecoder {
-    /// Of the Velo.
+    /// Decodes the Velo.
     Velo(Arc<VeloSensors>, VeloBanks),
-    /// Of the UT.
+    /// Decodes the UT.
     Ut(Arc<UtGeometry>),
-    /// Of the SciFi.
+    /// Decodes the SciFi.
     SciFi(Arc<SciFiGeometry>),
 }
 
@@ -55,7 +55,7 @@ impl NaiveDecoder {
         }
     }
 
-    /// The names of the hits of an event, or why it has none.
+    /// The identifiers of the hits of an event, or the reason why it has none.
     fn ids(&self, event: &RawEvent<'_>) -> Result<Vec<u32>, Status> {
         Ok(self.hits(event)?.into_iter().map(|hit| hit.id).collect())
     }
@@ -80,7 +80,7 @@ impl NaiveDecoder {
         }
     }
 
-    /// The sources whose banks of an event are absent, or, where `has_damaged` says that there may be such ones, damaged.
+    /// Returns the sources whose banks are absent from an event; with `has_damaged`, also the sources of damaged banks.
     fn lacking(&self, event: &RawEvent<'_>, has_damaged: bool) -> Vec<BankSource> {
         let kind = match self {
             Self::Velo(_, banks) => banks.kind(event),
@@ -103,7 +103,7 @@ impl NaiveDecoder {
         absent(event, kind, boards).chain(damaged).map(|board| (kind.detector(), board)).collect()
     }
 
-    /// Which bank an event with this status failed by, in words; none where no bank fails alone.
+    /// Names the bank that caused this status of an event, in words; none if no single bank causes it.
     fn blame(&self, event: &RawEvent<'_>, status: Status) -> Option<String> {
         if event.status != Status::Ok {
             return None;
@@ -173,10 +173,10 @@ pub fn lacking(
     events.iter().flat_map(of_event).collect()
 }
 
-/// One bank of an event as an event of its own.
+/// Makes an event that contains one bank of another event.
 fn alone(event: &RawEvent<'_>, kind: BankKind, bank: &RawBank) -> RawBatch {
     let mut batch = RawBatch::default();
-    // What was in an event is no longer than a bank can be.
+    // The bank comes from an event, so its length is valid.
     let pushed = batch.push_bank(kind, bank.source, bank.version, event.bytes(bank));
     batch.close_event(0, pushed.err().unwrap_or(Status::Ok));
     batch

@@ -27,7 +27,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// The seed that hits are shuffled by.
+/// Seed for shuffling the hits.
 const SHUFFLE: u64 = 1;
 
 const NAME: &str = "cylinder";
@@ -35,7 +35,7 @@ const NAME: &str = "cylinder";
 /// Finds tracks with states from hits of the cylinder detector.
 pub struct CylinderSystem;
 
-/// Toy files, or the simulation.
+/// The origin of events: files, or the simulation.
 enum CylinderSource {
     Files(CylinderReader),
     /// The simulation and its threads.
@@ -111,7 +111,7 @@ pub(super) fn open(request: &Request) -> Result<Box<dyn Source>> {
     Ok(Box::new(Numbered(source, first)))
 }
 
-/// Refuses what a check of tracks of the cylinder detector does not know.
+/// Refuses options that checks of the cylinder detector do not have.
 pub(super) fn refuse(sequence: &str, options: &CheckOptions) -> Result<()> {
     if let Some(CheckRules::Tracker(rules)) = options.rules {
         let message = format!("--rules {rules} is not for the sequence {sequence}: its rules are cylinder");
@@ -123,7 +123,7 @@ pub(super) fn refuse(sequence: &str, options: &CheckOptions) -> Result<()> {
     Ok(())
 }
 
-/// Toy files hold the hits of a layer in the order of their particles: a farm sees them in none.
+/// Shuffles the hits in each layer: files contain them in the order of their particles, but a real detector does not.
 pub(super) fn shuffle(batch: &mut CylinderSample) {
     let all = 0..batch.hits.len();
     cylinder_shuffle(&mut batch.hits, &mut batch.truth, all, SHUFFLE);
@@ -196,7 +196,7 @@ impl Detector for CylinderDetector {
         if !request.is_on_cpu() {
             return super::device::cylinder(request, config);
         }
-        // Events are large: one at a time is enough, and shares them out evenly.
+        // Events are large: slices of one event are efficient, and spread the events evenly over the threads.
         let config = Config { slice_events: config.slice_events.or(Some(1)), ..config.clone() };
         pool(Cylinder::new(config.level()?, config.cylinder.clone())?, &config)
     }
@@ -228,7 +228,8 @@ impl Detector for CylinderDetector {
         batch.of_mut().map(shuffle)
     }
 
-    /// Each stage and the fit of given particles (`fit_particles`), us per track on one thread, in the fastest round.
+    /// Returns the time of each stage and of the fit of given particles (`fit_particles`), us per track on one thread,
+    /// in the fastest round.
     fn measured_facts(
         &self,
         config: &Config,
@@ -242,7 +243,7 @@ impl Detector for CylinderDetector {
     }
 }
 
-/// Each stage on one thread in the fastest round, and what else was timed (ns per track).
+/// Returns the time of each stage on one thread in the fastest round, and of `others` (ns per track), us per track.
 pub(super) fn us_per_track(
     stages: &[Stage],
     measured: &Measured,
@@ -268,11 +269,11 @@ fn particle_fit(config: &Config, batch: &CylinderSample) -> Result<f64> {
     Ok(best.as_nanos() as f64)
 }
 
-/// Tracks against true particles, fitted states against true ones.
+/// Compares tracks with true particles, and fitted states with true states.
 struct CylinderCheck {
     checker: CylinderChecker,
     pulls: CylinderPulls,
-    /// Tracks by what became of their fit.
+    /// Numbers of tracks by the status of their fit.
     fits: BTreeMap<&'static str, u64>,
     tables: bool,
     losses: Option<CylinderLosses>,

@@ -10,14 +10,14 @@ use peloton_truth::CylinderChecker;
 
 /// mm in a cm.
 const MM_PER_CM: f64 = 10.0;
-/// Points of a fitted helix.
+/// Number of straight pieces of a drawn helix.
 const STEPS: usize = 24;
 
-/// Gathers its events.
+/// Collects events of the cylinder detector for pictures.
 pub struct GatherCylinder {
     /// Field along z, T.
     field: f64,
-    /// Takes the tracks of an event from the results.
+    /// Collects an event with its tracks from the results.
     tracks: fn(&Self, &Of<'_>) -> Gathered,
 }
 
@@ -32,7 +32,7 @@ impl GatherCylinder {
         Self { field, tracks: fitted_tracks }
     }
 
-    /// A track by its hits and the state at the innermost one: radius and parameters.
+    /// Makes a track from its hits and the state at the innermost hit: radius and parameters.
     fn track(&self, own: &[u32], state: [f32; 6], hits: &[Hit]) -> Track {
         let own: Vec<_> = own.iter().map(|&hit| hit as usize).collect();
         let points: Vec<Point> = own.iter().filter_map(|&hit| hits.get(hit)).map(Hit::middle).collect();
@@ -51,7 +51,7 @@ impl GatherCylinder {
         }
     }
 
-    /// An event with its tracks: the hits of each, and its state.
+    /// Collects an event with its tracks, each given by its hits and its state.
     fn gathered<'a>(
         &self,
         of: &Of<'_>,
@@ -115,7 +115,7 @@ fn point(event: &CylinderEvent<'_>, hit: usize) -> Hit {
     Hit::point(Part::Cylinder, hit as u32, at)
 }
 
-/// A particle by its number among those of all events and of its own.
+/// Makes a particle; `at` is its number in the batch, and `number` its number in the event.
 fn particle(truth: &CylinderTruth, at: usize, number: usize, hits: &[Hit]) -> Particle {
     let [.., qpt, _, theta] = truth.particles.vertex.each_ref().map(|column| f64::from(column[at]));
     let on_layers = (0..CYLINDER_LAYERS).map(|layer| truth.particles.hits[layer][at]);

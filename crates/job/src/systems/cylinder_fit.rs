@@ -25,17 +25,17 @@ use std::collections::BTreeMap;
 
 const NAME: &str = "cylinder-fit";
 
-/// Given tracks of the cylinder detector to smoothed states: the tracks of files, with the hits that they name, and the
+/// Fits given tracks of the cylinder detector to smoothed states: tracks of files, with the hits that they name, or
 /// particles of simulations.
 pub struct CylinderFitSystem;
 
 fn engine(config: &Config) -> Result<(CylinderFit, Config)> {
-    // Events are large: one at a time is enough, and shares them out evenly.
+    // Events are large: slices of one event are efficient, and spread the events evenly over the threads.
     let with_slices = Config { slice_events: config.slice_events.or(Some(1)), ..config.clone() };
     Ok((CylinderFit::new(config.level()?, config.cylinder.clone())?, with_slices))
 }
 
-/// Refuses hits alone, as a program has them in memory: events of files and simulations have tracks.
+/// Refuses hits without tracks, which a program may have in memory; events of files and simulations have tracks.
 fn has_tracks(events: Events<'_>) -> Result<()> {
     let is_without =
         events.cylinder_hits().is_ok_and(|input| input.seeds.is_empty() && !input.hits.x.is_empty());
@@ -115,7 +115,7 @@ impl Detector for FitDetector {
         batch.of_mut().map(shuffle)
     }
 
-    /// Each stage, us per track on one thread, in the fastest round.
+    /// Returns the time of each stage, us per track on one thread, in the fastest round.
     fn measured_facts(
         &self,
         _config: &Config,
@@ -126,11 +126,11 @@ impl Detector for FitDetector {
     }
 }
 
-/// Smoothed states against true particles.
+/// Compares smoothed states with true particles.
 struct FitCheck {
     checker: CylinderChecker,
     pulls: CylinderFitPulls,
-    /// Tracks by what became of their fit.
+    /// Numbers of tracks by the status of their fit.
     fits: BTreeMap<&'static str, u64>,
     tables: bool,
     rows: Option<TruthOutput>,

@@ -18,7 +18,7 @@ mod opened {
     use peloton::gpu::velo::{Capacity as VeloCapacity, VeloStream};
     use peloton::gpu::{Device as Opened, Order, StreamPool};
 
-    /// Streams of a GPU unless told otherwise: the paper Search by triplet finds three enough everywhere (section VI.A).
+    /// Default number of streams of a GPU: three are enough everywhere in the paper Search by triplet (section VI.A).
     const STREAMS: usize = 3;
 
     impl From<LaneOrder> for Order {
@@ -40,7 +40,7 @@ mod opened {
         }
     }
 
-    /// Streams of each device.
+    /// Returns the number of streams of each device.
     fn streams(device: Device, config: &Config) -> usize {
         match device {
             Device::Emulated(_) => config.thread_count(),
@@ -48,12 +48,13 @@ mod opened {
         }
     }
 
-    /// Events or hits of a slice: those of the configuration, else enough to fill a GPU, and little for the emulation.
+    /// Returns the events or hits of a slice: the number in the configuration, else enough to fill a GPU, or few for
+    /// the emulated device.
     fn slice(device: Device, config: &Config, gpu: usize, emulated: usize) -> usize {
         config.slice_events.unwrap_or(if matches!(device, Device::Emulated(_)) { emulated } else { gpu })
     }
 
-    /// Streams of a device for the Velo.
+    /// Opens the streams of a device for the Velo.
     pub fn velo(request: &Request, config: &Config, sequence: Velo) -> Result<Runs> {
         // The paper Search by triplet fills a GPU with 4096 events.
         let capacity = VeloCapacity::new(slice(request.device, config, 4096, 16), sequence.config());
@@ -62,10 +63,10 @@ mod opened {
         Ok(Box::new(StreamPool::of_all(&devices, streams, open)?))
     }
 
-    /// Streams of a device for the cylinder detector.
+    /// Opens the streams of a device for the cylinder detector.
     pub fn cylinder(request: &Request, config: &Config) -> Result<Runs> {
         let events = slice(request.device, config, 16, 1);
-        // For a start: it grows with the events.
+        // The first capacity, which grows with the events.
         let capacity =
             CylinderCapacity { events, hits: events.saturating_mul(1000), seeds: events.saturating_mul(100) };
         let (devices, streams) = (open(request.device)?, streams(request.device, config));
@@ -73,7 +74,7 @@ mod opened {
         Ok(Box::new(StreamPool::of_all(&devices, streams, open)?))
     }
 
-    /// A device for pixel hits.
+    /// Opens a device for pixel hits.
     pub fn timepix(request: &Request, config: &Config, detector: &PixelDetector) -> Result<Runs> {
         let slice = slice(request.device, config, 1 << 20, 1 << 14);
         let timepix = detector.configuration(config);
@@ -94,17 +95,17 @@ mod missing {
         Error::Unsupported("gpu: not part of this program; build with --features peloton-cli/cuda".into())
     }
 
-    /// Streams of a device for the Velo.
+    /// Opens the streams of a device for the Velo.
     pub fn velo(_: &Request, _: &Config, _: Velo) -> Result<Runs> {
         Err(not_built_in())
     }
 
-    /// A device for pixel hits.
+    /// Opens a device for pixel hits.
     pub fn timepix(_: &Request, _: &Config, _: &PixelDetector) -> Result<Runs> {
         Err(not_built_in())
     }
 
-    /// Streams of a device for the cylinder detector.
+    /// Opens the streams of a device for the cylinder detector.
     pub fn cylinder(_: &Request, _: &Config) -> Result<Runs> {
         Err(not_built_in())
     }

@@ -1,4 +1,4 @@
-//! Functions of all systems for the names of inputs.
+//! Functions for the names of inputs, which all systems use.
 
 use crate::Request;
 use peloton::{Error, Result};
@@ -43,7 +43,7 @@ pub fn special<'a>(inputs: &'a [String], starts: &[&str]) -> Result<Option<&'a s
     }
 }
 
-/// Files, folders and standard input.
+/// Converts the names of inputs to files, folders and standard input.
 pub fn sources(inputs: &[String]) -> Vec<InputSource> {
     let source = |input: &String| {
         if input == "-" { InputSource::Stdin } else { InputSource::Path(input.into()) }
@@ -51,7 +51,7 @@ pub fn sources(inputs: &[String]) -> Vec<InputSource> {
     inputs.iter().map(source).collect()
 }
 
-/// Events that are cut at once for each thread, however long they are: two of the usual slices.
+/// Minimum number of events of any size that are cut at once for each thread: two default slices.
 const EVENTS_PER_THREAD: usize = 8;
 
 /// Options for readers of events.

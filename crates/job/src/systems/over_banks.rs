@@ -49,7 +49,7 @@ pub static OWN: OverBanks = OverBanks {
 };
 
 impl OverBanks {
-    /// The names of the algorithms; hits in the UT are in the order that its search reads.
+    /// Returns the names of the algorithms; `ut_hits` replaces `ut_cells` if the UT search does not read cells.
     fn names<'a>(&self, config: &'a Config) -> Vec<&'a str> {
         if self.algorithms.is_empty() {
             return config.algorithms.iter().map(String::as_str).collect();
@@ -73,7 +73,7 @@ impl OverBanks {
         sequence.writing(&config.write.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// How the product that comes out first is checked.
+    /// Returns the rules and the rows for the check of the first written product.
     fn checked(&self, config: &Config) -> (Rules, Option<Rows>) {
         of_product(self.products(config)[0].name())
     }
@@ -205,7 +205,7 @@ pub fn hits_by(decoders: Vec<NaiveDecoder>) -> HitsOfBanks {
     })
 }
 
-/// Threads of the CPU for a sequence.
+/// Starts threads of the CPU that run a sequence.
 ///
 /// # Errors
 /// When the system cannot start threads.

@@ -1,4 +1,4 @@
-//! [`Parts`]: algorithms by name, and their parts of the detector.
+//! [`Parts`]: algorithms by name, and the parts of the detector that they need.
 
 use super::banks::NaiveDecoder;
 use crate::{Config, Request};
@@ -71,7 +71,7 @@ pub struct Parts {
     bending: Option<Bending>,
 }
 
-/// The Velo, and which of its banks are read.
+/// The Velo, and the kind of its banks that are read.
 struct VeloPart {
     sensors: Arc<VeloSensors>,
     banks: VeloBanks,
@@ -85,7 +85,7 @@ impl Parts {
     /// # Errors
     /// When the geometry lacks one of the parts.
     pub fn new(names: &[&str], request: &Request, geometry: &Geometry) -> Result<Self> {
-        // Each part once, whichever algorithm needs it; that its input is made is seen when the sequence is put together.
+        // Each part is read once for all algorithms. The function `sequence` checks that the input of each algorithm is made.
         let with_ut = has_ut(names);
         let needs = |algorithms: &[&str]| names.iter().any(|name| algorithms.contains(name));
         let long_ut = with_ut && needs(&["long_tracks"]);
@@ -152,7 +152,7 @@ impl Parts {
         velo.chain(ut).chain(scifi).collect()
     }
 
-    /// Finds tracks in the Velo.
+    /// Makes the search for tracks in the Velo.
     pub fn velo(&self, config: &Config) -> Result<Velo> {
         let VeloPart { sensors, banks, beam } = self.velo.as_ref().ok_or_else(|| missing("Velo"))?;
         let velo = Velo::new(config.level()?, config.velo.clone())?;
@@ -185,24 +185,24 @@ impl Parts {
         self.bending.ok_or_else(|| missing("magnet"))
     }
 
-    /// Finds tracks in the SciFi, as configured.
+    /// Makes the search for tracks in the SciFi, as configured.
     pub fn scifi(&self, config: &Config) -> Result<SciFi> {
         self.scifi_as(config, config.scifi.clone())
     }
 
-    /// Finds tracks in the SciFi, with these parameters.
+    /// Makes the search for tracks in the SciFi, with these parameters.
     pub fn scifi_as(&self, config: &Config, parameters: SciFiConfig) -> Result<SciFi> {
         let bending = self.bending()?;
         let scifi = SciFi::new(config.level()?, parameters, self.scifi_geometry()?, bending.polarity)?;
         Ok(scifi.with_bending(bending).with_bad_banks(config.bad_banks))
     }
 
-    /// Matches tracks, with these parameters.
+    /// Makes the matching of tracks, with these parameters.
     pub fn long(&self, config: &Config, parameters: LongConfig) -> Result<Long> {
         Long::new(self.scifi(config)?, parameters, self.bending()?)
     }
 
-    /// Matches tracks and adds hits in the UT, with these parameters.
+    /// Makes the matching of tracks that adds hits in the UT, with these parameters.
     pub fn long_ut(&self, config: &Config, parameters: LongConfig) -> Result<LongUt> {
         LongUt::new(&self.velo(config)?, &self.ut()?, self.scifi(config)?, parameters, self.bending()?)
     }

@@ -20,10 +20,10 @@ use serde_json::{Map, Value};
 use std::io::{Cursor, Read};
 use std::path::Path;
 
-/// Bytes by which a stream is known.
+/// Number of bytes that identify the format of a stream.
 const HEAD: usize = 64;
 
-/// Where raw banks come from.
+/// The origin of raw banks.
 enum Origin {
     Files(Box<RawReader>),
     Simulation(Box<Simulated>),
@@ -40,12 +40,12 @@ struct Simulated {
 /// Events of raw banks.
 pub struct RawSource {
     origin: Origin,
-    /// The hits that true particles list, when the truth is asked for.
+    /// The hits that true particles list, if the truth is requested.
     truth: Option<HitsOf>,
-    /// Where the detectors are, and which banks of the Velo are read.
+    /// Geometry of the detectors, and kind of Velo banks to read.
     geometry: Geometry,
     banks: VeloBanks,
-    /// What was found out of the events so far.
+    /// Auxiliary data of the events so far.
     found: RawFound,
     checksum: ChecksumPolicy,
     waits_for_faults: bool,
@@ -127,7 +127,7 @@ impl RawSource {
         if let [name] = names
             && let Some(mut stream) = inputs::open_pipe(name)?
         {
-            // What is looked at comes first again: a pipe is read but once.
+            // The bytes that were read ahead are put before the rest of the stream, since a pipe can be read only once.
             let mut kept = Vec::new();
             let head = look_ahead(&mut stream, HEAD, &mut kept).map_err(|e| Error::io(name, e))?;
             let is_raw =
@@ -171,14 +171,14 @@ impl RawSource {
     }
 }
 
-/// Refuses a format for simulated events.
+/// Warns of a format for simulated events, which has no effect.
 pub fn warn_of_format(request: &Request, host: Host<'_>) {
     if request.format != Format::Auto {
         host.warn("--format has no effect: the events are simulated");
     }
 }
 
-/// Whether the first file holds raw banks; what follows must be of its kind.
+/// Whether the first file holds raw banks; the other files must be of the same kind.
 fn is_raw(options: &ReadOptions, sources: &[InputSource]) -> Result<bool> {
     match (options.format, sources.first()) {
         (Format::Auto, Some(InputSource::Path(path))) if is_pipe(path) => Err(Error::Config(format!(

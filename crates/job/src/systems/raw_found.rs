@@ -15,13 +15,13 @@ pub struct RawFound(Arc<Mutex<Inside>>);
 
 struct Inside {
     problems: Problems,
-    /// The channels that hits of true particles can have, once one is asked about.
+    /// The channels of the geometry, made when hits of true particles are first looked up.
     channels: Option<KnownChannels>,
-    /// How many hits of true particles are of no such channel.
+    /// Number of hits of true particles on no channel of the geometry.
     unknown_hits: u64,
-    /// Where the detectors are.
+    /// Geometry of the detectors.
     geometry: Geometry,
-    /// Events that are decoded by the nominal geometry and do not say that they are of it.
+    /// Number of events that are decoded with the nominal geometry but not marked as simulated with it.
     not_nominal: u64,
 }
 
@@ -35,7 +35,7 @@ pub struct Wanted {
 }
 
 impl RawFound {
-    /// Nothing yet.
+    /// Makes empty auxiliary data.
     pub fn new(geometry: Geometry) -> Self {
         let problems = Problems::default();
         Self(Arc::new(Mutex::new(Inside {
@@ -72,7 +72,7 @@ impl RawFound {
         self.lock().not_nominal
     }
 
-    /// Adds the events of a batch from this one on, with these notes.
+    /// Adds the events of a batch from `first` on, with their notes.
     ///
     /// # Errors
     /// For truth that cannot be decoded.
@@ -137,7 +137,7 @@ impl Unparsed for RawCut {
         let mut problems = std::mem::take(&mut self.found.lock().problems);
         let parsed = self.events.parse(threads, batch, &mut self.notes, &mut problems);
         self.found.lock().problems = problems;
-        // What comes before an error has its truth and its numbers, too.
+        // The events before an error also need their truth and numbers.
         self.found.note((batch, first), &self.notes, self.wanted, beside)?;
         parsed
     }

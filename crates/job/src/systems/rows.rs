@@ -16,7 +16,7 @@ pub fn of_product(name: &str) -> (Rules, Option<Rows>) {
     }
 }
 
-/// The tracks of an event, with their states.
+/// Appends the tracks of an event with their states.
 pub fn velo(results: &Columns, event: usize, rows: &mut TrackRows) {
     let tracks: &VeloTracks = product(results);
     for track in tracks.of_event(event) {
@@ -26,11 +26,11 @@ pub fn velo(results: &Columns, event: usize, rows: &mut TrackRows) {
     }
 }
 
-/// Where states are given, the middle of the UT, mm.
+/// Position z of the states, in the middle of the UT, mm.
 const UT_STATE_Z: f32 = 2484.6;
 
-/// Tracks of an event with momenta. The magnet has already bent a track where its state is given, so the slope in x before
-/// the magnet is taken from a line to the origin.
+/// Appends the tracks of an event with their momenta. The magnet has already bent a track where its state is given, so
+/// the slope in x before the magnet is taken from a line to the origin.
 fn velo_ut(results: &Columns, event: usize, rows: &mut TrackRows) {
     let tracks: &VeloUtTracks = product(results);
     for (track, hits) in tracks.of_event(event).zip(tracks.hit_lists(event)) {
@@ -40,11 +40,11 @@ fn velo_ut(results: &Columns, event: usize, rows: &mut TrackRows) {
     }
 }
 
-/// Where the magnet bends, mm, and where states are.
+/// Positions z of the bend in the magnet and of the states, mm.
 const MAGNET_Z: f32 = 5290.0;
 const SCIFI_STATE_Z: f32 = 9410.0;
 
-/// The tracks of an event, with momenta; slopes before the magnet are those of a line from the origin to where it bends.
+/// Appends the tracks of an event with their momenta; slopes before the magnet come from a line from the origin to the bend.
 fn scifi(results: &Columns, event: usize, rows: &mut TrackRows) {
     let tracks: &SciFiTracks = product(results);
     let state = &tracks.state;
@@ -58,7 +58,7 @@ fn scifi(results: &Columns, event: usize, rows: &mut TrackRows) {
     }
 }
 
-/// The tracks of an event, with momenta and states; slopes are those at the beam line.
+/// Appends the tracks of an event with their momenta and states; slopes are taken at the beam line.
 fn long(results: &Columns, event: usize, rows: &mut TrackRows) {
     let tracks: &LongTracks = product(results);
     for track in tracks.of_event(event) {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct TextSource {
     reader: VeloReader,
     problems: Arc<Mutex<Problems>>,
-    /// As [`Source::waits_for_faults`](crate::Source::waits_for_faults).
+    /// Result of [`Source::waits_for_faults`](crate::Source::waits_for_faults).
     pub waits_for_faults: bool,
 }
 
@@ -27,12 +27,12 @@ fn lock(problems: &Mutex<Problems>) -> MutexGuard<'_, Problems> {
 }
 
 impl TextSource {
-    /// The reading options for the inputs of a request.
+    /// Makes the source of the events of a reader for the inputs of a request.
     pub fn new(reader: VeloReader, request: &Request) -> Self {
         Self { reader, problems: Arc::default(), waits_for_faults: waits_for_faults(request) }
     }
 
-    /// As [`Source::cut`](crate::Source::cut).
+    /// Implements [`Source::cut`](crate::Source::cut).
     ///
     /// # Errors
     /// Errors of the reader.
@@ -41,12 +41,12 @@ impl TextSource {
         self.reader.cut(events, &mut beside.unparsed(make).cut)
     }
 
-    /// As [`Source::bytes_read`](crate::Source::bytes_read).
+    /// Implements [`Source::bytes_read`](crate::Source::bytes_read).
     pub fn bytes_read(&self) -> u64 {
         self.reader.bytes_read()
     }
 
-    /// As [`Source::problems`](crate::Source::problems).
+    /// Implements [`Source::problems`](crate::Source::problems).
     pub fn problems(&self) -> (Vec<String>, u64) {
         let problems = lock(&self.problems);
         (problems.kept().to_vec(), problems.count())

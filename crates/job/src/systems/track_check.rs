@@ -15,7 +15,7 @@ use serde_json::json;
 /// Appends the tracks of one event, for a check.
 pub type Rows = fn(&Columns, usize, &mut TrackRows);
 
-/// Results as columns of a sequence.
+/// Returns results as the product of a sequence.
 pub fn product<P: Product>(results: &Columns) -> &P {
     results.get().expect("results of this sequence")
 }
@@ -24,10 +24,10 @@ pub fn product<P: Product>(results: &Columns) -> &P {
 #[derive(Debug, Default)]
 pub struct TrackRows {
     ids: Vec<u32>,
-    /// Where each track's ids end, and what it says of its momentum.
+    /// End of the ids of each track, and its measured momentum.
     tracks: Vec<(usize, Option<Measured>)>,
     states: Vec<FittedState>,
-    /// Where the states of each track end.
+    /// End of the states of each track.
     state_ends: Vec<usize>,
 }
 

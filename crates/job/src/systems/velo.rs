@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 const NAME: &str = "velo";
 
-/// Velo banks or hits to Velo tracks.
+/// Finds Velo tracks from Velo banks or hits.
 pub struct VeloSystem;
 
 /// The detector that the events come from.
@@ -42,7 +42,7 @@ struct VeloDetector {
     banks: VeloBanks,
     /// x and y of the beam line, mm.
     beam: [f32; 2],
-    /// The rules that tracks are checked by unless others are asked for.
+    /// Default rules for the check of tracks.
     rules: Rules,
 }
 
@@ -287,7 +287,7 @@ impl Detector for VeloDetector {
     fn gather(&self, request: &Request, source: &mut dyn Source) -> Result<Box<dyn Gather>> {
         let rules = self.track_rules(request, &CheckOptions::default())?;
         source.check_by(rules);
-        // Hits come from the ideal detector, where nothing else is said.
+        // Without a geometry, hits are drawn with the nominal detector.
         let sensors = self.sensors.clone().unwrap_or_else(|| Arc::new(VeloSensors::nominal()));
         let of_banks = hits_by(vec![NaiveDecoder::Velo(sensors.clone(), self.banks)]);
         let hits: HitsOf = Box::new(move |batch, event| match batch.of() {
@@ -322,7 +322,7 @@ impl Detector for VeloDetector {
     }
 }
 
-/// Which hit of an event is to blame for a status, or which module for too many.
+/// Describes the hit that caused a status of an event, or the module with too many hits.
 fn blame_hit(event: &VeloEvent<'_>, status: Status) -> Option<String> {
     let position = |hit: usize| [event.x[hit], event.y[hit], event.z[hit]];
     let size = |hit: usize| position(hit).into_iter().map(f32::abs).fold(0.0, f32::max);
@@ -344,7 +344,7 @@ fn blame_hit(event: &VeloEvent<'_>, status: Status) -> Option<String> {
     Some(format!("hit {hit}{module} at x {x}, y {y}, z {z} mm"))
 }
 
-/// Tracks against true particles.
+/// Compares tracks with true particles.
 struct VeloCheck {
     checker: Checker,
     known: KnownHits,

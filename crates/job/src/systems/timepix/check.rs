@@ -12,7 +12,7 @@ use peloton::{Error, Result};
 use peloton_plot::text::table;
 use serde::Serialize;
 
-/// Hits up to which the quadratic reference takes part.
+/// Maximum number of hits for which the quadratic reference runs.
 const NAIVE_HITS: usize = 20_000;
 
 #[derive(Serialize)]
@@ -21,16 +21,16 @@ struct Row {
     clusters: usize,
     mean_size: f64,
     size_deviation: f64,
-    /// Programs that found exactly these clusters.
+    /// Algorithms that found exactly these clusters.
     agree: Vec<String>,
-    /// Programs that did not.
+    /// Algorithms that found other clusters.
     differ: Vec<String>,
 }
 
 #[derive(Serialize)]
 struct Report {
     late: u64,
-    /// Hits in equal hits out and counted drops, through the whole sequence.
+    /// Whether the number of input hits equals the hits in clusters plus the counted drops, over the whole sequence.
     all_accounted: bool,
     definitions: Vec<Row>,
 }
@@ -43,7 +43,7 @@ pub struct PixelCheck {
     sorted: PixelHits,
     hits_in: u64,
     hits_out: u64,
-    /// Sources have clocks of their own, and only one can be looked at.
+    /// Whether the first source has ended; each source has its own clock, so only one is checked.
     is_over: bool,
 }
 
@@ -100,7 +100,7 @@ impl Check for PixelCheck {
     }
 }
 
-/// One definition by all algorithms.
+/// Clusters the hits by one definition with all algorithms.
 fn row(
     find: FindConfig,
     definition: Definition,

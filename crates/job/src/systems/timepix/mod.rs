@@ -30,17 +30,17 @@ pub struct TimepixSystem;
 
 /// The sensor of the hits, and their known properties.
 pub struct PixelDetector {
-    /// Their sensor.
+    /// The sensor.
     pub layout: Layout,
-    /// Folder of their energy calibration.
+    /// Folder of the energy calibration.
     pub calibration: Option<PathBuf>,
     /// Usual disorder of the hits, us.
     pub disorder_us: f64,
     /// Pixels whose hits are dropped.
     pub masked: Vec<(u16, u16)>,
-    /// Whether their times are numbers of frames.
+    /// Whether the times of the hits are numbers of frames.
     pub is_of_frames: bool,
-    /// Whether they come from a socket.
+    /// Whether the hits come from a socket.
     pub is_live: bool,
     /// Pairs hits with triggers, if requested.
     pub pairing: Option<Arc<Pairing>>,
@@ -52,7 +52,7 @@ impl PixelDetector {
         let mut timepix = config.timepix.clone();
         timepix.disorder_us.get_or_insert(self.disorder_us);
         if self.is_of_frames {
-            // By every definition, clusters are what is connected within a frame.
+            // By every definition, a cluster consists of connected pixels in one frame.
             (timepix.find.delta, timepix.find.strict) = (0, false);
         }
         timepix
@@ -64,7 +64,7 @@ impl PixelDetector {
     /// Errors of the configuration.
     pub fn sequence(&self, config: &Config) -> Result<Timepix> {
         let timepix = self.configuration(config);
-        // Unless told otherwise, two threads are left for reading and sorting.
+        // By default, two threads are left for reading and sorting.
         let threads = config.threads.unwrap_or_else(|| {
             Timepix::threads_for(&timepix, config.thread_count().saturating_sub(2).max(1))
         });

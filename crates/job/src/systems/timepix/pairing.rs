@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Pairs hits with triggers, and holds the pairs until they are written.
 pub struct Pairing {
     state: Mutex<State>,
-    /// Whether somebody will write the pairs.
+    /// Whether the pairs will be written.
     is_written: AtomicBool,
 }
 
@@ -24,7 +24,7 @@ struct State {
 }
 
 impl Pairing {
-    /// With the latest edge of this kind before each hit.
+    /// Pairs each hit with the latest edge of this kind before it.
     pub fn new(edge: Edge) -> Self {
         let state = State { pairer: TriggerPairer::new(edge), waiting: VecDeque::new(), unused: Vec::new() };
         Self { state: Mutex::new(state), is_written: AtomicBool::new(false) }
@@ -40,7 +40,7 @@ impl Pairing {
         self.state().waiting.pop_front()
     }
 
-    /// Returns the memory of pairs.
+    /// Takes back the memory of pairs.
     pub fn give_back(&self, pairs: TriggerPairs) {
         self.state().unused.push(pairs);
     }

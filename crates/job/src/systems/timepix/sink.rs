@@ -75,7 +75,7 @@ impl ClusterSink {
         match &mut self.writer {
             Writer::Ndjson(to, texts) => {
                 write_cluster_ndjson(clusters, &self.origin, pairs, texts, to).map_err(failed)?;
-                // Whoever reads a live stream behind a pipe wants to see what there is.
+                // The reader of a pipe must see the clusters of a live stream at once.
                 if is_no_file(&self.path) { to.flush().map_err(failed) } else { Ok(()) }
             }
             Writer::Clog(to, writer) => writer.write(clusters, to).map_err(failed),

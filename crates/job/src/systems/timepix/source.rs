@@ -22,7 +22,7 @@ use std::net::UdpSocket;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Hits in which hot pixels are looked for.
+/// Number of hits that are searched for hot pixels.
 const HOT_SAMPLE: usize = 1_000_000;
 
 /// A simulation as a stream.
@@ -53,7 +53,7 @@ impl PixelStream for Simulated {
     }
 }
 
-/// Hits that were looked at before the work began.
+/// Hits that were searched for hot pixels before the clustering.
 #[derive(Default)]
 struct LookedAt {
     source: Arc<str>,
@@ -62,17 +62,17 @@ struct LookedAt {
     is_end: bool,
 }
 
-/// A stream of hits, read beside the work.
+/// A stream of hits, which a separate thread reads.
 struct PixelSource {
     feed: Feed,
-    /// Hits that were looked at before: they come first.
+    /// Hits that were searched for hot pixels: they are cut first.
     looked_at: Option<LookedAt>,
     counts: PixelCounts,
-    /// How long the feed has read.
+    /// Time that the feed has spent on reading.
     reading: Duration,
-    /// Bytes that it has read, where it reads any.
+    /// Number of bytes that the feed has read, if it reads any.
     bytes: Option<ByteCount>,
-    /// Hits that there will be, of a simulation.
+    /// Total number of hits, if known.
     known: Option<u64>,
     /// Hits dropped because they came too fast.
     not_taken: u64,
@@ -81,7 +81,7 @@ struct PixelSource {
 }
 
 impl PixelSource {
-    /// The next block that holds something; none at the end.
+    /// Returns the next block that has data or ends a source; none at the end.
     fn next(&mut self) -> Result<Option<Fed>> {
         while !self.cancel.is_requested() {
             let Some(fed) = self.feed.next()? else { return Ok(None) };
@@ -101,8 +101,8 @@ impl Source for PixelSource {
         Box::new(PixelBatch::default())
     }
 
-    /// Blocks are as large as the configuration says: a stream that is measured is appended block by block until its
-    /// first source ends, as sources have clocks of their own.
+    /// Cuts one block of the configured size. A measurement appends block after block until the first source ends,
+    /// since each source has its own clock.
     fn cut(&mut self, _items: usize, batch: &mut dyn Batch, beside: &mut Beside) -> Result<usize> {
         let batch: &mut PixelBatch = batch.of_mut()?;
         if batch.end {
@@ -151,7 +151,7 @@ impl Source for PixelSource {
 
     fn misread(&self) -> Option<String> {
         let PixelCounts { hits, outside, triggers, control, unknown, malformed, .. } = self.counts;
-        // Headers of chunks are known words; those in the chunks are not.
+        // The headers of chunks are words of a known kind, even if the words in the chunks are not.
         let is_unknown = unknown > 0 && triggers == 0 && unknown >= control;
         let message = match hits + outside {
             0 if malformed > 0 => {
@@ -181,18 +181,18 @@ impl Source for PixelSource {
     }
 }
 
-/// A stream and what is known of it.
+/// A stream and its known properties.
 struct Found {
     stream: Box<dyn PixelStream>,
     layout: Layout,
     disorder_us: f64,
     is_live: bool,
     socket: Option<UdpSocket>,
-    /// Hits that there will be, where that is known.
+    /// Total number of hits, if known.
     known: Option<u64>,
-    /// Whether their times are numbers of frames.
+    /// Whether the times of the hits are numbers of frames.
     is_of_frames: bool,
-    /// How they are written down; none for those that are simulated.
+    /// Format of the hits; none for simulated hits.
     format: Option<PixelFormat>,
 }
 
