@@ -42,7 +42,7 @@ pub(super) fn accepts(common: u32, hits: u32) -> bool {
     hits >= 2 && f64::from(common) / f64::from(hits) > 0.7
 }
 
-/// One event and category; `fates` has the particles of the event, all of them not found.
+/// Evaluates one event for one category; `fates` has an entry for each particle of the event, all not found.
 pub(super) fn evaluate(selected: &[bool], associations: &[Association], fates: &mut [Fate]) -> EventCategory {
     let mut event = EventCategory::default();
     for of_track in associations.chunk_by(|a, b| a.track == b.track) {

@@ -15,7 +15,7 @@ use std::f64::consts::{FRAC_PI_2, PI};
 /// Fewest hits of a track that can be matched.
 const MIN_HITS: u32 = 3;
 
-/// All categories ask for it.
+/// Returns whether a particle has the pseudorapidity that all categories require.
 fn inside(p: &Particle) -> bool {
     p.eta > 2.0 && p.eta < 5.0
 }
@@ -58,19 +58,19 @@ fn not_velo_ut(p: &Particle) -> bool {
     p.has_ut && !p.has_velo && inside(p) && !p.is_electron()
 }
 
-/// From a strange hadron, and fast.
+/// Long, from a strange hadron, and above 5 GeV/c.
 fn long_strange_above_5gev(p: &Particle) -> bool {
     long_hadron(p) && p.from_strange && above_5gev(p)
 }
 
-/// Long, by the quarter turn of its azimuth.
+/// Long, with its azimuth in this quarter turn.
 fn quadrant(p: &Particle, number: u32) -> bool {
     let turn = if p.phi < 0.0 { p.phi + 2.0 * PI } else { p.phi };
     let from = FRAC_PI_2 * f64::from(number);
     long_hadron(p) && (from..from + FRAC_PI_2).contains(&turn)
 }
 
-/// Whether a particle flies rather up or down than sideways: within 30 degrees.
+/// Returns whether the azimuth of a particle is within 30 degrees of straight up or down.
 fn large_y(p: &Particle) -> bool {
     (PI / 3.0..2.0 * PI / 3.0).contains(&p.phi.abs())
 }
@@ -93,12 +93,12 @@ pub(super) const VELO: [Category; 11] = [
     Category { name: "11_long_fromSignal", holds: |p| long(p) && p.from_signal },
 ];
 
-/// Fast, and not along the beam: those that the paper on Compass UT quotes first.
+/// Above 5 GeV/c and 1 GeV/c of transverse momentum: the particles that the paper on Compass UT quotes first.
 fn hard(p: &Particle) -> bool {
     above_5gev(p) && p.pt > 1.0
 }
 
-/// The categories of Velo tracks that were extended to the UT; the last two are not LHCb's.
+/// The categories of Velo tracks that were extended to the UT; LHCb's checker lacks the last two.
 pub(super) const UT: [Category; 15] = [
     Category { name: "01_velo", holds: velo },
     Category { name: "02_velo+UT", holds: velo_ut },
@@ -120,7 +120,7 @@ pub(super) const UT: [Category; 15] = [
     Category { name: "long+UT_P>5GeV_Pt>1GeV", holds: |p| long_hadron(p) && p.has_ut && hard(p) },
 ];
 
-/// The categories of tracks in the SciFi alone. Lines that begin with dashes are parts of the one above them.
+/// The categories of tracks in the SciFi alone. Lines that begin with dashes are parts of the line above them.
 pub(super) const SEED: [Category; 32] = [
     Category { name: "00_P>3Gev_Pt>0.5", holds: |p| long_hadron(p) && above_3gev(p) && p.pt > 0.5 },
     Category { name: "01_long", holds: long_hadron },
@@ -204,11 +204,11 @@ pub(super) const LONG: [Category; 15] = [
 
 /// Whether a track with `common` of its `hits` hits from a particle is that particle.
 pub(super) fn accepts(common: u32, hits: u32) -> bool {
-    // In integers: 7 of 10 hits are 70 %, whatever 0.7 is in binary.
+    // In integers, 7 of 10 hits are exactly 70 %; 0.7 has no exact binary value.
     hits >= MIN_HITS && 10 * u64::from(common) >= 7 * u64::from(hits)
 }
 
-/// One event and category; `fates` has the particles of the event, all of them not found.
+/// Evaluates one event for one category; `fates` has an entry for each particle of the event, all not found.
 pub(super) fn evaluate(selected: &[bool], associations: &[Association], fates: &mut [Fate]) -> EventCategory {
     let mut event = EventCategory::default();
     for association in associations.iter().filter(|a| selected[a.particle as usize]) {
