@@ -1,4 +1,4 @@
-//! Speed of the decoders on the seven public LHCb events, or on simulated ones: CPU time by level, and events/s.
+//! Speed of the decoders on the seven public LHCb events, or on simulated events: CPU time by level, and events/s.
 //!
 //! `cargo bench --bench decode` measures each decoder on each level, and the speed of reading the events, in bytes/s. A
 //! filter such as `-- "UT/avx2"` selects the rows whose names contain it. Rows are measured in turns, in several rounds:

@@ -2,7 +2,7 @@
 //! docs/performance/tracks.md.
 //!
 //! ```text
-//! cargo run --release --example disturb -- modules=SIGMA,SEED FOLDER OUT   each module moved in x by a normal number of this width, mm
+//! cargo run --release --example disturb -- modules=SIGMA,SEED FOLDER OUT   modules moved in x, normal numbers of this width, mm
 //! cargo run --release --example disturb -- along=MM FOLDER OUT             the SciFi moved along the beam
 //! cargo run --release --example disturb -- up FOLDER OUT                   the magnet's other polarity
 //! cargo run --release --example disturb -- twice EVENTS.mdf OUT.mdf        each hit twice

@@ -1,7 +1,7 @@
 //! Instructions that the kernels execute, counted by valgrind's callgrind: unlike times they are the same in every run,
 //! on a busy machine too, so that a slower kernel is seen before it is merged.
 //!
-//! `cargo bench --bench instructions` counts simulated events and compares with `stored.json` beside this file: a rise
+//! `cargo bench --bench instructions` counts simulated events and compares with `stored.json` next to this file: a rise
 //! of more than 2 % is an error, with a table. `-- --renew` stores the counts, `-- --all` prints every row, `-- --test`
 //! runs each kernel once and counts nothing.
 //!

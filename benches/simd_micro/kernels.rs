@@ -74,7 +74,7 @@ impl Mandelbrot {
     }
 }
 
-/// A pseudo-random sequence, the same everywhere.
+/// A pseudo-random sequence, the same on every machine.
 pub struct Random(pub u32);
 
 impl Random {

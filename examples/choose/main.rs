@@ -9,7 +9,7 @@
 //! cargo run --release --example choose -- long-first > src/long/pair_first_network.rs
 //! cargo run --release --example choose -- long > src/long/pair_network.rs
 //! cargo run --release --example choose -- long-ut > src/long/pair_ut_network.rs
-//! cargo run --release --example choose -- long-fast              smallest responses of `fast`, which `LongConfig` has
+//! cargo run --release --example choose -- long-fast              smallest responses of `fast` in `LongConfig`
 //! ```
 //! Run them in this order after a change of the simulation: long tracks depend on the choices of the SciFi.
 //! Alternatives and reasons: docs/algorithms.md, "how they are chosen". Events and results are the same on every

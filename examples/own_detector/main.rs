@@ -12,8 +12,8 @@
 //! - `crates/job/src/systems/DETECTOR.rs`: a `System`, with the source of its input, its runner and its check, and
 //!   its line in `crates/job/src/registry.rs`: every subcommand, file format and hash then works;
 //! - its parameters, if it has any: a field in `crates/job/src/config.rs`;
-//! - tests: a reference test of its own, and a line in `tests/gangs/every_isa.rs`, `tests/library/containment.rs`, `tests/no_alloc.rs`,
-//!   `tests/float_mode.rs` and the table of rooms in `tests/house_rules.rs`.
+//! - tests: a reference test of its own, and a line in `tests/gangs/every_isa.rs`, `tests/library/containment.rs`,
+//!   `tests/no_alloc.rs`, `tests/float_mode.rs` and the table of rooms in `tests/house_rules.rs`.
 
 mod columns;
 mod sequence;

@@ -1,4 +1,4 @@
-//! Tasks around the workspace, for `.ci/run` and for people: `cargo xtask TASK`.
+//! Tasks for the workspace, for `.ci/run` and for people: `cargo xtask TASK`.
 
 mod book;
 mod chart;

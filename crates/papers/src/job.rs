@@ -12,13 +12,13 @@ pub type Facts = (Vec<Value>, Vec<String>);
 /// Options for making a table or figure.
 #[derive(Debug, Clone, Default)]
 pub struct Reproduction {
-    /// Inputs in place of the simulated ones.
+    /// Inputs in place of simulated events.
     pub inputs: Vec<String>,
     /// Folder of the detector's geometry files, for raw banks.
     pub geometry: Option<PathBuf>,
     /// Whether few events and short times are enough.
     pub quick: bool,
-    /// Threads; if none, one per core, and one where times are measured.
+    /// Number of threads; by default one per core, and one for measurements of times.
     pub threads: Option<usize>,
     /// Time of each measurement, s.
     pub seconds: Option<f64>,

@@ -1,7 +1,7 @@
 //! Reproduces the tables and figures of five papers: [`papers`] lists all of them, [`reproduce`] makes one.
 //!
 //! The papers are data: `papers/*.toml` of this crate has their numbers, our configurations, and the columns of each
-//! table. One driver runs the same checks and measurements as the other commands, on simulated events or given ones,
+//! table. One driver runs the same checks and measurements as the other commands, on simulated or given events,
 //! and puts the results next to the paper's numbers in a [`Table`]. Text, JSON and pictures are made from this table.
 #![deny(unsafe_code, missing_docs)]
 

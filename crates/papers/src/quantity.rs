@@ -44,9 +44,9 @@ pub struct Quantity {
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fold {
-    /// The least of this number of first values.
+    /// The least value of this many runs, from the first run on.
     Least(usize),
-    /// The largest difference within this number of successive values.
+    /// The largest difference within a group of this many successive values.
     Spread(usize),
     /// The number of values that differ.
     Distinct,

@@ -118,7 +118,7 @@ impl From<&str> for Cell {
     }
 }
 
-/// The drawing of a table: columns of numbers against another one.
+/// The drawing of a table: columns of numbers against another column.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plot {

@@ -39,7 +39,7 @@ pub struct Checker {
 /// A track is fast when its measured momentum and transverse momentum exceed these, GeV/c.
 const FAST: [f64; 2] = [3.0, 0.5];
 
-/// Returns the particles of a track with hits in one part only: each whose number of its hits is accepted.
+/// Returns the particles that a track with hits in one part matches: `accepts` gets the number of common hits.
 fn single(shares: &[(u32, PartCounts)], accepts: impl Fn(u32) -> bool) -> Vec<Match> {
     shares.iter().copied().filter(|(_, common)| accepts(common[0])).collect()
 }

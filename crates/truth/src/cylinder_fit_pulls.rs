@@ -23,7 +23,7 @@ pub struct LayerPulls {
     pub chi2_smoothed: f64,
     /// Pulls of each parameter; at the last layer the states come from the filter.
     pub pulls: Vec<Pull>,
-    /// In bins of transverse momentum.
+    /// Resolutions in bins of transverse momentum.
     pub resolutions: Vec<Resolution>,
 }
 
@@ -66,7 +66,7 @@ impl CylinderFitPulls {
         }
     }
 
-    /// Number of compared tracks.
+    /// Returns the number of compared tracks.
     pub fn tracks(&self) -> u64 {
         self.tracks
     }

@@ -22,7 +22,7 @@ const AXES: [Axis<Properties>; 2] = [
     },
 ];
 
-/// Returns pT, GeV/c, and eta of a particle, whose number counts the particles of all events.
+/// Returns pT, GeV/c, and eta of particle number `particle` of all events.
 fn properties(truth: &CylinderTruth, particle: usize) -> Properties {
     let [.., per_pt, _, theta] = truth.particles.vertex.each_ref().map(|column| f64::from(column[particle]));
     [1.0 / per_pt.abs(), -libm::log(libm::tan(0.5 * theta))]
@@ -41,7 +41,7 @@ struct Bin {
 pub(super) struct CylinderBins([Vec<Bin>; 2]);
 
 impl CylinderBins {
-    /// Returns the bins of a particle, whose number counts the particles of all events.
+    /// Returns the bins of particle number `particle` of all events.
     fn of(&mut self, truth: &CylinderTruth, particle: usize) -> impl Iterator<Item = &mut Bin> {
         let values = properties(truth, particle);
         self.0.iter_mut().zip(&AXES).filter_map(move |(bins, axis)| {

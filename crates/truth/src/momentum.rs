@@ -1,4 +1,4 @@
-//! Measured momenta against true ones, in bins of the true momentum.
+//! Measured momenta against true momenta, in bins of the true momentum.
 
 use super::efficiency::{clopper_pearson, ratio};
 use super::state_pulls::is_prompt;
@@ -36,7 +36,7 @@ impl Measured {
     }
 }
 
-/// A measured momentum against the true one.
+/// A measured momentum against the true momentum.
 #[derive(Debug, Clone, Copy)]
 struct Compared {
     /// p / true p - 1.
@@ -85,7 +85,7 @@ impl Momenta {
     }
 }
 
-/// Momenta of matched tracks of non-electrons with 2 < eta < 5.
+/// Momenta of tracks that match a particle with 2 < eta < 5 that is no electron.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MomentumReport {
     /// Particles above 3 GeV/c.
@@ -99,7 +99,7 @@ pub struct MomentumReport {
 pub struct MomentumBin {
     /// Smallest true momentum, GeV/c.
     pub low: f64,
-    /// Beginning of the next bin, GeV/c; the last bin includes all beyond.
+    /// Beginning of the next bin, GeV/c; the last bin includes all larger momenta.
     pub high: f64,
     /// Tracks.
     pub tracks: u64,
@@ -107,8 +107,8 @@ pub struct MomentumBin {
     pub median: Option<f64>,
     /// Half of the central 68 % of p / true p - 1.
     pub half_width: Option<f64>,
-    /// Half of the central 68 % of (q/p - true q/p) / its standard deviation, if known: of prompt particles, and of
-    /// all if their origins are unknown.
+    /// Half of the central 68 % of (q/p - true q/p) / its standard deviation, if known: for prompt particles, or for
+    /// all particles if their origins are unknown.
     pub pull_width: Option<f64>,
     /// Tracks with the right charge.
     pub right_charge: u64,
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!((report.all.tracks, report.all.right_charge), (1001, 900));
         assert!(report.all.median.unwrap().abs() < 1e-12);
         assert!((report.all.half_width.unwrap() - 0.006_827).abs() < 1e-6, "{report:?}");
-        // One in ten has the wrong charge, 0.2 e c/GeV or 200 standard deviations away, and counts on one side.
+        // One in ten has the wrong charge: its q/p is 0.2 e c/GeV or 200 standard deviations off, to one side.
         assert!(report.bins[2].pull_width.is_none());
         assert!((0.6..0.9).contains(&report.all.pull_width.unwrap()), "{report:?}");
         let counts: Vec<_> = report.bins.iter().map(|bin| bin.tracks).collect();

@@ -5,7 +5,7 @@ use super::{Rules, TrackMatcher};
 use peloton::event::TruthEvent;
 use serde::Serialize;
 
-/// Numbers of the same particles that two programs found.
+/// Numbers of particles that both, one or none of two programs found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Paired {
     /// Found by both.
@@ -40,7 +40,7 @@ impl Paired {
 pub struct PairedCategory {
     /// Name of the category.
     pub name: &'static str,
-    /// Numbers of its particles found by either program.
+    /// Numbers of the particles of the category by the programs that found them.
     #[serde(flatten)]
     pub paired: Paired,
     /// Ends of the 68 % Clopper-Pearson interval of the share that the first program found.

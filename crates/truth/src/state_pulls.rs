@@ -1,4 +1,4 @@
-//! Fitted states against true ones: pulls and resolutions, at any place of any detector.
+//! Fitted states against true states: pulls and resolutions, at any place of any detector.
 
 use peloton::event::{Particle, SciFiStates, States, TrueState, VeloUtTracks};
 use serde::Serialize;
@@ -110,7 +110,7 @@ struct Values {
     hit_shares: Vec<f64>,
 }
 
-/// Numbers of pulls in equal bins; pulls beyond the ends are in none.
+/// Numbers of pulls in equal bins; pulls beyond the ends are not counted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PullHistogram {
     /// Beginning of the first bin, in units of sigma.

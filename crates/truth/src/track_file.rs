@@ -199,7 +199,7 @@ impl TrackFile {
 mod tests {
     use super::*;
 
-    /// A line of `run --sequence velo-ut --named-fields` of a version that called q/p `q_over_p`, and the present one.
+    /// A line of `run --sequence velo-ut --named-fields` of a version that called q/p `q_over_p`, and of the present version.
     #[test]
     fn files_with_old_names_of_columns_are_read() {
         let line = |qop: &str, event: u64| {

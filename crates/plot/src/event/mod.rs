@@ -1,4 +1,4 @@
-//! Pictures of events: hits, tracks and their truth, the same for every sequence of events.
+//! Pictures of events: hits, tracks and their truth, in one form for all sequences.
 //!
 //! ```text
 //! Gathered (by a job) --> DrawnEvent --+--> view: one projection as SVG --> svg: a figure

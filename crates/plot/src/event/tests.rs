@@ -5,7 +5,7 @@ use super::*;
 use crate::look;
 use peloton_truth::TrackMatch;
 
-/// A scene with a track of three hits, a missed particle of two, and one hit of no particle.
+/// Makes a scene with a track of three hits, a missed particle of two, and one hit of no particle.
 fn scene() -> Scene {
     let at = [
         [1.0, 2.0, 10.0],

@@ -1,4 +1,4 @@
-//! [`CylinderLosses`]: where the sequence `cylinder` lost particles, and the layer from which hits are missing.
+//! [`CylinderLosses`]: the steps at which the sequence `cylinder` lost particles, and the first layer with a missing hit.
 //!
 //! A particle without a track is followed step by step. If seeds are made from hits, the search runs on the particle's
 //! hits alone, with the cuts of `[cylinder.seeding]` unchanged and then with one of them open, to find the cut that
@@ -66,7 +66,7 @@ const WHOLE: [&str; CYLINDER_LAYERS + 1] = [
 /// A change of the configuration of the seeding.
 type Change = fn(&mut SeedConfig);
 
-/// Opens one cut of the seeding each, in the order of the steps, for all tracks that can cross the innermost layer.
+/// Functions that open one cut of the seeding each, in the order of the steps, for all tracks that cross the innermost layer.
 const OPEN: [Change; 4] = [
     |cuts| cuts.min_pt = cuts.min_pt.min(0.05),
     |cuts| cuts.max_distance = cuts.max_distance.max(4.0),

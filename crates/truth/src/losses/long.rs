@@ -1,4 +1,4 @@
-//! [`LongLosses`]: where the sequences `long` and `long-ut` lost particles.
+//! [`LongLosses`]: the steps at which the sequences `long` and `long-ut` lost particles.
 
 use super::scifi::{self, SciFiLosses};
 use super::{FindLosses, VeloPart, finds};

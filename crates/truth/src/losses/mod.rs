@@ -1,14 +1,14 @@
-//! [`Losses`]: where the sequence lost the particles that it did not find.
+//! [`Losses`]: the steps at which a sequence lost the particles that it did not find.
 //!
 //! Each particle is followed step by step. First, the detectors and the earlier stages must give the necessary
 //! parts: hits in enough layers, a Velo track, a track in the SciFi. Then the last search runs on this particle
 //! alone, in events made of its tracks and its hits:
 //!
 //! ```text
-//!   its own hits, later cuts open        nothing?  windows and tolerances lost it
-//!   its own hits, cuts as configured     nothing?  the cuts, or the classifier
-//!   all hits of the event                nothing?  hits of others, which fitted better
-//!   found until here                               other tracks, which took its hits or its place
+//!   its own hits, later cuts open        no track: lost by windows and tolerances
+//!   its own hits, cuts as configured     no track: lost by the cuts, or by the classifier
+//!   all hits of the event                no track: lost to hits of others, which fitted better
+//!   a track in each of these searches              lost to other tracks, which took its hits or its place
 //! ```
 //! Each lost particle has one step, so the steps of a table add up. The searches do not know about losses.
 

@@ -1,4 +1,4 @@
-//! [`SciFiLosses`]: where the sequence `scifi` lost particles.
+//! [`SciFiLosses`]: the steps at which the sequence `scifi` lost particles.
 
 use super::kept::append_kept;
 use super::{Alone, FindLosses, append_own, finds, step_alone};

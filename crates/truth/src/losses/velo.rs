@@ -54,7 +54,7 @@ pub struct LossReport {
     pub missed: Vec<Loss>,
     /// Tracks without a particle.
     pub ghosts: Vec<Loss>,
-    /// Tracks of a particle that has a longer one.
+    /// Tracks of a particle that has a longer track.
     pub clones: Vec<Loss>,
 }
 

@@ -1,4 +1,4 @@
-//! [`VeloUtLosses`]: where the sequence `velo-ut` lost particles.
+//! [`VeloUtLosses`]: the steps at which the sequence `velo-ut` lost particles.
 
 use super::kept::append_kept;
 use super::{Alone, FindLosses, VeloPart, finds, step_alone};
@@ -44,7 +44,7 @@ pub struct VeloUtLosses {
     search: Search,
 }
 
-/// The hits of an event, in the order of groups or of cells, as the choice reads them.
+/// The hits of an event, in the order of groups or of cells, as the configuration requires.
 #[derive(Default)]
 struct Hits {
     groups: Outcome<UtBatch>,

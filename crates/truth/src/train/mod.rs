@@ -36,7 +36,7 @@ impl Table {
     /// Appends a candidate from the sample with this seed.
     ///
     /// # Errors
-    /// [`Error::Config`] if the number of features is wrong, one is not finite, or the seed is not for training.
+    /// [`Error::Config`] if the number of features is wrong, a feature is not finite, or the seed is not for training.
     pub fn push(&mut self, seed: u64, features: &[f32], is_true: bool) -> Result<()> {
         let row = self.rows.len();
         if features.len() != self.names.len() {
