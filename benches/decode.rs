@@ -1,8 +1,8 @@
-//! Speed of the decoders on the seven public LHCb events, or on simulated ones: CPU time by level, and events/s.
+//! Speed of the decoders on the seven public LHCb events, or on simulated events: CPU time by level, and events/s.
 //!
-//! `cargo bench --bench decode` measures each decoder on each level, and what reading the events costs, in bytes/s;
-//! `-- "UT/avx2"` and the like only rows whose names contain that. Each row comes in several rounds, in turns: rows of one
-//! round compare.
+//! `cargo bench --bench decode` measures each decoder on each level, and the speed of reading the events, in bytes/s. A
+//! filter such as `-- "UT/avx2"` selects the rows whose names contain it. Rows are measured in turns, in several rounds:
+//! compare rows of one round.
 
 mod common;
 
@@ -25,7 +25,7 @@ struct Events {
     superpixels: PathBuf,
     geometry: Geometry,
     sensors_of_superpixels: VeloSensors,
-    /// Simulated files lie here.
+    /// Folder of the simulated files.
     _folder: Option<tempfile::TempDir>,
 }
 
@@ -78,7 +78,7 @@ fn open(path: &Path) -> RawReader {
     RawReader::open(&[Source::Path(path.into())], ReadOptions::default()).expect("events")
 }
 
-/// What reading the events costs, from a file and from the same bytes in memory, as a mapped file would be.
+/// Measures reading the events, from a file and from the same bytes in memory, as a mapped file would be.
 fn reading(criterion: &mut Criterion<CpuTime>, path: &Path) {
     let bytes = std::fs::read(path).expect("events");
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -111,7 +111,7 @@ fn levels<'a>(
     group.finish();
 }
 
-/// A sequence that decodes and does nothing else.
+/// Returns a work that runs a sequence which only decodes.
 fn decoding(sequence: impl Into<Sequence>, batch: &RawBatch) -> Box<dyn FnMut() + '_> {
     let engine = Engine::new(sequence);
     let (mut workspace, mut hits) = (engine.workspace(), engine.products());

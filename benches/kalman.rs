@@ -1,13 +1,13 @@
 //! Steps of the filter on tracks in memory: transport and update with two measured dimensions, 9,600 tracks through
 //! 20 layers, to planes of z and to radii. CPU time of the thread, and steps/s, for the usual gang of each level and for two
-//! of them side by side; beside it a loop of multiply-adds in registers, in operations/s, the most that the core can do.
+//! such gangs together. A loop of multiply-adds in registers, in operations/s, shows the limit of the core.
 //!
 //! A step to a plane has 327 floating-point operations, one to a radius 298: the multiply-adds (two each), additions,
 //! products, divisions and roots in the machine code (avx512 x 16).
 //!
-//! `cargo bench --bench kalman` measures all; `-- planes` and the like a part. `-- scaling` shows by the wall clock what a
-//! second thread gains, for the fit of particles, for the clone engine (`within an event`: threads share the one) and for a loop in registers. Each row comes in
-//! several rounds, in turns: rows of one round compare.
+//! `cargo bench --bench kalman` measures all rows; a filter such as `-- planes` selects some. `-- scaling` measures the gain
+//! of a second thread by the wall clock, for the fit of particles, for the clone engine (`within an event`: both threads work
+//! on one event) and for a loop in registers. Rows are measured in turns, in several rounds: compare rows of one round.
 
 mod common;
 #[path = "common/steps.rs"]
@@ -27,7 +27,7 @@ use std::hint::black_box;
 use steps::{LAYERS, STATE, TO_PLANES, TO_RADII, Tracks};
 
 const TRACKS: usize = 9_600;
-/// Rounds of multiply-adds, and chains in each.
+/// Number of rounds of multiply-adds, and number of chains.
 const ROUNDS: usize = 20_000;
 const CHAINS: usize = 12;
 
@@ -49,8 +49,8 @@ fn out() -> Matriplex {
     out
 }
 
-/// All tracks to planes or to radii, on the gang of a level and on two of them: one computes while the other waits for
-/// its roots and divisions.
+/// Returns works that take all tracks to planes or to radii, on the gang of a level and on two such gangs: one computes while
+/// the other waits for its roots and divisions.
 fn steps<const TO_RADIUS: bool>(level: Level, tracks: &Tracks) -> [Work<'_>; 2] {
     let (mut one, mut two) = (out(), out());
     let run_one = move || dispatch_usual!(level, g => tracks.through::<_, TO_RADIUS>(g, &mut one));
@@ -82,7 +82,7 @@ fn filter() {
     criterion.final_summary();
 }
 
-/// The same event twice, by threads that share it.
+/// Returns a work on the same event twice, by threads that share it.
 fn within_event(level: Level, event_threads: u32, sample: &CylinderSample) -> Work<'_> {
     let config = CylinderConfig { event_threads, ..CylinderConfig::default() };
     let engine = Engine::new(Cylinder::new(level, config).expect("a sequence"));
@@ -96,7 +96,7 @@ fn within_event(level: Level, event_threads: u32, sample: &CylinderSample) -> Wo
     (format!("within an event, {threads}"), Box::new(run))
 }
 
-/// What a second thread gains, for the fit of particles and for the clone engine, with events of their own and within one.
+/// Measures the gain of a second thread for the fit of particles and for the clone engine, with separate events and within one.
 fn two_threads() {
     let (level, config) = (Level::choose(None, None).expect("a level"), CylinderConfig::default());
     let mut sample = CylinderSample::default();

@@ -1,14 +1,14 @@
 //! Clustering of pixel hits by the protocol of Celko et al., section 5: 4 million hits in memory. CPU time of one thread,
 //! and hits/s.
 //!
-//! `cargo bench --bench timepix` measures the ten simulated samples; `-- am241` only that one, `-- pion45/chain` a part of
-//! it. Instead of simulated samples, `PELOTON_PIXELS` may name files of records of 16 bytes in order of time (`.bin`, with
+//! `cargo bench --bench timepix` measures the ten simulated samples; `-- am241` selects one sample, `-- pion45/chain` a part of
+//! one. Instead of simulated samples, `PELOTON_PIXELS` may name files of records of 16 bytes in order of time (`.bin`, with
 //! colons between). `fast` is the search alone, from hits in order of time to labels; `plain` is the plain loop, `open` the
 //! published algorithm 1; `chain` is everything from hits in the order of their readout to clusters with features, with
-//! energies by a calibration of each pixel among them or without, on each instruction set; `frames` is the search on frames.
-//! `scaling` shows by the wall clock what a second thread gains, for the search on two halves of a stream, for the chain on
-//! two workers and for a loop in registers.
-//! All programs must find the same clusters. Each row comes in several rounds, in turns: rows of one round compare.
+//! energies by a calibration of each pixel or without, on each instruction set; `frames` is the search on frames.
+//! `scaling` measures the gain of a second thread by the wall clock, for the search on two halves of a stream, for the chain
+//! on two workers and for a loop in registers.
+//! All programs must find the same clusters. Rows are measured in turns, in several rounds: compare rows of one round.
 
 mod common;
 
@@ -28,7 +28,7 @@ use std::path::Path;
 /// Length of a frame, ticks: 100 us.
 const FRAME: i64 = 64_000;
 
-/// A stream as it is read out and in order of time.
+/// A stream in the order of its readout and in order of time.
 struct Sample {
     name: String,
     read_out: PixelHits,
@@ -57,7 +57,7 @@ impl Sample {
         Self { name, read_out: block.hits.clone(), sorted: block.hits, disorder_us: 1.0 }
     }
 
-    /// The stream as it is read out, in the blocks in which a reader hands it over.
+    /// Returns the stream in the order of its readout, in the blocks that a reader provides.
     fn blocks(&self, block_hits: usize) -> Vec<PixelHits> {
         let starts = (0..self.read_out.len()).step_by(block_hits);
         starts.map(|start| part(&self.read_out, start..self.read_out.len().min(start + block_hits))).collect()
@@ -78,7 +78,7 @@ fn finder(algorithm: Algorithm) -> Finder {
     Finder::new(FindConfig { algorithm, ..FindConfig::default() }, 256, 256).expect("a finder")
 }
 
-/// Parameters that differ from pixel to pixel, in files.
+/// Writes files of parameters that differ from pixel to pixel.
 fn calibration() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     for (k, (name, middle)) in [("a", 0.73), ("b", 3.6), ("c", 2.3), ("t", 2.5)].into_iter().enumerate() {
@@ -89,7 +89,7 @@ fn calibration() -> tempfile::TempDir {
     folder
 }
 
-/// What the chain needs beside hits.
+/// Returns the configuration and the layout for the chain.
 fn chain_config(sample: &Sample, calibration: Option<&Path>) -> (TimepixConfig, Layout) {
     let config = TimepixConfig {
         disorder_us: Some(sample.disorder_us),
@@ -99,7 +99,7 @@ fn chain_config(sample: &Sample, calibration: Option<&Path>) -> (TimepixConfig, 
     (config, Layout::single(256, 256).expect("a chip"))
 }
 
-/// The whole chain on one thread; it returns clusters.
+/// Returns a work that runs the whole chain on one thread and returns the number of clusters.
 fn chain<'a>(sample: &'a Sample, level: Level, calibration: Option<&Path>) -> impl FnMut() -> usize + 'a {
     let (config, layout) = chain_config(sample, calibration);
     let mut chain = Chain::new(&config, level, &layout).expect("a chain");
@@ -110,7 +110,7 @@ fn chain<'a>(sample: &'a Sample, level: Level, calibration: Option<&Path>) -> im
     }
 }
 
-/// Rows of one sample. Each must find the clusters that the first one finds.
+/// Returns the rows of one sample. All rows must find the same number of clusters.
 fn rows<'a>(sample: &'a Sample, calibration: &Path) -> Vec<Work<'a>> {
     let mut rows: Vec<Work<'a>> = Vec::new();
     let mut clusters = None;
@@ -141,7 +141,7 @@ fn rows<'a>(sample: &'a Sample, calibration: &Path) -> Vec<Work<'a>> {
     rows
 }
 
-/// The search on frames of 100 us: by the raster, as if a tick was allowed between hits, and the plain loop.
+/// Returns the search on frames of 100 us: by the raster, with one tick allowed between hits, and by the plain loop.
 fn on_frames(sample: &Sample) -> Vec<Work<'static>> {
     let mut frames = PixelHits::default();
     frames.extend_from(&sample.sorted, 0..sample.sorted.len(), 0);
@@ -170,7 +170,7 @@ fn on_frames(sample: &Sample) -> Vec<Work<'static>> {
     .into()
 }
 
-/// What a second thread gains, for the search on two halves of a stream, and for the chain on two workers.
+/// Measures the gain of a second thread, for the search on two halves of a stream, and for the chain on two workers.
 fn two_threads(sample: &Sample, calibration: &Path) {
     let middle = sample.sorted.len() / 2;
     let halves = [0..middle, middle..sample.sorted.len()].map(|range| {

@@ -1,11 +1,11 @@
-//! Speed of the search for hits of Velo tracks in the UT (store where there is one, windows, tracklets): the seven public LHCb events, or
-//! simulated ones. CPU time of one thread, and events/s.
+//! Speed of the search for UT hits of Velo tracks (store if there is one, windows, tracklets): the seven public LHCb events, or
+//! simulated events. CPU time of one thread, and events/s.
 //!
-//! `cargo bench --bench ut` measures preset `hlt1` on each level (`levels/`); the presets on the level chosen by default
-//! (`presets/`), and beside `paper` the form in which the paper runs it on CPUs, one track after another, in scalar code
-//! that finds the same tracks; and by the wall clock what a second thread gains for the sequence `velo-ut`, preset `best`,
-//! from raw banks (`scaling/`). `-- presets` and the like only those. Each row comes in several rounds, in turns: rows of
-//! one round compare.
+//! `cargo bench --bench ut` measures the preset `hlt1` on each level (`levels/`), the presets on the level chosen by default
+//! (`presets/`), and the gain of a second thread by the wall clock for the sequence `velo-ut`, preset `best`, from raw banks
+//! (`scaling/`). The row `paper, one track after another` has the paper's form for CPUs, in scalar code that finds the same
+//! tracks. A filter such as `-- presets` selects rows. Rows are measured in turns, in several rounds: compare rows of one
+//! round.
 
 mod common;
 
@@ -25,7 +25,7 @@ use peloton_io::input::{Geometry, RawReader, ReadOptions, Source};
 use peloton_sim::{LhcbDetector, LhcbReader};
 use std::sync::Arc;
 
-/// Events, and what is searched in them.
+/// Events, and the inputs of the search.
 struct Sample {
     raw: RawBatch,
     sensors: Arc<peloton::velo::VeloSensors>,
@@ -89,7 +89,7 @@ impl Sample {
         UtFindInput { velo: &self.velo, hits }
     }
 
-    /// The search of all events; fails unless the tracks are those expected.
+    /// Returns the search of all events; fails unless it finds the expected tracks.
     fn search(&self, level: Level, preset: UtPreset, expected: Option<&VeloUtTracks>) -> Work<'_> {
         let config = UtConfig::preset(preset);
         let (mut workspace, mut out) = (UtFindWorkspace::default(), Outcome::default());
@@ -116,7 +116,7 @@ fn assert_same(expected: &VeloUtTracks, found: &VeloUtTracks) {
     }
 }
 
-/// All tracks of a preset on a level.
+/// Returns all tracks of a preset on a level.
 fn tracks(sample: &Sample, level: Level, preset: UtPreset) -> VeloUtTracks {
     let (config, mut out) = (UtConfig::preset(preset), Outcome::default());
     let mut workspace = UtFindWorkspace::default();

@@ -1,9 +1,9 @@
-//! Speed of Velo tracking (sort, find, fit) from hits in memory: the 200 public events, or simulated ones. CPU time of
+//! Speed of Velo tracking (sort, find, fit) from hits in memory: the 200 public events, or simulated events. CPU time of
 //! one thread, and events/s.
 //!
-//! `cargo bench --bench velo` measures preset `best` on each level (`levels/`), the presets on the level chosen by default
-//! (`presets/`) and by the wall clock what a second thread gains (`scaling/`); `-- presets` and the like only those. Each
-//! row comes in several rounds, in turns: rows of one round compare.
+//! `cargo bench --bench velo` measures the preset `best` on each level (`levels/`), the presets on the level chosen by default
+//! (`presets/`) and the gain of a second thread by the wall clock (`scaling/`). A filter such as `-- presets` selects rows.
+//! Rows are measured in turns, in several rounds: compare rows of one round.
 
 mod common;
 
@@ -16,7 +16,7 @@ use peloton::velo::{Preset, Velo, VeloConfig};
 use peloton_io::input::{ReadOptions, Source, VeloReader};
 use peloton_sim::SimReader;
 
-/// Runs one thread's engine over all events.
+/// Returns a work that runs one thread's engine over all events.
 fn work(level: Level, preset: Preset, events: &VeloBatch) -> impl FnMut() -> usize {
     let config = VeloConfig::preset(preset);
     let engine = Engine::new(Velo::new(level, config).expect("a sequence"));

@@ -2,15 +2,15 @@
 //! docs/performance/tracks.md.
 //!
 //! ```text
-//! cargo run --release --example disturb -- modules=SIGMA,SEED FOLDER OUT   each module moved in x by a normal number of this width, mm
+//! cargo run --release --example disturb -- modules=SIGMA,SEED FOLDER OUT   modules moved in x, normal numbers of this width, mm
 //! cargo run --release --example disturb -- along=MM FOLDER OUT             the SciFi moved along the beam
 //! cargo run --release --example disturb -- up FOLDER OUT                   the magnet's other polarity
 //! cargo run --release --example disturb -- twice EVENTS.mdf OUT.mdf        each hit twice
 //! cargo run --release --example disturb -- noise=N EVENTS.mdf OUT.mdf      N noise hits within 5 mm of each hit
-//! cargo run --release --example disturb -- lost=PART EVENTS.mdf OUT.mdf    this part of the hits less
+//! cargo run --release --example disturb -- lost=PART EVENTS.mdf OUT.mdf    without this share of the hits
 //! ```
-//! The first three copy a folder of geometry files and change one. The truth of events stays: particles still list
-//! lost hits. The same bytes on every machine.
+//! The first three copy a folder of geometry files and change one file. The truth of events does not change: particles
+//! still list lost hits. The output is the same on every machine.
 
 use peloton::event::BankKind;
 use peloton::{Error, Result};
@@ -19,7 +19,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::path::Path;
 
-/// Numbers of mats, and how many a module has.
+/// Number of mats, and number of mats in a module.
 const MATS: usize = 1536;
 const MATS_OF_MODULE: usize = 4;
 /// Columns of numbers at the end of a geometry file: x, y and z of mats at the mirror come first.
@@ -29,14 +29,14 @@ const Z: usize = 2;
 /// Bytes of a record before its banks: its size three times, four words, and the header.
 const HEAD: usize = 20;
 const BEFORE_BANKS: usize = 48;
-/// The version of SciFi banks that are changed; bytes before its words.
+/// The version of SciFi banks that can be changed, and the number of bytes before its words.
 const VERSION: u8 = 5;
 const BEFORE_WORDS: usize = 4;
-/// Cells of a SiPM, and the largest distance of a noise hit from the hit beside it, cells.
+/// Number of cells of a SiPM, and the largest distance of a noise hit from the hit near it, cells.
 const CELLS: i32 = 128;
 const BESIDE: i32 = 20;
 
-/// What is done.
+/// A change of the detector or of the hits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     Modules(f64, u64),
@@ -77,12 +77,12 @@ impl Kind {
     }
 }
 
-/// Between 0 and 1, not 1.
+/// Returns a number from 0 to 1, not 1.
 fn even(random: &mut Xoshiro256PlusPlus) -> f64 {
     (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// Nearly a normal number: the sum of twelve even ones has the variance 1.
+/// Returns an almost normal number: the sum of twelve evenly distributed numbers has the variance 1.
 fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
     (0..12).map(|_| even(random)).sum::<f64>() - 6.0
 }
@@ -107,7 +107,7 @@ fn geometry(kind: Kind, from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Turns the sign of the polarity.
+/// Changes the sign of the polarity.
 fn turn(bytes: &mut [u8]) -> Result<()> {
     let number =
         bytes.first_chunk_mut().ok_or_else(|| Error::Config("an empty file of the polarity".into()))?;
@@ -115,7 +115,7 @@ fn turn(bytes: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// Moves modules in x, or all along the beam.
+/// Moves modules in x, or all mats along the beam.
 fn move_mats(kind: Kind, bytes: &mut [u8]) -> Result<()> {
     let end = bytes.len().checked_sub(COLUMNS * MATS * size_of::<f32>());
     let begin = end.ok_or_else(|| Error::Config("a geometry of the SciFi that is too short".into()))?;
@@ -144,7 +144,7 @@ fn events(kind: Kind, from: &Path, to: &Path) -> Result<()> {
     std::fs::write(to, out).map_err(|error| Error::io(to, error))
 }
 
-/// The events of a file with changed hits.
+/// Returns the events of a file with changed hits.
 fn disturbed(kind: Kind, bytes: &[u8]) -> Result<Vec<u8>> {
     let wrong = |what: &str| Error::Config(format!("events that cannot be changed: {what}"));
     let (mut rest, mut out) = (bytes, Vec::new());
@@ -198,7 +198,7 @@ impl Word {
 /// A cluster: a word, or two edges.
 type Hit = (Word, Option<Word>);
 
-/// The payload of a SciFi bank with changed hits.
+/// Returns the payload of a SciFi bank with changed hits.
 fn changed(kind: Kind, bank: &Bank<'_>, random: &mut Xoshiro256PlusPlus) -> Result<Vec<u8>> {
     if bank.version != VERSION || bank.payload.len() < BEFORE_WORDS {
         let version = bank.version;
@@ -208,14 +208,14 @@ fn changed(kind: Kind, bank: &Bank<'_>, random: &mut Xoshiro256PlusPlus) -> Resu
     }
     let (before, words) = bank.payload.split_at(BEFORE_WORDS);
     let words: Vec<Word> = words.as_chunks().0.iter().map(|word| Word(u16::from_le_bytes(*word))).collect();
-    // A 0 at the end fills up the bank.
+    // A 0 at the end is padding.
     let mut rest = words.strip_suffix(&[Word(0)]).unwrap_or(&words);
     let mut hits = Vec::<Hit>::new();
     while let Some((&word, after)) = rest.split_first() {
         let edge =
             after.first().filter(|next| word.is_large() && next.is_large() && next.link() == word.link());
         rest = &after[usize::from(edge.is_some())..];
-        // An edge without the other one is a hit by itself; beside its copy it would be none.
+        // An edge without a second edge is a hit by itself; next to its copy, both would be one cluster.
         hits.push((if edge.is_some() { word } else { Word(word.0 & !1) }, edge.copied()));
     }
     let mut out = Vec::with_capacity(4 * hits.len());
@@ -230,7 +230,7 @@ fn changed(kind: Kind, bank: &Bank<'_>, random: &mut Xoshiro256PlusPlus) -> Resu
             Kind::Modules(..) | Kind::Along(_) | Kind::Up => out.push(hit),
         }
     }
-    // The readout sends the hits of a link in their order.
+    // The readout sends the hits of a link in the order of cells.
     out.sort_by_key(|(word, _)| (word.link(), word.cell()));
     let words = out.into_iter().flat_map(|(word, edge)| [Some(word), edge]).flatten();
     let mut payload = before.to_vec();
@@ -239,7 +239,7 @@ fn changed(kind: Kind, bank: &Bank<'_>, random: &mut Xoshiro256PlusPlus) -> Resu
     Ok(payload)
 }
 
-/// A noise hit near another hit, on the same SiPM.
+/// Returns a noise hit near another hit, on the same SiPM.
 fn beside(word: Word, random: &mut Xoshiro256PlusPlus) -> Word {
     let off = (even(random) * f64::from(2 * BESIDE)) as i32 - BESIDE;
     let cell = (word.cell() + off).clamp(0, CELLS - 1) as u16;
@@ -251,7 +251,7 @@ fn beside(word: Word, random: &mut Xoshiro256PlusPlus) -> Word {
 mod tests {
     use super::*;
 
-    /// A cluster, a wide one, one edge, and what fills up the bank.
+    /// A cluster, a wide cluster, a single edge, and padding.
     const WORDS: [u16; 5] = [3 << 2, 2 << 9 | 10 << 2 | 1, 2 << 9 | 13 << 2 | 3, 4 << 9 | 127 << 2 | 1, 0];
 
     fn words_of(kind: Kind) -> Vec<u16> {
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn noise_stands_near_hits_on_the_same_link() {
         let words = words_of(Kind::Noise(3));
-        // Three hits, one of two words, nine noise hits, and one 0.
+        // Three hits, one of which has two words, nine noise hits, and one 0.
         assert_eq!(words.len(), 14);
         let near = |word: &u16| {
             [(0, 3), (2, 10), (2, 13), (4, 127)].iter().any(|&(link, cell): &(u16, i32)| {

@@ -3,17 +3,17 @@
 //! ```text
 //! cargo run --release --example disturb_velo -- KIND EVENTS.ndjson[.zst] OUT.ndjson [EVENTS_AT_MOST]
 //!
-//! none              as it is
+//! none              unchanged
 //! misaligned=UM     each module moved in x and y by normal numbers of this width
 //! shift=X,Y         all hits moved, mm
 //! z=MM              all hits moved along the beam
 //! rotated=RAD       all hits turned around the z axis
-//! inefficient=PART  this part of the hits less
-//! dead=MODULE,...   the hits of these modules less
+//! inefficient=PART  without this share of the hits
+//! dead=MODULE,...   without the hits of these modules
 //! noise=N           N hits of no particle in each event, within 8 mm of others in their sensors
 //! twice             each hit twice
 //! ```
-//! Lost hits leave the truth, too. The same bytes on every machine.
+//! Lost hits leave the truth, too. The output is the same on every machine.
 
 use peloton::{Error, Result};
 use rand_core::{Rng, SeedableRng};
@@ -25,16 +25,16 @@ use std::path::Path;
 
 const MODULES: usize = 52;
 const SEED: u64 = 3;
-/// How far a hit of no particle is from another, and from the z axis, at most, mm.
+/// Largest distance of a noise hit from another hit, and its largest |x| and |y|, mm.
 const BESIDE: f64 = 8.0;
 const EDGE: f64 = 50.0;
 
-/// A hit: its number in the event as it was, none for a hit of no particle, and x, y, z, mm.
+/// A hit: its number in the original event, none for an added hit, and x, y, z, mm.
 type Hit = (Option<usize>, [f64; 3]);
 
-/// What is done to hits.
+/// A change of the hits.
 enum Kind {
-    /// x and y of each module, mm.
+    /// Shifts in x and y of each module, mm.
     Misaligned(Vec<[f64; 2]>),
     Moved([f64; 3]),
     Rotated(f64),
@@ -100,7 +100,7 @@ impl Kind {
     }
 }
 
-/// From 0 to 1, not 1.
+/// Returns a number from 0 to 1, not 1.
 fn even(random: &mut Xoshiro256PlusPlus) -> f64 {
     (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
@@ -110,7 +110,7 @@ fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
     radius * libm::cos(angle)
 }
 
-/// The event with other hits; none when it is no event of the Velo.
+/// Returns the event with changed hits; none if it is no event of the Velo.
 fn disturbed(kind: &Kind, event: Value, random: &mut Xoshiro256PlusPlus) -> Option<Value> {
     let mut modules = modules(&event)?;
     match kind {
@@ -155,7 +155,7 @@ fn add_noise(modules: &mut [Vec<Hit>], hits: usize, random: &mut Xoshiro256PlusP
     drawn.into_iter().for_each(|(module, at)| modules[module].push((None, at)));
 }
 
-/// The hits of each module.
+/// Returns the hits of each module.
 fn modules(event: &Value) -> Option<Vec<Vec<Hit>>> {
     let numbers =
         |key: &str| event.get(key)?.as_array()?.iter().map(Value::as_f64).collect::<Option<Vec<_>>>();
@@ -164,7 +164,7 @@ fn modules(event: &Value) -> Option<Vec<Vec<Hit>>> {
     starts.windows(2).map(|ends| (ends[0] as usize..ends[1] as usize).map(hit).collect()).collect()
 }
 
-/// The event with these hits, and a truth that names them.
+/// Returns the event with these hits, and a truth that lists them.
 fn rebuilt(mut event: Value, modules: &[Vec<Hit>]) -> Option<Value> {
     let (mut starts, mut columns) = (vec![0], [const { Vec::new() }; 3]);
     let mut place = vec![None; event.get("x")?.as_array()?.len()];
@@ -195,7 +195,7 @@ fn rebuilt(mut event: Value, modules: &[Vec<Hit>]) -> Option<Value> {
 mod tests {
     use super::*;
 
-    /// Two modules with two hits each, and a particle with one hit in either.
+    /// Changes an event with two modules of two hits each, and a particle with one hit in each module.
     fn changed(kind: &str) -> Value {
         let event = json!({
             "module_prefix_sum": [0, 2, 4], "x": [1.0, 2.0, 3.0, 4.0], "y": [0.0, 0.0, 1.0, 1.0], "z": [5.0, 5.0, 9.0, 9.0],

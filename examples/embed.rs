@@ -14,9 +14,9 @@ struct Hits {
     x: Vec<f32>,
     y: Vec<f32>,
     z: Vec<f32>,
-    /// What the tracks will call each hit.
+    /// Ids of the hits, which tracks list.
     id: Vec<u32>,
-    /// Where each module's hits begin, 52 modules an event, and the end of the last.
+    /// First hit of each module, 52 modules an event, and the end of the last module.
     module_start: Vec<u32>,
 }
 
@@ -35,16 +35,16 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Configuration and level (instruction set, gang size) are checked here, once.
+/// Makes the engine: configuration and level (instruction set, gang size) are checked here, once.
 fn engine() -> Result<Engine> {
     // The best level of this CPU, and its usual gang.
     let level = Level::choose(None, None)?;
     Ok(Engine::new(Velo::new(level, VeloConfig::default())?))
 }
 
-/// What each of your threads does.
+/// Reconstructs hits in one of your threads.
 fn work(engine: &Engine, hits: &Hits) -> Result<Vec<Vec<u32>>> {
-    // Keep these two for the life of the thread: once grown, nothing is allocated any more.
+    // Keep these two for the life of the thread: once they have grown, nothing more is allocated.
     let mut workspace = engine.workspace();
     let mut outcome = Outcome::<VeloTracks>::default();
 
@@ -59,7 +59,7 @@ fn work(engine: &Engine, hits: &Hits) -> Result<Vec<Vec<u32>>> {
     Ok((0..tracks.tracks()).map(|track| tracks.hits_of(track).to_vec()).collect())
 }
 
-/// One event: two particles from the origin through modules 30, 32, ... 44; `turn` makes batches differ.
+/// Makes one event: two particles from the origin through modules 30, 32, ... 44; `turn` makes batches differ.
 fn two_straight_tracks(turn: u32) -> Hits {
     let mut hits = Hits { x: vec![], y: vec![], z: vec![], id: vec![], module_start: vec![0] };
     for module in 0..VELO_MODULES as u32 {

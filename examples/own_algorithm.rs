@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Polarity of the simulated magnet: down.
 const POLARITY: f32 = -1.0;
 
-/// Keeps the Velo tracks with at least so many hits.
+/// Keeps the Velo tracks with at least `min_hits` hits.
 #[derive(Debug)]
 struct SureTracks {
     level: Level,
@@ -70,7 +70,7 @@ impl Algorithm for SureTracks {
     }
 }
 
-/// Appends what the fit of a track gave.
+/// Appends the results of the fit of a track.
 fn copy_fit(to: &mut VeloTracks, from: &VeloTracks, track: usize) {
     to.chi2.push(from.chi2[track]);
     to.backward.push(from.backward[track]);
@@ -79,7 +79,7 @@ fn copy_fit(to: &mut VeloTracks, from: &VeloTracks, track: usize) {
     }
 }
 
-/// The sequence `long` with this algorithm before the matching; the Velo tracks that it keeps come out, too.
+/// Returns the sequence `long` with this algorithm before the matching; the kept Velo tracks are results, too.
 fn sequence(level: Level, min_hits: usize) -> Result<Sequence> {
     let velo = Velo::new(level, VeloConfig::default())?;
     let velo = velo.with_sensors(Arc::new(VeloSensors::nominal()), VeloBanks::Auto);
@@ -94,7 +94,7 @@ fn sequence(level: Level, min_hits: usize) -> Result<Sequence> {
         .writing(&["long_tracks", "sure_velo_tracks"])
 }
 
-/// Simulated events as raw banks.
+/// Simulates events as raw banks.
 fn events(count: usize) -> Result<RawBatch> {
     let (ut, scifi) = (peloton::ut::UtGeometry::nominal(), SciFiGeometry::nominal());
     let detector = LhcbDetector { ut: &ut, scifi: &scifi, polarity: POLARITY };
@@ -104,7 +104,7 @@ fn events(count: usize) -> Result<RawBatch> {
     Ok(raw)
 }
 
-/// Numbers of Velo tracks that are kept and of long tracks in all events.
+/// Returns the numbers of kept Velo tracks and of long tracks in all events.
 fn run(min_hits: usize, raw: &RawBatch) -> Result<[usize; 2]> {
     let engine = Engine::new(sequence(Level::choose(None, None)?, min_hits)?);
     let (mut workspace, mut products) = (engine.workspace(), engine.products());
@@ -138,7 +138,7 @@ mod tests {
         let readers = ["velo_tracks", "scifi_hits", "long_tracks", "sure_velo_tracks"];
         let readers = readers.map(|name| sequence_of(3).last_reader(name));
         assert_eq!(readers, [Some("sure_velo_tracks"), Some("scifi_tracks"), None, None]);
-        // One that keeps every track changes nothing.
+        // An algorithm that keeps every track changes nothing.
         let (level, bending) = (Level::choose(None, None).unwrap(), Bending::nominal(POLARITY));
         let velo = Velo::new(level, VeloConfig::default()).unwrap();
         let velo = velo.with_sensors(Arc::new(VeloSensors::nominal()), VeloBanks::Auto);

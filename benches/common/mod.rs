@@ -1,4 +1,4 @@
-//! What several benches need: criterion with the CPU time of the thread as its measure, and works that take turns.
+//! Shared parts of the benches: criterion with the CPU time of the thread as its measure, and works that take turns.
 #![allow(dead_code, reason = "each bench takes what it needs")]
 
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
@@ -43,12 +43,12 @@ impl Measurement for CpuTime {
     }
 }
 
-/// Whether everything is only to run once.
+/// Returns whether everything runs only once.
 pub fn is_test() -> bool {
     std::env::args().any(|argument| argument == "--test")
 }
 
-/// Criterion as its flags say, over short rounds: [`in_turns`] makes several of each.
+/// Returns criterion with its flags and short rounds: [`in_turns`] makes several rounds of each work.
 pub fn criterion<M: Measurement + 'static>(measure: M) -> Criterion<M> {
     let criterion = Criterion::default().with_measurement(measure).without_plots();
     let criterion = criterion.sample_size(20).nresamples(10_000);
@@ -58,13 +58,13 @@ pub fn criterion<M: Measurement + 'static>(measure: M) -> Criterion<M> {
         .configure_from_args()
 }
 
-/// Times that each work of a group is measured.
+/// Number of rounds in which each work of a group is measured.
 const ROUNDS: usize = 3;
 
 /// A work and its name.
 pub type Work<'a> = (String, Box<dyn FnMut() + 'a>);
 
-/// Measures works in turns, several rounds: a noisy machine is noisy to all, and rows of a round compare.
+/// Measures works in turns, in several rounds: noise of the machine affects all works, and rows of a round are comparable.
 pub fn in_turns<M: Measurement>(group: &mut BenchmarkGroup<'_, M>, works: &mut [Work<'_>]) {
     for round in 1..=if is_test() { 1 } else { ROUNDS } {
         for (name, work) in works.iter_mut() {
@@ -73,31 +73,31 @@ pub fn in_turns<M: Measurement>(group: &mut BenchmarkGroup<'_, M>, works: &mut [
     }
 }
 
-/// Whether the command line names something that is told apart by its beginning, or nothing of all this.
+/// Returns whether a word of the command line begins with `name`, or no word begins with a name of `all`.
 pub fn is_wanted(name: &str, all: &[&str]) -> bool {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let names = |name: &str| words.iter().any(|word| word.starts_with(name));
     names(name) || !all.iter().any(|other| names(other))
 }
 
-/// A folder of the events' data; none where there is no such folder.
+/// Returns a folder of the events' data; none if there is no such folder.
 pub fn data(folder: &str) -> Option<PathBuf> {
     let named = std::env::var_os("PELOTON_DATA").map(PathBuf::from);
     let all = named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"));
     Some(all.join(folder)).filter(|path| path.is_dir())
 }
 
-/// Says which events are measured.
+/// Prints which events are measured.
 pub fn say_events(events: &str) {
     println!("events: {events}");
 }
 
-/// Multiply-adds of [`registers`]: some hundredths of a second, so that starting a thread does not count.
+/// Number of multiply-adds of [`registers`]: some hundredths of a second, so that the start of a thread does not count.
 const STEPS: u64 = 100_000_000;
-/// Messages of [`between_cores`].
+/// Number of messages of [`between_cores`].
 const MESSAGES: u64 = 20_000;
 
-/// Independent chains of multiply-adds that never leave the registers: threads share nothing here but the clock.
+/// Computes independent chains of multiply-adds that never leave the registers: threads share nothing but the clock.
 pub fn registers() {
     let (scale, add) = (black_box(0.999_f32), black_box(0.5_f32));
     let mut chains = [0.0_f32, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
@@ -109,8 +109,8 @@ pub fn registers() {
     black_box(chains);
 }
 
-/// Time that a word takes from one core to another, ns: on a virtual machine it says whether its cores are neighbours, which
-/// may change from minute to minute.
+/// Returns the time that a word takes from one core to another, ns: on a virtual machine it shows whether the cores are
+/// neighbours, which may change from minute to minute.
 fn between_cores() -> f64 {
     let word = AtomicU64::new(0);
     let say_after = |first: u64| {
@@ -129,8 +129,8 @@ fn between_cores() -> f64 {
     start.elapsed().as_nanos() as f64 / (2 * MESSAGES) as f64
 }
 
-/// What one thread alone writes to, on cache lines of its own: neighbours in memory that share one wait for each other, which
-/// takes half of what a second thread gains.
+/// Data that only one thread writes, on its own cache lines: threads that write to the same line wait for each other, which
+/// takes half of the gain of a second thread.
 #[repr(align(128))]
 pub struct Apart<T>(Mutex<T>);
 
@@ -139,13 +139,13 @@ impl<T> Apart<T> {
         Self(Mutex::new(of_a_thread))
     }
 
-    /// For the one thread that uses it.
+    /// Locks the data for the one thread that uses it.
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().expect("no panic")
     }
 }
 
-/// A work done twice by one thread, and once by each of two.
+/// Returns a work done twice by one thread, and once by each of two threads.
 pub fn on_one_and_two<'a>(name: &str, work: &'a (dyn Fn(usize) + Sync)) -> [Work<'a>; 2] {
     let two = move || {
         std::thread::scope(|scope| {
@@ -159,7 +159,7 @@ pub fn on_one_and_two<'a>(name: &str, work: &'a (dyn Fn(usize) + Sync)) -> [Work
     ]
 }
 
-/// Measures what a second thread gains, by the wall clock, and beside it for [`registers`].
+/// Measures the gain of a second thread, by the wall clock, for the works and for [`registers`].
 pub fn scaling(name: &str, works: &mut Vec<Work<'_>>) {
     if !is_test() {
         println!("{name}: a word from one core to the other takes {:.0} ns", between_cores());

@@ -14,7 +14,7 @@ const FIELD: f32 = 3.8112 * CURVATURE_PER_TESLA;
 pub const TO_PLANES: [f32; 5] = [0.1, 0.1, 0.5, 0.3, 1.5];
 pub const TO_RADII: [f32; 5] = [0.1, 0.1, 0.5, 0.1, 0.5];
 
-/// Starting states, and two measurements a layer.
+/// Starting states, and two measurements for each layer.
 pub struct Tracks {
     states: Matriplex,
     hits: Matriplex,
@@ -22,7 +22,7 @@ pub struct Tracks {
 }
 
 impl Tracks {
-    /// So many tracks around the given parameters; `count` is a multiple of every gang's lanes.
+    /// Makes `count` tracks around the given parameters; `count` is a multiple of every gang's lanes.
     pub fn new(count: usize, first: [f32; 5]) -> Self {
         let (mut states, mut hits) = (Matriplex::default(), Matriplex::default());
         states.resize(STATE, count);

@@ -1,17 +1,17 @@
 //! Runs this program again under callgrind and reads its dumps.
 //!
-//! Callgrind collects within [`super::counted_region`] alone. It writes a dump before each `StageClock::lap`, which ends a
-//! stage of a sequence, and before [`super::end_of_case`]; each dump counts from the one before.
+//! Callgrind collects only within [`super::counted_region`]. It writes a dump before each `StageClock::lap`, which ends a
+//! stage of a sequence, and before [`super::end_of_case`]; each dump counts from the previous dump.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What is counted of a kernel or a stage of it.
+/// Counts of a kernel or of a stage of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cost {
     pub instructions: u64,
-    /// Lines that came into the first-level cache, and of these, lines from beyond the second level: with caches alone.
+    /// Lines that came into the first-level cache, and lines of these from beyond the second level; only with simulated caches.
     pub lines: [u64; 2],
 }
 
@@ -30,7 +30,7 @@ pub type Costs = BTreeMap<String, Cost>;
 pub struct What {
     /// Argument of the program that is counted.
     pub child: &'static str,
-    /// Sizes of the caches that are simulated, in callgrind's words.
+    /// Sizes of the simulated caches, as arguments of callgrind.
     pub caches: &'static [&'static str],
 }
 
@@ -41,8 +41,8 @@ const REGION: &str = "*counted_region*";
 const END: &str = "end_of_case";
 const LAP: &str = "*StageClock*lap*";
 
-/// The C library copies and clears much memory by one instruction for all of it where the CPU is said to be fast at that, and callgrind counts a step
-/// for each few bytes: without these settings counts belong to a kind of CPU.
+/// On CPUs with fast string instructions, the C library copies and clears much memory by one instruction, and callgrind counts
+/// a step for each few bytes: without these settings counts depend on the kind of CPU.
 const NO_STRING_INSTRUCTIONS: &str = "glibc.cpu.x86_rep_movsb_threshold=0x40000000:\
                                       glibc.cpu.x86_rep_stosb_threshold=0x40000000:\
                                       glibc.cpu.x86_non_temporal_threshold=0x40000000";
@@ -78,7 +78,7 @@ pub fn count(what: What) -> Result<Costs, String> {
     assign(&cases, &dumps)
 }
 
-/// What one dump says: whether it ends a case, and what was counted in it.
+/// One dump: whether it ends a case, and its counts.
 struct Dump {
     ends_case: bool,
     cost: Cost,
@@ -88,7 +88,7 @@ fn dump(path: &Path) -> Result<Dump, String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let after = |key: &str| text.lines().find_map(|line| line.strip_prefix(key));
     let events = after("events:").unwrap_or("").split_whitespace();
-    // Numbers at the end that are zero are left out.
+    // Zeros at the end are omitted in the file.
     let totals = after("totals:").ok_or_else(|| format!("{}: no totals", path.display()))?;
     let totals = totals.split_whitespace().map(str::parse).chain(std::iter::repeat(Ok(0_u64)));
     let mut cost = Cost::default();
@@ -106,14 +106,14 @@ fn dump(path: &Path) -> Result<Dump, String> {
 }
 
 /// Sums the dumps by case and stage. `cases` has a line for each case: its name, and the stages between the clock's laps,
-/// which come again with each batch of events; without them the case is one number.
+/// which repeat with each batch of events. A case without stages has one number.
 fn assign(cases: &str, dumps: &[Dump]) -> Result<Costs, String> {
     let mut costs = Costs::new();
     let mut dumps = dumps.iter();
     for line in cases.lines() {
         let (name, stages) = line.split_once(": ").ok_or_else(|| format!("not a case: {line}"))?;
         let stages: Vec<&str> = stages.split(", ").filter(|stage| !stage.is_empty()).collect();
-        // Laps before the region, when everything runs for the first time, have nothing in them.
+        // Laps before the region, in the first run of the case, have no counts.
         let counted: Vec<Cost> = {
             let mut of_case = Vec::new();
             for dump in dumps.by_ref() {
@@ -134,7 +134,7 @@ fn assign(cases: &str, dumps: &[Dump]) -> Result<Costs, String> {
         if laps.len() % stages.len() != 0 || laps.is_empty() {
             return Err(format!("{name}: {} laps of {} stages", laps.len(), stages.len()));
         }
-        // What comes after the last lap belongs to the last stage.
+        // Counts after the last lap belong to the last stage.
         let all = laps.iter().zip(stages.iter().cycle()).chain([(rest, &stages[stages.len() - 1])]);
         for (cost, stage) in all.filter(|(_, stage)| **stage != NOT_STORED) {
             costs.entry(format!("{name}, {stage}")).or_default().add(cost);

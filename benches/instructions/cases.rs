@@ -1,4 +1,4 @@
-//! What is counted: each kernel on simulated events of a fixed seed, level by level.
+//! The counted cases: each kernel on simulated events of a fixed seed, level by level.
 
 use crate::callgrind::NOT_STORED;
 use crate::steps::{STATE, TO_PLANES, TO_RADII, Tracks};
@@ -20,24 +20,24 @@ use std::hint::black_box;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The magnet of the simulated events.
+/// Polarity of the magnet in the simulated events.
 pub const POLARITY: f32 = -1.0;
 
-/// Something to count.
+/// A case to count.
 pub struct Case {
     pub name: String,
-    /// Stages that the clock tells apart, in their order; none where all of it is one number.
+    /// Stages that the clock measures separately, in order; none if the case has one number.
     pub stages: Vec<&'static str>,
     pub work: Box<dyn FnMut()>,
 }
 
-/// Levels that valgrind can run, with their usual gangs, where the CPU has them.
+/// Returns the levels that valgrind can run, with their usual gangs, as far as the CPU has them.
 fn levels() -> impl Iterator<Item = Level> {
     let isas = [Isa::Scalar, Isa::Portable, Isa::Avx2];
     isas.into_iter().filter_map(|isa| Level::choose(Some(isa), None).ok())
 }
 
-/// All cases; what they need is made here and not counted.
+/// Returns all cases; their inputs are made here and not counted.
 pub fn all() -> Vec<Case> {
     let mut cases = Vec::new();
     velo(&mut cases);
@@ -48,7 +48,7 @@ pub fn all() -> Vec<Case> {
     cases
 }
 
-/// A sequence on one batch of events.
+/// Adds a sequence on one batch of events, level by level.
 fn sequence<B: Batch, S: Into<Sequence>>(
     name: &str,
     stages: &[&'static str],
@@ -113,7 +113,7 @@ fn decoders(cases: &mut Vec<Case>) {
     through_detectors(&batch, cases);
 }
 
-/// Whole sequences over several detectors.
+/// Adds whole sequences over several detectors.
 fn through_detectors(batch: &Rc<RawBatch>, cases: &mut Vec<Case>) {
     let velo = |level| {
         let velo = Velo::new(level, VeloConfig::default()).expect("a sequence");
@@ -181,17 +181,17 @@ fn kalman(cases: &mut Vec<Case>) {
     }
 }
 
-/// The search is scalar code and the same on each level.
+/// Adds the pixel chain, level by level; its search is scalar code, the same on each level.
 fn timepix(cases: &mut Vec<Case>) {
     cases.extend(levels().map(|level| Case { name: format!("timepix, {level}"), ..pixels(level, 40_000) }));
 }
 
-/// The chain for so many simulated hits.
+/// Returns the chain for `hits` simulated hits.
 pub fn pixels(level: Level, hits: u64) -> Case {
     let mut sim = PixelSim::new(PixelSimSpec { hits, ..PixelSimSpec::default() });
     let mut hits = PixelHits::default();
     while sim.read(usize::MAX, &mut hits) {}
-    // The same passes on every CPU.
+    // Fixed settings, so that the passes are the same on every CPU.
     let config = TimepixConfig {
         disorder_us: Some(sim.disorder_us()),
         sort_digit_bits: Some(9),

@@ -1,15 +1,15 @@
 //! Instructions that the kernels execute, counted by valgrind's callgrind: unlike times they are the same in every run,
 //! on a busy machine too, so that a slower kernel is seen before it is merged.
 //!
-//! `cargo bench --bench instructions` counts simulated events and compares with `stored.json` beside this file: a rise
-//! of more than 2 % is an error, with a table. `-- --renew` stores what is counted, `-- --all` prints every row, `-- --test`
+//! `cargo bench --bench instructions` counts simulated events and compares with `stored.json` next to this file: a rise
+//! of more than 2 % is an error, with a table. `-- --renew` stores the counts, `-- --all` prints every row, `-- --test`
 //! runs each kernel once and counts nothing.
 //!
-//! `-- --stages` prints what each stage of the sequences costs per event (AVX2): instructions, and the bytes that it
-//! moves between caches, with those of a Zen 5 core (48 KiB and 1 MiB) simulated by callgrind.
+//! `-- --stages` prints the cost of each stage of the sequences per event (AVX2): instructions, and bytes moved between
+//! caches. Callgrind simulates the caches of a Zen 5 core (48 KiB and 1 MiB).
 //!
-//! Valgrind knows no AVX-512: scalar, portable and AVX2 code is counted. Counts belong to a compiler: another one may
-//! need new ones.
+//! Valgrind has no AVX-512: scalar, portable and AVX2 code is counted. Counts depend on the compiler: another compiler may
+//! need new stored counts.
 
 mod callgrind;
 mod cases;
@@ -30,21 +30,21 @@ const LIMIT: f64 = 1.02;
 /// Instructions by kernel and level.
 type Counts = BTreeMap<String, u64>;
 
-/// What valgrind counts: everything called from here. Its name is in [`callgrind`].
+/// Runs the work that valgrind counts: everything called from here. [`callgrind`] refers to this function by name.
 #[inline(never)]
 fn counted_region(work: &mut dyn FnMut()) {
     work();
-    // Something to do after the work, so that callgrind sees the function return.
+    // Some work after it, so that callgrind sees the function return.
     black_box(&work);
 }
 
-/// Says that a case is over, for [`callgrind::count`]. Its name is there, too.
+/// Reports the end of a case to [`callgrind::count`], which refers to this function by name.
 #[inline(never)]
 fn end_of_case(name: &str, stages: &[&str]) {
     println!("{name}: {}", stages.join(", "));
 }
 
-/// What is counted for comparison with what is stored.
+/// The cases whose counts are compared with the stored counts.
 const COMPARED: What = What { child: "--counted", caches: &[] };
 
 /// Runs cases once, to allocate and to warm up, and if `twice` once more in the counted region.
@@ -68,7 +68,7 @@ fn stored() -> Result<Counts, String> {
     serde_json::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// Rows of the table: of all kernels, or of those that changed by more than the limit; and how many rose so much.
+/// Returns rows of the table, for all kernels or for kernels that changed by more than the limit, and the number of rises.
 fn compare(stored: &Counts, found: &Counts, all: bool) -> (Vec<String>, usize) {
     let (mut rows, mut rises) = (Vec::new(), 0);
     for (name, &count) in found {

@@ -1,4 +1,4 @@
-//! What each stage of the sequences costs per event: a table of instructions and of bytes between caches.
+//! Costs of each stage of the sequences per event: a table of instructions and of bytes between caches.
 
 use crate::callgrind::{Cost, What, count};
 use crate::cases::{Case, POLARITY, pixels, raw_events};
@@ -12,13 +12,13 @@ use peloton::ut::{UtConfig, UtGeometry, UtTables};
 use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloSensors};
 use std::sync::Arc;
 
-/// Caches of a core of Zen 5: 48 KiB in 12 ways, and 1 MiB in 16 that callgrind takes for the last one.
+/// Caches of a core of Zen 5: 48 KiB in 12 ways, and 1 MiB in 16 ways, which callgrind takes for the last level.
 pub const CACHES: What = What {
     child: "--stages-counted",
     caches: &["--cache-sim=yes", "--D1=49152,12,64", "--LL=1048576,16,64"],
 };
 
-/// Slices of events, as many as a thread takes at once: raw banks and results of all are more than its caches hold.
+/// Number of slices; a thread takes one at a time. Raw banks and results of all slices exceed its caches.
 const SLICES: usize = 10;
 const EVENTS: usize = SLICES * SLICE_EVENTS;
 const HITS: u64 = 400_000;
@@ -27,18 +27,18 @@ const LINE: u64 = 64;
 /// Stages in the order of the clock's laps, for one slice.
 type Laps = Vec<&'static str>;
 
-/// Each event's laps, event by event.
+/// Returns the laps of a slice, given the laps of an event.
 fn by_event(laps: &[&'static str]) -> Laps {
     laps.iter().copied().cycle().take(laps.len() * SLICE_EVENTS).collect()
 }
 
-/// The preset `best` of the Velo takes two events at a time.
+/// Returns the laps of the Velo, whose preset `best` takes two events at a time.
 fn velo() -> Laps {
     let pairs = [["velo sort", "velo find", "velo fit"]; SLICE_EVENTS / 2];
     [vec!["velo decode"], pairs.concat()].concat()
 }
 
-/// Two passes over both halves, a choice at the end of each, and the tracks handed out.
+/// Returns the laps of the SciFi: two passes over both halves, with a choice at the end of each, and the output of the tracks.
 fn scifi() -> Laps {
     let (find, confirm) = ("scifi find", "scifi confirm");
     let pass = [find, confirm, find, confirm, confirm];
@@ -46,7 +46,7 @@ fn scifi() -> Laps {
     [vec!["scifi decode"], by_event(&event)].concat()
 }
 
-/// The sequences on AVX2, which valgrind can run; none where the CPU has no AVX2, which [`print`] says.
+/// Returns the sequences on AVX2, which valgrind can run; none on a CPU without AVX2, which [`print`] reports.
 pub fn all() -> Vec<Case> {
     let Ok(level) = Level::choose(Some(Isa::Avx2), None) else {
         return Vec::new();

@@ -1,9 +1,9 @@
-//! Three small kernels of the kinds that tracking is made of, once on gangs and once as plain loops.
+//! Three small kernels of the kinds that occur in tracking, each on gangs and as plain loops.
 
 use peloton::simd::Gang;
 use peloton::simd::varying::{F32, I32, Mask, U32};
 
-/// Iterations of z -> z^2 + c until |z| > 2, for every pixel of a frame: pure arithmetic, lanes that finish
+/// Iterations of z -> z^2 + c until |z| > 2, for every pixel of a frame: pure arithmetic, with lanes that finish
 /// at different times.
 pub struct Mandelbrot {
     pub width: usize,
@@ -18,12 +18,12 @@ impl Mandelbrot {
         Self { width, height, limit: 256, out: vec![0; width * height] }
     }
 
-    /// The point of pixel 0, and the steps to its neighbours.
+    /// Returns the point of pixel 0, and the steps to its neighbours.
     fn frame(&self) -> (f32, f32, f32, f32) {
         (-2.0, 3.0 / self.width as f32, -1.0, 2.0 / self.height as f32)
     }
 
-    /// Iterations done in all.
+    /// Returns the number of all iterations.
     pub fn work(&self) -> f64 {
         self.out.iter().map(|&n| n as f64).sum()
     }
@@ -74,7 +74,7 @@ impl Mandelbrot {
     }
 }
 
-/// A pseudo-random sequence, the same everywhere.
+/// A pseudo-random sequence, the same on every machine.
 pub struct Random(pub u32);
 
 impl Random {
@@ -90,7 +90,7 @@ impl Random {
     }
 }
 
-/// Linear interpolation in a table for particles that are named by an index: four gathers each.
+/// Linear interpolation in a table for particles that are given by their indices: four gathers each.
 pub struct Lookup {
     table: Vec<f32>,
     slope: Vec<f32>,
@@ -175,7 +175,7 @@ impl Track {
         }
     }
 
-    /// Steps done in all.
+    /// Returns the number of all steps.
     pub fn work(&self) -> f64 {
         self.steps.iter().map(|&n| n as f64).sum()
     }

@@ -1,9 +1,9 @@
-//! Gangs on three small kernels and on sorts, every level and gang size, beside plain loops. CPU time of the thread, and
-//! units of work/s: iterations of `mandelbrot`, elements of `lookup`, steps of `track`, keys of sorts.
+//! Gangs against plain loops, on every level and with every gang size: three small kernels, and sorts. CPU time of the thread,
+//! and units of work/s: iterations of `mandelbrot`, elements of `lookup`, steps of `track`, keys of sorts.
 //!
-//! `cargo bench --bench simd_micro` measures all, `-- track/avx2` only rows whose names contain that. Before that every
-//! kernel runs once on every gang and must give the plain loop's bits. Each row comes in several rounds, in turns: rows of
-//! one round compare.
+//! `cargo bench --bench simd_micro` measures all rows, `-- track/avx2` only rows whose names contain this. First, every kernel
+//! runs once on every gang and must give the plain loop's bits. Rows are measured in turns, in several rounds: compare rows of
+//! one round.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -18,8 +18,8 @@ use peloton::simd::{Level, with_default_float_mode};
 use sorts::Sorts;
 use std::hint::black_box;
 
-/// Rows of a kernel: plain loops, then each level. `new` makes its data, `plain` and `gang` run it, and `result` gives the
-/// bits of what comes out.
+/// Measures rows of a kernel: plain loops, then each level. `new` makes its data, `plain` and `gang` run it, and `result` returns
+/// the bits of its results.
 macro_rules! kernel {
     ($criterion:expr, $name:literal, $new:expr, $result:expr) => {{
         let mut plain = $new;
@@ -70,7 +70,7 @@ fn sorts(criterion: &mut Criterion<CpuTime>) {
     }
 }
 
-/// What it costs to make sure of the floating-point mode, once per slice of events, in a host that has the default one.
+/// Measures the cost of ensuring the floating-point mode, once per slice of events, in a host that has the default mode.
 fn float_mode(criterion: &mut Criterion<CpuTime>) {
     let mut group = criterion.benchmark_group("float mode");
     let call = || {

@@ -1,4 +1,4 @@
-//! The short-segment sort against the standard library's, on segments as long as a detector module's hits.
+//! The short-segment sort against the standard library's sort, on segments as long as the list of hits of a detector module.
 
 use crate::kernels::Random;
 use peloton::dispatch;
@@ -35,7 +35,7 @@ impl Sorts {
         });
     }
 
-    /// `slice::sort_unstable` of (key, index) pairs in one word each.
+    /// Sorts (key, index) pairs, each in one word, by `slice::sort_unstable`.
     pub fn standard(&mut self) {
         let Self { keys, order, pairs, len } = self;
         for (keys, order) in keys.chunks_exact(*len).zip(order.chunks_exact_mut(*len)) {

@@ -1,7 +1,7 @@
 //! Systems of linear equations.
 
 /// Solves a positive definite system by the method of Gauss and Jordan: `values` become the solution. Returns the
-/// smallest pivot, which is near 0 where the system has no unique solution.
+/// smallest pivot, which is near 0 if the system has no unique solution.
 pub fn solve<const N: usize>(matrix: &mut [[f64; N]; N], values: &mut [f64; N]) -> f64 {
     let mut least = f64::INFINITY;
     for i in 0..N {

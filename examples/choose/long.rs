@@ -1,7 +1,7 @@
 //! `src/long/pair_first_network.rs`, `pair_network.rs` and `pair_ut_network.rs`: the networks that judge pairs.
 //! Candidates are the pairs of tracks of `velo` and `scifi`, presets `best`, within the windows of `LongConfig`. The
-//! first network uses one pair, the other two also its rivals, by the first network's outputs; the last one also its
-//! hits in the UT.
+//! first network uses one pair. The other two also use the pair's rivals, by the first network's outputs; the last one
+//! also uses the pair's hits in the UT.
 
 use super::noise::Noise;
 use super::sample::{
@@ -20,18 +20,18 @@ use peloton_truth::train::{Table, Trained, Training, train_with_noise};
 use peloton_truth::{CheckReport, Checker, Rules};
 use std::sync::Arc;
 
-/// The networks: inputs, units of the hidden layer. With 32 units in the first the criterion says the same.
+/// The networks: inputs, units of the hidden layer. With 32 units in the first network the criterion has the same result.
 const FIRST: (usize, usize) = (INPUTS, 16);
 const SECOND: (usize, usize) = (INPUTS_PAIR, 32);
 const SECOND_UT: (usize, usize) = (INPUTS_UT, 32);
 /// Seed 1 was fixed before anything was trained.
 const TRAINING: Training = Training { hidden: 32, epochs: 24, batch: 64, rate: 0.015, seed: 1, keep: 0.99 };
-/// Pairs with a smaller response of the first network are not judged by the second: of 0.1, 0.05 and 0.02 the largest with which no more
-/// than 0.01 % of the particles are lost.
+/// The second network does not judge pairs with a smaller response of the first one: of 0.1, 0.05 and 0.02 the largest value that
+/// loses no more than 0.01 % of the particles.
 const LIKELY: f32 = 0.02;
 /// Thresholds are multiples of this.
 const STEP: f32 = 0.01;
-/// The criteria of `long` and of `long-ut`, which are to differ in the ghosts alone.
+/// The criteria of `long` and of `long-ut`; only their limits on ghosts differ.
 const CATEGORIES: [&str; 2] = ["01_long", "02_long_P>5GeV"];
 const CRITERIA: [Criterion; 2] = [
     Criterion { max_ghosts: 0.05, categories: CATEGORIES },
@@ -64,7 +64,7 @@ struct Tracks {
     sample: Sample,
     velo: VeloTracks,
     scifi: SciFiTracks,
-    /// Hits in the UT, where they are asked.
+    /// Layout of the UT and hits in it, if requested.
     ut: Option<(UtLayout, UtBatch)>,
     bending: Bending,
 }
@@ -95,7 +95,7 @@ impl Tracks {
     }
 }
 
-/// Hits in the UT.
+/// Returns the layout of the UT and the hits in it.
 fn hits_in_ut(level: Level, sample: &Sample) -> Result<(UtLayout, UtBatch)> {
     let (geometry, raw, mut hits) = (sample.geometry.ut()?, &sample.raw, Outcome::<UtBatch>::default());
     let end_z = VeloConfig::preset(Preset::Best).fit.end_z;
@@ -111,13 +111,13 @@ struct Pairs {
 }
 
 impl Pairs {
-    /// Of tracks of `best`, all of them: no network is asked.
+    /// Makes all pairs of tracks of the presets `best`: no network is applied.
     fn new(level: Level, sample: Sample, with_ut: bool) -> Result<Self> {
         let tracks = Tracks::new(level, sample, with_ut, (Preset::Best, SciFiPreset::Best))?;
         Ok(Self::of(tracks, 0.0))
     }
 
-    /// Of tracks, with responses of the library's networks that are no smaller.
+    /// Makes the pairs of tracks whose responses of the library's networks are at least `least`.
     fn of(tracks: Tracks, least: f32) -> Self {
         let (min_response, min_response_ut) = (least, least);
         let config = LongConfig { min_response, min_response_ut, ..LongConfig::preset(LongPreset::Best) };
@@ -126,7 +126,7 @@ impl Pairs {
         Self { tracks, events }
     }
 
-    /// Tells the pairs their rivals.
+    /// Sets the rivals of each pair.
     fn set_rivals(&mut self, first: &Trained) {
         for pairs in &mut self.events {
             let response = |pair: &Pair| first.response(&pair.inputs) as f32;
@@ -136,7 +136,7 @@ impl Pairs {
         }
     }
 
-    /// Appends the pairs, and whether they are one particle's, to a table; as often as the criterion counts them, or once.
+    /// Appends the pairs and whether one particle left both tracks to a table, as often as the criterion counts them or once.
     fn fill(&self, table: &mut Table, inputs: usize, as_counted: bool) -> Result<()> {
         let Tracks { sample, velo, scifi, .. } = &self.tracks;
         for (event, pairs) in self.events.iter().enumerate() {
@@ -154,7 +154,7 @@ impl Pairs {
         Ok(())
     }
 
-    /// The pairs that have a response, the best of each event first.
+    /// Returns the pairs of each event that have a response, the best first.
     fn ranked(&self, response: impl Fn(&Pair) -> Option<f32>) -> Vec<Vec<(f32, &Pair)>> {
         let mut all = Vec::new();
         for pairs in &self.events {
@@ -167,7 +167,7 @@ impl Pairs {
         all
     }
 
-    /// What a checker says of the tracks: of the pairs that may be ones the best, then the next that shares nothing with it.
+    /// Checks the chosen pairs: from the best on, each pair above the threshold that shares no track with a chosen pair.
     fn check(&self, pairs: &[Vec<(f32, &Pair)>], threshold: f32) -> CheckReport {
         let mut checker = Checker::new(Rules::LhcbLong);
         for (truth, pairs) in self.tracks.sample.truth.iter().zip(pairs) {
@@ -184,7 +184,7 @@ impl Pairs {
     }
 }
 
-/// Trains a network of so many inputs and units; also the table, for its threshold.
+/// Trains a network with these numbers of inputs and units; also returns the table, for the choice of a threshold.
 fn train(to_fit: &Pairs, to_choose: &Pairs, (inputs, hidden): (usize, usize)) -> Result<(Trained, Table)> {
     let mut table = Table::new(&NAMES[..inputs]);
     to_fit.fill(&mut table, inputs, true)?;
@@ -194,7 +194,7 @@ fn train(to_fit: &Pairs, to_choose: &Pairs, (inputs, hidden): (usize, usize)) ->
     Ok((train_with_noise(&table, &training, &mut |inputs| noise.add(inputs))?, table))
 }
 
-/// The smallest response that a criterion likes best, and what a checker then says.
+/// Returns the threshold on the response that is best by the criterion, and the check with it.
 fn best_response(criterion: &Criterion, check: impl Fn(f32) -> CheckReport) -> Result<(f32, CheckReport)> {
     let mut best: Option<(i64, f32, CheckReport)> = None;
     for step in 10..95 {
@@ -222,7 +222,7 @@ pub fn write_fast(level: Level) -> Result<()> {
     Ok(())
 }
 
-/// One of the networks: its name on the command line, its constant, its description.
+/// One of the networks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Network {
     First,
@@ -230,8 +230,8 @@ pub enum Network {
     LongUt,
 }
 
-/// Writes the file of one of the networks. The second networks are trained after a first one that is trained here,
-/// too: it is always the same.
+/// Writes the file of one of the networks. Before a second network, the first one is trained again, always with the same
+/// result.
 pub fn write(level: Level, network: Network) -> Result<()> {
     let with_ut = network == Network::LongUt;
     let mut to_fit = Pairs::new(level, Sample::realistic_with_beauty(PAIR_SEEDS)?, with_ut)?;

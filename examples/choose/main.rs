@@ -1,18 +1,18 @@
 //! Chooses the presets `best` of Velo-UT, SciFi and long tracks, from simulated events alone.
 //!
 //! ```text
-//! cargo run --release --example choose -- ut                             what `LineConfig::default` has
+//! cargo run --release --example choose -- ut                             values of `LineConfig::default`
 //! cargo run --release --example choose -- scifi > src/scifi/weights.rs        minutes
-//! cargo run --release --example choose -- scifi-windows                  windows of the SciFi beside others
-//! cargo run --release --example choose -- scifi-second                   and of its second pass, each with weights of its own
-//! cargo run --release --example choose -- scifi-momentum                 what `src/scifi/momentum.rs` has
+//! cargo run --release --example choose -- scifi-windows                  windows of the SciFi, compared with other windows
+//! cargo run --release --example choose -- scifi-second                   windows of the second pass, each with its own weights
+//! cargo run --release --example choose -- scifi-momentum                 coefficients of `src/scifi/momentum.rs`
 //! cargo run --release --example choose -- long-first > src/long/pair_first_network.rs
 //! cargo run --release --example choose -- long > src/long/pair_network.rs
 //! cargo run --release --example choose -- long-ut > src/long/pair_ut_network.rs
-//! cargo run --release --example choose -- long-fast              smallest responses of `fast`, which `LongConfig` has
+//! cargo run --release --example choose -- long-fast              smallest responses of `fast` in `LongConfig`
 //! ```
 //! Run them in this order after a change of the simulation: long tracks depend on the choices of the SciFi.
-//! Alternatives and reasons: docs/algorithms.md, "how they are chosen". The same events and the same answer on any
+//! Alternatives and reasons: docs/algorithms.md, "how they are chosen". Events and results are the same on every
 //! machine.
 
 mod linear;

@@ -13,13 +13,13 @@ use std::sync::Arc;
 const N: usize = 5;
 /// z of the states, mm.
 const STATE_Z: f64 = 9_410.0;
-/// MeV mm: the terms are in this unit.
+/// Unit of the terms, MeV mm.
 const SCALE: f64 = 1e6;
-/// Slower particles are not learnt from, GeV/c: of these only some are found, those that look faster more often.
+/// Smallest momentum of particles in the fit, GeV/c: only some slower particles are found, more often if they look faster.
 const LEAST_P: f64 = 3.0;
-/// Steps of the fit: more change nothing that is printed.
+/// Steps of the fit: more steps do not change the printed digits.
 const STEPS: usize = 60;
-/// Relative deviations below this count as this, so that no track counts for all.
+/// Smaller relative deviations count as this, so that no single track dominates the fit.
 const SMALLEST: f64 = 1e-4;
 
 /// The coefficients of Allen, 2023.
@@ -27,7 +27,7 @@ const PUBLISHED: [f64; N] = [0.0, 6.34025, 4.85287, 12.4491, -4.25461e-8];
 
 /// A track in the SciFi and the momentum of its particle, GeV/c.
 struct Seed {
-    /// Slopes in x and y, and x where the line meets z = 0, mm, as the search has them.
+    /// Slopes in x and y, and x at z = 0, mm, of the line from the search.
     tx: f64,
     ty: f64,
     x0: f64,
@@ -35,7 +35,7 @@ struct Seed {
 }
 
 impl Seed {
-    /// The terms that the coefficients multiply, over the true momentum: their sum is to be 1.
+    /// Returns the terms of the formula over the true momentum: multiplied by the coefficients, their sum should be 1.
     fn terms(&self) -> [f64; N] {
         let Self { tx, ty, x0, p } = self;
         let each = SCALE / (1000.0 * p * x0.abs());
@@ -47,7 +47,7 @@ impl Seed {
     }
 }
 
-/// Tracks of particles in the acceptance, no electrons.
+/// Returns the tracks of particles in the acceptance that are no electrons.
 fn seeds(level: Level) -> Result<Vec<Seed>> {
     let sample = Sample::new(MOMENTUM_SEEDS)?;
     let (geometry, config) = (Arc::new(sample.geometry.scifi()?), SciFiConfig::preset(SciFiPreset::Best));
@@ -73,9 +73,9 @@ fn seeds(level: Level) -> Result<Vec<Seed>> {
     Ok(seeds)
 }
 
-/// The coefficients with the smallest sum of |true p / p - 1|: half of the tracks come out too fast and half too slow, whatever
-/// the tails, and those that seem not to bend count for no more than others. Least squares from the published formula on,
-/// weighted by the deviations of the step before.
+/// Returns the coefficients with the smallest sum of |true p / p - 1|: for any tails, half of the tracks come out too fast and
+/// half too slow, and tracks that seem not to bend count no more than others. The fit begins at the published formula and
+/// repeats least squares, weighted by the deviations of the step before.
 fn fit(seeds: &[Seed]) -> Result<[f64; N]> {
     let mut coefficients = PUBLISHED;
     for _ in 0..STEPS {
@@ -95,12 +95,12 @@ fn fit(seeds: &[Seed]) -> Result<[f64; N]> {
     Ok(coefficients)
 }
 
-/// p / true p - 1.
+/// Returns p / true p - 1.
 fn deviation(terms: &[f64; N], coefficients: &[f64; N]) -> f64 {
     terms.iter().zip(coefficients).map(|(term, coefficient)| term * coefficient).sum::<f64>() - 1.0
 }
 
-/// Solves a symmetric positive definite system, scaled to a diagonal of ones; none where it has no solution of its own.
+/// Solves a symmetric positive definite system, scaled to a diagonal of ones; none if it has no unique solution.
 fn solve_scaled(mut matrix: [[f64; N]; N], mut values: [f64; N]) -> Option<[f64; N]> {
     let scale: [f64; N] = std::array::from_fn(|i| 1.0 / matrix[i][i].sqrt());
     for i in 0..N {
@@ -112,7 +112,7 @@ fn solve_scaled(mut matrix: [[f64; N]; N], mut values: [f64; N]) -> Option<[f64;
     (least > 1e-12).then_some(values)
 }
 
-/// Median and half of the central 68 % of p / true p - 1, in %, of the tracks of a range of momentum.
+/// Returns the median and half of the central 68 % of p / true p - 1, in %, of the tracks in a range of momentum.
 fn summary(seeds: &[Seed], coefficients: &[f64; N], [low, high]: [f64; 2]) -> String {
     let inside = seeds.iter().filter(|seed| (low..high).contains(&seed.p));
     let mut off: Vec<f64> = inside.map(|seed| deviation(&seed.terms(), coefficients)).collect();

@@ -4,19 +4,19 @@
 use super::sample::Widening;
 use peloton::long::reference::{INPUTS_PAIR, INPUTS_UT};
 
-/// Residuals among the inputs, and where some others are.
+/// Number of residuals among the inputs, and indices of some other inputs.
 const RESIDUALS: usize = 3;
 const SCIFI_Y: usize = 6;
 const LN_VELO_CHI2: usize = 9;
 const UT: usize = INPUTS_PAIR;
-/// Residuals are multiplied with e to a normal number of this width, and one of the other width, in units of what scattering makes of
-/// them, is added; distances in the UT are multiplied alike. The level is that of the study that docs/algorithms.md
-/// names; it was not tuned.
+/// Residuals are multiplied by e to the power of a normal number with this width. Then a normal number with the width
+/// `SHIFT` is added, in units of the effect of scattering. Distances in the UT get a factor in the same way. The widths
+/// come from the study that docs/algorithms.md names; they were not tuned.
 const FACTOR: f64 = 0.5;
 const SHIFT: f64 = 0.6;
-/// Share of pairs that lose one of three or four hits in the UT: real tracks have more often three.
+/// Share of pairs that lose one of three or four hits in the UT: real tracks have three hits more often.
 const MISSED: f64 = 0.08;
-/// What stands in place of the distance in the UT where a hit is missing.
+/// Value in place of the distance in the UT if a hit is missing.
 const NOT_ALL: f32 = 9.0;
 
 /// Changes the inputs of pairs.
@@ -27,7 +27,7 @@ impl Noise {
         Self(Widening::new())
     }
 
-    /// Changes the inputs of one pair, for the first network or for either second one.
+    /// Changes the inputs of one pair, for the first network or for a second one.
     pub fn add(&mut self, inputs: &mut [f32]) {
         for residual in &mut inputs[..RESIDUALS] {
             let factor = self.factor();
@@ -46,7 +46,7 @@ impl Noise {
         libm::exp(FACTOR * self.0.normal())
     }
 
-    /// Changes how many hits there are, their distance, that over its scale, and the same where none is missing.
+    /// Changes the number of hits, their distance, the distance over its scale, and this ratio for pairs that lack no hit.
     fn change_ut(&mut self, of_ut: &mut [f32]) {
         let [hits, distance, part, of_all] = of_ut else { return };
         let factor = self.factor() as f32;

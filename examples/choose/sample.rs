@@ -41,23 +41,23 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Minimum bias; with the former efficiency of the SciFi, without `realism`.
+    /// Simulates minimum bias without `realism`, with the former efficiency of the SciFi.
     pub fn new(seeds: RangeInclusive<u64>) -> Result<Self> {
         Self::of(seeds.map(|seed| (seed, "realism=0")))
     }
 
-    /// Minimum bias with a SciFi that misses as many hits as in full simulation.
+    /// Simulates minimum bias with a SciFi that misses as many hits as in full simulation.
     pub fn realistic(seeds: RangeInclusive<u64>) -> Result<Self> {
         Self::of(seeds.map(|seed| (seed, REALISTIC)))
     }
 
-    /// The same, and events with b hadrons.
+    /// Simulates minimum bias and events with b hadrons, with a SciFi that misses as many hits as in full simulation.
     pub fn realistic_with_beauty(seeds: RangeInclusive<u64>) -> Result<Self> {
         let beauty = BEAUTY_SEEDS.map(|seed| (seed, REALISTIC_BEAUTY));
         Self::of(seeds.map(|seed| (seed, REALISTIC)).chain(beauty))
     }
 
-    /// Events of seeds, each with keys of the simulation.
+    /// Simulates the events of seeds, each with keys of the simulation.
     fn of(seeds: impl Iterator<Item = (u64, &'static str)>) -> Result<Self> {
         let geometry = Geometry::Nominal;
         let (ut, scifi, polarity) = (geometry.ut()?, geometry.scifi()?, geometry.polarity()?);
@@ -75,7 +75,7 @@ impl Sample {
         Ok(Self { raw, truth, seeds: of, geometry, polarity })
     }
 
-    /// The Velo's sequence.
+    /// Returns the Velo's sequence.
     pub fn velo(&self, level: Level, preset: Preset) -> Result<Velo> {
         let velo = Velo::new(level, VeloConfig::preset(preset))?;
         Ok(velo.with_sensors(Arc::new(self.geometry.velo()?), VeloBanks::Auto))
@@ -100,7 +100,7 @@ impl Owners {
         Self(owners)
     }
 
-    /// The particles that have 70 % of these hits.
+    /// Returns the particles that left at least 70 % of these hits.
     pub fn of_most(&self, hits: &[u32]) -> Vec<u32> {
         let mut counts = HashMap::<u32, usize>::new();
         for owner in hits.iter().filter_map(|hit| self.0.get(hit)).flatten() {
@@ -110,7 +110,7 @@ impl Owners {
     }
 }
 
-/// Number of times that a candidate of these particles is used in training: as in the criterion, particles above 5 GeV/c twice.
+/// Returns how often training uses a candidate of these particles: particles above 5 GeV/c count twice, as in the criterion.
 pub fn copies(truth: &TruthEvent, owners: &[u32]) -> usize {
     let counts_twice = |owner: &u32| {
         let particle = &truth.particles[*owner as usize];
@@ -120,8 +120,8 @@ pub fn copies(truth: &TruthEvent, owners: &[u32]) -> usize {
     if owners.iter().any(counts_twice) { 2 } else { 1 }
 }
 
-/// Share of candidates whose chi2 are made larger before weights are fitted: simulated chi2 have shorter tails than real ones,
-/// since the Velo has no beam pipe there and all hits are measured equally well.
+/// Share of candidates whose chi2 are enlarged before weights are fitted: simulated chi2 have shorter tails than real ones,
+/// since the simulated Velo has no beam pipe and measures all hits equally well.
 const WIDENED: f64 = 0.3;
 
 /// Draws a factor on the chi2 of a candidate's tracks.
@@ -132,24 +132,24 @@ impl Widening {
         Self(Xoshiro256PlusPlus::seed_from_u64(1))
     }
 
-    /// A number between 0 and 1, not 0.
+    /// Returns a number above 0, and at most 1.
     pub fn even(&mut self) -> f64 {
         ((self.0.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 
-    /// A normal number (Box and Muller).
+    /// Returns a normal number (Box and Muller).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * libm::log(self.even())).sqrt();
         radius * libm::cos(std::f64::consts::TAU * self.even())
     }
 
-    /// The factor of a chi2, 1 to infinity: most often 1, else with the density of 1 / factor^2.
+    /// Returns the factor of a chi2, 1 to infinity: most often 1, otherwise with the density of 1 / factor^2.
     pub fn factor(&mut self) -> f64 {
         if self.even() < WIDENED { 1.0 / self.even() } else { 1.0 }
     }
 }
 
-/// Found and all particles of a category.
+/// Returns the numbers of found and of all particles of a category.
 pub fn found(report: &CheckReport, name: &str) -> [u64; 2] {
     let category = report.categories.iter().find(|category| category.name == name);
     category.map_or([0; 2], |category| [category.reconstructed, category.reconstructible])
@@ -162,25 +162,25 @@ pub struct Criterion {
 }
 
 impl Criterion {
-    /// Ten times the particles found, less ghosts; nothing with too many ghosts.
+    /// Returns ten times the number of found particles minus the ghosts; none with too many ghosts.
     pub fn worth(&self, report: &CheckReport) -> Option<i64> {
-        // So that other events keep within the limit, too: a standard deviation less.
+        // A standard deviation below the limit, so that other events keep within it, too.
         let ghosts = report.ghosts as f64;
         let few = ghosts + ghosts.sqrt() <= self.max_ghosts * report.tracks as f64;
         few.then_some(self.value(report))
     }
 
-    /// The same for any number of ghosts.
+    /// Returns ten times the number of found particles minus the ghosts, for any number of ghosts.
     pub fn value(&self, report: &CheckReport) -> i64 {
         10 * self.particles(report) as i64 - report.ghosts as i64
     }
 
-    /// Particles found that count.
+    /// Returns the number of found particles in the categories.
     pub fn particles(&self, report: &CheckReport) -> u64 {
         self.categories.iter().map(|name| found(report, name)[0]).sum()
     }
 
-    /// Description of the choice: found particles of all, ghosts of tracks.
+    /// Returns a description of the choice: found particles of all particles, ghosts of all tracks.
     pub fn counts(&self, report: &CheckReport) -> String {
         let [[a, all_a], [b, all_b]] = self.categories.map(|name| found(report, name));
         let of = |a, b| format!("{a} of {b}");

@@ -1,5 +1,5 @@
 //! `src/scifi/weights.rs`: weights and thresholds of the passes of `fast` and `best`. Candidates come from the naive
-//! twin, which computes their features.
+//! reference, which computes their features.
 
 use super::linear::solve;
 use super::sample::{Criterion, EVENTS, Owners, Sample, THRESHOLD_SEEDS, WEIGHT_SEEDS, Widening, copies};
@@ -15,37 +15,37 @@ use peloton_truth::{CheckReport, Checker, Rules};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// Features, as many as a choice has weights.
+/// Number of features, which is the number of weights of a choice.
 const N: usize = 15;
-/// Where the logarithm of the chi2 in y is among them.
+/// Index of the logarithm of the chi2 in y among the features.
 const Y: usize = 4;
-/// Thresholds are multiples of this: from and to.
+/// Step and range of the thresholds, which are multiples of the step.
 const STEP: f32 = 0.25;
 const STEPS: RangeInclusive<i8> = -4..=8;
-/// The limit on ghosts is what the search by triplets in two passes had, with which these presets are compared.
+/// The limit on ghosts is the share of the search by triplets in two passes, with which these presets are compared.
 const CRITERION: Criterion =
     Criterion { max_ghosts: 0.025, categories: ["03_long_P>3GeV", "02_long_P>5GeV"] };
 
-/// Weights of `best` are fitted, and thresholds judged, also with modules moved in x by normal numbers of this width, mm: between the two of
-/// docs/performance/tracks.md.
+/// Weights of `best` are fitted and thresholds judged also with moved modules: in x by normal numbers with this width, mm,
+/// between the two widths in docs/performance/tracks.md.
 const MOVED: f64 = 0.15;
-/// Bits of an LHCbID that number the channel, and those below the number of its module.
+/// Number of bits of an LHCbID for the channel, and number of its bits below the module.
 const CHANNEL_BITS: u32 = 20;
 const MODULE_SHIFT: u32 = 11;
 
-/// A track of a pass without a choice: features, whether 70 % of the hits are of one particle, and how often it is learnt from.
+/// A track of a pass without a choice: features, whether one particle left 70 % of the hits, and how often training uses it.
 type Candidate = ([f32; N], bool, usize);
 
 /// Simulated events and their hits.
 struct Hits {
     sample: Sample,
     hits: SciFiBatch,
-    /// The same with moved modules, if thresholds are judged by them, too.
+    /// Hits with moved modules, if they are used, too.
     moved: Option<SciFiBatch>,
     geometry: Arc<SciFiGeometry>,
 }
 
-/// Hits of a SciFi whose modules are moved in x, the same in all events.
+/// Returns the hits of a SciFi whose modules are moved in x, equally in all events.
 fn moved(hits: &SciFiBatch) -> SciFiBatch {
     let (mut draws, mut hits) = (Widening::new(), hits.clone());
     let by: Vec<f32> =
@@ -67,7 +67,7 @@ fn moved(hits: &SciFiBatch) -> SciFiBatch {
 }
 
 impl Hits {
-    /// For `best`.
+    /// Makes the hits for `best`.
     fn new(level: Level, seeds: RangeInclusive<u64>) -> Result<Self> {
         let hits = Self::of(level, Sample::realistic(seeds)?)?;
         Ok(Self { moved: Some(moved(&hits.hits)), ..hits })
@@ -80,7 +80,7 @@ impl Hits {
         Ok(Self { sample, hits: hits.results, moved: None, geometry })
     }
 
-    /// What the last pass finds, whose choice takes all; the passes before it have theirs.
+    /// Returns the tracks of the last pass, whose choice accepts all tracks; earlier passes keep their choices.
     fn candidates(&self, level: Level, config: &SciFiConfig) -> Result<Vec<Candidate>> {
         let mut all = self.candidates_of(level, config, &self.hits)?;
         if let Some(moved) = &self.moved {
@@ -128,12 +128,12 @@ impl Hits {
         Ok(out.results)
     }
 
-    /// What a checker says of a configuration.
+    /// Checks the tracks of a configuration against the truth.
     fn check(&self, level: Level, config: SciFiConfig) -> Result<CheckReport> {
         self.check_with(level, config, &self.hits)
     }
 
-    /// What a configuration is worth, and what a checker says of it; nothing with too many ghosts.
+    /// Returns the worth of a configuration, and its check; none with too many ghosts.
     fn judge(&self, level: Level, config: SciFiConfig) -> Result<Option<(i64, CheckReport)>> {
         let report = self.check(level, config.clone())?;
         let Some(mut worth) = CRITERION.worth(&report) else { return Ok(None) };
@@ -153,7 +153,7 @@ impl Hits {
     }
 }
 
-/// What is learnt from: candidates with a larger chi2 in y, some of them twice.
+/// Returns the data for a fit: candidates with enlarged chi2 in y, some of them twice.
 fn widened(candidates: &[Candidate]) -> Vec<([f32; N], bool)> {
     let mut widening = Widening::new();
     let all = candidates.iter().flat_map(|candidate| std::iter::repeat_n(candidate, candidate.2));
@@ -168,7 +168,7 @@ fn widened(candidates: &[Candidate]) -> Vec<([f32; N], bool)> {
     all.map(widen).collect()
 }
 
-/// A logistic regression with ridge 1 by Newton's method, rounded to 0.001.
+/// Fits a logistic regression with ridge 1 by Newton's method, rounded to 0.001.
 fn fit(candidates: &[Candidate]) -> [f32; N] {
     let candidates = widened(candidates);
     let mut weights = [0.0f64; N];
@@ -191,7 +191,7 @@ fn fit(candidates: &[Candidate]) -> [f32; N] {
     weights.map(|weight| (weight * 1000.0).round() as f32 / 1000.0)
 }
 
-/// A pass whose choice takes all.
+/// Changes the choice of a pass so that it accepts all tracks.
 fn open(pass: &mut RowPass) {
     (pass.choice.min_score, pass.choice.shared_hits) = (f32::MIN, 12);
 }
@@ -204,14 +204,14 @@ fn with(config: &SciFiConfig, weights: &[[f32; N]], min_score: &[f32]) -> SciFiC
     config
 }
 
-/// Thresholds of the passes, and what the events say of them.
+/// Thresholds of the passes, their worth and their check.
 struct Thresholds {
     worth: i64,
     min_score: Vec<f32>,
     report: CheckReport,
 }
 
-/// Thresholds: those that the criterion likes best; of equal ones the first.
+/// Returns the thresholds that are best by the criterion; the first of several.
 fn thresholds(level: Level, sample: &Hits, config: &SciFiConfig, weights: &[[f32; N]]) -> Result<Thresholds> {
     let values = || STEPS.map(|steps| f32::from(steps) * STEP);
     let all: Vec<Vec<f32>> = match weights.len() {
@@ -229,7 +229,7 @@ fn thresholds(level: Level, sample: &Hits, config: &SciFiConfig, weights: &[[f32
     best.ok_or_else(|| Error::Config("no thresholds with so few ghosts".into()))
 }
 
-/// Weights of passes, what they are made from, and thresholds.
+/// Weights of passes, the candidates for their fit, and thresholds.
 struct Trained {
     weights: Vec<[f32; N]>,
     candidates: Vec<Vec<Candidate>>,
@@ -248,7 +248,7 @@ fn train(level: Level, [to_fit, to_choose]: [&Hits; 2], config: &SciFiConfig) ->
         return Ok(Trained { weights, candidates: vec![first], chosen });
     }
     weights.push([0.0; N]);
-    // What the second pass finds depends on the threshold of the first, hence twice.
+    // The tracks of the second pass depend on the threshold of the first: the second fit is done twice.
     let mut min_score = vec![-1.0, 0.0];
     let mut second = Vec::new();
     for _ in 0..2 {
@@ -268,7 +268,7 @@ fn train(level: Level, [to_fit, to_choose]: [&Hits; 2], config: &SciFiConfig) ->
 pub fn write(level: Level) -> Result<()> {
     let (to_fit, to_choose) = (Hits::new(level, WEIGHT_SEEDS)?, Hits::new(level, THRESHOLD_SEEDS)?);
     let best = train(level, [&to_fit, &to_choose], &SciFiConfig::preset(SciFiPreset::Best))?;
-    // With a SciFi that misses more hits `fast` finds fewer seeds of the seven public events: it stays what it was.
+    // Trained with a SciFi that misses more hits, `fast` finds fewer seeds of the seven public events: its training is unchanged.
     let [to_fit, to_choose] =
         [WEIGHT_SEEDS, THRESHOLD_SEEDS].map(|seeds| Hits::of(level, Sample::new(seeds)?));
     let fast = train(level, [&to_fit?, &to_choose?], &SciFiConfig::preset(SciFiPreset::Fast))?;
@@ -316,7 +316,7 @@ pub fn write(level: Level) -> Result<()> {
     Ok(())
 }
 
-/// Shifts of the second pass, and windows in x, mm, that are tried.
+/// Tried shifts of the second pass, and windows in x, mm.
 const SECOND: [(f32, f32); 6] =
     [(480.0, 0.8), (480.0, 1.0), (540.0, 0.6), (540.0, 0.8), (540.0, 1.0), (600.0, 0.8)];
 
@@ -336,7 +336,7 @@ pub fn compare_second(level: Level) -> Result<()> {
 /// A change of one window, or of the clone rule.
 type Change = fn(&mut SciFiConfig);
 
-/// What else the windows and the clone rule could be.
+/// Other values of the windows and of the clone rule.
 const CHANGES: [(&str, Change); 19] = [
     ("as they are", |_| {}),
     ("reach: 0.3 mm", |config| config.rows.reach[0] = 0.3),

@@ -14,15 +14,15 @@ use peloton_truth::{CheckReport, Checker, Rules};
 use std::ops::RangeInclusive;
 
 const CRITERION: Criterion = Criterion { max_ghosts: 0.05, categories: ["07_long", "08_long_P>5GeV"] };
-/// Errors that are tried, `kink_error` and `offset_error`: those that scattering makes, and 0.7 of them. Still smaller ones find
-/// more, but say too little of the error of the momentum (pull 1.8).
+/// Tried errors, `kink_error` and `offset_error`: the errors from scattering, and 0.7 of them. Even smaller errors find more,
+/// but underestimate the error of the momentum (pull 1.8).
 const ERRORS: [[[f32; 2]; 2]; 2] = [[[0.25, 4.0], [0.5, 7.0]], [[0.175, 2.8], [0.35, 4.9]]];
-/// Rounds over all parameters but the cut, one after the other.
+/// Rounds over all parameters except the cut, one after the other.
 const ROUNDS: usize = 2;
-/// Cuts that are tried.
+/// Tried cuts.
 const CUTS: RangeInclusive<i8> = -20..=20;
 
-/// A parameter, and the values that are tried.
+/// A parameter, and its tried values.
 struct Parameter {
     name: &'static str,
     of: fn(&mut LineConfig) -> &mut f32,
@@ -71,7 +71,7 @@ impl Hits {
     }
 }
 
-/// The dearest cut with few enough ghosts, by halves, and what there is with it; dearer ones have more of both.
+/// Returns the largest cut with few enough ghosts, by bisection, and its check; larger cuts find more particles and ghosts.
 fn with_cut(level: Level, hits: &Hits, line: &LineConfig) -> Option<(LineConfig, CheckReport)> {
     let (mut low, mut high) = (*CUTS.start(), *CUTS.end() + 1);
     let mut best = None;
@@ -89,7 +89,7 @@ fn with_cut(level: Level, hits: &Hits, line: &LineConfig) -> Option<(LineConfig,
     best
 }
 
-/// What the criterion likes best with these errors, but the cut.
+/// Returns the best values by the criterion with these errors, except for the cut.
 fn tuned(level: Level, hits: &Hits, [kink_error, offset_error]: [[f32; 2]; 2]) -> LineConfig {
     let mut line = LineConfig { kink_error, offset_error, ..LineConfig::default() };
     for parameter in PARAMETERS {

@@ -11,7 +11,7 @@ pub struct Charges {
     pub cell: Column<u32>,
     /// Counts of the converter.
     pub charge: Column<f32>,
-    /// First hit of each event, and the end of the last.
+    /// First hit of each event, and the end of the last event.
     pub start: Starts,
     /// Number of each event in its source.
     pub event_id: Vec<u64>,
@@ -24,20 +24,20 @@ impl Charges {
         self.charge.push(charge);
     }
 
-    /// Ends an event: it contains the hits since the last one.
+    /// Ends an event: it contains the hits since the previous event.
     pub fn close_event(&mut self, event_id: u64) {
         self.start.push(self.cell.len() as u32);
         self.event_id.push(event_id);
     }
 
-    /// Cells and charges of an event.
+    /// Returns the cells and charges of an event.
     pub fn of_event(&self, event: usize) -> (&[u32], &[f32]) {
         let range = self.start[event] as usize..self.start[event + 1] as usize;
         (&self.cell[range.clone()], &self.charge[range])
     }
 }
 
-/// What a reader would fill.
+/// The input, which a reader would fill.
 impl Batch for Charges {
     fn events(&self) -> Events<'_> {
         Events::Other(self)
@@ -64,7 +64,7 @@ impl Batch for Charges {
 pub struct CellHits {
     /// Status of each event.
     pub status: Vec<Status>,
-    /// First cell of each event, and the end of the last.
+    /// First cell of each event, and the end of the last event.
     pub start: Starts,
     /// Number of the cell.
     pub cell: Column<u32>,
@@ -86,7 +86,7 @@ peloton::results! {
 
 #[cfg(test)]
 impl CellHits {
-    /// Status and cells of an event.
+    /// Returns the status and the cells of an event.
     pub fn of_event(&self, event: usize) -> (Status, Vec<(u32, f32)>) {
         let range = self.start[event] as usize..self.start[event + 1] as usize;
         (self.status[event], range.map(|hit| (self.cell[hit], self.energy[hit])).collect())

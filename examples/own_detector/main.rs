@@ -12,8 +12,8 @@
 //! - `crates/job/src/systems/DETECTOR.rs`: a `System`, with the source of its input, its runner and its check, and
 //!   its line in `crates/job/src/registry.rs`: every subcommand, file format and hash then works;
 //! - its parameters, if it has any: a field in `crates/job/src/config.rs`;
-//! - tests: a reference test of its own, and a line in `tests/gangs/every_isa.rs`, `tests/library/containment.rs`, `tests/no_alloc.rs`,
-//!   `tests/float_mode.rs` and the table of rooms in `tests/house_rules.rs`.
+//! - tests: a reference test of its own, and a line in `tests/gangs/every_isa.rs`, `tests/library/containment.rs`,
+//!   `tests/no_alloc.rs`, `tests/float_mode.rs` and the table of rooms in `tests/house_rules.rs`.
 
 mod columns;
 mod sequence;
@@ -30,7 +30,7 @@ fn main() -> Result<()> {
     let charges = events(1000);
     println!("runs as {}", engine.level());
 
-    // On the calling thread: as many threads as a program has may do so, each with a workspace and results of its own.
+    // On the calling thread: any number of threads may do this, each with its own workspace and results.
     let (mut workspace, mut outcome) = (engine.workspace(), Outcome::<CellHits>::default());
     engine.try_run(charges.events(), &mut workspace, &mut outcome)?;
     let Outcome { results: cells, counters } = outcome;
@@ -46,7 +46,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The algorithm, with made-up constants.
+/// Returns the algorithm, with made-up constants.
 fn calorimeter(level: Level) -> Calorimeter {
     let gain = (0..CELLS).map(|cell| 0.01 + 0.0001 * (cell % 7) as f32).collect();
     let pedestal = (0..CELLS).map(|cell| 50.0 + (cell % 11) as f32).collect();
@@ -57,7 +57,7 @@ fn engine(level: Level) -> Result<Engine> {
     Ok(Engine::new(Sequence::new("calorimeter", calorimeter(level))?))
 }
 
-/// What two threads make of the events.
+/// Returns the hashes of the results that two threads find.
 fn on_threads(engine: &Engine, charges: &Charges) -> Result<Hashes> {
     let pool = Pool::new(engine.clone(), 2, SLICE_EVENTS)?;
     let mut cells = Sliced::default();
@@ -71,7 +71,7 @@ fn text(Hashes { int, output }: Hashes) -> String {
     format!("hash_int {int:016x}, output_hash {output:016x}")
 }
 
-/// Made-up events of 0 to 96 cells; one in a hundred has a charge that is no number.
+/// Returns made-up events of 0 to 96 cells; one in a hundred has a charge that is not a number.
 fn events(count: u64) -> Charges {
     let mut charges = Charges::default();
     for event in 0..count {
@@ -91,7 +91,7 @@ mod tests {
     use peloton::Status;
     use peloton::event::Results;
 
-    /// The cells of each event, one by one.
+    /// Returns the cells of each event, found one by one.
     fn naive(calorimeter: &Calorimeter, charges: &Charges) -> Vec<(Status, Vec<(u32, f32)>)> {
         let of_event = |event: usize| {
             let (cells, charges) = charges.of_event(event);

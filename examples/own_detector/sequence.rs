@@ -10,10 +10,10 @@ use peloton::{Result, Status};
 /// Cells of the calorimeter.
 pub const CELLS: u32 = 512;
 
-/// Charges to energies.
+/// Converts charges to energies.
 #[derive(Debug)]
 pub struct Calorimeter {
-    /// What runs.
+    /// Instruction set and gang size.
     pub level: Level,
     /// GeV per count, of each cell.
     pub gain: Vec<f32>,
@@ -40,7 +40,7 @@ impl Algorithm for Calorimeter {
     };
 
     type Output = CellHits;
-    // Memory of a thread that is used again from event to event: this kernel needs none.
+    // Memory of a thread, reused from event to event: this kernel needs none.
     type Scratch = ();
 
     fn level(&self) -> Level {
@@ -74,7 +74,7 @@ impl Algorithm for Calorimeter {
     }
 }
 
-/// Whether an event can be worked on: whatever comes in, nothing panics and nothing is lost in silence.
+/// Returns whether an event can be processed, as a status: no input causes a panic or a silent loss.
 fn check(cells: &[u32], charges: &[f32]) -> Status {
     if !charges.iter().all(|charge| charge.is_finite()) {
         Status::NotFinite
@@ -90,7 +90,7 @@ fn check(cells: &[u32], charges: &[f32]) -> Status {
 fn calibrate<G: Gang>(g: G, of: &Calorimeter, cells: &[u32], charges: &[f32], out: &mut CellHits) {
     let threshold = F32::splat(g, of.threshold);
     let mut end = out.cell.len();
-    // Room for all; what is not used is cut off again. A gang may always write beyond the end of a column.
+    // Room for all cells; unused room is removed below. A gang may always write beyond the end of a column.
     out.cell.set_len(end + cells.len());
     out.energy.set_len(end + cells.len());
     for first in (0..cells.len()).step_by(G::LANES) {

@@ -1,4 +1,4 @@
-//! Bank containers: an error, or banks that written again are the same bytes.
+//! Bank containers: an error, or banks that give the same bytes when they are written again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -6,7 +6,7 @@ use peloton_io::input::{read_container, write_container};
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(banks) = read_container("fuzz", bytes) {
-        // Banks of odd lengths are filled up when they are written.
+        // Banks of odd lengths are padded when they are written.
         if banks.iter().all(|(_, payload)| payload.len() % 4 == 0) {
             let mut again = Vec::new();
             write_container("fuzz", &banks, &mut again).expect("what was read can be written");

@@ -1,5 +1,5 @@
-//! Toy files of the cylinder detector: a file that is read is complete, is written and read again the same, and is
-//! reconstructed with the same bits by scalar code and by the level of the CPU.
+//! Toy files of the cylinder detector: a file that is read is complete and keeps its hits when it is written and read again;
+//! scalar code and the level of the CPU reconstruct it with the same bits.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -35,7 +35,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(hits.layer_start.len(), CYLINDER_LAYERS * hits.len() + 1);
     assert_eq!(truth.particle_of.len(), hits.x.len());
     assert_eq!(truth.particles.start.len(), hits.len() + 1);
-    // Quadratic work in what a few thousand bytes can hold: seeds from hits of all layers in one place.
+    // A few thousand bytes can cause quadratic work: seeds from hits of all layers in one place.
     if hits.x.len() > 300 {
         return;
     }

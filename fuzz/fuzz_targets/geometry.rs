@@ -1,4 +1,4 @@
-//! Geometry files: an error, or a geometry. The first byte says which file.
+//! Geometry files: an error, or a geometry. The first byte selects the file.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

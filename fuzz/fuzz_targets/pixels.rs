@@ -7,7 +7,7 @@ use peloton_io::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd
 use std::cell::RefCell;
 use std::io::Cursor;
 
-/// Reads the bytes as one format and clusters the hits in two ways; counts must add up, clusters agree.
+/// Reads the bytes as one format and clusters the hits in two ways; counts must add up, and clusters must agree.
 pub fn run(format: PixelFormat, bytes: &[u8]) {
     let options = PixelOptions { format, ..PixelOptions::default() };
     let Ok(mut reader) = PixelReader::from_stream("fuzz", Cursor::new(bytes.to_vec()), options) else {

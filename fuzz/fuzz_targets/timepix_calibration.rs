@@ -1,4 +1,4 @@
-//! Calibration files: a calibration gives the same energies one by one and by cluster.
+//! Calibration files: the energy of a cluster is the sum of the calibrated energies of its hits.
 #![no_main]
 
 use peloton::event::{Layout, PixelHits};

@@ -1,4 +1,4 @@
-//! Any hits, with times as far apart as a word allows: the chain by two algorithms and on three workers.
+//! Any hits, with times as far apart as a word allows: the chain with two algorithms and with three workers.
 #![no_main]
 
 use peloton::event::{Layout, PixelClusters, PixelHits};
@@ -8,7 +8,7 @@ use std::cell::RefCell;
 
 /// Side of the sensor.
 const SIDE: u16 = 8;
-/// Algorithm and workers.
+/// Algorithms and numbers of workers.
 const KINDS: [(Algorithm, usize); 3] = [(Algorithm::Fast, 1), (Algorithm::Open, 1), (Algorithm::Fast, 3)];
 
 thread_local! {
@@ -51,7 +51,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             assert_eq!((counts.hits_in, chain.waiting()), (counts.hits_out + counts.late, 0));
             (all, counts.forced - before.forced)
         });
-        // What is cut because a buffer is full depends on when; all else does not.
+        // Cuts because of a full buffer depend on the moment; without such cuts all clusters agree.
         if found.iter().all(|(_, forced)| *forced == 0) {
             assert!(found.iter().all(|(clusters, _)| *clusters == found[0].0));
         }

@@ -6,12 +6,12 @@ use peloton_io::input::Source;
 use peloton_io::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd, TimeUnit};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    // What panics in the Parquet library is caught and an error; what is not caught ends the run all the same.
+    // A panic in the Parquet library is caught and becomes an error; an uncaught panic still ends the run.
     std::panic::set_hook(Box::new(|_| ()));
-    // The format is read from files alone.
+    // This format can only be read from files.
     let path = std::env::temp_dir().join(format!("peloton-fuzz-{}.parquet", std::process::id()));
     std::fs::write(&path, bytes).expect("a temporary file");
-    // Times that say their unit, and times that do not.
+    // Times with a unit, and times without.
     let options =
         |time_unit| PixelOptions { format: PixelFormat::Parquet, time_unit, ..PixelOptions::default() };
     let open = |time_unit| PixelReader::open(&[Source::Path(path.clone())], options(time_unit));

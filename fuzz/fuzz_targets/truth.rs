@@ -1,4 +1,4 @@
-//! True particles and vertices: an error, or no more of them than the bytes can hold.
+//! True particles and vertices: an error, or no more particles and vertices than the bytes can hold.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

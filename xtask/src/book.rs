@@ -9,8 +9,8 @@ pub fn build() -> Result<()> {
     command("mdbook", &["build", "docs"])
 }
 
-/// A preprocessor of mdbook: reads `[context, book]` as JSON and writes the book. The text of pages is changed in its JSON form:
-/// the characters of links need no escapes there.
+/// Preprocesses the book for mdbook: reads `[context, book]` as JSON and writes the book. Changes the text of pages in its JSON
+/// form, where the characters of links need no escapes.
 pub fn replace_links() -> Result<()> {
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text).map_err(|error| error.to_string())?;
@@ -19,7 +19,7 @@ pub fn replace_links() -> Result<()> {
     std::io::stdout().write_all(changed.as_bytes()).map_err(|error| error.to_string())
 }
 
-/// The second element of a JSON list of two objects.
+/// Returns the second element of a JSON list of two objects.
 fn second_element(text: &str) -> Option<&str> {
     let (mut depth, mut in_string, mut escaped, mut begin) = (0, false, false, None);
     for (at, c) in text.char_indices() {
@@ -38,7 +38,7 @@ fn second_element(text: &str) -> Option<&str> {
     None
 }
 
-/// Text in which links to files outside of docs/ are names of these files.
+/// Replaces links to files outside of docs/ by the names of these files.
 fn without_outer_links(text: &str, root: &Path) -> String {
     let (mut changed, mut rest) = (String::new(), text);
     while let Some(at) = rest.find("](../") {

@@ -1,4 +1,4 @@
-//! The README's chart: times of peloton beside other programs.
+//! The README's chart: times of peloton and of other programs.
 
 use crate::{Result, read, root};
 use std::fmt::Write;
@@ -39,7 +39,7 @@ fn rows(text: &str) -> Result<Vec<Row>> {
     rows.map(|(i, line)| row(line).ok_or(format!("{NUMBERS}: line {} is not a comparison", i + 2))).collect()
 }
 
-/// The cells of a line of CSV.
+/// Returns the cells of a line of CSV.
 fn cells(line: &str) -> Vec<String> {
     let (mut cells, mut quoted) = (vec![String::new()], false);
     for c in line.chars() {
@@ -52,7 +52,7 @@ fn cells(line: &str) -> Vec<String> {
     cells
 }
 
-/// The picture: for each comparison the bar of the other program, and ours as a share of it.
+/// Returns the picture: for each comparison the bar of the other program, and our bar as a share of it.
 fn picture(text: &str) -> Result<String> {
     let rows = rows(text)?;
     let height = ROW * rows.len() as f64 + 34.0;

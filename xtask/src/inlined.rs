@@ -1,4 +1,4 @@
-//! Kernels whose closures are not inlined: such code is compiled without the level's instructions and is many times slower.
+//! Finds kernels whose closures are not inlined: such code lacks the level's instructions and is many times slower.
 
 use crate::Result;
 use std::io::{BufRead, BufReader};
@@ -8,9 +8,9 @@ use std::process::{Command, Stdio};
 /// Prefixes of the intrinsics of x86-64.
 const INTRINSICS: [&str; 5] = ["sse", "ssse", "avx", "fma", "bmi"];
 
-/// Fails when kernels call what should be inlined: intrinsics, which cannot be inlined into code without their
-/// instructions, are then functions. hashbrown calls some where crates are not optimised; calls by intrinsics themselves
-/// count for their callers.
+/// Fails when kernels call intrinsics. An intrinsic cannot be inlined into code that is compiled without its instructions, and
+/// is then a function. hashbrown calls some where crates are not optimised; calls by intrinsics themselves count for their
+/// callers.
 pub fn check(program: &Path) -> Result<()> {
     let objdump = Command::new("objdump")
         .args(["--disassemble", "--demangle", "--no-show-raw-insn"])
@@ -40,7 +40,7 @@ pub fn check(program: &Path) -> Result<()> {
     ))
 }
 
-/// The number of calls of intrinsics by hashbrown, and the calls by other functions.
+/// Returns the number of calls of intrinsics by hashbrown, and the calls by other functions.
 fn calls(lines: impl Iterator<Item = String>) -> (usize, Vec<String>) {
     let (mut caller, mut of_hashbrown, mut others) = (String::new(), 0, Vec::new());
     for line in lines {

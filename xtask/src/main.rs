@@ -1,4 +1,4 @@
-//! Tasks around the workspace, for `.ci/run` and for people: `cargo xtask TASK`.
+//! Tasks for the workspace, for `.ci/run` and for people: `cargo xtask TASK`.
 
 mod book;
 mod chart;
@@ -62,12 +62,12 @@ fn run(arguments: &[&str]) -> Result<()> {
     }
 }
 
-/// The root of the checkout.
+/// Returns the root of the checkout.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the checkout").to_path_buf()
 }
 
-/// The text of a file of the checkout.
+/// Returns the text of a file of the checkout.
 fn read(path: &str) -> Result<String> {
     let path = root().join(path);
     std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))

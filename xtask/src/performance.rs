@@ -4,7 +4,7 @@ use crate::{Result, root};
 use std::process::Command;
 
 const PAGE: &str = "docs/performance/cpu.md";
-/// Turns, of which the least time of each stage counts.
+/// Number of turns; the least time of each stage counts.
 const TURNS: usize = 3;
 const SEVEN: &str = "DATA/lhcb/minbias_retina_truth.mdf --geometry DATA/lhcb/geometry";
 const PIXELS: &str = "sim:timepix,hits=1000000,seed=5,preset=";
@@ -70,7 +70,7 @@ pub fn write() -> Result<()> {
     std::fs::write(root().join(PAGE), page).map_err(|error| format!("{PAGE}: {error}"))
 }
 
-/// Names and times of the stages in a summary.
+/// Returns names and times of the stages in a summary.
 fn stages(json: &str, key: &str, scale: f64) -> Vec<(String, f64)> {
     let stages = json
         .split_once("\"stages\": [")
@@ -86,7 +86,7 @@ fn stages(json: &str, key: &str, scale: f64) -> Vec<(String, f64)> {
         .collect()
 }
 
-/// What the program prints.
+/// Runs the program and returns its output.
 fn peloton(arguments: &str) -> Result<String> {
     eprintln!("peloton {arguments}");
     let data = std::env::var("PELOTON_DATA").unwrap_or("../shared/data".into());

@@ -2,7 +2,7 @@
 
 use crate::{Result, read};
 
-/// The lines of all blocks that begin with this fence.
+/// Returns the lines of all blocks that begin with this fence.
 fn blocks(text: &str, fence: &str) -> Vec<String> {
     let (mut inside, mut fenced, mut lines) = (false, false, Vec::new());
     for line in text.lines() {
@@ -16,20 +16,20 @@ fn blocks(text: &str, fence: &str) -> Vec<String> {
     lines
 }
 
-/// The lines of the `sh` blocks.
+/// Prints the lines of the `sh` blocks.
 pub fn print_commands() -> Result<()> {
     blocks(&read("README.md")?, "```sh").iter().for_each(|line| println!("{line}"));
     Ok(())
 }
 
-/// The names of the blocks that begin with ```bash NAME.
+/// Prints the names of the blocks that begin with ```bash NAME.
 pub fn print_examples() -> Result<()> {
     let text = read("README.md")?;
     text.lines().filter_map(|line| line.strip_prefix("```bash ")).for_each(|name| println!("{name}"));
     Ok(())
 }
 
-/// The lines of the block with this name.
+/// Prints the lines of the block with this name.
 pub fn print_example(name: &str) -> Result<()> {
     let lines = blocks(&read("README.md")?, &format!("```bash {name}"));
     if lines.is_empty() {

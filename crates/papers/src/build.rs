@@ -13,17 +13,17 @@ pub struct Facts<'a> {
     pub parts: &'a [Vec<Value>],
     /// Whether there are too few particles for rates.
     pub is_few: bool,
-    /// Whether all rows are known beforehand.
+    /// Whether inputs are simulated, so that all rows are known beforehand.
     pub is_simulated: bool,
 }
 
-/// Names of the categories that a check has.
+/// Returns the names of the categories of a check.
 fn categories(run: &Value) -> Result<Vec<&str>> {
     let names = find(run, "names")?.as_array().map(Vec::as_slice).unwrap_or_default();
     Ok(names.iter().filter_map(Value::as_str).collect())
 }
 
-/// The tables of a specification: one, one for each property of [`Rows::Bins`], or none for a part that was left out.
+/// Returns the tables of a specification: one, one for each property of [`Rows::Bins`], or none for a skipped part.
 ///
 /// # Errors
 /// [`Error::Internal`] when the specification does not fit the facts.
@@ -94,7 +94,7 @@ fn table(
     Ok(table)
 }
 
-/// The columns with their origins.
+/// Returns the columns with their origins.
 fn columns(spec: &TableSpec, run: &Value, against: Option<&[String; 2]>) -> Result<Vec<(Origin, Quantity)>> {
     let mut columns = Vec::new();
     if let Some([name, unit]) = against {
@@ -130,7 +130,7 @@ fn columns(spec: &TableSpec, run: &Value, against: Option<&[String; 2]>) -> Resu
     Ok(columns)
 }
 
-/// The rows of each run, or of all.
+/// Returns the rows of each run, or of all runs.
 fn rows(spec: &TableSpec, run: &Value, variable: &str) -> Result<Vec<Row>> {
     Ok(match &spec.rows {
         Rows::Each => vec![Row::default()],
@@ -159,10 +159,10 @@ fn rows(spec: &TableSpec, run: &Value, variable: &str) -> Result<Vec<Row>> {
     })
 }
 
-/// Puts the published numbers beside the rows that they are of.
+/// Puts the published numbers into their rows.
 ///
 /// # Errors
-/// [`Error::Internal`] when some of them are of rows that are not there.
+/// [`Error::Internal`] when published numbers belong to a row that does not exist.
 fn publish(
     spec: &TableSpec,
     columns: &[(Origin, Quantity)],
@@ -192,7 +192,7 @@ fn publish(
             }
         }
     }
-    // Other inputs, or other rules, can have other rows.
+    // Other inputs or other rules may have other rows.
     let is_lost = |key: &&String| *key != "*" && !known.contains(key);
     match spec.published.keys().find(is_lost) {
         Some(key) if facts.is_simulated && !known.is_empty() => {
@@ -219,8 +219,8 @@ fn divide(table: &mut Table, at: usize, column: &Quantity) {
     }
 }
 
-/// What the fastest number of lanes of each instruction set gains, from rows of an instruction set, a number of lanes and
-/// times.
+/// Returns how many times faster each instruction set is than one lane of it and than scalar code, at its fastest number of
+/// lanes. The rows of `times` have an instruction set, a number of lanes and times.
 fn gains(title: &str, times: &Table) -> Table {
     let column = |name: &str, unit: &str, origin| Column { name: name.into(), unit: unit.into(), origin };
     let mut columns = vec![times.columns[0].clone(), column("over", "", Origin::Setting)];

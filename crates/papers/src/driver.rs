@@ -26,7 +26,7 @@ pub struct Made {
 /// Measures a part.
 ///
 /// # Errors
-/// Errors of the jobs, and when the part was interrupted.
+/// Errors of the jobs, and an error when the part was interrupted.
 pub fn make(part: &Part, job: &Job<'_>) -> Result<Made> {
     let mut made = Made::default();
     if part.only_simulated && !job.is_simulated() {
@@ -64,7 +64,7 @@ pub fn make(part: &Part, job: &Job<'_>) -> Result<Made> {
     Ok(made)
 }
 
-/// The inputs that are measured one after the other, each with a name.
+/// Returns the inputs that are measured one after the other, each with a name.
 fn samples(part: &Part, job: &Job<'_>) -> Vec<(Cell, Vec<String>)> {
     let given = &job.options.inputs;
     match (job.is_simulated(), part.samples.is_empty()) {
@@ -84,7 +84,7 @@ fn samples(part: &Part, job: &Job<'_>) -> Vec<(Cell, Vec<String>)> {
     names.iter().map(|sample| (sample.clone(), input(sample).into_iter().collect())).collect()
 }
 
-/// Every combination of a part's axes as a configuration.
+/// Returns every combination of a part's axes as a configuration.
 ///
 /// # Errors
 /// [`Error::Config`] for a combination that is not valid.
@@ -144,10 +144,10 @@ impl Sweep {
     }
 }
 
-/// The hashes that a report lists.
+/// Returns the hashes that a report lists.
 ///
 /// # Errors
-/// [`Error::Internal`] when those that must be the same are not.
+/// [`Error::Internal`] when hashes differ that must be the same.
 fn listed(which: Hashes, mut hashes: Vec<String>, request: &Request) -> Result<Vec<String>> {
     match which {
         Hashes::Each => {}

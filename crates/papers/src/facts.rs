@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 /// Measures one sample of a part.
 ///
 /// # Errors
-/// Errors of the jobs, and when it was interrupted.
+/// Errors of the jobs, and an error when the measurement was interrupted.
 pub fn measure(part: &Part, request: &Request, variants: &[Variant], job: &Job<'_>) -> Result<Facts> {
     let configs: Vec<Config> = variants.iter().map(|variant| variant.config.clone()).collect();
     match &part.measure {
@@ -51,7 +51,7 @@ fn check(part: &Part, request: &Request, configs: &[Config], job: &Job<'_>) -> R
     let rules = part.rules.as_deref().map(str::parse).transpose()?;
     let options = CheckOptions { rules, ..CheckOptions::default() };
     let checked = match configs {
-        // It names an input that has nothing in it.
+        // `check` names an input that is empty.
         [config] => {
             let request = Request { config: config.clone(), ..request.clone() };
             peloton_job::check(&request, &options, job.host).map(|one| vec![one])
@@ -77,7 +77,7 @@ fn check(part: &Part, request: &Request, configs: &[Config], job: &Job<'_>) -> R
     Ok((facts, hashes))
 }
 
-/// The JSON of a check with categories and bins by their names.
+/// Returns the JSON of a check with categories and bins by their names.
 fn by_name(mut json: Map<String, Value>) -> Value {
     let mut list = |key: &str| match json.remove(key) {
         Some(Value::Array(items)) => items,
@@ -130,7 +130,7 @@ fn rate(measured: &Throughput) -> Value {
     let ns: Map<_, _> = stages().map(|stage| (stage.name.into(), stage.ns_per_event.into())).collect();
     let parts = stages().flat_map(|stage| &stage.parts);
     let parts: Map<_, _> = parts.map(|part| (part.name.into(), part.ns_per_event.into())).collect();
-    // Stages are counted per thread: what threads share is done in so much less time, if they do not wait.
+    // Stage times count all threads: each stage gets its share of the wall clock, as if no thread waited.
     let share = |ns: f64| Value::from(event * ns / all.max(1.0));
     let wall: Map<_, _> = stages().map(|stage| (stage.name.into(), share(stage.ns_per_event))).collect();
     json!({

@@ -12,13 +12,13 @@ pub type Facts = (Vec<Value>, Vec<String>);
 /// Options for making a table or figure.
 #[derive(Debug, Clone, Default)]
 pub struct Reproduction {
-    /// Inputs in place of the simulated ones.
+    /// Inputs in place of simulated events.
     pub inputs: Vec<String>,
     /// Folder of the detector's geometry files, for raw banks.
     pub geometry: Option<PathBuf>,
     /// Whether few events and short times are enough.
     pub quick: bool,
-    /// Threads; if none, one per core, and one where times are measured.
+    /// Number of threads; by default one per core, and one for measurements of times.
     pub threads: Option<usize>,
     /// Time of each measurement, s.
     pub seconds: Option<f64>,
@@ -35,17 +35,17 @@ pub struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Whether events are simulated.
+    /// Returns whether events are simulated.
     pub fn is_simulated(&self) -> bool {
         self.options.inputs.is_empty()
     }
 
-    /// The first of a full and a short form, or the short one if that is enough.
+    /// Returns the first of a full and a short form, or the short form if that is enough.
     pub fn size<'a, T>(&self, forms: &'a [T]) -> Option<&'a T> {
         if self.options.quick { forms.last() } else { forms.first() }
     }
 
-    /// The time that each measurement takes.
+    /// Returns the time of each measurement.
     pub fn plan(&self) -> Plan {
         let seconds = self.options.seconds.unwrap_or(if self.options.quick { 0.05 } else { 1.0 });
         Plan { copies: 1, passes: None, time: Duration::from_secs_f64(seconds) }
@@ -56,11 +56,11 @@ impl Job<'_> {
         self.host.progress.stage(name);
     }
 
-    /// The result of a part of the work, or an error when an early end was requested: half a table is useless, and
+    /// Returns the result of a part of the work, or an error when an early end was requested: half a table is useless, and
     /// other errors of an interrupted job (such as no events) only follow from the interruption.
     ///
     /// # Errors
-    /// Errors of the part, and when it was interrupted.
+    /// Errors of the part, and an error when it was interrupted.
     pub fn complete<T>(&self, part: Result<T>) -> Result<T> {
         if self.host.is_cancelled() {
             let message = "interrupted before the table was complete: nothing was printed or written";
@@ -69,16 +69,16 @@ impl Job<'_> {
         part
     }
 
-    /// Number of threads when all are to be used.
+    /// Returns the number of threads for a measurement on all threads.
     pub fn threads(&self) -> usize {
         Config { threads: self.options.threads, ..Config::default() }.thread_count().max(1)
     }
 }
 
-/// The CPU, and the level that a configuration runs.
+/// Returns the CPU, and the level and the threads of a configuration.
 ///
 /// # Errors
-/// When nothing would run.
+/// Errors of a configuration that cannot run here.
 pub fn machine(config: &Config) -> Result<String> {
     let (level, threads) = (config.level()?, config.thread_count());
     Ok(format!("{}, {level}, {}", cpu_name(), peloton_plot::text::count(threads, "thread")))

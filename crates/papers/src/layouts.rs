@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Matrices of a Matriplex in between: rows of a few cache lines.
+/// Matrices of the Matriplex of medium size: rows of a few cache lines.
 const SOME: usize = 256;
 /// Rounds in which the layouts take turns.
 const ROUNDS: usize = 5;
@@ -18,7 +18,7 @@ const ROUNDS: usize = 5;
 /// Measures every layout for every configuration and number of products.
 ///
 /// # Errors
-/// When layouts give different products, and when the run is interrupted.
+/// An error when layouts give different products, or when the run is interrupted.
 pub fn measure(products: &[Vec<usize>; 2], configs: &[Config], job: &Job<'_>) -> Result<Facts> {
     let (mut facts, mut hashes) = (Vec::new(), Vec::new());
     for config in configs {
@@ -31,7 +31,7 @@ pub fn measure(products: &[Vec<usize>; 2], configs: &[Config], job: &Job<'_>) ->
     Ok((facts, hashes))
 }
 
-/// The times, and a hash of the products, which must be the same.
+/// Returns the times, and a hash of the products, which all layouts must share.
 fn times(job: &Job<'_>, level: Level, count: usize) -> Result<(Value, u64)> {
     let lanes = Layout::Matriplex(level.gang());
     let layouts =

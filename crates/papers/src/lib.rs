@@ -1,8 +1,8 @@
-//! The tables and figures of the five papers, made again: [`papers`] lists all of them, [`reproduce`] makes one.
+//! Reproduces the tables and figures of five papers: [`papers`] lists all of them, [`reproduce`] makes one.
 //!
 //! The papers are data: `papers/*.toml` of this crate has their numbers, our configurations, and the columns of each
-//! table. One driver runs the same checks and measurements as the other commands, on simulated events or given ones,
-//! and puts the results beside the paper's numbers in a [`Table`]. Text, JSON and pictures are made from this table.
+//! table. One driver runs the same checks and measurements as the other commands, on simulated or given events,
+//! and puts the results next to the paper's numbers in a [`Table`]. Text, JSON and pictures are made from this table.
 #![deny(unsafe_code, missing_docs)]
 
 mod build;

@@ -21,26 +21,26 @@ const FILES: [&str; 5] = [
 
 static PAPERS: LazyLock<Vec<Paper>> = LazyLock::new(|| FILES.map(read).into());
 
-/// Texts that several entries share, by the word that stands for them.
+/// Texts that several entries share, by the words that stand for them.
 static TEXTS: LazyLock<BTreeMap<String, String>> =
     LazyLock::new(|| read(include_str!("../papers/texts.toml")));
 
-/// A file that is part of the program, and that tests read, too.
+/// Parses a file that is part of the program, and that tests parse, too.
 fn read<T: DeserializeOwned>(text: &str) -> T {
     toml::from_str(text).unwrap_or_else(|e| panic!("papers/*.toml: {e}"))
 }
 
-/// The papers whose tables and figures are listed.
+/// Returns the papers whose tables and figures are listed.
 pub fn papers() -> &'static [Paper] {
     &PAPERS
 }
 
-/// The tables and figures of all papers.
+/// Returns the tables and figures of all papers.
 pub fn entries() -> impl Iterator<Item = &'static Entry> {
     papers().iter().flat_map(|paper| &paper.entries)
 }
 
-/// A text, or the shared one that it names.
+/// Returns the shared text with this name, or the text itself.
 pub(super) fn text(text: &str) -> &str {
     TEXTS.get(text).map_or(text, String::as_str)
 }
@@ -51,14 +51,14 @@ pub(super) fn text(text: &str) -> &str {
 pub struct Paper {
     /// Short name of the paper.
     pub name: String,
-    /// Its citation.
+    /// Citation of the paper.
     pub title: String,
     /// Tables and figures of the paper.
     #[serde(rename = "entry")]
     pub entries: Vec<Entry>,
 }
 
-/// One table or figure of a paper, or several with a common answer.
+/// One table or figure of a paper, or several that are made in the same way.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
@@ -73,17 +73,17 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether it is made by this program on a CPU.
+    /// Returns whether this program makes the entry on a CPU.
     pub fn is_run(&self) -> bool {
         matches!(self.made, Making::Run(_))
     }
 
-    /// Whether it can be drawn.
+    /// Returns whether the entry can be drawn.
     pub fn is_drawn(&self) -> bool {
         matches!(&self.made, Making::Run(run) if run.tables.iter().any(|table| table.plot.is_some()))
     }
 
-    /// The command or the reason of an entry that is not run.
+    /// Returns the command or the reason of an entry that is not run.
     pub fn reason(&self) -> Option<&str> {
         match &self.made {
             Making::Run(_) => None,
@@ -96,9 +96,9 @@ impl Entry {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Making {
-    /// By measuring.
+    /// By measurements.
     Run(Box<Run>),
-    /// On a GPU alone, by this command.
+    /// Only on a GPU, by this command.
     Device(String),
     /// Not at all, for this reason.
     Impossible(String),
@@ -108,22 +108,22 @@ pub enum Making {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Run {
-    /// What the paper's own numbers were made with and on.
+    /// Program and machine of the paper's own numbers.
     pub(super) paper_machine: String,
-    /// What is added to the description of this machine.
+    /// Text to add to the description of this machine.
     pub(super) machine: String,
-    /// What is measured.
+    /// The measurements.
     #[serde(rename = "part")]
     pub(super) parts: Vec<Part>,
-    /// What is shown.
+    /// The displayed tables.
     #[serde(rename = "table")]
     pub(super) tables: Vec<TableSpec>,
-    /// What is asked of the numbers.
+    /// Limits on the numbers.
     #[serde(rename = "check")]
     pub(super) checks: Vec<Check>,
-    /// How many particles the checks need.
+    /// Number of particles that the checks need.
     pub(super) enough: Option<Enough>,
-    /// What else must be known to read the tables.
+    /// Facts that readers of the tables must know.
     pub(super) notes: Vec<String>,
 }
 
@@ -131,11 +131,11 @@ pub struct Run {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Enough {
-    /// Where the first run of the first part has their number.
+    /// Path of their number in the first run of the first part.
     pub(super) value: String,
-    /// The least number.
+    /// Smallest sufficient number.
     pub(super) least: u64,
-    /// What is said where there are fewer.
+    /// Note if there are fewer particles.
     pub(super) note: Option<String>,
 }
 
@@ -144,21 +144,21 @@ pub struct Enough {
 #[serde(deny_unknown_fields, default)]
 pub struct Part {
     pub(super) measure: Measure,
-    /// The configuration as a file for `--config` has it. Times are measured on one thread unless it sets `threads`.
+    /// The configuration, as in a file for `--config`. Times are measured on one thread unless it sets `threads`.
     pub(super) config: toml::Table,
-    /// What the configuration is varied by; the last axis varies fastest.
+    /// Variations of the configuration; the last axis varies fastest.
     pub(super) axes: Vec<Axis>,
-    /// The simulated input, and the one of the short form. `{sample}` and `{threads}` are filled in.
+    /// The simulated input, and the input of the short form. `{sample}` and `{threads}` are filled in.
     pub(super) input: Vec<String>,
-    /// The part is measured for each of these inputs, or for each given one.
+    /// The part is measured for each of these inputs, or for each input that the user gives.
     pub(super) samples: Vec<Cell>,
-    /// Whether the part is left out for given inputs.
+    /// Whether the part is left out if the user gives inputs.
     pub(super) only_simulated: bool,
     /// Rules of a check in place of the sequence's own.
     pub(super) rules: Option<String>,
-    /// Rounds in which the configurations take turns, of which the least times count.
+    /// Number of rounds in which the configurations take turns; the least time counts.
     pub(super) rounds: usize,
-    /// What progress calls it.
+    /// Name of the part in progress reports.
     pub(super) stage: Option<String>,
     pub(super) hashes: Hashes,
 }
@@ -170,7 +170,7 @@ pub enum Measure {
     /// Nothing: facts about this machine.
     #[default]
     Machine,
-    /// Efficiencies by the truth.
+    /// Efficiencies, from the truth.
     Check,
     /// Rates with events in memory.
     Throughput,
@@ -178,11 +178,11 @@ pub enum Measure {
     Scan,
     /// Times on every level and gang.
     Tune,
-    /// Products of matrices by layout; this many of them, and in the short form.
+    /// Products of matrices by layout: numbers of products in the full form and in the short form.
     Layouts([Vec<usize>; 2]),
-    /// Clusters of these pairs of configurations, hit by hit.
+    /// Agreement of the clusters of these pairs of configurations, hit by hit.
     Agreement(Vec<[usize; 2]>),
-    /// Clusters that are split at borders: of windows in time (ns), of blocks of hits, of regions along each side.
+    /// Clusters that are split at borders of time windows (ns), of blocks of hits, and of regions along each side.
     Splitting { windows: Vec<f64>, blocks: Vec<usize>, regions: Vec<usize> },
 }
 
@@ -204,7 +204,7 @@ pub enum Sweep {
     Levels,
     /// Every instruction set with every gang of this build.
     EveryLevel,
-    /// 1, 2, 4, ... threads and all of them.
+    /// 1, 2, 4, ... threads, and all threads.
     Doubling,
     /// 1 to 16 threads.
     #[serde(rename = "up-to-16")]
@@ -220,7 +220,7 @@ pub enum Hashes {
     Each,
     /// Each different hash once.
     Distinct,
-    /// One for each sample: all runs must have the same.
+    /// One for each sample: all runs must have the same hash.
     Same,
     None,
 }
@@ -232,24 +232,24 @@ pub struct TableSpec {
     pub(super) title: String,
     /// Number of the part.
     pub(super) part: usize,
-    /// Numbers of its runs; all without it.
+    /// Numbers of the runs in the part; none for all runs.
     pub(super) runs: Option<Vec<usize>>,
-    /// Runs that a row takes its numbers from: one where each run is a row, otherwise all.
+    /// Number of runs that give a row its numbers; by default one if each run is a row, otherwise all.
     pub(super) together: Option<usize>,
     pub(super) rows: Rows,
     pub(super) setting: Vec<Quantity>,
     pub(super) here: Vec<Quantity>,
     pub(super) paper: Vec<Quantity>,
-    /// Published results of another program, which the name of the column says.
+    /// Published results of another program; the name of the column names the program.
     pub(super) program: Vec<Quantity>,
-    /// Numbers of the columns of paper and program, by the settings of the row; `*` for every row.
+    /// Numbers for the columns `paper` and `program`, by the settings of the row; `*` for every row.
     pub(super) published: BTreeMap<String, Vec<Cell>>,
-    /// More rows; cells are left out at the end.
+    /// More rows; cells at the end may be omitted.
     pub(super) more: Vec<Vec<Given>>,
     pub(super) plot: Option<Plot>,
-    /// Whether per cent are left out where there are too few particles.
+    /// Whether percentages are left out if there are too few particles.
     pub(super) rates: bool,
-    /// Title of a table behind this one: by how much each instruction set is faster than one lane.
+    /// Title of a second table: by how much each instruction set is faster than one lane.
     pub(super) gains: Option<String>,
 }
 
@@ -257,28 +257,28 @@ pub struct TableSpec {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Rows {
-    /// The runs.
+    /// One row for each run, or for each group of runs.
     #[default]
     Each,
     /// One row for each of these labels, which replace `{row}` in paths.
     Labels(Vec<Label>),
-    /// Categories of particles.
+    /// One row for each category of particles.
     Categories,
-    /// Bins of a category against properties, which have a name and a unit; a table for each.
+    /// Bins of a category against properties, which have a name and a unit; one table for each property.
     Bins { category: String, against: Vec<[String; 2]> },
 }
 
-/// The label of a row, and its value of `{row}`.
+/// The label of a row, and the text that replaces `{row}`.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Label {
-    /// Not the same.
+    /// A label, and a different text.
     Pair(Cell, String),
-    /// The same.
+    /// A label that is also the text.
     One(Cell),
 }
 
-/// A cell of a row: given, or read from the first run.
+/// A cell of a row: a given value, or a value from the first run.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Given {
@@ -286,7 +286,7 @@ pub enum Given {
     Quantity(Box<Quantity>),
 }
 
-/// The list as text, paper by paper: entries that run, that need a GPU, and that cannot be made.
+/// Returns the list as text, paper by paper: entries that run, that need a GPU, and that cannot be made.
 pub fn list_text() -> String {
     let mut out = String::new();
     for Paper { title, entries, .. } in papers() {

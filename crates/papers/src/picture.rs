@@ -1,4 +1,4 @@
-//! Pictures of tables: lines through points, one above the other for several tables.
+//! Pictures of tables: lines through points, and several tables below one another.
 
 use super::table::{Column, Origin, Plot, Table};
 use peloton::{Error, Result};
@@ -18,10 +18,10 @@ struct Line {
     is_papers: bool,
 }
 
-/// All tables that are drawn, as one SVG file.
+/// Draws all tables that have a drawing, as one SVG file.
 ///
 /// # Errors
-/// [`Error::Config`] when none is.
+/// [`Error::Config`] when no table has a drawing.
 pub fn picture(tables: &[Table]) -> Result<String> {
     let (mut body, mut height, mut width) = (String::new(), 0.0, 0.0f64);
     for (table, plot) in tables.iter().filter_map(|table| Some((table, table.plot.as_ref()?))) {
@@ -42,7 +42,7 @@ pub fn picture(tables: &[Table]) -> Result<String> {
     ))
 }
 
-/// A line for each column along y and each value that tells lines apart.
+/// Returns a line for each column along y and each value of the column that distinguishes lines.
 fn lines(table: &Table, plot: &Plot) -> Vec<Line> {
     let mut names = Vec::new();
     for row in &table.rows {
@@ -51,7 +51,7 @@ fn lines(table: &Table, plot: &Plot) -> Vec<Line> {
             names.push(name);
         }
     }
-    // Where x is where bins begin, the column behind it says where they end: points lie in the middle.
+    // If x is the beginning of bins, the next column is their end: points are in the middle.
     let end = table.columns.get(plot.x + 1).is_some_and(|column| column.name == "to").then_some(plot.x + 1);
     let mut lines = Vec::new();
     for name in &names {
@@ -78,7 +78,7 @@ fn lines(table: &Table, plot: &Plot) -> Vec<Line> {
     lines
 }
 
-/// The picture of one table with its size.
+/// Returns the picture of one table with its size.
 fn chart(table: &Table, plot: &Plot, lines: &[Line]) -> (String, [f64; 2]) {
     let all = || lines.iter().flat_map(|line| &line.points);
     let min = |at: usize| all().map(|point| point[at]).fold(f64::INFINITY, f64::min);
@@ -88,9 +88,9 @@ fn chart(table: &Table, plot: &Plot, lines: &[Line]) -> (String, [f64; 2]) {
         unit => format!("{}, {unit}", column.name),
     };
     let (x, y) = (&table.columns[plot.x], &table.columns[plot.y[0]]);
-    // Several columns have their names in the legend, and the unit in common.
+    // The legend names several columns, which share a unit.
     let of_y = if plot.y.len() > 1 && !y.unit.is_empty() { y.unit.clone() } else { label(y) };
-    // Shares near to 100 % are told apart only where the axis does not begin at 0.
+    // Shares near 100 % can be distinguished only on an axis that does not begin at 0.
     let bottom = if min(1) > 0.5 * max(1) { min(1) - 0.1 * (max(1) - min(1)) } else { 0.0 };
     let up = Axis::linear(bottom, max(1) + 0.05 * (max(1) - bottom), &of_y);
     let across = if plot.is_log && min(0) > 0.0 {
@@ -102,7 +102,7 @@ fn chart(table: &Table, plot: &Plot, lines: &[Line]) -> (String, [f64; 2]) {
     chart.axes();
     let mut colours = std::collections::BTreeMap::new();
     for line in lines {
-        // A line of the paper has the colour of ours.
+        // A line of the paper has the same colour as ours.
         let key = line.name.trim_start_matches("paper: ");
         let next = COLOURS[colours.len() % COLOURS.len()];
         chart.line(&line.points, colours.entry(key).or_insert(next), line.is_papers);

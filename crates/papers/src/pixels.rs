@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
 /// Compares the clusters of pairs of configurations. Facts of a pair: labels of the configurations as `first` and
-/// `second`, `clusters` of both, clusters that are `identical`, `intersection` over union of the two sets, mean
+/// `second`, `clusters` of both, number of `identical` clusters, `intersection` over union of the two sets, mean
 /// `overlap` in hits.
 ///
 /// # Errors
@@ -69,7 +69,7 @@ struct Labels {
     clusters: PixelClusters,
     /// Columns and rows of the sensor.
     sides: [usize; 2],
-    /// Number of the cluster of each hit, hits in the order of time, x, y.
+    /// Number of the cluster of each hit; hits are in the order of time, x, y.
     labels: Vec<u32>,
     hash: String,
 }
@@ -95,13 +95,13 @@ impl Labels {
         Ok(Self { clusters, sides: sensor, labels, hash: format!("{:016x}", summary.hashes.output) })
     }
 
-    /// Hits of each cluster.
+    /// Returns a function that returns the number of hits of a cluster.
     fn sizes(&self) -> impl Fn(u32) -> u64 {
         let starts = self.clusters.hit_start.to_vec();
         move |cluster| u64::from(starts[cluster as usize + 1] - starts[cluster as usize])
     }
 
-    /// How well two ways to find clusters agree on the same hits.
+    /// Measures how well two ways to find clusters agree on the same hits.
     fn overlap(&self, other: &Self) -> Result<Overlap> {
         if self.labels.len() != other.labels.len() {
             let message = "two algorithms clustered different numbers of hits".into();
@@ -124,7 +124,7 @@ impl Labels {
         Ok(Overlap { clusters, identical, mean: best.iter().sum::<f64>() / best.len() as f64 })
     }
 
-    /// Clusters that may go on behind the border of a window in time of so many ns, and those that do.
+    /// Returns the number of clusters that may cross a border of time windows of `window` ns, and the number that do.
     fn by_window(&self, window: f64, delta: u32) -> [u64; 2] {
         let features = &self.clusters.features;
         let origin = features.time.iter().min().copied().unwrap_or(0);
@@ -138,7 +138,7 @@ impl Labels {
         counts
     }
 
-    /// Clusters whose hits are in different blocks of so many hits, in order of time.
+    /// Returns the number of clusters with hits in different blocks of `block` hits, in order of time.
     fn by_block(&self, block: usize) -> u64 {
         let mut first = vec![None; self.clusters.len()];
         let mut is_split = vec![false; self.clusters.len()];
@@ -149,7 +149,7 @@ impl Labels {
         is_split.into_iter().filter(|split| *split).count() as u64
     }
 
-    /// Clusters with pixels in different ones of so many times so many regions of the sensor.
+    /// Returns the number of clusters with pixels in different regions, `regions` along each side of the sensor.
     fn by_region(&self, regions: usize) -> u64 {
         let [left, below, right, above] = &self.clusters.features.bounds;
         let region = |at: u16, side: usize| usize::from(at) * regions / side.max(1);
@@ -161,19 +161,19 @@ impl Labels {
     }
 }
 
-/// How well two lists of clusters agree.
+/// Agreement of two lists of clusters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Overlap {
-    /// How many clusters each has.
+    /// Number of clusters in each list.
     clusters: [u64; 2],
-    /// Clusters that both have with exactly the same hits.
+    /// Number of clusters that are in both lists with exactly the same hits.
     identical: u64,
-    /// Intersection over union, in hits, of each cluster of the first with the one of the second that fits best: the mean.
+    /// Mean over the clusters of the first list: intersection over union, in hits, with the best cluster of the second.
     mean: f64,
 }
 
 impl Overlap {
-    /// Intersection over union of the two sets of clusters.
+    /// Returns the intersection over union of the two sets of clusters.
     fn of_sets(&self) -> f64 {
         self.identical as f64 / (self.clusters[0] + self.clusters[1] - self.identical) as f64
     }
@@ -200,7 +200,7 @@ mod tests {
         let overlap = one.overlap(&two).unwrap();
         assert_eq!((overlap.clusters, overlap.identical), ([3, 3], 1));
         assert!((overlap.of_sets() - 0.2).abs() < 1e-12);
-        // 3 of 4, 1 of 2, 1 of 1.
+        // The best overlaps are 3 of 4, 1 of 2, 1 of 1 hits.
         assert!((overlap.mean - 0.75).abs() < 1e-12);
         let same = one.overlap(&one).unwrap();
         assert_eq!((same.of_sets(), same.mean), (1.0, 1.0));

@@ -16,11 +16,11 @@ use std::collections::BTreeSet;
 pub struct Quantity {
     /// Name of the column.
     pub name: String,
-    /// Its unit. Facts are shares, ns and numbers per second, and are converted to this unit.
+    /// Unit of the column. Facts are shares, ns and numbers per second, and are converted to this unit.
     pub unit: String,
     /// Path of the value; several paths joined by ` + ` give their sum. `row` is the label of the row.
     pub value: String,
-    /// The divisor of the value, in the same form; 1 over it if there is no value.
+    /// The divisor of the value, in the same form. Without a value, the column has 1 over the divisor.
     pub per: String,
     /// Factor in place of the unit's factor.
     pub scale: Option<f64>,
@@ -28,7 +28,7 @@ pub struct Quantity {
     pub digits: Option<usize>,
     /// Number of the run, among the runs of the row.
     pub run: usize,
-    /// Number of the run for `per`; the same one if none.
+    /// Number of the run for `per`; the number in `run` if none.
     pub per_run: Option<usize>,
     /// Number of the part, for checks.
     pub part: usize,
@@ -44,9 +44,9 @@ pub struct Quantity {
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fold {
-    /// The least of this number of first values.
+    /// The least value of this many runs, from the first run on.
     Least(usize),
-    /// The largest difference within this number of successive values.
+    /// The largest difference within a group of this many successive values.
     Spread(usize),
     /// The number of values that differ.
     Distinct,
@@ -58,7 +58,7 @@ pub enum Fold {
 pub enum Over {
     /// The least value.
     Least,
-    /// Its first value among the rows with the same first cell.
+    /// The column's first value among the rows with the same first cell.
     First,
 }
 
@@ -69,13 +69,13 @@ pub struct Row {
     pub key: String,
 }
 
-/// The value of a run at a path.
+/// Returns the value of a run at a path.
 ///
 /// # Errors
 /// [`Error::Internal`] when there is no such path.
 pub fn find<'a>(facts: &'a Value, path: &str) -> Result<&'a Value> {
     let missing = || Error::Internal(format!("papers/*.toml: nothing was measured at `{path}`"));
-    // Not every algorithm times its parts apart.
+    // Only some algorithms measure the times of their parts.
     let part = path.starts_with("parts/").then_some(&Value::Null);
     facts.pointer(&format!("/{path}")).or(part).ok_or_else(missing)
 }
@@ -95,7 +95,7 @@ impl Quantity {
         })
     }
 
-    /// The cell of a row that takes its numbers from these runs.
+    /// Returns the cell of a row that takes its numbers from these runs.
     ///
     /// # Errors
     /// [`Error::Internal`] when a path does not exist.
@@ -119,7 +119,7 @@ impl Quantity {
         Ok(self.number(runs, row)?.map_or(Cell::Nothing, |number| Cell::Number(number, digits)))
     }
 
-    /// The number; none where one that it needs is none, or would be divided by 0.
+    /// Returns the number; none if a necessary number is none, or if the divisor is 0.
     fn number(&self, runs: &[&Value], row: &Row) -> Result<Option<f64>> {
         let Some(fold) = self.fold else {
             return self.of_runs(facts(runs, self.run)?, facts(runs, self.per_run.unwrap_or(self.run))?, row);
@@ -166,23 +166,23 @@ impl Quantity {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Check {
-    /// Who set the limit.
+    /// Origin of the limit.
     limit: Origin,
-    /// What is asked.
+    /// The limited quantity.
     what: String,
-    /// What must hold, all of it.
+    /// Conditions, all of which must hold.
     holds: Vec<Condition>,
-    /// What was found, with the numbers in the places of `{}`.
+    /// The result, with numbers in place of `{}`.
     found: String,
-    /// These numbers; those of the conditions without them.
+    /// Numbers in the result; by default the numbers of the conditions.
     #[serde(default)]
     shows: Vec<Quantity>,
-    /// Whether the short form has too little to ask it.
+    /// Whether only the full form has enough data for the check.
     #[serde(default)]
     full_only: bool,
 }
 
-/// A number, less another one, and its limits.
+/// A number, or the difference of two, and its limits.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Condition {
@@ -218,7 +218,7 @@ fn number(quantity: &Quantity, parts: &[Vec<Value>]) -> Result<Option<f64>> {
 }
 
 impl Check {
-    /// Applies the limit to the facts of all parts; nothing if the short form does not measure them.
+    /// Applies the limit to the facts of all parts; none if the short form does not measure them.
     ///
     /// # Errors
     /// [`Error::Internal`] when a path does not exist.

@@ -25,26 +25,26 @@ pub struct Report {
     pub of: String,
     /// Content of the table or figure.
     pub what: &'static str,
-    /// The input here.
+    /// Inputs of this run.
     pub input: Vec<String>,
-    /// The conditions here: CPU, instruction set, threads.
+    /// Conditions of this run: CPU, instruction set, threads.
     pub machine: String,
     /// Program and machine of the paper's own numbers.
     pub paper_machine: &'static str,
     /// The tables.
     pub tables: Vec<Table>,
-    /// Checks of them.
+    /// Checks of the numbers.
     pub asked: Vec<Asked>,
     /// Notes on the numbers.
     pub notes: Vec<String>,
     /// Hashes of all results that must be equal or reproducible.
     pub hashes: Vec<String>,
-    /// Whether it is the short form, whose numbers mean little.
+    /// Whether this is the short form, whose numbers mean little.
     pub quick: bool,
 }
 
 impl Report {
-    /// As text for people.
+    /// Returns the report as text for people.
     pub fn text(&self) -> String {
         let Self { name, of, what, machine, paper_machine, .. } = self;
         let mut text = format!("{name}: {of}\n{what}\n\n");

@@ -21,11 +21,11 @@ pub enum Origin {
 /// A column: its name, its unit (empty for none), and the origin of its values.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Column {
-    /// Its name; columns of the paper have the same name as ours.
+    /// Name of the column; columns of the paper have the same name as ours.
     pub name: String,
-    /// The unit; empty for none.
+    /// Unit of the values; empty for none.
     pub unit: String,
-    /// Origin of its values.
+    /// Origin of the values.
     pub origin: Origin,
 }
 
@@ -44,12 +44,12 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// One number over another, with this many digits; nothing unless the other is above 0.
+    /// Divides a number by another, with this many digits; nothing unless the divisor is above 0.
     pub fn ratio(over: f64, under: f64, digits: usize) -> Self {
         if under > 0.0 { Self::Number(over / under, digits) } else { Self::Nothing }
     }
 
-    /// The value, of numbers.
+    /// Returns the value of a number.
     pub fn value(&self) -> Option<f64> {
         match self {
             Self::Count(count) => Some(*count as f64),
@@ -58,7 +58,7 @@ impl Cell {
         }
     }
 
-    /// The same with so many digits behind the point, of numbers.
+    /// Sets the digits after the point of a number.
     pub(super) fn with_digits(self, digits: Option<usize>) -> Self {
         match (self, digits) {
             (Self::Number(value, _), Some(digits)) => Self::Number(value, digits),
@@ -66,7 +66,7 @@ impl Cell {
         }
     }
 
-    /// As names and paths have it.
+    /// Returns the text of the cell in names and paths.
     pub(super) fn key(&self) -> String {
         match self {
             Self::Count(count) => count.to_string(),
@@ -75,7 +75,7 @@ impl Cell {
         }
     }
 
-    /// The value as text.
+    /// Returns the value as text.
     pub fn text(&self) -> String {
         match self {
             Self::Nothing => "-".into(),
@@ -99,7 +99,7 @@ impl Serialize for Cell {
     }
 }
 
-/// From TOML: an empty text is nothing.
+/// Reads a cell from TOML: an empty text is nothing.
 impl<'de> Deserialize<'de> for Cell {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         match toml::Value::deserialize(from)? {
@@ -118,13 +118,13 @@ impl From<&str> for Cell {
     }
 }
 
-/// The drawing of a table: columns of numbers against another one.
+/// The drawing of a table: columns of numbers against another column.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plot {
     /// The column along x.
     pub x: usize,
-    /// The columns along y; their unit is the axis'.
+    /// The columns along y; the axis has their unit.
     pub y: Vec<usize>,
     /// The column that distinguishes lines, if any.
     pub by: Option<usize>,
@@ -138,7 +138,7 @@ pub struct Plot {
 pub struct Table {
     /// Content of the table.
     pub title: String,
-    /// Its columns.
+    /// Columns of the table.
     pub columns: Vec<Column>,
     /// Rows of the table, a value for each column.
     pub rows: Vec<Vec<Cell>>,
@@ -148,7 +148,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// The title and aligned columns. Columns of the paper are marked.
+    /// Returns the title and aligned columns. Columns of the paper are marked.
     pub fn text(&self) -> String {
         let head = |column: &Column| {
             let Column { name, unit, origin } = column;

@@ -13,7 +13,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
-    /// Flat: its corners in order around it, x, y and z, mm.
+    /// A flat sensor: its corners in order around it, x, y and z, mm.
     Corners([[f32; 3]; 4]),
     /// A cylinder around the z axis: its radius, mm.
     Radius(f32),
@@ -38,13 +38,13 @@ impl Sensor {
         Self { detector, plane, sensor, shape: Shape::Corners(corners) }
     }
 
-    /// Sensors of the Velo.
+    /// Returns the sensors of the Velo.
     pub fn of_velo(sensors: &VeloSensors) -> impl Iterator<Item = Self> + '_ {
         let sensor = |at: usize| Self::flat("Velo", at / SENSORS, at % SENSORS, sensors.corners(at));
         (0..ALL_SENSORS).map(sensor)
     }
 
-    /// Sectors of the UT, in the order of hits.
+    /// Returns the sectors of the UT, in the order of hits.
     pub fn of_ut(geometry: &UtGeometry) -> impl Iterator<Item = Self> + '_ {
         (0..UT_PLANES).flat_map(|plane| {
             let sectors = geometry.corners(plane).enumerate();
@@ -52,14 +52,14 @@ impl Sensor {
         })
     }
 
-    /// Mats of the SciFi.
+    /// Returns the mats of the SciFi.
     pub fn of_scifi(geometry: &SciFiGeometry) -> impl Iterator<Item = Self> + '_ {
         (0..LAYERS).flat_map(|layer| {
             geometry.corners(layer).map(move |(mat, corners)| Self::flat("SciFi", layer, mat, corners))
         })
     }
 
-    /// Layers of the cylinder detector.
+    /// Returns the layers of the cylinder detector.
     pub fn of_cylinder() -> impl Iterator<Item = Self> {
         let layer = |(plane, radius): (usize, &f32)| Self {
             detector: "cylinder",
@@ -74,7 +74,7 @@ impl Sensor {
 /// The cylinder's files and columns are in cm.
 const MM_PER_CM: f32 = 10.0;
 
-/// Sensors as CSV: a line of names, then a line for each sensor, lengths in mm.
+/// Returns sensors as CSV: a line of names, then a line for each sensor, lengths in mm.
 pub fn sensors_as_csv(sensors: &[Sensor]) -> String {
     let corner = |number: usize| ["x", "y", "z"].map(|axis| format!("{axis}{number}_mm")).join(",");
     let mut text = format!("detector,plane,sensor,{},radius_mm\n", [0, 1, 2, 3].map(corner).join(","));

@@ -6,7 +6,7 @@ use std::fmt::Write;
 /// Width of a character of a label, and height of a line, pixels of the screen.
 const CHARACTER: f64 = 7.0;
 const LINE: f64 = 16.0;
-/// Ticks of a linear axis at most.
+/// Largest number of ticks on a linear axis.
 const MAX_TICKS: f64 = 8.0;
 
 /// A mapping of values to positions along an axis.
@@ -32,20 +32,20 @@ pub struct Tick {
 }
 
 impl Axis {
-    /// A linear axis; an empty range is widened.
+    /// Creates a linear axis; an empty range is widened.
     pub fn linear(from: f64, to: f64, label: &str) -> Self {
-        // What is added to a large number must be large enough to be seen.
+        // The width must be large enough to change a large number.
         let to = if to > from { to } else { from + 1.0f64.max(1e-9 * from.abs()) };
         Self { from, to, is_log: false, label: label.into() }
     }
 
-    /// A logarithmic axis; the label says so. `from` and `to` are more than 0.
+    /// Creates a logarithmic axis; the label says so. `from` and `to` are more than 0.
     pub fn log(from: f64, to: f64, label: &str) -> Self {
         let to = if to > from { to } else { 10.0 * from };
         Self { from, to, is_log: true, label: format!("{label}, logarithmic") }
     }
 
-    /// Position of a value: 0 at the beginning, 1 at the end, limited to this range.
+    /// Returns the position of a value: 0 at the beginning, 1 at the end, limited to this range.
     pub fn place(&self, value: f64) -> f64 {
         let share = if self.is_log {
             (value.max(f64::MIN_POSITIVE) / self.from).ln() / (self.to / self.from).ln()
@@ -55,7 +55,7 @@ impl Axis {
         share.clamp(0.0, 1.0)
     }
 
-    /// The marks: on a logarithmic axis the powers of ten, with 2 to 9 times them between.
+    /// Returns the marks: on a logarithmic axis the powers of ten, and their multiples by 2 to 9.
     pub fn ticks(&self) -> Vec<Tick> {
         if self.is_log { self.powers() } else { self.steps() }
     }
@@ -68,7 +68,7 @@ impl Axis {
         for power in first..=last {
             for times in 1..10 {
                 let value = f64::from(times) * 10f64.powi(power);
-                // Where there are hardly any powers, others get labels, too.
+                // With fewer than two powers, multiples by 2 and 5 get labels, too.
                 let is_told = times == 1 || count < 2 && matches!(times, 2 | 5);
                 if inside(value) {
                     ticks.push(Tick { value, label: if is_told { plain(value) } else { String::new() } });
@@ -92,7 +92,7 @@ impl Axis {
     }
 }
 
-/// A number, rounded to its significant digits.
+/// Returns a number, rounded to its significant digits.
 pub fn plain(value: f64) -> String {
     if value.abs() >= 1000.0 {
         let sign = if value < 0.0 { "-" } else { "" };
@@ -102,7 +102,7 @@ pub fn plain(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').into()
 }
 
-/// Text escaped for HTML and SVG.
+/// Returns text escaped for HTML and SVG.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
@@ -111,18 +111,18 @@ pub fn escaped(text: &str) -> String {
 pub struct Chart {
     x: Axis,
     y: Axis,
-    /// Where the drawing area begins, and how large it is, pixels of the screen.
+    /// Position and size of the drawing area, pixels of the screen.
     left: f64,
     top: f64,
     width: f64,
     height: f64,
-    /// Room to the right of it.
+    /// Width to the right of the drawing area.
     right: f64,
     body: String,
 }
 
 impl Chart {
-    /// A picture whose drawing area has this width and height; space for all labels is added.
+    /// Creates a picture whose drawing area has this width and height; space for all labels is added.
     pub fn new(title: &str, x: Axis, y: Axis, [width, height]: [f64; 2]) -> Self {
         let longest = y.ticks().iter().map(|tick| tick.label.chars().count()).max().unwrap_or(0);
         let left = CHARACTER * longest as f64 + LINE + 18.0;
@@ -134,7 +134,7 @@ impl Chart {
         chart
     }
 
-    /// Position of values on the screen.
+    /// Returns the position of values on the screen.
     pub fn at(&self, x: f64, y: f64) -> [f64; 2] {
         let across = self.left + self.width * self.x.place(x);
         [across, self.top + self.height * (1.0 - self.y.place(y))]
@@ -154,7 +154,7 @@ impl Chart {
         self.body.push_str(svg);
     }
 
-    /// Adds a filled rectangle between two corners, with a text to hover.
+    /// Adds a filled rectangle between two corners, with a text under the mouse.
     pub fn bar(&mut self, [x0, y0]: [f64; 2], [x1, y1]: [f64; 2], colour: &str, hover: &str) {
         let ([left, bottom], [right, top]) = (self.at(x0, y0), self.at(x1, y1));
         let (width, height) = ((right - left).max(0.5), (bottom - top).max(0.0));
@@ -166,7 +166,7 @@ impl Chart {
         );
     }
 
-    /// Adds points with a line through them, broken where `is_dashed`.
+    /// Adds points and a line through them, which is dashed if `is_dashed`.
     pub fn line(&mut self, points: &[[f64; 2]], colour: &str, is_dashed: bool) {
         let mut path = String::new();
         for (&[x, y], command) in points.iter().zip(std::iter::once('M').chain(std::iter::repeat('L'))) {
@@ -214,7 +214,7 @@ impl Chart {
         self.text([x, y], "middle", &turn, &y_label);
     }
 
-    /// A bar of colours to the right, with its own axis: what a colour means.
+    /// Adds a bar of colours to the right, with its own axis.
     pub fn colour_bar(&mut self, axis: &Axis, colour: impl Fn(f64) -> String) {
         const WIDTH: f64 = 16.0;
         const STEPS: usize = 64;
@@ -243,7 +243,7 @@ impl Chart {
         self.right = x + 8.0 - self.left - self.width;
     }
 
-    /// The whole picture; `more` are attributes of the outermost element.
+    /// Returns the whole picture; `more` are attributes of the outermost element.
     pub fn finish(self, more: &str) -> String {
         let [width, height] = self.size();
         format!(
@@ -254,12 +254,12 @@ impl Chart {
         )
     }
 
-    /// Width and height of the whole picture, pixels of the screen.
+    /// Returns the width and height of the whole picture, pixels of the screen.
     pub fn size(&self) -> [f64; 2] {
         [self.left + self.width + self.right, self.top + self.height + 50.0]
     }
 
-    /// The drawing area: left, top, width and height, pixels of the screen.
+    /// Returns the drawing area: left, top, width and height, pixels of the screen.
     pub fn area(&self) -> [f64; 4] {
         [self.left, self.top, self.width, self.height]
     }

@@ -22,7 +22,7 @@ pub struct Checker {
     ghosts: u64,
     repeated: u64,
     ghost_rates: Sum,
-    /// Tracks that say they are fast, and the ghosts among them.
+    /// Tracks with measured momenta above [`FAST`], and the ghosts among them.
     fast: [u64; 2],
     momenta: Momenta,
     totals: Vec<Totals>,
@@ -30,31 +30,31 @@ pub struct Checker {
     // Memory that is used again for each event.
     matcher: Matcher,
     associations: Vec<Association>,
-    /// Hits of each track of the event, and its number among those that are not passed over.
+    /// Number of hits of each track of the event, and the track's number; none for a track that the rules skip.
     lengths: Vec<(u32, Option<u32>)>,
     selected: Vec<bool>,
     fates: Vec<Fate>,
 }
 
-/// What makes a track a fast one by its own measure: momentum and transverse momentum above these, GeV/c.
+/// A track is fast when its measured momentum and transverse momentum exceed these, GeV/c.
 const FAST: [f64; 2] = [3.0, 0.5];
 
-/// The particles that a track with hits in one part alone is: those whose share of it is accepted.
+/// Returns the particles that a track with hits in one part matches: `accepts` gets the number of common hits.
 fn single(shares: &[(u32, PartCounts)], accepts: impl Fn(u32) -> bool) -> Vec<Match> {
     shares.iter().copied().filter(|(_, common)| accepts(common[0])).collect()
 }
 
-/// What was added up for one category.
+/// Sums for one category.
 #[derive(Default)]
 struct Totals {
     counter: Counter,
     matched: u64,
     purity: Sum,
     hit_efficiency: Sum,
-    /// Events with a particle of the category, and the sum of their efficiencies.
+    /// Events with a particle of the category, and the sum of the efficiencies of these events.
     events: u64,
     event_efficiency: Sum,
-    /// Events with a matched track, and the sums of their means.
+    /// Events with a matched track, and the sums of the means of these events.
     matched_events: u64,
     event_purity: Sum,
     event_hit_efficiency: Sum,
@@ -64,19 +64,19 @@ struct Totals {
 }
 
 impl Rules {
-    /// Whether a particle belongs to a category, by its name in reports; none where there is no such category.
+    /// Returns whether a particle belongs to a category, by the name in reports; none for an unknown category.
     pub fn holds(self, category: &str, particle: &Particle) -> Option<bool> {
         let category = self.categories().iter().find(|one| one.name == category)?;
         Some((category.holds)(particle))
     }
 
-    /// The categories of particles, in the order of reports. Names may come twice: lines that begin with dashes are
-    /// parts of the line above them.
+    /// Returns the names of the categories, in the order of reports. A name may occur twice: lines that begin with
+    /// dashes are parts of the line above them.
     pub fn category_names(self) -> impl Iterator<Item = &'static str> {
         self.categories().iter().map(|category| category.name)
     }
 
-    /// Which particles belong to them.
+    /// Returns a test for each category: whether a particle belongs to it.
     pub(super) fn tests(self) -> impl Iterator<Item = fn(&Particle) -> bool> {
         self.categories().iter().map(|category| category.holds)
     }
@@ -91,7 +91,7 @@ impl Rules {
         }
     }
 
-    /// Counts hits in common as these rules ask for them.
+    /// Creates a matcher that counts hits in the parts of the detector that these rules distinguish.
     pub(super) fn matcher(self) -> Matcher {
         Matcher::new(match self {
             Rules::Json | Rules::Lhcb => |_| 0,
@@ -99,7 +99,7 @@ impl Rules {
         })
     }
 
-    /// Which particles a track is, with their shares, and the part of the detector that hit efficiencies are of.
+    /// Returns the particles that a track matches, each with its number of the track's hits in each part.
     pub(super) fn associate(
         self,
         shares: &[(u32, PartCounts)],
@@ -113,7 +113,7 @@ impl Rules {
         }
     }
 
-    /// The part of the detector whose hits count for the hit efficiency.
+    /// Returns the part of the detector whose hits count for the hit efficiency.
     fn part(self) -> usize {
         match self {
             Rules::Json | Rules::Lhcb => 0,
@@ -133,7 +133,7 @@ impl Rules {
 }
 
 impl Checker {
-    /// An empty checker.
+    /// Creates an empty checker.
     pub fn new(rules: Rules) -> Self {
         let totals = || Totals { counts: ParticleCounts::new(), ..Totals::default() };
         Self {
@@ -162,7 +162,7 @@ impl Checker {
         self.measured_event(truth, tracks.map(|track| (track, None)));
     }
 
-    /// Like [`event`](Self::event), with the measured momenta of the tracks, if any.
+    /// Adds one event, with the measured momenta of the tracks, if any.
     pub fn measured_event<'a>(
         &mut self,
         truth: &TruthEvent,
@@ -176,7 +176,7 @@ impl Checker {
         self.events += 1;
     }
 
-    /// Finds the ghosts, and what the other tracks are. Compiled once, wherever the tracks come from.
+    /// Finds the ghosts, and the particles of the other tracks. Compiled only once, for all types of iterators.
     fn match_tracks(
         &mut self,
         truth: &TruthEvent,
@@ -220,7 +220,7 @@ impl Checker {
         self.ghost_rates.add(ratio(f64::from(ghosts), f64::from(kept)).unwrap_or(0.0));
     }
 
-    /// The results for each particle and track of the last event, given its truth.
+    /// Returns the results for each particle and track of the last event, given its truth.
     pub fn last_event(&self, truth: &TruthEvent) -> EventMatches {
         let part = self.rules.part();
         let categories = |particle: &Particle| {
@@ -237,7 +237,7 @@ impl Checker {
         for (track, &(hits, kept)) in (0..).zip(&self.lengths) {
             let mut one = TrackMatch { hits, is_repeated: kept.is_none(), ..TrackMatch::default() };
             let associations = of_track.next_if(|all| Some(all[0].track) == kept).unwrap_or_default();
-            // The first of equals.
+            // The first of several with the same number of hits.
             let best = associations.iter().rev().max_by_key(|association| association.common);
             one.particles = associations.len() as u32;
             if let Some(best) = best {
@@ -257,9 +257,9 @@ impl Checker {
         matches
     }
 
-    /// Takes what a track says of its momentum; what it is stands in the associations from `first` on.
+    /// Adds the measured momentum of a track, whose particles are in the associations from `first` on.
     fn add_measured(&mut self, measured: Measured, first: usize, truth: &TruthEvent) {
-        // Of several particles that share the hits, the first that left the most.
+        // Of several particles, the first that left the most hits.
         let best = self.associations[first..].iter().rev().max_by_key(|association| association.common);
         if let Some(best) = best {
             self.momenta.add(&truth.particles[best.particle as usize], measured);
@@ -270,14 +270,14 @@ impl Checker {
         }
     }
 
-    /// The tracks of the last event that match a particle, by their numbers, rising: the labels for training
-    /// classifiers. A track that matches several particles comes several times; of repeated tracks those that count
-    /// have numbers.
+    /// Returns the numbers of the tracks of the last event that match a particle, rising: the labels for training
+    /// classifiers. A track that matches several particles comes several times. Tracks that the rules skip have no
+    /// numbers.
     pub fn true_tracks(&self) -> impl Iterator<Item = usize> + '_ {
         self.associations.iter().map(|association| association.track as usize)
     }
 
-    /// The particles of the last event that a track matches, by their numbers; each as often as it has tracks.
+    /// Returns the numbers of the particles of the last event that tracks match, one for each matching track.
     pub fn found(&self) -> impl Iterator<Item = usize> + '_ {
         self.associations.iter().map(|association| association.particle as usize)
     }
@@ -308,7 +308,7 @@ impl Checker {
         totals.add(counter, event, self.rules);
     }
 
-    /// Adds the counts of another checker for the events that follow this one's.
+    /// Adds the counts of another checker, whose events follow the events of this one.
     ///
     /// # Errors
     /// [`Error::Config`] when the rules differ.
@@ -333,7 +333,7 @@ impl Checker {
         Ok(())
     }
 
-    /// The results so far.
+    /// Returns the results so far.
     pub fn report(&self) -> CheckReport {
         let named = || self.rules.categories().iter().zip(&self.totals);
         let clone_rate = self.rules.clone_rate();
@@ -360,7 +360,7 @@ impl Checker {
 }
 
 impl Totals {
-    /// Adds one event. One without particles of the category has nothing to say of it.
+    /// Adds one event. An event without particles of the category does not count.
     fn add(&mut self, counter: Counter, event: EventCategory, rules: Rules) {
         let Some(efficiency) = counter.efficiency() else { return };
         self.counter.add(counter);
@@ -393,7 +393,7 @@ impl Totals {
         self.counts.merge(&later.counts);
     }
 
-    /// Mean of the efficiencies over all events so far, taken after each event.
+    /// Returns the mean of the efficiencies over all events so far, taken after each event.
     fn running_efficiency(&self) -> Option<f64> {
         let mut so_far = Counter::default();
         let mut sum = 0.0;

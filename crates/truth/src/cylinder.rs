@@ -1,5 +1,5 @@
-//! The rules of the cylinder toy (`docs/algorithms.md`, "Cylinder: checking"): a track belongs to a particle when
-//! more than three quarters of its hits do.
+//! The rules of the cylinder toy (`docs/algorithms.md`, "Cylinder: checking"): a track belongs to a particle that
+//! left more than three quarters of the track's hits.
 
 use super::cylinder_tables::{CylinderBins, CylinderTable};
 use super::efficiency::Counter;
@@ -9,7 +9,7 @@ use peloton::event::{CYLINDER_LAYERS, CylinderBatch, CylinderTruth, NO_HIT};
 /// Fewest hits of the tracks of the second category.
 const LONG: usize = 7;
 
-/// The categories: all tracks, and those of at least [`LONG`] hits.
+/// The categories: all tracks, and tracks of at least [`LONG`] hits.
 const NAMES: [&str; 2] = ["all", "n_found>=7"];
 
 /// Counts of one category.
@@ -18,7 +18,7 @@ struct Category {
     counter: Counter,
     tracks: u64,
     ghosts: u64,
-    /// Hits of matched tracks, those of them that are the particle's, and all hits of these particles.
+    /// Hits on matched tracks, hits on them that their particles left, and all hits of these particles.
     hits: [u64; 3],
 }
 
@@ -27,11 +27,11 @@ struct Category {
 pub struct CylinderChecker {
     events: u64,
     categories: [Category; 2],
-    /// The same against pT and eta.
+    /// Counts of each category against pT and eta.
     bins: [CylinderBins; 2],
     /// Tracks by number of hits: matched, ghosts.
     lengths: [[u64; 2]; CYLINDER_LAYERS + 1],
-    /// What became of the event that was taken last.
+    /// Results for the last event.
     last: EventMatches,
 }
 
@@ -44,7 +44,7 @@ pub struct CylinderCategory {
     pub reconstructible: u64,
     /// Number of particles with a track.
     pub reconstructed: u64,
-    /// Their share.
+    /// Share of reconstructed particles.
     pub efficiency: Option<f64>,
     /// Lower end of the 68 % Clopper-Pearson interval.
     pub efficiency_low: Option<f64>,
@@ -62,7 +62,7 @@ pub struct CylinderCategory {
     pub tracks: u64,
     /// Number of tracks that belong to no particle.
     pub ghosts: u64,
-    /// Their share.
+    /// Ghosts over tracks.
     pub ghost_rate: Option<f64>,
 }
 
@@ -77,7 +77,7 @@ pub struct CylinderReport {
     pub ghosts: u64,
     /// Share of ghosts among tracks; `None` without tracks.
     pub ghost_rate: Option<f64>,
-    /// `all`, and `n_found>=7`: tracks of fewer hits dropped.
+    /// `all`, and `n_found>=7` without tracks of fewer hits.
     pub categories: Vec<CylinderCategory>,
     /// Tracks by number of hits: matched, ghosts.
     pub lengths: Vec<[u64; 2]>,
@@ -86,7 +86,7 @@ pub struct CylinderReport {
 }
 
 impl CylinderChecker {
-    /// Adds one event: tracks as lists of hits counted from the event's first.
+    /// Adds one event: each track is a list of hit numbers, counted from the event's first hit.
     pub fn event<'a>(
         &mut self,
         hits: &CylinderBatch,
@@ -111,7 +111,7 @@ impl CylinderChecker {
         self.last.tracks.clear();
         self.last.particles.clear();
         self.last.particles.extend(particles.clone().map(|particle| ParticleMatch {
-            // Which tracks count is the categories' difference: particles are in both.
+            // The categories differ in their tracks; all particles are in both.
             categories: NAMES.to_vec(),
             hits: cylinder_hits(truth, particle),
             ..ParticleMatch::default()
@@ -152,7 +152,7 @@ impl CylinderChecker {
         }
     }
 
-    /// Notes what a track of so many hits is: which particle, and how many of its hits.
+    /// Records a track of `hits` hits; `matched` has its particle, and the number of its hits that the particle left.
     fn note_track(&mut self, hits: usize, matched: Option<(u32, usize)>) {
         let number = self.last.tracks.len() as u32;
         let mut track = TrackMatch { hits: hits as u32, ..TrackMatch::default() };
@@ -169,12 +169,12 @@ impl CylinderChecker {
         self.last.tracks.push(track);
     }
 
-    /// Results for each particle and track of the last event.
+    /// Returns the results for each particle and track of the last event.
     pub fn last_event(&self) -> &EventMatches {
         &self.last
     }
 
-    /// The results so far.
+    /// Returns the results so far.
     pub fn report(&self) -> CylinderReport {
         let [all, _] = &self.categories;
         let ratio = |a: u64, b: u64| (b > 0).then(|| a as f64 / b as f64);
@@ -209,7 +209,7 @@ impl CylinderChecker {
     }
 }
 
-/// The particle that most of the hits are of, and how many; the first of equals.
+/// Returns the particle that left most of the hits, and their number; the first of several with the same number.
 fn majority(truth: &CylinderTruth, first_hit: usize, hits: &[u32]) -> Option<(u32, usize)> {
     let owners = hits.iter().map(|&hit| truth.particle_of[first_hit + hit as usize]);
     let count =

@@ -3,8 +3,8 @@
 use super::cylinder_pulls::{CylinderPulls, Moments, Pull, Resolution};
 use peloton::event::{CYLINDER_LAYERS, CylinderBatch, CylinderFits, CylinderTruth, NO_HIT};
 
-/// Compares the states of tracks whose hits all belong to one particle with that particle: with the helix from its
-/// vertex. If particles scatter, this is the true state only up to the first layer.
+/// Compares the states of tracks whose hits all belong to one particle with the particle's helix from its vertex.
+/// If particles scatter, the helix is the true state only up to the first layer.
 #[derive(Debug, Clone)]
 pub struct CylinderFitPulls {
     layers: [CylinderPulls; CYLINDER_LAYERS],
@@ -23,12 +23,12 @@ pub struct LayerPulls {
     pub chi2_smoothed: f64,
     /// Pulls of each parameter; at the last layer the states come from the filter.
     pub pulls: Vec<Pull>,
-    /// In bins of transverse momentum.
+    /// Resolutions in bins of transverse momentum.
     pub resolutions: Vec<Resolution>,
 }
 
 impl CylinderFitPulls {
-    /// For tracks in a field, T.
+    /// Creates empty sums for tracks in a field, T.
     pub fn new(field: f64) -> Self {
         let layers = std::array::from_fn(|_| CylinderPulls::new(field));
         Self { layers, chi2: Default::default(), tracks: 0 }
@@ -66,12 +66,12 @@ impl CylinderFitPulls {
         }
     }
 
-    /// Number of compared tracks.
+    /// Returns the number of compared tracks.
     pub fn tracks(&self) -> u64 {
         self.tracks
     }
 
-    /// The results so far on the layers that have hits.
+    /// Returns the results so far on the layers that have hits.
     pub fn report(&self) -> Vec<LayerPulls> {
         let layers = self.layers.iter().zip(&self.chi2).enumerate();
         let seen = layers.filter(|(_, (_, chi2))| chi2[0].n > 0);

@@ -45,7 +45,7 @@ pub struct CylinderPulls {
 /// Mean and width of a pull.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Pull {
-    /// Which parameter.
+    /// Name of the parameter.
     pub parameter: &'static str,
     /// Tracks.
     pub tracks: u64,
@@ -53,7 +53,7 @@ pub struct Pull {
     pub mean: f64,
     /// Standard deviation of (fitted - true) / sigma.
     pub width: f64,
-    /// Its distribution.
+    /// Distribution of (fitted - true) / sigma.
     pub histogram: PullHistogram,
 }
 
@@ -66,18 +66,18 @@ pub struct Resolution {
     pub tracks: u64,
     /// Azimuth times radius, cm.
     pub r_phi: f64,
-    /// cm.
+    /// z, cm.
     pub z: f64,
-    /// Resolution of pT times 1/pT, no unit.
+    /// Resolution of pT, divided by pT (no unit).
     pub pt: f64,
-    /// rad.
+    /// phi, rad.
     pub phi: f64,
-    /// rad.
+    /// theta, rad.
     pub theta: f64,
 }
 
 impl CylinderPulls {
-    /// For tracks in a field, T.
+    /// Creates empty sums for tracks in a field, T.
     pub fn new(field: f64) -> Self {
         Self { field, ..Self::default() }
     }
@@ -110,7 +110,7 @@ impl CylinderPulls {
         self.state(tracks.state.each_ref().map(|column| f64::from(column[track])), vertex);
     }
 
-    /// Adds one state, in the form of columns, of a particle from `vertex`.
+    /// Adds one state, its values in the order of the columns, of a particle from `vertex`.
     pub fn state(&mut self, state: [f64; CYLINDER_STATE], vertex: [f64; 6]) {
         let radius = state[0];
         let Some(truth) = Helix::new(vertex, self.field).at_radius(radius) else { return };
@@ -133,7 +133,7 @@ impl CylinderPulls {
         }
     }
 
-    /// The pulls of all parameters.
+    /// Returns the pulls of all parameters.
     pub fn pulls(&self) -> Vec<Pull> {
         let pulls = PARAMETERS.iter().zip(&self.pulls).zip(&self.histograms);
         let pull = |((parameter, m), histogram): ((&&'static str, &Moments), &PullHistogram)| Pull {
@@ -146,7 +146,7 @@ impl CylinderPulls {
         pulls.map(pull).collect()
     }
 
-    /// The resolutions in bins of transverse momentum; empty bins are omitted.
+    /// Returns the resolutions in bins of transverse momentum; empty bins are omitted.
     pub fn resolutions(&self) -> Vec<Resolution> {
         let bins = PT_EDGES.iter().zip(&self.residuals).filter(|(_, m)| m[0].n > 0);
         bins.map(|(&pt_from, m)| {
@@ -157,7 +157,7 @@ impl CylinderPulls {
     }
 }
 
-/// The angle within -pi..pi.
+/// Returns the angle within -pi..pi.
 fn turn(angle: f64) -> f64 {
     angle - std::f64::consts::TAU * libm::round(angle / std::f64::consts::TAU)
 }

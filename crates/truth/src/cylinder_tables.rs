@@ -22,7 +22,7 @@ const AXES: [Axis<Properties>; 2] = [
     },
 ];
 
-/// pT, GeV/c, and eta of a particle of all events.
+/// Returns pT, GeV/c, and eta of particle number `particle` of all events.
 fn properties(truth: &CylinderTruth, particle: usize) -> Properties {
     let [.., per_pt, _, theta] = truth.particles.vertex.each_ref().map(|column| f64::from(column[particle]));
     [1.0 / per_pt.abs(), -libm::log(libm::tan(0.5 * theta))]
@@ -41,7 +41,7 @@ struct Bin {
 pub(super) struct CylinderBins([Vec<Bin>; 2]);
 
 impl CylinderBins {
-    /// The bins of a particle of all events.
+    /// Returns the bins of particle number `particle` of all events.
     fn of(&mut self, truth: &CylinderTruth, particle: usize) -> impl Iterator<Item = &mut Bin> {
         let values = properties(truth, particle);
         self.0.iter_mut().zip(&AXES).filter_map(move |(bins, axis)| {
@@ -65,7 +65,7 @@ impl CylinderBins {
         }
     }
 
-    /// The tables of a category.
+    /// Returns the tables of a category.
     pub fn tables(&self, category: &'static str) -> impl Iterator<Item = CylinderTable> {
         let table = move |(axis, bins): (&Axis<Properties>, &Vec<Bin>)| CylinderTable {
             category,
@@ -93,14 +93,14 @@ pub struct CylinderTable {
 /// One bin of a [`CylinderTable`]; rates are `None` for 0 / 0.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct CylinderBin {
-    /// Particles; clones are matched tracks beyond the first of each, over reconstructed particles.
+    /// Counts of particles. Clones are matched tracks beyond the first of a particle, over reconstructed particles.
     #[serde(flatten)]
     pub particles: EfficiencyBin,
     /// Tracks whose main particle is in the bin.
     pub tracks: u64,
     /// Number of tracks that belong to no particle.
     pub ghosts: u64,
-    /// Their share.
+    /// Ghosts over tracks.
     pub ghost_rate: Option<f64>,
 }
 

@@ -1,17 +1,17 @@
-//! Efficiencies of counted things, with intervals.
+//! Efficiencies from counts, with intervals.
 
 use statrs::function::beta::beta_reg;
 
 /// Probability content of one standard deviation of a normal distribution: the "68 %" of intervals.
 const COVERAGE: f64 = 0.682_689_492_137_085_9;
 
-/// Where more than this have passed and failed, the normal distribution is as good: the ends differ by less than 0.002 of the
-/// width, and series for the beta distribution no longer converge.
+/// If the numbers of successes and failures both exceed this, the normal distribution gives the interval: its ends differ by
+/// less than 0.002 of the width, and series for the beta distribution no longer converge.
 const MANY: f64 = 1e5;
 
-/// The Clopper-Pearson interval of 68 % for a probability, given `pass` successes out of `total` trials: the choice
-/// of the Particle Data Group (review of statistics, intervals for binomial data) and of ROOT's `TEfficiency`. Its
-/// coverage is never below 68 %. None for 0 out of 0 and for `pass > total`.
+/// Returns the Clopper-Pearson interval of 68 % for a probability, given `pass` successes out of `total` trials: the
+/// choice of the Particle Data Group (review of statistics, intervals for binomial data) and of ROOT's `TEfficiency`.
+/// Its coverage is never below 68 %. None for 0 out of 0 and for `pass > total`.
 pub fn clopper_pearson(pass: u64, total: u64) -> Option<(f64, f64)> {
     if total == 0 || pass > total {
         return None;
@@ -28,8 +28,8 @@ pub fn clopper_pearson(pass: u64, total: u64) -> Option<(f64, f64)> {
     Some((low, high))
 }
 
-/// Where the regularised incomplete beta function has this value, by halving: statrs' own inverse does not come to an end
-/// for 9,999,999 of 10,000,000.
+/// Returns the argument at which the regularised incomplete beta function has this value, by bisection: statrs' own inverse
+/// does not end for 9,999,999 of 10,000,000.
 fn quantile(a: f64, b: f64, value: f64) -> f64 {
     let [mut low, mut high] = [0.0, 1.0];
     loop {
@@ -41,7 +41,7 @@ fn quantile(a: f64, b: f64, value: f64) -> f64 {
     }
 }
 
-/// `part / whole`; nothing for 0 / 0.
+/// Returns `part / whole`; none for 0 / 0.
 pub(super) fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
@@ -58,25 +58,25 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Adds the counts of another one.
+    /// Adds the counts of another counter.
     pub fn add(&mut self, other: Counter) {
         self.reconstructible += other.reconstructible;
         self.reconstructed += other.reconstructed;
         self.clones += other.clones;
     }
 
-    /// Found over reconstructible; none for 0 / 0.
+    /// Returns reconstructed over reconstructible particles; none for 0 / 0.
     pub fn efficiency(&self) -> Option<f64> {
         ratio(self.reconstructed as f64, self.reconstructible as f64)
     }
 
-    /// The 68 % interval of the efficiency.
+    /// Returns the 68 % interval of the efficiency.
     pub fn interval(&self) -> Option<(f64, f64)> {
         clopper_pearson(self.reconstructed, self.reconstructible)
     }
 }
 
-/// A sum of ratios that does not depend on the order of its terms: fixed point, 64 bits behind the point.
+/// A sum of ratios that does not depend on the order of its terms: fixed point, with 64 bits after the point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Sum(u128);
 
@@ -94,7 +94,7 @@ impl Sum {
         self.0 = self.0.saturating_add(other.0);
     }
 
-    /// The sum.
+    /// Returns the sum.
     pub fn value(self) -> f64 {
         self.0 as f64 / ONE
     }
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn intervals_of_very_many_come_to_an_end() {
-        // Of few that fail the number alone counts: these are ends for one and for none, times the total.
+        // Of few successes only the number counts: these are the ends for one success, times the total.
         for total in [10_000_000, 100_000_000, 1_000_000_000_000] {
             let (low, high) = clopper_pearson(1, total).unwrap();
             let [low, high] = [low, high].map(|end| end * total as f64);

@@ -9,7 +9,7 @@
 //!   two particles share hits; hit efficiency is the mean over matched tracks.
 //! - The efficiency in brackets is the mean of the running efficiencies after each event, so it depends on the order
 //!   of the events. Events without a particle of the category do not count.
-//! - Tracks that repeat an earlier track of the event hit by hit are skipped, though counted as tracks.
+//! - Tracks that repeat an earlier track of the event hit by hit are skipped, but count as tracks.
 //!
 //! Electrons belong to no category; there is no cut on pseudorapidity.
 
@@ -37,12 +37,12 @@ pub(super) const CATEGORIES: [Category; 7] = [
     Category { name: "long_fromb>5GeV", holds: |p| long(p) && p.from_beauty && fast(p) },
 ];
 
-/// Whether a track with `common` of its `hits` hits from a particle is that particle.
+/// Returns whether a track of `hits` hits matches a particle that left `common` of them.
 pub(super) fn accepts(common: u32, hits: u32) -> bool {
     hits >= 2 && f64::from(common) / f64::from(hits) > 0.7
 }
 
-/// One event and category; `fates` has the particles of the event, all of them not found.
+/// Evaluates one event for one category; `fates` has an entry for each particle of the event, all not found.
 pub(super) fn evaluate(selected: &[bool], associations: &[Association], fates: &mut [Fate]) -> EventCategory {
     let mut event = EventCategory::default();
     for of_track in associations.chunk_by(|a, b| a.track == b.track) {

@@ -1,12 +1,12 @@
 //! The rules of LHCb's track checker for Velo tracks, and the categories of all kinds of tracks.
 //!
-//! - A track matches a particle when the particle left at least 70 % of its hits. A track may match several particles
-//!   (they share hits). A track of fewer than three hits matches no particle.
+//! - A track matches a particle when the particle left at least 70 % of the track's hits. A track may match several
+//!   particles (they share hits). A track of fewer than three hits matches no particle.
 //! - A track that matches no particle is a ghost. Tracks beyond the first of a particle are clones; their rate is
 //!   clones / (reconstructed + clones).
 //! - Purity and hit efficiency are means over all matched tracks of a category; the efficiency in brackets
 //!   is the mean of the efficiencies of the events that have a particle of the category.
-//! - All categories require 2 < eta < 5. Electrons have their own.
+//! - All categories require 2 < eta < 5. Electrons have their own categories.
 
 use super::matching::{Association, Category, EventCategory, Fate};
 use peloton::event::Particle;
@@ -15,7 +15,7 @@ use std::f64::consts::{FRAC_PI_2, PI};
 /// Fewest hits of a track that can be matched.
 const MIN_HITS: u32 = 3;
 
-/// All categories ask for it.
+/// Returns whether a particle has the pseudorapidity that all categories require.
 fn inside(p: &Particle) -> bool {
     p.eta > 2.0 && p.eta < 5.0
 }
@@ -48,29 +48,29 @@ fn velo_ut(p: &Particle) -> bool {
     velo(p) && p.has_ut
 }
 
-/// In UT and SciFi and not in the Velo.
+/// Returns whether a particle is in UT and SciFi and not in the Velo.
 fn downstream(p: &Particle) -> bool {
     p.has_ut && p.has_scifi && !p.has_velo && inside(p) && !p.is_electron()
 }
 
-/// In the UT and not in the Velo, whether it reaches the SciFi or not.
+/// Returns whether a particle is in the UT and not in the Velo; it may be in the SciFi or not.
 fn not_velo_ut(p: &Particle) -> bool {
     p.has_ut && !p.has_velo && inside(p) && !p.is_electron()
 }
 
-/// From a strange hadron, and fast.
+/// Returns whether a particle is long, from a strange hadron, and above 5 GeV/c.
 fn long_strange_above_5gev(p: &Particle) -> bool {
     long_hadron(p) && p.from_strange && above_5gev(p)
 }
 
-/// Long, by the quarter turn of its azimuth.
+/// Returns whether a particle is long, with its azimuth in quarter turn `number`.
 fn quadrant(p: &Particle, number: u32) -> bool {
     let turn = if p.phi < 0.0 { p.phi + 2.0 * PI } else { p.phi };
     let from = FRAC_PI_2 * f64::from(number);
     long_hadron(p) && (from..from + FRAC_PI_2).contains(&turn)
 }
 
-/// Whether a particle flies rather up or down than sideways: within 30 degrees.
+/// Returns whether the azimuth of a particle is within 30 degrees of straight up or down.
 fn large_y(p: &Particle) -> bool {
     (PI / 3.0..2.0 * PI / 3.0).contains(&p.phi.abs())
 }
@@ -93,12 +93,12 @@ pub(super) const VELO: [Category; 11] = [
     Category { name: "11_long_fromSignal", holds: |p| long(p) && p.from_signal },
 ];
 
-/// Fast, and not along the beam: those that the paper on Compass UT quotes first.
+/// Returns whether p is above 5 GeV/c and pT above 1 GeV/c: the paper on Compass UT quotes these particles first.
 fn hard(p: &Particle) -> bool {
     above_5gev(p) && p.pt > 1.0
 }
 
-/// The categories of Velo tracks that were extended to the UT; the last two are not LHCb's.
+/// The categories of Velo tracks that were extended to the UT; LHCb's checker lacks the last two.
 pub(super) const UT: [Category; 15] = [
     Category { name: "01_velo", holds: velo },
     Category { name: "02_velo+UT", holds: velo_ut },
@@ -120,7 +120,7 @@ pub(super) const UT: [Category; 15] = [
     Category { name: "long+UT_P>5GeV_Pt>1GeV", holds: |p| long_hadron(p) && p.has_ut && hard(p) },
 ];
 
-/// The categories of tracks in the SciFi alone. Lines that begin with dashes are parts of the one above them.
+/// The categories of tracks in the SciFi alone. Lines that begin with dashes are parts of the line above them.
 pub(super) const SEED: [Category; 32] = [
     Category { name: "00_P>3Gev_Pt>0.5", holds: |p| long_hadron(p) && above_3gev(p) && p.pt > 0.5 },
     Category { name: "01_long", holds: long_hadron },
@@ -202,13 +202,13 @@ pub(super) const LONG: [Category; 15] = [
     Category { name: "long_strange_P>5GeV_Pt>0.5GeV", holds: |p| long_strange_above_5gev(p) && p.pt > 0.5 },
 ];
 
-/// Whether a track with `common` of its `hits` hits from a particle is that particle.
+/// Returns whether a track of `hits` hits matches a particle that left `common` of them.
 pub(super) fn accepts(common: u32, hits: u32) -> bool {
-    // In integers: 7 of 10 hits are 70 %, whatever 0.7 is in binary.
+    // In integers, 7 of 10 hits are exactly 70 %; 0.7 has no exact binary value.
     hits >= MIN_HITS && 10 * u64::from(common) >= 7 * u64::from(hits)
 }
 
-/// One event and category; `fates` has the particles of the event, all of them not found.
+/// Evaluates one event for one category; `fates` has an entry for each particle of the event, all not found.
 pub(super) fn evaluate(selected: &[bool], associations: &[Association], fates: &mut [Fate]) -> EventCategory {
     let mut event = EventCategory::default();
     for association in associations.iter().filter(|a| selected[a.particle as usize]) {

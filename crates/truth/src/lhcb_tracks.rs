@@ -1,11 +1,11 @@
 //! LHCb's checker for tracks of several detectors, whose hits are LHCbIDs.
 //!
-//! A track matches a particle when in the Velo and in the SciFi the particle left at least 70 % of the track's hits,
-//! if it has three or more of them there, and all but one of its hits in the UT, unless Velo and SciFi confirm the
-//! match. Of tracks with three hits or more in both, a mother with hits in the Velo and its daughter with hits in the
-//! SciFi count as one: a particle that decays on the way, or an electron that radiates, leaves two in the truth. A
-//! particle whose mother has the particle's own key has no relative by that: its hits count once. Hit efficiencies
-//! refer to the last part that the track reaches.
+//! A track matches a particle that left at least 70 % of the track's hits in the Velo, and as much in the SciFi; a
+//! part counts if the track has three or more hits there. If only one of them counts, the particle must also have left all
+//! but one of the track's hits in the UT. If both count, a mother with hits in the Velo and its daughter with hits in
+//! the SciFi share their hits: the truth has two particles for one that decays on the way, and for an electron that
+//! radiates. The hits of a particle whose mother has the particle's own key count once. Hit efficiencies refer to the
+//! last part that the track reaches.
 
 use super::matching::{Match, PartCounts};
 use peloton::event::TruthEvent;
@@ -15,12 +15,12 @@ use peloton_io::input::mdf::HitsOf;
 const VELO: usize = 0;
 pub(super) const UT: usize = 1;
 pub(super) const SCIFI: usize = 2;
-/// Hits in a part up to which it says nothing.
+/// A part where a track has at most this many hits is ignored.
 const FEW: u32 = 2;
-/// Foreign hits in the UT that are forgiven.
+/// Largest number of a track's UT hits that other particles may have left.
 const FOREIGN: u32 = 1;
 
-/// The part of the detector that a hit is in; what is no LHCbID is in the SciFi of no particle.
+/// Returns the part of the detector that a hit is in. A number that is no LHCbID counts as a SciFi hit.
 pub(super) fn part_of(hit: u32) -> usize {
     // Older and newer generations of LHCbIDs.
     match hit >> 28 {
@@ -30,12 +30,12 @@ pub(super) fn part_of(hit: u32) -> usize {
     }
 }
 
-/// The detector of a hit, by its LHCbID; other numbers count as hits of the SciFi on no particle.
+/// Returns the detector of a hit, by its LHCbID; other numbers count as SciFi hits of no particle.
 pub fn detector_of(hit: u32) -> HitsOf {
     [HitsOf::Velo, HitsOf::Ut, HitsOf::SciFi][part_of(hit)]
 }
 
-/// The particles of `shares` that a track with so many hits in each part is.
+/// Returns the particles of `shares` that match a track with these numbers of hits in each part.
 pub(super) fn associate(shares: &[Share], track: PartCounts, truth: &TruthEvent) -> Vec<Match> {
     let many = [VELO, SCIFI].map(|part| track[part] > FEW);
     if many == [false; 2] {
@@ -60,11 +60,11 @@ pub(super) fn associate(shares: &[Share], track: PartCounts, truth: &TruthEvent)
         .collect()
 }
 
-/// A particle, and the hits of the track that it left.
+/// A particle, and the numbers of the track's hits that it left, by part.
 type Share = (u32, PartCounts);
 
-/// Whether a track may be a particle and its daughter in one: the mother came through the Velo, the daughter arrived
-/// in the SciFi. Files name particles that are their own mothers: their hits would count twice.
+/// Returns whether a track may join a mother with hits in the Velo and its daughter with hits in the SciFi. Some files
+/// name particles as their own mothers: their hits would count twice.
 fn is_mother(truth: &TruthEvent, (mother, early): &Share, (daughter, late): &Share) -> bool {
     let key = |particle: u32| truth.particles[particle as usize].key;
     let named = || truth.particles[*daughter as usize].mother == Some(key(*mother));
@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(matched(&[(0, [7, 0, 8])], [10, 0, 11]), [0]);
         assert_eq!(matched(&[(0, [6, 0, 11])], [10, 0, 11]), NONE);
         assert_eq!(matched(&[(0, [10, 0, 7])], [10, 0, 11]), NONE);
-        // Two hits say nothing, and alone they vouch for nothing.
+        // A part with two hits is ignored; with two hits in both, a track matches nothing.
         assert_eq!(matched(&[(0, [0, 0, 10])], [2, 0, 10]), [0]);
         assert_eq!(matched(&[(0, [2, 4, 2])], [2, 4, 2]), NONE);
     }
@@ -109,7 +109,7 @@ mod tests {
         let shares = [(0, [5, 0, 4]), (1, [0, 0, 6])];
         assert_eq!(matched(&shares, [5, 0, 10]), [0, 1]);
         assert_eq!(associate(&shares, [5, 0, 10], &event())[0].1, [5, 0, 10]);
-        // Strangers do not, nor do relatives in the SciFi alone.
+        // Hits of unrelated particles are not added, nor hits of relatives in the SciFi alone.
         assert_eq!(matched(&[(0, [5, 0, 4]), (2, [0, 0, 6])], [5, 0, 10]), NONE);
         assert_eq!(matched(&[(0, [0, 0, 4]), (1, [0, 0, 6])], [0, 0, 10]), NONE);
     }
@@ -118,10 +118,10 @@ mod tests {
     fn a_particle_that_is_its_own_mother_counts_once() {
         let particle = |key, mother| Particle { key, mother: Some(mother), ..Particle::default() };
         let event = TruthEvent { particles: vec![particle(5, 5), particle(6, 5)] };
-        // 5 of 12 hits in the SciFi are no 70 %, and twice 5 would be.
+        // 5 of 12 hits in the SciFi are less than 70 %; counted twice, they would be more.
         assert!(associate(&[(0, [5, 0, 5])], [5, 0, 12], &event).is_empty());
         assert_eq!(associate(&[(0, [5, 1, 9])], [5, 4, 12], &event), [(0, [5, 1, 9])]);
-        // A daughter still counts with it, one that did not get to the SciFi does not.
+        // The hits of a daughter are still added, unless the daughter has none in the SciFi.
         assert_eq!(associate(&[(0, [4, 0, 9]), (1, [1, 0, 0])], [5, 0, 12], &event), [(0, [4, 0, 9])]);
         let shares = [(0, [5, 0, 5]), (1, [0, 0, 4])];
         let both = [5, 0, 9];

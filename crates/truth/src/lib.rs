@@ -2,8 +2,8 @@
 //!
 //! A [`Checker`] takes events one by one, each as its [`TruthEvent`] and the hit lists of its tracks, and
 //! gives a [`CheckReport`]: ghosts, and for each category of particles the efficiency, clones, purity and
-//! hit efficiency, with tables of efficiency against momentum, angle and multiplicity. What counts as
-//! found is laid down by the [`Rules`]. Nothing that reconstructs uses this crate.
+//! hit efficiency, with tables of efficiency against momentum, angle and multiplicity. The [`Rules`] define
+//! which particles count as found. The reconstruction does not use this crate.
 #![deny(unsafe_code, missing_docs)]
 
 mod checker;
@@ -63,13 +63,13 @@ pub enum Rules {
     /// The strict validator of the public Velo JSON events (github.com/dcampora/velopix_tracking): more
     /// than 70 % of a track's hits, no cut on pseudorapidity, clones per reconstructed particle.
     Json,
-    /// LHCb's track checker: at least 70 %, particles with 2 < eta < 5, clones per track; for Velo tracks.
+    /// LHCb's track checker for Velo tracks: at least 70 %, particles with 2 < eta < 5, clones per track.
     Lhcb,
-    /// The same for Velo tracks that were extended to the UT. Here and below, hits are LHCbIDs.
+    /// LHCb's track checker for Velo tracks that were extended to the UT. Here and below, hits are LHCbIDs.
     LhcbUt,
-    /// The same for tracks in the SciFi.
+    /// LHCb's track checker for tracks in the SciFi.
     LhcbSeed,
-    /// The same for tracks through Velo and SciFi, with UT or without.
+    /// LHCb's track checker for tracks through Velo and SciFi, with UT or without.
     LhcbLong,
 }
 
@@ -77,7 +77,7 @@ impl Rules {
     /// All rules.
     pub const ALL: [Rules; 5] = [Rules::Json, Rules::Lhcb, Rules::LhcbUt, Rules::LhcbSeed, Rules::LhcbLong];
 
-    /// The detectors whose hits particles must list for these rules.
+    /// Returns the detectors whose hits particles must list for these rules.
     pub fn hits_of(self) -> HitsOf {
         match self {
             Rules::Json | Rules::Lhcb => HitsOf::Velo,

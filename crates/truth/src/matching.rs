@@ -1,4 +1,4 @@
-//! Finds the particles that share hits with a track. All rules begin here.
+//! Finds the particles that share hits with a track, for all rules.
 
 use peloton::event::{Particle, TruthEvent};
 
@@ -8,7 +8,7 @@ pub(super) struct Category {
     pub holds: fn(&Particle) -> bool,
 }
 
-/// A track that counts as found by the rules, and one particle that it is.
+/// A track that matches a particle by the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Association {
     /// Number of the track in its event.
@@ -19,24 +19,24 @@ pub(super) struct Association {
     pub common: u32,
     /// Hits of the track.
     pub track_hits: u32,
-    /// Numbers of the particle's hits in the detectors of the tracks: on the track, and all.
+    /// Numbers of the particle's hits in the part for hit efficiencies: on the track, and all.
     pub found: u32,
     pub left: u32,
 }
 
 impl Association {
-    /// Share of the track's hits that the particle left.
+    /// Returns the share of the track's hits that the particle left.
     pub fn purity(&self) -> f64 {
         f64::from(self.common) / f64::from(self.track_hits)
     }
 
-    /// Share of the particle's hits that are on the track; 1 for a particle without hits.
+    /// Returns the share of the particle's hits that are on the track; 1 for a particle without hits.
     pub fn hit_efficiency(&self) -> f64 {
         if self.left == 0 { 1.0 } else { f64::from(self.found) / f64::from(self.left) }
     }
 }
 
-/// What one event says of one category.
+/// Sums of one event for one category.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct EventCategory {
     /// Tracks that match a particle of the category.
@@ -47,7 +47,7 @@ pub(super) struct EventCategory {
     pub hit_efficiency: f64,
 }
 
-/// What became of one particle.
+/// Result for one particle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Fate {
     pub reconstructed: bool,
@@ -55,37 +55,37 @@ pub(super) struct Fate {
     pub tracks: u32,
 }
 
-/// Parts of the detector that hits are counted in one by one.
+/// Number of parts of the detector whose hits are counted separately.
 pub(super) const PARTS: usize = 3;
 
 /// Numbers of hits in each part.
 pub(super) type PartCounts = [u32; PARTS];
 
-/// A particle that a track is, and the track's hits that it left, by part.
+/// A particle that a track matches, and the numbers of the track's hits that it left, by part.
 pub(super) type Match = (u32, PartCounts);
 
-/// The truth of one event, by hit; the memory is used again for the next event.
+/// The particles of one event, indexed by hit; the memory is used again for the next event.
 #[derive(Debug)]
 pub(super) struct Matcher {
     /// (hit, particle), sorted, each pair once.
     owners: Vec<(u32, u32)>,
     /// Number of different hits of each particle.
     hits: Vec<PartCounts>,
-    /// Hits of the present track by particle; all 0 between tracks.
+    /// Hits of the current track by particle; all 0 between tracks.
     counts: Vec<PartCounts>,
     shares: Vec<(u32, PartCounts)>,
-    /// The part that a hit is in.
+    /// Returns the part that a hit is in.
     part_of: fn(u32) -> usize,
 }
 
 impl Matcher {
-    /// An empty matcher; `part_of` gives the part of a hit, below [`PARTS`].
+    /// Creates an empty matcher; `part_of` returns the part of a hit, below [`PARTS`].
     pub fn new(part_of: fn(u32) -> usize) -> Self {
         let (owners, hits, counts, shares) = Default::default();
         Self { owners, hits, counts, shares, part_of }
     }
 
-    /// Begins another event.
+    /// Indexes the particles of another event.
     pub fn index(&mut self, truth: &TruthEvent) {
         self.owners.clear();
         for (number, particle) in truth.particles.iter().enumerate() {
@@ -102,19 +102,19 @@ impl Matcher {
         self.counts.resize(truth.particles.len(), [0; PARTS]);
     }
 
-    /// Number of different hits of a particle.
+    /// Returns the number of different hits of a particle.
     pub fn hits_of(&self, particle: u32) -> PartCounts {
         self.hits[particle as usize]
     }
 
-    /// Hits of a track in each part.
+    /// Returns the number of hits of a track in each part.
     pub fn parts_of(&self, track: &[u32]) -> PartCounts {
         let mut counts = [0; PARTS];
         track.iter().for_each(|&hit| counts[(self.part_of)(hit)] += 1);
         counts
     }
 
-    /// The particles that left hits of the track, rising, each with its number of hits.
+    /// Returns the particles that left hits of the track, rising, each with its number of hits.
     pub fn shares(&mut self, track: &[u32]) -> &[(u32, PartCounts)] {
         self.shares.clear();
         for &hit in track {

@@ -1,13 +1,13 @@
-//! Measured momenta against true ones, in bins of the true momentum.
+//! Measured momenta against true momenta, in bins of the true momentum.
 
 use super::efficiency::{clopper_pearson, ratio};
 use super::state_pulls::is_prompt;
 use peloton::event::Particle;
 use serde::Serialize;
 
-/// Edges of the bins, GeV/c; what lies beyond is in the first or the last.
+/// Edges of the bins, GeV/c; values beyond them are in the first or the last bin.
 const EDGES: [f64; 9] = [0.0, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 200.0];
-/// The line for all counts tracks of particles above this, GeV/c.
+/// Lower limit of the true momenta in the line for all particles, GeV/c.
 const LEAST: f64 = 3.0;
 /// Probability beyond one standard deviation of a normal distribution, on either side.
 const TAIL: f64 = 0.158_655_253_931_457_05;
@@ -26,7 +26,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// From charge over momentum, c/GeV, with its variance, and the slopes dx/dz and dy/dz near the beam.
+    /// Converts charge over momentum, c/GeV, with its variance, and the slopes dx/dz and dy/dz near the beam.
     pub fn new(qop: f32, variance: Option<f32>, [tx, ty]: [f32; 2]) -> Self {
         let [qop, tx, ty] = [qop, tx, ty].map(f64::from);
         let (p, slope2) = (1.0 / qop.abs(), tx * tx + ty * ty);
@@ -36,7 +36,7 @@ impl Measured {
     }
 }
 
-/// A measured momentum against the true one.
+/// A measured momentum against the true momentum.
 #[derive(Debug, Clone, Copy)]
 struct Compared {
     /// p / true p - 1.
@@ -62,7 +62,7 @@ impl Momenta {
             let above = EDGES.partition_point(|edge| *edge <= particle.p);
             let bin = above.saturating_sub(1).min(self.bins.len() - 1);
             let residual = track.charge.signum() / track.p - particle.charge.signum() / particle.p;
-            // Errors are those of particles from the collisions: the SciFi alone takes all for such.
+            // Errors hold for particles from the collisions: the SciFi alone assumes this origin for all tracks.
             let error = track.qop_error.filter(|_| particle.origin.is_none() || is_prompt(particle));
             let pull = error.map(|error| residual / error).filter(|pull| pull.is_finite());
             let is_right = track.charge * particle.charge > 0.0;
@@ -74,7 +74,7 @@ impl Momenta {
         self.bins.iter_mut().zip(&later.bins).for_each(|(bin, later)| bin.extend_from_slice(later));
     }
 
-    /// The results; none when no track had a momentum.
+    /// Returns the results; none when no track had a momentum.
     pub fn report(&self) -> Option<MomentumReport> {
         let bins: Vec<_> = (EDGES.windows(2).zip(&self.bins))
             .map(|(edges, tracks)| MomentumBin::new([edges[0], edges[1]], tracks))
@@ -85,12 +85,12 @@ impl Momenta {
     }
 }
 
-/// Momenta of matched tracks of non-electrons with 2 < eta < 5.
+/// Momenta of tracks that match a particle with 2 < eta < 5 that is no electron.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MomentumReport {
     /// Particles above 3 GeV/c.
     pub all: MomentumBin,
-    /// In bins of the true momentum.
+    /// Tracks in bins of the true momentum.
     pub bins: Vec<MomentumBin>,
 }
 
@@ -99,20 +99,20 @@ pub struct MomentumReport {
 pub struct MomentumBin {
     /// Smallest true momentum, GeV/c.
     pub low: f64,
-    /// Beginning of the next bin, GeV/c; the last bin includes all beyond.
+    /// Beginning of the next bin, GeV/c; the last bin includes all larger momenta.
     pub high: f64,
     /// Tracks.
     pub tracks: u64,
     /// Median of p / true p - 1.
     pub median: Option<f64>,
-    /// Half of the central 68 % of it.
+    /// Half of the central 68 % of p / true p - 1.
     pub half_width: Option<f64>,
-    /// Half of the central 68 % of (q/p - true q/p) / its standard deviation, if known: of prompt particles, and of
-    /// all if their origins are unknown.
+    /// Half of the central 68 % of (q/p - true q/p) / its standard deviation, if known: for prompt particles, or for
+    /// all particles if their origins are unknown.
     pub pull_width: Option<f64>,
     /// Tracks with the right charge.
     pub right_charge: u64,
-    /// Their share.
+    /// Share of tracks with the right charge.
     pub right_charge_rate: Option<f64>,
     /// Lower end of the share's 68 % Clopper-Pearson interval.
     pub right_charge_low: Option<f64>,
@@ -148,12 +148,12 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-/// Half of the central 68 % of sorted values.
+/// Returns half of the central 68 % of sorted values.
 fn half_width(sorted: &[f64]) -> Option<f64> {
     Some(0.5 * (quantile(sorted, 1.0 - TAIL)? - quantile(sorted, TAIL)?))
 }
 
-/// The value that a share of sorted ones is below, between the two nearest.
+/// Returns the value below which a share of the sorted values lies, interpolated between the two nearest.
 fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let index = share * sorted.len().checked_sub(1)? as f64;
     let (below, part) = (index as usize, index.fract());
@@ -185,7 +185,7 @@ mod tests {
             let track = Measured { p: 10.0 * (1.0 + deviation), pt: 1.0, charge, qop_error: Some(0.001) };
             momenta.add(&particle(10.0), track);
         }
-        // Left out: electrons, and what flies past the detector.
+        // Electrons and particles outside the detector do not count.
         for particle in [Particle { pid: -11, ..particle(10.0) }, Particle { eta: 5.5, ..particle(10.0) }] {
             momenta.add(&particle, Measured { p: 1.0, pt: 1.0, charge: 1.0, qop_error: None });
         }
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!((report.all.tracks, report.all.right_charge), (1001, 900));
         assert!(report.all.median.unwrap().abs() < 1e-12);
         assert!((report.all.half_width.unwrap() - 0.006_827).abs() < 1e-6, "{report:?}");
-        // One in ten has the wrong charge, 0.2 e c/GeV or 200 standard deviations away, and counts on one side.
+        // One in ten has the wrong charge: its q/p is 0.2 e c/GeV or 200 standard deviations off, to one side.
         assert!(report.bins[2].pull_width.is_none());
         assert!((0.6..0.9).contains(&report.all.pull_width.unwrap()), "{report:?}");
         let counts: Vec<_> = report.bins.iter().map(|bin| bin.tracks).collect();

@@ -5,7 +5,7 @@ use super::{Rules, TrackMatcher};
 use peloton::event::TruthEvent;
 use serde::Serialize;
 
-/// Numbers of the same particles that two programs found.
+/// Numbers of particles that both, one or none of two programs found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Paired {
     /// Found by both.
@@ -29,7 +29,7 @@ impl Paired {
         } += 1;
     }
 
-    /// All particles.
+    /// Returns the number of all particles.
     pub fn particles(&self) -> u64 {
         self.both + self.first_only + self.second_only + self.neither
     }
@@ -40,15 +40,15 @@ impl Paired {
 pub struct PairedCategory {
     /// Name of the category.
     pub name: &'static str,
-    /// Numbers of its particles found by either program.
+    /// Numbers of the particles of the category by the programs that found them.
     #[serde(flatten)]
     pub paired: Paired,
-    /// Lower and upper ends of the 68 % Clopper-Pearson intervals of the shares that the first and the second found.
+    /// Ends of the 68 % Clopper-Pearson interval of the share that the first program found.
     pub first_interval: Option<[f64; 2]>,
-    /// The same for the second program.
+    /// Ends of the interval for the second program.
     pub second_interval: Option<[f64; 2]>,
-    /// The same for the first program's share of the particles found by one program alone: if the interval excludes
-    /// 0.5, one of them finds more.
+    /// Ends of the interval for the first program's share of the particles found by one program alone: if the interval
+    /// excludes 0.5, one program finds more.
     pub first_only_interval: Option<[f64; 2]>,
 }
 
@@ -62,7 +62,7 @@ pub struct PairedChecker {
 }
 
 impl PairedChecker {
-    /// An empty checker.
+    /// Creates an empty checker.
     pub fn new(rules: Rules) -> Self {
         let pairs = rules.category_names().map(|_| Paired::default()).collect();
         Self { rules, matcher: TrackMatcher::new(rules), pairs, found: Default::default() }
@@ -95,7 +95,7 @@ impl PairedChecker {
         }
     }
 
-    /// Category by category.
+    /// Returns the results, category by category.
     pub fn report(&self) -> Vec<PairedCategory> {
         let interval = |pass, total| clopper_pearson(pass, total).map(|(low, high)| [low, high]);
         let category = |(name, paired): (&'static str, &Paired)| {

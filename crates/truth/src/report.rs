@@ -45,7 +45,7 @@ pub struct FastGhosts {
     pub tracks: u64,
     /// Number of tracks without a particle.
     pub ghosts: u64,
-    /// Their share.
+    /// Ghosts over tracks.
     pub ghost_rate: Option<f64>,
 }
 
@@ -58,7 +58,7 @@ pub struct CategoryReport {
     pub reconstructible: u64,
     /// Number of reconstructible particles that were found.
     pub reconstructed: u64,
-    /// Found over all.
+    /// Reconstructed over reconstructible.
     pub efficiency: Option<f64>,
     /// Lower end of the 68 % Clopper-Pearson interval.
     pub efficiency_low: Option<f64>,
@@ -116,7 +116,7 @@ impl fmt::Display for CheckReport {
 }
 
 impl fmt::Display for CategoryReport {
-    /// The line of LHCb's checker, without the name and with the interval.
+    /// Writes the line of LHCb's checker, without the name and with the interval.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { reconstructed, reconstructible, clones, .. } = self;
         let efficiency = Percent(self.efficiency);

@@ -7,20 +7,20 @@ use peloton_io::output::{Cell, CellKind, ID_FIELDS, TableField, id_cells};
 /// Results for the particles and tracks of one event, by the rules of a checker.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EventMatches {
-    /// One for each particle.
+    /// Results of the particles, one for each.
     pub particles: Vec<ParticleMatch>,
-    /// One for each track.
+    /// Results of the tracks, one for each.
     pub tracks: Vec<TrackMatch>,
 }
 
 /// Result for a particle.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ParticleMatch {
-    /// Its categories.
+    /// Categories of the particle.
     pub categories: Vec<&'static str>,
     /// Number of tracks that match this particle.
     pub tracks: u32,
-    /// Number of its hits in the detectors of the rules.
+    /// Number of the particle's hits in the detectors of the rules.
     pub hits: u32,
     /// The track with most of its hits, and their share; none when no track matches this particle.
     pub best: Option<(u32, f64)>,
@@ -29,16 +29,16 @@ pub struct ParticleMatch {
 /// Result for a track.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct TrackMatch {
-    /// Its hits.
+    /// Number of hits.
     pub hits: u32,
-    /// The particle that left most of its hits, and their share; none for a ghost. If several left as many of its
-    /// hits, the first.
+    /// The particle that left most of its hits, and their share; none for a ghost. The first of several that left the
+    /// same number.
     pub particle: Option<(u32, f64)>,
-    /// Number of particles that it matches: several where they share hits.
+    /// Number of particles that the track matches: several if they share hits.
     pub particles: u32,
     /// Whether an earlier track of the event matches the same particle.
     pub is_clone: bool,
-    /// Whether it repeats an earlier track hit by hit, and the rules skip it.
+    /// Whether the track repeats an earlier track hit by hit, and the rules skip it.
     pub is_repeated: bool,
 }
 
@@ -143,7 +143,7 @@ pub const TRACK_FIELDS: [TableField; 12] = {
     ]
 };
 
-/// A row of the table of particles.
+/// Returns a row of the table of particles.
 fn particle_row(id: &EventId, number: usize, about: Vec<Cell>, fate: &ParticleMatch) -> Vec<Cell> {
     let ParticleMatch { categories, tracks, best, .. } = fate;
     let mut row = id_cells(id).to_vec();
@@ -160,7 +160,7 @@ fn particle_row(id: &EventId, number: usize, about: Vec<Cell>, fate: &ParticleMa
     row
 }
 
-/// A row of the table of tracks.
+/// Returns a row of the table of tracks.
 fn track_row(id: &EventId, number: usize, track: &TrackMatch, key: Option<i64>) -> Vec<Cell> {
     let TrackMatch { hits, particle, particles, is_clone, is_repeated } = *track;
     let mut row = id_cells(id).to_vec();
@@ -178,7 +178,7 @@ fn track_row(id: &EventId, number: usize, track: &TrackMatch, key: Option<i64>) 
     row
 }
 
-/// What is known of a particle, from its key to its flags.
+/// Returns the cells of a particle from its key to its flags.
 fn about(particle: &Particle) -> Vec<Cell> {
     let Particle { key, pid, p, pt, eta, phi, charge, origin, mother, .. } = particle;
     let [x, y, z] = origin.map_or([None; 3], |origin| origin.map(Some));
@@ -205,10 +205,10 @@ fn about(particle: &Particle) -> Vec<Cell> {
     ]
 }
 
-/// cm in mm.
+/// Millimetres in a centimetre.
 const MM_PER_CM: f64 = 10.0;
 
-/// The same of a particle of the cylinder detector.
+/// Returns the cells of a particle of the cylinder detector from its key to its flags.
 fn about_cylinder(truth: &CylinderTruth, particle: usize) -> Vec<Cell> {
     let [x, y, z, qpt, phi, theta] =
         truth.particles.vertex.each_ref().map(|column| f64::from(column[particle]));
@@ -223,14 +223,14 @@ fn about_cylinder(truth: &CylinderTruth, particle: usize) -> Vec<Cell> {
 /// Rows of both tables.
 #[derive(Debug, Default)]
 pub struct EventRows {
-    /// Of [`PARTICLE_FIELDS`].
+    /// Rows with the columns [`PARTICLE_FIELDS`].
     pub particles: Vec<Vec<Cell>>,
-    /// Of [`TRACK_FIELDS`].
+    /// Rows with the columns [`TRACK_FIELDS`].
     pub tracks: Vec<Vec<Cell>>,
 }
 
 impl EventRows {
-    /// Rows of an event of LHCb.
+    /// Creates the rows of an event of LHCb.
     pub fn of_event(id: &EventId, truth: &TruthEvent, matches: &EventMatches) -> Self {
         let particles = matches.particles.iter().enumerate();
         let key = |track: &TrackMatch| Some(truth.particles[track.particle?.0 as usize].key);
@@ -243,7 +243,7 @@ impl EventRows {
         }
     }
 
-    /// For event `number` of a batch of the cylinder detector.
+    /// Creates the rows of event `number` of a batch of the cylinder detector.
     pub fn of_cylinder(id: &EventId, truth: &CylinderTruth, number: usize, matches: &EventMatches) -> Self {
         let first = truth.particles.start[number] as usize;
         let particles = matches.particles.iter().enumerate();
@@ -257,7 +257,7 @@ impl EventRows {
     }
 }
 
-/// Hits of a particle of the cylinder detector.
+/// Returns the number of hits of a particle of the cylinder detector.
 pub(super) fn cylinder_hits(truth: &CylinderTruth, particle: usize) -> u32 {
     (0..CYLINDER_LAYERS).filter(|&layer| truth.particles.hits[layer][particle] != NO_HIT).count() as u32
 }

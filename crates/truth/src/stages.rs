@@ -3,8 +3,8 @@
 use super::efficiency::clopper_pearson;
 use serde::Serialize;
 
-/// Counts lost particles by the stage that lost them: the system names the stages and gives, for each missed
-/// particle, the first stage that could not have led to its track.
+/// Counts lost particles by the stage that lost them: the caller names the stages and gives, for each lost particle,
+/// the first stage that failed to lead to its track.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StageLosses {
     stages: &'static [&'static str],
@@ -13,12 +13,12 @@ pub struct StageLosses {
 }
 
 impl StageLosses {
-    /// A table without particles; stages in the order in which tracks pass them.
+    /// Creates a table without particles, with the stages in the order in which tracks pass them.
     pub fn new(stages: &'static [&'static str]) -> Self {
         Self { stages, lost: vec![0; stages.len()], particles: 0 }
     }
 
-    /// Adds a particle: the number of the stage that lost it, or none when it was found.
+    /// Adds a particle: the number of the stage that lost it, or none if it was found.
     ///
     /// # Panics
     /// When there is no such stage.
@@ -36,7 +36,7 @@ impl StageLosses {
         self.lost.iter_mut().zip(&later.lost).for_each(|(lost, later)| *lost += later);
     }
 
-    /// Line by line.
+    /// Returns one line for each stage.
     pub fn report(&self) -> Vec<StageLoss> {
         let mut left = self.particles;
         let line = |(&stage, &lost): (&&'static str, &u64)| {
@@ -58,13 +58,13 @@ impl StageLosses {
 /// One stage of a chain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StageLoss {
-    /// Its name.
+    /// Name of the stage.
     pub stage: &'static str,
     /// Particles that no earlier stage lost.
     pub entered: u64,
     /// Number of particles that this stage lost.
     pub lost: u64,
-    /// Lower end of the 68 % Clopper-Pearson interval of their share.
+    /// Lower end of the 68 % Clopper-Pearson interval of lost over entered particles.
     pub low: Option<f64>,
     /// Upper end of the interval.
     pub high: Option<f64>,
@@ -75,19 +75,19 @@ pub struct StageLoss {
 pub struct LossTable {
     /// The category.
     pub category: &'static str,
-    /// The part of the detector of its particles; none for all parts.
+    /// Part of the detector that contains the particles; none for all parts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<&'static str>,
-    /// Particles of it.
+    /// Number of particles of the category.
     pub particles: u64,
     /// Number of particles without a track.
     pub lost: u64,
-    /// By stage.
+    /// Losses, stage by stage.
     pub stages: Vec<StageLoss>,
 }
 
 impl StageLosses {
-    /// The table of a category, in a part of the detector if one is given.
+    /// Returns the table of a category, in a part of the detector if one is given.
     pub fn table(&self, category: &'static str, part: Option<&'static str>) -> LossTable {
         let Self { lost, particles, .. } = self;
         LossTable { category, part, particles: *particles, lost: lost.iter().sum(), stages: self.report() }

@@ -1,4 +1,4 @@
-//! Fitted states against true ones: pulls and resolutions, at any place of any detector.
+//! Fitted states against true states: pulls and resolutions, at any place of any detector.
 
 use peloton::event::{Particle, SciFiStates, States, TrueState, VeloUtTracks};
 use serde::Serialize;
@@ -7,9 +7,9 @@ use serde::Serialize;
 const PARAMETERS: [&str; 5] = ["x", "y", "tx", "ty", "q/p"];
 /// Lower edges of the bins of momentum, GeV/c; slower particles do not count.
 const P_EDGES: [f64; 4] = [3.0, 5.0, 10.0, 30.0];
-/// A particle is prompt when it was made as near to the beam line as this, mm.
+/// Largest distance of a prompt particle's origin from the beam line, mm.
 const PROMPT: f64 = 0.2;
-/// Pulls beyond this are counted, and left out of means.
+/// Pulls beyond this are counted, but left out of means.
 const FAR: f64 = 5.0;
 /// Bins of the distribution of a pull, from -[`FAR`] to [`FAR`].
 const PULL_BINS: usize = 40;
@@ -44,7 +44,7 @@ impl Place {
         }
     }
 
-    /// Where a particle is there; nothing when it does not come there, or nobody knows.
+    /// Returns the true state of a particle at this place; none when the particle does not reach it, or the state is unknown.
     fn truth(self, particle: &Particle) -> Option<TrueState> {
         match self {
             Place::Beam => particle.start(),
@@ -58,7 +58,7 @@ impl Place {
 /// A fitted state.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FittedState {
-    /// Its place.
+    /// Place of the state.
     pub place: Place,
     /// The state.
     pub at: TrueState,
@@ -69,7 +69,7 @@ pub struct FittedState {
 }
 
 impl FittedState {
-    /// The state of a track in the Velo, at one of its ends.
+    /// Returns the state of a track in the Velo, at one of its ends.
     pub fn of_velo(place: Place, states: &States, track: usize) -> Self {
         let States { x, y, z, tx, ty, cov_xx, cov_txtx, .. } = states;
         let [x, y, z, tx, ty, xx, tt] =
@@ -79,7 +79,7 @@ impl FittedState {
         Self { place, at: TrueState { x, y, z, tx, ty }, sigma, qop: None }
     }
 
-    /// The state of a track in Velo and UT.
+    /// Returns the state of a track in Velo and UT.
     pub fn of_ut(tracks: &VeloUtTracks, track: usize) -> Self {
         let VeloUtTracks { x, y, tx, ty, cov_xx, cov_txtx, cov_yy, cov_tyty, .. } = tracks;
         let [x, y, tx, ty] = [x, y, tx, ty].map(|column| f64::from(column[track]));
@@ -88,7 +88,7 @@ impl FittedState {
         Self { place: Place::Ut, at: TrueState { x, y, z: UT_Z, tx, ty }, sigma, qop: Some(qop) }
     }
 
-    /// The state of a track in the SciFi; `variance` is the variance of charge over momentum, if known.
+    /// Returns the state of a track in the SciFi; `variance` is the variance of charge over momentum, if known.
     pub fn of_scifi(states: &SciFiStates, track: usize, variance: Option<f32>) -> Self {
         let SciFiStates { x, y, tx, ty, qop, cov_xx, cov_txtx, cov_yy, cov_tyty, .. } = states;
         let [x, y, tx, ty] = [x, y, tx, ty].map(|column| f64::from(column[track]));
@@ -102,7 +102,7 @@ fn with_error(value: f32, variance: f32) -> [f64; 2] {
     [f64::from(value), f64::from(variance).sqrt()]
 }
 
-/// (fitted - true) / sigma, and fitted - true; which share of sigma^2 is due to the errors of the hits.
+/// Values of (fitted - true) / sigma, of fitted - true, and of the share of sigma^2 from the errors of the hits.
 #[derive(Debug, Clone, Default)]
 struct Values {
     pulls: Vec<f64>,
@@ -110,7 +110,7 @@ struct Values {
     hit_shares: Vec<f64>,
 }
 
-/// Numbers of pulls in equal bins; pulls beyond the ends are in none.
+/// Numbers of pulls in equal bins; pulls beyond the ends are not counted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PullHistogram {
     /// Beginning of the first bin, in units of sigma.
@@ -165,27 +165,27 @@ pub struct StatePull {
     /// the textbook's filter in f64 processes the same hits with the same noise, and propagates the contribution of
     /// the hits' variances to the covariance separately. None when positions of hits are unknown.
     pub hit_share: Option<f64>,
-    /// The same for the real variance, which is `width`^2 in units of sigma^2; the rest is real scattering.
+    /// Share of the real variance, `width`^2 in units of sigma^2, from the errors of the hits; the rest is real scattering.
     pub true_hit_share: Option<f64>,
     /// The distribution of (fitted - true) / sigma, for all momenta together only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub histogram: Option<PullHistogram>,
 }
 
-/// The bin of momentum of a particle that counts: a prompt one, no electron, above 3 GeV/c.
+/// Returns the bin of momentum of a particle that counts: prompt, no electron, above 3 GeV/c.
 pub(super) fn bin_of(particle: &Particle) -> Option<usize> {
     let bin = P_EDGES.iter().rposition(|edge| particle.p >= *edge);
     bin.filter(|_| is_prompt(particle))
 }
 
-/// Made at a collision, not in a decay or in material, and no electron.
+/// Returns whether a particle was made at a collision, not in a decay or in material, and is no electron.
 pub(super) fn is_prompt(particle: &Particle) -> bool {
     let Some([x, y, _]) = particle.origin else { return false };
     let decayed = particle.from_beauty || particle.from_charm || particle.from_strange;
     !decayed && !particle.is_electron() && f64::from(x).hypot(f64::from(y)) < PROMPT
 }
 
-/// What was seen at one place, by bin of momentum and parameter.
+/// Values at one place, by bin of momentum and parameter.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PlaceValues([[Values; PARAMETERS.len()]; P_EDGES.len()]);
 
@@ -210,7 +210,7 @@ impl PlaceValues {
         }
     }
 
-    /// The rows of all momenta, then of each bin.
+    /// Returns the rows of all momenta, then of each bin.
     pub fn rows(&self, place: Place) -> Vec<StatePull> {
         let mut rows = Vec::new();
         let all = std::iter::once(0..P_EDGES.len()).chain((0..P_EDGES.len()).map(|bin| bin..bin + 1));
@@ -226,7 +226,7 @@ impl PlaceValues {
     }
 }
 
-/// Compares the states of tracks with the states of their particles: prompt ones, no electrons, above 3 GeV/c. Truth
+/// Compares the states of tracks with the true states of prompt particles above 3 GeV/c that are no electrons. Truth
 /// without states adds nothing.
 #[derive(Debug, Default)]
 pub struct StatePulls {
@@ -236,7 +236,7 @@ pub struct StatePulls {
 
 impl StatePulls {
     /// Adds an event: its truth, the particle of each track (numbers, by track), and the states of each track. If
-    /// several tracks match a particle, the first counts; likewise for several particles of a track.
+    /// several tracks match a particle, the first counts; if a track matches several particles, the first counts.
     pub fn event<'a>(
         &mut self,
         particles: &[Particle],
@@ -258,7 +258,7 @@ impl StatePulls {
         }
     }
 
-    /// The results so far, place by place; none where no particle had a state.
+    /// Returns the results so far, place by place; no rows for a place where no particle had a state.
     pub fn report(&self) -> Vec<StatePull> {
         Place::ALL.into_iter().zip(&self.values).flat_map(|(place, values)| values.rows(place)).collect()
     }
@@ -300,13 +300,13 @@ fn pull<'a>(
         far: 1.0 - near.len() as f64 / tracks,
         resolution: width(&mut residuals),
         hit_share,
-        // More than all is due to chance, and to hits that are better than their errors.
+        // A share above 1 comes from chance, or from hits that are more precise than their errors.
         true_hit_share: hit_share.map(|share| (share / width_of_pulls.powi(2)).min(1.0)),
         histogram,
     })
 }
 
-/// Half of the interval between the quantiles of 16 and 84 %.
+/// Returns half of the interval between the quantiles of 16 and 84 %.
 pub(super) fn width(values: &mut [f64]) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     let quantile = |share: f64| values[((values.len() - 1) as f64 * share).round() as usize];

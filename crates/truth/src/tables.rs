@@ -5,7 +5,7 @@ use peloton::event::Particle;
 use serde::Serialize;
 use std::f64::consts::PI;
 
-/// A binned quantity. The first and last bin also take what lies beyond them.
+/// A binned quantity. The first and last bin include all values beyond them.
 pub(super) struct Axis<T: ?Sized> {
     pub(super) variable: &'static str,
     pub(super) unit: &'static str,
@@ -27,7 +27,7 @@ impl<T: ?Sized> Axis<T> {
         self.edges.len() - 1
     }
 
-    /// The bin of `subject`; none when the quantity is not known or not a number.
+    /// Returns the bin of `subject`; none when the quantity is unknown or not a number.
     pub(super) fn bin(&self, subject: &T) -> Option<usize> {
         let value = (self.value)(subject).filter(|value| !value.is_nan())?;
         let above = self.edges.partition_point(|edge| *edge <= value);
@@ -102,7 +102,7 @@ impl ParticleCounts {
         }
     }
 
-    /// The tables that have any particle. `clone_rate` follows the definition of the rules.
+    /// Returns the tables that contain particles. `clone_rate` follows the definition of the rules.
     pub fn tables(&self, category: &str, clone_rate: fn(&Counter) -> Option<f64>) -> Vec<EfficiencyTable> {
         let known = |bins: &[Counter]| bins.iter().any(|bin| bin.reconstructible > 0);
         let axes = particle_axes();
@@ -195,7 +195,7 @@ pub struct EfficiencyBin {
     pub reconstructible: u64,
     /// Number of reconstructible particles that were found.
     pub reconstructed: u64,
-    /// Found over all.
+    /// Reconstructed over reconstructible.
     pub efficiency: Option<f64>,
     /// Lower end of the 68 % interval.
     pub efficiency_low: Option<f64>,

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// A track as it is written. Momenta are told in GeV/c here, hits by their ids.
+/// A track as the file has it: momenta in GeV/c, hits as ids.
 #[derive(Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 enum Written {
@@ -19,11 +19,11 @@ enum Written {
     Named(Named),
 }
 
-/// A track with the columns of some sequence, of which the hits count.
+/// A track with the columns of any sequence; only the hits count.
 #[derive(Deserialize)]
 struct Named {
     hits: Vec<u32>,
-    /// A part of a momentum, which is a mistake.
+    /// An incomplete momentum, which is an error.
     #[serde(default, rename = "p", alias = "pt", alias = "charge", deserialize_with = "incomplete")]
     _momentum: (),
 }
@@ -50,24 +50,24 @@ impl From<Written> for OtherTrack {
 /// Tracks of one event.
 pub type Tracks = Vec<OtherTrack>;
 
-/// Reads NDJSON of tracks, compressed when the name ends in `.zst`. A line is a line of `run --output`, an object
-/// that names its event, or a bare list of tracks; then line i is event i of the inputs. The first line decides the
-/// form. A track is a list of hit ids, or an object with them, and with a momentum (GeV/c) if it has one: `{"hits":
-/// [1, 2], "p": 5.2, "pt": 0.8, "charge": -1}`.
+/// Reads tracks from NDJSON, compressed when the name ends in `.zst`. A line is a line of `run --output`, an object
+/// that names its event, or a bare list of tracks; line i of bare lists is event i of the inputs. The first line
+/// decides the form. A track is a list of hit ids, or an object with hit ids and, optionally, a momentum (GeV/c):
+/// `{"hits": [1, 2], "p": 5.2, "pt": 0.8, "charge": -1}`.
 pub struct TrackFile {
     path: PathBuf,
     from: Box<dyn BufRead + Send>,
     line: usize,
-    /// Events that lines were read of.
+    /// Number of events whose lines were read.
     events: u64,
     text: String,
-    /// Lines that were read on the way to another event, by their events, and their numbers.
+    /// Lines that were read before their events were requested, by event: their numbers and tracks.
     passed: HashMap<Key, (usize, Tracks)>,
-    /// Whether lines are bare lists, once one was read.
+    /// Whether lines are bare lists; none before the first line.
     is_bare: Option<bool>,
 }
 
-/// What a line says of its event: the detector's numbers where there are any, its place in the inputs otherwise.
+/// The event of a line: the detector's numbers if there are any, otherwise its place in the inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Key {
     Detector(Option<u32>, u64),
@@ -115,10 +115,10 @@ impl TrackFile {
         })
     }
 
-    /// The tracks of an event.
+    /// Returns the tracks of an event.
     ///
     /// # Errors
-    /// [`Error::Format`] when no line is of this event, two are, or a line has no lists of hit ids.
+    /// [`Error::Format`] when no line or two lines are of this event, or a line has no lists of hit ids.
     pub fn tracks_of(&mut self, id: &EventId) -> Result<Tracks> {
         if let Some((_, tracks)) = self.passed.remove(&Key::of(id)) {
             return Ok(tracks);
@@ -128,7 +128,7 @@ impl TrackFile {
                 Line::Bare(tracks) if self.events > id.number => {
                     return Ok(tracks.into_iter().map(OtherTrack::from).collect());
                 }
-                // Of events before the first one that is looked at.
+                // A line of an event before the first requested one.
                 Line::Bare(_) => continue,
                 Line::Named { event_id, run_number, event_number, tracks } => {
                     let named = EventId { number: event_id, run: run_number, event: event_number };
@@ -148,7 +148,7 @@ impl TrackFile {
         })
     }
 
-    /// Number of lines of events that were not requested.
+    /// Returns the number of lines of events that were not requested.
     ///
     /// # Errors
     /// [`Error::Format`] when bare lists follow, whose events are unknown.
@@ -163,7 +163,7 @@ impl TrackFile {
         Ok(lines)
     }
 
-    /// The next line that is not empty.
+    /// Reads the next line that is not empty.
     fn read(&mut self) -> Result<Option<Line>> {
         loop {
             self.text.clear();
@@ -199,7 +199,7 @@ impl TrackFile {
 mod tests {
     use super::*;
 
-    /// A line of `run --sequence velo-ut --named-fields` of a version that called q/p `q_over_p`, and the present one.
+    /// A line of `run --sequence velo-ut --named-fields` of a version that called q/p `q_over_p`, and of the present version.
     #[test]
     fn files_with_old_names_of_columns_are_read() {
         let line = |qop: &str, event: u64| {

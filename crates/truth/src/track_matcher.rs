@@ -4,7 +4,7 @@ use super::Rules;
 use super::matching::Matcher;
 use peloton::event::TruthEvent;
 
-/// Finds the particles of an event that a track matches, by some rules.
+/// Finds the particles of an event that a track matches by given rules.
 #[derive(Debug)]
 pub struct TrackMatcher {
     rules: Rules,
@@ -12,17 +12,17 @@ pub struct TrackMatcher {
 }
 
 impl TrackMatcher {
-    /// An empty matcher.
+    /// Creates an empty matcher.
     pub fn new(rules: Rules) -> Self {
         Self { rules, matcher: rules.matcher() }
     }
 
-    /// Begins another event.
+    /// Indexes the particles of another event.
     pub fn index(&mut self, truth: &TruthEvent) {
         self.matcher.index(truth);
     }
 
-    /// The particles that a track matches, by their numbers, rising; `truth` belongs to the current event.
+    /// Returns the numbers of the particles that a track matches, rising; `truth` belongs to the current event.
     pub fn particles(&mut self, truth: &TruthEvent, track: &[u32]) -> Vec<usize> {
         let parts = self.matcher.parts_of(track);
         let matches = self.rules.associate(self.matcher.shares(track), parts, truth);

@@ -9,7 +9,7 @@ use peloton::velo::reference::{Filtered, fit_f64};
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// Bins of 1/pT are so wide, c/GeV, and so many.
+/// Width of the bins of 1/pT, c/GeV, and number of bins.
 const INVERSE_PT_STEP: f64 = 0.5;
 const INVERSE_PT_BINS: usize = 6;
 /// The places of states.
@@ -24,13 +24,13 @@ pub struct VeloHits<'a> {
     pub event: VeloEvent<'a>,
 }
 
-/// Compares states with the states of the tracks' particles: prompt ones, no electrons, above 3 GeV/c. Truth without
-/// states adds nothing: states at the beam line need an origin, states at the end of the Velo an exit.
+/// Compares the states of tracks with the true states of prompt particles above 3 GeV/c that are no electrons. Truth
+/// without states adds nothing: states at the beam line need an origin, states at the end of the Velo an exit.
 #[derive(Default)]
 pub struct VeloPulls {
     matcher: Option<Matcher>,
     seen: Vec<bool>,
-    /// By place.
+    /// Values by place.
     values: [PlaceValues; 2],
     /// x and y at the origin's z, by bin of 1/pT, mm.
     impact: [Vec<f64>; INVERSE_PT_BINS],
@@ -41,13 +41,13 @@ pub struct VeloPulls {
 pub struct ImpactParameter {
     /// Lower limit of 1/pT, c/GeV.
     pub inverse_pt_from: f64,
-    /// Below this, c/GeV.
+    /// Upper limit of 1/pT, c/GeV.
     pub inverse_pt_to: f64,
     /// Tracks.
     pub tracks: u64,
-    /// Half of the central 68 % of fitted - true x, and y, at the z of the origin, mm.
+    /// Half of the central 68 % of fitted - true values of x and y, at the z of the origin, mm.
     pub resolution: f64,
-    /// Resolution of LHCb's first detector there: 15 um + 29 um GeV/c / pT, mm.
+    /// Resolution of LHCb's first detector in this bin: 15 um + 29 um GeV/c / pT, mm.
     pub lhcb_run1: f64,
 }
 
@@ -95,7 +95,7 @@ impl VeloPulls {
         }
     }
 
-    /// Adds a track of a particle; `shares` are those of the hits in the variances of x and slope, by place.
+    /// Adds a track of a particle; `shares` are the shares of the hits in the variances of x and slope, by place.
     fn track(
         &mut self,
         tracks: &VeloTracks,
@@ -117,7 +117,7 @@ impl VeloPulls {
         }
     }
 
-    /// The results so far; none when no particle had a state. The rows of all momenta come first.
+    /// Returns the results so far; none when no particle had a state. The rows of all momenta come first.
     pub fn report(&self) -> Option<VeloPullReport> {
         let rows = PLACES.into_iter().zip(&self.values).flat_map(|(place, values)| values.rows(place));
         let pulls: Vec<_> = rows.collect();
@@ -137,12 +137,12 @@ impl VeloPulls {
     }
 }
 
-/// Where the hits of an event are, by their names.
+/// Returns the positions of the hits of an event by their ids.
 fn places(event: &VeloEvent<'_>) -> HashMap<u32, [f32; 3]> {
     (0..event.len()).map(|i| (event.id[i], [event.x[i], event.y[i], event.z[i]])).collect()
 }
 
-/// Which share of the variances of x and slope that the fit states is due to the errors of the hits, by place.
+/// Returns the shares of the fitted variances of x and slope that are due to the errors of the hits, by place.
 fn hit_shares(fit: &FitConfig, hits: &[[f32; 3]], tracks: &VeloTracks, track: usize) -> [[f64; 2]; 2] {
     let Filtered { down, up, .. } = fit_f64(fit, hits);
     let beam = if tracks.backward[track] == 1 { up } else { down };

@@ -4,7 +4,7 @@ use peloton::Status;
 use peloton::event::{BankKind, RawBatch};
 use peloton::simd::{Isa, Level};
 
-/// An event with the banks of a kind; `source` converts a byte to a source.
+/// Makes an event with the banks of a kind; `source` converts a byte to a source.
 pub fn event(kind: BankKind, mut bytes: &[u8], source: impl Fn(u8) -> u16) -> RawBatch {
     let mut batch = RawBatch::default();
     while let [number, version, length, rest @ ..] = bytes {
@@ -16,14 +16,14 @@ pub fn event(kind: BankKind, mut bytes: &[u8], source: impl Fn(u8) -> u16) -> Ra
     batch
 }
 
-/// The usual level of this CPU, and scalar code.
+/// Returns the usual level of this CPU, and scalar code.
 pub fn levels() -> [Level; 2] {
     let usual = Level::choose(None, None).expect("a level");
     [usual, Level::new(Isa::Scalar, 1).expect("scalar code")]
 }
 
-/// Bytes of u32 and f32 values for made-up geometries.
-#[allow(dead_code)] // Not every target makes one up of such.
+/// Returns the bytes of u32 and f32 values for made-up geometries.
+#[allow(dead_code)] // Only some targets make up such geometries.
 pub fn bytes(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 pub type FoundTrack<'a> = (&'a [u32], Option<Measured>, &'a [FittedState]);
 
 impl Gathered {
-    /// The hits, tracks and truth of an event. Hits that are not finite are left out.
+    /// Gathers the hits, tracks and truth of an event. Hits that are not finite are left out.
     pub fn of_lhcb<'a>(
         mut hits: Vec<Hit>,
         tracks: impl Iterator<Item = FoundTrack<'a>>,
@@ -24,14 +24,14 @@ impl Gathered {
     }
 }
 
-/// The hits of an event, and their places by their ids.
+/// The hits of an event, and their indices by id.
 struct KnownHits<'a> {
     hits: &'a [Hit],
     index: HashMap<u32, usize>,
 }
 
 impl KnownHits<'_> {
-    /// Places of the known hits of a list, by z.
+    /// Returns the indices of the known hits of a list, by z.
     fn places(&self, ids: &[u32]) -> Vec<usize> {
         let mut own: Vec<usize> = ids.iter().filter_map(|id| self.index.get(id).copied()).collect();
         own.sort_by(|&a, &b| self.hits[a].middle()[2].total_cmp(&self.hits[b].middle()[2]));
@@ -60,7 +60,7 @@ impl KnownHits<'_> {
     }
 }
 
-/// Where a particle left a hit: of a strip the point at the y of the true state that is nearest.
+/// Returns the point where a particle left a hit: on a strip, at the y of the true state with the nearest z.
 fn point_of(hit: &Hit, particle: &TrueParticle) -> Point {
     let z = hit.middle()[2];
     let states = [particle.start(), particle.states.velo, particle.states.ut, particle.states.scifi];
@@ -68,7 +68,7 @@ fn point_of(hit: &Hit, particle: &TrueParticle) -> Point {
     nearest.map_or(hit.middle(), |state| hit.at_y(state.at(z).y))
 }
 
-/// Names of what leaves hits; of other particles the PDG code.
+/// PDG codes and names of particles that leave hits; other particles are named by their code.
 const NAMES: [(i32, &str, &str); 5] =
     [(11, "e-", "e+"), (13, "mu-", "mu+"), (211, "pi+", "pi-"), (321, "K+", "K-"), (2212, "p", "anti-p")];
 

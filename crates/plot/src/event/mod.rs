@@ -1,4 +1,4 @@
-//! Pictures of events: hits, tracks and their truth, the same for every sequence of events.
+//! Pictures of events: hits, tracks and their truth, in one form for all sequences.
 //!
 //! ```text
 //! Gathered (by a job) --> DrawnEvent --+--> view: one projection as SVG --> svg: a figure
@@ -30,11 +30,11 @@ use peloton_truth::{EventMatches, Measured, ParticleMatch, TrackMatch};
 /// A part of a detector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// Of LHCb.
+    /// The Velo of LHCb.
     Velo,
-    /// Of LHCb.
+    /// The UT of LHCb.
     Ut,
-    /// Of LHCb.
+    /// The SciFi of LHCb.
     SciFi,
     /// The cylinder detector.
     Cylinder,
@@ -44,7 +44,7 @@ impl Part {
     /// All parts.
     pub const ALL: [Part; 4] = [Part::Velo, Part::Ut, Part::SciFi, Part::Cylinder];
 
-    /// Displayed name of the part; the same as [`Sensor::detector`].
+    /// Returns the displayed name of the part, the same as [`Sensor::detector`].
     pub fn name(self) -> &'static str {
         match self {
             Part::Velo => "Velo",
@@ -70,24 +70,24 @@ pub struct Hit {
 }
 
 impl Hit {
-    /// A hit that is a point.
+    /// Creates a hit that is a point.
     pub fn point(part: Part, id: u32, at: Point) -> Self {
         Self { part, id, ends: [at; 2] }
     }
 
-    /// The point halfway between the ends.
+    /// Returns the point halfway between the ends.
     pub fn middle(&self) -> Point {
         let [a, b] = self.ends;
         std::array::from_fn(|axis| 0.5 * (a[axis] + b[axis]))
     }
 
-    /// Length of the strip, mm; 0 for a point.
+    /// Returns the length of the strip, mm; 0 for a point.
     pub fn length(&self) -> f64 {
         let [a, b] = self.ends;
         (0..3).map(|axis| (b[axis] - a[axis]).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// The point of the strip, or of the strip's extension, at `y`.
+    /// Returns the point of the strip, or of the strip's extension, at `y`.
     pub fn at_y(&self, y: f64) -> Point {
         let [a, b] = self.ends;
         let long = b[1] - a[1];
@@ -98,7 +98,7 @@ impl Hit {
         [a[0] + share * (b[0] - a[0]), y, a[2] + share * (b[2] - a[2])]
     }
 
-    /// Whether all coordinates are finite.
+    /// Returns whether all coordinates are finite.
     pub fn is_finite(&self) -> bool {
         self.ends.iter().flatten().all(|value| value.is_finite())
     }
@@ -109,13 +109,13 @@ impl Hit {
 pub struct Track {
     /// Hits of the track, as indices into the hits of the event; hits that the event lacks are omitted.
     pub hits: Vec<usize>,
-    /// Number of hits in its list.
+    /// Number of hits in the track's list.
     pub named: usize,
-    /// Positions of its hits: for a strip the point nearest to the fitted line.
+    /// Positions of the hits: for a strip the point nearest to the fitted line.
     pub points: Vec<Point>,
     /// The fitted line, piece by piece.
     pub pieces: Vec<Piece>,
-    /// Whether it flies towards smaller z, from the last of its points to the first.
+    /// Whether the track flies towards smaller z, from the last of its points to the first.
     pub is_backward: bool,
     /// Momentum of the track, if measured.
     pub momentum: Option<Momentum>,
@@ -152,7 +152,7 @@ pub struct Particle {
     pub pt: f64,
     /// Pseudorapidity.
     pub eta: f64,
-    /// Its hits, as indices into the hits of the event, from the smallest z up, or from inside out.
+    /// Hits of the particle, as indices into the hits of the event, by rising z, or from the inside out.
     pub hits: Vec<usize>,
     /// Positions of the hits.
     pub points: Vec<Point>,
@@ -170,18 +170,18 @@ pub struct Truth {
 /// The drawn parts of one event.
 #[derive(Debug, Clone, Default)]
 pub struct Gathered {
-    /// Its hits.
+    /// Hits of the event.
     pub hits: Vec<Hit>,
     /// Tracks of the event, in the order of the results.
     pub tracks: Vec<Track>,
-    /// Its truth.
+    /// Truth of the event, if known.
     pub truth: Option<Truth>,
 }
 
 /// A column of the table of tracks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrackColumn {
-    /// Its name.
+    /// Name of the column.
     pub name: &'static str,
     /// Unit, 1 for none.
     pub unit: &'static str,
@@ -192,15 +192,15 @@ pub struct TrackColumn {
 /// A drawn event. Lengths are mm.
 #[derive(Debug, Clone)]
 pub struct DrawnEvent {
-    /// Its identification.
+    /// Identification of the event.
     pub id: EventId,
-    /// Its status.
+    /// Status of the event.
     pub status: Status,
-    /// Its hits.
+    /// Hits of the event.
     pub hits: Vec<Hit>,
     /// Columns of the table of tracks.
     pub columns: Vec<TrackColumn>,
-    /// Its tracks.
+    /// Tracks of the event.
     pub tracks: Vec<Track>,
     /// Truth of the event, if known.
     pub truth: Option<Truth>,
@@ -225,7 +225,7 @@ impl Class {
     /// All classes, in drawing order.
     pub const ALL: [Class; 5] = [Class::Track, Class::Found, Class::Missed, Class::Clone, Class::Ghost];
 
-    /// Name of the class in the singular, and the name of its style.
+    /// Returns the name of the class in the singular, which is also the name of its style.
     pub fn name(self) -> &'static str {
         match self {
             Class::Track => "track",
@@ -236,7 +236,7 @@ impl Class {
         }
     }
 
-    /// Text of the class in a legend.
+    /// Returns the text of the class in a legend.
     pub fn legend(self) -> &'static str {
         match self {
             Class::Track => "tracks",
@@ -247,7 +247,7 @@ impl Class {
         }
     }
 
-    /// Description of the class, in a sentence.
+    /// Returns a description of the class, in a sentence.
     pub fn meaning(self) -> &'static str {
         match self {
             Class::Track => "tracks; the input has no truth to compare with",
@@ -258,7 +258,7 @@ impl Class {
         }
     }
 
-    /// Colour of the class, of the palette of Okabe and Ito.
+    /// Returns the colour of the class, from the palette of Okabe and Ito.
     pub fn colour(self) -> &'static str {
         match self {
             Class::Track => "#0072b2",
@@ -280,17 +280,17 @@ impl Class {
 }
 
 impl DrawnEvent {
-    /// Class of a track.
+    /// Returns the class of a track.
     pub fn class(&self, track: usize) -> Class {
         Class::of(self.track_match(track))
     }
 
-    /// The true particle of a track.
+    /// Returns the match of a track with a true particle.
     pub fn track_match(&self, track: usize) -> Option<&TrackMatch> {
         self.truth.as_ref()?.matches.tracks.get(track)
     }
 
-    /// Reconstructible particles with hits here and without a track; none where nothing was reconstructed.
+    /// Returns the reconstructible particles that have hits here and no track; none where nothing was reconstructed.
     pub fn missed(&self) -> impl Iterator<Item = (&Particle, &ParticleMatch)> {
         let truth = self.truth.iter().filter(|_| self.status.is_reconstructed());
         let all = truth.flat_map(|truth| truth.particles.iter().zip(&truth.matches.particles));
@@ -299,7 +299,7 @@ impl DrawnEvent {
         })
     }
 
-    /// Number of lines of a class.
+    /// Returns the number of lines of a class.
     pub fn count(&self, class: Class) -> usize {
         match class {
             Class::Missed => self.missed().count(),
@@ -307,13 +307,13 @@ impl DrawnEvent {
         }
     }
 
-    /// The classes of the lines of this event, with their numbers.
+    /// Returns the classes of the lines of this event, with the number of lines of each.
     pub fn classes(&self) -> Vec<(Class, usize)> {
         let known = |class: &Class| (*class == Class::Track) == self.truth.is_none();
         Class::ALL.into_iter().filter(known).map(|class| (class, self.count(class))).collect()
     }
 
-    /// For each hit whether it is on a track, or on a missed particle.
+    /// Returns for each hit whether it is on a track, or on a missed particle.
     pub fn used(&self) -> Vec<bool> {
         let mut used = vec![false; self.hits.len()];
         let on_tracks = self.tracks.iter().flat_map(|track| &track.hits);

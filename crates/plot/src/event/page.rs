@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 /// Significant digits of the numbers in the table.
 const DIGITS: i32 = 5;
 
-/// What the script knows of a view.
+/// Data about a view for the script.
 #[derive(Serialize)]
 struct ViewData {
     name: &'static str,
@@ -31,7 +31,7 @@ struct ColumnData {
     meaning: String,
 }
 
-/// The first event of a scene as a page.
+/// Returns the first event of a scene as a page.
 pub fn page(scene: &Scene) -> String {
     let Some(event) = scene.events.first() else { return String::new() };
     let views = View::of(scene).map(|view| (view, Frame::around(view, scene, event)));
@@ -76,7 +76,7 @@ fn facts(scene: &Scene, event: &DrawnEvent) -> Markup {
     }
 }
 
-/// Switches for the classes of tracks, other hits and sensors.
+/// Returns switches for the classes of tracks, other hits and sensors.
 fn switches(event: &DrawnEvent) -> Markup {
     let unused = event.used().iter().filter(|used| !**used).count();
     let switch = |name: &str, label: String, meaning: &str| {
@@ -166,7 +166,7 @@ fn help(event: &DrawnEvent) -> String {
     text
 }
 
-/// The columns of the table; the first two, the number and the class, are in every row beside them.
+/// Returns the columns of the table without the first two, which every row has: number and class.
 fn columns(event: &DrawnEvent) -> Vec<ColumnData> {
     let column =
         |name: &str, unit, meaning: &str| ColumnData { name: name.into(), unit, meaning: meaning.into() };
@@ -188,7 +188,7 @@ fn has_momenta(event: &DrawnEvent) -> bool {
     event.tracks.iter().any(|track| track.momentum.is_some())
 }
 
-/// The rows of the table: what a line is marked by, its class, and the values of the columns.
+/// Returns the rows of the table: the id of a line in the picture, its class, and the values of the columns.
 fn rows(event: &DrawnEvent) -> Vec<Vec<Value>> {
     let momenta = has_momenta(event);
     let track = |(number, track): (usize, &Track)| {
@@ -218,7 +218,7 @@ fn rows(event: &DrawnEvent) -> Vec<Vec<Value>> {
     event.tracks.iter().enumerate().map(track).chain(event.missed().enumerate().map(missed)).collect()
 }
 
-/// A number without digits that say nothing; null for what is none.
+/// Returns a number rounded to [`DIGITS`] digits; null if it is not finite.
 fn rounded(value: f64) -> Value {
     if value == 0.0 || !value.is_finite() {
         return if value == 0.0 { json!(0) } else { Value::Null };

@@ -1,9 +1,9 @@
-//! The line of a track: straight at a fitted state, joined smoothly in between, where the magnet bends.
+//! The line of a track: straight at fitted states, and a smooth join between them, where the magnet bends.
 
 use super::{Hit, Part, Point};
 use peloton_truth::{FittedState, Place};
 
-/// Points of a join between two straight pieces.
+/// Number of steps in a join between two straight pieces.
 const STEPS: usize = 16;
 
 /// The kind of a piece of a line.
@@ -24,7 +24,7 @@ pub struct Piece {
     pub points: Vec<Point>,
 }
 
-/// A straight piece: x and y and their slopes at a z, and from where to where it goes.
+/// A straight piece: x, y and their slopes at a z, and the range in z.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Straight {
     at: Point,
@@ -39,7 +39,7 @@ impl Straight {
         [self.at[0] + dz * self.slope[0], self.at[1] + dz * self.slope[1], z]
     }
 
-    /// The cubic that leaves the end of this piece and enters another one along their slopes.
+    /// Returns the cubic that leaves the end of this piece and enters the next one along their slopes.
     fn join(&self, next: &Straight) -> Vec<Point> {
         let (a, b) = (self.point(self.to), next.point(next.from));
         let dz = b[2] - a[2];
@@ -55,7 +55,7 @@ impl Straight {
     }
 }
 
-/// The part of the detector that a state is given by.
+/// Returns the part of the detector that provides a state.
 fn part(place: Place) -> Part {
     match place {
         Place::Beam | Place::VeloEnd => Part::Velo,
@@ -64,15 +64,15 @@ fn part(place: Place) -> Part {
     }
 }
 
-/// Whether a track flies towards smaller z: its hits are before its state at the beam.
+/// Returns whether a track flies towards smaller z: its hits have smaller z than its state at the beam.
 pub fn is_backward(hits: &[Hit], states: &[FittedState]) -> bool {
     let beam = states.iter().find(|state| state.place == Place::Beam);
     let ahead: f64 = beam.map_or(0.0, |beam| hits.iter().map(|hit| hit.middle()[2] - beam.at.z).sum());
     ahead < 0.0
 }
 
-/// The line of a track with these hits and states. In the Velo a line through the hits replaces a state that a
-/// sequence does not give.
+/// Returns the line of a track with these hits and states. In the Velo a line through the hits replaces a state
+/// that a sequence does not provide.
 pub fn of_states(hits: &[Hit], states: &[FittedState]) -> Vec<Piece> {
     let pieces: Vec<_> =
         [Part::Velo, Part::Ut, Part::SciFi].into_iter().filter_map(|of| straight(of, hits, states)).collect();
@@ -116,7 +116,7 @@ fn straight(of: Part, hits: &[Hit], states: &[FittedState]) -> Option<Straight> 
     })
 }
 
-/// The straight line through some points.
+/// Returns the straight line through the points, by least squares.
 fn least_squares(points: &[Point]) -> Option<Straight> {
     if points.len() < 2 {
         return None;
@@ -131,7 +131,7 @@ fn least_squares(points: &[Point]) -> Option<Straight> {
     (spread > 0.0).then_some(Straight { at: mean, slope, from, to })
 }
 
-/// The position of a line at this z; its end pieces extend without limit.
+/// Returns the position of a line at this z; its end pieces extend without limit.
 pub fn at_z(line: &[Piece], z: f64) -> Option<Point> {
     let points: Vec<_> = line.iter().flat_map(|piece| &piece.points).collect();
     let spans = points.windows(2).filter(|pair| pair[0][2] < pair[1][2]);

@@ -6,7 +6,7 @@ use peloton::{Error, Result};
 use peloton_io::output::phoenix::{PhoenixEvent, PhoenixHit, PhoenixTrack};
 use serde_json::{Map, Value, json};
 
-/// The events of a scene as text.
+/// Returns the events of a scene as JSON.
 ///
 /// # Errors
 /// [`Error::Internal`] if a value cannot be written as JSON.
@@ -18,8 +18,8 @@ pub fn phoenix(scene: &Scene) -> Result<String> {
     serde_json::to_string(&Value::Object(events)).map_err(|error| Error::Internal(error.to_string()))
 }
 
-/// The name of an event. Its number over all inputs comes first: other numbers may be there twice, and events are in the
-/// order of their names.
+/// Returns the name of an event. It begins with the number over all inputs: other numbers may occur twice, and Phoenix sorts
+/// events by name.
 fn key(event: &DrawnEvent) -> String {
     let id = &event.id;
     match (id.run, id.event) {

@@ -12,7 +12,7 @@ const HITS: &str = "#9aa0a6";
 const LINE: f64 = 15.0;
 const CHARACTER: f64 = 6.4;
 
-/// The first event of a scene as a figure.
+/// Returns the first event of a scene as a figure.
 pub fn figure(scene: &Scene, view: View) -> String {
     let Some(event) = scene.events.first() else { return String::new() };
     let frame = view::Frame::around(view, scene, event);
@@ -32,7 +32,7 @@ pub fn figure(scene: &Scene, view: View) -> String {
     chart.finish(&format!("class=\"figure\" data-view=\"{view}\""))
 }
 
-/// Description of the figure, in a line.
+/// Returns a description of the figure, in a line.
 pub fn title(scene: &Scene, event: &DrawnEvent) -> String {
     let mut title = format!("{}, {}", scene.title, event.id);
     if event.status != peloton::Status::Ok {
@@ -55,7 +55,7 @@ fn style() -> String {
     style
 }
 
-/// The classes with their colours and how many there are of each.
+/// Returns the legend: the classes with their colours and numbers of lines.
 fn legend(event: &DrawnEvent) -> String {
     let mut lines: Vec<(String, String)> = Vec::new();
     for (class, number) in event.classes().into_iter().filter(|(_, number)| *number > 0) {

@@ -1,11 +1,11 @@
-//! What is drawn lies where the data say: positions are read back from figures by their axes alone.
+//! Checks that marks are where the data say: positions are read back from figures by their axes alone.
 
 use super::view::elements;
 use super::*;
 use crate::look;
 use peloton_truth::TrackMatch;
 
-/// Three hits in a row that are a track, two more that a missed particle left, one of nobody.
+/// Makes a scene with a track of three hits, a missed particle of two, and one hit of no particle.
 fn scene() -> Scene {
     let at = [
         [1.0, 2.0, 10.0],
@@ -59,13 +59,13 @@ fn scene() -> Scene {
     }
 }
 
-/// The value of an attribute of the first element that begins with `start`.
+/// Returns the value of an attribute of the first element that begins with `start`.
 fn attribute<'a>(svg: &'a str, start: &str, name: &str) -> &'a str {
     let element = svg.split(start).nth(1).unwrap_or_else(|| panic!("{start}"));
     element.split(&format!("{name}=\"")).nth(1).and_then(|rest| rest.split('"').next()).expect("an attribute")
 }
 
-/// Two labelled ticks of the first axis or the second: their places on the screen and their values.
+/// Returns two labelled ticks of the first or the second axis: their positions on the screen and their values.
 fn ticks(svg: &str, anchor: &str, place: usize) -> [(f64, f64); 2] {
     let texts = svg.split("<text ").skip(1).filter(|text| text.contains(anchor) && !text.contains("rotate"));
     let tick = |text: &str| {
@@ -78,7 +78,7 @@ fn ticks(svg: &str, anchor: &str, place: usize) -> [(f64, f64); 2] {
     [all[0], all[all.len() - 1]]
 }
 
-/// The dots of a path in relative steps.
+/// Returns the dots of a path in relative steps.
 fn dots(path: &str) -> Vec<[f64; 2]> {
     let (mut at, mut found) = ([0.0; 2], Vec::new());
     for step in path.split(['m', 'l']).skip(1) {
@@ -90,7 +90,7 @@ fn dots(path: &str) -> Vec<[f64; 2]> {
     found
 }
 
-/// The hits of the track as a figure shows them, mm, read by two ticks of each axis.
+/// Returns the hits of the track as a figure shows them, mm, read with two ticks of each axis.
 fn read_back(svg: &str) -> Vec<[f64; 2]> {
     let area = svg.split("<svg x=\"").nth(1).unwrap();
     let number = |text: &str| text.split('"').next().unwrap().parse::<f64>().unwrap();
@@ -105,7 +105,7 @@ fn read_back(svg: &str) -> Vec<[f64; 2]> {
     dots(path).into_iter().map(|[x, y]| [value(0, left + x), value(1, top + y + LABEL)]).collect()
 }
 
-/// Labels of the second axis stand so far below their ticks.
+/// Distance of the labels of the second axis below their ticks.
 const LABEL: f64 = 4.0;
 
 fn is_right(view: View, read: &[[f64; 2]]) -> bool {
@@ -170,7 +170,7 @@ fn nothing_that_is_hostile_gets_through() {
     assert!(!html.contains("alert(1)<") && !html.contains("<script>alert"), "names are escaped");
     assert!(html.contains("\\u003c/script>\\u003cscript>alert(1)"));
     assert!(!figure(&scene(), View::Xz).contains("<script"));
-    // Not one track, nor a hit; hits and values that are no numbers, or absurd ones.
+    // No track and no hit; then hits and values that are not finite or far too large.
     let mut empty = scene();
     empty.events[0] =
         DrawnEvent { hits: Vec::new(), tracks: Vec::new(), truth: None, ..empty.events[0].clone() };

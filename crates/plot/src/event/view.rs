@@ -11,31 +11,31 @@ use std::fmt::Write;
 pub enum View {
     /// Distance from the z axis against z.
     Rz,
-    /// Along the beam.
+    /// y against x, seen along the beam.
     Xy,
-    /// From above: the magnet of LHCb bends here.
+    /// x against z, seen from above: the magnet of LHCb bends in this plane.
     Xz,
-    /// From the side.
+    /// y against z, seen from the side.
     Yz,
 }
 
 peloton::names!(View, "view", { Rz => "rz", Xy => "xy", Xz => "xz", Yz => "yz" });
 
-/// Width of the drawing area, and height where the scales differ, units of the frame.
+/// Width of the drawing area, and its height if the axes have different scales, units of the frame.
 const SIZE: [f64; 2] = [720.0, 320.0];
-/// Width and height of the view along the beam at most.
+/// Largest width and height of the view along the beam.
 const SQUARE: [f64; 2] = [520.0, 520.0];
-/// Room around what is drawn, as a share of it.
+/// Margin around the drawn parts, as a share of their size.
 const MARGIN: f64 = 0.03;
-/// Longer strips are drawn only where they are used, and where their length is not seen, mm.
+/// Longer strips are drawn only if they are used, or in views that do not show their length, mm.
 const LONGEST: f64 = 500.0;
-/// Hits beyond are no hits of any detector, mm.
+/// Hits with larger coordinates are ignored for the size of the frame, mm.
 const FAR: f64 = 2e4;
-/// Coordinates are written in this part of a unit.
+/// Coordinates are rounded to the inverse of this, units of the frame.
 const GRAIN: f64 = 100.0;
 
 impl View {
-    /// The best views of an event of this detector.
+    /// Returns the best views of an event of this detector.
     pub fn of(scene: &Scene) -> [View; 3] {
         let is_there = |part: Part| scene.sensors.iter().any(|sensor| sensor.detector == part.name());
         match () {
@@ -45,7 +45,7 @@ impl View {
         }
     }
 
-    /// The names of the axes.
+    /// Returns the names of the axes.
     pub fn axes(self) -> [&'static str; 2] {
         match self {
             View::Rz => ["z", "r"],
@@ -55,7 +55,7 @@ impl View {
         }
     }
 
-    /// A projected point, mm.
+    /// Returns a projected point, mm.
     pub fn project(self, [x, y, z]: Point) -> [f64; 2] {
         match self {
             View::Rz => [z, x.hypot(y)],
@@ -65,14 +65,14 @@ impl View {
         }
     }
 
-    /// Where an unused hit is drawn; a strip is a line where its length is seen, unless it is too long.
+    /// Returns the ends of the mark of an unused hit; a strip is a line if the view shows its length, unless it is too long.
     fn mark(self, hit: &Hit) -> Option<[[f64; 2]; 2]> {
         let seen_along = self != View::Xz;
         let [a, b] = hit.ends.map(|end| self.project(end));
         match hit.length() {
             0.0 => Some([a, a]),
             long if seen_along => (long < LONGEST && self != View::Rz).then_some([a, b]),
-            // Of a long fibre nobody knows where it was hit; most are hit near the beam.
+            // The position along a long fibre is unknown; most hits are near the beam.
             long if long > LONGEST => Some([a, a]),
             _ => Some([self.project(hit.middle()); 2]),
         }
@@ -91,7 +91,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// A frame around all sensors and hits.
+    /// Creates a frame around all sensors and hits.
     pub fn around(view: View, scene: &Scene, event: &DrawnEvent) -> Self {
         let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
         let mut include = |point: [f64; 2]| {
@@ -119,12 +119,12 @@ impl Frame {
             }
         }
         for axis in [0, 1] {
-            // Of nothing both are infinite.
+            // Without hits and sensors both are infinite.
             if low[axis] >= high[axis] {
                 (low[axis], high[axis]) = (-1.0, 1.0);
             }
             let room = MARGIN * (high[axis] - low[axis]);
-            // Nothing is nearer to the axis than the axis.
+            // A radius is never below 0.
             let is_radius = view == View::Rz && axis == 1;
             low[axis] = if is_radius { 0.0 } else { low[axis] - room };
             high[axis] += room;
@@ -135,13 +135,13 @@ impl Frame {
         Self { low, high, size: size.map(f64::round) }
     }
 
-    /// The position of a projected point in the frame.
+    /// Returns the position of a projected point in the frame.
     pub fn at(&self, point: [f64; 2]) -> [f64; 2] {
         let share = |axis: usize| (point[axis] - self.low[axis]) / (self.high[axis] - self.low[axis]);
         [share(0) * self.size[0], (1.0 - share(1)) * self.size[1]]
     }
 
-    /// The axes of a figure.
+    /// Returns the axes of a figure.
     pub fn axes(&self, view: View) -> [Axis; 2] {
         let [first, second] = view.axes();
         [(0, first), (1, second)].map(|(axis, name)| Axis {
@@ -153,7 +153,7 @@ impl Frame {
     }
 }
 
-/// An SVG path under construction, in relative steps, which are short numbers.
+/// An SVG path under construction, in relative steps, which have short numbers.
 #[derive(Debug, Default)]
 pub struct Path {
     text: String,
@@ -162,7 +162,7 @@ pub struct Path {
 
 impl Path {
     fn step(&mut self, command: char, [x, y]: [f64; 2]) {
-        // What is far outside is cut, so that every number is a short one.
+        // Points far outside are clamped, so that all numbers are short.
         let rounded = [x, y].map(|value| (value.clamp(-1e5, 1e5) * GRAIN).round() as i64);
         let by = [rounded[0] - self.last[0], rounded[1] - self.last[1]];
         let [x, y] = by.map(|value| value as f64 / GRAIN);
@@ -183,27 +183,27 @@ impl Path {
         self.step('l', point);
     }
 
-    /// A dot: a line of no length with round ends.
+    /// Adds a dot: a line of no length with round ends.
     pub fn dot(&mut self, point: [f64; 2]) {
         self.begin(point);
         self.text.push_str("h0");
     }
 
-    /// A line through some points.
+    /// Adds a line through some points.
     pub fn line(&mut self, points: impl IntoIterator<Item = [f64; 2]>) {
         for (number, point) in points.into_iter().enumerate() {
             if number == 0 { self.begin(point) } else { self.go(point) }
         }
     }
 
-    /// The text of the path; empty when nothing was drawn.
+    /// Returns the text of the path; empty when nothing was drawn.
     pub fn text(&self) -> &str {
         &self.text
     }
 }
 
-/// The whole event in one view, as elements of SVG in units of a frame. Their classes are the classes of the style
-/// sheet: `sensors`, `hits` (also `strips`), and a group for each [`Class`] with `dots` (used hits) and the tracks,
+/// Returns the whole event in one view, as elements of SVG in units of a frame. Their classes are the classes of the
+/// style sheet: `sensors`, `hits` (also `strips`), and a group for each [`Class`] with `dots` (used hits) and the tracks,
 /// each a group of `state` (fitted states), `join` (between two states) and `line` (hits joined).
 pub fn elements(scene: &Scene, event: &DrawnEvent, view: View, frame: &Frame) -> String {
     let mut svg = format!("<path class=\"sensors\" d=\"{}\"/>", outlines(&scene.sensors, view, frame));
@@ -231,7 +231,7 @@ pub fn elements(scene: &Scene, event: &DrawnEvent, view: View, frame: &Frame) ->
                 let of = if piece.line == Line::State { &mut state } else { &mut join };
                 of.line(seen(&piece.points));
             }
-            // Hits on both sides of a join are not joined by a line of their own.
+            // A join already connects the hits on its two sides: they need no line.
             points.chunk_by(|a, b| !is_between(pieces, a, b)).for_each(|part| line.line(seen(part)));
             let _ = write!(lines, "<g data-t=\"{id}\">");
             for (name, path) in [("state", &state), ("join", &join), ("line", &line)] {
@@ -254,7 +254,7 @@ pub fn elements(scene: &Scene, event: &DrawnEvent, view: View, frame: &Frame) ->
     svg
 }
 
-/// Whether there is a join between two hits of a track.
+/// Returns whether there is a join between two hits of a track.
 fn is_between(pieces: &[Piece], a: &Point, b: &Point) -> bool {
     let joins = pieces.iter().filter(|piece| piece.line == Line::Join);
     let middle = |piece: &Piece| 0.5 * (piece.points[0][2] + piece.points[piece.points.len() - 1][2]);
@@ -267,7 +267,7 @@ fn element(svg: &mut String, class: &str, path: &Path) {
     }
 }
 
-/// The outlines of all sensors; what looks the same is drawn once.
+/// Returns the outlines of all sensors; sensors that look the same are drawn once.
 fn outlines(sensors: &[Sensor], view: View, frame: &Frame) -> String {
     let (mut path, mut seen) = (Path::default(), HashSet::new());
     for sensor in sensors {
@@ -300,7 +300,7 @@ fn outlines(sensors: &[Sensor], view: View, frame: &Frame) -> String {
     path.text
 }
 
-/// The line around four corners; of what is seen from its edge only that edge.
+/// Returns the line around four corners; only one edge if the sensor is seen from its edge.
 fn outline(corners: [[f64; 2]; 4]) -> Vec<[f64; 2]> {
     const THIN: f64 = 0.1;
     let [a, b, c, d] = corners;
@@ -314,8 +314,8 @@ fn outline(corners: [[f64; 2]; 4]) -> Vec<[f64; 2]> {
     }
 }
 
-/// Whether a sensor stands aslant by some degrees, as those of u and v layers do: over upright ones they would be a
-/// thicket of lines.
+/// Returns whether a sensor is tilted by some degrees, as in u and v layers: drawn over upright sensors, they would be
+/// a thicket of lines.
 fn is_tilted(corners: &[[f32; 3]; 4]) -> bool {
     let [dx, dy] = [0, 1].map(|axis| corners[3][axis] - corners[0][axis]);
     let slope = (dx / dy).abs().min((dy / dx).abs());

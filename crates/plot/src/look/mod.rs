@@ -4,15 +4,15 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
 
-/// Text, tables, figures and colours; pages add what only they have.
+/// Text, tables, figures and colours; pages add their own styles.
 const CSS: &str = include_str!("look.css");
-/// What browsers may do with a page: without a script of its own, and with one.
+/// Content security policies of a page: without a script, and with one.
 const POLICIES: &str = include_str!("policy.txt");
 
 /// Number of colours for series: the classes `s1` to `s8` of the style sheet.
 pub const SERIES: usize = 8;
 
-/// The class of the colour of a series; they repeat after the last.
+/// Returns the class of the colour of a series; classes repeat after the last.
 pub fn series_class(number: usize) -> String {
     format!("s{}", number % SERIES + 1)
 }
@@ -30,7 +30,7 @@ pub struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// The page as HTML. Its policy forbids browsers to load anything, for any text of the page.
+    /// Returns the page as HTML. Its policy forbids browsers to load anything, for any text of the page.
     pub fn html(&self) -> String {
         let Self { title, css, body, script } = self;
         let policy = POLICIES.lines().nth(usize::from(script.is_some())).unwrap_or_default();
@@ -55,7 +55,7 @@ impl Page<'_> {
     }
 }
 
-/// Data as JSON for a script: no text in it can end the script.
+/// Returns data as JSON for a script: no text in it can end the script.
 pub fn script_data(data: &impl Serialize) -> String {
     let text = serde_json::to_string(data).unwrap_or_else(|_| "null".into());
     text.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")

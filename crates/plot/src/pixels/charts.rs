@@ -17,23 +17,23 @@ const SIZE: [f64; 2] = [520.0, 240.0];
 /// Longer side of the map of hits, pixels of the screen.
 const MAP: f64 = 420.0;
 const BAR: &str = "#26547c";
-/// Pixels in the table of the hottest ones.
+/// Number of pixels in the table of the hottest pixels.
 const HOTTEST: usize = 10;
 
-/// How a distribution is drawn.
+/// Labels and axes of a distribution.
 struct Labels {
     title: &'static str,
     name: &'static str,
     x: String,
     y: &'static str,
-    /// What one unit of the histogram is on the axis.
+    /// Length of one unit of the histogram on the axis.
     scale: f64,
     is_log: bool,
-    /// Whether values are counts of something, which stand in the middle of their bars.
+    /// Whether values are counts, which are in the middle of their bars.
     is_count: bool,
 }
 
-/// All distributions that are not empty.
+/// Draws all distributions that are not empty.
 pub fn distributions(display: &PixelDisplay) -> Vec<String> {
     let ms = 1e-6 * NS_PER_TICK;
     // Short streams have axes in us.
@@ -77,7 +77,7 @@ fn distribution(histogram: &Histogram, labels: &Labels) -> String {
     let side = |from: i64| [from as f64 + shift, from as f64 + shift + histogram.width() as f64];
     let across = Axis::linear(scale * side(first)[0], scale * side(last)[1], x);
     let highest = bins.iter().map(|bin| bin.1).max().unwrap_or(1).max(1) as f64;
-    // Half a count is where a logarithmic axis begins, so that one count can be seen.
+    // A logarithmic axis begins at half a count, so that one count can be seen.
     let up = if *is_log {
         Axis::log(0.5, 1.5 * highest.max(2.0), y)
     } else {
@@ -103,7 +103,7 @@ fn distribution(histogram: &Histogram, labels: &Labels) -> String {
     chart.finish(&format!("class=\"picture\" data-name=\"{name}\""))
 }
 
-/// Clusters by size and time over threshold.
+/// Draws clusters by size and time over threshold.
 pub fn tot_of_size(display: &PixelDisplay) -> String {
     let cells: Vec<_> = display.tot_of_size.cells().collect();
     let end = |of: fn(&Cell) -> f64| cells.iter().map(of).fold(1.0, f64::max);
@@ -128,7 +128,7 @@ pub fn tot_of_size(display: &PixelDisplay) -> String {
     chart.finish("class=\"picture\" data-name=\"tot-size\"")
 }
 
-/// Hits by pixel.
+/// Draws hits by pixel.
 pub fn occupancy(display: &PixelDisplay) -> String {
     let [width, height] = display.sensor.map(|side| side as f64);
     let scale = MAP / width.max(height);
@@ -159,7 +159,7 @@ pub fn occupancy(display: &PixelDisplay) -> String {
     chart.finish("class=\"picture\" data-name=\"occupancy\"")
 }
 
-/// Squares of one step of colour as lines that are as wide as they are; equal neighbours in a row are one.
+/// Returns a path for each step of colour: its squares are lines as wide as a square, and equal neighbours are one line.
 fn squares(display: &PixelDisplay, colours: &Axis) -> Vec<Strokes> {
     let (side, height) = (display.square, display.sensor[1]);
     let columns = display.sensor[0].div_ceil(side);
@@ -179,7 +179,7 @@ fn squares(display: &PixelDisplay, colours: &Axis) -> Vec<Strokes> {
     paths
 }
 
-/// The pixels with the most hits, as a table; none where pixels are not counted individually.
+/// Returns the pixels with the most hits, as a table; none if pixels are not counted individually.
 pub fn hottest(display: &PixelDisplay) -> Markup {
     if display.square > 1 {
         return Markup::default();

@@ -15,7 +15,7 @@ const SIDE: f64 = 480.0;
 const OUTLINE: f64 = 0.14;
 const PAPER: &str = "#12121a";
 
-/// The frame as SVG. It contains a second SVG, in pixels of the sensor, which the page zooms.
+/// Returns the frame as SVG. It contains a second SVG, in pixels of the sensor, which the page zooms.
 pub fn picture(display: &PixelDisplay) -> String {
     let [width, height] = display.sensor.map(|side| side as f64);
     let scale = SIDE / width.max(height);
@@ -59,13 +59,13 @@ fn title(display: &PixelDisplay) -> String {
     title
 }
 
-/// What each pixel shows: of several hits the last one.
+/// Returns the time over threshold and the cluster of each drawn pixel: of several hits, the last one's.
 fn shown(display: &PixelDisplay) -> HashMap<(u16, u16), (u16, u32)> {
     let hits = display.chosen.hits.iter();
     hits.map(|&(x, y, tot, _, cluster)| ((x, y), (tot, cluster))).collect()
 }
 
-/// Pixels of one colour as one path of lines as wide as a pixel; y points up.
+/// Draws the pixels of each colour as one path of lines as wide as a pixel; y points up.
 fn pixels(display: &PixelDisplay, colours: &Axis) -> String {
     let mut steps: Vec<Vec<[i64; 2]>> = vec![Vec::new(); STEPS];
     for ((x, y), (tot, _)) in shown(display) {
@@ -81,15 +81,15 @@ fn pixels(display: &PixelDisplay, colours: &Axis) -> String {
     svg
 }
 
-/// Rows above a pixel.
+/// Returns the number of rows above a pixel.
 fn from_top(display: &PixelDisplay, y: u16) -> i64 {
     display.sensor[1] as i64 - 1 - i64::from(y)
 }
 
-/// The edges between pixels of a cluster and those that are not of it.
+/// Draws the edges between pixels of a cluster and other pixels.
 fn outlines(display: &PixelDisplay) -> String {
     let shown = shown(display);
-    // By row and by column, so that edges that continue one another are one line.
+    // Sorted by row or by column, so that adjacent edges become one line.
     let (mut across, mut down) = (BTreeSet::new(), BTreeSet::new());
     for ((x, y), (_, cluster)) in &shown {
         let is_inside = |dx: i32, dy: i32| {
@@ -118,7 +118,7 @@ fn outlines(display: &PixelDisplay) -> String {
     )
 }
 
-/// The hits as lists for the page's script: x, y, time over threshold, ns since the first hit, cluster.
+/// Returns the hits as lists for the page's script: x, y, time over threshold, ns since the first hit, cluster.
 pub fn data(display: &PixelDisplay) -> String {
     let mut text = String::from("[");
     for (number, &(x, y, tot, time, cluster)) in display.chosen.hits.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! [`Grid`]: counts of pairs of whole numbers, in bins that grow with the numbers.
 
-/// Bins in a doubling, and doublings.
+/// Number of bins in a doubling, and number of doublings.
 const PARTS: u32 = 4;
 const OCTAVES: u32 = 24;
 const BINS: usize = (PARTS * OCTAVES) as usize;
@@ -17,20 +17,20 @@ impl Default for Grid {
     }
 }
 
-/// The bin of a number.
+/// Returns the bin of a number.
 fn bin(value: u64) -> usize {
     let octave = value.max(1).ilog2();
     let part = ((u128::from(value.max(1)) * u128::from(PARTS)) >> octave) as u32 - PARTS;
     ((PARTS * octave + part) as usize).min(BINS - 1)
 }
 
-/// Where a bin begins.
+/// Returns the beginning of a bin.
 fn edge(bin: usize) -> f64 {
     let (octave, part) = (bin as u32 / PARTS, bin as u32 % PARTS);
     f64::from(PARTS + part) / f64::from(PARTS) * 2f64.powi(octave as i32)
 }
 
-/// From and to in x, from and to in y, and the count.
+/// Ends in x, ends in y, and the count.
 pub type Cell = ([f64; 2], [f64; 2], u64);
 
 impl Grid {
@@ -39,7 +39,7 @@ impl Grid {
         self.counts[bin(y) * BINS + bin(x)] += 1;
     }
 
-    /// The bins that are not empty.
+    /// Returns the bins that are not empty.
     pub fn cells(&self) -> impl Iterator<Item = Cell> + '_ {
         let filled = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
         filled.map(|(at, count)| {

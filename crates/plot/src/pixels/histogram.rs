@@ -1,23 +1,22 @@
 //! [`Histogram`]: counts of values with unknown range, in bounded memory.
 
-/// Bins; even.
+/// Number of bins; even.
 const BINS: usize = 256;
 
-/// Counts of whole numbers from the first one on. Bins double in width when a value lies beyond the last one, so that
-/// nothing is lost.
+/// Counts of whole numbers from `start` on. Bins double in width when a value lies beyond the last bin, so that nothing is lost.
 #[derive(Debug, Clone)]
 pub struct Histogram {
     counts: [u64; BINS],
-    /// Where the first bin begins.
+    /// Beginning of the first bin.
     start: i64,
     /// Width of a bin.
     width: i64,
-    /// Values that came before `start`.
+    /// Number of values below `start`.
     below: u64,
 }
 
 impl Histogram {
-    /// Bins from `start` on, initially `width` wide.
+    /// Creates empty bins from `start` on, initially `width` wide.
     pub fn new(start: i64, width: i64) -> Self {
         Self { counts: [0; BINS], start, width: width.max(1), below: 0 }
     }
@@ -43,24 +42,24 @@ impl Histogram {
         self.width = self.width.saturating_mul(2);
     }
 
-    /// Number of values, including values below the first bin.
+    /// Returns the number of values, including values below the first bin.
     pub fn total(&self) -> u64 {
         self.below + self.counts.iter().sum::<u64>()
     }
 
-    /// Values below the first bin.
+    /// Returns the number of values below the first bin.
     pub fn below(&self) -> u64 {
         self.below
     }
 
-    /// Beginnings of bins and their counts, up to the last bin that is not empty; at least one.
+    /// Returns the beginnings of bins and their counts, up to the last bin that is not empty; at least one.
     pub fn bins(&self) -> impl Iterator<Item = (i64, u64)> + '_ {
         let last = self.counts.iter().rposition(|count| *count > 0).unwrap_or(0);
         let place = |i: usize| self.start.saturating_add(self.width.saturating_mul(i as i64));
         self.counts[..=last].iter().enumerate().map(move |(i, count)| (place(i), *count))
     }
 
-    /// Width of a bin.
+    /// Returns the width of a bin.
     pub fn width(&self) -> i64 {
         self.width
     }

@@ -4,7 +4,7 @@ use super::{PixelDisplay, charts, frame};
 use crate::look::Page;
 use maud::{Markup, PreEscaped, html};
 
-/// The texts of a page beside its pictures.
+/// The texts of a page.
 pub struct Texts {
     /// Name of the input, such as a file.
     pub title: String,
@@ -13,7 +13,7 @@ pub struct Texts {
 }
 
 impl PixelDisplay {
-    /// The page as HTML.
+    /// Returns the page as HTML.
     pub fn html(&self, texts: &Texts) -> String {
         let figure = |picture: String| html! { figure { (PreEscaped(picture)) } };
         let body = html! {
@@ -40,7 +40,7 @@ impl PixelDisplay {
     }
 }
 
-/// A table of numbers with a heading.
+/// Returns a table of numbers with a heading.
 pub fn table(heading: &str, head: &[&str], rows: &[Vec<String>], note: &str) -> Markup {
     html! {
         h2 { (heading) }
@@ -54,6 +54,6 @@ pub fn table(heading: &str, head: &[&str], rows: &[Vec<String>], note: &str) -> 
     }
 }
 
-/// How to read the frame.
+/// Explains how to read the frame.
 const HELP: &str = "A square is a pixel with a hit; its colour is its time over threshold (of several hits, the last one's). \
                     Lines go around clusters. Wheel: zoom; drag: move; double click: all of the sensor; the mouse on a pixel: its measured values.";

@@ -15,9 +15,9 @@ use peloton::event::{NS_PER_TICK, PixelClusters};
 
 /// Ticks in a microsecond.
 const TICKS_PER_US: i64 = (1000.0 / NS_PER_TICK) as i64;
-/// Hits of a frame that are drawn at most: every pixel of a large sensor once.
+/// Largest number of drawn hits of a frame: every pixel of a large sensor once.
 const MAX_HITS: usize = 1 << 18;
-/// Pixels of a sensor whose hits are counted one by one; of a larger one squares of them are.
+/// Largest sensor whose pixels are counted one by one, pixels; on larger sensors, squares of pixels are counted.
 const MAX_PIXELS: usize = 1 << 20;
 
 /// Hits of the clusters that begin in one frame.
@@ -45,15 +45,15 @@ impl FrameHits {
 pub struct PixelDisplay {
     /// Width and height of the sensor, pixels.
     sensor: [usize; 2],
-    /// Which frame is drawn; without it the one with the most hits. How long frames are, ticks.
+    /// Number of the frame to draw; none for the frame with the most hits. `frame_ticks`: length of a frame, ticks.
     wanted: Option<u64>,
     frame_ticks: i64,
-    /// Time of the first cluster of the current source; every source has a clock of its own.
+    /// Time of the first cluster of the current source; each source has its own clock.
     start: Option<i64>,
-    /// Where that cluster is drawn, and the latest hit so far: ticks since the first cluster of all.
+    /// Drawn time of that cluster, and time of the latest hit so far: ticks since the first cluster of the first source.
     offset: i64,
     end: i64,
-    /// Sources with clusters that are at their end.
+    /// Number of ended sources with clusters.
     sources: usize,
     hits: u64,
     clusters: u64,
@@ -63,17 +63,17 @@ pub struct PixelDisplay {
     size: Histogram,
     /// Clusters by size and time over threshold.
     tot_of_size: Grid,
-    /// Hits by pixel, or square of pixels of this side.
+    /// Hits by pixel, or by square of pixels with this side.
     occupancy: Vec<u64>,
     square: usize,
-    /// The frame that is drawn as far as is known, and the one that clusters come from.
+    /// The frame to draw as far as known, and the frame of the current clusters.
     chosen: FrameHits,
     current: FrameHits,
 }
 
 impl PixelDisplay {
-    /// Draws frame number `wanted` of the frames of `frame_us` that begin with the first cluster; without a number
-    /// the frame with the most hits, the first if several are equal.
+    /// Draws frame number `wanted`. Frames of `frame_us` begin with the first cluster. Without a number, draws the frame
+    /// with the most hits, the first of several.
     pub fn new(sensor: [usize; 2], wanted: Option<u64>, frame_us: f64) -> Self {
         let mut square = 1;
         while sensor[0].div_ceil(square) * sensor[1].div_ceil(square) > MAX_PIXELS {
@@ -101,7 +101,7 @@ impl PixelDisplay {
         }
     }
 
-    /// Adds clusters of a source, which come in order.
+    /// Adds clusters of a source, in the order of time.
     pub fn add(&mut self, clusters: &PixelClusters) {
         for cluster in 0..clusters.len() {
             let range = clusters.of_cluster(cluster);
@@ -113,7 +113,7 @@ impl PixelDisplay {
             self.hits += range.len() as u64;
             self.size.add(range.len() as i64);
             self.tot_of_size.add(range.len() as u64, features.tot[cluster].into());
-            // Without a calibration there is none.
+            // Without a calibration there are no energies.
             if features.energy[cluster] > 0 {
                 self.energy.add(i64::try_from(features.energy[cluster]).unwrap_or(i64::MAX));
             }
@@ -134,7 +134,7 @@ impl PixelDisplay {
         }
     }
 
-    /// Goes to the frame of a cluster that begins at this time; says whether it may be the one that is drawn.
+    /// Enters the frame of a cluster that begins at this time; returns whether this frame may be drawn.
     fn enter(&mut self, since: i64) -> bool {
         let Ok(number) = u64::try_from(since / self.frame_ticks) else { return false };
         if since < 0 || self.wanted.is_some_and(|wanted| wanted != number) {
@@ -148,7 +148,7 @@ impl PixelDisplay {
         true
     }
 
-    /// Keeps the frame that clusters came from when it is to be drawn rather than the one that was.
+    /// Chooses the current frame if it has more hits than the chosen one.
     fn choose(&mut self) {
         if self.current.total() > self.chosen.total() {
             std::mem::swap(&mut self.chosen, &mut self.current);
@@ -163,7 +163,7 @@ impl PixelDisplay {
         }
     }
 
-    /// Ends a source: the next one has another clock, and is drawn from the next frame on.
+    /// Ends a source: the next source has another clock, and is drawn from the next frame on.
     pub fn end_source(&mut self) {
         if self.start.take().is_some() {
             self.sources += 1;
@@ -172,43 +172,43 @@ impl PixelDisplay {
         }
     }
 
-    /// Ends the last frame: nothing is added after that.
+    /// Ends the last frame: nothing may be added after that.
     pub fn end(&mut self) {
         self.end_source();
         self.choose();
     }
 
-    /// Whether there is nothing to draw.
+    /// Returns whether there is nothing to draw.
     pub fn is_empty(&self) -> bool {
         self.clusters == 0
     }
 
-    /// Hits in clusters.
+    /// Returns the number of hits in clusters.
     pub fn hits(&self) -> u64 {
         self.hits
     }
 
-    /// Sources with clusters, each with a clock of its own.
+    /// Returns the number of sources with clusters, each with its own clock.
     pub fn sources(&self) -> usize {
         self.sources
     }
 
-    /// Number of the drawn frame, and its hits and clusters.
+    /// Returns the number of the drawn frame, and its numbers of hits and clusters.
     pub fn frame(&self) -> (u64, [u64; 2]) {
         (self.chosen.number, [self.chosen.total(), self.chosen.clusters.into()])
     }
 
-    /// Frames from the first cluster to the last hit.
+    /// Returns the number of frames from the first cluster to the last hit.
     pub fn frames(&self) -> u64 {
         (self.ticks() / self.frame_ticks) as u64 + 1
     }
 
-    /// The same in seconds.
+    /// Returns the time from the first cluster to the last hit, s.
     pub fn seconds(&self) -> f64 {
         self.ticks() as f64 * NS_PER_TICK * 1e-9
     }
 
-    /// The same in words.
+    /// Returns the time from the first cluster to the last hit, in words.
     pub fn duration(&self) -> String {
         match 1e6 * self.seconds() {
             us if us < 1e3 => format!("{us:.1} us"),
@@ -217,7 +217,7 @@ impl PixelDisplay {
         }
     }
 
-    /// Time from the first cluster to the last hit, ticks; that of all sources, one behind the other.
+    /// Returns the time from the first cluster to the last hit, ticks; several sources follow one another.
     fn ticks(&self) -> i64 {
         self.end
     }
@@ -227,7 +227,7 @@ impl PixelDisplay {
 mod tests {
     use super::*;
 
-    /// Three clusters: two hits in the first frame of a microsecond, then one hit, then three in the fifth.
+    /// Makes three clusters: two hits in the first frame of a microsecond, then one hit, then three in the fifth frame.
     fn display(wanted: Option<u64>) -> PixelDisplay {
         let mut clusters = PixelClusters::default();
         let hits =
@@ -267,7 +267,7 @@ mod tests {
         let mut display = PixelDisplay::new([16, 16], None, 1.0);
         display.add(&clusters);
         display.end_source();
-        // The clock of the next file begins before that of the first one.
+        // The clock of the next file begins earlier than the clock of the first file.
         (clusters.hits.time[0], clusters.features.time[0]) = (-7, -7);
         display.add(&clusters);
         display.end();
@@ -302,7 +302,7 @@ mod tests {
         let picture = |display: &PixelDisplay| frame::picture(display);
         let count = |text: &str, what: &str| text.matches(what).count();
         let [one, none] = [Some(4), Some(2)].map(|number| picture(&display(number)));
-        // One pixel, and below it two that are neighbours in a row.
+        // One pixel, and below it two neighbours in a row.
         assert!(one.contains("d=\"m8 7h1m-2 1h2\""), "{one}");
         assert_eq!((count(&one, "<path stroke="), count(&none, "<path stroke=")), (1, 0));
         // Three pixels in an L have six sides.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// A path of lines, each of which begins at a step from the end of the previous one: half as long as with absolute positions.
+/// A path of lines. Each line begins at a step from the end of the previous one: half as long as with absolute positions.
 #[derive(Debug, Clone, Default)]
 pub struct Strokes {
     path: String,
@@ -19,10 +19,10 @@ pub enum Along {
 }
 
 impl Strokes {
-    /// Adds a line from a position on.
+    /// Adds a line that begins at a position.
     pub fn push(&mut self, [x, y]: [i64; 2], along: Along, length: i64) {
         let [dx, dy] = [x - self.at[0], y - self.at[1]];
-        // A step to a negative number needs nothing between the two.
+        // A negative number needs no space before it.
         let gap = if dy < 0 { "" } else { " " };
         let (letter, end) = match along {
             Along::X => ('h', [x + length, y]),
@@ -32,7 +32,7 @@ impl Strokes {
         self.at = end;
     }
 
-    /// Adds lines of length 1, in the order of their rows (or columns) and positions: neighbours become one line.
+    /// Adds lines of length 1, sorted by row (or column) and position: neighbours become one line.
     pub fn push_joined(&mut self, along: Along, places: impl IntoIterator<Item = [i64; 2]>) {
         let next = |[x, y]: [i64; 2], length| match along {
             Along::X => [x + length, y],
@@ -55,7 +55,7 @@ impl Strokes {
         }
     }
 
-    /// The path; empty without lines.
+    /// Returns the path; empty without lines.
     pub fn path(&self) -> &str {
         &self.path
     }

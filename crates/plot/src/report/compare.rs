@@ -1,4 +1,4 @@
-//! A comparison of two ways of computing.
+//! A comparison of two runs with different settings.
 
 use super::table::table;
 use crate::text::grouped;
@@ -35,7 +35,7 @@ struct Difference {
     what: String,
 }
 
-/// The verdict and both sides.
+/// Returns the verdict and both sides.
 pub fn section(names: &[String], all: &[CompareData]) -> Markup {
     html! {
         @for (name, one) in names.iter().zip(all) {
@@ -55,10 +55,10 @@ pub fn section(names: &[String], all: &[CompareData]) -> Markup {
     }
 }
 
-/// The name of a row, and what a side has there.
+/// The name of a row, and its text for a side.
 type Row = (&'static str, fn(&Side) -> String);
 
-/// Both sides beside each other, which narrow windows have room for.
+/// Returns the rows with both sides next to each other, which fit into narrow windows.
 fn rows(left: &Side, right: &Side) -> Vec<Vec<String>> {
     let of: [Row; 7] = [
         ("preset", |side| side.preset.clone().unwrap_or_default()),
@@ -70,6 +70,6 @@ fn rows(left: &Side, right: &Side) -> Vec<Vec<String>> {
         ("hash of all output", |side| side.output_hash.clone()),
     ];
     let rows = of.into_iter().map(|(name, of)| vec![name.into(), of(left), of(right)]);
-    // Sequences without presets have none on either side.
+    // Sequences without presets have no preset on either side.
     rows.filter(|row: &Vec<String>| row[1..].iter().any(|cell| !cell.is_empty())).collect()
 }

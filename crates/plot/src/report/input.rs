@@ -14,22 +14,22 @@ use std::collections::HashSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Bytes of a file at most: results are much smaller, events are larger.
+/// Largest size of a file, bytes: results are much smaller, events are larger.
 const MAX_BYTES: u64 = 64 << 20;
 /// Largest number: more than any count.
 const MAX_NUMBER: f64 = 1e20;
 
-/// Folders of a file's name at most.
+/// Largest number of folders in the name of an input.
 const MAX_FOLDERS: usize = 4;
 
 /// Results of one command.
 #[derive(Debug)]
 pub struct ReportInput {
     name: String,
-    /// The file, where it was read from one.
+    /// The file that the results were read from, if any.
     path: Option<PathBuf>,
     pub(super) about: About,
-    /// As they were written, for what all commands tell.
+    /// The results as written, for values that all commands have.
     pub(super) json: Value,
     results: Results,
 }
@@ -73,7 +73,7 @@ impl ReportInput {
             let message = format!("{} MB are too many for results: is this a file of events?", size >> 20);
             return Err(Error::format(place, message));
         }
-        // Pipes and devices say nothing of their size.
+        // Pipes and devices have no known size.
         let mut bytes = Vec::new();
         let file = std::fs::File::open(path).map_err(|e| Error::io(path, e))?;
         file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(|e| Error::io(path, e))?;
@@ -99,7 +99,7 @@ impl ReportInput {
         Ok(Self { path: Some(path.into()), ..input })
     }
 
-    /// Results with their name in figures.
+    /// Reads results, with their name in figures.
     ///
     /// # Errors
     /// [`Error::Format`] when their kind is unknown.
@@ -139,12 +139,12 @@ impl ReportInput {
         Ok(Self { name, path: None, about, json, results })
     }
 
-    /// Name of the input in figures.
+    /// Returns the name of the input in figures.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it is; results of the same heading are drawn together.
+    /// Returns the heading of the results; results with the same heading are drawn together.
     fn heading(&self) -> String {
         let sequence = self.json.get("sequence").and_then(Value::as_str).unwrap_or("unknown sequence");
         let what = match &self.results {
@@ -159,7 +159,7 @@ impl ReportInput {
     }
 }
 
-/// The first number that is too large to be drawn.
+/// Returns the first number that is too large to be drawn.
 fn too_large(json: &Value) -> Option<f64> {
     match json {
         Value::Number(number) => number.as_f64().filter(|number| number.abs() > MAX_NUMBER),
@@ -169,7 +169,7 @@ fn too_large(json: &Value) -> Option<f64> {
     }
 }
 
-/// An error of results with the place where they are.
+/// Adds the place of results to an error.
 fn at(place: &str, error: Error) -> Error {
     match error {
         Error::Format { message, .. } => Error::format(place, message),
@@ -181,8 +181,8 @@ fn parse<T: DeserializeOwned>(json: &Value) -> Result<T> {
     T::deserialize(json).map_err(|e| Error::format("results", format!("not as peloton writes them: {e}")))
 }
 
-/// Gives inputs of the same name different ones: with as much of their folders before them as tells them apart, or with their
-/// numbers.
+/// Makes the names of inputs different: adds as many of their folders as are necessary to distinguish inputs of the same
+/// name, or a number.
 pub(super) fn name_apart(inputs: &mut [ReportInput]) {
     let own: Vec<_> = inputs.iter().map(|input| input.name.clone()).collect();
     let with_folders = |number: usize, folders: usize| {
@@ -214,7 +214,7 @@ pub(super) fn name_apart(inputs: &mut [ReportInput]) {
     }
 }
 
-/// Puts together what is drawn together, in the order of the first of each.
+/// Groups the results that are drawn together, in the order of the first result of each group.
 pub(super) fn groups(inputs: Vec<ReportInput>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for input in inputs {
@@ -243,7 +243,7 @@ pub(super) fn groups(inputs: Vec<ReportInput>) -> Vec<Group> {
             (Kind::Tune(all), Results::Tune(data)) => all.push(data),
             (Kind::Compare(all), Results::Compare(data)) => all.push(data),
             (Kind::Soak(all), Results::Soak(data)) => all.push(data),
-            // Headings begin with the kind.
+            // Headings begin with the kind: no group mixes kinds.
             _ => {}
         }
     }

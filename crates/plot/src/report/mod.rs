@@ -1,7 +1,7 @@
 //! [`report`]: results of other commands, read from JSON, as one self-contained HTML page with figures.
 //!
 //! Files of one kind and sequence are drawn into the same figures, with ratios to the first. A page has no scripts
-//! and makes no network requests; each figure has its numbers beside it.
+//! and makes no network requests; each figure has its numbers next to it.
 
 mod check;
 mod compare;
@@ -22,10 +22,10 @@ use input::{Group, Kind};
 use maud::{Markup, html};
 use peloton::{Error, Result};
 
-/// Files at most: so many colours there are.
+/// Largest number of files: the number of colours.
 const MAX_INPUTS: usize = crate::look::SERIES;
 
-/// The page of some results.
+/// Returns the page of some results.
 ///
 /// # Errors
 /// [`Error::Config`] without input or with too many.

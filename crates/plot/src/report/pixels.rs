@@ -1,4 +1,4 @@
-//! A check of pixel clusters: whether all algorithms find the same ones.
+//! A check of pixel clusters: whether all algorithms find the same clusters.
 
 use super::table::{short, table};
 use crate::text::grouped;
@@ -25,7 +25,7 @@ struct Definition {
     differ: Vec<String>,
 }
 
-/// The definitions of a cluster, and the algorithms that agree and differ.
+/// Returns the definitions of a cluster, and the algorithms that agree and differ.
 pub fn section(names: &[String], all: &[PixelData]) -> Markup {
     let head =
         ["definition of a cluster", "clusters", "hits in a cluster", "algorithms that agree", "that differ"];

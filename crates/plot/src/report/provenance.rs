@@ -5,13 +5,13 @@ use crate::text::grouped;
 use maud::{Markup, html};
 use serde_json::Value;
 
-/// Parameters that differ from the preset's and are listed at most.
+/// Largest number of listed parameters that differ from the preset.
 const MAX_CHANGED: usize = 40;
 
-/// The name of a row, and what an input tells there; nothing when it does not.
+/// The name of a row, and its text for an input; empty if the input has none.
 type Row = (&'static str, fn(&ReportInput) -> String);
 
-/// A row for each fact of any input, a column for each input.
+/// Returns a table with a row for each fact of any input, and a column for each input.
 pub fn section(inputs: &[ReportInput]) -> Markup {
     let rows: Vec<Row> = vec![
         ("command", |input| input.about.command.clone()),
@@ -55,12 +55,12 @@ pub fn section(inputs: &[ReportInput]) -> Markup {
     }
 }
 
-/// Whether the input is a stream of pixel hits, whose results are clusters and no events.
+/// Returns whether the input is a stream of pixel hits, whose results are clusters and not events.
 fn is_stream(input: &ReportInput) -> bool {
     input.json.get("sequence").is_some_and(|name| name == "timepix")
 }
 
-/// A value as text; nothing for none.
+/// Returns a value as text; empty for none.
 fn text(json: &Value, key: &str) -> String {
     match json.get(key) {
         Some(Value::String(text)) => text.clone(),
@@ -83,7 +83,7 @@ fn changed(input: &ReportInput) -> String {
     if changed.is_empty() {
         return if input.about.command.is_empty() { String::new() } else { "nothing".into() };
     }
-    // What is chosen by the input, or not at all, has no value in a preset.
+    // A parameter that the input decides, or that is not set, has no value in a preset.
     let value = |value: &Value| if value.is_null() { "auto".into() } else { value.to_string() };
     let listed = changed.iter().take(MAX_CHANGED);
     let listed =

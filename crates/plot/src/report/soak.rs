@@ -6,10 +6,10 @@ use crate::text::{grouped, rate};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-/// Rounds and samples at most.
+/// Largest numbers of rounds and of samples.
 const MAX_ROUNDS: usize = 64;
 const MAX_SAMPLES: usize = 20_000;
-/// The shares of packets of a round's latencies.
+/// Positions and names of the quantiles of a round's latencies.
 const SHARES: [(f64, &str); 4] = [(0.0, "median"), (1.0, "99 %"), (2.0, "99.9 %"), (3.0, "worst")];
 
 /// Results of `soak`.
@@ -46,7 +46,7 @@ struct Sample {
 }
 
 impl SoakData {
-    /// The error of the numbers, if any.
+    /// Returns the error of the numbers, if any.
     pub fn validate(&self) -> Result<(), String> {
         let samples: usize = self.rounds.iter().map(|round| round.samples.len()).sum();
         if self.rounds.len() > MAX_ROUNDS || samples > MAX_SAMPLES {
@@ -63,7 +63,7 @@ impl SoakData {
     }
 }
 
-/// All rounds of all inputs with their names.
+/// Returns all rounds of all inputs with their names.
 fn rounds<'a>(names: &[String], all: &'a [SoakData]) -> Vec<(String, &'a Round)> {
     let of = names.iter().zip(all).flat_map(|(name, one)| one.rounds.iter().map(move |round| (name, round)));
     let named = of.map(|(name, round)| {
@@ -74,7 +74,7 @@ fn rounds<'a>(names: &[String], all: &'a [SoakData]) -> Vec<(String, &'a Round)>
     named.collect()
 }
 
-/// The rounds as a table and as figures.
+/// Returns the rounds as a table and as figures.
 pub fn section(names: &[String], all: &[SoakData], figures: &mut Figures) -> Markup {
     let rounds = rounds(names, all);
     let lost = rounds.iter().fold(0u64, |sum, (_, round)| sum.saturating_add(round.lost));
@@ -136,7 +136,7 @@ fn latencies(rounds: &[(String, &Round)]) -> Option<Drawing> {
     curves.drawing()
 }
 
-/// Samples of all rounds against time.
+/// Returns samples of all rounds against time.
 fn in_time(rounds: &[(String, &Round)], value: impl Fn(&Sample) -> Option<f64>) -> Vec<Curve> {
     let curve = |(name, round): &(String, &Round)| {
         let points = round.samples.iter().map(|of| Point { x: of.seconds, value: value(of), interval: None });
@@ -174,7 +174,7 @@ fn memory(rounds: &[(String, &Round)]) -> Option<Drawing> {
     curves.drawing()
 }
 
-/// What became of the hits.
+/// Draws how many hits were clustered, dropped, late and lost.
 fn fates(rounds: &[(String, &Round)]) -> Option<Drawing> {
     let bars = rounds.iter().map(|(name, round)| {
         let lost = [round.dropped, round.dropped_by_system, round.late, round.lost];

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-/// A table: the first column is text, the others are numbers; it scrolls by itself where it is wider than the page.
+/// Returns a table: the first column is text, the others are numbers. It scrolls if it is wider than the page.
 pub fn table(head: &[&str], rows: &[Vec<String>]) -> Markup {
     html! {
         div.scroll {
@@ -31,7 +31,7 @@ pub fn table(head: &[&str], rows: &[Vec<String>]) -> Markup {
 /// The text of an unknown value.
 pub const NOTHING: &str = "-";
 
-/// A number of about three digits.
+/// Returns a number with about three digits.
 pub fn short(value: f64) -> String {
     match value.abs() {
         size if size == 0.0 || !size.is_finite() => "0".into(),
@@ -43,7 +43,7 @@ pub fn short(value: f64) -> String {
     }
 }
 
-/// The divisor of a time in ns, and the unit after the division, so that times up to this one are easy to read.
+/// Returns the divisor of times in ns, and the unit after the division, so that times up to this one are easy to read.
 pub fn time_unit(longest_ns: f64) -> (f64, &'static str) {
     match longest_ns {
         ns if ns < 1e4 => (1.0, "ns"),

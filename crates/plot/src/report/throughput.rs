@@ -6,7 +6,7 @@ use crate::text::{grouped, percent, rate};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-/// Stages at most.
+/// Largest number of stages.
 const MAX_STAGES: usize = 64;
 
 /// Results of `throughput`.
@@ -37,7 +37,7 @@ struct Stage {
 }
 
 impl ThroughputData {
-    /// The error of the numbers, if any.
+    /// Returns the error of the numbers, if any.
     pub fn validate(&self) -> Result<(), String> {
         if self.stages.len() > MAX_STAGES {
             return Err(format!("{} stages are more than {MAX_STAGES}", self.stages.len()));
@@ -52,7 +52,7 @@ impl ThroughputData {
     }
 }
 
-/// Rates, times of stages, lane occupancy.
+/// Returns rates, times of stages, and lane occupancy.
 pub fn section(names: &[String], all: &[ThroughputData], figures: &mut Figures) -> Markup {
     let pictures = [stages(names, all), occupancy(names, all)];
     html! {
@@ -92,7 +92,7 @@ fn rates(names: &[String], all: &[ThroughputData]) -> Markup {
     table(&head, &rows.collect::<Vec<_>>())
 }
 
-/// The stages of all inputs by name, in the order in which they run; those that never take time are left out.
+/// Returns the names of the stages of all inputs, in the order in which they run; stages that take no time are left out.
 fn stage_names(all: &[ThroughputData]) -> Vec<&str> {
     let mut names = Vec::new();
     for stage in all.iter().flat_map(|one| &one.stages) {

@@ -6,9 +6,9 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Measurements at most.
+/// Largest number of measurements.
 const MAX_MEASURED: usize = 500;
-/// Instruction sets in the order in which they are drawn; others come behind them.
+/// Instruction sets in drawing order; others follow them.
 const ORDER: [&str; 7] = ["scalar", "portable", "avx2", "avx512", "avx512:loads", "avx512:gathers", "neon"];
 
 /// Results of `tune`.
@@ -27,7 +27,7 @@ struct Measured {
 }
 
 impl TuneData {
-    /// The error of the numbers, if any.
+    /// Returns the error of the numbers, if any.
     pub fn validate(&self) -> Result<(), String> {
         if self.measured.len() > MAX_MEASURED {
             return Err(format!("{} measurements are more than {MAX_MEASURED}", self.measured.len()));
@@ -42,7 +42,7 @@ impl TuneData {
     }
 }
 
-/// Heat maps, input by input.
+/// Returns heat maps, input by input.
 pub fn section(names: &[String], all: &[TuneData], figures: &mut Figures) -> Markup {
     html! {
         p { "Time per event; the fastest is framed. Point at a cell for its ratio to scalar code of one lane." }
@@ -62,7 +62,7 @@ pub fn section(names: &[String], all: &[TuneData], figures: &mut Figures) -> Mar
     }
 }
 
-/// One heat map; none where no time was measured.
+/// Returns one heat map; none if no time was measured.
 fn heat(data: &TuneData, title: &str, time: impl Fn(&Measured) -> Option<f64>) -> Option<Drawing> {
     let timed = || data.measured.iter().filter_map(|one| Some((one, time(one).filter(|ns| *ns > 0.0)?)));
     let gangs: Vec<u64> = timed().map(|(one, _)| one.gang).collect::<BTreeSet<_>>().into_iter().collect();

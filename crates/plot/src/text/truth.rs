@@ -6,7 +6,7 @@ use peloton_truth::{
     MomentumReport, PairedCategory, Pull, Resolution, StageLoss, StatePull, VeloPullReport,
 };
 
-/// Efficiencies and ghost rates in bins.
+/// Returns efficiencies and ghost rates in bins.
 pub fn tables(report: &CheckReport) -> String {
     let mut text = String::new();
     for one in &report.tables {
@@ -33,7 +33,7 @@ pub fn tables(report: &CheckReport) -> String {
     text
 }
 
-/// Causes of missed particles, false tracks and clones.
+/// Returns causes of missed particles, false tracks and clones.
 pub fn losses(report: &LossReport) -> String {
     let share = |count, of: u64| percent((of > 0).then_some(count as f64 / of as f64));
     let mut text = String::new();
@@ -57,7 +57,7 @@ pub fn losses(report: &LossReport) -> String {
     text
 }
 
-/// Measured momenta against true ones.
+/// Returns measured momenta against true momenta.
 pub fn momenta(report: &MomentumReport) -> String {
     let heads =
         ["p, GeV/c", "tracks", "median dp/p", "half 68 %", "pull of q/p", "right charge", "68 % interval"];
@@ -82,7 +82,7 @@ pub fn momenta(report: &MomentumReport) -> String {
     )
 }
 
-/// The particles that each stage lost, category by category.
+/// Returns the numbers of particles that each stage lost, category by category.
 pub fn stage_losses(tables: &[LossTable]) -> String {
     let title = |table: &LossTable| {
         let part = table.part.map(|part| format!(", {part}")).unwrap_or_default();
@@ -107,7 +107,7 @@ fn stages(title: &str, losses: &[StageLoss]) -> String {
     format!("\n{}", table(&rows))
 }
 
-/// Fitted states of prompt particles against true ones.
+/// Returns fitted states of prompt particles against true states.
 pub fn state_pulls(pulls: &[StatePull]) -> String {
     let heads = [
         "state",
@@ -146,7 +146,7 @@ pub fn state_pulls(pulls: &[StatePull]) -> String {
     )
 }
 
-/// Fitted states of the Velo against true ones, and impact parameters.
+/// Returns fitted states of the Velo against true states, and impact parameters.
 pub fn velo_pulls(report: &VeloPullReport) -> String {
     let mut text = state_pulls(&report.pulls);
     let mut rows = vec![["1/pT, c/GeV", "tracks", "impact parameter", "LHCb run 1"].map(String::from)];
@@ -163,7 +163,7 @@ pub fn velo_pulls(report: &VeloPullReport) -> String {
     text
 }
 
-/// Particles that the checked tracks and the tracks of a file found; categories without particles are left out.
+/// Returns the particles found by the checked tracks and by the tracks of a file; categories without particles are left out.
 pub fn paired(name: &str, categories: &[PairedCategory]) -> String {
     let heads = [
         "particles found",
@@ -200,7 +200,7 @@ pub fn paired(name: &str, categories: &[PairedCategory]) -> String {
     )
 }
 
-/// Efficiency, ghosts and pulls of the cylinder detector.
+/// Returns efficiency, ghosts and pulls of the cylinder detector.
 pub fn cylinder(check: &CylinderReport, pulls: &[Pull]) -> String {
     let mut text = format!("ghosts     : {}/{} {}\n", check.ghosts, check.tracks, percent(check.ghost_rate));
     check.categories.iter().for_each(|category| text.push_str(&category_line(category)));
@@ -213,12 +213,12 @@ pub fn cylinder(check: &CylinderReport, pulls: &[Pull]) -> String {
     text
 }
 
-/// Lengths of tracks, and resolutions.
+/// Returns lengths of tracks, and resolutions.
 pub fn cylinder_tables(check: &CylinderReport, bins: &[Resolution]) -> String {
     lengths(check) + &cylinder_bins(check) + &resolutions(bins)
 }
 
-/// Pulls of smoothed states, layer by layer.
+/// Returns pulls of smoothed states, layer by layer.
 pub fn cylinder_fit(layers: &[LayerPulls]) -> String {
     let mut heads = vec!["layer".into(), "tracks".into()];
     let pulls = layers.first().map_or(&[][..], |layer| &layer.pulls);
@@ -235,12 +235,12 @@ pub fn cylinder_fit(layers: &[LayerPulls]) -> String {
     format!("pulls of the smoothed states\n{}", table(&rows))
 }
 
-/// Resolutions of smoothed states, layer by layer.
+/// Returns resolutions of smoothed states, layer by layer.
 pub fn cylinder_fit_tables(layers: &[LayerPulls]) -> String {
     layers.iter().map(|layer| format!("\nlayer {}{}", layer.layer, resolutions(&layer.resolutions))).collect()
 }
 
-/// Efficiency, clones and fakes against pT and eta.
+/// Returns efficiency, clones and fakes against pT and eta.
 fn cylinder_bins(check: &CylinderReport) -> String {
     let mut text = String::new();
     for one in &check.tables {

@@ -1,6 +1,6 @@
 //! Tables and numbers as text.
 
-/// Rows of text in aligned columns, the first to the left and the others to the right.
+/// Returns rows of text in aligned columns, the first aligned to the left and the others to the right.
 pub fn table<R: AsRef<[String]>>(rows: &[R]) -> String {
     let columns = rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0);
     let mut widths = vec![0; columns];
@@ -21,12 +21,12 @@ pub fn table<R: AsRef<[String]>>(rows: &[R]) -> String {
     text
 }
 
-/// A number with its noun.
+/// Returns a number with its noun.
 pub fn count(number: usize, thing: &str) -> String {
     format!("{} {thing}{}", grouped(number as u64), if number == 1 { "" } else { "s" })
 }
 
-/// A number in groups of three digits.
+/// Returns a number in groups of three digits.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -39,12 +39,12 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// A rate with at least three digits before the point in groups, and one after it if there are fewer.
+/// Returns a rate: whole, in groups of three digits, from 100 on; smaller rates have one digit after the point.
 pub fn rate(per_second: f64) -> String {
     if per_second < 100.0 { format!("{per_second:.1}") } else { grouped(per_second.round() as u64) }
 }
 
-/// A share in per cent; a dash for none.
+/// Returns a share in per cent; a dash for none.
 pub fn percent(share: Option<f64>) -> String {
     share.map_or("-".into(), |share| format!("{:.2} %", 100.0 * share))
 }
@@ -53,18 +53,18 @@ pub(super) fn axis(variable: &str, unit: &str) -> String {
     if unit.is_empty() { variable.into() } else { format!("{variable} ({unit})") }
 }
 
-/// An edge of a bin without digits that say nothing.
+/// Returns an edge of a bin with up to three digits after the point, without zeros at the end.
 pub(super) fn edge(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').into()
 }
 
-/// A JSON value without quotation marks.
+/// Returns a JSON value without quotation marks.
 pub fn unquoted(value: &serde_json::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), String::from)
 }
 
-/// The preset in the middle of a line; nothing where the sequence has none.
+/// Returns the preset for the middle of a line; empty if the sequence has none.
 pub fn preset_words(preset: Option<&str>) -> String {
     preset.map_or(String::new(), |preset| format!("preset {preset}, "))
 }

@@ -1,9 +1,9 @@
-//! [`CylinderLosses`]: where the sequence `cylinder` lost particles, and the layer from which hits are missing.
+//! [`CylinderLosses`]: the steps at which the sequence `cylinder` lost particles, and the first layer with a missing hit.
 //!
-//! A particle without a track is followed step by step. Seeds from hits: the search runs on its own hits alone, with
-//! the cuts of `[cylinder.seeding]` unchanged and then with one of them open, to find the cut that refused it. Then
-//! all tracks of the event are examined, before tracks that share hits are dropped: the one with most of its hits,
-//! and the layer on which that track leaves the particle.
+//! A particle without a track is followed step by step. If seeds are made from hits, the search runs on the particle's
+//! hits alone, with the cuts of `[cylinder.seeding]` unchanged and then with one of them open, to find the cut that
+//! refused it. Then the event's tracks are examined, before tracks that share hits are dropped: the track with most of
+//! the particle's hits, and the layer on which it leaves the particle.
 
 use crate::{LossTable, ParticleMatch, StageLosses};
 use peloton::cylinder::{CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, reconstruct};
@@ -18,7 +18,7 @@ use std::ops::Range;
 const SEED_LAYERS: usize = 3;
 /// Hits of a track of the second category.
 const LONG: usize = 7;
-/// The steps; those behind [`FIRST_LAYER`] are one a layer.
+/// The steps; from [`FIRST_LAYER`] on, one step for each layer.
 const STEPS: [&str; 18] = [
     "event not reconstructed",
     "fewer hits than a track needs",
@@ -63,10 +63,10 @@ const WHOLE: [&str; CYLINDER_LAYERS + 1] = [
     "hit of layer 9 missed",
 ];
 
-/// A change of the seeding.
+/// A change of the configuration of the seeding.
 type Change = fn(&mut SeedConfig);
 
-/// Opens one cut of the seeding, in the order of the steps: as far as tracks can be that cross the innermost layer.
+/// Functions that open one cut of the seeding each, in the order of the steps, for all tracks that cross the innermost layer.
 const OPEN: [Change; 4] = [
     |cuts| cuts.min_pt = cuts.min_pt.min(0.05),
     |cuts| cuts.max_distance = cuts.max_distance.max(4.0),
@@ -79,17 +79,17 @@ pub struct CylinderLosses {
     level: Level,
     config: CylinderConfig,
     workspace: CylinderWorkspace,
-    /// All tracks of the event taken up, before those that share hits are dropped, and of a particle alone.
+    /// All tracks of the current event, before tracks that share hits are dropped, and the tracks of one particle's hits.
     tracks: Outcome<CylinderTracks>,
     alone: Outcome<CylinderTracks>,
     own: CylinderBatch,
-    /// Particles without a track, those without one of enough hits, and those whose track lacks hits.
+    /// Losses of particles without a track, without a track of [`LONG`] hits, and with a track that lacks hits.
     lost: [StageLosses; 2],
     whole: StageLosses,
 }
 
 impl CylinderLosses {
-    /// Tables without particles.
+    /// Creates tables without particles.
     pub fn new(level: Level, config: &CylinderConfig) -> Self {
         let (workspace, tracks, alone, own) = Default::default();
         let lost = [StageLosses::new(&STEPS), StageLosses::new(&STEPS)];
@@ -121,14 +121,14 @@ impl CylinderLosses {
         }
     }
 
-    /// The tables: by category, and of all hits of all particles.
+    /// Returns the tables: one for each category, and one for particles whose track lacks hits.
     pub fn report(&self) -> Vec<LossTable> {
         let [all, long] = &self.lost;
         let whole = self.whole.table("every hit on a track", None);
         vec![all.table("all", None), long.table("n_found>=7", None), whole]
     }
 
-    /// All tracks of an event.
+    /// Finds all tracks of an event, including tracks that share hits.
     fn take(&mut self, hits: &CylinderBatch, seeds: &CylinderSeeds, event: usize) {
         let mut config = self.config.clone();
         (config.seeding.max_shared_hits, config.seeding.min_hits) =
@@ -138,7 +138,7 @@ impl CylinderLosses {
         reconstruct(self.level, &config, input, event..event + 1, &mut self.workspace, &mut self.tracks);
     }
 
-    /// The step that lost a particle of the event taken up, given its number there and its hits.
+    /// Returns the step that lost a particle of the current event, given its number in the event and its hits.
     fn lost_at(
         &mut self,
         hits: &CylinderBatch,
@@ -169,18 +169,18 @@ impl CylinderLosses {
             return if from_hits { PARTNERS } else { WINDOWS };
         };
         let best = tracks.hits_of(best);
-        // More than three quarters of a track's hits are its particle's.
+        // The particle left more than three quarters of the track's hits.
         let is_right = 4 * best.iter().filter(|hit| own.contains(hit)).count() > 3 * best.len();
         if from_hits && is_right && best.len() >= self.config.seeding.min_hits as usize {
             return TAKEN;
         }
         let left =
             (SEED_LAYERS..CYLINDER_LAYERS).find(|&layer| own[layer] != NO_HIT && !best.contains(&own[layer]));
-        // A seed of the truth that is not followed keeps its three hits.
+        // A seed from the truth that is not followed further keeps its three hits.
         left.map_or(TAKEN, |layer| FIRST_LAYER + layer - SEED_LAYERS)
     }
 
-    /// The cut of the seeding that refuses a particle's own hits; none where they make a seed.
+    /// Returns the cut of the seeding that refuses a particle's own hits; none if they make a seed.
     fn refused_by(
         &mut self,
         hits: &CylinderBatch,
@@ -206,7 +206,7 @@ impl CylinderLosses {
         Some(alone.map_or_else(several, |cut| CUTS + cut))
     }
 
-    /// Whether the particle's own hits make a seed, with some cuts open.
+    /// Returns whether the particle's own hits make a seed, with some cuts open.
     fn makes_a_seed(&mut self, open: &[Change]) -> bool {
         let mut config = self.config.clone();
         config.seeding.min_hits = SEED_LAYERS as u32;

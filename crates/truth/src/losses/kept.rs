@@ -1,17 +1,17 @@
-//! [`append_kept`]: an event of some tracks, or some hits, of another event.
+//! [`append_kept`]: copies an event with only some of its tracks or hits.
 
 use bytemuck::Pod;
 use peloton::Status;
 use peloton::event::{Column, Results, Values, ValuesMut};
 use std::ops::Range;
 
-/// Appends to `to` the first event of `from` with only the tracks that `keep` lists by their numbers; where a
-/// sequence ends at hits, with only these hits.
+/// Appends the first event of `from` to `to`, with only the tracks whose numbers `keep` accepts; results that are
+/// hits keep only these hits.
 pub fn append_kept<R: Results>(to: &mut R, from: &R, keep: impl Fn(usize) -> bool) {
     let table = from.table();
     let columns = table.columns();
     let (mut items, mut ends, mut inner) = (Vec::new(), Vec::new(), Vec::<Range<usize>>::new());
-    // Starts come in the order of their depth.
+    // Columns of starts come in the order of their depth.
     for (info, values) in columns {
         let Values::Starts(starts) = values else { continue };
         let range = |list: usize| starts[list] as usize..starts[list + 1] as usize;
@@ -52,7 +52,7 @@ pub fn append_kept<R: Results>(to: &mut R, from: &R, keep: impl Fn(usize) -> boo
     });
 }
 
-/// What is kept: items of the first depth, and ranges of those within them.
+/// The kept items of the first depth, and their ranges of the second depth.
 struct Kept<'a> {
     items: &'a [usize],
     inner: &'a [Range<usize>],

@@ -1,4 +1,4 @@
-//! [`LongLosses`]: where the sequences `long` and `long-ut` lost particles.
+//! [`LongLosses`]: the steps at which the sequences `long` and `long-ut` lost particles.
 
 use super::scifi::{self, SciFiLosses};
 use super::{FindLosses, VeloPart, finds};
@@ -12,7 +12,7 @@ use peloton::ut::{UtScratch, decode};
 use peloton::velo::Velo;
 use peloton::{Result, Status};
 
-/// The steps: those of the SciFi stand behind the first two.
+/// The steps: two common ones, the steps of the SciFi, and the steps of the matching.
 const STEPS: [&str; 12] = [
     "event not reconstructed",
     "no Velo track",
@@ -52,9 +52,9 @@ pub struct LongLosses {
     ut: Option<UtDetector>,
     scratch: UtScratch,
     hits: Outcome<UtBatch>,
-    /// With the classifiers off.
+    /// The matching with the classifiers off.
     open: Matching,
-    /// As configured, for a particle alone and for the event.
+    /// The matching as configured, for a particle alone and for the event.
     alone: Matching,
     matching: Matching,
     /// The event's long tracks.
@@ -87,7 +87,7 @@ impl Matching {
     }
 }
 
-/// Whether each of some tracks is part of one of the event's long tracks: `is_part` compares their hits.
+/// Returns whether each track of `own` is part of one of the event's long tracks: `is_part` compares their hits.
 fn are_taken<'a>(
     mut own: impl Iterator<Item = &'a [u32]>,
     long: &LongTracks,
@@ -97,7 +97,7 @@ fn are_taken<'a>(
 }
 
 impl LongLosses {
-    /// For the sequence of these parts; `make` makes its last stage from a configuration.
+    /// Creates the losses of the sequence with these parts; `make` creates its last stage from a configuration.
     ///
     /// # Errors
     /// Errors of `make`.
@@ -149,7 +149,7 @@ impl FindLosses for LongLosses {
         }
         let parts = (&self.velo.tracks.results, self.scifi.tracks(), &self.hits.results);
         self.matching.run(parts, &mut self.tracks);
-        // Where there are many pairs the classifiers ask for more: one that is judged alone has the crowd of its event.
+        // The classifiers require more in events with many pairs: a pair that is judged alone keeps the crowd of its event.
         let crowd = self.matching.workspace().crowd();
         self.alone.workspace().set_crowd(crowd);
         self.matcher.index(truth);
@@ -176,7 +176,7 @@ impl FindLosses for LongLosses {
                 return step;
             }
         }
-        // Long tracks begin with the hits of the Velo, which its own tracks list from the last to the first, and end with the SciFi's.
+        // Long tracks begin with the Velo hits, in the reverse order of the Velo track, and end with the SciFi hits.
         let long = &self.tracks.results;
         let is_seed = |of: &[u32], hits: &[u32]| of.ends_with(hits);
         let is_velo = |of: &[u32], hits: &[u32]| {

@@ -1,16 +1,16 @@
-//! [`Losses`]: where the sequence lost the particles that it did not find.
+//! [`Losses`]: the steps at which a sequence lost the particles that it did not find.
 //!
-//! Each particle is followed step by step. First whether the detectors and the earlier stages give the necessary
+//! Each particle is followed step by step. First, the detectors and the earlier stages must give the necessary
 //! parts: hits in enough layers, a Velo track, a track in the SciFi. Then the last search runs on this particle
 //! alone, in events made of its tracks and its hits:
 //!
 //! ```text
-//!   its own hits, later cuts open        nothing?  windows and tolerances lost it
-//!   its own hits, cuts as configured     nothing?  the cuts, or the classifier
-//!   all hits of the event                nothing?  hits of others, which fitted better
-//!   found until here                               other tracks, which took its hits or its place
+//!   its own hits, later cuts open        no track: lost by windows and tolerances
+//!   its own hits, cuts as configured     no track: lost by the cuts, or by the classifier
+//!   all hits of the event                no track: lost to hits of others, which fitted better
+//!   a track in each of these searches              lost to other tracks, which took its hits or its place
 //! ```
-//! So every lost particle has one step, and the steps of a table add up. The searches do not know about losses.
+//! Each lost particle has one step, so the steps of a table add up. The searches do not know about losses.
 
 mod cylinder;
 mod kept;
@@ -32,18 +32,18 @@ use peloton::velo::{Velo, VeloSequenceWorkspace};
 
 /// Finds the steps at which one sequence lost particles.
 pub trait FindLosses: Send {
-    /// The steps, in order.
+    /// Returns the names of the steps, in order.
     fn steps(&self) -> &'static [&'static str];
 
-    /// The categories of particles with tables.
+    /// Returns the categories of particles with tables.
     fn categories(&self) -> &'static [&'static str];
 
-    /// Parts of the detector that are searched separately, so that the first category has a table of each.
+    /// Returns the parts of the detector that are searched separately; the first category has a table of each.
     fn parts(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// The number of the part that contains a particle of the current event.
+    /// Returns the number of the part that contains a particle of the current event.
     fn part_of(&self, _truth: &TruthEvent, _particle: usize) -> Option<usize> {
         None
     }
@@ -51,7 +51,7 @@ pub trait FindLosses: Send {
     /// Begins an event: runs its earlier stages.
     fn take(&mut self, banks: RawEvents<'_>, event: usize, truth: &TruthEvent);
 
-    /// The step that lost a particle of this event without a track.
+    /// Returns the step that lost a particle of this event without a track.
     fn lost_at(&mut self, truth: &TruthEvent, particle: usize) -> usize;
 }
 
@@ -66,8 +66,8 @@ pub enum Alone {
     AllHits,
 }
 
-/// The first way in which a search does not find a particle, as a number; the next one when it does in all: then other tracks
-/// are to blame.
+/// Returns the number of the first way in which a search does not find a particle. If all ways find it, returns the next
+/// number: then other tracks are to blame.
 fn step_alone(mut finds: impl FnMut(Alone) -> bool) -> usize {
     const WAYS: [Alone; 3] = [Alone::Open, Alone::OwnHits, Alone::AllHits];
     WAYS.iter().position(|&alone| !finds(alone)).unwrap_or(WAYS.len())
@@ -77,13 +77,13 @@ fn step_alone(mut finds: impl FnMut(Alone) -> bool) -> usize {
 pub struct Losses {
     of: Box<dyn FindLosses>,
     rules: Rules,
-    /// What became of events with damaged raw banks.
+    /// Treatment of events with damaged raw banks.
     bad_banks: BadBanks,
     tables: Vec<Table>,
     found: Vec<bool>,
 }
 
-/// What is lost of a category; of those in one part of the detector, where a number says which.
+/// Losses of a category, or of its particles in part number `part` of the detector.
 struct Table {
     category: &'static str,
     part: Option<usize>,
@@ -91,7 +91,7 @@ struct Table {
 }
 
 impl Losses {
-    /// Tables without particles; `rules` and `bad_banks` belong to the sequence.
+    /// Creates tables without particles; `rules` and `bad_banks` belong to the sequence.
     pub fn new(of: Box<dyn FindLosses>, rules: Rules, bad_banks: BadBanks) -> Self {
         let table = |category, part| Table { category, part, losses: StageLosses::new(of.steps()) };
         let categories = of.categories();
@@ -113,7 +113,7 @@ impl Losses {
         found.for_each(|particle| self.found[particle] = true);
         self.of.take(banks.view().with_bad_banks(self.bad_banks), event, truth);
         for (number, particle) in truth.particles.iter().enumerate() {
-            // Most particles are in several categories, and one answer holds for all of them.
+            // Most particles are in several categories: the step is searched for once.
             let mut lost_at = None;
             for Table { category, part, losses } in &mut self.tables {
                 let is_there = |part| self.of.part_of(truth, number) == Some(part);
@@ -126,7 +126,7 @@ impl Losses {
         }
     }
 
-    /// The tables.
+    /// Returns the tables.
     pub fn report(&self) -> Vec<LossTable> {
         let parts = self.of.parts();
         let name = |part: &usize| parts[*part];
@@ -142,12 +142,12 @@ pub struct VeloPart {
     /// The event's tracks.
     pub tracks: Outcome<VeloTracks>,
     matcher: TrackMatcher,
-    /// The particles that each track is.
+    /// Particles that each track matches.
     particles: Vec<Vec<usize>>,
 }
 
 impl VeloPart {
-    /// The part for a Velo with sensors.
+    /// Creates the part for a Velo with sensors.
     pub fn new(velo: Velo) -> Self {
         let (workspace, tracks) = Default::default();
         Self { velo, workspace, tracks, matcher: TrackMatcher::new(Rules::Lhcb), particles: Vec::new() }
@@ -168,14 +168,14 @@ impl VeloPart {
     }
 }
 
-/// Appends an event of those tracks of the first event of `tracks` that are a particle; says whether there are any.
+/// Appends an event of the tracks of the first event of `tracks` that match a particle; returns whether there are any.
 fn append_own<R: Results>(tracks: &R, particles: &[Vec<usize>], particle: usize, own: &mut R) -> bool {
     let is_own = |track: usize| particles[track].contains(&particle);
     kept::append_kept(own, tracks, is_own);
     (0..particles.len()).any(is_own)
 }
 
-/// Whether the first event of an outcome has a track that is a particle of the event that the matcher has taken up.
+/// Returns whether one of the tracks matches a particle of the event that the matcher has indexed.
 fn finds<'a>(
     matcher: &mut TrackMatcher,
     truth: &TruthEvent,

@@ -1,4 +1,4 @@
-//! [`SciFiLosses`]: where the sequence `scifi` lost particles.
+//! [`SciFiLosses`]: the steps at which the sequence `scifi` lost particles.
 
 use super::kept::append_kept;
 use super::{Alone, FindLosses, append_own, finds, step_alone};
@@ -11,7 +11,7 @@ use peloton::scifi::{
 };
 use std::sync::Arc;
 
-/// The steps; the last four are those of [`Alone`].
+/// The steps; the last four are the ways of [`Alone`], and other tracks.
 pub(super) const STEPS: [&str; 6] = [
     "event not reconstructed",
     "fewer hits than a track needs",
@@ -38,14 +38,14 @@ pub struct SciFiLosses {
     hits: Outcome<SciFiBatch>,
     own_hits: SciFiBatch,
     search: Search,
-    /// The event's tracks, and the particles that each of them is.
+    /// The event's tracks, and the particles that each track matches.
     tracks: Outcome<SciFiTracks>,
     particles: Vec<Vec<usize>>,
 }
 
 /// The search for the tracks of given hits.
 struct Search {
-    /// As configured, and with the choice open.
+    /// The search as configured, and the search with the choice open.
     scifi: SciFi,
     open: SciFi,
     workspace: SciFiWorkspace,
@@ -54,7 +54,7 @@ struct Search {
 }
 
 impl SciFiLosses {
-    /// For a sequence over this detector; `make` makes one from a configuration.
+    /// Creates the losses of a sequence over this detector; `make` creates the search from a configuration.
     ///
     /// # Errors
     /// Errors of `make`.
@@ -75,30 +75,30 @@ impl SciFiLosses {
         Ok(Self { geometry, scratch, hits, own_hits, search, tracks, particles: Vec::new() })
     }
 
-    /// Whether the event was reconstructed.
+    /// Returns whether the event was reconstructed.
     pub(super) fn is_ok(&self) -> bool {
         self.tracks.results.status[0].is_reconstructed()
     }
 
-    /// The event's tracks.
+    /// Returns the event's tracks.
     pub(super) fn tracks(&self) -> &SciFiTracks {
         &self.tracks.results
     }
 
-    /// Appends to `own` an event of the tracks that are this particle; says whether there are any.
+    /// Appends to `own` an event of the tracks that match this particle; returns whether there are any.
     pub(super) fn append_own(&self, particle: usize, own: &mut SciFiTracks) -> bool {
         append_own(&self.tracks.results, &self.particles, particle, own)
     }
 }
 
-/// Which x layers of a half have hits, given a bit for each layer, and how many there are in all.
+/// Returns which x layers of a half have hits, given a bit for each layer, and the number of layers with hits.
 fn x_layers(layers: u32) -> (Vec<bool>, u32) {
     let is_x = |layer: &usize| matches!(layer % 4, 0 | 3);
     let has = |layer: usize| layers >> layer & 1 == 1;
     ((0..LAYERS).filter(is_x).map(has).collect(), layers.count_ones())
 }
 
-/// Whether the search by triplets could make a track of hits in these layers of a half.
+/// Returns whether the search by triplets could make a track of hits in these layers of a half.
 fn is_enough(pass: &SeedPass, (x, all): &(Vec<bool>, u32)) -> bool {
     let in_x = x.iter().filter(|has| **has).count() as u32;
     let is_triplet = |kind: &[usize; 3]| kind.iter().all(|&layer| x[layer]);
@@ -108,7 +108,7 @@ fn is_enough(pass: &SeedPass, (x, all): &(Vec<bool>, u32)) -> bool {
         && pass.triplets.iter().any(is_triplet)
 }
 
-/// Whether a pass over rows of bits could: a pivot, and layers of the first station and of the last.
+/// Returns whether a pass over rows of bits could make one: it needs a pivot, and layers of the first and of the last station.
 fn is_enough_for_rows(pass: &RowPass, (x, all): &(Vec<bool>, u32)) -> bool {
     let in_x = x.iter().filter(|has| **has).count() as u32;
     in_x >= pass.min_x_hits
@@ -141,7 +141,7 @@ impl FindLosses for SciFiLosses {
         &HALVES
     }
 
-    /// The half with most of the particle's hits.
+    /// Returns the half with most of the particle's hits.
     fn part_of(&self, truth: &TruthEvent, particle: usize) -> Option<usize> {
         let ids = &truth.particles[particle].hits;
         let hits = &self.hits.results;
@@ -207,7 +207,7 @@ mod tests {
     use peloton_io::input::Geometry;
     use peloton_sim::{LhcbDetector, LhcbReader};
 
-    /// The magnet bends in x: who leaves upwards has its hits in the upper half.
+    /// The magnet bends in x: a particle that leaves upwards has its hits in the upper half.
     #[test]
     fn the_half_is_the_one_that_a_particle_flies_into() {
         let nominal = Geometry::Nominal;
@@ -225,7 +225,7 @@ mod tests {
             let truth = decode_mc(note.truth.as_ref().unwrap(), HitsOf::All).unwrap();
             losses.take(raw.view(), event, &truth);
             for (number, particle) in truth.particles.iter().enumerate() {
-                // Steep and fast enough to stay where it flies to.
+                // Steep and fast enough to stay in its half.
                 let up = particle.phi.sin();
                 if particle.is_long && particle.p > 5.0 && up.abs() > 0.5 {
                     let half = usize::from(up > 0.0);
@@ -244,9 +244,9 @@ mod tests {
         let all = (1 << LAYERS) - 1;
         let is_enough = |layers: u32| is_enough(pass, &x_layers(layers));
         assert!(is_enough(all));
-        // Without the x layers 0 and 1 by z neither kind has its first hit; without one of them the other does.
+        // Without x layer 0, triplets from x layer 1 remain; without both, no triplet remains.
         assert!(is_enough(all & !1) && !is_enough(all & !0b1001));
-        // Without one layer of u and v, two, three.
+        // One, two and three of the u and v layers are missing.
         assert!(is_enough(all & !0b10) && is_enough(all & !0b110));
         assert!(!is_enough(all & !0b10_0110));
     }

@@ -1,7 +1,7 @@
 //! [`VeloLosses`]: causes of missed Velo particles, false tracks and clones.
 //!
-//! Particles come from the json rules' category `velo`, and a track matches one when more than 70 % of the track's
-//! hits are the particle's. Each missed particle, ghost and clone is assigned to the first cause that applies, so
+//! Particles come from the json rules' category `velo`, and a track matches a particle that left more than 70 % of the
+//! track's hits. Each missed particle, ghost and clone is assigned to the first cause that applies, so
 //! that the lines of a table add up.
 
 use crate::json_rules::{CATEGORIES, accepts};
@@ -12,7 +12,7 @@ use serde::Serialize;
 /// Transverse momentum below which a particle is "slow", GeV/c.
 const SLOW: f64 = 0.15;
 
-/// Why a particle was missed, in the order in which causes are asked for.
+/// Causes of missed particles, in the order in which they are checked.
 const MISSED: [&str; 5] = [
     "hits in fewer than three pairs of modules",
     "half of its hits or more on tracks of others",
@@ -20,7 +20,7 @@ const MISSED: [&str; 5] = [
     "hits in three pairs",
     "hits in four pairs or more",
 ];
-/// What a ghost consists of.
+/// Kinds of ghosts, by their hits.
 const GHOSTS: [&str; 5] = [
     "three hits, two of them of one particle",
     "three hits, each of another particle",
@@ -28,7 +28,7 @@ const GHOSTS: [&str; 5] = [
     "four hits",
     "five hits or more",
 ];
-/// How a clone lies to the longest track of its particle.
+/// Position of a clone relative to the longest track of its particle.
 const CLONES: [&str; 3] =
     ["goes on in the next pair where the other ends", "goes on further away", "beside the other"];
 
@@ -54,7 +54,7 @@ pub struct LossReport {
     pub missed: Vec<Loss>,
     /// Tracks without a particle.
     pub ghosts: Vec<Loss>,
-    /// Tracks of a particle that has a longer one.
+    /// Tracks of a particle that has a longer track.
     pub clones: Vec<Loss>,
 }
 
@@ -137,7 +137,7 @@ impl VeloLosses {
         }
     }
 
-    /// The sums so far.
+    /// Returns the sums so far.
     pub fn report(&self) -> LossReport {
         let named = |causes: &[&'static str], counts: &[[u64; 2]]| {
             let line = |(&cause, &[count, slow]): (&&'static str, &[u64; 2])| Loss { cause, count, slow };
@@ -152,7 +152,7 @@ impl VeloLosses {
         }
     }
 
-    /// The pairs of modules that hits are in, rising, each once; unknown ids are in none.
+    /// Returns the pairs of modules that contain the hits, rising, each once; unknown ids are ignored.
     fn pairs_of(&self, hits: &[u32]) -> Vec<usize> {
         let pair = |id: &u32| {
             let place = self.pairs.binary_search_by_key(id, |&(id, _)| id).ok()?;
@@ -164,7 +164,7 @@ impl VeloLosses {
         pairs
     }
 
-    /// The place in [`MISSED`].
+    /// Returns the index of the cause in [`MISSED`].
     fn why_missed(&self, hits: &[u32], taken: &[u32]) -> usize {
         let pairs = self.pairs_of(hits);
         let on_others = hits.iter().filter(|hit| taken.binary_search(hit).is_ok()).count();
@@ -181,7 +181,7 @@ impl VeloLosses {
         }
     }
 
-    /// The place in [`CLONES`].
+    /// Returns the index of the position in [`CLONES`].
     fn how_cloned(&self, longest: &[u32], clone: &[u32]) -> usize {
         let (one, other) = (self.pairs_of(longest), self.pairs_of(clone));
         let (Some(first), Some(last)) = (one.first(), one.last()) else { return 2 };
@@ -199,7 +199,7 @@ fn count(counts: &mut [u64; 2], slow: usize) {
     counts[1] += slow as u64;
 }
 
-/// The place in [`GHOSTS`]; `common` has the hits of the track that each of its particles left.
+/// Returns the index of the kind in [`GHOSTS`]; `common` has the number of the track's hits of each particle.
 fn ghost(track: &[u32], common: impl Iterator<Item = u32>) -> usize {
     let common: Vec<_> = common.collect();
     match track.len() {
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
     use peloton::event::{Particle, VeloBatch};
 
-    /// An event with one hit in each module, named like it, and a particle per list of hits.
+    /// Makes an event with one hit in each module, whose id is the module's number, and a particle per list of hits.
     fn event(particles: &[&[u32]]) -> (VeloBatch, TruthEvent) {
         let column = vec![0.0; VELO_MODULES];
         let starts: Vec<u32> = (0..=VELO_MODULES as u32).collect();

@@ -1,4 +1,4 @@
-//! [`VeloUtLosses`]: where the sequence `velo-ut` lost particles.
+//! [`VeloUtLosses`]: the steps at which the sequence `velo-ut` lost particles.
 
 use super::kept::append_kept;
 use super::{Alone, FindLosses, VeloPart, finds, step_alone};
@@ -15,7 +15,7 @@ use peloton::ut::{
 };
 use peloton::velo::Velo;
 
-/// The steps; the last four are those of [`Alone`].
+/// The steps; the last four are the ways of [`Alone`], and other tracks.
 const STEPS: [&str; 7] = [
     "event not reconstructed",
     "hits in fewer than three planes of the UT",
@@ -39,12 +39,12 @@ pub struct VeloUtLosses {
     ut: UtDetector,
     scratch: UtScratch,
     hits: Hits,
-    /// Of one particle alone.
+    /// Hits of one particle alone.
     own_hits: Hits,
     search: Search,
 }
 
-/// The hits of an event, in the order of groups or of cells, as the choice reads them.
+/// The hits of an event, in the order of groups or of cells, as the configuration requires.
 #[derive(Default)]
 struct Hits {
     groups: Outcome<UtBatch>,
@@ -52,7 +52,7 @@ struct Hits {
 }
 
 impl Hits {
-    /// As the search takes them.
+    /// Returns the hits as the search takes them.
     fn view(&self, config: &UtConfig) -> UtHitsIn<'_> {
         match config.reads_cells() {
             true => UtHitsIn::Cells(&self.cells.results),
@@ -70,7 +70,7 @@ impl Hits {
 struct Search {
     level: Level,
     layout: UtLayout,
-    /// As configured, and with the cuts behind the windows open.
+    /// The configuration of the sequence, and one with all cuts after the windows open.
     config: UtConfig,
     open: UtConfig,
     workspace: UtFindWorkspace,
@@ -80,7 +80,7 @@ struct Search {
 }
 
 impl VeloUtLosses {
-    /// The losses in a sequence with these parts.
+    /// Creates the losses of a sequence with these parts.
     ///
     /// # Errors
     /// Errors of the detector and the configuration.
@@ -103,7 +103,7 @@ impl VeloUtLosses {
         Ok(Self { velo: VeloPart::new(velo), ut, scratch, hits, own_hits, search })
     }
 
-    /// Planes in which the particle has hits.
+    /// Returns the number of planes in which the particle has hits.
     fn planes(&self) -> usize {
         let (starts, ends) = match self.own_hits.view(&self.search.config) {
             UtHitsIn::Cells(hits) => (&hits.cell_start, self.search.layout.plane_cells()),
@@ -114,7 +114,7 @@ impl VeloUtLosses {
 }
 
 impl Search {
-    /// Whether the Velo track is given the particle's hits in the UT, among these.
+    /// Returns whether the search in `hits` gives the Velo track the particle's hits in the UT.
     fn finds(&mut self, truth: &TruthEvent, particle: usize, hits: &Hits, is_open: bool) -> bool {
         let config = if is_open { &self.open } else { &self.config };
         self.found.clear();

@@ -2,8 +2,8 @@
 //!
 //! Each row of the table is a candidate: the seed of its simulated sample, its features, and whether it is true.
 //! Weights are fitted to the samples of [`WEIGHT_SEEDS`], the threshold is chosen on the samples of
-//! [`THRESHOLD_SEEDS`]; others are refused, since figures are quoted on them. The same table and options give the
-//! same file, byte for byte, on every machine: f64 in one fixed order, random numbers and exponentials in software.
+//! [`THRESHOLD_SEEDS`]; other seeds are refused, since quoted figures come from them. The same table and options give
+//! the same file, byte for byte, on every machine: f64 in one fixed order, random numbers and exponentials in software.
 
 mod network;
 mod rust_file;
@@ -21,22 +21,22 @@ pub const THRESHOLD_SEEDS: RangeInclusive<u64> = 800..=999;
 #[derive(Debug, Clone)]
 pub struct Table {
     names: Vec<String>,
-    /// Row by row.
+    /// Features, row by row.
     features: Vec<f32>,
     rows: Vec<(u64, bool)>,
 }
 
 impl Table {
-    /// An empty table with the names of the features, in the order of the network's inputs.
+    /// Creates an empty table with the names of the features, in the order of the network's inputs.
     pub fn new(names: &[&str]) -> Self {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
         Self { names, features: Vec::new(), rows: Vec::new() }
     }
 
-    /// Appends a candidate of the sample of a seed.
+    /// Appends a candidate from the sample with this seed.
     ///
     /// # Errors
-    /// [`Error::Config`] if the number of features is wrong, one is not finite, or the seed is not for training.
+    /// [`Error::Config`] if the number of features is wrong, a feature is not finite, or the seed is not for training.
     pub fn push(&mut self, seed: u64, features: &[f32], is_true: bool) -> Result<()> {
         let row = self.rows.len();
         if features.len() != self.names.len() {
@@ -57,17 +57,17 @@ impl Table {
         Ok(())
     }
 
-    /// Number of candidates.
+    /// Returns the number of candidates.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there is no candidate.
+    /// Returns whether there is no candidate.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Features and labels of the rows with seeds of a range, in order.
+    /// Returns features and labels of the rows whose seeds are in a range, in order.
     fn part(&self, seeds: RangeInclusive<u64>) -> Vec<(&[f32], bool)> {
         let rows = self.features.chunks_exact(self.names.len().max(1)).zip(&self.rows);
         rows.filter(|(_, (seed, _))| seeds.contains(seed))
@@ -85,7 +85,7 @@ pub struct Training {
     pub epochs: usize,
     /// Candidates between two steps.
     pub batch: usize,
-    /// Length of the first step (Adam); steps shorten evenly to none.
+    /// Length of the first step (Adam); steps shrink linearly to zero.
     pub rate: f64,
     /// Seed of the first weights and of the order of candidates.
     pub seed: u64,
@@ -110,9 +110,9 @@ pub struct Trained {
     pub weight_rows: [usize; 2],
     /// Numbers of candidates for the threshold.
     pub threshold_rows: [usize; 2],
-    /// Shares of true and of false ones of these that are kept.
+    /// Shares of these candidates that are kept: of the true ones, and of the false ones.
     pub kept: [f64; 2],
-    /// Share of pairs of a true and a false candidate in the right order (half for equal ones).
+    /// Share of pairs of a true and a false candidate in the right order; equal responses count half.
     pub ordered: f64,
 }
 
@@ -180,7 +180,7 @@ pub fn train_with_noise(
 }
 
 impl Trained {
-    /// Probability that a candidate with these features is true, 0 to 1.
+    /// Returns the probability that a candidate with these features is true, 0 to 1.
     pub fn response(&self, features: &[f32]) -> f64 {
         response(&self.network, features)
     }
@@ -197,7 +197,7 @@ impl Trained {
     }
 }
 
-/// The share of pairs in the right order, of responses sorted rising.
+/// Returns the share of pairs in the right order; `responses` are sorted, rising.
 fn ordered(responses: &[(f64, bool)], [all_true, all_false]: [usize; 2]) -> f64 {
     let (mut twice, mut below) = (0u64, 0u64);
     for equal in responses.chunk_by(|a, b| a.0 == b.0) {

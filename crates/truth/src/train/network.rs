@@ -1,5 +1,5 @@
-//! The fit of a network's weights: cross entropy, true and false candidates of equal weight in all, steps by Adam
-//! (Kingma and Ba, arXiv 1412.6980).
+//! The fit of a network's weights: cross entropy, with equal total weight of true and of false candidates, and steps
+//! by Adam (Kingma and Ba, arXiv 1412.6980).
 
 use super::Training;
 
@@ -8,14 +8,14 @@ use super::Training;
 pub(super) struct Dense {
     pub centre: Vec<f32>,
     pub scale: Vec<f32>,
-    /// Unit by unit, a weight for each input.
+    /// Weights of the inputs, unit by unit.
     pub hidden: Vec<f32>,
     pub hidden_bias: Vec<f32>,
     pub output: Vec<f32>,
     pub output_bias: f32,
 }
 
-/// Of Adam: how long gradients and their squares are remembered, and what keeps a step finite.
+/// Adam's decay rates for the means of gradients and of their squares, and the constant that keeps a step finite.
 const MEMORY: [f64; 2] = [0.9, 0.999];
 const TINY: f64 = 1e-8;
 
@@ -31,12 +31,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// -1 to 1, evenly.
+    /// Returns a number from -1 to 1, evenly distributed.
     fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
 
-    /// Below `end`; the bias of the remainder does not matter here.
+    /// Returns a number below `end`; the bias of the remainder does not matter here.
     fn below(&mut self, end: usize) -> usize {
         (self.next() % end as u64) as usize
     }
@@ -46,7 +46,7 @@ fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + libm::exp(-x))
 }
 
-/// Weights as one list: those of the hidden units, their biases, those of the output, its bias.
+/// All weights in one list: hidden units, biases of hidden units, output, bias of the output.
 struct Weights {
     inputs: usize,
     hidden: usize,
@@ -88,7 +88,7 @@ impl Weights {
     }
 }
 
-/// Mean and width of each feature.
+/// Returns the mean and the inverse width of each feature.
 fn standard(names: &[String], rows: &[(&[f32], bool)]) -> Result<Vec<[f64; 2]>, String> {
     let count = rows.len() as f64;
     let of = |(at, name): (usize, &String)| {
@@ -105,10 +105,10 @@ fn standard(names: &[String], rows: &[(&[f32], bool)]) -> Result<Vec<[f64; 2]>, 
     names.iter().enumerate().map(of).collect()
 }
 
-/// Fits a network to candidates, whose features `noise` changes before each step.
+/// Fits a network to candidates; `noise` changes their features before each step.
 ///
 /// # Errors
-/// A feature that is the same for all.
+/// A message that names a constant feature.
 pub(super) fn fit(
     names: &[String],
     rows: &[(&[f32], bool)],
@@ -171,7 +171,7 @@ pub(super) fn fit(
     })
 }
 
-/// The network's response to a candidate.
+/// Returns the network's response to a candidate.
 pub(super) fn response(network: &Dense, features: &[f32]) -> f64 {
     let x: Vec<f64> = (features.iter().zip(&network.centre).zip(&network.scale))
         .map(|((x, centre), scale)| (f64::from(*x) - f64::from(*centre)) * f64::from(*scale))

@@ -16,7 +16,7 @@ fn list(out: &mut String, indent: &str, name: &str, values: &[f32]) {
 }
 
 impl Trained {
-    /// The network as a constant of a Rust file. `what` describes it in one line, without a full stop; `made`
+    /// Returns the network as a constant of a Rust file. `what` describes it in one line, without a full stop; `made`
     /// describes how the table was made, so that it can be made again; `library` is the path to peloton's library,
     /// `crate` inside it.
     pub fn to_rust(&self, constant: &str, what: &str, made: &str, library: &str) -> String {

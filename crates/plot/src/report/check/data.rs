@@ -1,11 +1,11 @@
-//! The part of the output of `check` on tracks that reports show.
+//! The parts of the output of `check` on tracks that reports show.
 
 use serde::Deserialize;
 
-/// Tables and bins at most.
+/// Largest numbers of tables and of bins.
 const MAX_TABLES: usize = 2000;
 const MAX_BINS: usize = 500;
-/// Tracks at most: intervals of more would take long to compute.
+/// Largest number of tracks: intervals of larger numbers would take long to compute.
 const MAX_COUNT: u64 = 1_000_000_000_000;
 
 /// Results of `check`.
@@ -33,7 +33,7 @@ pub struct CheckData {
     pub states: Option<States>,
     #[serde(default)]
     pub momentum: Option<Momentum>,
-    /// Values of the cylinder.
+    /// Pulls of the cylinder.
     #[serde(default)]
     pub pulls: Vec<Pull>,
     #[serde(default)]
@@ -54,7 +54,7 @@ pub struct Category {
     pub purity: Option<f64>,
     #[serde(default)]
     pub hit_efficiency: Option<f64>,
-    /// The cylinder reports ghosts by category.
+    /// Ghost rate, which only the cylinder reports by category.
     #[serde(default)]
     pub ghost_rate: Option<f64>,
 }
@@ -114,7 +114,7 @@ pub struct States {
     pub impact_parameters: Vec<Impact>,
 }
 
-/// A pull; the cylinder's have neither places nor bins of momentum.
+/// A pull; pulls of the cylinder have neither places nor bins of momentum.
 #[derive(Debug, Deserialize)]
 pub struct Pull {
     #[serde(default)]
@@ -166,7 +166,7 @@ pub struct MomentumBin {
     pub right_charge_high: Option<f64>,
 }
 
-/// Resolutions of the cylinder from this transverse momentum on.
+/// Resolutions of the cylinder in a bin of transverse momentum.
 #[derive(Debug, Deserialize)]
 pub struct Resolution {
     pub pt_from: f64,
@@ -178,7 +178,7 @@ pub struct Resolution {
 }
 
 impl CheckData {
-    /// The error of the numbers, if any: figures show only valid values.
+    /// Returns the error of the numbers, if any: figures show only valid values.
     pub fn validate(&self) -> Result<(), String> {
         let tables = || self.tables.iter().chain(&self.ghost_tables);
         let momentum = self.momentum.iter().flat_map(|momentum| &momentum.bins);
@@ -230,13 +230,13 @@ impl CheckData {
         }
     }
 
-    /// Values of all sequences.
+    /// Returns the pulls of all sequences.
     pub fn all_pulls(&self) -> impl Iterator<Item = &Pull> {
         self.pulls.iter().chain(self.states.iter().flat_map(|states| &states.pulls))
     }
 }
 
-/// Checks that bins have widths, and edges that logarithms bear.
+/// Checks that bins have widths, and edges whose logarithms are in range.
 fn rising(mut bins: impl Iterator<Item = [f64; 2]>, of: &str) -> Result<(), String> {
     let can_be = |edge: f64| edge == 0.0 || (1e-15..1e15).contains(&edge.abs());
     let is_bad = |[low, high]: &[f64; 2]| !(low < high && can_be(*low) && can_be(*high));

@@ -14,7 +14,7 @@ pub struct CategoryFigures {
     pub drawings: Vec<Drawing>,
 }
 
-/// The categories that have any particle.
+/// Returns the categories that contain particles.
 pub fn categories(names: &[String], all: &[CheckData]) -> Vec<CategoryFigures> {
     let mut categories = Vec::new();
     for (number, name) in category_names(all).into_iter().enumerate() {
@@ -22,7 +22,7 @@ pub fn categories(names: &[String], all: &[CheckData]) -> Vec<CategoryFigures> {
         for variable in variables(all, name) {
             drawings.extend(figure(names, all, [name, variable], &EFFICIENCY));
         }
-        // All particles at once are enough to see where clones come from.
+        // The first category is enough to show where clones come from.
         if number == 0 {
             for variable in variables(all, name) {
                 drawings.extend(figure(names, all, [name, variable], &CLONES));
@@ -41,7 +41,7 @@ pub fn categories(names: &[String], all: &[CheckData]) -> Vec<CategoryFigures> {
     categories
 }
 
-/// The properties that there are tables of, in the order in which they come first.
+/// Returns the properties with tables, in order of their first appearance.
 fn variables<'a>(all: &'a [CheckData], category: &str) -> Vec<&'a str> {
     let mut variables = Vec::new();
     for table in all.iter().flat_map(|one| &one.tables).filter(|of| of.category == category) {
@@ -52,7 +52,7 @@ fn variables<'a>(all: &'a [CheckData], category: &str) -> Vec<&'a str> {
     variables
 }
 
-/// What is drawn of a table.
+/// A drawn rate of a table.
 struct Rate {
     title: &'static str,
     name: &'static str,

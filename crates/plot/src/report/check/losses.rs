@@ -5,7 +5,7 @@ use super::data::{CheckData, Loss, Losses};
 use crate::text::grouped;
 use std::collections::HashSet;
 
-/// What is lost, and how it is listed.
+/// A kind of loss: its title, the counted objects, and the function that returns its causes and the number of objects.
 type Kind = (&'static str, &'static str, fn(&Losses) -> (&Vec<Loss>, u64));
 
 const KINDS: [Kind; 3] = [
@@ -14,7 +14,7 @@ const KINDS: [Kind; 3] = [
     ("Clones", "tracks", |losses| (&losses.clones, losses.tracks)),
 ];
 
-/// A figure for each kind of loss, if inputs have them.
+/// Returns a figure for each kind of loss that the inputs have.
 pub fn figures(names: &[String], all: &[CheckData]) -> Vec<Drawing> {
     let known = names.iter().zip(all).filter_map(|(name, one)| Some((name, one.losses.as_ref()?)));
     let known: Vec<_> = known.collect();

@@ -11,10 +11,10 @@ pub use data::CheckData;
 use super::figures::{Drawing, Figures};
 use maud::{Markup, html};
 
-/// Categories whose figures are seen at once; the others can be opened.
+/// Number of categories whose figures are visible at once; the others can be opened.
 const OPEN: usize = 2;
 
-/// All figures of a check.
+/// Returns all figures of a check.
 pub fn section(names: &[String], all: &[CheckData], figures: &mut Figures) -> Markup {
     html! {
         (overview::table(names, all))
@@ -48,7 +48,7 @@ pub fn section(names: &[String], all: &[CheckData], figures: &mut Figures) -> Ma
     }
 }
 
-/// Figures with a heading; nothing without figures.
+/// Returns figures with a heading; nothing without figures.
 fn part(heading: &str, drawings: Vec<Drawing>, figures: &mut Figures) -> Markup {
     html! {
         @if !drawings.is_empty() {
@@ -62,7 +62,7 @@ fn grid(drawings: Vec<Drawing>, figures: &mut Figures) -> Markup {
     html! { div.figures { @for drawing in drawings { (figures.figure(drawing)) } } }
 }
 
-/// The name of a property as it stands on axes.
+/// Returns the name of a property on axes.
 fn property(variable: &str, unit: &str) -> String {
     let name = match variable {
         "p" => "momentum p",
@@ -77,7 +77,7 @@ fn property(variable: &str, unit: &str) -> String {
     if unit.is_empty() { name.into() } else { format!("{name}, {unit}") }
 }
 
-/// The same in a heading.
+/// Returns the name of a property in headings.
 fn property_in_title(variable: &str) -> &str {
     match variable {
         "pt" => "pT",

@@ -8,10 +8,10 @@ use crate::text::{grouped, percent};
 use maud::Markup;
 use peloton_truth::clopper_pearson;
 
-/// Categories in the figure of clones at most.
+/// Largest number of categories in the figure of clones.
 const MAX_BARS: usize = 24;
 
-/// A row for the ghosts, and one for each category; several inputs one after the other.
+/// Returns a row for the ghosts, and one for each category; several inputs follow one another.
 pub fn table(names: &[String], all: &[CheckData]) -> Markup {
     let named =
         |what: &str, name: &String| if names.len() > 1 { format!("{what}, {name}") } else { what.into() };
@@ -54,7 +54,7 @@ pub fn table(names: &[String], all: &[CheckData]) -> Markup {
     table::table(&head, &rows)
 }
 
-/// The names of all categories, in order of their first appearance.
+/// Returns the names of all categories, in order of their first appearance.
 pub fn category_names(all: &[CheckData]) -> Vec<&str> {
     let mut names = Vec::new();
     for category in all.iter().flat_map(|one| &one.categories) {
@@ -65,7 +65,7 @@ pub fn category_names(all: &[CheckData]) -> Vec<&str> {
     names
 }
 
-/// Ghost rates against properties of tracks, and clones of each category.
+/// Draws ghost rates against properties of tracks, and clones of each category.
 pub fn figures(names: &[String], all: &[CheckData]) -> Vec<Drawing> {
     let mut drawings = Vec::new();
     let mut variables: Vec<(&str, &str)> = Vec::new();
@@ -78,7 +78,7 @@ pub fn figures(names: &[String], all: &[CheckData]) -> Vec<Drawing> {
         let bins = |one: &CheckData| one.ghost_tables.iter().find(|of| of.variable == variable).map(ghosts);
         drawings.extend(ghost_figure(names, all, [variable, unit], bins));
     }
-    // The cylinder counts tracks by their hits, and ghosts of each category by what their particles are like.
+    // The cylinder counts tracks by their hits, and ghosts of each category by the properties of their main particles.
     let lengths = |one: &CheckData| (!one.lengths.is_empty()).then(|| by_length(&one.lengths));
     drawings.extend(ghost_figure(names, all, ["track_hits", ""], lengths));
     for variable in ["pt", "eta"] {
@@ -113,7 +113,7 @@ fn ghost_figure(
     if figure.series.is_empty() { None } else { figure.drawing() }
 }
 
-/// Ghosts over tracks of the bins.
+/// Returns ghosts over tracks for each bin.
 fn ghosts(table: &Table) -> Vec<RateBin> {
     table.bins.iter().map(|bin| ghost_bin([bin.low, bin.high], bin.ghosts, bin.tracks)).collect()
 }
@@ -124,7 +124,7 @@ fn ghost_bin([low, high]: [f64; 2], ghosts: u64, tracks: u64) -> RateBin {
     RateBin { low, high, count: tracks, value: (tracks > 0).then(|| ghosts as f64 / tracks as f64), interval }
 }
 
-/// The same of numbers of matched tracks and ghosts by hits, from the shortest to the longest that there are.
+/// Returns ghosts over tracks by number of hits, given matched tracks and ghosts, from the shortest track on.
 fn by_length(lengths: &[[u64; 2]]) -> Vec<RateBin> {
     let bins = lengths.iter().enumerate().skip_while(|(_, counts)| **counts == [0; 2]);
     let bin = |(hits, [matched, ghosts]): (usize, &[u64; 2])| {

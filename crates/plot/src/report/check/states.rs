@@ -8,10 +8,10 @@ use super::data::{CheckData, Pull, Resolution};
 use crate::text::grouped;
 use maud::{Markup, html};
 
-/// Tracks that a resolution needs at least: of fewer, half of the central 68 % is no width.
+/// Smallest number of tracks for a resolution: half of the central 68 % of fewer tracks is no width.
 const MIN_TRACKS: u64 = 10;
 
-/// Where states are given, in words.
+/// Returns the place of a state in words.
 fn place(name: &str) -> &str {
     match name {
         "beam" => "at the beam line",
@@ -22,7 +22,7 @@ fn place(name: &str) -> &str {
     }
 }
 
-/// Distributions of pulls, where there are any.
+/// Draws the distributions of pulls, if there are any.
 pub fn pulls(names: &[String], all: &[CheckData]) -> Vec<Drawing> {
     let mut drawings = Vec::new();
     for (colour, (name, one)) in names.iter().zip(all).enumerate() {
@@ -43,7 +43,7 @@ pub fn pulls(names: &[String], all: &[CheckData]) -> Vec<Drawing> {
     drawings
 }
 
-/// Means and widths of all pulls.
+/// Returns means and widths of all pulls.
 pub fn widths(names: &[String], all: &[CheckData]) -> Markup {
     let mut rows = Vec::new();
     for (name, one) in names.iter().zip(all) {
@@ -76,7 +76,7 @@ pub fn widths(names: &[String], all: &[CheckData]) -> Markup {
     }
 }
 
-/// Resolutions against momentum.
+/// Draws resolutions against momentum.
 pub fn resolutions(names: &[String], all: &[CheckData]) -> Vec<Drawing> {
     let mut drawings = of_states(names, all);
     drawings.extend(impact(names, all));
@@ -86,7 +86,7 @@ pub fn resolutions(names: &[String], all: &[CheckData]) -> Vec<Drawing> {
     drawings
 }
 
-/// The resolution of each parameter at each place against momentum.
+/// Draws the resolution of each parameter at each place against momentum.
 fn of_states(names: &[String], all: &[CheckData]) -> Vec<Drawing> {
     let binned = |pull: &&Pull| {
         pull.p_from.is_some()
@@ -213,7 +213,7 @@ fn charge(names: &[String], all: &[CheckData]) -> Option<Drawing> {
     if figure.series.is_empty() { None } else { figure.drawing() }
 }
 
-/// A parameter of the cylinder: its name, its unit, and where it stands.
+/// A parameter of the cylinder: its name, its unit, and its value in a bin.
 type OfCylinder = (&'static str, &'static str, fn(&Resolution) -> f64);
 
 const CYLINDER: [OfCylinder; 5] = [

@@ -11,7 +11,7 @@ const NAME: f64 = 18.0;
 const BAR: f64 = 15.0;
 const SPACE: f64 = 9.0;
 const MARGIN: f64 = 6.0;
-/// Width of a character of the text behind a bar.
+/// Width of a character of the text after a bar.
 const CHARACTER: f64 = 7.4;
 /// Longest name, characters.
 const LONGEST: usize = 58;
@@ -25,7 +25,7 @@ pub struct Segment {
     pub colour: usize,
 }
 
-/// One bar. Of several bars with the same name the first shows it.
+/// One bar. Of several bars with the same name only the first shows it.
 pub struct Bar {
     pub name: String,
     pub segments: Vec<Segment>,
@@ -47,7 +47,7 @@ pub struct Bars {
 }
 
 impl Bars {
-    /// The drawing; none without any bar.
+    /// Returns the drawing; none without any bar.
     pub fn drawing(self) -> Option<Drawing> {
         let sum = |bar: &Bar| bar.segments.iter().map(|segment| segment.value).sum::<f64>();
         let longest = self.bars.iter().map(sum).fold(0.0, f64::max);
@@ -94,7 +94,7 @@ impl Bars {
         Some(Drawing { title, description, keys, size: [WIDTH, bottom + 46.0], body, data })
     }
 
-    /// Where bars begin and whether a name stands above, and where the axis lies.
+    /// Returns the top of each bar and whether its name is above it, and the position of the axis.
     fn tops(&self) -> (Vec<(f64, bool)>, f64) {
         let (mut tops, mut end) = (Vec::new(), 0.0);
         for (number, bar) in self.bars.iter().enumerate() {
@@ -107,7 +107,7 @@ impl Bars {
     }
 }
 
-/// The segments and where they begin.
+/// Returns the segments and their beginnings.
 fn starts(bar: &Bar) -> impl Iterator<Item = (f64, &Segment)> {
     bar.segments.iter().scan(0.0, |sum, segment| {
         let from = *sum;

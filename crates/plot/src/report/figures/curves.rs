@@ -1,4 +1,4 @@
-//! [`Curves`]: points with lines between them, one line a series.
+//! [`Curves`]: points joined by lines, one line for each series.
 
 use super::panel::{BELOW, Panel, WIDTH};
 use super::{Data, Drawing, SHAPES, exact, px};
@@ -8,7 +8,7 @@ use maud::html;
 
 const TOP: f64 = 10.0;
 const HEIGHT: f64 = 200.0;
-/// With more points than this they are lines alone.
+/// Lines with more points than this have no marks.
 const FEW: usize = 40;
 
 /// A point; without a value the line has a gap.
@@ -50,7 +50,7 @@ pub struct Curves<'a> {
 }
 
 impl Curves<'_> {
-    /// The drawing; none without any point.
+    /// Returns the drawing; none without any point.
     pub fn drawing(self) -> Option<Drawing> {
         let points =
             || self.curves.iter().flat_map(|curve| &curve.points).filter(|point| point.value.is_some());
@@ -68,7 +68,7 @@ impl Curves<'_> {
         };
         let x = match (self.places, self.x_is_log && left > 0.0) {
             ([], true) => Axis { label: self.x.into(), ..Axis::log(left / 1.15, 1.15 * right, self.x) },
-            // Axes begin at 0 where that is not far away.
+            // Axes begin at 0 if that is near.
             ([], false) => {
                 let from = if left >= 0.0 && left < 0.3 * right { 0.0 } else { left };
                 Axis::linear(from, right + 0.03 * (right - from), self.x)
@@ -117,13 +117,13 @@ impl Curves<'_> {
     }
 }
 
-/// The smallest and the largest.
+/// Returns the smallest and the largest value.
 fn ends(values: impl Iterator<Item = f64>) -> Option<[f64; 2]> {
     let ends = values.fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], value| [a.min(value), b.max(value)]);
     ends.iter().all(|end| end.is_finite()).then_some(ends)
 }
 
-/// The line through points, with gaps where there are none.
+/// Returns the line through points, with gaps at points without values.
 fn path(panel: &Panel, points: &[Point]) -> String {
     let (mut path, mut command) = (String::new(), 'M');
     for point in points {

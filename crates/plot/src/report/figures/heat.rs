@@ -7,13 +7,13 @@ use maud::{Markup, html};
 
 const TOP: f64 = 8.0;
 const CELL: f64 = 38.0;
-/// Room to the right of the cells, for what the colours mean.
+/// Width to the right of the cells, for the scale of colours.
 const BAR: f64 = 78.0;
 /// Widest cell.
 const WIDEST: f64 = 76.0;
 
-/// Where colours of the map are, evenly from the best to the worst: light to dark, told apart by any colour vision
-/// (cividis, backwards).
+/// Colours at equal distances from the best value to the worst: light to dark, distinct for any colour vision (cividis,
+/// backwards).
 const COLOURS: [[f64; 3]; 6] = [
     [254.0, 232.0, 56.0],
     [202.0, 186.0, 106.0],
@@ -25,10 +25,10 @@ const COLOURS: [[f64; 3]; 6] = [
 
 /// One cell.
 pub struct Cell {
-    /// Number of its column and row.
+    /// Numbers of the cell's column and row.
     pub column: usize,
     pub row: usize,
-    /// The value of its colour, more than 0.
+    /// The value that the colour shows, more than 0.
     pub value: f64,
     /// Text of the cell, and its text under the mouse.
     pub text: String,
@@ -49,7 +49,7 @@ pub struct Heat {
     pub cells: Vec<Cell>,
 }
 
-/// The colour at a share of the way from the best to the worst.
+/// Returns the colour at a share of the way from the best value to the worst.
 fn colour(share: f64) -> String {
     let at = share.clamp(0.0, 1.0) * (COLOURS.len() - 1) as f64;
     let first = (at.floor() as usize).min(COLOURS.len() - 2);
@@ -60,7 +60,7 @@ fn colour(share: f64) -> String {
 }
 
 impl Heat {
-    /// The drawing; none without any cell.
+    /// Returns the drawing; none without any cell.
     pub fn drawing(self) -> Option<Drawing> {
         let values = || self.cells.iter().map(|cell| cell.value);
         let (least, greatest) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
@@ -113,12 +113,12 @@ impl Heat {
     }
 }
 
-/// What the colours mean.
+/// Draws the scale of colours.
 fn meaning(scale: &Axis, left: f64, height: f64) -> Markup {
     let steps = COLOURS.len() - 1;
     let ticks: Vec<_> = scale.ticks().into_iter().filter(|tick| !tick.label.is_empty()).collect();
     let at = |value: f64| TOP + height * (1.0 - scale.place(value));
-    // Ranges between two round numbers have no labels of their own.
+    // If there are fewer than two round numbers, the ends of the range have labels.
     let ends = [scale.from, scale.to].map(|value| (value, plain((value * 100.0).round() / 100.0)));
     let labels: Vec<(f64, String)> = match ticks.len() {
         0 | 1 => ends.to_vec(),

@@ -18,11 +18,11 @@ use maud::{Markup, html};
 
 /// A figure and its texts.
 pub struct Drawing {
-    /// Its heading.
+    /// Heading of the figure.
     title: String,
-    /// What can be seen, in a sentence, for who cannot see it.
+    /// Description of the figure in a sentence, for readers who cannot see it.
     description: String,
-    /// Names of what has a colour of its own; with a single one there is no key.
+    /// Names of the colours; a figure with one colour has no key.
     keys: Vec<String>,
     /// Width and height, in units of its coordinates.
     size: [f64; 2],
@@ -43,7 +43,7 @@ impl Data {
         Self { head: head.to_vec(), rows: Vec::new() }
     }
 
-    /// As CSV: cells with commas, quotes or ends of lines are quoted.
+    /// Returns CSV: cells with commas, quotes or ends of lines are quoted.
     fn csv(&self) -> String {
         let quoted = |cell: &str| match cell.contains([',', '"', '\n', '\r']) {
             true => format!("\"{}\"", cell.replace('"', "\"\"")),
@@ -56,12 +56,12 @@ impl Data {
     }
 }
 
-/// A number as it stands in data: all its digits, nothing for none.
+/// Returns a number for data: all its digits, nothing for none.
 fn exact(value: Option<f64>) -> String {
     value.map_or(String::new(), |value| value.to_string())
 }
 
-/// A coordinate.
+/// Returns a coordinate as text.
 fn px(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').into()
@@ -72,7 +72,7 @@ fn px(value: f64) -> String {
 pub struct Figures(usize);
 
 impl Figures {
-    /// The figure with its heading, key and data.
+    /// Returns the figure with its heading, key and data.
     pub fn figure(&mut self, drawing: Drawing) -> Markup {
         self.0 += 1;
         let name = format!("figure{}", self.0);
@@ -90,7 +90,7 @@ impl Figures {
     }
 }
 
-/// Meaning of the colours.
+/// Returns the key: the meaning of the colours.
 pub fn key(names: &[String]) -> Markup {
     html! {
         div.keys {
@@ -105,7 +105,7 @@ pub fn key(names: &[String]) -> Markup {
     }
 }
 
-/// The drawing alone, as SVG; `name` is unique in the page.
+/// Returns the drawing alone, as SVG; `name` is unique in the page.
 pub fn svg(drawing: &Drawing, name: &str) -> Markup {
     let [width, height] = drawing.size;
     html! {
@@ -118,7 +118,7 @@ pub fn svg(drawing: &Drawing, name: &str) -> Markup {
     }
 }
 
-/// Marks of series, which can be told apart without colours, too: as a path around 0, and as a character.
+/// Marks of series, distinct without colours, too: as a path around 0, and as a character.
 const SHAPES: [(&str, &str); 4] = [
     ("M3.2 0a3.2 3.2 0 1 0 -6.4 0a3.2 3.2 0 1 0 6.4 0z", "\u{25cf}"),
     ("M-2.9 -2.9h5.8v5.8h-5.8z", "\u{25a0}"),

@@ -9,7 +9,7 @@ pub const WIDTH: f64 = 440.0;
 /// Width of a character of a label, and height of a line.
 const CHARACTER: f64 = 7.4;
 const LINE: f64 = 20.0;
-/// Labels of an axis at most, for each of its units of length.
+/// Largest number of labels on an axis, for each of its units of length.
 const LABELS_ACROSS: f64 = 1.0 / 46.0;
 const LABELS_UP: f64 = 1.0 / 24.0;
 
@@ -24,32 +24,32 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// An area of this height below `top`, with space for its labels, and for the labels of a second axis to the
-    /// right if there is one.
+    /// Creates an area of this height below `top`, with space for its labels, and for the labels of a second axis to
+    /// the right if there is one.
     pub fn new([x, y]: [Axis; 2], second: Option<&Axis>, [top, height]: [f64; 2]) -> Self {
         let left = room(&y, height);
         let right = second.map_or(14.0, |axis| room(axis, height));
         Self { x, y, left, top, width: WIDTH - left - right, height }
     }
 
-    /// Horizontal position of a value.
+    /// Returns the horizontal position of a value.
     pub fn x(&self, value: f64) -> f64 {
         self.left + self.width * self.x.place(value)
     }
 
-    /// Vertical position of a value.
+    /// Returns the vertical position of a value.
     pub fn y(&self, value: f64) -> f64 {
         self.top + self.height * (1.0 - self.y.place(value))
     }
 
-    /// The value at a position.
+    /// Returns the value at a position.
     pub fn value_at(&self, x: f64) -> f64 {
         let share = (x - self.left) / self.width;
         let Axis { from, to, is_log, .. } = self.x;
         if is_log { from * (to / from).powf(share) } else { from + (to - from) * share }
     }
 
-    /// Lines behind the marks, one at each number of the axis to the left.
+    /// Draws lines behind the marks, one at each number of the axis to the left.
     pub fn grid(&self) -> Markup {
         let lines = labelled(&self.y, self.height * LABELS_UP);
         let path: String = lines
@@ -60,7 +60,7 @@ impl Panel {
         html! { path.grid d=(path) {} }
     }
 
-    /// Both axes; the horizontal one without numbers and name if another panel below has them.
+    /// Draws both axes; the horizontal axis has no numbers and no name if another panel below has them.
     pub fn axes(&self, has_x_labels: bool) -> Markup {
         let (right, bottom) = (self.left + self.width, self.top + self.height);
         let middle = [self.left + 0.5 * self.width, self.top + 0.5 * self.height];
@@ -92,7 +92,7 @@ impl Panel {
         }
     }
 
-    /// The second axis, to the right.
+    /// Draws the second axis, to the right.
     pub fn second_axis(&self, axis: &Axis) -> Markup {
         let right = self.left + self.width;
         html! {
@@ -107,35 +107,35 @@ impl Panel {
     }
 }
 
-/// Height below a panel that the labels of its axis across take.
+/// Height below a panel for the labels of the horizontal axis.
 pub const BELOW: f64 = 46.0;
 
-/// Length of marks with numbers, and of those between them.
+/// Lengths of ticks with numbers, and of ticks between them.
 const LONG: f64 = 5.0;
 const SHORT: f64 = 3.0;
 
-/// A mark on an axis, with its value.
+/// Draws a tick of an axis, with its value.
 pub fn tick_mark(axis: &str, value: f64, [x, y]: [f64; 2], [across, down]: [f64; 2]) -> Markup {
     html! {
         line.axis data-axis=(axis) data-tick=(value) x1=(px(x)) y1=(px(y)) x2=(px(x + across)) y2=(px(y + down)) {}
     }
 }
 
-/// Text that runs upward.
+/// Draws text that runs upward.
 fn upright([x, y]: [f64; 2], text: &str) -> Markup {
     html! {
         text x=(px(x)) y=(px(y)) text-anchor="middle" transform={ "rotate(-90 " (px(x)) " " (px(y)) ")" } { (text) }
     }
 }
 
-/// Room for the labels of an axis that runs up.
+/// Returns the width of the labels of a vertical axis.
 fn room(axis: &Axis, height: f64) -> f64 {
     let ticks = labelled(axis, height * LABELS_UP);
     let longest = ticks.iter().map(|tick| tick.label.chars().count()).max().unwrap_or(0);
     CHARACTER * longest as f64 + LINE + 10.0
 }
 
-/// The ticks of an axis, with as many labels as have room.
+/// Returns the ticks of an axis, with as many labels as fit.
 fn labelled(axis: &Axis, room: f64) -> Vec<Tick> {
     let mut ticks = axis.ticks();
     let labels = ticks.iter().filter(|tick| !tick.label.is_empty()).count();

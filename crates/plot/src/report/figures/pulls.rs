@@ -27,7 +27,7 @@ pub struct PullFigure {
 }
 
 impl PullFigure {
-    /// The drawing; none when nothing was counted.
+    /// Returns the drawing; none when nothing was counted.
     pub fn drawing(self) -> Option<Drawing> {
         let Self { title, range: [from, to], counts, total, mean, width, colour } = self;
         let highest_bin = *counts.iter().max()? as f64;
@@ -86,7 +86,7 @@ impl PullFigure {
     }
 }
 
-/// With two digits, and no sign before 0.00.
+/// Returns a number with two digits after the point, without a sign before 0.00.
 fn rounded(value: f64) -> String {
     let text = format!("{value:.2}");
     match text.strip_prefix("-0.00") {

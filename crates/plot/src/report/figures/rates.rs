@@ -1,5 +1,5 @@
 //! [`RateFigure`]: shares of particles or tracks, bin by bin, with their intervals over the grey distribution of
-//! their totals; several series have the ratio to the first below.
+//! their totals; if there are several series, a panel below shows their ratios to the first.
 
 use super::panel::{BELOW, Panel, WIDTH};
 use super::{Data, Drawing, SHAPES, exact, px};
@@ -8,14 +8,14 @@ use crate::svg::{Axis, plain};
 use crate::text::grouped;
 use maud::{Markup, html};
 
-/// Height of the main panel, of the ratio, and of the space between.
+/// Height of the main panel, of the panel of ratios, and of the space between them.
 const HEIGHT: f64 = 190.0;
 const RATIO: f64 = 74.0;
 const BETWEEN: f64 = 16.0;
 const TOP: f64 = 10.0;
-/// A range whose ends are so many times each other is drawn logarithmically.
+/// A range is drawn logarithmically if the ratio of its ends exceeds this.
 const WIDE: f64 = 25.0;
-/// Where the axis of ratios ends at the latest.
+/// Largest end of the axis of ratios.
 const MAX_RATIO: f64 = 6.0;
 
 /// A share in a bin.
@@ -24,9 +24,9 @@ pub struct RateBin {
     /// Edges of the bin.
     pub low: f64,
     pub high: f64,
-    /// Its denominator.
+    /// Denominator of the share.
     pub count: u64,
-    /// The share and its interval, 0..1; nothing for 0 / 0.
+    /// The share and its interval, 0..1; none for 0 / 0.
     pub value: Option<f64>,
     pub interval: Option<[f64; 2]>,
 }
@@ -37,7 +37,7 @@ pub struct RateSeries {
     pub bins: Vec<RateBin>,
 }
 
-/// The end of 0..1 that the values are near to.
+/// The end of 0..1 that good values are near to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RateRange {
     /// Axes end at 1.
@@ -57,7 +57,7 @@ pub struct RateFigure<'a> {
     pub series: Vec<RateSeries>,
 }
 
-/// A mark: where it is drawn, and what it says.
+/// A mark: its bin, position, value and interval.
 struct Mark<'a> {
     bin: &'a RateBin,
     x: f64,
@@ -67,7 +67,7 @@ struct Mark<'a> {
 }
 
 impl RateFigure<'_> {
-    /// The drawing; none when all bins are empty.
+    /// Returns the drawing; none when all bins are empty.
     pub fn drawing(self) -> Option<Drawing> {
         let all = || self.series.iter().flat_map(|series| &series.bins);
         if all().all(|bin| bin.value.is_none()) {
@@ -105,22 +105,22 @@ impl RateFigure<'_> {
         Some(Drawing { title: self.title, description, keys, size, body, data })
     }
 
-    /// The axis of the bins.
+    /// Returns the axis of the bins.
     fn across(&self) -> Axis {
-        // Where nobody has anything there is nothing to see.
+        // Bins that are empty in all series are not drawn.
         let bins = || self.series.iter().flat_map(|series| &series.bins).filter(|bin| bin.count > 0);
         let edges = || bins().flat_map(|bin| [bin.low, bin.high]);
         let (from, to) = (edges().fold(f64::INFINITY, f64::min), edges().fold(f64::NEG_INFINITY, f64::max));
         let first = edges().filter(|edge| *edge > 0.0).fold(f64::INFINITY, f64::min);
         if from >= 0.0 && to > WIDE * first {
-            // What lies between 0 and the first edge is drawn as an octave.
+            // The range between 0 and the first edge is drawn as an octave.
             let axis = Axis::log(if from > 0.0 { from } else { 0.5 * first }, to, self.x);
             return Axis { label: self.x.into(), ..axis };
         }
         Axis::linear(from, to, self.x)
     }
 
-    /// The axis of the shares: where all are near to an end it begins or ends close to them.
+    /// Returns the axis of the shares: if all shares are near one end of 0..1, the axis shows only the range near it.
     fn up(&self) -> Axis {
         let all = || self.series.iter().flat_map(|series| &series.bins);
         match self.range {
@@ -139,7 +139,7 @@ impl RateFigure<'_> {
         }
     }
 
-    /// The marks of a series; several stand beside each other in a bin.
+    /// Returns the marks of a series; marks of several series are next to each other in a bin.
     fn marks<'a>(&'a self, panel: &'a Panel, number: usize) -> impl Iterator<Item = Mark<'a>> {
         let of = self.series.len() as f64;
         let filled = self.series[number].bins.iter().filter_map(|bin| Some((bin, bin.value?)));
@@ -181,7 +181,7 @@ impl RateFigure<'_> {
         }
     }
 
-    /// The panel of the ratios to the first series, below the main one.
+    /// Returns the panel of the ratios to the first series, below the main panel.
     fn ratio_panel(&self, main: &Panel) -> Option<Panel> {
         let mut furthest = 0.0f64;
         for number in 1..self.series.len() {
@@ -198,7 +198,7 @@ impl RateFigure<'_> {
         })
     }
 
-    /// Ratios to the first series and those of the ends of the interval, by bin, where both have the same bins and are there.
+    /// Returns ratios to the share of the first series: of the share and of the ends of its interval, for bins that both have.
     fn ratios(&self, number: usize) -> impl Iterator<Item = (&RateBin, [f64; 3])> {
         let pairs = self.series[number].bins.iter().filter_map(|bin| {
             let of = self.series[0].bins.iter().find(|of| of.low == bin.low && of.high == bin.high)?;
@@ -255,7 +255,7 @@ impl RateFigure<'_> {
     }
 }
 
-/// How many there are in each bin.
+/// Draws the number of entries in each bin.
 fn grey(panel: &Panel, counts: &Axis, bins: &[RateBin], counted: &str) -> Markup {
     let bottom = panel.top + panel.height;
     html! {
