@@ -18,6 +18,12 @@ impl File {
         self.path.ends_with(".rs")
     }
 
+    /// Whether users of Python or C++ read its comments; the comments of `peloton.h` come from Rust files.
+    pub fn is_binding(&self) -> bool {
+        (self.path.starts_with("crates/python/peloton/") && self.path.ends_with(".py"))
+            || self.path == "crates/capi/include/peloton.hpp"
+    }
+
     /// Lines of code with their numbers, comments cut off.
     pub fn code(&self) -> impl Iterator<Item = (usize, &str)> {
         let comment = if self.path.ends_with(".py") { "#" } else { "//" };

@@ -193,8 +193,8 @@ def run_part(
 ) -> dict[str, Any]:
     """Runs one part, unless it is done, and says how it was made: what ``part-00017.json`` has.
 
-    This is all that a scheduler of your own needs; ``threads`` are those that a part may have. Nobody is warned of events that
-    could not be reconstructed: they are counted.
+    This is all that a scheduler of your own needs; ``threads`` are those that a part may have. Events that could not be
+    reconstructed raise no warning: they are counted.
     """
     for name in ("events", "format"):
         _leave_to_the_plan(name, options.get(name))
@@ -222,7 +222,7 @@ def _run_on_worker(job: _Job, part: int) -> dict[str, Any]:
         with _one_at_a_time:
             text, _was_done = _native.run_part(job.plan, part, asked, job.output, job.force)
     except ConfigError as error:
-        # Told and not raised: Dask tries again what is raised, and this is as wrong the next time.
+        # Returned, not raised: Dask repeats a task that raises, and a wrong configuration fails every time.
         return {"part": part, "wrong": _words(error)}
     report = json.loads(text)
     return {name: report[name] for name in ("part", "host", "level", "seconds", "runs", *_MADE)}
@@ -234,7 +234,7 @@ def _run_parts(client: Client, job: _Job, parts: range, progress: bool | None) -
     from distributed.scheduler import KilledWorker
 
     def submit(some: Iterable[int]) -> dict[Future[Any], int]:
-        # Not pure: Dask would remember a part by its arguments, whatever became of the files.
+        # Not pure: else Dask reuses the result of equal arguments, even where the files of the part are gone.
         return {
             client.submit(_run_on_worker, job, part, retries=job.retries, pure=False): part for part in some
         }
@@ -258,7 +258,7 @@ def _run_parts(client: Client, job: _Job, parts: range, progress: bool | None) -
     show = sys.stderr.isatty() if progress is None else progress
     futures = submit(parts)
     for count, future in enumerate(as_completed(list(futures)), 1):
-        # Dask forgets a future that nobody holds.
+        # Dask releases a future after its last reference is gone.
         part = futures.pop(future)
         if isinstance(note(part, future), KilledWorker):
             suspects.append(part)
@@ -373,7 +373,7 @@ def _with_whole_paths(config: str) -> str:
     try:
         values = tomllib.loads(config)
     except tomllib.TOMLDecodeError:
-        # The native half says what is wrong.
+        # The native half reports the error.
         return config
     timepix = values.get("timepix")
     if not isinstance(timepix, dict):

@@ -95,7 +95,7 @@ def read(
     where files hold more than one kind of event.
     """
     if isinstance(inputs, str | os.PathLike) and parts_of(inputs):
-        # What is in a folder no type tells.
+        # A type checker cannot know the content of a folder.
         return cast(Reader, read_parts(inputs))
     return Reader(_native.Reader(request(inputs, **options), truth), batch)
 

@@ -12,7 +12,7 @@ from peloton.errors import ConfigError, FormatError
 from peloton.reports import CheckReport, Comparison, Profile, Summary, Throughput
 from peloton.results import Results, wrap
 
-#: Called now and then with what is done, how much of it, and of how much (None where nobody knows).
+#: Called now and then with the name of the activity, its progress, and its total (None where it is unknown).
 Progress = Callable[[str, int, int | None], object]
 Shown = Progress | bool | None
 

@@ -31,7 +31,7 @@ def efficiency(table: dict[str, Any], ax: Any = None, **options: Any) -> Any:
     up = np.array([one["efficiency_high"] for one in bins]) - values
     middle, half = (low + high) / 2, (high - low) / 2
     options.setdefault("label", table["category"])
-    # Series of one figure that agree lie on each other: each has a mark of its own, around that of the one before.
+    # Equal series cover each other in a figure: each has its own mark, around the mark of the series before.
     before = len(ax.containers)
     options = {"fmt": "os^Dv"[before % 5], "markersize": 3 + 3 * (before % 5), "fillstyle": "none"} | options
     ax.errorbar(middle, values, yerr=[down, up], xerr=half, **options)

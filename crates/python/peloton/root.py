@@ -16,7 +16,7 @@ def write(results: "Results", path: str | os.PathLike[str]) -> None:
         import uproot
     except ImportError as error:
         raise UnsupportedError(f"{os.fspath(path)}: .root files need uproot and awkward: {error}") from error
-    # uproot's RNTuples have no missing values: what is missing is the largest number that there is.
+    # uproot's RNTuples have no missing values: a missing integer is the largest of its type, a missing float is NaN.
     table = results.to_arrow()
     columns = {name: ak.from_arrow(_filled(table[name])) for name in table.column_names}
     name = next(iter(results.counts)) + "s"

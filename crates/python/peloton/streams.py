@@ -138,7 +138,7 @@ class _Feeder:
                     while rest:
                         rest = rest[pipe.write(rest) :]
             except BrokenPipeError:
-                # Nobody wants more.
+                # The reader has closed the pipe.
                 pass
             except BaseException as error:
                 self._failure = error
