@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def write(results: "Results", path: str | os.PathLike[str]) -> None:
-    """Writes all columns as the RNTuple `events` (or `clusters`), lists in lists as they are; needs uproot and awkward."""
+    """Writes all columns as the RNTuple `events` (or `clusters`), with nested lists; needs uproot and awkward."""
     try:
         import awkward as ak
         import uproot
