@@ -10,7 +10,7 @@ mod prose;
 use house::{File, files, has_word};
 use prose::{Sentence, sentences};
 
-/// Words and phrases with the word that says the same (docs/glossary.md has the words of the field).
+/// Banned words and phrases, with better ones (docs/glossary.md has the words of the field).
 const BANNED: [(&str, &str); 10] = [
     ("what is", "the noun"),
     ("that of", "the noun"),
@@ -24,7 +24,7 @@ const BANNED: [(&str, &str); 10] = [
     ("whom", "the noun"),
 ];
 
-/// All that a user reads, in a fixed order.
+/// All sentences for users, in a fixed order.
 fn text_for_users() -> Vec<Sentence> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut all = house::pages(root);

@@ -1,4 +1,4 @@
-//! Source files and rules about them: what the tests of the house's rules share.
+//! Source files and rules about them, shared by the tests of the house rules.
 #![allow(dead_code)] // Each test program uses its own part of it.
 
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ impl File {
         self.text.lines().enumerate().map(move |(i, line)| (i + 1, &line[..cut(line)]))
     }
 
-    /// The same without the unit tests, which stand at the end of a file.
+    /// Lines of code without the unit tests at the end of a file.
     pub fn code_but_tests(&self) -> impl Iterator<Item = (usize, &str)> {
         self.code().take_while(|(_, line)| line.trim() != "mod tests {")
     }
@@ -42,7 +42,7 @@ impl File {
     }
 }
 
-/// How the names of source files end.
+/// Extensions of source files.
 pub const ENDS: [&str; 7] = ["rs", "cu", "cuh", "cpp", "hpp", "h", "py"];
 
 /// All source files of the checkout.
@@ -54,7 +54,7 @@ pub fn files() -> Vec<File> {
     files
 }
 
-/// All source files below a folder, wherever they lie.
+/// All source files below a folder, at any depth.
 pub fn below(root: &Path) -> Vec<File> {
     read_below(root, &ENDS)
 }

@@ -2,7 +2,7 @@
 //! comments of the Python package and of `peloton.hpp`.
 use super::house::File;
 
-/// A sentence, and where it begins.
+/// A sentence, with the line where it begins.
 pub struct Sentence {
     pub path: String,
     pub line: usize,
