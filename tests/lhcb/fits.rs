@@ -99,7 +99,7 @@ const UT_SLOPE: [f64; 4] = [0.0, 0.087_488_67, -0.087_488_6, 0.0];
 /// First group of sectors of each plane.
 const UT_FIRST: [usize; 4] = [0, 20, 40, 62];
 
-/// Variance of a position, its covariance with the slope, and the slope's variance, within the range of fits of the Velo.
+/// Random variance of a position, covariance with its slope, and variance of the slope, in the range of fits of the Velo.
 fn velo_covariance(random: &mut Random) -> [f64; 3] {
     let (place, slope) = (10f64.powf(random.between(-2.0, -0.5)), 10f64.powf(random.between(-5.0, -3.0)));
     let correlation = random.between(-0.95, 0.95);
@@ -349,7 +349,7 @@ fn numbers_of(
     let states = [[x_state, cov_x[0]], [y_state, cov_y[0]], [tx, cov_x[2]], [ty, cov_y[2]]].to_vec();
     let chi2 = fit(SEARCHED_TILT).track(&x, &uv).chi2.to_vec();
     let covariances = [cov_x, cov_y].map(covariance).to_vec();
-    // x is rounded twice: x of a hit relative to the line from the origin, whose slope is rounded, and x of the track in the layer.
+    // x is rounded twice: x of a hit relative to the line from the origin, with a rounded slope, and x of the track in the layer.
     Numbers { states, chi2, rounding: 2.0 * 2000.0 * U / SEARCHED_TILT, variances, covariances }
 }
 

@@ -36,8 +36,8 @@ impl Table {
         Self { from: all[0], to: all[1], numbers }
     }
 
-    /// The particle at a node, flying as if from the beam: its slopes are the slopes of a line through the origin, plus the bending
-    /// by the field.
+    /// The particle at a node, flying as if from the beam: its slopes belong to a line through the origin, plus the bending by
+    /// the field.
     fn start(&self, node: [usize; 2], qop: f64) -> Track {
         let [a, b] =
             std::array::from_fn(|i| REACH[i] * (2.0 * (node[i] as f64 + 0.5) / NODES[i] as f64 - 1.0));

@@ -1,4 +1,4 @@
-//! `realism=1` of the LHCb-like simulation: the number of layers of the SciFi with a hit of a particle, compared with full simulation.
+//! `realism=1` of the LHCb-like simulation: the number of SciFi layers with a hit of a particle, against full simulation.
 
 use crate::common::data;
 use crate::common::decoding::seven_events;
