@@ -93,7 +93,7 @@ fn event() -> impl Strategy<Value = Vec<Module>> {
     })
 }
 
-/// A batch of 1 to 20 events: empty modules, crowded ones, hits on top of one another, hits at the wrap of
+/// A batch of 1 to 20 events: empty modules, crowded ones, copies of one hit, hits at the wrap of
 /// phi, tracks, and numbers that must be refused.
 pub fn batch() -> impl Strategy<Value = VeloBatch> {
     vec(event(), 1..20).prop_map(|events| {

@@ -96,7 +96,7 @@ fn comments(text: &str, mark: &str) -> Vec<Block> {
         let docstring = quoted || line.starts_with("\"\"\"");
         quoted ^= line.matches("\"\"\"").count() % 2 == 1;
         example = docstring && !line.is_empty() && (example || line.starts_with(">>>"));
-        // Marks within a line of code stand behind a space.
+        // A mark within a line of code comes after a space.
         let spaced = format!(" {line}");
         let behind = spaced.split_once(&format!(" {mark}")).map_or("", |(_, behind)| behind);
         let comment = if docstring { line } else { behind }.trim_matches(['"', '#', '/', ':', ' ']);

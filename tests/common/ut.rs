@@ -160,7 +160,7 @@ pub fn hostile(detector: &Detector) -> (Events, usize) {
     let mut random = Random(1);
     let mut event = |strips, slopes: &[[f32; 2]]| push(z, strips, slopes, &mut velo, &mut hits);
 
-    // 300 hits in each of four sectors that lie behind one another, and tracks into them.
+    // 300 hits in each of four sectors, one in each plane, and tracks into them.
     let into: Vec<_> = (0..40).map(|_| [0.11 + random.within(0.01), 0.02 + random.within(0.01)]).collect();
     let mut crowd = Vec::new();
     for sector in first {

@@ -147,11 +147,11 @@ fn random_tracks_and_hits() {
 #[test]
 fn what_is_no_track_is_told() {
     let mut sample = simulated("sim:cylinder,events=3,tracks=20,seed=5");
-    // A hit of the next layer, and one behind the last.
+    // A hit of the next layer, and an index after the last hit.
     let next = sample.1.particles.hits[4][3];
     sample.1.particles.hits[3][3] = next;
     sample.1.particles.hits[9][25] = 1_000_000;
-    // Without any hit, with two.
+    // Tracks without hits, and with two hits.
     for (track, kept) in [(41, 0), (42, 2)] {
         sample.1.particles.hits[kept..].iter_mut().for_each(|column| column[track] = NO_HIT);
     }

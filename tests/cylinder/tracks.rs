@@ -279,7 +279,7 @@ fn damaged_files_cost_their_events_alone() {
     for cut in (12..whole.len()).step_by(997) {
         let ((batch, truth), problems) = read(whole[..cut].to_vec(), false).unwrap();
         let good = batch.status.iter().filter(|status| **status == Status::Ok).count();
-        // The event that is cut, and those behind it.
+        // The cut event, and missing events after it.
         let expected = 1 + u64::from(good < 2);
         assert!(good < 3 && problems == expected && batch.len() == good + 1, "{cut}");
         assert_eq!(truth.particle_of.len(), batch.x.len());
@@ -450,7 +450,7 @@ fn fitted_parameters_are_those_of_f64() {
 fn best_hit_finds_what_the_reference_finds() {
     let sample = simulated("sim:cylinder,events=1,tracks=1200,seed=13");
     let mut config = with(Builder::BestHit);
-    // Windows that hold everything below the cut: that counts the errors of hits, too.
+    // Windows that hold all hits below the cut on chi2, which also counts the errors of hits.
     (config.build.window, config.build.window_phi, config.build.window_z) = (100.0, 0.5, 50.0);
     let found = tracks(best_level(), &config, &sample);
     for particle in 0..1200 {

@@ -28,7 +28,7 @@ fn simulated(text: &str) -> Sample {
     (batch, truth)
 }
 
-/// Hashes, statuses, what was dropped.
+/// Hashes, statuses, and counts of losses.
 #[derive(Debug, PartialEq)]
 struct Found {
     hashes: Hashes,
@@ -252,7 +252,7 @@ fn a_slice_of_many_events_makes_no_difference() {
     assert_eq!(on_device(Order::Reverse, &config, &sample, 1, room(&sample, 1100)), expected);
 }
 
-/// A device is an executor like any other, and says what it is.
+/// A device is an executor, and reports its kind and its name.
 #[test]
 fn the_pool_is_an_executor() {
     let (hits, truth) = simulated("sim:cylinder,events=3,tracks=20,seed=1");

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 const ORDERS: [Order; 3] = [Order::Forward, Order::Reverse, Order::Random(5)];
 
-/// Clusters, and what was dropped.
+/// Clusters, and counts of losses.
 type Found = (PixelClusters, Vec<(&'static str, u64)>);
 
 fn layout() -> Layout {
@@ -196,7 +196,7 @@ fn what_is_dropped_is_what_the_cpu_drops() {
     assert_eq!(flow(device.counters()), flow(cpu.counters()));
 }
 
-/// A device is an executor like any other, and says what it is.
+/// A device is an executor, and reports its kind and its name.
 #[test]
 fn the_device_is_an_executor() {
     let mut hits = PixelHits::default();

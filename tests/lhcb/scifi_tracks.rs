@@ -28,7 +28,7 @@ fn decoded(detector: &Detector, raw: &RawBatch) -> SciFiBatch {
     hits.results
 }
 
-/// So many events of each seed.
+/// Returns `events` simulated events for each seed.
 fn simulated_of_seeds(
     detector: &Detector,
     events: u64,
