@@ -1,4 +1,4 @@
-//! The same bits in a host that flushes denormals to zero or rounds upwards, in threads that it makes as in its own.
+//! The same bits in a host that flushes denormals to zero or rounds upwards, in its own thread and in threads of a pool.
 #![cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 
 mod common;
@@ -26,7 +26,7 @@ use std::hint::black_box;
 use std::io::Cursor;
 use std::path::PathBuf;
 
-/// What goes in, made in the default mode.
+/// Inputs, made in the default mode.
 struct Inputs {
     velo: VeloBatch,
     denormal: VeloBatch,
@@ -77,7 +77,7 @@ impl Inputs {
         Self { velo, denormal, cylinder, raw, geometry, pixels, timepix, folder }
     }
 
-    /// Everything that is computed, in the mode of the calling thread, by name.
+    /// All results, computed in the mode of the calling thread, by name.
     fn results(&self) -> Vec<(String, Vec<u64>)> {
         let mut all = Vec::new();
         for preset in Preset::ALL {
@@ -143,7 +143,7 @@ impl Inputs {
     }
 }
 
-/// A sequence as a thread of the host runs it, and as threads of a pool do: by name.
+/// Results of a sequence in a thread of the host and in threads of a pool, by name.
 fn ways<'a>(name: &str, engine: &Engine, events: impl Into<Events<'a>>) -> Vec<(String, Vec<u64>)> {
     let events = events.into();
     let (mut workspace, mut found) = (engine.workspace(), engine.products());
@@ -158,7 +158,7 @@ fn ways<'a>(name: &str, engine: &Engine, events: impl Into<Events<'a>>) -> Vec<(
     ]
 }
 
-/// The events with all hits as good as above and below the beam: x is a denormal number, another one for each hit.
+/// The events with all hits above and below the beam: x of each hit is a different denormal number.
 fn denormal(from: &VeloBatch) -> VeloBatch {
     let mut batch = VeloBatch::default();
     for event in 0..from.len() {
@@ -180,7 +180,7 @@ fn of_text(text: &str) -> Vec<u64> {
     text.bytes().map(u64::from).collect()
 }
 
-/// What is read of texts, as bits.
+/// Bits of numbers that are read from texts.
 fn numbers() -> Vec<u64> {
     let starts = format!("0{}", ",1".repeat(52));
     let json = format!(r#"{{"x":[0.3],"y":[0.7],"z":[-287.3],"module_prefix_sum":[{starts}]}}"#);

@@ -1,4 +1,4 @@
-//! Links of all pages lead somewhere, and the book (docs/SUMMARY.md) names every page of `docs`.
+//! Links of all pages have a target, and the book (docs/SUMMARY.md) names every page of `docs`.
 
 #[path = "common/house.rs"]
 mod house;
@@ -34,7 +34,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
     headings.map(anchor).collect()
 }
 
-/// What is wrong with the links of a page.
+/// Links of a page without a target.
 fn dead_links(root: &Path, page: &File) -> Vec<String> {
     let folder = Path::new(&page.path).parent().expect("a page has a folder");
     let mut dead = Vec::new();

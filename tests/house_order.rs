@@ -1,4 +1,4 @@
-//! Who may use whom: the order of the rooms of the library and of the crates, and who prints. As in `house_rules`, each
+//! The order of the modules of the library and of the crates, and the crates that may print. As in `house_rules`, each
 //! rule is tried on planted breaches first.
 
 #[path = "common/house.rs"]
@@ -10,12 +10,12 @@ use house::{File, check, files, has_word};
 use imports::circles;
 use std::path::Path;
 
-/// What everything in `src` may use, and the rooms below it: error, what it says of names, and bytes.
+/// Modules that every module in `src` may use.
 const BASE: [&str; 4] = ["error", "names", "bytes", "units"];
-/// What detectors may use.
+/// Modules that detectors may use.
 const BELOW_DETECTORS: [&str; 4] = ["simd", "event", "engine", "lhcb"];
 
-/// What each room of `src` may use beside [`BASE`], in the order of the rooms. Whatever is not listed may use everything.
+/// Modules that each module of `src` may use in addition to [`BASE`], in their order. Modules not listed may use all.
 const MAY_USE: [(&str, &[&str]); 17] = [
     ("error", &[]),
     ("names", &[]),
@@ -36,7 +36,7 @@ const MAY_USE: [(&str, &[&str]); 17] = [
     ("gpu", &["simd", "event", "engine", "lhcb", "kalman", "velo", "ut", "timepix", "cylinder"]),
 ];
 
-/// The rooms that are the base of all others use only those before them.
+/// Whether a module may use another; a module of [`BASE`] uses only the modules before it.
 fn may_use(room: &str, allowed: &[&str], name: &str) -> bool {
     let own = BASE.iter().position(|base| *base == room);
     let in_base = BASE.iter().position(|base| *base == name);
@@ -97,7 +97,7 @@ fn rooms_named(line: &str) -> Vec<String> {
         .collect()
 }
 
-/// What each crate may use of the others; whatever is not listed may use everything.
+/// Crates that each crate may use; crates not listed may use all.
 const CRATES_MAY_USE: [(&str, &[&str]); 10] = [
     ("src/", &["peloton"]),
     ("crates/io/src/", &["peloton"]),
@@ -110,9 +110,9 @@ const CRATES_MAY_USE: [(&str, &[&str]); 10] = [
     ("crates/python/src/", &["peloton", "peloton_io", "peloton_job"]),
     ("crates/capi/src/", &["peloton", "peloton_io", "peloton_job"]),
 ];
-/// The one file that also uses a crate that is not listed for it: the command of a sensor that sends simulated hits.
+/// The only file that uses a crate not listed for it: the command of a sensor that sends simulated hits.
 const CRATE_EXCEPTIONS: [(&str, &str); 1] = [("crates/cli/src/soak.rs", "peloton_sim")];
-/// All crates, and what reads the command line.
+/// All crates, and the parser of the command line.
 const CRATES: [&str; 8] = [
     "peloton_io",
     "peloton_sim",
@@ -165,7 +165,7 @@ fn crates_use_only_those_below() {
     );
 }
 
-/// Manifests name no more than sources may use: a dependency that nobody uses costs all the same.
+/// Manifests name only crates that sources may use: an unused dependency has a cost, too.
 #[test]
 fn manifests_name_only_crates_below() {
     for (place, allowed) in CRATES_MAY_USE {
@@ -185,7 +185,7 @@ fn manifests_name_only_crates_below() {
     assert_eq!(dependencies(planted), ["clap", "peloton_job"]);
 }
 
-/// What stands under `[dependencies]` of a manifest, as sources call it.
+/// Crates under `[dependencies]` of a manifest, by their names in sources.
 fn dependencies(manifest: &str) -> Vec<String> {
     let lines = manifest.lines().skip_while(|line| *line != "[dependencies]").skip(1);
     let lines = lines.take_while(|line| !line.starts_with('[')).filter(|line| !line.starts_with('#'));
@@ -193,7 +193,7 @@ fn dependencies(manifest: &str) -> Vec<String> {
     names.filter(|name| !name.is_empty()).map(|name| name.replace('-', "_")).collect()
 }
 
-/// What prints nothing: only the command line talks to people.
+/// Folders without output to terminals: only the command line prints.
 const SILENT: [&str; 8] = [
     "src/",
     "crates/io/src/",
@@ -204,7 +204,7 @@ const SILENT: [&str; 8] = [
     "crates/papers/src/",
     "crates/python/src/",
 ];
-/// Write results to standard output when they are asked to.
+/// Files that write results to standard output on request.
 const WRITE_RESULTS: [&str; 2] = ["crates/io/src/output/file.rs", "crates/io/src/output/byte_sink.rs"];
 
 #[test]
@@ -213,7 +213,7 @@ fn libraries_do_not_print() {
         if !file.is_rust() || !SILENT.iter().any(|place| file.path.starts_with(place)) {
             return Vec::new();
         }
-        // Tests may: nobody sees it unless they fail. They stand at the end of a file, or in folders of their own.
+        // Tests may print. They are at the end of a file, or in folders of their own.
         if file.path.contains("/tests/") {
             return Vec::new();
         }
@@ -242,7 +242,7 @@ fn libraries_do_not_print() {
     );
 }
 
-/// Files that take names from one another are read together: three of them may be, more are a knot.
+/// Largest number of files that take names from one another, and therefore must be read together.
 const MAX_CIRCLE: usize = 3;
 #[test]
 fn files_do_not_use_each_other_in_large_circles() {

@@ -1,5 +1,5 @@
-//! The rules of the house, kept by a test. Each rule is a function from a file to its breaches, and is
-//! tried on a planted breach first: a rule that cannot fail is no rule.
+//! Rules for source files. Each rule is a function from a file to its breaches, and is tried on a planted breach first:
+//! this shows that it can fail.
 
 #[path = "common/house.rs"]
 mod house;
@@ -34,7 +34,7 @@ fn intrinsics_only_in_the_backends() {
         let found = file
             .code()
             .filter(|(_, line)| !home && (line.contains("core::arch") || line.contains("std::arch")));
-        // The detection macros live in std::arch, too, and are no intrinsics.
+        // The detection macros are in std::arch, too, but are no intrinsics.
         let found = found.filter(|(_, line)| !line.contains("_feature_detected"));
         found.map(|(line, _)| file.breach(line, "core::arch outside src/simd/backend")).collect()
     };
@@ -53,7 +53,7 @@ const UNSAFE_ROOMS: [&str; 6] =
     ["src/simd/backend/", "src/gpu/driver/", "src/gpu/lanes/", "crates/capi/src/", "tests/no_alloc.rs", HOST];
 /// The crate that is compiled for GPUs.
 const PTX: &str = "src/gpu/lanes/ptx/";
-/// Plays a host in another floating-point mode.
+/// Imitates a host in another floating-point mode.
 const HOST: &str = "tests/common/host_mode.rs";
 
 #[test]
@@ -65,7 +65,7 @@ fn unsafe_code_only_in_its_rooms_and_with_a_reason() {
         let lines: Vec<&str> = file.text.lines().collect();
         let in_room = UNSAFE_ROOMS.iter().any(|room| file.path.starts_with(room));
         let mut breaches = Vec::new();
-        // The policy of pages has a word of its own for scripts and styles within them.
+        // The security policy of HTML pages contains the word for inline scripts and styles.
         let is_unsafe = |line: &str| has_word(&line.replace("'unsafe-inline'", ""), "unsafe");
         for (number, line) in file.code().filter(|(_, line)| is_unsafe(line)) {
             // `unsafe fn` of a foreign trait says `# Safety` there; blocks and impls say why they are sound.
@@ -92,8 +92,8 @@ fn unsafe_code_only_in_its_rooms_and_with_a_reason() {
     );
 }
 
-/// What may name functions by the rules of C: the C interface, the room that calls the driver, what it calls, and what
-/// stands in for the driver and for libFuzzer.
+/// Files and folders that may have C functions: the C interface, calls of the GPU driver, GPU kernels, and replacements of the
+/// driver and of libFuzzer.
 const C_ROOMS: [&str; 6] = [
     "crates/capi/",
     "src/gpu/driver/",
@@ -121,7 +121,7 @@ fn c_functions_only_in_the_c_interface() {
     );
 }
 
-/// Files that a program writes, and another test compares with what it would write.
+/// Generated files, which another test compares with the output of their generator.
 const GENERATED: [&str; 1] = ["crates/capi/include/peloton.h"];
 
 #[test]
@@ -190,7 +190,7 @@ fn fields_of_events_have_units() {
 #[test]
 fn nothing_is_left_lying_about() {
     let words = ["dbg!", "todo!", "unimplemented!", "TODO", "FIXME", "XXX"];
-    // Absolute places of one machine.
+    // Absolute paths of one machine.
     let places = ["home", "root", "work", "Users"].map(|folder| format!("\"/{folder}/"));
     let rule = |file: &File| {
         let mut breaches = Vec::new();

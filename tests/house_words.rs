@@ -1,4 +1,5 @@
-//! Plain English for everything that a user reads: pages, documentation of public items, `--help` texts and messages.
+//! Plain English for everything that a user reads: pages, documentation of public items, `--help` texts, messages, and the
+//! comments and docstrings of the Python package and of `peloton.hpp`.
 //! `DRAW=1 cargo test --test house_words -- --ignored --nocapture` draws 40 sentences at random.
 
 #[path = "common/house.rs"]
@@ -9,7 +10,7 @@ mod prose;
 use house::{File, files, has_word};
 use prose::{Sentence, sentences};
 
-/// Words and phrases with the word that says the same (docs/glossary.md has the words of the field).
+/// Banned words and phrases, with better ones (docs/glossary.md has the words of the field).
 const BANNED: [(&str, &str); 10] = [
     ("what is", "the noun"),
     ("that of", "the noun"),
@@ -23,14 +24,14 @@ const BANNED: [(&str, &str); 10] = [
     ("whom", "the noun"),
 ];
 
-/// All that a user reads, in a fixed order.
+/// All sentences for users, in a fixed order.
 fn text_for_users() -> Vec<Sentence> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut all = house::pages(root);
     let test = |file: &File| {
         file.path.contains("tests/") || file.path.starts_with("benches/") || file.path.contains("/tests.rs")
     };
-    all.extend(files().into_iter().filter(|file| file.is_rust() && !test(file)));
+    all.extend(files().into_iter().filter(|file| (file.is_rust() && !test(file)) || file.is_binding()));
     all.iter().flat_map(sentences).collect()
 }
 
@@ -51,7 +52,20 @@ fn no_sentence_has_a_banned_word() {
         "//! A module.\n\n/// Whatever it be.\npub fn f() {}\nfail(\"nobody told so to us\");",
     );
     assert_eq!(sentences(&planted).iter().flat_map(breaches).count(), 3);
-    let found: Vec<_> = text_for_users().iter().flat_map(breaches).collect();
+    let breached = |path, text| -> Vec<usize> {
+        let all = sentences(&File::planted(path, text)).into_iter();
+        all.filter(|sentence| !breaches(sentence).is_empty()).map(|sentence| sentence.line).collect()
+    };
+    let python = "\"\"\"Nobody told us.\n\n    >>> whatever()\n    'what is'\n\n    Those of the\n    files.\n    \"\"\"\n\
+                  x = \"by whom it was\"  # that of others\n#: It\n#: tells all.\n";
+    assert_eq!(breached("a.py", python), [1, 6, 9, 10]);
+    let cpp = "// Nobody\n// needs it.\nf(\"for whatever it is\");\n/// As you like it.\nint told; // whatever it be\n";
+    assert_eq!(breached("a.hpp", cpp), [1, 4, 5]);
+    let all = text_for_users();
+    for path in ["crates/python/peloton/engine.py", "crates/capi/include/peloton.hpp"] {
+        assert!(all.iter().any(|sentence| sentence.path == path), "{path} is not looked at");
+    }
+    let found: Vec<_> = all.iter().flat_map(breaches).collect();
     assert!(found.is_empty(), "{} breaches:\n{}", found.len(), found.join("\n"));
 }
 

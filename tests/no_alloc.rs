@@ -30,7 +30,7 @@ struct Counting;
 
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call goes to the system's allocator unchanged; counting touches no memory of theirs.
+// SAFETY: every call goes to the system's allocator unchanged; counting touches none of its memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
@@ -75,7 +75,7 @@ fn nothing_is_allocated_in_steady_state() {
     reading_pixel_hits();
 }
 
-/// Events of an MDF file, chunk by chunk: cut by one thread, looked at by any.
+/// Events of an MDF file, chunk by chunk: one thread cuts the records, any thread reads them.
 fn reading_records() {
     let Some(data) = data() else { return };
     let events = std::fs::read(data.join("lhcb/minbias_retina_truth.mdf")).expect("events");
@@ -131,13 +131,13 @@ fn steady_state_of(preset: Preset) {
     });
     assert_eq!(second, 0, "{preset}: second pass, one thread");
 
-    // Equal events: whichever thread takes one first has then seen the largest.
+    // Equal events: every thread has seen the largest event after its first.
     let mut equal = VeloBatch::default();
     let one = simulated(1, 3);
     (0..64).for_each(|_| equal.append(&one));
     let mut pool = Pool::new(engine, 2, SLICE_EVENTS).unwrap();
     let mut tracks = Sliced::default();
-    // Fewer calls in all than make rayon's queue of calls from outside grow by a block, which is every 63rd one.
+    // Rayon's queue of calls from outside grows by a block at every 63rd call: there are fewer calls here.
     let mut pass = || {
         for _ in 0..20 {
             pool.try_run(equal.view(), &mut tracks).unwrap();
@@ -243,7 +243,7 @@ fn into_the_ut(raw: &RawBatch, geometry: &Detector) {
     }
 }
 
-/// Velo and SciFi tracks, and those through both.
+/// Velo, SciFi and long tracks.
 fn long_tracks(raw: &RawBatch, geometry: &Detector) {
     for (seeding, matching) in [(SciFiPreset::Best, LongPreset::Best), (SciFiPreset::Hlt1, LongPreset::Hlt1)]
     {

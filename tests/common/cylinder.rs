@@ -6,7 +6,7 @@ use peloton_sim::CylinderSim;
 /// Hits, and the particles that made them.
 pub type Sample = (CylinderBatch, CylinderTruth);
 
-/// Simulated events, as `sim:cylinder,...` has them.
+/// Returns the simulated events of `sim:cylinder,...`.
 pub fn simulated(text: &str) -> Sample {
     let (mut batch, mut truth) = (CylinderBatch::default(), CylinderTruth::default());
     let mut sim = CylinderSim::new(text.parse().unwrap(), 0, None);

@@ -1,9 +1,9 @@
-//! Where the data are that tests read.
+//! The folder of the data that tests read.
 
 use std::path::PathBuf;
 
-/// The folder of real events: `PELOTON_DATA`, or `../shared/data` beside the checkout. Without it a test
-/// says so and passes, except in CI, where absence is a failure.
+/// Returns the folder of real events: `PELOTON_DATA`, or `../shared/data` next to the checkout. Without it a test
+/// prints a note and passes; in CI it fails.
 pub fn data() -> Option<PathBuf> {
     let named = std::env::var_os("PELOTON_DATA").map(PathBuf::from);
     let root = named.unwrap_or_else(|| checkout().join("../shared/data"));
@@ -16,7 +16,7 @@ pub fn data() -> Option<PathBuf> {
     None
 }
 
-/// The root of the checkout: tests of the library and of the crates beside it use this file.
+/// Returns the root of the checkout: tests of the library and of the crates in `crates` use this file.
 fn checkout() -> PathBuf {
     let package = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     if package.join("crates").is_dir() { package } else { package.join("../..") }

@@ -1,4 +1,4 @@
-//! What tests of decoders from raw banks to hits share.
+//! Shared parts of the tests of decoders from raw banks to hits.
 
 use super::read_raw;
 use peloton::Status;
@@ -38,7 +38,7 @@ pub fn every_level<B: Product, D: FnMut(Range<usize>, &mut Outcome<B>)>(
     (expected, first.expect("there is a level"))
 }
 
-/// One event with these banks: source, version, payload.
+/// Returns one event with these banks: source, version, payload.
 pub fn one_event(kind: BankKind, banks: &[(u16, u8, Vec<u8>)]) -> RawBatch {
     let mut raw = RawBatch::default();
     for (source, version, bytes) in banks {
@@ -48,7 +48,7 @@ pub fn one_event(kind: BankKind, banks: &[(u16, u8, Vec<u8>)]) -> RawBatch {
     raw
 }
 
-/// The seven public events in each of their forms: name, folder of the geometry, banks, truth.
+/// Returns the seven public events in each of their forms: name, folder of the geometry, banks, truth.
 pub fn seven_events(
     data: &Path,
 ) -> impl Iterator<Item = (&'static str, std::path::PathBuf, RawBatch, Vec<EventNote>)> {
@@ -64,7 +64,7 @@ pub fn seven_events(
     })
 }
 
-/// Fails unless all true hits of an event are among the decoded ones, and such a share of these is true.
+/// Fails unless all true hits of an event are decoded, and the share of true hits among the decoded hits is in `shares`.
 pub fn assert_true_hits(note: &EventNote, hits_of: HitsOf, ids: &[u32], shares: RangeInclusive<f64>) {
     let truth = decode_mc(note.truth.as_ref().unwrap(), hits_of).unwrap();
     let truth: BTreeSet<u32> = truth.particles.iter().flat_map(|p| p.hits.iter().copied()).collect();

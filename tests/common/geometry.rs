@@ -1,4 +1,4 @@
-//! The whole detector of LHCb, as tests of several of its parts need it.
+//! The whole detector of LHCb, for tests of several of its parts.
 
 use peloton::chain::{UtDetector, VeloUt};
 use peloton::engine::{Engine, Sequence};
@@ -25,12 +25,12 @@ pub struct Detector {
 }
 
 impl Detector {
-    /// Of the nominal detector.
+    /// Returns the nominal detector.
     pub fn nominal() -> Self {
         Self::of(&Geometry::Nominal)
     }
 
-    /// Of a folder of geometry files.
+    /// Reads a folder of geometry files.
     pub fn open(folder: &Path) -> Self {
         Self::of(&Geometry::named(folder).expect("a folder"))
     }
@@ -46,19 +46,19 @@ impl Detector {
         }
     }
 
-    /// What simulated particles fly through.
+    /// Returns the detector for the simulation of particles.
     pub fn to_fly_through(&self) -> LhcbDetector<'_> {
         LhcbDetector { ut: &self.ut, scifi: &self.scifi, polarity: self.polarity }
     }
 
-    /// So many simulated events, with their truth.
+    /// Returns simulated events with their truth.
     pub fn simulated(&self, events: u64, seed: u64) -> (RawBatch, Vec<EventNote>) {
         let (mut raw, mut notes) = (RawBatch::default(), Vec::new());
         self.simulate(events, seed, &mut raw, &mut notes);
         (raw, notes)
     }
 
-    /// Appends so many simulated events.
+    /// Appends simulated events with their truth.
     pub fn simulate(&self, events: u64, seed: u64, raw: &mut RawBatch, notes: &mut Vec<EventNote>) {
         let spec = format!("sim:lhcb,events={events},seed={seed}").parse().expect("a simulation");
         let mut reader = LhcbReader::new(spec, 0, None);
@@ -76,7 +76,7 @@ impl Detector {
         Engine::new(self.velo_ut(level, preset))
     }
 
-    /// The sequence of this engine.
+    /// Raw banks to Velo tracks with hits in the UT, as a sequence.
     pub fn velo_ut(&self, level: Level, preset: UtPreset) -> Sequence {
         let velo_preset = if preset == UtPreset::Paper { Preset::Paper } else { Preset::Best };
         let velo = Velo::new(level, VeloConfig::preset(velo_preset)).expect("a configuration");
@@ -118,7 +118,7 @@ impl Detector {
         LongUt::new(&velo, &self.ut_detector(), scifi, config, bending).expect("a configuration")
     }
 
-    /// What finds the tracks that are matched.
+    /// Velo and SciFi sequences, whose tracks are matched.
     pub fn parts_of_long(&self, level: Level, preset: LongPreset) -> (Velo, SciFi) {
         let (velo, scifi) = match preset {
             LongPreset::Best => (Preset::Best, SciFiPreset::Best),

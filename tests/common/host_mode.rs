@@ -1,9 +1,9 @@
 //! Plays a host in another floating-point mode: one that was linked with `-ffast-math`, or rounds up. The only code of
-//! the tests that changes the mode, which Rust does not foresee: it stays small, and computes nothing itself.
+//! the tests that changes the mode. Rust assumes the default mode: this code stays small and computes nothing itself.
 
 use std::hint::black_box;
 
-/// What a host may have switched on.
+/// A floating-point mode of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostMode {
     /// Denormal results become zero, and denormal operands count as zero.
@@ -15,12 +15,12 @@ pub enum HostMode {
 impl HostMode {
     pub const ALL: [Self; 2] = [Self::FlushDenormals, Self::RoundUp];
 
-    /// Runs `work` on a thread of its own in this mode, and gives what it makes.
+    /// Runs `work` on a thread of its own in this mode, and returns its result.
     pub fn run<R: Send>(self, work: impl FnOnce() -> R + Send) -> R {
         std::thread::scope(|scope| {
             let thread = scope.spawn(move || {
                 set(self.bits());
-                // Not inlined, and by a pointer: nothing moves over the change of mode.
+                // Called by a pointer, not inlined: the compiler moves nothing across the change of mode.
                 let result = black_box(apart as fn(_) -> R)(work);
                 set(DEFAULT);
                 result

@@ -1,10 +1,10 @@
-//! Events that no detector makes and a farm sees all the same.
+//! Events that no sound detector makes but a farm may receive.
 
 use peloton::event::{VELO_MODULES, VeloBatch};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// z of a module, mm: close enough to the real one for tracks to be found.
+/// z of a module, mm: close enough to the real z for tracks to be found.
 fn module_z(module: usize) -> f32 {
     -287.5 + 20.35 * module as f32
 }
@@ -12,8 +12,8 @@ fn module_z(module: usize) -> f32 {
 /// One module's hits: x, y and the distance from the module's z, mm.
 type Module = Vec<[f32; 3]>;
 
-/// What a coordinate is made of: which kind it is, and a number. Not a choice of strategies, which for so many values takes longer
-/// than to search the events.
+/// The kind of a coordinate, and a number. A choice of strategies for so many values would take longer than the search of
+/// the events.
 type Parts = (u8, i32);
 
 fn parts() -> impl Strategy<Value = Parts> {
@@ -29,7 +29,7 @@ fn coordinate((kind, um): Parts) -> f32 {
     }
 }
 
-/// A number that must be refused, or nearly so.
+/// A number that must be refused, or is close to the limits.
 fn absurd() -> impl Strategy<Value = f32> {
     prop_oneof![
         Just(f32::NAN),
@@ -56,7 +56,7 @@ fn module() -> impl Strategy<Value = Module> {
             };
             hits.into_iter().chain([(x, y, 0)]).map(wrap).collect()
         }
-        // On top of one another.
+        // Copies of one hit.
         _ => std::vec![[coordinate(x), coordinate(y), 0.0]; copies],
     })
 }
@@ -93,7 +93,7 @@ fn event() -> impl Strategy<Value = Vec<Module>> {
     })
 }
 
-/// A batch of 1 to 20 events: empty modules, crowded ones, hits on top of one another, hits at the wrap of
+/// A batch of 1 to 20 events: empty modules, crowded ones, copies of one hit, hits at the wrap of
 /// phi, tracks, and numbers that must be refused.
 pub fn batch() -> impl Strategy<Value = VeloBatch> {
     vec(event(), 1..20).prop_map(|events| {

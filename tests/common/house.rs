@@ -1,4 +1,4 @@
-//! Source files and rules about them: what the tests of the house's rules share.
+//! Source files and rules about them, shared by the tests of the house rules.
 #![allow(dead_code)] // Each test program uses its own part of it.
 
 use std::path::{Path, PathBuf};
@@ -18,6 +18,12 @@ impl File {
         self.path.ends_with(".rs")
     }
 
+    /// Whether users of Python or C++ read its comments; the comments of `peloton.h` come from Rust files.
+    pub fn is_binding(&self) -> bool {
+        (self.path.starts_with("crates/python/peloton/") && self.path.ends_with(".py"))
+            || self.path == "crates/capi/include/peloton.hpp"
+    }
+
     /// Lines of code with their numbers, comments cut off.
     pub fn code(&self) -> impl Iterator<Item = (usize, &str)> {
         let comment = if self.path.ends_with(".py") { "#" } else { "//" };
@@ -25,7 +31,7 @@ impl File {
         self.text.lines().enumerate().map(move |(i, line)| (i + 1, &line[..cut(line)]))
     }
 
-    /// The same without the unit tests, which stand at the end of a file.
+    /// Lines of code without the unit tests at the end of a file.
     pub fn code_but_tests(&self) -> impl Iterator<Item = (usize, &str)> {
         self.code().take_while(|(_, line)| line.trim() != "mod tests {")
     }
@@ -36,7 +42,7 @@ impl File {
     }
 }
 
-/// How the names of source files end.
+/// Extensions of source files.
 pub const ENDS: [&str; 7] = ["rs", "cu", "cuh", "cpp", "hpp", "h", "py"];
 
 /// All source files of the checkout.
@@ -48,7 +54,7 @@ pub fn files() -> Vec<File> {
     files
 }
 
-/// All source files below a folder, wherever they lie.
+/// All source files below a folder, at any depth.
 pub fn below(root: &Path) -> Vec<File> {
     read_below(root, &ENDS)
 }
@@ -100,7 +106,7 @@ pub fn check(rule: impl Fn(&File) -> Vec<String>, planted: &[(&str, &str)]) {
     assert!(breaches.is_empty(), "{} breaches:\n{}", breaches.len(), breaches.join("\n"));
 }
 
-/// Whether `word` stands in `line` as a word of its own.
+/// Whether `line` contains `word` as a whole word.
 pub fn has_word(line: &str, word: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word)

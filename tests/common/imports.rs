@@ -1,5 +1,5 @@
-//! Which source file takes names from which other one of its crate, by its `use` lines. A name that a module passes on
-//! (`pub use`) belongs to the file that it comes from.
+//! Finds the files of a crate from which a source file takes names, by its `use` lines. A name that a module passes on
+//! (`pub use`) belongs to the file that defines it.
 
 use super::house::File;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,11 +10,11 @@ type Module = Vec<String>;
 /// The modules of all crates.
 struct Modules<'a> {
     files: BTreeMap<Module, &'a File>,
-    /// Names that a module passes on, and where they come from.
+    /// Names that a module passes on, and the paths of their definitions.
     passed_on: BTreeMap<(Module, String), Module>,
 }
 
-/// Groups of files of a folder, each of which takes names from every other one of its group, be it by way of others; largest first.
+/// Groups of files: each file takes names from every other file of its group, directly or through others; largest first.
 pub fn circles(files: &[File]) -> Vec<Vec<String>> {
     let arrows = arrows(files);
     let reached: BTreeMap<&str, BTreeSet<&str>> =
@@ -62,7 +62,7 @@ fn arrows(files: &[File]) -> BTreeMap<String, BTreeSet<String>> {
 }
 
 impl Modules<'_> {
-    /// The whole path of a name that a module uses; none of another crate.
+    /// The whole path of a name that a module uses; none for a name of another crate.
     fn start(&self, module: &Module, path: &[String]) -> Option<Module> {
         let mut whole = module.clone();
         let mut rest = path;
@@ -88,7 +88,7 @@ impl Modules<'_> {
         Some(whole)
     }
 
-    /// The file that a name comes from.
+    /// The file that defines a name.
     fn defining(&self, path: Module) -> Option<&str> {
         let depth = (1..=path.len()).rev().find(|depth| self.files.contains_key(&path[..*depth]))?;
         let module = path[..depth].to_vec();
@@ -104,14 +104,14 @@ fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// The module of a source file; none of tests and programs of one file.
+/// The module of a source file; none for tests and programs of one file.
 fn module_of(path: &str) -> Option<Module> {
     let (folder, below) = path.strip_suffix(".rs")?.rsplit_once("src/")?;
     let parts = below.split('/').filter(|part| !["mod", "lib", "main"].contains(part));
     Some(std::iter::once(folder).chain(parts).map(str::to_string).collect())
 }
 
-/// What the `use` lines of a file name, those that pass names on or the others: path, and the name it has here.
+/// Names of the `use` lines of a file that pass names on, or of all others: path, and the name in this file.
 fn uses(file: &File, passed_on: bool) -> Vec<(Vec<String>, String)> {
     let (mut statement, mut all) = (String::new(), Vec::new());
     for (_, line) in file.code_but_tests() {

@@ -1,4 +1,4 @@
-//! What several integration tests share.
+//! Shared parts of the integration tests.
 #![allow(dead_code)] // Each test program uses its own part of it.
 
 pub mod cylinder;
@@ -59,7 +59,7 @@ pub fn simulated(events: usize, seed: u64) -> VeloBatch {
     batch
 }
 
-/// Samples to run everything on: simulated events, and the real ones where they are.
+/// Samples for all tests: simulated events, and real events where the data exist.
 pub fn samples() -> Vec<(&'static str, VeloBatch)> {
     let mut samples = vec![("simulated", simulated(30, 11))];
     if let Some((batch, _)) = reference10() {
@@ -76,8 +76,8 @@ pub fn best_level() -> Level {
     Level::choose(None, None).expect("there is always one")
 }
 
-/// The levels to compare in the round of this number: the usual ones, and every fourth of the gangs that `all-gangs` adds, so that
-/// four rounds in a row have all of them. With `small-kernels` beside it the usual ones take turns, too: builds without go over them.
+/// The levels to compare in round `number`: the usual levels, and every fourth of the gangs that `all-gangs` adds, so that four
+/// rounds in a row have all of them. With both `all-gangs` and `small-kernels`, the usual levels take turns, too.
 pub fn levels_in_turn(number: usize) -> Vec<Level> {
     let always =
         |level: &Level| level.is_usual() && !cfg!(all(feature = "all-gangs", feature = "small-kernels"));
@@ -90,12 +90,12 @@ pub fn velo_at(level: Level, preset: Preset) -> Engine {
     Engine::new(Velo::new(level, VeloConfig::preset(preset)).expect("a configuration"))
 }
 
-/// The same on the best level.
+/// Hits to Velo tracks on the best level.
 pub fn velo(preset: Preset) -> Engine {
     velo_at(best_level(), preset)
 }
 
-/// How work is shared out.
+/// Numbers of threads and of events in a slice.
 #[derive(Debug, Clone, Copy)]
 pub struct Sharing {
     pub threads: usize,
@@ -103,18 +103,18 @@ pub struct Sharing {
 }
 
 impl Sharing {
-    /// On so many threads, in the usual slices.
+    /// A number of threads, with the usual slices.
     pub fn threads(threads: usize) -> Self {
         Self { threads, slice_events: SLICE_EVENTS }
     }
 }
 
-/// The hashes of what a pool makes of events, and how many tracks there are; one thread, the usual slices.
+/// The hashes of the results of a pool, and the number of tracks; one thread, the usual slices.
 pub fn hashes<'a>(engine: &Engine, events: impl Into<Events<'a>>) -> (Hashes, usize) {
     hashes_on(Sharing::threads(1), engine, events)
 }
 
-/// The same, shared out in this way.
+/// The hashes of the results of a pool, and the number of tracks.
 pub fn hashes_on<'a>(sharing: Sharing, engine: &Engine, events: impl Into<Events<'a>>) -> (Hashes, usize) {
     let events = events.into();
     let pool = Pool::new(engine.clone(), sharing.threads, sharing.slice_events).expect("threads");

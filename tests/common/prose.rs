@@ -1,7 +1,8 @@
-//! Sentences that a user of the project reads: pages, documentation of public items, `--help` texts and messages.
+//! Sentences that a user of the project reads: pages, documentation of public items, `--help` texts, messages, and the
+//! comments of the Python package and of `peloton.hpp`.
 use super::house::File;
 
-/// A sentence, and where it begins.
+/// A sentence, with the line where it begins.
 pub struct Sentence {
     pub path: String,
     pub line: usize,
@@ -12,6 +13,10 @@ pub struct Sentence {
 pub fn sentences(file: &File) -> Vec<Sentence> {
     let blocks = if file.path.ends_with(".md") {
         paragraphs(&file.text)
+    } else if file.path.ends_with(".py") {
+        comments(&file.text, "#")
+    } else if file.path.ends_with(".hpp") {
+        comments(&file.text, "//")
     } else {
         let mut blocks = documentation(&file.text, file.path.starts_with("crates/cli/src/"));
         blocks.extend(messages(&file.text));
@@ -80,6 +85,29 @@ fn documentation(text: &str, help: bool) -> Vec<Block> {
         if (help && !function) || open || of_module || line.starts_with("pub ") {
             blocks.extend(documented);
         }
+    }
+    blocks
+}
+
+/// All comments of Python or C++, which `mark` begins, and the docstrings of Python without their examples.
+fn comments(text: &str, mark: &str) -> Vec<Block> {
+    let (mut blocks, mut quoted, mut example, mut joined) = (vec![Block::new()], false, false, false);
+    for (number, line) in text.lines().enumerate().map(|(i, line)| (i + 1, line.trim())) {
+        let docstring = quoted || line.starts_with("\"\"\"");
+        quoted ^= line.matches("\"\"\"").count() % 2 == 1;
+        example = docstring && !line.is_empty() && (example || line.starts_with(">>>"));
+        // A mark within a line of code comes after a space.
+        let spaced = format!(" {line}");
+        let behind = spaced.split_once(&format!(" {mark}")).map_or("", |(_, behind)| behind);
+        let comment = if docstring { line } else { behind }.trim_matches(['"', '#', '/', ':', ' ']);
+        let whole = docstring || line.starts_with(mark);
+        if example || comment.is_empty() || !(whole && joined) {
+            blocks.push(Block::new());
+        }
+        if !example {
+            blocks.last_mut().expect("never empty").push((number, comment.into()));
+        }
+        joined = whole;
     }
     blocks
 }

@@ -10,7 +10,7 @@ impl Random {
     pub fn new(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
-    /// Evenly in a range.
+    /// A number with a uniform distribution in a range.
     pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }

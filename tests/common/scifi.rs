@@ -20,12 +20,12 @@ pub fn made_up(hits: &[(usize, f32)]) -> SciFiBatch {
     batch
 }
 
-/// Numbers without a lattice.
+/// Numbers that lie on no grid.
 fn scattered(number: usize, width: f32) -> f32 {
     ((number * 7919) % 10_007) as f32 / 10_007.0 * width - 0.5 * width
 }
 
-/// Hits that are crowded, or where there should be none, or on one another: a name, and zone and x of each.
+/// Crowded hits, hits outside of the detector, and hits at the same x: a name, and zone and x of each hit.
 pub fn hostile_hits() -> Vec<(&'static str, Vec<(usize, f32)>)> {
     let x_layers = [0, 6, 8, 14, 16, 22];
     let mut cases: Vec<(&str, Vec<(usize, f32)>)> = vec![("nothing", Vec::new())];

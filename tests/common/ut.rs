@@ -10,7 +10,7 @@ use peloton::ut::reference::by_cell;
 use peloton::ut::{UtConfig, UtFindInput, UtHitsIn, UtLayout, UtPreset, UtScratch, decode, decode_by_cell};
 use peloton::velo::Preset;
 
-/// A detector, and events in it as far as they are reconstructed before the search.
+/// A detector, and its events after the reconstruction steps before the search.
 pub struct Sample {
     pub layout: UtLayout,
     pub events: Events,
@@ -25,7 +25,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// As a choice reads them.
+    /// The input of the search: hits in the order that a configuration reads.
     pub fn input(&self, config: &UtConfig) -> UtFindInput<'_> {
         let hits = match config.reads_cells() {
             true => UtHitsIn::Cells(&self.cells),
@@ -53,7 +53,7 @@ pub fn layout(detector: &Detector) -> UtLayout {
     UtLayout::new(&detector.ut, detector.tables.clone(), detector.polarity, 770.0).unwrap()
 }
 
-/// A preset with cuts so wide that everything that can be made of hits comes out.
+/// A preset with cuts so wide that the search keeps every combination of hits.
 pub fn everything(preset: UtPreset) -> UtConfig {
     let mut config = UtConfig {
         min_momentum: 300.0,
@@ -75,7 +75,7 @@ pub fn everything(preset: UtPreset) -> UtConfig {
 struct Random(u64);
 
 impl Random {
-    /// Evenly from 0 to 1.
+    /// A number with a uniform distribution from 0 to 1.
     fn unit(&mut self) -> f32 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 40) as f32 / (1 << 24) as f32
@@ -86,10 +86,10 @@ impl Random {
     }
 }
 
-/// Where the strips of a made-up hit are: group, x, lower end.
+/// A strip of a made-up hit: group, x, lower end.
 type Strip = (usize, f32, f32);
 
-/// An event of hits and of lines through the origin with these slopes.
+/// Appends an event of hits, and tracks through the origin with these slopes.
 pub fn push(
     layout_z: [f32; 4],
     mut strips: Vec<Strip>,
@@ -130,7 +130,7 @@ pub fn push(
     velo.status.push(Status::Ok);
 }
 
-/// The hits in the order of cells: strips are moved into the row that their middle is in, as sectors stand.
+/// The hits in the order of cells: a strip moves into the row of its middle, like a real sector.
 fn cells_of(layout: &UtLayout, hits: &UtBatch) -> UtCellHits {
     let mut moved = hits.clone();
     for hit in 0..hits.hits() {
@@ -141,7 +141,7 @@ fn cells_of(layout: &UtLayout, hits: &UtBatch) -> UtCellHits {
     by_cell(layout, &moved)
 }
 
-/// Slopes all over the acceptance, and what no track has.
+/// Slopes all over the acceptance, and slopes that no track has.
 fn slopes(random: &mut Random, count: usize) -> Vec<[f32; 2]> {
     let mut slopes: Vec<_> = (0..count).map(|_| [random.within(0.3), random.within(0.25)]).collect();
     for absurd in [f32::NAN, f32::INFINITY, 1e30, -1e-30, 0.0, 0.35, -0.3] {
@@ -150,7 +150,7 @@ fn slopes(random: &mut Random, count: usize) -> Vec<[f32; 2]> {
     slopes
 }
 
-/// Events that no detector makes, and the number of the first of two that failed before.
+/// Events that no detector makes, and the number of the first of two events that failed before the search.
 pub fn hostile(detector: &Detector) -> (Events, usize) {
     let layout = layout(detector);
     let (z, groups) = ([2327.5, 2372.5, 2597.5, 2642.5], &detector.ut.group_x);
@@ -160,7 +160,7 @@ pub fn hostile(detector: &Detector) -> (Events, usize) {
     let mut random = Random(1);
     let mut event = |strips, slopes: &[[f32; 2]]| push(z, strips, slopes, &mut velo, &mut hits);
 
-    // 300 hits in each of four sectors that lie behind one another, and tracks into them.
+    // 300 hits in each of four sectors, one in each plane, and tracks into them.
     let into: Vec<_> = (0..40).map(|_| [0.11 + random.within(0.01), 0.02 + random.within(0.01)]).collect();
     let mut crowd = Vec::new();
     for sector in first {
@@ -169,7 +169,7 @@ pub fn hostile(detector: &Detector) -> (Events, usize) {
         }
     }
     event(crowd, &into);
-    // All hits at one x, one y and one place.
+    // All hits at the same place.
     event((0..4).flat_map(|plane| vec![(first[plane] + 13, 270.0, 0.4); 40]).collect(), &into);
     // More tracklets than there is room for.
     let many: Vec<_> = (0..300).map(|_| [0.11 + random.within(0.004), 0.02 + random.within(0.01)]).collect();
@@ -201,7 +201,7 @@ pub fn hostile(detector: &Detector) -> (Events, usize) {
         }
     }
     event(strips, &along);
-    // Hits and tracks anywhere, also beside the detector; strips lie near their rows, as those of all geometries do.
+    // Hits and tracks anywhere, also outside of the detector; strips lie near their rows, as in all geometries.
     for count in [0, 1, 7, 500, 3000] {
         let strip = |random: &mut Random| {
             let low = -673.16 + 96.08 * (14.0 * random.unit()).floor() + random.within(4.0);
@@ -211,7 +211,7 @@ pub fn hostile(detector: &Detector) -> (Events, usize) {
         let slopes = slopes(&mut random, 60);
         event(strips, &slopes);
     }
-    // Events that failed before.
+    // Events that failed before the search.
     let failed = velo.status.len();
     velo.push_failed(Status::NotFinite);
     hits.push_failed(Status::Ok);

@@ -37,7 +37,7 @@ fn bits(value: f32) -> u32 {
     if value.is_nan() { f32::NAN.to_bits() } else { value.to_bits() }
 }
 
-/// The first value that is not what the twin says.
+/// The first value that differs from the twin's.
 fn departure(found: &CylinderFits, expected: &[FittedTrack]) -> Option<String> {
     if found.tracks() != expected.len() {
         return Some(format!("{} tracks, not {}", found.tracks(), expected.len()));
@@ -147,11 +147,11 @@ fn random_tracks_and_hits() {
 #[test]
 fn what_is_no_track_is_told() {
     let mut sample = simulated("sim:cylinder,events=3,tracks=20,seed=5");
-    // A hit of the next layer, and one behind the last.
+    // A hit of the next layer, and an index after the last hit.
     let next = sample.1.particles.hits[4][3];
     sample.1.particles.hits[3][3] = next;
     sample.1.particles.hits[9][25] = 1_000_000;
-    // Without any hit, with two.
+    // Tracks without hits, and with two hits.
     for (track, kept) in [(41, 0), (42, 2)] {
         sample.1.particles.hits[kept..].iter_mut().for_each(|column| column[track] = NO_HIT);
     }
@@ -164,7 +164,7 @@ fn what_is_no_track_is_told() {
     assert_eq!(fits, [(0, 10), (failed, 0), (failed, 2), (0, 10)]);
 }
 
-/// Pulls of the smoothed states at each layer; at the last one, at the end of the filter's way, they are the filter's.
+/// Pulls of the smoothed states at each layer; at the last layer of the filter, the smoothed state is the filtered state.
 #[test]
 fn pulls_are_normal_at_each_layer() {
     for (text, material) in [
@@ -180,7 +180,7 @@ fn pulls_are_normal_at_each_layer() {
         let layers = pulls.report();
         assert_eq!(layers.len(), 10);
         for layer in &layers {
-            // Where true particles scatter, the helix from the vertex is theirs up to the first layer alone.
+            // Where particles scatter, they follow the helix from the vertex only up to the first layer.
             let known = if material > 0.0 && layer.layer > 0 { 0 } else { layer.pulls.len() };
             for pull in &layer.pulls[..known] {
                 let text = format!("layer {}, {}: {} {}", layer.layer, pull.parameter, pull.mean, pull.width);
@@ -192,7 +192,7 @@ fn pulls_are_normal_at_each_layer() {
     }
 }
 
-/// A state of f64 in standard deviations of it: the largest distance of parameters and of the covariance.
+/// Largest distances of parameters and of the covariance from a state in f64, in its standard deviations.
 fn distance(out: &CylinderFits, at: usize, wanted: &filter::State) -> [f64; 2] {
     let wanted = filter::written(wanted);
     let value = |column: usize| f64::from(out.state[column][at]);
@@ -211,15 +211,15 @@ fn distance(out: &CylinderFits, at: usize, wanted: &filter::State) -> [f64; 2] {
     [worst, covariance]
 }
 
-/// The state with what a layer scatters it: two angles with the variance of Highland's formula without its logarithm, theta and
-/// the azimuth of the momentum times its sine, while the momentum keeps its size.
+/// The state after scattering in a layer. The momentum keeps its size and turns by two angles: theta, and the azimuth times
+/// the sine of theta. Their variance is Highland's formula without its logarithm.
 fn scattered(state: &filter::State, thickness: f64) -> filter::State {
     let [_, _, charge_over_pt, moment, slope] = state.p;
     let axis = (state.radius * state.radius - moment * moment).sqrt();
     let sine = 1.0 / (1.0 + slope * slope).sqrt();
     let path = thickness * state.radius / axis / sine;
     let variance = (0.0136 * charge_over_pt * sine).powi(2) * path;
-    // Charge / pT, moment and slope by each angle.
+    // Derivatives of charge / pT, moment and slope by each angle.
     let by = [[-charge_over_pt * slope, 0.0, -1.0 / (sine * sine)], [0.0, axis / sine, 0.0]];
     let mut out = *state;
     for by in by {
@@ -242,7 +242,7 @@ fn states_are_those_of_f64() {
     }
 }
 
-/// States that were compared, and the largest distances.
+/// The number of compared states, and the largest distances.
 fn distance_from_f64(config: &CylinderConfig, sample: &Sample) -> (usize, [f64; 2]) {
     const STEPS: usize = 10;
     let out = found(best_level(), config, sample);

@@ -29,8 +29,8 @@ fn tracks(config: &CylinderConfig, (hits, truth): &Sample) -> CylinderTracks {
     out.results
 }
 
-/// Where the fit of a track starts, in f64: it is a point to linearise at, so it is the kernel's, which another test compares
-/// with its twin.
+/// The start of the fit of a track, in f64. It is the kernel's start, since the fit linearises there; another test compares
+/// it with its twin.
 fn start(config: &CylinderConfig, hits: &CylinderBatch, list: &[u32]) -> State {
     let last = list.len() - 1;
     let ends = [0, last / 2, last].map(|at| {
@@ -45,7 +45,7 @@ fn start(config: &CylinderConfig, hits: &CylinderBatch, list: &[u32]) -> State {
     State { radius: f64::from(outer.radius), p: outer.p.map(f64::from), c }
 }
 
-/// The fit of a track by the textbook in five parameters.
+/// Fits a track in f64 in five parameters, by the textbook's formulas.
 fn naive_five(config: &CylinderConfig, hits: &CylinderBatch, list: &[u32]) -> State {
     let measured = |hit: &u32| {
         let hit = *hit as usize;
@@ -58,7 +58,7 @@ fn naive_five(config: &CylinderConfig, hits: &CylinderBatch, list: &[u32]) -> St
     reference::written(&reference::filter(&first, FIELD, &inwards[1..], 10).0)
 }
 
-/// The fit of a track by the textbook.
+/// Fits a track in f64 in six parameters, by the textbook's formulas.
 fn naive(config: &CylinderConfig, hits: &CylinderBatch, list: &[u32]) -> (State, f64) {
     let mut state: GlobalState = to_global(&start(config, hits, list));
     let mut sum = 0.0;
@@ -85,7 +85,7 @@ fn parameters(tracks: &CylinderTracks, track: usize) -> [f64; 5] {
     std::array::from_fn(|i| f64::from(tracks.state[1 + i][track]))
 }
 
-/// Largest difference of two written states, in standard deviations of the second.
+/// Largest difference of two written states, in standard deviations of the second state.
 fn distance(p: [f64; 5], expected: &State) -> f64 {
     let of = |i: usize| {
         let difference = p[i] - expected.p[i];
@@ -126,13 +126,13 @@ fn the_fit_is_that_of_f64() {
     let [sigma, covariance, chi2] = worst;
     println!("{fine} tracks: {sigma:.4} standard deviations, covariance {covariance:.1e}, chi2 {chi2:.1e}");
     assert!(fine > 2950 && sigma < 0.005 && covariance < 0.003 && chi2 < 0.003, "{worst:?}");
-    // Other parameters take other things for linear, in f64 too.
+    // Each choice of parameters linearises differently, in f64 too.
     let [middle, high, most] = quantiles(forms);
     println!("f64 in five parameters: {middle:.4}, {high:.4}, {most:.3} standard deviations");
     assert!((0.005..0.03).contains(&middle) && (0.05..0.2).contains(&high), "{middle} {high}");
 }
 
-/// The middle, the 99th of a hundred, the largest.
+/// The median, the 99 % quantile, and the largest value.
 fn quantiles(mut values: Vec<f64>) -> [f64; 3] {
     values.sort_by(f64::total_cmp);
     [0.5, 0.99, 1.0].map(|share| values[((values.len() - 1) as f64 * share) as usize])
@@ -162,7 +162,7 @@ fn both_forms_agree() {
         let all = five.fit.len();
         println!("{text}: failed {failed:?} of {all}; {middle:.4}, {high:.4}, {most:.3} standard deviations");
         assert!(failed[0].abs_diff(failed[1]) * 1000 <= all, "{failed:?}");
-        // As far as the two filters are apart in f64.
+        // The two filters differ by as much in f64.
         assert!(middle < 0.03 && high < 0.2, "{middle} {high}");
     }
 }
@@ -190,7 +190,7 @@ fn pulls_are_normal() {
     }
 }
 
-/// A hit without an error along the radius is none: the configuration says so.
+/// The configuration refuses an error along the radius that is not positive, or out of range.
 #[test]
 fn what_cannot_be_used_is_refused() {
     for wrong in [0.0, -1.0, 1e-9, 1e9, f32::NAN] {

@@ -1,4 +1,4 @@
-//! The filter's kernels on every gang: the same bits, and what the f64 reference says.
+//! The filter's kernels on every gang: the same bits, and the values of the f64 reference.
 #![allow(clippy::needless_range_loop, reason = "matrices and layers")]
 
 use crate::random::Random;
@@ -62,12 +62,12 @@ const WRITTEN: usize = 20;
 /// What the filter notes of each layer: the state, the parameters that a step to it gave, the step's derivatives.
 const PER_LAYER: usize = STATE + 5 + 25;
 
-/// What scattering adds to moment and slope behind each layer.
+/// The covariance that scattering adds to moment and slope behind each layer.
 fn noise_of<G: Gang>(g: G, size: f32) -> Symmetric<G, 5> {
     Symmetric::diagonal(g, [0.0, 0.0, 0.0, 1e-3 * size, 1e-5 * size].map(|value| F32::splat(g, value)))
 }
 
-/// Filters tracks; the kernels are called from one place each, in functions of their own: that is what compiling takes.
+/// Filters tracks. Each kernel has a single call, in a function that is not inlined, to shorten compilation.
 #[inline(never)]
 fn filter<G: Gang>(g: G, tracks: &Matriplex, count: usize, size: f32, out: &mut Matriplex) {
     g.vectorize(
@@ -126,7 +126,7 @@ fn load<G: Gang>(g: G, from: &Matriplex, first: usize, lane: usize) -> CylinderS
     }
 }
 
-/// Smooths what [`filter`] noted, in place.
+/// Smooths the states of [`filter`], in place.
 #[inline(never)]
 fn smooth_back<G: Gang>(g: G, count: usize, size: f32, notes: &mut Matriplex) {
     g.vectorize(
@@ -215,7 +215,7 @@ impl Worst {
     }
 }
 
-/// The filter of one track by the naive twin in f32; the states must be those of the kernels, bit by bit.
+/// Filters one track by the naive twin in f32; its states must be equal to the kernels' states, bit by bit.
 fn compare_with_twin(
     states: &Matriplex,
     track: usize,
@@ -317,7 +317,7 @@ fn filter_in_f64(
     (filtered, smoothed)
 }
 
-/// A million tracks of all kinds through the fit: what is said to be fine is.
+/// Fits a million tracks of all kinds: every fit with the status ok has sound values.
 #[test]
 fn nothing_that_is_no_state_leaves_unflagged() {
     const TRACKS: usize = 1_000_000;
@@ -330,7 +330,7 @@ fn nothing_that_is_no_state_leaves_unflagged() {
         let (mut hits, mut seeds) = (CylinderBatch::default(), CylinderSeeds::default());
         for track in 0..BATCH {
             let wild = match (track + batch) % 10 {
-                // Looping and grazing ones, no momentum, no direction, nonsense.
+                // Looping and grazing tracks, no momentum, no direction, nonsense.
                 0 => [1.0, 1.0, 1.0, 30.0, 3.0, 1.5],
                 1 => [3.9, 3.9, 1.0, 2.0, 3.0, 0.5],
                 2 => [0.1, 0.1, 1.0, f32::INFINITY, 3.0, 1.0],
@@ -377,7 +377,7 @@ fn must_be_a_state(values: [f64; 20]) {
     let c = |i: usize, j: usize| values[5 + i * (i + 1) / 2 + j];
     let sigma: [f64; 5] = std::array::from_fn(|i| c(i, i).sqrt());
     assert!(sigma.iter().all(|sigma| *sigma > 0.0));
-    // Cholesky of the correlations plus a little: no eigenvalue below minus that.
+    // Cholesky decomposition of the correlations plus a small number: no eigenvalue is below minus this number.
     let mut l = [[0.0f64; 5]; 5];
     for i in 0..5 {
         for j in 0..=i {

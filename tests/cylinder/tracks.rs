@@ -66,14 +66,14 @@ fn every_gang_gives_the_same_bits() {
     }
 }
 
-/// Results and what was counted, for threads that share each event: all that depends on them is the time.
+/// Threads that share each event give the same results and counts; only the time depends on them.
 #[test]
 fn threads_within_an_event_give_the_same_bits() {
     let mut sample = simulated("sim:cylinder,events=2,tracks=1500,seed=4,inefficiency=0.05,noise=300");
     let mut more = |spec: &str| {
         CylinderSim::new(spec.parse().unwrap(), 0, None).read(8, &mut sample.0, &mut sample.1);
     };
-    // Fewer seeds than a chunk has, none, and as many as two have, behind larger events.
+    // Fewer seeds than a chunk has, none, and as many as two chunks have, after larger events.
     ["events=1,tracks=3", "events=1,tracks=0", "events=1,tracks=128", "events=1,tracks=2000"]
         .iter()
         .for_each(|one| more(&format!("sim:cylinder,{one},seed=5")));
@@ -122,7 +122,7 @@ fn the_clone_engine_finds_what_the_copies_find() {
     }
 }
 
-/// The three big events that the peer wrote, shuffled.
+/// The three big events that the peer program wrote, shuffled.
 fn big() -> Option<Sample> {
     let path = crate::common::data()?.join("cylinder/toy_3x10k.bin.zst");
     let options = ReadOptions { strict: true, truth: true, ..ReadOptions::default() };
@@ -180,7 +180,7 @@ fn pulls_are_normal() {
     }
 }
 
-/// With scattering that the fit knows of, pulls stay normal; without, they do not.
+/// Pulls stay normal with scattering if the fit knows of it, and do not if it does not.
 #[test]
 fn scattering_is_reckoned_with() {
     let sample = simulated("sim:cylinder,events=60,tracks=200,seed=8,material=0.02");
@@ -268,25 +268,25 @@ fn what_is_written_is_read() {
 #[test]
 fn damaged_files_cost_their_events_alone() {
     let whole = written(&simulated("sim:cylinder,events=3,tracks=20,seed=11"));
-    // What is too short to be known as a file of this detector is none.
+    // A file that is too short to be recognised as a file of this detector is refused.
     for cut in 0..12 {
         assert!(
             matches!(read(whole[..cut].to_vec(), false), Err(Error::Format { .. } | Error::Io { .. })),
             "{cut}"
         );
     }
-    // Cut anywhere else: the events before are read, and it is said.
+    // A cut anywhere else: the events before it are read, and the cut is reported.
     for cut in (12..whole.len()).step_by(997) {
         let ((batch, truth), problems) = read(whole[..cut].to_vec(), false).unwrap();
         let good = batch.status.iter().filter(|status| **status == Status::Ok).count();
-        // The event that is cut, and those behind it.
+        // The cut event, and missing events after it.
         let expected = 1 + u64::from(good < 2);
         assert!(good < 3 && problems == expected && batch.len() == good + 1, "{cut}");
         assert_eq!(truth.particle_of.len(), batch.x.len());
         assert_eq!(truth.particles.start.len(), batch.len() + 1);
         assert!(read(whole[..cut].to_vec(), true).is_err());
     }
-    // Any byte of the first event's counts: no panic, no more than that event lost.
+    // Any bit of the file flipped: no panic.
     let mut state = 1u32;
     for _ in 0..300 {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -369,7 +369,7 @@ fn naive_start((hits, truth): &Sample, particle: usize, layers: usize) -> State 
     reference::filter(&first, FIELD, &measured[1..], 10).0
 }
 
-/// Best hit in f64, every hit of a layer looked at; the reference's filter.
+/// The builder `best hit` in f64: compares every hit of a layer, with the reference's filter.
 fn naive_best_hit(sample: &Sample, particle: usize) -> [u32; CYLINDER_LAYERS] {
     let (hits, truth) = sample;
     let mut found = truth.particles.hits.each_ref().map(|column| column[particle]);
@@ -385,7 +385,7 @@ fn naive_best_hit(sample: &Sample, particle: usize) -> [u32; CYLINDER_LAYERS] {
     found
 }
 
-/// Largest distance of a fitted state from that of the f64 reference, in standard deviations.
+/// Largest distance of a fitted state from the state of the f64 reference, in standard deviations.
 fn distance(tracks: &CylinderTracks, track: usize, state: &State) -> f64 {
     let expected = reference::written(state);
     let of = |i: usize| {
@@ -421,7 +421,7 @@ fn fitted_parameters_are_those_of_f64() {
         }
         fine += 1;
         worst[0] = worst[0].max(distance(&outwards, track, &naive_start(&sample, track, CYLINDER_LAYERS)));
-        // The start is a point to linearise at: the kernel's, which another test compares with its twin.
+        // The fit linearises at the start: both use the kernel's start, which another test compares with its twin.
         let list = found.hits_of(track);
         let last = list.len() - 1;
         let ends = [0, last / 2, last].map(|at| {
@@ -450,7 +450,7 @@ fn fitted_parameters_are_those_of_f64() {
 fn best_hit_finds_what_the_reference_finds() {
     let sample = simulated("sim:cylinder,events=1,tracks=1200,seed=13");
     let mut config = with(Builder::BestHit);
-    // Windows that hold everything below the cut: that counts the errors of hits, too.
+    // Windows that hold all hits below the cut on chi2, which also counts the errors of hits.
     (config.build.window, config.build.window_phi, config.build.window_z) = (100.0, 0.5, 50.0);
     let found = tracks(best_level(), &config, &sample);
     for particle in 0..1200 {
@@ -460,7 +460,7 @@ fn best_hit_finds_what_the_reference_finds() {
     }
 }
 
-/// Seeds from hits find nearly what true ones do, in events that are not too full.
+/// Seeds from hits find nearly as many tracks as true seeds, in events that are not too full.
 #[test]
 fn seeds_from_hits_find_the_particles() {
     let sample = simulated("sim:cylinder,events=4,tracks=500,seed=14");
@@ -477,7 +477,7 @@ fn seeds_from_hits_find_the_particles() {
     }
 }
 
-/// Partners beyond the limits are cut off, the same on every gang, and counted.
+/// Partners beyond the limits are dropped and counted, equally on every gang.
 #[test]
 fn what_is_cut_off_is_counted() {
     let sample = simulated("sim:cylinder,events=2,tracks=400,seed=16");

@@ -1,10 +1,10 @@
-//! Checksums in lanes against those of one byte after another, on every level.
+//! Checksums in lanes against checksums of one byte after another, on every level.
 
 use peloton::lhcb::checksum::{Checksums, Span, checksum};
 use peloton::simd::Level;
 use proptest::prelude::*;
 
-/// The sums of spans of these lengths, which lie one behind another at multiples of 16 bytes.
+/// Compares the sums of consecutive spans of these lengths, each at a multiple of 16 bytes.
 fn compare(lengths: &[u32], fill: impl Fn(usize) -> u8) {
     let mut spans = Vec::new();
     let mut first = 0;

@@ -17,7 +17,7 @@ fn bits(value: f32) -> u32 {
     if value.is_nan() { f32::NAN.to_bits() } else { value.to_bits() }
 }
 
-/// What the twin says, event by event.
+/// The tracks of the twin, event by event.
 fn expected(fault: Fault, config: &CylinderConfig, (hits, truth): &Sample) -> Vec<Track> {
     let seeds = &truth.particles;
     let of_event = |event: usize| {
@@ -33,7 +33,7 @@ fn found(level: Level, config: &CylinderConfig, (hits, truth): &Sample) -> Cylin
     out.results
 }
 
-/// The first track in which the columns are not what the twin says.
+/// The first track that differs from the twin's.
 fn departure(found: &CylinderTracks, expected: &[Track], with_hits: bool) -> Option<String> {
     if found.fit.len() != expected.len() {
         return Some(format!("{} tracks, not {}", found.fit.len(), expected.len()));
@@ -59,7 +59,7 @@ fn departure(found: &CylinderTracks, expected: &[Track], with_hits: bool) -> Opt
     None
 }
 
-/// Every level against the twin, builders and fits.
+/// Compares every level with the twin, for all builders and fits.
 fn compare(config: &CylinderConfig, sample: &Sample) {
     let tracks = expected(Fault::None, config, sample);
     let (hits, truth) = sample;
@@ -165,7 +165,7 @@ fn random_events_and_settings() {
             format!("sim:cylinder,events=1,tracks={count},noise={noise},seed={seed},inefficiency={lost:.3}");
         let mut sample = simulated(&text);
         for (column, index, value) in broken {
-            // Vertices may be anything; an event whose hits are no numbers is refused before the rooms compared here.
+            // Vertices may have any value; an event with hits that are not finite is refused before this step.
             let vertices = &mut sample.1.particles.vertex;
             if column < 6 && !vertices[column].is_empty() {
                 let at = index.index(vertices[column].len());

@@ -23,7 +23,7 @@ fn threads_and_slices() {
     }
 }
 
-/// Tracks that are shown and not kept are those that are kept.
+/// A visitor of slices sees the tracks that a run without a visitor keeps.
 #[test]
 fn slices_shown_one_by_one() {
     let batch = simulated(50, 9);
@@ -47,7 +47,7 @@ fn one_thread_of_ones_own() {
     let batch = simulated(20, 5);
     let engine = velo(Preset::default());
     let (mut workspace, mut outcome) = (engine.workspace(), Outcome::<VeloTracks>::default());
-    // A workspace that has seen other events gives the same.
+    // A workspace that has seen other events gives the same result.
     engine.try_run(simulated(3, 99).view(), &mut workspace, &mut outcome).unwrap();
     engine.try_run(batch.view(), &mut workspace, &mut outcome).unwrap();
     assert_eq!(Hasher::of(&outcome.results), hashes_on(Sharing::threads(2), &engine, batch.view()).0);

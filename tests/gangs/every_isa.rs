@@ -20,7 +20,7 @@ use peloton::velo::Preset;
 use proptest::test_runner::{Config as ProptestConfig, TestRunner};
 use std::cell::Cell;
 
-/// Panics when a level gives other bits than scalar code; returns the hashes of these, and how many tracks there are.
+/// Panics when a level gives other bits than scalar code; returns the hashes and the number of tracks.
 fn compare_levels(preset: Preset, events: VeloEvents, levels: &[Level]) -> (Hashes, usize) {
     let scalar = Level::new(Isa::Scalar, 1).unwrap();
     let (expected, tracks) = hashes(&velo_at(scalar, preset), events);
@@ -32,7 +32,7 @@ fn compare_levels(preset: Preset, events: VeloEvents, levels: &[Level]) -> (Hash
     (expected, tracks)
 }
 
-/// Panics when two threads, or slices of other sizes, give other bits than these.
+/// Panics when two threads, or slices of other sizes, give other hashes than `expected`.
 fn compare_slices(preset: Preset, batch: &VeloBatch, expected: &Hashes) {
     let engine = velo(preset);
     for slice_events in [1, 7, 64] {
@@ -41,7 +41,7 @@ fn compare_slices(preset: Preset, batch: &VeloBatch, expected: &Hashes) {
     }
 }
 
-/// Checks all presets side by side: under emulation each takes long.
+/// Checks all presets in parallel: under emulation each takes long.
 fn for_each_preset(check: impl Fn(Preset) + Sync) {
     std::thread::scope(|threads| {
         for preset in Preset::ALL {
@@ -51,7 +51,7 @@ fn for_each_preset(check: impl Fn(Preset) + Sync) {
     });
 }
 
-/// Every preset on all events, or on a quarter of them, another one each: [`levels_in_turn`].
+/// Every preset on all events; each quarter of the events on other levels: [`levels_in_turn`].
 #[test]
 fn real_and_simulated_events() {
     for (name, batch) in samples() {
@@ -66,7 +66,7 @@ fn real_and_simulated_events() {
     }
 }
 
-/// The Kalman fit and all builders, seeds from truth and from hits: the hash of each level is that of scalar code. Few
+/// The Kalman fit and all builders, seeds from truth and from hits: each level has the hash of scalar code. Few
 /// tracks: emulated CPUs run this, too.
 #[test]
 fn cylinder_events() {
@@ -104,7 +104,7 @@ fn cylinder_events() {
     }
 }
 
-/// Panics when a level gives other bits than scalar code; says how many tracks there are.
+/// Panics when a level gives other bits than scalar code; returns the number of tracks.
 fn compare_sequences(raw: &RawBatch, what: &str, on: impl Fn(Level) -> Engine) -> usize {
     let (expected, tracks) = hashes(&on(Level::new(Isa::Scalar, 1).unwrap()), raw.view());
     for level in Level::supported() {
@@ -115,7 +115,7 @@ fn compare_sequences(raw: &RawBatch, what: &str, on: impl Fn(Level) -> Engine) -
     tracks
 }
 
-/// From raw banks into the UT, the SciFi, and through all of it. Few events: emulated CPUs run this, too.
+/// Velo-UT, SciFi and long tracks from raw banks. Few events: emulated CPUs run this, too.
 #[test]
 fn events_of_trackers() {
     let detector = Detector::nominal();
@@ -133,7 +133,7 @@ fn events_of_trackers() {
     }
 }
 
-/// Crowds, holes and hits on one another in the SciFi; gangs take turns as [`levels_in_turn`] says.
+/// Crowds, holes and hits at the same place in the SciFi; levels take turns ([`levels_in_turn`]).
 #[test]
 fn hostile_hits_in_the_scifi() {
     let detector = Detector::nominal();
@@ -159,12 +159,12 @@ fn hostile_hits_in_the_scifi() {
 
 #[test]
 fn hostile_events() {
-    // Batches are random, how many events they hold as well: so many that there are enough of them.
+    // Batches have a random number of events: runs go on up to this number.
     const EVENTS: usize = 2_000;
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(20) };
     for_each_preset(|preset| {
         let (events, tracks) = (Cell::new(0), Cell::new(0));
-        // A failure is made smaller on the levels that it was found on, so these change between runs alone.
+        // Proptest shrinks a failure on the levels that found it, so levels change only between runs.
         let mut runs = 0;
         while events.get() < EVENTS || runs < 4 {
             let levels = levels_in_turn(runs);
@@ -188,7 +188,7 @@ fn gangs(isa: Isa) -> Vec<usize> {
     Level::supported().into_iter().filter(|level| level.isa() == isa).map(Level::gang).collect()
 }
 
-/// A level that lacks a gang size, or a build without the feature, makes this fail where all sizes are tested.
+/// Fails for a level without all gang sizes, where all sizes are tested.
 #[cfg(feature = "all-gangs")]
 #[test]
 fn every_level_has_every_gang() {

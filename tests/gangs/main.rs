@@ -1,4 +1,4 @@
-//! What the gangs of every level compute, bit by bit: against naive references, scalar code and any number of threads.
+//! Results of the gangs of every level, bit by bit: against naive references, scalar code and any number of threads.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -34,7 +34,7 @@ fn every_true_hit_is_found() {
         for (event, note) in notes.iter().enumerate() {
             assert_true_hits(note, HitsOf::SciFi, &found.id[found.of_event(event)], 0.79..=0.95);
         }
-        // Layers are where they should be, and halves on their sides.
+        // Layers are at their z, and halves on their sides.
         let z =
             [7826.1, 7895.9, 7966.1, 8035.9, 8508.1, 8577.9, 8648.2, 8717.9, 9193.1, 9263.0, 9333.0, 9402.9];
         for zone in 0..SCIFI_ZONES {
@@ -50,7 +50,7 @@ fn every_true_hit_is_found() {
     }
 }
 
-/// A geometry of the real shape; with `map`, of the generation that maps links.
+/// A made-up geometry of the real shape; with `map`, of the generation that maps links.
 fn made_up(map: bool) -> SciFiGeometry {
     let mut words = vec![3u32, 4, 12, 4, 48];
     words.extend([5; 48]);
@@ -59,7 +59,7 @@ fn made_up(map: bool) -> SciFiGeometry {
     if map {
         words.push(1);
         words.extend((0..240).map(|board| 7000 - 2 * board));
-        // Links in another order than their SiPMs; the last eight are not connected.
+        // Links are in another order than their SiPMs; the last eight are not connected.
         let sipm = |board: u32, link: u32| (first(board) >> 7) + (link * 7) % 16;
         let unused = u32::MAX;
         words.extend((0..240).flat_map(|b| (0..24).map(move |l| if l < 16 { sipm(b, l) } else { unused })));
@@ -132,7 +132,7 @@ fn each_version_is_read_as_it_is_written_down() {
     let words = [word(0, 3, 1, 0), word(0, 9, 0, 1), word(2, 4, 1, 1), 0];
     assert_eq!(clusters(4, 0, &words), [(3, 1, 4), (9, 0, 0), (at(2, 4), 1, 0)]);
 
-    // Version 5. A large word alone, one followed by a small one or on another link: hits as they are.
+    // Version 5. A large word alone, before a small word, or on another link: each word is a hit.
     let words = [word(0, 9, 1, 1), word(0, 20, 0, 0), word(1, 5, 1, 1), word(2, 5, 0, 1)];
     assert_eq!(clusters(5, 0, &words), [(9, 1, 4), (20, 0, 4), (at(1, 5), 1, 4), (at(2, 5), 0, 4)]);
     // Edges 3 and 4 apart: one hit in the middle. 7 and 8 apart: parts.
@@ -143,7 +143,7 @@ fn each_version_is_read_as_it_is_written_down() {
     let expected = [(14, 1, 0), (17, 0, 0), (34, 0, 0), (38, 1, 0), (50, 0, 4)];
     assert_eq!(clusters(5, 0, &words), expected.map(|(cell, half, width)| (at(3, cell), half, width)));
 
-    // Version 6 and 8: half 1 begins, half 0 ends; version 7: the other way round.
+    // Versions 6 and 8: half 1 begins a cluster, half 0 ends it; version 7: the reverse.
     for (version, start) in [(6, 1), (8, 1), (7, 0)] {
         // SiPMs are in another order where links are mapped.
         let sipm = |link: u32| if version == 6 { link } else { link * 7 % 16 };
@@ -159,7 +159,7 @@ fn each_version_is_read_as_it_is_written_down() {
             word(1, 90, start, 1),
         ];
         let s = u32::from(start);
-        // Widths 5 and 8 are one hit, 13 is three parts of four and the end, the last edge is alone.
+        // Widths 5 and 8 give one hit. Width 13 gives three parts of four, and the end. The last edge is alone.
         let expected =
             [(2, 1, 4), (11, 0, 5), (22, 1, 8), (40, 1, 0), (44, 1, 0), (48, 1, 0), (51, 0, 0), (90, s, 0)];
         let expected = expected.map(|(cell, half, width)| (at(sipm(1), cell), half, width));
@@ -203,7 +203,7 @@ fn banks_that_cannot_be_have_their_status() {
     }
     let unconnected = one_event(&[(7000, 8, bank(&[word(16, 4, 0, 0)]))]);
     assert_eq!(every_level(&geometries()[1], unconnected.view()).status, [Status::BadBank]);
-    // So many wide clusters that they are too many hits.
+    // Wide clusters that give too many hits.
     let wide: Vec<u16> = (0..16_000).map(|i| word(0, 127 * (i % 2), 0, 1)).collect();
     let raw = one_event(&[(0, 5, bank(&wide)), (1, 5, bank(&wide))]);
     assert_eq!(every_level(&geometries()[0], raw.view()).status, [Status::OversizedBank]);
@@ -211,7 +211,7 @@ fn banks_that_cannot_be_have_their_status() {
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
-    /// Rising words with many edges, all versions: as the reference says, and in order.
+    /// Rising words with many edges, all versions: the hits of the reference, in order.
     #[test]
     fn any_clusters(
         version in 4u8..9,
@@ -230,11 +230,11 @@ proptest! {
         }).collect();
         let geometry = &geometries()[usize::from(version > 6)];
         let found = every_level(geometry, one_event(&banks).view());
-        // A cluster that begins in the first cell may have its middle before it, where there is nothing.
+        // A cluster that begins in the first cell may have its middle before this cell, where there is no cell.
         prop_assert!(matches!(found.status[0], Status::Ok | Status::BadBank));
     }
 
-    /// Any bytes whatever: the same status or the same hits.
+    /// Any bytes: the same status or the same hits.
     #[test]
     fn any_bytes(banks in prop::collection::btree_map(0u16..250, (
         prop::sample::select(vec![4u8, 5, 5, 5, 6]), prop::collection::vec(any::<u16>(), 0..60), any::<bool>(),

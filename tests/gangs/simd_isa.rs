@@ -1,4 +1,4 @@
-//! What the environment forces is what runs: the kernel itself reports its gang, in a child process.
+//! `PELOTON_ISA` forces the level: the kernel itself reports its gang, in a child process.
 
 use peloton::dispatch;
 #[cfg(feature = "all-gangs")]
@@ -6,7 +6,7 @@ use peloton::simd::GANGS;
 use peloton::simd::{Gang, Isa, Level};
 use std::process::{Command, Output};
 
-/// Set for the child, so that `report` says something.
+/// Variable of the child process, in which `report` prints its gang.
 const CHILD: &str = "PELOTON_TEST_CHILD";
 
 #[inline(always)]
@@ -14,7 +14,7 @@ fn seen<G: Gang>(_: G) -> String {
     format!("{} x {}", G::ISA, G::LANES)
 }
 
-/// Not a test of its own: the child's part of those below.
+/// No test by itself: the child process of the tests below runs it.
 #[test]
 fn report() {
     if std::env::var_os(CHILD).is_none() {

@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-/// Decodes into both orders on every level and by the references; fails when any bit differs. Both have the same hits.
+/// Decodes into both orders on every level and by the references; fails when any bit differs, or the orders differ in hits.
 fn every_level(geometry: &UtGeometry, events: RawEvents<'_>) -> (UtBatch, Counters) {
     let (found, counters) = by_group(geometry, events);
     let layout = UtLayout::new(geometry, UtTables::nominal(), -1.0, 770.0).unwrap();
@@ -97,7 +97,7 @@ fn every_true_hit_is_found() {
     }
 }
 
-/// A geometry with the real shape: real where there are data, made up elsewhere.
+/// A geometry of the real shape: the real one where the data exist, else made up.
 fn some_geometry() -> &'static UtGeometry {
     static GEOMETRY: OnceLock<UtGeometry> = OnceLock::new();
     GEOMETRY.get_or_init(|| {
@@ -122,7 +122,7 @@ fn some_geometry() -> &'static UtGeometry {
         let mut column = |of: &dyn Fn(usize) -> f32| geometry.extend((0..1048).map(|s| of(s).to_bits()));
         column(&|_| 0.19);
         column(&|_| 97.0);
-        // Strips that rise and fall, tilted or not; sectors above one another that overlap in y.
+        // Rising and falling strips, tilted or not; sectors that overlap in y.
         column(&|s| if s % 5 == 0 { -0.19 } else { 0.19 });
         column(&|s| [0.0, -0.0165, 0.0165, 0.0][plane(s)]);
         column(&|_| 0.0);
@@ -142,12 +142,12 @@ fn version_3(hits: &[u16]) -> Vec<u8> {
     bytes
 }
 
-/// A bank of version 4: strips of each lane, all of the same charge.
+/// A bank of version 4: strips of each lane, all with the same charge.
 fn version_4(lanes: &[Vec<u16>; 6]) -> Vec<u8> {
     version_4_with(21, lanes)
 }
 
-/// The same with this charge.
+/// A bank of version 4: strips of each lane, all with this charge.
 fn version_4_with(adc: u16, lanes: &[Vec<u16>; 6]) -> Vec<u8> {
     let counts = lanes.each_ref().map(|lane| lane.len() as u8);
     let mut bytes = vec![counts[4], counts[5], 0, 0, counts[0], counts[1], counts[2], counts[3]];
@@ -179,7 +179,7 @@ fn version_4_is_read_as_it_is_written_down() {
     let expected =
         [[0, 5], [0, 400], [0, 511], [2, 0], [3, 7], [3, 7], [4, 1], [4, 2], [4, 3], [4, 4], [5, 9]];
     assert_eq!(ids, expected.map(|[lane, strip]| id(lane, strip)));
-    // In version 3 strips are counted from 1 there, and quarters of strips are told.
+    // Version 3 counts strips from 1 there, and has quarters of strips.
     let raw = one_event(&[(20, 3, version_3(&[5 << 2, 400 << 2 | 3]))]);
     let (three, _) = every_level(geometry, raw.view());
     assert_eq!(three.id.iter().copied().collect::<BTreeSet<_>>(), [id(0, 6), id(0, 401)].into());
@@ -188,7 +188,7 @@ fn version_4_is_read_as_it_is_written_down() {
     let (mapped, _) = every_level(geometry, raw.view());
     assert_eq!(mapped.hits(), 11);
     assert_eq!(mapped.id.iter().min(), Some(&(id(0, 5) + 1024 * 6)));
-    // A lane that is marked bad costs its bank, and is counted.
+    // A lane that is marked bad makes the decoder drop its bank and count it.
     let mut bad = version_4(&lanes);
     bad[5] = 255;
     let (found, counters) =
@@ -203,7 +203,7 @@ fn strips_of_version_4_without_charge_are_no_hits() {
     let banks = [(20, 4, version_4_with(0, &lanes)), (21, 4, version_4_with(1, &lanes))];
     let (found, _) = every_level(some_geometry(), one_event(&banks).view());
     assert_eq!((found.hits(), &found.status[..]), (3, &[Status::Ok][..]));
-    // One that does not exist makes its bank a bad one all the same.
+    // A strip that does not exist makes its bank bad, even without charge.
     let wrong = [vec![512], vec![], vec![], vec![], vec![], vec![]];
     let (found, _) = every_level(some_geometry(), one_event(&[(20, 4, version_4_with(0, &wrong))]).view());
     assert_eq!(found.status, [Status::BadBank]);
@@ -241,7 +241,7 @@ fn banks_that_cannot_be_have_their_status() {
         (one_event(&[(20, 4, vec![13, 244, 35, 250, 255])]), Status::TruncatedBank),
         (one_event(&[(20, 4, short)]), Status::TruncatedBank),
         (one_event(&[]), Status::MissingBanks),
-        // One board by two numbers, and by the numbers of both versions.
+        // One board under two numbers, and under the numbers of both versions.
         (one_event(&[(0x0801, 4, four(none())), (0x0901, 4, four(none()))]), Status::DuplicateBank),
         (one_event(&[(0x0802, 4, four(none())), (2, 3, version_3(&[]))]), Status::DuplicateBank),
         (one_event(&[(20, 3, version_3(&[]))]), Status::Ok),
@@ -251,7 +251,7 @@ fn banks_that_cannot_be_have_their_status() {
     }
     let many: Vec<_> = (0..3).map(|source| (source, 3, version_3(&[1; 32_000]))).collect();
     assert_eq!(every_level(geometry, one_event(&many).view()).0.status, [Status::OversizedBank]);
-    // An event that failed has no hits, and the others keep theirs.
+    // A failed event has no hits, and the others keep their hits.
     let mut raw = one_event(&[(20, 3, version_3(&[4, 8]))]);
     raw.close_event(1, Status::DaqError);
     raw.push_bank(BankKind::Ut, 3, 3, &version_3(&[4, 8, 12])).unwrap();
@@ -264,7 +264,7 @@ fn banks_that_cannot_be_have_their_status() {
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
-    /// Any strips in any order, both versions: as the reference says, and in order.
+    /// Any strips in any order, both versions: the hits of the reference, in order.
     #[test]
     fn any_strips(
         banks in prop::collection::btree_map(0u16..174, (
@@ -289,7 +289,7 @@ proptest! {
         }
     }
 
-    /// Any bytes whatever: the same status or the same hits.
+    /// Any bytes: the same status or the same hits.
     #[test]
     fn any_bytes(banks in prop::collection::btree_map(any::<u16>(), (
         prop::sample::select(vec![3u8, 3, 4, 4, 5]), prop::collection::vec(any::<u8>(), 0..80),

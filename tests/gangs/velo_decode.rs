@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 fn decode_at(level: Level, sensors: &VeloSensors, banks: VeloBanks, events: RawEvents<'_>) -> VeloBatch {
     let (mut scratch, mut out) = (DecodeScratch::default(), Outcome::<VeloBatch>::default());
     let decoder = VeloDecoder { sensors, banks };
-    // In two pieces, the memory used again.
+    // In two pieces that share memory.
     let half = events.len() / 2;
     for range in [0..half, half..events.len()] {
         decode(level, decoder, events, range, &mut scratch, &mut out);
@@ -52,7 +52,7 @@ fn every_level(sensors: &VeloSensors, banks: VeloBanks, events: RawEvents<'_>) -
     expected
 }
 
-/// Sensors of the ideal geometry's shape for tests without data: any numbers will do.
+/// Sensors with the shape of the ideal geometry, for tests without data; the numbers are arbitrary.
 fn some_sensors() -> VeloSensors {
     let mut bytes = Vec::new();
     let mut list = |len: usize, of: &dyn Fn(usize) -> f32| {
@@ -91,7 +91,7 @@ fn every_true_cluster_is_found_and_no_other() {
             assert_eq!(ids.len(), view.event(event).len(), "{name}: no id twice");
             assert!(ids == truth, "{name} event {event}: {} ids, {} true ones", ids.len(), truth.len());
         }
-        // Hits are where their module is.
+        // Hits are at the z of their module.
         for event in 0..7 {
             let event = found.view().event(event);
             for module in 0..VELO_MODULES {
@@ -168,7 +168,7 @@ fn retina_words_of_every_version() {
     let found = every_level(&sensors, VeloBanks::Auto, raw.view());
     let told = [id(3, 9, 767) | 1 << 26, id(3, 0, 1) | 1 << 27, id(3, 5, 256) | 3 << 26];
     assert_eq!(found.id[..], told);
-    // Upper bits of the source name the side; bit 22 the sensor of the pair. Sorted by pair, not by source.
+    // The upper bits of the source are the side; bit 22 is the sensor of the pair. Banks are sorted by pair, not by source.
     let words = vec![v3(7, 0, 8, 0) | 1 << 22, v3(7, 0, 9, 0)];
     let raw =
         one_event(BankKind::VeloRetina, &[(0x1000 | 5, 4, words), (0x1800 | 2, 4, vec![v3(1, 0, 1, 0)])]);
@@ -203,7 +203,7 @@ fn banks_that_cannot_be_have_their_status() {
         (one_event(superpixel, &[(1, 3, vec![1])]), Status::BadBank),
         (one_event(superpixel, &[(1, 2, vec![384 << 14 | 1])]), Status::BadBank),
         (one_event(superpixel, &[(1, 2, vec![5 << 8 | 1, 7, 5 << 8 | 2])]), Status::BadBank),
-        // Version 4 numbers pairs: banks of both would stand in no order.
+        // Sources of version 4 are pairs: banks of two versions have no common order.
         (one_event(retina, &[(1, 4, vec![1]), (3, 3, vec![1])]), Status::BadBank),
         (one_event(retina, &[(1, 2, vec![1]), (3, 3, vec![1])]), Status::BadBank),
         (one_event(BankKind::Ut, &[(1, 3, vec![])]), Status::MissingBanks),
@@ -220,7 +220,7 @@ fn banks_that_cannot_be_have_their_status() {
             assert_eq!(found.status, [Status::TruncatedBank], "{payload:?}");
         }
     }
-    // A count that is too small loses hits; behind a right one there is nothing but padding.
+    // A count that is too small loses hits; only padding may follow a right count.
     for (kind, version) in [(retina, 2), (retina, 3), (superpixel, 2)] {
         for (last, status) in [(0u8, Status::Ok), (9, Status::BadBank)] {
             let mut raw = RawBatch::default();
@@ -246,7 +246,7 @@ fn a_sensor_that_is_hit_all_over_is_one_cluster() {
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
-    /// Crowded corners of a few sensors, any pattern and flag, in any order: as the flood fill says.
+    /// Crowded corners of a few sensors, any pattern and flag, in any order: the clusters of the flood fill.
     #[test]
     fn any_superpixels(
         sensors in prop::collection::btree_map(0u16..208, (
@@ -269,7 +269,7 @@ proptest! {
         prop_assert_eq!(&found.status[..], &[Status::Ok]);
     }
 
-    /// Any bytes whatever: the same status or the same hits.
+    /// Any bytes: the same status or the same hits.
     #[test]
     fn any_bytes(
         kind in prop::sample::select(vec![BankKind::VeloRetina, BankKind::VeloSuperpixel]),

@@ -1,8 +1,8 @@
 //! The straight-line fit of the Velo against the textbook's filter in f64: every state within 0.01 of its standard
 //! deviation, every chi2 within 0.1 % or 0.001, every covariance within 0.1 %, on any track that a search could make, with
-//! the noise of `best`, which learns, and with that of `paper`. What differs more is named in [`kinds`].
+//! the noise of `best`, which learns, and with the noise of `paper`. [`kinds`] names the tracks that may differ more.
 //!
-//! `PELOTON_FIT_TRACKS` says how many tracks of each kind are tried (20,000).
+//! `PELOTON_FIT_TRACKS` sets the number of tracks of each kind (20,000).
 use crate::common::geometry::Detector;
 use peloton::event::{Column, Outcome, RawBatch, States, VeloBatch, VeloTracks};
 use peloton::simd::Level;
@@ -16,7 +16,7 @@ use peloton_sim::{LhcbReader, SimSpec, simulate_velo};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What a comparison with f64 has seen: the largest differences, in units of what is allowed.
+/// Largest differences of a comparison with f64, in units of the limits.
 #[derive(Debug, Default)]
 struct Worst {
     tracks: usize,
@@ -49,7 +49,7 @@ fn compare(
         let z = beam.closest_to_beam(config);
         let slope = beam.tx.hypot(beam.ty);
         if slope > 2e-6 {
-            // z follows the slopes too, the more the further from the beam line the track passes.
+            // z depends on the slopes, too; more for a track that passes further from the beam line.
             let close = beam.at(z);
             let sigma = close.xx.sqrt() / slope + close.x.hypot(close.y) * close.tt.sqrt() / slope.powi(2);
             let allowed = 0.01 * sigma + 1e-6 * z.abs();
@@ -66,7 +66,7 @@ fn columns(states: &States) -> [&Column<f32>; 8] {
     [x, y, z, tx, ty, cov_xx, cov_xtx, cov_txtx]
 }
 
-/// Keeps the largest; a NaN is the largest of all.
+/// Keeps the largest value; a NaN counts as the largest.
 fn see(worst: &mut f64, value: f64) {
     if value > *worst || value.is_nan() {
         *worst = value;
@@ -81,13 +81,13 @@ fn compare_state(worst: &mut Worst, states: &States, track: usize, line: Line) {
     see(&mut worst.position, (column(1) - line.y).abs() / position);
     see(&mut worst.slope, (column(3) - line.tx).abs() / slope);
     see(&mut worst.slope, (column(4) - line.ty).abs() / slope);
-    // A covariance within 0.1 %, that of x and slope in units of what it can be at most.
+    // A covariance within 0.1 %; the covariance of x and slope in units of its largest possible value.
     see(&mut worst.covariance, (column(5) / line.xx - 1.0).abs() / 1e-3);
     see(&mut worst.covariance, (column(6) - line.xt).abs() / (line.xx * line.tt).sqrt() / 1e-3);
     see(&mut worst.covariance, (column(7) / line.tt - 1.0).abs() / 1e-3);
 }
 
-/// All finite, and a covariance that is positive definite, in whatever precision that is asked.
+/// Fails unless all values are finite and the covariance is positive definite, in single and in double precision.
 fn assert_positive(states: &States, track: usize) {
     let values = columns(states).map(|column| column[track]);
     assert!(values.iter().all(|value| value.is_finite()), "track {track}: {values:?}");
@@ -116,7 +116,7 @@ impl Random {
         self.between(0.0, count as f64) as usize
     }
 
-    /// Nearly normal: twelve uniform numbers.
+    /// A number with a nearly normal distribution: the sum of twelve uniform numbers.
     fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.between(-0.5, 0.5)).sum()
     }
@@ -126,19 +126,19 @@ impl Random {
 #[derive(Debug, Clone, Copy)]
 struct Kind {
     name: &'static str,
-    /// How many pairs of modules it crosses, fewest and most.
+    /// Smallest and largest number of pairs of modules that a track crosses.
     pairs: [usize; 2],
     /// Largest slope.
     slope: f64,
-    /// How far its hits are off, mm.
+    /// Spread of hits around the track, mm.
     spread: f64,
-    /// Share of the pairs in between in which it has no hit.
+    /// Share of the pairs in between without a hit of the track.
     missed: f64,
-    /// What is done to the hits in the end.
+    /// The last change of the hits.
     turn: fn(&mut Random, &mut [[f64; 3]], f64),
-    /// How far hits lie apart that `turn` puts at one z, mm.
+    /// Distance of hits that `turn` puts at one z, mm.
     apart: f64,
-    /// Largest difference of a state and of chi2, and of a covariance, in units of what is allowed.
+    /// Largest difference of a state and of chi2, and of a covariance, in units of the limits.
     most: [f64; 2],
 }
 
@@ -151,7 +151,7 @@ fn anywhere(random: &mut Random, hits: &mut [[f64; 3]], _: f64) {
     }
 }
 
-/// Some hits at the z of the one before and some way off, some in its very place.
+/// Moves some hits to the z of the hit before them, and some to its place.
 fn on_one_another(random: &mut Random, hits: &mut [[f64; 3]], apart: f64) {
     for i in 1..hits.len() {
         let [x, y, z] = hits[i - 1];
@@ -163,14 +163,14 @@ fn on_one_another(random: &mut Random, hits: &mut [[f64; 3]], apart: f64) {
     }
 }
 
-/// All in one place but the last.
+/// Moves all hits but the last to one place.
 fn in_one_place(_: &mut Random, hits: &mut [[f64; 3]], _: f64) {
     let last = hits.len() - 1;
     let place = hits[0];
     hits[..last].fill(place);
 }
 
-/// All on one plane, or so near it that ends do not tell slopes.
+/// Moves all hits to one plane, or so close to it that the ends do not determine slopes.
 fn on_one_plane(random: &mut Random, hits: &mut [[f64; 3]], apart: f64) {
     let [x, y, z] = hits[0];
     for hit in hits {
@@ -197,8 +197,8 @@ fn kinds() -> Vec<Kind> {
         Kind { name: "all pairs", pairs: [26, 26], ..USUAL },
         Kind { name: "gaps", pairs: [5, 26], missed: 0.6, ..USUAL },
         Kind { name: "steep", slope: 0.6, ..USUAL },
-        // Cut off at the edges of the detector these are bent by up to 2 rad, a chi2 of 10^7. Learning from that raises the
-        // noise a million times and takes it back over tens of hits, each a factor with errors of its own.
+        // The edges of the detector bend these tracks by up to 2 rad: a chi2 of 10^7. Learning raises the noise a million times,
+        // then lowers it over tens of hits, each by a factor with its own rounding.
         Kind { name: "very steep", pairs: [3, 8], slope: 2.0, most: [1.0, 1.0], ..USUAL },
         Kind { name: "bent", slope: 2.0, most: [1.0, 20.0], ..USUAL },
         Kind { name: "along the beam", slope: 1e-4, ..USUAL },
@@ -327,7 +327,7 @@ fn tracks_that_cannot_be_fitted_are_refused() {
     }
 }
 
-/// Ends of a track a denormal number apart gave slopes beyond all numbers.
+/// Ends of a track at a denormal distance once gave infinite slopes.
 #[test]
 fn nothing_but_numbers_comes_of_numbers() {
     let tiny = f32::from_bits(1);
@@ -448,7 +448,7 @@ fn the_fit_of_the_paper_is_a_least_squares_line() {
     let mut noticed = 0;
     for (track, hits) in tracks.iter().enumerate() {
         let line = least_squares(hits, weight);
-        // How far each state is off, in standard deviations, and its variances, relative.
+        // The largest difference of states, in standard deviations, and of variances, relative.
         let off = |fitted: &VeloTracks| {
             let mut off: f64 = (f64::from(fitted.chi2[track]) - line.chi2).abs() / (0.1 * line.chi2 + 0.1);
             for states in [&fitted.beam, &fitted.end] {

@@ -16,7 +16,7 @@ fn first_difference(a: &VeloTracks, b: &VeloTracks) -> Option<String> {
     (0..a.events()).find_map(|event| Some(format!("event {event}: {}", difference(a, event, b, event)?)))
 }
 
-/// The kernel's result, made in slices of so many events, and what it counted.
+/// The kernel's result, made in slices of `slice` events, and its counters.
 fn in_slices(level: Level, config: &VeloConfig, batch: &VeloBatch, slice: usize) -> (VeloTracks, Counters) {
     let (mut workspace, mut out) = (VeloWorkspace::default(), Outcome::default());
     for first in (0..batch.len()).step_by(slice) {
@@ -26,7 +26,7 @@ fn in_slices(level: Level, config: &VeloConfig, batch: &VeloBatch, slice: usize)
     (out.results, out.counters)
 }
 
-/// Where the first of these levels that does not give the reference's tracks departs from them.
+/// The first difference from the reference's tracks, on the first of these levels with a difference.
 fn departure(
     levels: Vec<Level>,
     config: &VeloConfig,
@@ -45,13 +45,13 @@ fn departure(
     })
 }
 
-/// Checks every level against the reference, and that each planted fault would have been noticed.
+/// Checks every level against the reference, and that each planted fault is noticed.
 #[track_caller]
 fn check(config: &VeloConfig, batch: &VeloBatch, faults: &[Fault]) -> VeloTracks {
     check_on(Level::supported(), config, batch, faults)
 }
 
-/// The same on these levels.
+/// Checks these levels against the reference, and that each planted fault is noticed.
 #[track_caller]
 fn check_on(levels: Vec<Level>, config: &VeloConfig, batch: &VeloBatch, faults: &[Fault]) -> VeloTracks {
     let expected = reference::reconstruct(config, batch.view());
@@ -59,7 +59,7 @@ fn check_on(levels: Vec<Level>, config: &VeloConfig, batch: &VeloBatch, faults: 
     for &fault in faults {
         let mut config = config.clone();
         if fault == Fault::CloneAtLimit {
-            // Many tracks share just half of their hits; none shares what the preset allows.
+            // Many tracks share exactly half of their hits; no tracks share exactly the preset's limit.
             config.best.shared_hits = 0.5;
         }
         let wrong = reference::reconstruct_with(fault, &config, batch.view());
@@ -68,7 +68,7 @@ fn check_on(levels: Vec<Level>, config: &VeloConfig, batch: &VeloBatch, faults: 
     expected
 }
 
-/// A fault that shows in events without hits on top of one another.
+/// Faults that show in events without hits at the same place.
 fn fault_seen_in(preset: Preset) -> &'static [Fault] {
     match preset {
         Preset::Best | Preset::TwoPass => &[Fault::CloneAtLimit, Fault::Farthest],
@@ -123,7 +123,7 @@ fn slices_make_no_difference() {
     }
 }
 
-/// A particle that scatters in a module by more than a track is followed over: two tracks, which are joined.
+/// A particle that scatters in a module by more than the search allows gives two tracks, which are joined.
 #[test]
 fn parts_of_a_scattered_particle_are_one_track() {
     let hit = |pair: usize, kink: f32| {
@@ -132,7 +132,7 @@ fn parts_of_a_scattered_particle_are_one_track() {
         (2 * pair + 1, [x, 0.5 * x, z])
     };
     let event = |kink| (11..=18).map(|pair| hit(pair, kink)).collect::<Vec<_>>();
-    // Of 0.004 the track is followed, of 0.03 it is two.
+    // The search follows a kink of 0.004; a kink of 0.03 gives two tracks.
     let batch = batch_of(&[0.004, 0.0065, 0.03].map(event));
     let lengths = |join_chi2| {
         let mut config = VeloConfig::default();
@@ -149,7 +149,7 @@ fn parts_of_a_scattered_particle_are_one_track() {
     assert_eq!(lengths(0.0), [vec![8], vec![4, 4], vec![4, 4]]);
 }
 
-/// Three hits in a line that passes near the beam between the second and the third are no track.
+/// Three hits on a line that passes near the beam between the second and the third hit are no track.
 #[test]
 fn no_triplet_passes_the_beam() {
     let event = |x: f32| {
@@ -164,7 +164,7 @@ fn no_triplet_passes_the_beam() {
     assert_eq!(&tracks.track_start[..], [0, 1, 1]);
 }
 
-/// Hits may claim any z, so a track's first and last hit may be one denormal number apart: no slope comes of that.
+/// Hits may have any z, so a track's first and last hit may be one denormal number apart: its fit stays finite.
 #[test]
 fn tracks_of_no_length() {
     let pair = |pair: usize, x: f32, z: f32| (2 * pair + 1, [x, 0.5 * x, z]);
@@ -217,7 +217,7 @@ fn particle() -> impl Strategy<Value = Vec<Hit>> {
                 let dz = module_z(module) - z0;
                 let (x, y) = (x0 + tx * dz + spread * dx, y0 + ty * dz + spread * dy);
                 let hit = (module, [x, y, module_z(module)]);
-                // Pixels seen twice, and not at all.
+                // Doubled and missed hits.
                 hits.extend(std::iter::repeat_n(hit, [0, 1, 1, 1, 1, 1, 1, 2][luck as usize]));
             }
             hits
@@ -225,7 +225,7 @@ fn particle() -> impl Strategy<Value = Vec<Hit>> {
     )
 }
 
-/// Hits along x < 0, y = 0 and x > 0, y = 0, where phi begins again on one scale or another.
+/// Hits along x < 0, y = 0 and x > 0, y = 0, where phi wraps on one of its scales.
 fn at_the_wrap() -> impl Strategy<Value = Vec<Hit>> {
     let y = prop_oneof![
         Just(0.0f32),
@@ -246,14 +246,14 @@ fn at_the_wrap() -> impl Strategy<Value = Vec<Hit>> {
     })
 }
 
-/// Coordinates that are in range and yet unusual.
+/// Coordinates that are in range but unusual.
 fn odd_coordinate() -> impl Strategy<Value = f32> {
     let odd =
         [0.0, -0.0, 1e-45, -1e-45, 1e-38, -3e-39, 1e-20, 1000.0, -1000.0, 999.99, 5.0, f32::MIN_POSITIVE];
     prop_oneof![prop::sample::select(odd.to_vec()), -50.0f32..50.0, (-4i8..4).prop_map(f32::from)]
 }
 
-/// Anything in any place, z too.
+/// Hits with any coordinates, z too.
 fn odd_hits() -> impl Strategy<Value = Vec<Hit>> {
     let hit = (0..VELO_MODULES, [odd_coordinate(), odd_coordinate(), odd_coordinate()], any::<bool>());
     let on_plane = |(module, [x, y, z], at_module): (usize, [f32; 3], bool)| {
@@ -301,7 +301,7 @@ fn event() -> impl Strategy<Value = Vec<Hit>> {
 const BATCHES: u32 = 20;
 const EVENTS: usize = 100;
 
-/// Default limits, and such as cut lists short and refuse events.
+/// Default limits, and limits that cut lists short and refuse events.
 fn configs(preset: Preset) -> impl Strategy<Value = VeloConfig> {
     prop_oneof![Just((20_000, 2_000, 128)), Just((400, 320, 9)), Just((20_000, 299, 1))].prop_map(
         move |(hits, hits_in_module, candidates)| {
@@ -352,7 +352,7 @@ fn any_events_forwarding() {
     any_events(Preset::Forwarding);
 }
 
-/// 2,000 events; a difference is shrunk to the events, the parts and the hits that make it.
+/// Compares 2,000 events; proptest shrinks a difference to its events, parts and hits.
 fn any_events(preset: Preset) {
     let settings = ProptestConfig { cases: BATCHES, failure_persistence: None, ..ProptestConfig::default() };
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
@@ -365,7 +365,7 @@ fn any_events(preset: Preset) {
             let batch = batch_of(&events);
             let expected = reference::reconstruct(&config, batch.view());
             let found = departure(levels_in_turn(number.get()), &config, &batch, &expected);
-            // A failure is made smaller on the levels that it was found on.
+            // Proptest shrinks a failure on the levels that found it.
             departed.set(departed.get() || found.is_some());
             number.set(number.get() + usize::from(!departed.get()));
             prop_assert_eq!(found, None);
@@ -377,7 +377,7 @@ fn any_events(preset: Preset) {
             Ok(())
         })
         .unwrap();
-    // What came up, and that hits on top of one another tell the first from the last of equals.
+    // All statuses occurred, and hits at the same place distinguish the first from the last of equals.
     assert_eq!(seen.values().sum::<usize>(), BATCHES as usize * EVENTS);
     for status in [Status::NotFinite, Status::OutOfRange, Status::TooManyHits, Status::TooManyHitsInModule] {
         assert!(seen.get(&status).is_some_and(|&events| events > 10), "{status:?}: {seen:?}");

@@ -1,8 +1,8 @@
-//! Safe code of other crates reaches no launch: programs that try do not compile, for the reason that is named here.
+//! Safe code of other crates cannot launch kernels: programs that try do not compile, with the error code given here.
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A program that compiles as it is, and goes on with the line under test.
+/// A program that compiles by itself; the line under test follows it.
 const PROGRAM: &str = "#![forbid(unsafe_code)]
 pub fn open() -> peloton::Result<()> {
     let (device, _faults) = peloton::gpu::Device::failing(peloton::gpu::Order::Forward)?;
@@ -11,7 +11,7 @@ pub fn open() -> peloton::Result<()> {
     let _ = (device.kind(), device.name(), peloton::gpu::KERNELS[0]);
 ";
 
-/// What a hostile or mistaken program may write, and the compiler's code for what is wrong with it.
+/// Lines of hostile or mistaken programs, and the compiler's error code for each.
 const ATTEMPTS: [(&str, &str); 12] = [
     ("device.open(256, 256)?;", "E0624"),
     ("stream.queue.wait()?;", "E0616"),
@@ -27,7 +27,7 @@ const ATTEMPTS: [(&str, &str); 12] = [
     ("let _ = peloton::gpu::timepix::PixelStream { ..stream };", "E0451"),
 ];
 
-/// What rustc says of the program with that line; nothing when it compiles.
+/// The error of rustc for the program with this line; none when it compiles.
 fn compile(library: &Path, line: &str, folder: &Path) -> Option<String> {
     let file = folder.join("program.rs");
     std::fs::write(&file, format!("{PROGRAM}    {line}\n    Ok(())\n}}\n")).expect("a file");
@@ -45,7 +45,7 @@ fn compile(library: &Path, line: &str, folder: &Path) -> Option<String> {
     (!output.status.success()).then(|| String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// The library's builds beside this test.
+/// The library's builds in the folder of this test.
 fn libraries() -> Vec<PathBuf> {
     let test = std::env::current_exe().expect("a test program");
     let files = std::fs::read_dir(test.parent().expect("a folder")).expect("a folder of builds");
@@ -64,7 +64,7 @@ fn programs_without_unsafe_code_reach_no_launch() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    // Several builds with other features may be there.
+    // There may be several builds with different features.
     let compiles = |library: &&PathBuf| compile(library, "", folder.path()).is_none();
     let library = all.iter().find(compiles).expect("a library that the program compiles with");
     for (line, code) in ATTEMPTS {

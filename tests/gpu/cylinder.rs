@@ -1,5 +1,5 @@
-//! The cylinder kernels on the device under test: the CPU's tracks, bit by bit, whatever the order of lanes, the slices
-//! and the room there is.
+//! The cylinder kernels on the device under test: the CPU's tracks, bit by bit, for any order of lanes, any slices
+//! and any room.
 use peloton::cylinder::{
     Builder, CylinderConfig, CylinderInput, CylinderSample, CylinderWorkspace, SeedSource, reconstruct,
 };
@@ -28,7 +28,7 @@ fn simulated(text: &str) -> Sample {
     (batch, truth)
 }
 
-/// Hashes, statuses, what was dropped.
+/// Hashes, statuses, and counts of losses.
 #[derive(Debug, PartialEq)]
 struct Found {
     hashes: Hashes,
@@ -79,7 +79,7 @@ fn on_device(
     twice(StreamPool::new(&device, streams, open).expect("memory"), sample)
 }
 
-/// What the first pass leaves in memory must not matter to the second one.
+/// Runs a stream twice: the memory of the first pass must not affect the second pass.
 fn twice<T: DeviceStream>(mut pool: StreamPool<T>, sample: &Sample) -> Found {
     let input = CylinderInput { hits: &sample.0, seeds: &sample.1.particles };
     let mut tracks = Sliced::default();
@@ -158,7 +158,7 @@ fn any_number_of_candidates() {
     assert!(hashes.len() >= 3, "the number of candidates matters: {hashes:?}");
 }
 
-/// A changed formula or rule would not go unnoticed.
+/// The comparison notices a changed formula or rule.
 #[test]
 fn a_difference_would_be_noticed() {
     let sample = simulated("sim:cylinder,events=1,tracks=100,seed=2,inefficiency=0.1,noise=500");
@@ -228,7 +228,7 @@ fn what_a_device_cannot_do_is_an_error() {
     }
 }
 
-/// A stream that may grow has room for every event, whatever it was opened with.
+/// A stream that may grow has room for every event, for any initial room.
 #[test]
 fn streams_grow_with_the_events() {
     let mut sample = simulated("sim:cylinder,events=3,tracks=5,seed=1");
@@ -241,18 +241,18 @@ fn streams_grow_with_the_events() {
     assert_eq!(twice(StreamPool::new(&device, 2, open).unwrap(), &sample), expected);
 }
 
-/// Where tracks of an event and hits of a track begin are sums over stretches of 1,024: here more than one of both.
+/// Starts of tracks and of hits are sums over stretches of 1,024 items: this test has several stretches of both.
 #[test]
 fn a_slice_of_many_events_makes_no_difference() {
     let sample = simulated("sim:cylinder,events=1100,tracks=2,seed=3");
-    // Few cells, as every event has its own.
+    // Few cells, since every event has its own cells.
     let mut config = with(Builder::BestHit);
     (config.bins.phi, config.bins.z_width) = (8, config.bins.z_half);
     let expected = on_cpu(&config, &sample);
     assert_eq!(on_device(Order::Reverse, &config, &sample, 1, room(&sample, 1100)), expected);
 }
 
-/// A device is an executor like any other, and says what it is.
+/// A device is an executor, and reports its kind and its name.
 #[test]
 fn the_pool_is_an_executor() {
     let (hits, truth) = simulated("sim:cylinder,events=3,tracks=20,seed=1");
@@ -303,7 +303,7 @@ fn lists_that_fall_are_refused() {
     }
 }
 
-/// Crowds on one spot, hits that cannot be, broken vertices, missing hits, events with a status.
+/// Crowds at one place, impossible hits, broken vertices, missing hits, events with a status.
 fn hostile() -> impl Strategy<Value = Sample> {
     let odd = prop::sample::select(vec![f32::NAN, f32::INFINITY, 0.0, -0.0, 1e30, -1e-30, 3e38]);
     let coordinate = prop_oneof![20 => -40.0f32..40.0, 2 => Just(4.0f32), 1 => odd.clone()];
@@ -357,7 +357,7 @@ proptest! {
     }
 }
 
-/// Few events, since everything that lanes do is looked at.
+/// Few events, since ThreadSanitizer checks every access of the lanes.
 #[test]
 #[ignore = "runs under ThreadSanitizer, started by another test"]
 fn inside_the_sanitizer() {

@@ -1,5 +1,5 @@
-//! The way to a GPU without a GPU: these tests run themselves again with a libcuda that `fake_driver` makes, which runs the kernels on
-//! the CPU. What they then show is the path of `src/gpu/driver/cuda.rs`: context, code, streams, events, copies, launches.
+//! Tests of the calls to a GPU without a GPU: they run this program again with the libcuda of `fake_driver`, which runs the
+//! kernels on the CPU. They cover `src/gpu/driver/cuda.rs`: context, code, streams, events, copies, launches.
 use crate::faults::{Switch, fail_everywhere, one_at_a_time};
 use peloton::cylinder::{CylinderConfig, CylinderInput};
 use peloton::engine::StreamSequence;
@@ -39,7 +39,7 @@ fn driver() -> &'static Path {
     FOLDER.get_or_init(make).path()
 }
 
-/// Tells the fake driver, where that is the driver, where the code of lane programs is: in this process.
+/// Gives the fake driver, if it is in use, the addresses of the lane programs in this process.
 pub fn bring_lane_programs() {
     let Some(path) = std::env::var_os("FAKE_CUDA_CONTROL") else { return };
     let control = std::fs::File::options().write(true).open(path).expect("a file");
@@ -47,7 +47,7 @@ pub fn bring_lane_programs() {
     control.write_all_at(words.as_flattened(), 32).expect("a file");
 }
 
-/// Runs tests of this program by their names under the fake driver; what they print.
+/// Runs tests of this program by their names under the fake driver; returns their output.
 fn under_the_fake(tests: &[&str], variables: &[(&str, &str)]) -> String {
     let control = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(control.path(), [0; 48]).expect("a file");
@@ -87,8 +87,8 @@ fn sequences_give_the_bits_of_the_cpu() {
     );
 }
 
-/// Every call of the driver fails once, while a stream runs, and while device and stream are opened: the error comes out, and
-/// what comes next works.
+/// Every call of the driver fails once, while a stream runs, and while device and stream are opened: the error is returned, and
+/// the next run works.
 #[test]
 fn every_call_of_the_driver_fails_once() {
     under_the_fake(&["faults::", "fake::inside_every_call"], &[]);
@@ -118,13 +118,13 @@ fn what_cannot_be_had_is_said_in_one_sentence() {
     assert!(text.contains("GPUs: 3") && text.contains("no GPU 7: there are 3, counted from 0"), "{text}");
 }
 
-/// CPU time of the host for a pixel hit at most, ns: twice as much as was measured on a busy machine with little optimised code.
+/// Largest CPU time of the host for a pixel hit, ns: twice the time measured on a busy machine with little optimised code.
 const MOST_HOST_NS: [(PixelPreset, f64); 2] = [(PixelPreset::Pion45, 10.0), (PixelPreset::Am241, 15.0)];
 
-/// CPU time of the host for an event of the Velo at most, us, decoding of its raw banks and the copy of its tracks with it.
+/// Largest CPU time of the host for an event of the Velo, us, with decoding of its raw banks and the copy of its tracks.
 const MOST_VELO_US: f64 = 80.0;
 
-/// What the host does for each hit and event, with kernels that give stored clusters and tracks.
+/// Host time for each hit and event, with kernels that return stored clusters and tracks.
 #[test]
 fn the_host_has_little_work() {
     let text = under_the_fake(&["fake::inside_host_time", "--test-threads=1"], &[]);
@@ -156,12 +156,12 @@ fn inside_host_time() {
         let size = hits as f64 / clusters.len() as f64;
         println!("{preset:?}, {size:.1} hits a cluster: {best:.2} ns of CPU a hit");
         control.set_mode(0);
-        // Nearly all of it is copying: 4 to 13 were seen on a busy machine, the more clusters there are for the hits, the more.
+        // Nearly all of this time is copying: 4 to 13 ns on a busy machine, more for smaller clusters.
         assert!(best < most, "{preset:?}: {best} ns of CPU a hit, and {most} at most");
     }
 }
 
-/// The same for events of the Velo, from their raw banks.
+/// Host time for each event of the Velo from raw banks, with kernels that return stored tracks.
 #[test]
 #[ignore = "runs under the fake driver, started by another test"]
 fn inside_host_time_of_the_velo() {
@@ -194,19 +194,19 @@ impl Control {
         Self(std::fs::File::options().read(true).write(true).open(path).expect("a file"))
     }
 
-    /// 0 to work, 1 to remember, 2 to repeat.
+    /// Sets the mode: 0 runs kernels, 1 also stores their results, 2 returns the stored results.
     fn set_mode(&self, mode: u64) {
         self.0.write_all_at(&mode.to_ne_bytes(), 16).expect("a file");
     }
 
-    /// CPU time of this thread, less what the fake driver worked in place of a GPU.
+    /// CPU time of this thread without the fake driver's work in place of a GPU, ns.
     fn host_ns(&self) -> u64 {
         let mut ns = [0; 8];
         self.0.read_exact_at(&mut ns, 24).expect("a file");
         cpu_ns() - u64::from_ne_bytes(ns)
     }
 
-    /// That of the shortest of some passes.
+    /// CPU time of the shortest of 20 passes, ns.
     fn least_ns(&self, mut pass: impl FnMut()) -> f64 {
         let passes = (0..20).map(|_| {
             let begin = self.host_ns();

@@ -1,4 +1,4 @@
-//! A device that fails in the middle of a slice: the error comes out, nothing hangs, and the stream works afterwards.
+//! A device that fails in the middle of a slice: the error is returned, nothing hangs, and the stream works afterwards.
 use crate::common::geometry::Detector;
 use crate::common::ut::Sample;
 use peloton::cylinder::{CylinderConfig, CylinderInput};
@@ -17,7 +17,7 @@ use peloton_sim::CylinderSim;
 use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Has one call fail: of the emulated device, or of the fake driver.
+/// Makes one call fail: of the emulated device, or of the fake driver.
 pub enum Switch {
     Emulated(Faults),
     /// The file that `FAKE_CUDA_CONTROL` names.
@@ -64,8 +64,8 @@ pub fn one_at_a_time() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Lets every call fail in turn; each time the next run must give what the first one gave. Says how many calls there are.
-/// What only frees may fail without an error.
+/// Lets every call fail in turn; each time the next run must give the result of the first run. Returns the number of calls.
+/// A call that only frees memory may fail without an error.
 pub fn fail_everywhere<T: PartialEq>(switch: &Switch, mut run: impl FnMut() -> Result<T>) -> u64 {
     let expected = run().expect("a run without a fault");
     let mut errors = 0;

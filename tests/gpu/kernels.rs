@@ -1,4 +1,4 @@
-//! Every kernel compiles for the GPUs that are around, and needs no more of them than it should.
+//! Every kernel compiles for current GPUs, within limits on its resources.
 
 use peloton::gpu::{KERNELS, Libraries, usage};
 

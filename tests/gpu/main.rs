@@ -1,5 +1,5 @@
-//! The GPU modules, run on the CPU by an emulation of CUDA; with `PELOTON_TEST_DEVICE=gpu` on the first GPU. Once built, the program
-//! stands alone: `cargo test --no-run` makes one that a machine without Rust can run.
+//! The GPU modules, run on the CPU by an emulation of CUDA; with `PELOTON_TEST_DEVICE=gpu` on the first GPU. The built
+//! program needs no other files: `cargo test --no-run` makes a program that runs on a machine without Rust.
 #![cfg(feature = "cuda")]
 
 #[path = "../common/mod.rs"]

@@ -1,18 +1,18 @@
-//! Races of the kernels: these tests run others of this program again, with the emulated kernels compiled with ThreadSanitizer,
-//! to which every lane of a block is a thread (`src/gpu/kernels/emulated.h`). Then every barrier is taken away in turn, and that
-//! has to be noticed: by a report, by another result, or by a lane that waits for ever.
+//! Races of the kernels: these tests run other tests of this program again, with the emulated kernels compiled with
+//! ThreadSanitizer: every lane of a block is a thread for it (`src/gpu/kernels/emulated.h`). Then they remove every barrier in
+//! turn. The loss must be noticed: by a report, by another result, or by a lane that waits for ever.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-/// Races that do no harm: the function that a report is suppressed for, and the reason.
+/// Harmless races: the function whose reports are suppressed, and the reason.
 const HARMLESS: [(&str, &str); 1] = [(
     "set_of",
     "the union-find reads a label that atomicMin lowers: it follows the old one or the new one, both of the same set",
 )];
 
-/// Barriers whose loss may go unnoticed with these events: the function, how many of it, and what they are for.
+/// Barriers whose loss may go unnoticed with these events: the function, the number of barriers, and their purpose.
 const UNNOTICED: [(&str, usize, &str); 3] = [
     (
         "velo_keep_free",
@@ -32,7 +32,7 @@ const UNNOTICED: [(&str, usize, &str); 3] = [
     ),
 ];
 
-/// The tests of this program that run sequences; those that take longer come later.
+/// Tests of this program that run sequences, in the order of their time.
 const SEQUENCES: [&str; 4] = [
     "velo::inside_the_sanitizer",
     "timepix::inside_the_sanitizer",
@@ -46,7 +46,7 @@ struct Sanitizer {
     folder: tempfile::TempDir,
 }
 
-/// None, with a line, where the C++ compiler has no ThreadSanitizer. Compiles the kernels.
+/// Compiles the kernels. None, with a printed line, where the C++ compiler has no ThreadSanitizer.
 fn sanitizer() -> Option<&'static Sanitizer> {
     static MADE: OnceLock<Option<Sanitizer>> = OnceLock::new();
     let make = || {
@@ -67,7 +67,7 @@ fn sanitizer() -> Option<&'static Sanitizer> {
         let suppressions: String = HARMLESS.map(|(function, _)| format!("race:^{function}\n")).concat();
         std::fs::write(folder.path().join("harmless"), suppressions).expect("a file");
         let made = Sanitizer { library, folder };
-        // The compiler itself is to run without the sanitizer.
+        // The compiler itself must run without the sanitizer.
         let compiled =
             made.this_program("races::inside_compile", Path::new("")).output().expect("this program runs");
         assert!(compiled.status.success(), "{}", words(&compiled));
@@ -85,10 +85,10 @@ impl Sanitizer {
         self.folder.path().join(name)
     }
 
-    /// This program, to run a test alone. Addresses are not random, which the sanitizer needs.
+    /// A command that runs one test of this program, without random addresses, as the sanitizer needs.
     fn this_program(&self, test: &str, preloaded: &Path) -> Command {
         let mut command = Command::new("setarch");
-        // By `env`, so that `setarch` runs without it.
+        // Set through `env`, so that `setarch` runs without the sanitizer.
         command.arg(std::env::consts::ARCH).arg("-R").arg("env");
         command.arg(format!("LD_PRELOAD={}", preloaded.display()));
         command.arg(std::env::current_exe().expect("this program"));
@@ -115,8 +115,8 @@ fn inside_compile() {
     peloton::gpu::emulated_library().expect("a C++ compiler");
 }
 
-/// Reports that are neither of thread-local memory, which the loader allocates, nor of the stacks of lanes: where blocks are
-/// unordered, both are one block's after the other.
+/// Leaves out reports on thread-local memory, which the loader allocates, and on stacks of lanes: unordered blocks use both
+/// in turn.
 fn reports(text: &str) -> Vec<&str> {
     let is_shared = |report: &str| {
         let place = report.split("Location is ").nth(1).unwrap_or_default();

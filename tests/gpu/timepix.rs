@@ -1,4 +1,4 @@
-//! The pixel kernels on the device under test: the clusters of the CPU's chain, whatever the order of lanes.
+//! The pixel kernels on the device under test: the clusters of the CPU's chain, for any order of lanes.
 
 use peloton::Error;
 use peloton::engine::{Executor, Sliced, StreamSequence, Streaming};
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 const ORDERS: [Order; 3] = [Order::Forward, Order::Reverse, Order::Random(5)];
 
-/// Clusters, and what was dropped.
+/// Clusters, and counts of losses.
 type Found = (PixelClusters, Vec<(&'static str, u64)>);
 
 fn layout() -> Layout {
@@ -39,7 +39,7 @@ fn cpu(config: &TimepixConfig) -> Timepix {
     Timepix::new(config, Level::choose(None, None).unwrap(), &layout(), 1).unwrap()
 }
 
-/// With one to four streams, in ways that go with the slice.
+/// A device with one to four streams; the slice determines the number.
 fn device(order: Order, config: &TimepixConfig, slice: usize) -> PixelDevice {
     PixelDevice::new(crate::device(order), config, &layout(), slice, slice % 4 + 1).unwrap()
 }
@@ -48,12 +48,12 @@ fn on_cpu(config: &TimepixConfig, hits: &PixelHits) -> Found {
     run(&mut cpu(config), hits, usize::MAX)
 }
 
-/// In slices of `slice` hits, handed over in pieces of another size.
+/// Runs in slices of `slice` hits, which arrive in pieces of another size.
 fn on_device(order: Order, config: &TimepixConfig, hits: &PixelHits, slice: usize) -> Found {
     run(&mut device(order, config, slice), hits, slice / 3 + 1)
 }
 
-/// Hits not more than `disorder` older than the latest time that two hits in a row before them have reached.
+/// Keeps hits that are at most `disorder` older than the latest time that two consecutive hits before them have reached.
 fn in_time(disorder: i64, hits: &PixelHits) -> PixelHits {
     let (mut kept, mut reached, mut last) = (PixelHits::default(), i64::MIN, i64::MIN);
     for (time, x, y, tot) in (0..hits.len()).map(|i| hits.get(i)) {
@@ -75,7 +75,7 @@ fn simulated_streams() {
         let config = TimepixConfig { disorder_us: Some(sim.disorder_us()), ..TimepixConfig::default() };
         let expected = on_cpu(&config, &hits);
         sizes.push(expected.0.len());
-        // In one piece, and in slices of which the smallest have to grow.
+        // In one slice, and in smaller slices, of which the smallest must grow.
         for (order, room) in ORDERS.into_iter().zip([1 << 15, 3000, 64]) {
             assert!(on_device(order, &config, &hits, room) == expected, "{name}, {order:?}");
         }
@@ -105,7 +105,7 @@ fn by_the_reference(config: &TimepixConfig, hits: &PixelHits) -> Vec<Vec<(i64, u
     rows
 }
 
-/// Hits on a few pixels with repeated times, far from order, at any time there is.
+/// Hits on a few pixels with repeated times, far from order, at any possible time.
 fn stretch() -> impl Strategy<Value = PixelHits> {
     let base = prop::sample::select(vec![0i64, -1_000_000, i64::MAX - 100_000, i64::MIN]);
     let rows = prop::collection::vec((0i64..3000, 0u16..9, 0u16..9, 0u16..40), 0..2600);
@@ -126,14 +126,14 @@ proptest! {
         let config = TimepixConfig { find, disorder_us, ..TimepixConfig::default() };
         let found = on_device(ORDERS[order], &config, &hits, room);
         prop_assert_eq!(rows(&found.0), by_the_reference(&config, &hits));
-        // The CPU's chain wants room for delta before the first time there is.
+        // The CPU's chain needs room for delta before the first time.
         if hits.time.iter().all(|time| *time > i64::MIN + 10_000) {
             prop_assert!(found == on_cpu(&config, &hits));
         }
     }
 }
 
-/// Energies and time walk are those of the CPU, wherever slices end.
+/// Energies and time walk are equal to the CPU's, for any ends of slices.
 #[test]
 fn calibrated_streams() {
     let folder = std::env::temp_dir().join(format!("peloton-gpu-calibration-{}", std::process::id()));
@@ -160,7 +160,7 @@ fn calibrated_streams() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Without end to the clusters no more hits wait than may: they are cut, and that is counted.
+/// Clusters without end are cut at the largest number of waiting hits, and the cuts are counted.
 #[test]
 fn memory_is_bounded() {
     let config = TimepixConfig { capacity: 500, disorder_us: Some(0.0), ..TimepixConfig::default() };
@@ -172,7 +172,7 @@ fn memory_is_bounded() {
     assert!(forced > 2 && clusters.len() == forced as usize + 1, "{forced}, {} clusters", clusters.len());
 }
 
-/// Masked pixels, filters and late hits do and count what they do on the CPU.
+/// Masked pixels, filters and late hits have the same effects and counts as on the CPU.
 #[test]
 fn what_is_dropped_is_what_the_cpu_drops() {
     let spec = PixelSimSpec { hits: 8000, delay_us: 20.0, ..PixelSimSpec::default() };
@@ -196,7 +196,7 @@ fn what_is_dropped_is_what_the_cpu_drops() {
     assert_eq!(flow(device.counters()), flow(cpu.counters()));
 }
 
-/// A device is an executor like any other, and says what it is.
+/// A device is an executor, and reports its kind and its name.
 #[test]
 fn the_device_is_an_executor() {
     let mut hits = PixelHits::default();
@@ -242,7 +242,7 @@ fn what_a_device_cannot_do_is_an_error() {
     assert!(matches!(stream.run(&hits, &mut clusters), Err(Error::Device(_))));
 }
 
-/// Crowds at one time over many chunks, on pixels at the edges of what there is: the naive reference's clusters.
+/// Crowds at one time over many chunks, on pixels with the lowest and highest numbers: the naive reference's clusters.
 #[test]
 fn crowds_and_edges() {
     let config = TimepixConfig { disorder_us: Some(0.0), ..TimepixConfig::default() };
@@ -250,9 +250,9 @@ fn crowds_and_edges() {
         [0, 1, 2, 65533, 65534, 65535][i as usize % 6]
     }
     let places: [fn(u32) -> (u16, u16); 3] = [
-        // Each of its own.
+        // Each hit is a cluster of its own.
         |i| (2 * (i % 100) as u16, 2 * (i / 100) as u16),
-        // Rows that touch those of other chunks.
+        // Rows that touch rows of other chunks.
         |i| ((i % 3000) as u16, 2 * (i / 3000) as u16),
         |i| (edge(i / 7), edge(i / 43)),
     ];
@@ -269,7 +269,7 @@ fn crowds_and_edges() {
     }
 }
 
-/// After an error nothing of the stream before is left.
+/// After an error the stream starts empty.
 #[test]
 fn another_stream_after_an_error() {
     let Ok((device, faults)) = peloton::gpu::Device::failing(Order::Forward) else { return };
@@ -300,7 +300,7 @@ fn another_stream_after_an_error() {
     assert!(errors > 20, "{errors} errors");
 }
 
-/// Few events, since everything that lanes do is looked at.
+/// Few events, since ThreadSanitizer checks every access of the lanes.
 #[test]
 #[ignore = "runs under ThreadSanitizer, started by another test"]
 fn inside_the_sanitizer() {

@@ -1,4 +1,4 @@
-//! The lane programs of the UT on the device under test: the CPU's tracks, bit by bit, whatever the order of threads.
+//! The lane programs of the UT on the device under test: the CPU's tracks, bit by bit, for any order of threads.
 
 use crate::common::data;
 use crate::common::geometry::Detector;
@@ -11,7 +11,7 @@ use peloton::gpu::ut::UtStream;
 use peloton::simd::Level;
 use peloton::ut::{UtConfig, UtFindWorkspace, UtLayout, UtPreset, find};
 
-/// Presets that devices run, the ends of the paper's, and one with which everything that can be made of hits comes out.
+/// Presets that devices run, the extremes of the paper's preset, and a preset that keeps every combination of hits.
 fn configs() -> Vec<UtConfig> {
     let presets = [UtPreset::Hlt1, UtPreset::Hlt1Unrestricted, UtPreset::Paper];
     let mut configs: Vec<_> = presets.map(UtConfig::preset).into();
@@ -22,7 +22,7 @@ fn configs() -> Vec<UtConfig> {
     configs
 }
 
-/// Searches on the CPU and on the device in these orders; fails when any bit or count differs. The number of tracks.
+/// Searches on the CPU and on the device in these orders; fails when any bit or count differs. Returns the number of tracks.
 fn compare(layout: &UtLayout, events: &Events, orders: &[Order]) -> usize {
     let mut tracks = 0;
     for config in configs() {
@@ -44,12 +44,12 @@ fn compare(layout: &UtLayout, events: &Events, orders: &[Order]) -> usize {
     tracks
 }
 
-/// What went into each stage, and came out.
+/// Numbers of items into and out of each stage.
 fn items(outcome: &Outcome<VeloUtTracks>) -> Vec<[u64; 2]> {
     outcome.counters.stages.iter().map(|stage| [stage.items_in, stage.items_out]).collect()
 }
 
-/// Twice by one stream, since what the first pass leaves in memory must not matter to the second one.
+/// Runs one stream twice: the memory of the first pass must not affect the second pass.
 fn on_device(order: Order, config: &UtConfig, layout: &UtLayout, events: &Events) -> Outcome<VeloUtTracks> {
     let mut stream = UtStream::open(&crate::device(order), config, layout).expect("memory");
     let mut run = || {
@@ -67,7 +67,7 @@ const ORDERS: [Order; 3] = [Order::Forward, Order::Reverse, Order::Random(7)];
 #[test]
 fn simulated_events_give_the_bits_of_the_cpu() {
     let detector = Detector::nominal();
-    // More than a slice.
+    // More events than a slice has.
     let (raw, _) = detector.simulated(140, 17);
     let sample = Sample::new(&detector, &raw);
     let tracks = compare(&sample.layout, &sample.events, &ORDERS[2..]);

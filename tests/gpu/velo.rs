@@ -1,5 +1,5 @@
-//! The Velo kernels on the device under test: the CPU's tracks, bit by bit, whatever the order of lanes, the slices and
-//! the room there is.
+//! The Velo kernels on the device under test: the CPU's tracks, bit by bit, for any order of lanes, any slices and
+//! any room.
 use crate::common::{hostile, simulated};
 use peloton::engine::{Engine, Events, Sliced};
 use peloton::event::{Counters, Hasher, Hashes, Product, RawBatch, VeloBatch, VeloTracks};
@@ -44,7 +44,7 @@ fn run_on_device(order: Order, velo: &Velo, events: Events<'_>, streams: usize, 
     let mut pool = StreamPool::new(&device, streams, open).expect("memory");
     let mut tracks = Sliced::default();
     let mut before = None;
-    // Twice, where that takes no minutes: what the first pass leaves in memory must not matter to the second one.
+    // Twice, where this is fast: the memory of the first pass must not affect the second pass.
     for _ in 0..if events.len() < 100 { 2 } else { 1 } {
         let counters = pool.try_run(events, &mut tracks).expect("kernels that run");
         assert_eq!(counters.events(), events.len() as u64, "every event is accounted for");
@@ -66,7 +66,7 @@ fn real_and_simulated_events_give_the_bits_of_the_cpu() {
     for (name, batch) in crate::common::samples() {
         let config = VeloConfig::default();
         let (expected, count) = crate::common::hashes(&Engine::new(velo(&config)), batch.view());
-        // Real events in the two orders that differ most; all of them take a minute.
+        // Real events in the two orders that differ most; all orders take a minute.
         for &order in &ORDERS[..if batch.len() < 100 { 3 } else { 2 }] {
             let capacity = Capacity::new(16, &config);
             let found = on_device(order, &config, &batch, 2, capacity);
@@ -79,7 +79,7 @@ fn real_and_simulated_events_give_the_bits_of_the_cpu() {
 #[test]
 fn a_fault_would_be_noticed() {
     let (mut config, batch) = (VeloConfig::default(), simulated(20, 3));
-    // Many tracks share just half of their hits; none shares what the preset allows.
+    // Many tracks share exactly half of their hits; no tracks share exactly the preset's limit.
     config.best.shared_hits = 0.5;
     let found = on_device(Order::Forward, &config, &batch, 1, Capacity::new(8, &config)).hashes;
     assert_eq!(hash([reference::reconstruct(&config, batch.view())].iter()), found);
@@ -99,14 +99,14 @@ fn streams_and_slices_make_no_difference() {
     }
 }
 
-/// Where tracks and hits of an event begin are sums over stretches of 1,024 events: here three of them.
+/// Starts of tracks and hits are sums over stretches of 1,024 events: this test has three stretches.
 #[test]
 fn a_slice_of_many_events_makes_no_difference() {
     let (config, some) = (VeloConfig::default(), simulated(1, 6));
     let mut batch = VeloBatch::default();
     for number in 0..2100 {
         match number % 700 {
-            // At the ends of stretches and within.
+            // At the ends of stretches and within them.
             1..=2 | 323..=324 => batch.append(&some),
             3 => batch.push_failed(number, Status::Corrupt),
             _ => batch.push_failed(number, Status::Ok),
@@ -136,7 +136,7 @@ fn too_little_room_for_a_slice_makes_no_difference() {
     }
 }
 
-/// An event that does not even fit alone passes through without tracks, and is counted; the others are not touched.
+/// An event that does not fit even alone is passed on without tracks and counted; the others are not affected.
 #[test]
 fn an_event_that_does_not_fit_passes_through() {
     let (config, batch) = (VeloConfig::default(), simulated(12, 2));
@@ -190,7 +190,7 @@ fn raw_banks_give_the_bits_of_the_cpu() {
     let (expected, count) = crate::common::hashes(&Engine::new(velo.clone()), raw.view());
     assert!(count > 100, "{count} tracks");
     let [some, all] = [3, 20].map(|events| Capacity::new(events, velo.config()));
-    // The last one has no room for all hits.
+    // The last device has no room for all hits.
     let mut hits = None;
     for (capacity, streams) in [(some, 2), (all, 1), (Capacity { hits: 20_000, ..all }, 1)] {
         let found = run_on_device(Order::Forward, &velo, raw.view().into(), streams, capacity);
@@ -202,7 +202,7 @@ fn raw_banks_give_the_bits_of_the_cpu() {
     }
 }
 
-/// The sequence and so many simulated events, as raw banks.
+/// The sequence, and simulated events as raw banks.
 pub fn raw_banks(events: u64) -> (Velo, RawBatch) {
     let geometry = Geometry::Nominal;
     let (ut, scifi) = (geometry.ut().unwrap(), geometry.scifi().unwrap());
@@ -244,7 +244,7 @@ proptest! {
     }
 }
 
-/// Few events, since everything that lanes do is looked at.
+/// Few events, since ThreadSanitizer checks every access of the lanes.
 #[test]
 #[ignore = "runs under ThreadSanitizer, started by another test"]
 fn inside_the_sanitizer() {

@@ -54,7 +54,7 @@ fn body(banks: &[OwnBank]) -> Vec<u8> {
     body
 }
 
-/// The events of these bodies as a reader of files gives them.
+/// Reads the events of these bodies with a reader of files.
 fn read(bodies: &[Vec<u8>]) -> RawBatch {
     let mut file = Vec::new();
     for body in bodies {
@@ -69,14 +69,14 @@ fn read(bodies: &[Vec<u8>]) -> RawBatch {
 /// Where a bank is damaged, and how.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Damage {
-    /// A bank of this type in its place.
+    /// A bank of this type replaces the bank.
     Error(u8),
     Twice,
-    /// The words that it counts are more than it has.
+    /// The bank counts more words than it has.
     Payload,
-    /// A version that nobody knows.
+    /// An unknown version.
     Version,
-    /// A length of which no bank is.
+    /// A length that no bank has.
     Header,
 }
 
@@ -127,7 +127,7 @@ fn with_both<S: Into<Sequence>>(make: impl Fn(BadBanks) -> S) -> [Engine; 2] {
     [BadBanks::Event, BadBanks::Bank].map(|policy| Engine::new(make(policy)))
 }
 
-/// What becomes of the events, and the hashes of their results.
+/// The statuses of the events, and the hashes of their results.
 fn made(engine: &Engine, raw: &RawBatch) -> (Vec<Status>, Hashes) {
     let mut outcome = engine.products();
     engine.run(raw.view(), &mut engine.workspace(), &mut outcome).expect("events");
@@ -173,7 +173,7 @@ fn an_event_goes_on_without_its_damaged_bank() {
     let (velo, scifi) = detector.parts_of_long(level, LongPreset::Best);
     let bending = Bending::nominal(detector.polarity);
     let long = || LongConfig::preset(LongPreset::Best);
-    // Boards with hits, and the last ones.
+    // Boards with hits, and the last boards.
     let (of_velo, of_ut, of_scifi) =
         ([(VELO, 40), (VELO, 207)], [(UT, 3), (UT, 174)], [(SCIFI, 100), (SCIFI, 239)]);
     check(&with_both(|policy| velo.clone().with_bad_banks(policy)), &events, &of_velo);

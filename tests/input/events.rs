@@ -201,7 +201,7 @@ fn real_events_are_what_their_list_says() {
     assert_eq!(again.x[..], *batch.view().event(7).x);
     let (reference, reference_truth) = crate::common::reference10().unwrap();
     assert_eq!(reference.view().event(2).len(), 135);
-    // The directory holds other JSON files too, which are no events.
+    // The directory also has JSON files that are no events.
     let (listed, listed_truth) = crate::common::read_all(&data.join("velo/reference10"));
     assert!(same_hits(&listed, &reference) && listed_truth == reference_truth);
 }

@@ -21,7 +21,7 @@ fn reader(text: impl Into<Vec<u8>>, options: ReadOptions) -> VeloReader {
     VeloReader::from_stream("test.json", Cursor::new(text.into()), options)
 }
 
-/// Statuses of all events and the problems found, when reading goes on.
+/// Statuses of all events, and the problems, when reading continues after errors.
 fn statuses(text: impl Into<Vec<u8>>) -> (Vec<Status>, Vec<String>) {
     let mut reader = reader(text, options(false));
     let (mut batch, mut truth) = (VeloBatch::default(), Vec::new());
@@ -175,7 +175,7 @@ fn empty_directories_are_errors() {
     assert!(open().err().unwrap().to_string().contains("holds no files"));
     std::fs::write(folder.join("notes.txt"), "hello").unwrap();
     std::fs::write(folder.join("empty.json"), "").unwrap();
-    // A file that cannot be used is told, and ends the job only when nothing may be wrong.
+    // A file that cannot be used is reported, and ends only a strict job.
     let mut reader = open().unwrap();
     assert_eq!(reader.read(9, &mut VeloBatch::default(), &mut Vec::new()).unwrap(), 0);
     let last = reader.problems().last().unwrap();
@@ -237,7 +237,7 @@ fn problems_are_bounded_and_counted() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
-    /// Whatever is done to a file, reading ends, and an event is whole or has a status.
+    /// After any damage to a file, reading ends, and every event is whole or has a status.
     #[test]
     fn damaged_files_do_no_harm(
         flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
@@ -272,7 +272,7 @@ proptest! {
     }
 }
 
-/// The smallest reference event, or the small one above where there is no data.
+/// The smallest reference event, or `GOOD` without data.
 fn real_event() -> Vec<u8> {
     static EVENT: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
     let read = || {

@@ -1,4 +1,4 @@
-//! Files of events: what is read, and what is said of broken ones.
+//! Files of events: their contents, and errors for broken files.
 
 #[path = "../common/mod.rs"]
 mod common;

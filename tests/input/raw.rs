@@ -54,7 +54,7 @@ fn both_containers_hold_the_same_bytes() {
     let Some(data) = data() else { return };
     let (mdf, _) = read(data.join("lhcb/minbias_superpixel.mdf"), false);
     let (containers, _) = read(data.join("lhcb/banks"), false);
-    // The containers end at a whole word; that cuts into the charges behind the UT's hits, which nobody reads.
+    // Banks in the containers end at a whole word: this cuts charges after the UT's hits, which no decoder reads.
     let whole = |mut bank: (u16, u8, Vec<u8>)| {
         bank.2.truncate(bank.2.len() / 4 * 4);
         bank
@@ -70,7 +70,7 @@ fn both_containers_hold_the_same_bytes() {
 #[test]
 fn what_is_written_is_what_was_read() {
     let Some(data) = data() else { return };
-    // Byte by byte: a record of the file, its banks put together anew.
+    // Byte by byte: a record of the file is equal to its banks, written again.
     let file = std::fs::read(data.join("lhcb/minbias_retina_truth.mdf")).unwrap();
     let mut written = Vec::new();
     let mut rest = &file[..];
@@ -93,7 +93,7 @@ fn what_is_written_is_what_was_read() {
         rest = &rest[size..];
     }
     assert!(written == file, "the same bytes");
-    // And packed in every way: the same banks.
+    // Every compression gives the same banks.
     let (expected, _) = read(data.join("lhcb/minbias_retina_truth.mdf"), false);
     for method in [Compression::Zlib, Compression::Lzma, Compression::Lz4] {
         let mut packed = Vec::new();
@@ -125,7 +125,7 @@ fn truth_is_read_from_banks_and_files() {
         let vertices = truth.iter().map(|mc| decode_vertices(mc).unwrap()).collect::<Vec<_>>();
         (events, vertices)
     };
-    // Counts of FORMATS: particles, long ones; vertices, those with four tracks or more.
+    // Counts of FORMATS: particles, long particles; vertices, vertices with four tracks or more.
     let files = [[1940, 121, 9, 7], [601, 30, 4, 4], [690, 49, 6, 5], [717, 69, 5, 4]];
     let files = [&files[..], &[[896, 105, 10, 7], [458, 24, 7, 4], [1074, 38, 9, 5]]].concat();
     for name in ["lhcb/banks", "lhcb/minbias_superpixel.mdf"] {
@@ -188,7 +188,7 @@ fn each_fault_has_its_status() {
     put(&[&good[..], &[0; 16]].concat(), None);
     put(&good, Some(Compression::Lz4));
     put(&good, None);
-    // A byte of the last but one.
+    // Flips a byte of the last record but one.
     let flipped = file.len() - (48 + good.len()) - 3;
     file[flipped] ^= 1;
     let mut reader =
@@ -254,7 +254,7 @@ fn geometry_of_both_generations_is_read_and_damage_is_told() {
             std::fs::write(&path, file).unwrap();
             let error = part(&geometry).unwrap_err().to_string();
             assert!(error.contains(name) && error.contains(words.unwrap_or("at byte")), "{error}");
-            // Other parts do not look at this file.
+            // Other parts do not read this file.
             let detector = |name: &str| if name == "ut_tables.bin" { 0 } else { name.as_bytes()[0] };
             let others = parts.iter().filter(|(other, ..)| detector(other) != detector(name));
             others.for_each(|(.., part)| part(&geometry).unwrap());
@@ -268,7 +268,7 @@ fn geometry_of_both_generations_is_read_and_damage_is_told() {
     assert!(error.contains("there is no such folder"), "{error}");
 }
 
-/// Events of these bodies.
+/// Records with these bodies.
 fn records(bodies: &[Vec<u8>]) -> Vec<u8> {
     let mut file = Vec::new();
     bodies.iter().for_each(|body| write_record(&mut file, &RecordHeader::default(), body, None).unwrap());
@@ -293,7 +293,7 @@ fn a_compressed_stream_that_breaks_off_costs_one_event() {
     put_bank(&mut body, &Bank { kind: 66, version: 3, source: 1, payload: &payload }).unwrap();
     let packed = zstd::encode_all(&records(&vec![body; 40])[..], 1).unwrap();
     let half = packed.len() / 2;
-    // A second frame that is none.
+    // The second frame has a wrong signature.
     let mut twice = packed.repeat(2);
     twice[packed.len()..][..4].fill(0xFF);
     for damaged in [packed[..half].to_vec(), twice, packed[..30].to_vec()] {
@@ -324,13 +324,13 @@ fn many_damaged_headers_are_passed_over_in_linear_time() {
     let start = std::time::Instant::now();
     let (found, _) = statuses([event, damaged].concat().repeat(40_000), false);
     assert_eq!(found.iter().filter(|status| **status == Status::Corrupt).count(), 40_000);
-    // Quadratic, these four megabytes take a minute and more.
+    // With quadratic time, these four megabytes would take more than a minute.
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
 #[test]
 fn pieces_of_truth_go_by_their_sources() {
-    // No particle; the number of them in two pieces.
+    // A truth without particles; their number is split into two pieces.
     let body = |pieces: &[(u16, &[u8])]| {
         let mut body = Vec::new();
         for &(source, payload) in pieces {

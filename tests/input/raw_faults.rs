@@ -1,4 +1,4 @@
-//! Damaged raw events, from files of real ones: never a panic, the same on every level, every loss counted.
+//! Damaged files of real raw events: never a panic, the same results on every level, every loss counted.
 
 use crate::common::geometry::Detector;
 use crate::common::{best_level, data};
@@ -69,7 +69,7 @@ fn read(file: Vec<u8>, truth: bool) -> RawBatch {
     let failed = batch.statuses().iter().filter(|status| **status != Status::Ok).count();
     assert_eq!(failed as u64, reader.problem_count(), "{:?}", reader.problems());
     for truth in notes.iter().filter_map(|note| note.truth.as_ref()) {
-        // What cannot be decoded made the event corrupt; a particle needs 84 bytes.
+        // A truth that cannot be decoded makes the event corrupt; a particle needs 84 bytes.
         let event = decode_mc(truth, HitsOf::All).expect("the reader has looked at it");
         assert!(4 + 84 * event.particles.len() <= truth.tracks.len());
         let _ = decode_vertices(truth);
@@ -77,7 +77,7 @@ fn read(file: Vec<u8>, truth: bool) -> RawBatch {
     batch
 }
 
-/// All decoders and the Velo sequence: the references' statuses and hits; returns the statuses.
+/// Compares all decoders and the Velo sequence with the references' statuses and hits; returns the statuses.
 fn run(geometry: &Detector, raw: &RawBatch) -> Vec<[Status; 4]> {
     let events = raw.view();
     let mut expected = ([(); 2].map(|()| VeloBatch::default()), UtBatch::default(), SciFiBatch::default());
@@ -149,16 +149,16 @@ fn banks_that_come_twice_or_not_at_all() {
     };
     let twice = edit(&|bank| if bank.kind == 66 && bank.source == 7 { 2 } else { 1 });
     assert_eq!(run(geometry, &read(twice, true)), [[Status::DuplicateBank; 4], [Status::Ok; 4]]);
-    // Other detectors' banks are nobody's business here.
+    // Banks of other detectors have no effect.
     let rich = edit(&|bank| if bank.kind == 9 { 2 } else { 1 });
     assert_eq!(run(geometry, &read(rich, true)), [[Status::Ok; 4]; 2]);
     let missing = edit(&|bank| usize::from(bank.kind != 64));
     let [velo, ut, scifi] = [Status::Ok, Status::Ok, Status::MissingBanks];
     assert_eq!(run(geometry, &read(missing, true)), [[velo, velo, ut, scifi], [Status::Ok; 4]]);
-    // Some boards silent: hits are fewer, the event is whole.
+    // Without some boards, the event has fewer hits but is whole.
     let silent = edit(&|bank| usize::from(bank.source % 3 != 0));
     assert_eq!(run(geometry, &read(silent, false)), [[Status::Ok; 4]; 2]);
-    // In the opposite order: the same.
+    // The order of banks has no effect.
     let reversed = rewrap(file, |_, body| {
         let mut edited = Vec::new();
         let banks: Vec<_> = Banks::new(body).map(Result::unwrap).collect();
@@ -196,7 +196,7 @@ proptest! {
         run(geometry, &read(bytes, truth));
     }
 
-    /// Bytes of the banks, with checksums that agree: what a detector gone wrong would send.
+    /// Damaged bytes of banks with right checksums, as from a faulty detector.
     #[test]
     fn damaged_banks(
         flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), any::<bool>()), 1..30),
@@ -206,7 +206,7 @@ proptest! {
             for (at, value, payload) in &flips {
                 let mut at = at.index(body.len());
                 if *payload {
-                    // Not headers, which end the event: only what decoders see.
+                    // Damages payloads alone, since a damaged header ends the event.
                     let (mut start, mut banks) = (0, Vec::new());
                     for bank in Banks::new(body).map_while(Result::ok) {
                         banks.push(start + 8..start + 8 + bank.payload.len());

@@ -1,5 +1,5 @@
-//! LHCb's checker for tracks of UT, SciFi and of all: its categories on the seven public events, and tracks made of
-//! true hits with known faults.
+//! LHCb's checker for Velo-UT, SciFi and long tracks: its categories on the seven public events, and tracks of true hits with
+//! known faults.
 
 use crate::common::{data, read_raw};
 use peloton::event::Particle;
@@ -20,7 +20,7 @@ fn part(particle: &Particle, detector: u32) -> Vec<u32> {
 const VELO: u32 = 2;
 const UT: u32 = 3;
 const SCIFI: u32 = 5;
-/// A hit that nobody left.
+/// A hit of no particle.
 const NOBODY: u32 = 0xFFFF_FFFF;
 
 fn check(rules: Rules, events: &[TruthEvent], tracks: impl Fn(&TruthEvent) -> Vec<Vec<u32>>) -> CheckReport {
@@ -51,7 +51,7 @@ fn categories_have_the_sizes_that_the_experiments_checker_finds() {
         let report = check(rules, &events, |_| Vec::new());
         report.categories.iter().map(|category| category.reconstructible).collect()
     };
-    // Behind these are categories that the experiment's checker has not.
+    // The categories after these do not exist in the experiment's checker.
     assert_eq!(sizes(Rules::LhcbUt)[..ut.len()], ut);
     assert_eq!(sizes(Rules::LhcbSeed), seed);
     for (at, size) in long {
@@ -83,7 +83,7 @@ fn true_tracks_are_found_and_cost_nothing() {
     }
 }
 
-/// One track in five is bad in a way of its own: what the checker must say of it is known.
+/// Tracks of five known kinds, right and wrong, give known counts.
 #[test]
 fn known_faults_are_counted_as_such() {
     let events = events();
@@ -95,7 +95,7 @@ fn known_faults_are_counted_as_such() {
         let mut tracks = Vec::new();
         for (number, particle) in event.particles.iter().filter(long).enumerate() {
             let (velo, ut, mut scifi) = (part(particle, VELO), part(particle, UT), part(particle, SCIFI));
-            // So many of nobody's hits that relatives, which share some of the true ones, do not help either.
+            // Enough foreign hits that the track matches no related particle, which shares some of the true hits.
             let foreign = 6 * scifi.len();
             match number % 5 {
                 0 => scifi.extend(vec![NOBODY; foreign]),
@@ -123,7 +123,7 @@ fn known_faults_are_counted_as_such() {
     assert_eq!((found.clones, found.matched_tracks), (twice, 2 * twice + dirty + clean));
     assert!(found.purity.unwrap() < 1.0 && found.hit_efficiency.unwrap() > 0.98, "{found:?}");
 
-    // Of Velo-UT tracks with two foreign hits in the UT none remains, with one all do.
+    // All Velo-UT tracks with one foreign hit in the UT match a particle; none with two foreign hits does.
     for (foreign, left) in [(1, true), (2, false)] {
         let report = check(Rules::LhcbUt, &events, |event| {
             let extended = |p: &&Particle| p.has_velo && p.has_ut && part(p, VELO).len() > 2;

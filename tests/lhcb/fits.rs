@@ -1,7 +1,7 @@
 //! Fits of tracks in UT and SciFi and the momenta of long tracks against references in f64, on random tracks: steep ones, with
-//! gaps, and with hits on top of one another. Every state is within a hundredth of its standard deviation, every chi2
-//! within a thousandth of itself or of 1, or what rounding x of hits beside lines once can do, in the SciFi twice, every variance within one in
-//! two hundred. Each test plants a fault and must notice it.
+//! gaps, and with hits at the same place. Limits: a hundredth of the standard deviation for states; for chi2 a thousandth of
+//! itself or of 1, or the effect of rounding x of hits once, in the SciFi twice; one in two hundred for variances. Each test
+//! plants a fault and must notice it.
 use crate::common::geometry::Detector;
 use crate::common::random::Random;
 use peloton::Status;
@@ -18,9 +18,9 @@ use peloton::ut::reference::{UtHit64, VeloEnd64, by_cell, fit_f64};
 use peloton::ut::{UtConfig, UtFindInput, UtFindWorkspace, UtHitsIn, UtLayout, UtPreset, find};
 
 const TRACKS: usize = 100_000;
-/// What one rounding can do, relative to the number.
+/// Largest relative error of one rounding.
 const U: f64 = 1.0 / (1 << 24) as f64;
-/// Tangent of 5 degrees, and what the search in the SciFi takes for it.
+/// Tangent of 5 degrees, and its value in the search in the SciFi.
 const TILT: f64 = 0.087_488_66;
 const SEARCHED_TILT: f64 = 0.086;
 
@@ -28,7 +28,7 @@ fn level() -> Level {
     Level::choose(None, None).unwrap()
 }
 
-/// The largest differences seen, in units of what is allowed, and how often a fault was noticed.
+/// The largest differences, in units of the limits, and the number of noticed faults.
 #[derive(Debug, Default)]
 struct Worst {
     state: f64,
@@ -38,18 +38,18 @@ struct Worst {
     tracks: usize,
 }
 
-/// A fit: values with their variances, sums of squares, variances; and by how much a hit's term in each sum is off before it
-/// is squared when its x is rounded once.
+/// A fit: values with their variances, sums of squares, variances; and the error of a hit's term in each sum, before it is
+/// squared, from one rounding of its x.
 struct Numbers {
     states: Vec<[f64; 2]>,
     chi2: Vec<f64>,
     rounding: f64,
     variances: Vec<f64>,
-    /// Of a place with its slope, and what it can be at most.
+    /// Covariances of a position and its slope, with their largest possible values.
     covariances: Vec<[f64; 2]>,
 }
 
-/// A covariance and its bound, of the three numbers that the covariance of a place and its slope has.
+/// The covariance of a position and its slope, and its bound, from the covariance matrix.
 fn covariance([xx, xt, tt]: [f64; 3]) -> [f64; 2] {
     [xt, (xx * tt).sqrt()]
 }
@@ -72,14 +72,14 @@ impl Worst {
     }
 }
 
-/// How far apart states, chi2 and variances are, at most, in units of what is allowed. What is no number is far.
+/// Largest differences of states, chi2 and variances, in units of the limits; infinite for a NaN.
 fn differences(found: &Numbers, exact: &Numbers) -> [f64; 3] {
     let far = |off: f64| if off.is_nan() { f64::INFINITY } else { off };
     let most = |all: &mut dyn Iterator<Item = f64>| all.map(far).fold(0.0, f64::max);
     let states = found.states.iter().zip(&exact.states);
     let mut states = states.map(|(found, exact)| (found[0] - exact[0]).abs() / (0.01 * exact[1].sqrt()));
     let chi2 = found.chi2.iter().zip(&exact.chi2);
-    // Six terms of the same sign at most.
+    // The sum has at most six terms.
     let once = exact.rounding * 6f64.sqrt();
     let rounded = |chi2: f64| 2.0 * once * chi2.sqrt() + once * once;
     let allowed = |chi2: f64| (1e-3 * chi2.max(1.0)).max(rounded(chi2));
@@ -91,7 +91,7 @@ fn differences(found: &Numbers, exact: &Numbers) -> [f64; 3] {
     [most(&mut states), most(&mut chi2), most(&mut variances).max(most(&mut covariances))]
 }
 
-/// Where Velo tracks end, mm, and how long the strips of the UT are.
+/// End of Velo tracks in z, and length of the strips of the UT, mm.
 const VELO_Z: f64 = 770.0;
 const STRIP: f64 = 97.28;
 const UT_Z: [f64; 4] = [2327.5, 2372.5, 2597.5, 2642.5];
@@ -99,7 +99,7 @@ const UT_SLOPE: [f64; 4] = [0.0, 0.087_488_67, -0.087_488_6, 0.0];
 /// First group of sectors of each plane.
 const UT_FIRST: [usize; 4] = [0, 20, 40, 62];
 
-/// A variance of a place, its covariance with a slope, the slope's: what no fit of the Velo exceeds.
+/// Random variance of a position, covariance with its slope, and variance of the slope, in the range of fits of the Velo.
 fn velo_covariance(random: &mut Random) -> [f64; 3] {
     let (place, slope) = (10f64.powf(random.between(-2.0, -0.5)), 10f64.powf(random.between(-5.0, -3.0)));
     let correlation = random.between(-0.95, 0.95);
@@ -128,7 +128,7 @@ fn ut_event(random: &mut Random, velo: &mut VeloTracks, hits: &mut UtBatch) {
     for number in 0..8 {
         let steepness = [0.03, 0.1, 0.3][number % 3];
         let [tx, ty] = [steepness, 0.8 * steepness].map(|most| random.between(-most, most));
-        // Not at a node of the field's table, where single precision may take the cell beside it.
+        // Not at a node of the field's table, where single precision may use the neighbouring cell.
         let from = 50.0 * (random.between(-3.0, 3.0).floor() + random.between(0.05, 0.95));
         push_velo(velo, from, [tx, ty], velo_covariance(random));
         let kick = random.between(-0.012, 0.012);
@@ -142,7 +142,7 @@ fn ut_event(random: &mut Random, velo: &mut VeloTracks, hits: &mut UtBatch) {
             let weight = 12.0 / (pitch * pitch);
             let strip = (plane, low, x - UT_SLOPE[plane] * y, z, weight);
             strips.push(strip);
-            // Another hit in the same place.
+            // A second hit at the same place.
             if random.between(0.0, 1.0) < 0.1 {
                 strips.push(strip);
             }
@@ -177,12 +177,12 @@ fn fits_of_tracks_into_the_ut_are_those_of_f64() {
     let cells = by_cell(&layout, &hits);
     for preset in [UtPreset::Best, UtPreset::Hlt1, UtPreset::Paper] {
         let mut config = UtConfig::preset(preset);
-        // Whatever the hits say comes out.
+        // Cuts that keep every track.
         (config.min_momentum, config.min_pt) = (300.0, 20.0);
         (config.final_momentum, config.final_pt) = (0.0, 0.0);
         (config.discriminant, config.line.max_cost) = (f32::NEG_INFINITY, f32::INFINITY);
         config.line.pair_kink = 1e6;
-        // Windows alone: all hits of a plane are in one sector here.
+        // No limit on sectors: all hits of a plane are in one sector here.
         config.sectors = 0;
         let mut out = Outcome::<VeloUtTracks>::default();
         let hits_in = if config.reads_cells() { UtHitsIn::Cells(&cells) } else { UtHitsIn::Groups(&hits) };
@@ -242,7 +242,7 @@ fn fits_of_tracks_into_the_ut_are_those_of_f64() {
     }
 }
 
-/// z of the layers of the SciFi, those of upright fibres, and the signs of the other ones' slopes.
+/// z of the layers of the SciFi, mm, the layers with upright fibres, and the signs of the slopes of the others.
 const SCIFI_Z: [f64; 12] = [
     7826.106, 7895.9189, 7966.1035, 8035.9048, 8508.1064, 8577.8691, 8648.1543, 8717.9043, 9193.1064,
     9262.9824, 9333.041, 9402.9043,
@@ -254,7 +254,7 @@ fn scifi_event(random: &mut Random, hits: &mut SciFiBatch) {
     let mut all: Vec<(usize, f32, u32)> = Vec::new();
     let mut number = 0;
     for _ in 0..4 {
-        // From where the magnet bends, with any momentum.
+        // From the centre of the magnet, with any momentum.
         let slope = random.between(-0.3, 0.3);
         let bend = random.between(-1.0, 1.0) * 10f64.powf(random.between(-8.5, -6.3));
         let [x, y] = [slope * 3300.0 + random.between(-200.0, 200.0), random.between(-1800.0, 1800.0)];
@@ -327,8 +327,8 @@ fn fits_of_tracks_in_the_scifi_are_those_of_f64() {
     worst.check("SciFi");
 }
 
-/// What f64 says of a track: z and x of hits in upright layers; z, sign of the slope and x of those in tilted ones. Sums of
-/// squares are those of the search, with its tilt; q/p is taken over.
+/// Fits a track in f64. `upright` has z and x of hits, `tilted` z, sign of the slope and x. Sums of squares are computed with
+/// the tilt of the search; q/p is taken from `state`.
 fn numbers_of(
     upright: &[(f64, f64)],
     tilted: &[(f64, f64, f64)],
@@ -349,7 +349,7 @@ fn numbers_of(
     let states = [[x_state, cov_x[0]], [y_state, cov_y[0]], [tx, cov_x[2]], [ty, cov_y[2]]].to_vec();
     let chi2 = fit(SEARCHED_TILT).track(&x, &uv).chi2.to_vec();
     let covariances = [cov_x, cov_y].map(covariance).to_vec();
-    // x is rounded twice: that of a hit beside the line from the origin, whose slope is itself rounded, and that of the track in the layer.
+    // x is rounded twice: x of a hit relative to the line from the origin, with a rounded slope, and x of the track in the layer.
     Numbers { states, chi2, rounding: 2.0 * 2000.0 * U / SEARCHED_TILT, variances, covariances }
 }
 
@@ -365,7 +365,7 @@ fn momenta_of_long_tracks_are_those_of_f64() {
         velo.track_start.push(velo.tracks() as u32);
         velo.status.push(Status::Ok);
         covariances.push(covariance);
-        // Straight ones too, of which nobody knows the sign.
+        // Also nearly straight tracks, whose charge is unknown.
         let change = random.between(-1.0, 1.0) * 10f64.powf(random.between(-4.0, -0.6));
         let state = SciFiState { slope: [(tx + change) as f32, ty as f32], ..SciFiState::default() };
         scifi.state.push(&state);

@@ -1,5 +1,5 @@
-//! Decoded hits of UT and SciFi against where simulated particles passed: residuals are centred, and as wide as what the
-//! simulation smears by and what the readout rounds to.
+//! Decoded hits of UT and SciFi against the positions of simulated particles: residuals are centred, and as wide as the
+//! simulated resolution and the rounding of the readout.
 
 use crate::common::geometry::Detector;
 use peloton::event::{Outcome, RawBatch, SciFiBatch, TrueState, UT_GROUPS, UtBatch};
@@ -9,13 +9,13 @@ use peloton::ut::{self, UtScratch};
 use peloton_sim::LhcbReader;
 use std::collections::HashMap;
 
-/// Events that nothing was tuned on.
+/// Events that were not used for tuning.
 const SPEC: &str = "sim:lhcb,events=60,seed=5001";
-/// dx/dy of tilted strips and fibres: the tangent of 5 degrees; how far layers of the SciFi lean, dz/dy.
+/// dx/dy of tilted strips and fibres: the tangent of 5 degrees; the lean of the layers of the SciFi, dz/dy.
 const TILT: f64 = 0.087_488_66;
 const LEAN: f64 = 0.0036;
 
-/// Hits of one event that one particle alone left: where it passed, by the name of the hit.
+/// The position of the particle of each hit that only one particle left, by the id of the hit.
 type TrueHits = HashMap<u32, TrueState>;
 
 struct Sample {
@@ -36,7 +36,7 @@ fn simulated(detector: &Detector) -> Sample {
     sample
 }
 
-/// Fails unless pulls are centred and 1 wide (half of the central 68 %); says how many there are.
+/// Fails unless pulls are centred and 1 wide (half of the central 68 %); prints their number.
 fn assert_normal(name: &str, mut pulls: Vec<f64>) {
     pulls.sort_unstable_by(f64::total_cmp);
     let quantile = |share: f64| pulls[((pulls.len() - 1) as f64 * share).round() as usize];
@@ -46,7 +46,7 @@ fn assert_normal(name: &str, mut pulls: Vec<f64>) {
     assert!(median.abs() < 0.08 && (0.94..1.06).contains(&width), "{name}: {median} {width}");
 }
 
-/// The distance in x of a strip or fibre from where a particle passed: x at y = 0 and its slope, z at y = 0 and its slope.
+/// The distance in x of a strip or fibre from a particle; a strip has x at y = 0 and its slope, z at y = 0 and its slope.
 fn residual([x, slope_x]: [f64; 2], [z, slope_z]: [f64; 2], truth: TrueState) -> f64 {
     // A line meets a plane that leans a little: the second step is exact to a micrometre.
     let at = truth.at(z + slope_z * truth.y);
@@ -72,7 +72,7 @@ fn hits_of_the_scifi_are_where_particles_passed() {
             let [x, z] = [hits.x[hit], hits.z[hit]].map(f64::from);
             let pull = |lean: f64| residual([x, slope], [z, lean], passed) / resolution;
             pulls[layer].push(pull(LEAN));
-            // Where layers that are taken for upright make the most of it.
+            // Particles for which upright layers would make the largest error.
             if (passed.tx * passed.y).abs() > 100.0 {
                 steep.push(pull(LEAN) * (passed.tx * passed.y).signum());
                 fallen.push(pull(0.0) * (passed.tx * passed.y).signum());

@@ -1,4 +1,4 @@
-//! Long tracks: the matching against its naive twin on every level, and what is found of the seven public events.
+//! Long tracks: the matching against its naive twin on every level, and its efficiency on the seven public events.
 
 use crate::common::decoding::seven_events;
 use crate::common::geometry::Detector;
@@ -19,7 +19,7 @@ fn best_level() -> Level {
     Level::choose(None, None).unwrap()
 }
 
-/// Events as far as they are reconstructed before the matching.
+/// Velo and SciFi tracks and hits of the UT, before the matching.
 struct Sample {
     detector: Detector,
     velo: VeloTracks,
@@ -45,7 +45,7 @@ impl Sample {
         }
     }
 
-    /// What the kernels make of the events on a level, without hits of the UT or with them.
+    /// The kernels' tracks on a level, without or with hits of the UT.
     fn found(&self, level: Level, preset: LongPreset, with_ut: bool) -> Outcome<LongTracks> {
         let Self { detector, velo, ut, scifi } = self;
         let (mut out, all) = (Outcome::default(), 0..velo.events());
@@ -60,7 +60,7 @@ impl Sample {
         out
     }
 
-    /// Fails unless tracks are matched as the naive twin does it, on all levels; says how many hits of the UT there are.
+    /// Fails unless all levels match the same tracks as the naive twin; returns the number of hits of the UT.
     fn compare_with_reference(&self, preset: LongPreset, with_ut: bool) -> usize {
         let Self { detector, velo, ut, scifi } = self;
         let (config, bending) = (LongConfig::preset(preset), Bending::lhcb(detector.polarity));
@@ -89,7 +89,7 @@ impl Sample {
     }
 }
 
-/// Compares both sequences and all presets with the naive twin; says how many tracks and hits of the UT there are in `best`.
+/// Compares both sequences and all presets with the naive twin; returns the numbers of tracks and of hits of the UT in `best`.
 fn compare_with_reference(detector: &Detector, raw: &RawBatch) -> [usize; 2] {
     let mut counts = [0; 2];
     for preset in LongPreset::ALL {
@@ -110,7 +110,7 @@ fn simulated_tracks_are_matched_as_the_reference_does() {
     assert!(tracks > 20 * 20 && ut_hits > 3 * tracks, "{tracks} {ut_hits}");
 }
 
-/// Hits that lie 0.1 mm aside give other tracks: the comparison would notice.
+/// Hits that are moved by 0.1 mm give other tracks: the comparison notices them.
 #[test]
 fn hits_in_the_ut_are_seen_to_a_tenth_of_a_millimetre() {
     let (detector, preset) = (Detector::nominal(), LongPreset::Best);
@@ -121,7 +121,7 @@ fn hits_in_the_ut_are_seen_to_a_tenth_of_a_millimetre() {
     assert!(before.hits[..] != behind.hits[..]);
 }
 
-/// Hits of the UT as no detector has them: all at one x, crowded into a tenth of the width, all at one y, none at all.
+/// Hits of the UT that no detector has: all at one x, crowded into a tenth of the width, all at one y, none.
 #[test]
 fn hostile_hits_in_the_ut_are_taken_as_the_reference_does() {
     let detector = Detector::nominal();
@@ -140,7 +140,7 @@ fn hostile_hits_in_the_ut_are_taken_as_the_reference_does() {
         let out = sample.found(best_level(), preset, true);
         lost += out.counters.dropped().map(|(_, count)| count).sum::<u64>();
     }
-    // Crowded windows are cut short, and that is counted.
+    // Crowded windows are cut short, and the loss is counted.
     assert!(lost > 100, "{lost}");
     let mut without = sample();
     without.ut.group_start.iter_mut().for_each(|start| *start = 0);
@@ -211,7 +211,7 @@ fn an_event_without_one_of_the_detectors_has_no_tracks() {
     assert!(stages.iter().all(|stage| stage.items_in > 0), "{stages:?}");
 }
 
-/// What a checker says of the seven events.
+/// The checker's report of the seven events.
 fn check_seven(data: &Path, preset: LongPreset, with_ut: bool) -> CheckReport {
     let (_, geometry, raw, notes) = seven_events(data).next().unwrap();
     let detector = Detector::open(&geometry);
@@ -234,8 +234,8 @@ fn found(report: &CheckReport, name: &str) -> (u64, u64) {
     (category.reconstructed, category.reconstructible)
 }
 
-/// Fails unless of the seven events so many long particles are found, above 5 GeV/c, and of these with pT above 1 GeV/c, with at most
-/// so many ghosts among 1,000 tracks, and right momenta and charges.
+/// Fails unless `least` long particles of the seven events are found: all, above 5 GeV/c, and of these with pT above 1 GeV/c,
+/// with at most `most_ghosts` ghosts among 1,000 tracks, and right momenta and charges.
 fn require_of_seven(preset: LongPreset, with_ut: bool, least: [u64; 3], most_ghosts: u64) {
     let Some(data) = data() else { return };
     let report = check_seven(&data, preset, with_ut);
@@ -246,32 +246,33 @@ fn require_of_seven(preset: LongPreset, with_ut: bool, least: [u64; 3], most_gho
     assert_momenta(&report);
 }
 
-/// Found: these, and 22 ghosts of 277 tracks. The published program, and what is asked: 219, 187, 41; 23 ghosts of 259 tracks, 10 %.
+/// Found: 237, 206, 45, and 22 ghosts of 277 tracks. Published, and asked: 219, 187, 41; 23 ghosts of 259 tracks, 10 %.
 #[test]
 fn hlt1_on_the_seven_events() {
     require_of_seven(LongPreset::Hlt1, false, [237, 206, 45], 80);
 }
 
-/// As without the UT: hits are added to the same tracks.
+/// The same counts as without the UT: hits of the UT are added to the same tracks.
 #[test]
 fn hlt1_with_hits_in_the_ut_on_the_seven_events() {
     require_of_seven(LongPreset::Hlt1, true, [237, 206, 45], 80);
 }
 
-/// Found: 271, 216, 47, and 7 ghosts of 303 tracks. Asked: 264, 217, 46 and at most 3.4 % ghosts: one is missing above 5 GeV/c. Trainings differ
-/// by a few of the seven events' particles: the one before found 272, 217, 47 with the same seeds.
+/// Found: 271, 216, 47, and 7 ghosts of 303 tracks. Asked: 264, 217, 46 and at most 3.4 % ghosts: one
+/// particle is missing above 5 GeV/c. Trainings differ by a few particles: the previous one found 272, 217, 47, same seeds.
 #[test]
 fn best_on_the_seven_events() {
     require_of_seven(LongPreset::Best, false, [271, 216, 47], 24);
 }
 
-/// Found: 271, 216, 47, and 5 ghosts of 302 tracks. Asked: 264, 217, 46, and at most 3.2 % ghosts: one is missing above 5 GeV/c.
+/// Found: 271, 216, 47, and 5 ghosts of 302 tracks. Asked: 264, 217, 46, and at most 3.2 % ghosts: one particle
+/// is missing above 5 GeV/c.
 #[test]
 fn best_with_hits_in_the_ut_on_the_seven_events() {
     require_of_seven(LongPreset::Best, true, [271, 216, 47], 17);
 }
 
-/// Hits in the UT are those of the particle whose track it is.
+/// Hits of a track in the UT belong to its particle.
 #[test]
 fn hits_in_the_ut_are_the_particles_own() {
     let detector = Detector::nominal();
@@ -303,7 +304,7 @@ fn hits_in_the_ut_are_the_particles_own() {
     assert!(complete * 100 > with_three * 93, "{complete} of {with_three} tracks have three of theirs");
 }
 
-/// Fails unless momenta and charges are those that the particles have.
+/// Fails unless momenta and charges agree with the particles' momenta and charges.
 fn assert_momenta(report: &CheckReport) {
     let all = &report.momentum.as_ref().unwrap().all;
     assert!(all.half_width.unwrap() <= 0.012 && all.median.unwrap().abs() <= 0.004, "{all:?}");

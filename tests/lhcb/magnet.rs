@@ -1,4 +1,4 @@
-//! The nominal magnet against what is public of the real one: transport of particles from behind the UT to the SciFi.
+//! The nominal magnet against public data of the real one: transport of particles from behind the UT to the SciFi.
 
 use crate::common::data;
 use peloton_sim::Track;
@@ -15,11 +15,11 @@ const NODES: [usize; 2] = [60, 50];
 const NUMBERS: usize = 80;
 /// Largest x/z and y/z.
 const REACH: [f64; 2] = [0.3, 0.25];
-/// Degrees in the inverse momentum of what stands first for a node, x and its slope; there are 28 numbers then of how
-/// these depend on the slopes; then y and its slope.
+/// Degrees in the inverse momentum of x and its slope, and of y and its slope. A node first has the numbers of x and its slope,
+/// then 28 numbers for their dependence on the slopes, then the numbers of y and its slope.
 const DEGREES: [usize; 2] = [9, 7];
 const Y_AT: usize = 46;
-/// The inverse momentum is in units of 1 / 1500 MeV, slopes come in thousandths.
+/// Units of the inverse momentum, 1 / 1500 MeV, and of slopes.
 const UNIT: f64 = 1.5;
 const SLOPE_UNIT: f64 = 1e-3;
 
@@ -30,14 +30,14 @@ impl Table {
         let text = String::from_utf8(bytes).expect("text");
         let all: Vec<f64> =
             text.split_ascii_whitespace().map(|word| word.parse().expect("a number")).collect();
-        // Two lines: both z, nine constants; numbers of nodes, degrees.
+        // The first two lines have both z and nine constants, then numbers of nodes and degrees.
         let numbers = all[19..].to_vec();
         assert_eq!(numbers.len(), NODES[0] * NODES[1] * NUMBERS);
         Self { from: all[0], to: all[1], numbers }
     }
 
-    /// The particle at a node, flying as if from the beam: slopes there are those of a line through z = 0, and what the
-    /// field has bent.
+    /// The particle at a node, flying as if from the beam: its slopes belong to a line through the origin, plus the bending by
+    /// the field.
     fn start(&self, node: [usize; 2], qop: f64) -> Track {
         let [a, b] =
             std::array::from_fn(|i| REACH[i] * (2.0 * (node[i] as f64 + 0.5) / NODES[i] as f64 - 1.0));
@@ -47,7 +47,7 @@ impl Table {
         Track { x: a * self.from, y: b * self.from, z: self.from, tx, ty: b + 140.0 * a * b * bent, qop }
     }
 
-    /// x, y and slopes where the table ends.
+    /// x, y and slopes at the end of the table.
     fn end(&self, node: [usize; 2], qop: f64) -> [f64; 4] {
         let start = self.start(node, qop);
         let numbers = &self.numbers[(node[0] * NODES[1] + node[1]) * NUMBERS..][..NUMBERS];
@@ -65,7 +65,7 @@ impl Table {
     }
 
     /// Mean |difference| of x, y and slopes, mm and 1, over all nodes with |x/z| < 0.25 and |y/z| < 0.2, and over
-    /// particles of 5 GeV/c and more; lost ones of either count, too.
+    /// particles of 5 GeV/c and more.
     fn mean_difference(&self) -> [f64; 4] {
         let (mut sum, mut count) = ([0.0; 4], 0.0);
         for ix in 0..NODES[0] {
@@ -93,8 +93,8 @@ impl Table {
     }
 }
 
-/// The same means for the field of before, which was vertical and depended on z alone, at z = 7826 mm and 9403 mm: measured
-/// with a copy of that field, which is not in this repository.
+/// Mean differences of the previous field, which was vertical and depended on z alone, at z = 7826 mm and 9403 mm: measured
+/// with a copy of this field, which is not in this repository.
 const BEFORE: [[f64; 4]; 2] =
     [[6.719_420, 3.984_842, 0.003_267, 0.001_609], [10.644_302, 5.618_126, 0.002_008, 0.002_019]];
 
@@ -103,7 +103,7 @@ fn the_field_bends_as_the_real_one() {
     let Some(data) = data() else { return };
     for (name, before, times) in [
         ("test_UT_T1", BEFORE[0], [5.0, 3.0, 5.0, 3.0]),
-        // To the last layer, beyond which tables are less sure, a little less is asked.
+        // The limit is weaker at the last layer, since the tables are less accurate there.
         ("test_UT_T3", BEFORE[1], [5.0, 3.0, 4.0, 3.0]),
     ] {
         let table = Table::read(&data.join(format!("lhcb/field/{name}.tab.zst")));

@@ -1,11 +1,11 @@
-//! The checker on the tracks of another program: what Allen (2023) found in the seven events is counted as that program
-//! counted it itself.
+//! The checker on the tracks of another program: it gives the same counts of the tracks of Allen (2023) in the seven events as
+//! Allen itself.
 
 use crate::common::{data, read_raw};
 use peloton_truth::{CheckReport, Checker, HitsOf, Measured, PairedChecker, Rules, TruthEvent, decode_mc};
 use std::path::Path;
 
-/// One event's tracks: hits, and momenta where the program told them.
+/// One event's tracks: hits, and momenta where the program wrote them.
 type Tracks = Vec<(Vec<u32>, Option<Measured>)>;
 
 fn truths(data: &Path) -> Vec<TruthEvent> {
@@ -13,7 +13,7 @@ fn truths(data: &Path) -> Vec<TruthEvent> {
     notes.iter().map(|note| decode_mc(note.truth.as_ref().unwrap(), HitsOf::All).unwrap()).collect()
 }
 
-/// The tracks of one of the program's files, with the momenta of the file beside it.
+/// The tracks of one of the program's files, with the momenta from a second file.
 fn tracks(data: &Path, name: &str) -> Vec<Tracks> {
     let place = data.join("lhcb/peer_2023").join(name);
     let text = std::fs::read_to_string(place.with_extension("ndjson")).unwrap();
@@ -87,7 +87,7 @@ fn momenta_and_fast_ghosts_are_told_where_tracks_have_momenta() {
     assert!((momentum.all.median.unwrap() - 0.000_34).abs() < 1e-5, "{momentum:?}");
 }
 
-/// Two lists of tracks of the same events, particle by particle.
+/// Compares two lists of tracks of the same events, particle by particle.
 #[test]
 fn what_two_programs_find_is_compared_particle_by_particle() {
     let Some(data) = data() else { return };

@@ -1,7 +1,7 @@
 //! States and momenta of Velo-UT, SciFi and long tracks of simulated events against the truth, in each bin of momentum. The
-//! events are none that anything was chosen on. Errors of momenta are right to a tenth in `best` and of long tracks; limits are
-//! wider where it is known what a fit leaves out (docs/algorithms.md): momenta of `hlt1` and `paper` come out 5 to 7 % large, as
-//! published, so that scattering is taken for too little, and slopes at 3 to 5 GeV/c scatter more than a straight line tells.
+//! events were not used for any choice. Errors of momenta are right to a tenth in `best` and of long tracks. Limits are wider
+//! where a fit has known omissions (docs/algorithms.md): momenta of `hlt1` and `paper` are 5 to 7 % too large, as published, so
+//! that scattering is underestimated; slopes at 3 to 5 GeV/c scatter more than a straight line allows.
 
 use crate::common::data;
 use crate::common::decoding::seven_events;
@@ -51,7 +51,7 @@ impl Sample {
         out.results
     }
 
-    /// The pulls of tracks, given which there are in an event, their hits, and their states.
+    /// The pulls of tracks, from functions for the tracks of an event, their hits, and their states.
     fn pulls<'a>(
         &self,
         rules: Rules,
@@ -71,20 +71,20 @@ impl Sample {
     }
 }
 
-/// What pulls may be: widths of q/p and of all else, the mean of q/p, and the share beyond five sigma.
+/// Limits of pulls: widths of q/p and of all others, the mean of q/p, and the share beyond five sigma.
 #[derive(Clone)]
 struct Limits {
     qop: Range<f64>,
     others: Range<f64>,
     mean_qop: f64,
     far: f64,
-    /// The share of x and its slope at 3 to 5 GeV/c: some particles bounce off a nucleus within the SciFi, by more than covariances know
-    /// of. The search by rows finds more of them than that by triplets (of what it alone finds there, slopes of 43 % are so far off).
+    /// The share for x and its slope at 3 to 5 GeV/c: some particles scatter off a nucleus within the SciFi by more than their
+    /// covariance. The search by rows finds more of them than the search by triplets (43 % of the slopes that it alone finds).
     far_soft: f64,
 }
 
 impl Limits {
-    /// Fails unless all pulls at a place are within them.
+    /// Fails unless all pulls at a place are within these limits.
     fn check(&self, name: &str, pulls: &[StatePull], place: &str) {
         let mut rows = 0;
         for pull in pulls.iter().filter(|pull| pull.place == place) {
@@ -157,7 +157,7 @@ fn errors_of_tracks_in_the_scifi_are_within_limits() {
     };
     let limits = Limits { qop: 0.9..1.1, others: 0.95..1.35, mean_qop: 0.15, far: 0.03, far_soft: 0.05 };
     limits.check("scifi", &states(1.0), "scifi");
-    // Errors that are taken for two thirds of what they are, or half as much again: noticed in every bin.
+    // Errors that are a third too small, or half too large, are noticed in every bin.
     for scale in [0.67, 1.5] {
         let wrong = states(scale);
         let is_noticed = |pull: &StatePull| {
@@ -168,7 +168,7 @@ fn errors_of_tracks_in_the_scifi_are_within_limits() {
     }
 }
 
-/// What a checker says of the momenta of tracks in the SciFi.
+/// The checker's report of the momenta of tracks in the SciFi.
 fn momenta(truth: &[TruthEvent], tracks: &SciFiTracks) -> MomentumReport {
     let mut checker = Checker::new(Rules::LhcbSeed);
     for (event, truth) in truth.iter().enumerate() {
@@ -182,7 +182,7 @@ fn momenta(truth: &[TruthEvent], tracks: &SciFiTracks) -> MomentumReport {
     checker.report().momentum.expect("momenta")
 }
 
-/// The median was 3 % low. Momenta of both polarities are to be right to 0.3 %, those in bins to 0.5 %.
+/// The median was once 3 % low. The median must be right to 0.3 % for both polarities, and in bins to 0.5 %.
 #[test]
 fn momenta_of_tracks_in_the_scifi_have_the_right_median() {
     let down = Detector::nominal();
@@ -204,7 +204,7 @@ fn momenta_of_tracks_in_the_scifi_have_the_right_median() {
     }
 }
 
-/// On the seven public events, which nothing was fitted to.
+/// On the seven public events, which were not used for any fit.
 #[test]
 fn momenta_of_the_seven_events_have_the_right_median() {
     let Some(data) = data() else { return };
@@ -244,8 +244,8 @@ fn check_long(sample: &Sample, name: &str, tracks: &LongTracks) {
             ]
         },
     );
-    // The width of q/p above 30 GeV/c, of some 3,800 tracks, is known to 1.2 %. It is 1.08 (before there were rivals 1.05): pairs that are
-    // further apart are taken, too.
+    // The width of q/p above 30 GeV/c, of some 3,800 tracks, is known to 1.2 %. It is 1.08 (1.05 before rivals): pairs that are
+    // further apart are accepted, too.
     let limits = Limits { qop: 0.93..1.09, others: 0.95..1.35, mean_qop: 0.1, far: 0.03, far_soft: 0.05 };
     limits.check(name, &pulls, "scifi");
 }

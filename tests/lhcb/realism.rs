@@ -1,4 +1,4 @@
-//! `realism=1` of the LHCb-like simulation: how many layers of the SciFi see a particle, beside full simulation.
+//! `realism=1` of the LHCb-like simulation: the number of SciFi layers with a hit of a particle, against full simulation.
 
 use crate::common::data;
 use crate::common::decoding::seven_events;
@@ -8,7 +8,7 @@ use peloton_sim::{LhcbReader, SimulatedEvent};
 use peloton_truth::{HitsOf, decode_mc};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Of the 244 particles of the seven public events: those with hits in 12, 11, 10 and fewer layers.
+/// Of the 244 particles of the seven public events, the numbers with hits in 12, 11, 10 and fewer layers.
 const SEVEN: [usize; 4] = [135, 78, 24, 7];
 
 fn events(spec: &str) -> Vec<SimulatedEvent> {
@@ -50,7 +50,7 @@ fn the_seven_events_have_these_layers() {
     assert_eq!(layers(&notes), SEVEN);
 }
 
-/// The shares agree within two standard errors of the seven's, and no longer do when all is as it was.
+/// The shares agree with the seven events within two standard errors, and do not without `realism`.
 #[test]
 fn particles_have_as_many_layers_as_in_full_simulation() {
     let (seven, of_seven) = (shares(SEVEN), SEVEN.iter().sum::<usize>() as f64);
@@ -64,7 +64,7 @@ fn particles_have_as_many_layers_as_in_full_simulation() {
     assert!(far("sim:lhcb,events=300,seed=5000") > 1);
 }
 
-/// Without one of the three, more particles have hits in all layers.
+/// Without one of the three effects, more particles have hits in all layers.
 #[test]
 fn each_effect_takes_hits() {
     let all = |keys: &str| shares(layers(&notes(&format!("sim:lhcb,events=300,seed=5000,{keys}"))))[0];
@@ -78,7 +78,7 @@ fn each_effect_takes_hits() {
     }
 }
 
-/// Dead channels are the same in all events: of those that many particles pass half never have a hit when half are dead.
+/// Dead channels are the same in all events: if half are dead, half of the busy channels never have a hit.
 #[test]
 fn dead_channels_stay_dead() {
     let hits = |keys: &str| {

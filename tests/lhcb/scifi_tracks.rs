@@ -1,5 +1,5 @@
 //! Tracks in the SciFi: the kernels against their naive twin on every level, on real, simulated and hostile hits, and
-//! what is found of the seven public events.
+//! their efficiency on the seven public events.
 
 use crate::common::decoding::seven_events;
 use crate::common::geometry::Detector;
@@ -28,7 +28,7 @@ fn decoded(detector: &Detector, raw: &RawBatch) -> SciFiBatch {
     hits.results
 }
 
-/// So many events of each seed.
+/// Returns `events` simulated events for each seed.
 fn simulated_of_seeds(
     detector: &Detector,
     events: u64,
@@ -41,15 +41,15 @@ fn simulated_of_seeds(
     (raw, notes)
 }
 
-/// A configuration that copies hits and one that reads them in place, on every level.
+/// A configuration that copies hits, and a configuration that reads them in place, on every level.
 fn both_forms(config: &SciFiConfig) -> impl Iterator<Item = (Level, SciFiConfig)> {
     let of_level =
         move |level| [true, false].map(|compact| (level, SciFiConfig { compact, ..config.clone() }));
     Level::supported().into_iter().flat_map(of_level)
 }
 
-/// Fails unless all levels find the tracks of the naive twin, with the same bits, with hits in one block and in place; says
-/// how many there are.
+/// Fails unless all levels find the tracks of the naive twin, with the same bits, with copied hits and with hits in place;
+/// returns their number.
 fn compare_with_reference(name: &str, config: &SciFiConfig, hits: &SciFiBatch) -> usize {
     let detector = Detector::nominal();
     let events = hits.status.len();
@@ -93,7 +93,7 @@ fn assert_same(found: &SciFiTracks, track: usize, expected: &ReferenceTrack, pla
         wanted.map(|pair| pair.map(f32::to_bits)),
         "{place}"
     );
-    // What the field changes, the reference works out another way: a rounding of 3 m is 0.2 um.
+    // The reference computes the effect of the field in another way: a rounding of 3 m is 0.2 um.
     for (found, expected, allowed) in
         [(state.position, expected.position, 2e-3), (state.slope, expected.slope, 1e-6)]
     {
@@ -143,7 +143,7 @@ fn hostile_hits_are_those_of_the_reference() {
     }
 }
 
-/// Whatever the window in x, what is looked at beforehand leaves out no hit in it: two cells, as many as a number has bits, more.
+/// The search by cells misses no hit of a window in x, for windows of two cells, as many cells as a number has bits, and more.
 #[test]
 fn narrow_and_wide_windows_are_those_of_the_reference() {
     let detector = Detector::nominal();
@@ -156,7 +156,7 @@ fn narrow_and_wide_windows_are_those_of_the_reference() {
     }
 }
 
-/// Rows with one bit a hit and with many, wide and narrow tolerances, the other order of the pivots, more passes.
+/// Rows with one bit for a hit and with many, wide and narrow tolerances, the other order of the pivots, more passes.
 #[test]
 fn other_rows_are_those_of_the_reference() {
     let detector = Detector::nominal();
@@ -260,7 +260,7 @@ fn threads_and_slices_change_nothing() {
     }
 }
 
-/// What a checker says of events.
+/// The checker's report of events.
 fn check(preset: SciFiPreset, detector: &Detector, raw: &RawBatch, notes: &[EventNote]) -> CheckReport {
     let engine = Engine::new(detector.scifi(best_level(), preset));
     let mut out = Outcome::<SciFiTracks>::default();
@@ -276,7 +276,7 @@ fn check(preset: SciFiPreset, detector: &Detector, raw: &RawBatch, notes: &[Even
 /// A category's name, particles found and all, and clones.
 type Counts = (String, u64, u64, u64);
 
-/// Ghosts and tracks, then the counts of all categories.
+/// Numbers of ghosts and tracks, then the counts of all categories.
 fn check_seven(preset: SciFiPreset) -> Option<([u64; 2], Vec<Counts>)> {
     let data = data()?;
     let (_, geometry, raw, notes) = seven_events(&data).next().unwrap();
@@ -304,7 +304,7 @@ fn hlt1_finds_what_the_published_program_finds() {
         let mut ours: Vec<_> = out.results.hit_lists(event).map(|hits| sorted(hits.to_vec())).collect();
         theirs.sort_unstable();
         ours.sort_unstable();
-        // The first event meets that program's limits on the numbers of candidates, which this one does not have.
+        // The first event reaches limits on candidates of that program, which this program does not have.
         if event == 0 {
             assert!(ours.len() > theirs.len(), "{} tracks", ours.len());
         } else {
@@ -328,7 +328,7 @@ fn hlt1_on_the_seven_events() {
     }
 }
 
-/// Fails unless so many particles of the categories are found, with ghosts in so many of 1,000 tracks at most.
+/// Fails unless `wanted` particles of the categories are found, with at most `most_ghosts` ghosts among 1,000 tracks.
 fn at_least_of_seven(preset: SciFiPreset, most_ghosts: u64, wanted: [u64; 4]) {
     let Some(([ghosts, tracks], categories)) = check_seven(preset) else { return };
     assert!(ghosts * 1000 <= most_ghosts * tracks, "{preset}: {ghosts} of {tracks} are ghosts");
@@ -347,7 +347,7 @@ fn best_and_fast_on_the_seven_events() {
     at_least_of_seven(SciFiPreset::Fast, 32, [119, 221, 271, 42]);
 }
 
-/// Events that neither windows, weights nor thresholds were made from.
+/// Events that were not used for windows, weights or thresholds.
 #[test]
 fn best_on_simulated_events_that_it_was_not_tuned_on() {
     let detector = Detector::nominal();

@@ -1,4 +1,4 @@
-//! The LHCb-like simulation: its banks decode to its hits, its events are of the real size, its files are read.
+//! The LHCb-like simulation: its banks decode to its hits, its events have the real size, its files can be read.
 
 use crate::common::geometry::Detector;
 use crate::common::{best_level, data};
@@ -18,7 +18,7 @@ use peloton_truth::{Checker, HitsOf, Rules, TruthEvent, decode_mc, decode_vertic
 use std::collections::BTreeSet;
 use std::io::Cursor;
 
-/// The nominal detector, and the real ones of both generations where their files are.
+/// The nominal detector, and the real detectors of both generations where their files exist.
 fn geometries() -> Vec<Detector> {
     let mut all = vec![Detector::nominal()];
     if let Some(data) = data() {
@@ -49,7 +49,7 @@ fn ids(event: &TruthEvent) -> BTreeSet<u32> {
     event.particles.iter().flat_map(|particle| particle.hits.iter().copied()).collect()
 }
 
-/// Fails unless every true hit is decoded; the share of decoded ones that are true.
+/// Fails unless every true hit is decoded; returns the share of true hits among the decoded hits.
 fn share(truth: &BTreeSet<u32>, decoded: &[u32], what: &str) -> f64 {
     let decoded: BTreeSet<u32> = decoded.iter().copied().collect();
     let missing: Vec<_> = truth.difference(&decoded).collect();
@@ -97,7 +97,7 @@ fn banks_decode_to_the_simulated_hits() {
                     sums[3 + i] += counts[i] as f64 / 40.0;
                 }
             }
-            // The real ones: 1694, 1143 and 3508 hits per event; 1, 0.86 to 0.97 and 0.80 to 0.94 of them true.
+            // Real events: 1694, 1143 and 3508 hits per event; 1, 0.86 to 0.97 and 0.80 to 0.94 of them true.
             let [velo, ut, scifi, velo_hits, ut_hits, scifi_hits] = sums;
             assert!(velo > 0.99 && (0.86..0.97).contains(&ut) && (0.80..0.94).contains(&scifi), "{sums:?}");
             assert!((1200.0..2400.0).contains(&velo_hits), "{sums:?}");
@@ -106,7 +106,7 @@ fn banks_decode_to_the_simulated_hits() {
     }
 }
 
-/// What full simulation has per event, over the seven public events: hits, and particles by category of the checker.
+/// Hits, and particles by category of the checker, per event of full simulation (the seven public events).
 #[test]
 fn events_have_the_size_of_real_ones() {
     let geometry = Detector::nominal();
@@ -139,7 +139,7 @@ fn events_have_the_size_of_real_ones() {
     found.push(("vertices", tracks.len() as f64, 50.0 / 7.0));
     let reconstructible = tracks.iter().filter(|tracks| **tracks >= 4).count();
     found.push(("vertices of four tracks", reconstructible as f64, 36.0 / 7.0));
-    // Seven events say a mean to 10 to 20 %, less where there are few.
+    // Seven events determine a mean to 10 to 20 %, less accurately for small counts.
     for (name, count, real) in found {
         let mean = count / 200.0;
         let tolerance = if real > 30.0 { 0.12 } else { 0.4 };
@@ -148,7 +148,7 @@ fn events_have_the_size_of_real_ones() {
     }
 }
 
-/// A crossing without collisions is an event that saw nothing, not one without detectors.
+/// A crossing without collisions is an event without hits, not an event without detectors.
 #[test]
 fn events_without_hits_have_banks() {
     for geometry in geometries() {
@@ -186,9 +186,9 @@ fn files_give_back_the_events() {
             let vertices = |note: &EventNote| decode_vertices(note.truth.as_ref().unwrap()).unwrap();
             assert_eq!(vertices(&notes[event]), vertices(&expected_notes[event]));
             assert!(vertices(&notes[event]).iter().all(|vertex| vertex.position[0].abs() < 0.2));
-            // The run is the seed.
+            // The run number is the seed.
             assert_eq!((notes[event].run, notes[event].number), (Some(11), Some(event as u64)));
-            // Files do not say where particles pass.
+            // Files do not have the positions of particles.
             let mut simulated = truth(&expected_notes[event], HitsOf::All);
             assert!(simulated.particles.iter().any(|particle| particle.states.scifi.is_some()));
             simulated.particles.iter_mut().for_each(|particle| particle.states = TrueStates::default());

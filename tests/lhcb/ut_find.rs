@@ -1,4 +1,4 @@
-//! Velo tracks into the UT: the same bits as the naive reference on every level, whatever the events are, and the
+//! Velo tracks into the UT: the same bits as the naive reference on every level, for any events, and the
 //! physics of the seven public events.
 
 use crate::common::geometry::Detector;
@@ -13,7 +13,7 @@ use peloton_io::input::EventNote;
 use peloton_sim::LhcbReader;
 use peloton_truth::{CheckReport, Checker, HitsOf, Rules, decode_mc};
 
-/// Configurations to try: all presets, and the narrow and wide ends of the paper's.
+/// Configurations: all presets, and the narrow and wide extremes of the paper's preset.
 fn configs() -> Vec<UtConfig> {
     let mut configs: Vec<_> = UtPreset::ALL.map(UtConfig::preset).into();
     for (sectors, candidates) in [(1, 1), (3, 2), (3, 16), (5, 16)] {
@@ -25,7 +25,7 @@ fn configs() -> Vec<UtConfig> {
     configs
 }
 
-/// Searches on every level and by the reference; fails when any bit or count differs. The number of tracks.
+/// Searches on every level and by the reference; fails when any bit or count differs. Returns the number of tracks.
 fn compare(layout: &UtLayout, events: &Events) -> usize {
     let mut tracks = 0;
     for config in configs() {
@@ -43,7 +43,7 @@ fn compare(layout: &UtLayout, events: &Events) -> usize {
                 assert_eq!(found, None, "{level}, event {event}, {config:?}");
             }
             for stage in &mut counters.stages {
-                // Steps depend on the gang, what is done in them does not.
+                // The number of steps depends on the gang, the work in them does not.
                 (stage.ns, stage.lanes_total) = (0, 0);
             }
             assert_eq!(*first.get_or_insert(counters), counters, "{level}, {config:?}");
@@ -77,7 +77,7 @@ fn every_level_finds_what_the_reference_finds_in_simulated_events() {
     let tracks = compare(&sample.layout, &sample.events);
     assert!(tracks > 4000, "{tracks}");
 
-    // Few tracks are so near to the edge of a window.
+    // Few tracks are so close to the edge of a window.
     let (raw, _) = simulated("sim:lhcb,events=40,seed=18,signal=b", &detector);
     let (sample, config) = (Sample::new(&detector, &raw), UtConfig::default());
     let [mut right, mut wrong] = [VeloUtTracks::default(), VeloUtTracks::default()];
@@ -109,7 +109,7 @@ fn hostile_events() {
     let (mut out, config) = (Outcome::default(), UtConfig::default());
     find(best_level(), &config, &layout, events.input(&config), &mut UtFindWorkspace::default(), &mut out);
     assert_eq!(out.results.status[failed..], [Status::NotFinite, Status::BadBank]);
-    // Crowded windows are cut short, and that is counted.
+    // Crowded windows are cut short, and the loss is counted.
     let dropped: Vec<_> = out.counters.dropped().collect();
     assert!(
         dropped.iter().any(|&(reason, count)| reason == "candidates_in_window" && count > 1000),
@@ -117,7 +117,7 @@ fn hostile_events() {
     );
 }
 
-/// A window in the paper's layout goes from the first to the last hit that the track may have left, whatever is between.
+/// A window in the paper's layout goes from the first to the last hit that the track may have left, with all hits between.
 #[test]
 fn windows_in_the_layout_of_the_paper() {
     let layout = layout(&Detector::nominal());
@@ -132,8 +132,8 @@ fn windows_in_the_layout_of_the_paper() {
     push(z, strips, &[[0.1, 0.02], [-0.1, -0.02]], &mut velo, &mut hits);
     let input = (&velo, &hits);
     let found = ranges(&config, &layout, input, 0, 0);
-    // By group: one hit at the left, then five of the own group in the order of y, of which the lowest is too low and the
-    // highest too far; one at the second to the right.
+    // By group: one hit in the left group; five hits in the own group in the order of y, the first too low and the last too
+    // far; one hit in the second group to the right.
     assert_eq!((found.first[0], found.size[0]), ([2, 0, 0, 0, 6], [3, 1, 0, 0, 1]));
     assert_eq!(found.size[1..], [[0; 5]; 3]);
     let one = ranges(&UtConfig { sectors: 1, ..config.clone() }, &layout, input, 0, 0);

@@ -1,9 +1,9 @@
-//! Small classifiers: the same bits on every gang, those of the naive twin, near those of f64.
+//! Small classifiers: the same bits on every gang and in the naive twin, close to the values of f64.
 
 use peloton::classifier::Network;
 use peloton::simd::Level;
 
-/// A network of some weights: a few thousandths to a few units, of both signs.
+/// A network with weights from a few thousandths to a few units, of both signs.
 fn network<const INPUTS: usize, const HIDDEN: usize>(seed: u32) -> Network<INPUTS, HIDDEN> {
     let mut state = seed;
     let mut weight = |scale: f32| {
@@ -21,7 +21,7 @@ fn network<const INPUTS: usize, const HIDDEN: usize>(seed: u32) -> Network<INPUT
     }
 }
 
-/// Inputs of candidates: usual ones, large ones, and what is no number.
+/// Inputs of candidates: usual numbers, large numbers, and NaNs.
 fn columns<const INPUTS: usize>(count: usize) -> [Vec<f32>; INPUTS] {
     let mut state = 7u32;
     std::array::from_fn(|_| {

@@ -1,5 +1,5 @@
-//! The trainer of small classifiers: the same file from the same table, byte for byte, and a network that tells true
-//! candidates from false ones.
+//! The trainer of small classifiers: the same file from the same table, byte for byte, and a network that separates
+//! true candidates from false ones.
 
 use crate::common::best_level;
 use crate::common::geometry::Detector;
@@ -9,8 +9,8 @@ use peloton_sim::LhcbReader;
 use peloton_truth::train::{Table, Trained, Training, train, train_with_noise};
 use peloton_truth::{Checker, HitsOf, Rules, decode_mc};
 
-/// What [`retrained`] wrote once. After a change that is meant (of the simulation, the Velo, the trainer) the test says where
-/// the new one is.
+/// The stored output of [`retrained`]. After an intended change (of the simulation, the Velo, the trainer) the test prints the
+/// path of the new output.
 #[path = "../refs/small_network.rs"]
 mod small_network;
 
@@ -78,7 +78,7 @@ fn a_network_that_is_trained_again_is_the_same_file() {
         std::fs::write(&place, &file).unwrap();
         panic!("the network has changed: {} is the new one", place.display());
     }
-    // The constant in the file is the network that was trained: it keeps the same share of the true.
+    // The constant in the file is the trained network: it keeps the same share of the true candidates.
     let thresholds: Vec<_> = candidates.iter().filter(|(seed, ..)| *seed >= 800).collect();
     let columns: [Vec<f32>; 4] =
         std::array::from_fn(|at| thresholds.iter().map(|(_, features, _)| features[at]).collect());
@@ -94,7 +94,7 @@ fn a_network_that_is_trained_again_is_the_same_file() {
     assert!(trained.ordered > 0.8 && kept[0] > 0.97 && kept[1] < kept[0] - 0.1, "{trained:?}");
 }
 
-/// Points in a ring are true, those inside and outside are not: no line tells them apart, a small network does.
+/// Points in a ring are true, points inside and outside are false: no line separates them, but a small network does.
 #[test]
 fn what_no_line_can_tell_apart_is_learnt() {
     let mut rows = Table::new(&["x", "y"]);
@@ -114,7 +114,7 @@ fn what_no_line_can_tell_apart_is_learnt() {
     assert!(trained.ordered > 0.98 && trained.kept[0] >= 0.95 && trained.kept[1] < 0.15, "{trained:?}");
 }
 
-/// What tells candidates apart in the table, and not where weights are fitted, is not learnt.
+/// A feature that separates candidates in the table, but is noise in the fit of weights, is not learnt.
 #[test]
 fn noise_hides_what_it_covers() {
     let mut table = Table::new(&["first", "second"]);
@@ -130,7 +130,7 @@ fn noise_hides_what_it_covers() {
         features[0] = (looks % 7) as f32 - 3.0;
     });
     let noisy = noisy.unwrap();
-    // Once an epoch each candidate of those that weights are fitted to.
+    // In each epoch, once for each candidate that weights are fitted to.
     assert_eq!(looks, 10 * 2000);
     let by = |trained: &Trained, at: usize| {
         let mut features = [[0.0; 2]; 2];

@@ -1,4 +1,4 @@
-//! `docs/columns.md`, the documented table of columns, is what the schemas say. With `UPDATE=1` the test writes it.
+//! `docs/columns.md`, the documented table of columns, agrees with the schemas. With `UPDATE=1` the test writes it.
 
 use arrow_schema::Field;
 use peloton::Status;
@@ -32,7 +32,7 @@ fn columns_have_one_name_each_and_say_what_they_are() {
             assert!(!info.meaning.is_empty() && !info.unit.is_empty(), "{}", info.name);
             assert!(info.depth < R::SCHEMA.levels.len(), "{}", info.name);
         }
-        // What hash_int covers comes first, and starts before what they cut.
+        // Columns that hash_int covers come first, and starts before the columns that they cut into lists.
         assert!(R::SCHEMA.columns.is_sorted_by_key(|info| !info.in_hash_int));
         let starts = R::SCHEMA.columns.iter().filter(|info| info.kind == Kind::Starts);
         assert!(starts.map(|info| info.depth).eq(0..R::SCHEMA.levels.len() - 1));
@@ -85,7 +85,7 @@ names for x. The last column lists the names that some sequences had before vers
 |---|---|---|---|---|---|---|---|---|
 ";
 
-/// After the table of states.
+/// Text after the table of states.
 const CYLINDER: &str = "
 `qpt` and `qop` are different quantities: `qpt`, of the cylinder, is q/pT, charge over the momentum across the beam; `qop` is q/p.
 ";
@@ -171,7 +171,7 @@ fn sequence<R: Product>(text: &mut String, name: &str) {
     rows(text, &column_rows(R::SCHEMA));
 }
 
-/// The table of columns that files of clusters have beside those of the results.
+/// The table of columns that files of clusters have in addition to the columns of the results.
 fn beside(text: &mut String, when: &str, fields: &[Field]) {
     write!(text, "\n{when}:\n").unwrap();
     rows(text, &field_rows(PixelClusters::SCHEMA, fields));

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::panic::resume_unwind;
 use std::sync::Mutex;
 
-/// Another algorithm that panics in some events, when it has half written them.
+/// Wraps an algorithm; panics in some events after writing half of their results.
 #[derive(Debug)]
 struct Panics<S> {
     inside: S,
@@ -47,7 +47,7 @@ impl<A: Algorithm> Algorithm for Panics<A> {
                 let innermost = A::Output::SCHEMA.levels.len() - 1;
                 out.results.set_items(innermost, out.results.items(innermost) + 3);
                 out.counters.stages[0].items_in += 1000;
-                // Without the message that a panic prints.
+                // Prints no message, unlike a panic.
                 resume_unwind(Box::new("planted"));
             }
         }
@@ -60,7 +60,7 @@ fn timeless(mut counters: Counters) -> Counters {
     counters
 }
 
-/// What is to come out of a sequence that panics in `bad` events: the sequence's own results of all others.
+/// Expected results of a sequence that panics in `bad` events: the sequence's own results of all other events.
 struct Expected<R> {
     whole: R,
     bad: Vec<usize>,
@@ -83,7 +83,7 @@ impl<R: Product> Expected<R> {
         Self { whole: whole.results, bad: bad.into(), counters: timeless(counters) }
     }
 
-    /// Panics unless row `row` of `found`, which is event `event`, is what it should be.
+    /// Panics unless row `row` of `found`, which is event `event`, has the expected values.
     fn assert_event(&self, event: usize, (found, row): (&R, usize), what: &str) {
         if !self.bad.contains(&event) {
             let difference = difference(found, row, &self.whole, event);
@@ -103,7 +103,7 @@ impl<R: Product> Expected<R> {
     }
 }
 
-/// Panics in some of the events: by an engine, and by pools.
+/// Checks panics in some of the events: in an engine, and in pools.
 fn contained_in<A: Algorithm + Clone>(algorithm: &A, events: Events<'_>, bad: &[usize]) {
     let expected = Expected::new(algorithm, events, bad);
     let engine_of = |sequence: Result<Sequence>| Engine::new(sequence.unwrap());
@@ -120,7 +120,7 @@ fn contained_in<A: Algorithm + Clone>(algorithm: &A, events: Events<'_>, bad: &[
         (0..events.len()).for_each(|event| expected.assert_event(event, (found, event), &what));
         expected.assert_counters(*counters, &what);
     }
-    // What a panic has left serves a sequence that is sound.
+    // A sound sequence can use memory after a panic.
     let sound = engine_of(Sequence::new("sound", algorithm.clone()));
     sound.try_run(events, &mut workspace, &mut outcome).unwrap();
     let Outcome { results: found, counters } = outcome;
@@ -154,14 +154,14 @@ fn contained_in<A: Algorithm + Clone>(algorithm: &A, events: Events<'_>, bad: &[
     }
 }
 
-/// No event, the first, one inside, the last, two side by side, all.
+/// Checks panics in no event, the first, one inside, the last, two consecutive events, all events.
 fn contained<A: Algorithm + Clone>(algorithm: &A, events: Events<'_>) {
     let count = events.len();
     let all: Vec<usize> = (0..count).collect();
     for bad in [&[][..], &[0], &[count / 2], &[count - 1], &[1, 2], &all] {
         contained_in(algorithm, events, bad);
     }
-    // There is something to lose.
+    // The events have results to lose.
     let mut out = Outcome::default();
     algorithm.run(Slice::of(events, 0..count), &mut A::Scratch::default(), &mut out);
     let out: A::Output = out.results;
@@ -206,7 +206,7 @@ fn of_the_cylinder() {
     contained(&cylinder, sample.view().into());
 }
 
-/// Pieces of 100 single hits, 1000 ticks apart; the third has a hit beyond the matrix, which no reader lets pass.
+/// Pieces of 100 single hits, 1000 ticks apart; the third has a hit beyond the matrix, which readers refuse.
 fn pieces() -> [PixelBatch; 6] {
     std::array::from_fn(|piece| {
         let mut batch = PixelBatch { end: piece == 5, ..PixelBatch::default() };
@@ -221,7 +221,7 @@ fn pieces() -> [PixelBatch; 6] {
 
 #[test]
 fn of_a_stream_costs_the_hits_under_way_alone() {
-    // Hits leave the sorter as soon as the next one comes.
+    // Hits leave the sorter as soon as the next hit arrives.
     let config = TimepixConfig { block_hits: 40, disorder_us: Some(1.0), ..TimepixConfig::default() };
     let layout = Layout::single(256, 256).unwrap();
     for threads in [1, 3] {
@@ -239,8 +239,8 @@ fn of_a_stream_costs_the_hits_under_way_alone() {
         assert_eq!(dropped["internal_fault"], 1, "{threads} threads");
         let of = |reason| dropped.get(reason).map_or(0, |count| *count as usize);
         assert_eq!(found + of("lost_hits") + of("masked_hits"), 600, "{threads} threads: {dropped:?}");
-        // On one thread the fault is noticed at once: what comes later is whole but for the mask, which still holds (hit
-        // 512 is on pixel (0, 0)). On several it is noticed when a window is missed, at the end at the latest.
+        // On one thread the fault is noticed at once: later pieces are whole, except for the masked pixel (hit 512 is on pixel
+        // (0, 0)). On several threads it is noticed when a window is missing, at the latest at the end.
         let is_little = found_later >= 299 && of("lost_hits") < 50;
         assert!(threads > 1 || is_little, "{found_later}, {dropped:?}");
         assert_eq!(stream.waiting(), 0);
@@ -254,7 +254,7 @@ fn of_a_stream_costs_the_hits_under_way_alone() {
     }
 }
 
-/// Makes an entry fewer than there are events, when these are several.
+/// Returns one row too few, for several events.
 #[derive(Debug)]
 struct Short(Velo);
 

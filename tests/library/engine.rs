@@ -1,4 +1,4 @@
-//! Engine, pool and their results at the edges: ranges beyond the events, no threads, slices that are used again.
+//! Engine, pool and their results in edge cases: ranges beyond the events, no threads, reused slices.
 
 use crate::common::{Sharing, hashes_on, simulated, velo};
 use peloton::engine::{Handle, Pool, Sliced};
@@ -67,7 +67,7 @@ fn no_events_at_all() {
     assert_eq!(none, Counters::default());
 }
 
-/// What was counted before a visitor panicked is not counted in the next passes.
+/// Counts of a pass in which a visitor panicked do not enter the next passes.
 #[test]
 fn counts_begin_anew_after_a_visitor_that_panicked() {
     let batch = simulated(6, 3);
@@ -77,7 +77,7 @@ fn counts_begin_anew_after_a_visitor_that_panicked() {
     assert_eq!(pool.try_repeat(batch.view(), 3, |_, _| ()).unwrap().events(), 3 * 6);
 }
 
-/// A large batch, a small one, a large one: what an earlier one has left does not show.
+/// A large batch, a small batch, a large batch: an earlier batch does not affect later results.
 #[test]
 fn slices_are_used_again() {
     let pool = Pool::new(velo(Preset::default()), 2, 3).unwrap();
@@ -113,7 +113,7 @@ fn slots_begin_empty() {
     assert_eq!((sliced.slices().count(), sliced.events().count()), (4, 1));
 }
 
-/// Rows that are no events have places all the same.
+/// Rows that are clusters, not events, have indices, too.
 #[test]
 fn slices_of_clusters() {
     let mut sliced = Sliced::default();

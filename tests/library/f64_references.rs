@@ -1,7 +1,7 @@
-//! What is reckoned in single precision besides the fits of tracks, against references in f64: scores of triplets, helices
-//! through three hits, positions of decoded hits. The fit of the Velo has `velo_fit`, filter and smoother have `kalman`.
+//! Computations in single precision, except fits of tracks, against references in f64: scores of triplets, helices through three
+//! hits, positions of decoded hits. `velo_fit` tests the fit of the Velo, `kalman` filter and smoother.
 //!
-//! Bounds are in units of u = 2^-24, what one rounding can do, times the numbers that are rounded. Each test plants a
+//! Bounds are in units of u = 2^-24, the largest relative error of one rounding, times the rounded numbers. Each test plants a
 //! fault as well, a micrometre or less, and must notice it.
 use crate::common::geometry::Detector;
 use crate::common::random::Random;
@@ -20,7 +20,7 @@ use peloton::velo::reference::{Judge, Scores};
 use peloton::velo::{self, BestConfig, DecodeScratch, VeloBanks, VeloDecoder};
 use peloton_sim::{CylinderSim, LhcbReader};
 
-/// What one rounding can do, relative to the number.
+/// Largest relative error of one rounding.
 const U: f64 = 1.0 / (1 << 24) as f64;
 
 /// Hits of three pairs of modules from the largest z down, on a line or near it, in micrometres as files have them.
@@ -41,7 +41,7 @@ fn triplet(random: &mut Random) -> [[f32; 3]; 3] {
     })
 }
 
-/// How far each score of f32 may be from that of f64.
+/// Largest allowed difference between each score in f32 and in f64.
 fn allowed(judge: &Judge<'_>, hits: [[f32; 3]; 3], exact: &Scores) -> [f64; 5] {
     let [a, b, c] = hits.map(|hit| hit.map(f64::from));
     let r = ((c[2] - b[2]) / (b[2] - a[2])).abs();
@@ -56,11 +56,11 @@ fn allowed(judge: &Judge<'_>, hits: [[f32; 3]; 3], exact: &Scores) -> [f64; 5] {
     let least_variance = resolution * resolution * (1.0 + (1.0 + r).powi(2) + r * r);
     let to_beam = 8.0 * U * (largest(0) + largest(1));
     let triplet = scatter / least_variance + 8.0 * U * exact.triplet + f64::from(judge.doca_weight) * to_beam;
-    // Each hit less the mean of all, less the line there.
+    // Each hit minus the mean of all hits, minus the line at this hit.
     let off = 6.0 * U * largest(0).hypot(largest(1));
     let weight = f64::from(judge.weight);
     let chi2 = weight * of_square(2.0 * exact.chi2 / weight, 2.0 * off) / 2.0 + 8.0 * U * exact.chi2;
-    // The scatter over what a line shares out among the hits.
+    // The scatter divided by the sum of squared coefficients of the hits.
     let seed_chi2 = weight * scatter / (1.0 + (1.0 + r).powi(2) + r * r) / 2.0 + 8.0 * U * exact.seed_chi2;
     [triplet, scatter, scatter, chi2, seed_chi2]
 }
@@ -128,7 +128,7 @@ fn starts(spec: &str, layers: [usize; 3]) -> Vec<Start> {
     (0..particles.len()).map(of).collect()
 }
 
-/// What the errors of the hits make of each parameter of the helix through them.
+/// Standard deviations of the parameters of the helix through three hits, from the errors of the hits.
 fn spread(start: &Start) -> filter::OnCylinder {
     let mut variance = [0.0; 5];
     for hit in 0..3 {
@@ -148,14 +148,14 @@ fn spread(start: &Start) -> filter::OnCylinder {
     variance.map(f64::sqrt)
 }
 
-/// The helix through three hits, which seeds from hits and the fit inwards start on, in single precision.
+/// The helix through three hits in single precision, which is the start of seeds from hits and of the fit inwards.
 #[test]
 fn helices_through_three_hits_are_those_of_f64() {
     for layers in [[0, 1, 2], [0, 4, 9], [0, 1, 9]] {
         let (mut worst, mut noticed) = ([0.0f64; 5], 0);
         let starts = starts("sim:cylinder,events=1,tracks=6000,seed=21", layers);
         for start in &starts {
-            // What the hits are in f32 is what both start from.
+            // Both start from the hits in f32.
             let hits = start.hits.map(|hit| hit.map(|value| value as f32));
             let rounded = Start { hits: hits.map(|hit| hit.map(f64::from)), ..*start };
             let exact = filter::from_three_hits(rounded.hits, FIELD);
@@ -182,8 +182,8 @@ fn width(values: &mut [f64]) -> f64 {
     0.5 * (quantile(0.84) - quantile(0.16))
 }
 
-/// Seeds from hits against true particles: they are off by what the errors of the three hits make, and by no more than
-/// the covariance that the fit starts with.
+/// Seeds from hits against true particles: their errors agree with the errors of the three hits, and do not exceed the
+/// covariance at the start of the fit.
 #[test]
 fn seeds_are_as_far_from_the_truth_as_their_hits() {
     for layers in [[0, 1, 2], [0, 4, 9]] {
@@ -214,8 +214,8 @@ fn seeds_are_as_far_from_the_truth_as_their_hits() {
     }
 }
 
-/// What the beam spot adds to a seed: the moment less the distance from the axis, and the variance of that, with what the
-/// charge's error makes of both: the row of the moment in the covariance, charge first.
+/// The moment that the beam spot gives to a seed, its covariance with the charge, and its variance, with the effect of the
+/// charge's error on both.
 fn spot(p: [f64; 5], radius: f64, prior: f64, max_distance: f64) -> [f64; 3] {
     let half = 0.5 * FIELD * p[2];
     let own = half * radius * radius / p[2];
@@ -223,7 +223,7 @@ fn spot(p: [f64; 5], radius: f64, prior: f64, max_distance: f64) -> [f64; 3] {
     [half * radius * radius, own * prior, own * own * prior + spot]
 }
 
-/// A whole seed from hits: the helix, the beam spot, three updates, and the way to the fourth layer.
+/// A whole seed from hits in f64: the helix, the beam spot, three updates, and the step to the fourth layer.
 fn seed_f64(start: &Start, prior: [f64; 5], max_distance: f64) -> filter::State {
     let p = filter::from_three_hits(start.hits, FIELD);
     let mut state = filter::State { radius: start.hits[0][2], p, c: [[0.0; 5]; 5] };
@@ -242,7 +242,7 @@ fn seed_f64(start: &Start, prior: [f64; 5], max_distance: f64) -> filter::State 
     filter::to_radius(&state, FIELD, f64::from(RADII[3]), 10)
 }
 
-/// The same in single precision, by the steps that kernels share bits with.
+/// A whole seed from hits in single precision, by the steps that give the same bits as the kernels.
 fn seed_f32(start: &Start, prior: [f64; 5], max_distance: f64) -> single::State {
     let hits = start.hits.map(|hit| hit.map(|value| value as f32));
     let mut state = single::from_three_hits(hits, FIELD as f32, prior.map(|variance| variance as f32));
@@ -302,13 +302,13 @@ fn banks(spec: &str, geometry: &Detector) -> RawBatch {
     raw
 }
 
-/// Largest difference in units of `roundings` roundings of numbers of that size.
+/// Largest difference in units of `roundings` roundings of numbers of this size.
 fn see(worst: &mut f64, found: f32, exact: f64, size: f64, roundings: f64) {
     let off = (f64::from(found) - exact).abs() / (roundings * U * size);
     *worst = if off > *worst || off.is_nan() { off } else { *worst };
 }
 
-/// Sizes of coordinates in the trackers, mm: what is rounded on the way to a position.
+/// Sizes of coordinates in the trackers, mm: positions are rounded at these sizes.
 const UT_SIZE: [f64; 3] = [1000.0, 1000.0, 2700.0];
 const SCIFI_SIZE: [f64; 3] = [4000.0, 9500.0, 2500.0];
 const VELO_SIZE: [f64; 3] = [64.0, 64.0, 800.0];
@@ -329,7 +329,7 @@ fn decoded_hits_are_where_f64_puts_them() {
     let mut worst = [0.0f64; 3];
     let version = view.event(0).banks(peloton::event::BankKind::Ut)[0].version;
     for hit in 0..ut.id.len() {
-        // LHCbIDs do not tell quarters of a strip; 0.02 mm apart, they cannot be mistaken for roundings.
+        // LHCbIDs have no quarters of a strip; these are 0.02 mm apart, much more than a rounding.
         let found = [ut.x[hit], ut.y_begin[hit], ut.z[hit]];
         let at =
             |quarter| ut::decode_position_f64(&geometry.ut, version, ut.id[hit], quarter).expect("a strip");
@@ -360,7 +360,7 @@ fn decoded_hits_are_where_f64_puts_them() {
     println!("UT, SciFi, Velo: {worst:.3?} of what is allowed");
     assert!(ut.id.len() > 10_000 && scifi.id.len() > 40_000 && velo.view().len() == 20);
     assert!(worst.iter().all(|worst| *worst < 1.0), "{worst:?}");
-    // The next strip, the other half of a channel: far beyond.
+    // The next strip, or the other half of a channel, is far beyond the limit.
     let mut wrong = [0.0; 2];
     let other = ut::decode_position_f64(&geometry.ut, version, ut.id[0] ^ 1, 0).expect("a strip");
     see(&mut wrong[0], ut.x[0], other[0], UT_SIZE[0], 1.0);

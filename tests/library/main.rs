@@ -1,4 +1,4 @@
-//! What all detectors share: engine, results, columns, simulation, truth, classifiers.
+//! Parts that all detectors share: engine, results, columns, simulation, truth, classifiers.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! What follows from a schema: emptying, cutting, failing and comparing, for every type of results.
+//! Operations that a schema defines: emptying, cutting, failing and comparing, for every type of results.
 
 use peloton::Status;
 use peloton::event::{
@@ -6,8 +6,8 @@ use peloton::event::{
     VeloTracks, difference,
 };
 
-/// Three rows with 2, 0 and 3 items in all (in every list of a row as many, of which there may be several), each with two
-/// entries where there is a level below.
+/// Three rows with 2, 0 and 3 items (in each list of a row, if it has several lists). Each item has two entries where there is
+/// a level below.
 fn filled<R: Product>() -> R {
     let mut results = R::default();
     let lists = R::SCHEMA.columns.iter().map(|info| info.lists).max().unwrap_or(1) as u32;
@@ -42,14 +42,14 @@ fn is_empty(results: &dyn Results) -> bool {
     results.table().columns().iter().all(|(info, values)| values.len() == shortest(info.kind))
 }
 
-/// What every type of results has in common.
+/// Checks a type of results.
 fn check<R: Product>() {
     let whole = filled::<R>();
     assert_eq!(whole.items(0), 3);
     let deepest = R::SCHEMA.levels.len() - 1;
     assert_eq!(whole.hits(), whole.items(deepest));
     let mut cut = filled::<R>();
-    // What an event left behind that failed half way.
+    // Items of an event that failed half way.
     cut.truncate(1);
     (1..=deepest).for_each(|depth| cut.set_items(depth, cut.items(depth) + 7));
     cut.truncate(1);
@@ -72,7 +72,7 @@ fn check<R: Product>() {
     assert!(is_empty(&cut) && is_empty(&R::default()) && !is_empty(&whole));
     assert_eq!(Hasher::of(&cut), Hasher::of(&R::default()));
 
-    // A change anywhere is found, and named.
+    // A change of any value is found, and its column is named.
     assert!((0..3).all(|row| difference(&whole, row, &filled::<R>(), row).is_none()));
     for (place, info) in R::SCHEMA.columns.iter().enumerate() {
         let (mut changed, mut number) = (filled::<R>(), 0);

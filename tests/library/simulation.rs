@@ -1,4 +1,4 @@
-//! The simulated Velo: always the same bytes, and like the real sample.
+//! The simulated Velo: always the same bytes, and similar to the real sample.
 use peloton::event::{Particle, TruthEvent, VELO_MODULES, VeloBatch, VeloEvent};
 use peloton::velo::geometry::{MODULE_Z, PLANE_OFFSET};
 use peloton_io::input::{ReadOptions, VeloReader, write_velo_json};
@@ -53,8 +53,8 @@ fn as_bytes(batch: &VeloBatch, truth: &[TruthEvent]) -> Vec<u8> {
     bytes
 }
 
-/// The promise is about bytes on every machine: a change of this hash is a change of the simulation, and a
-/// difference between machines is a broken promise.
+/// The simulation gives the same bytes on every machine: a changed hash means a changed simulation, and a
+/// difference between machines is a bug.
 const SAMPLE_HASH: u64 = 0x5FC2_C6DF_90DF_B26A;
 
 #[test]
@@ -150,7 +150,7 @@ fn extremes_are_simulated_too() {
     assert!(batch.x.iter().chain(batch.y.iter()).all(|value| value.is_finite()));
 }
 
-/// Sums over particles and hits by name, and values of which the distribution counts.
+/// Sums over particles and hits by name, and values whose distributions are compared.
 #[derive(Default)]
 struct Sums {
     found: BTreeMap<&'static str, f64>,
@@ -216,7 +216,7 @@ impl Sums {
         }
     }
 
-    /// How far three hits of a fast particle are from a line, and how much a slow one is scattered.
+    /// Adds the distance of three hits from a line for a fast particle, and the scattering of a slow particle.
     fn triple(&mut self, event: &VeloEvent<'_>, particle: &Particle, triple: &[usize]) {
         let [z0, z1, z2] = [0, 1, 2].map(|i| f64::from(event.z[triple[i]]));
         if z1 - z0 < 20.0 || z2 - z1 < 20.0 {
@@ -233,7 +233,7 @@ impl Sums {
     }
 }
 
-/// What is compared with the real sample, by name.
+/// Quantities that are compared with the real sample, by name.
 fn features(batch: &VeloBatch, truth: &[TruthEvent]) -> BTreeMap<&'static str, f64> {
     let (events, view, mut sums) = (truth.len() as f64, batch.view(), Sums::default());
     for (number, truth) in truth.iter().enumerate() {
@@ -270,7 +270,7 @@ fn features(batch: &VeloBatch, truth: &[TruthEvent]) -> BTreeMap<&'static str, f
         values.sort_by(f64::total_cmp);
         values[(at * values.len() as f64) as usize]
     };
-    // Root mean squares without the tails, which decays and mistaken clusters make.
+    // Root mean squares without the tails from decays and wrong clusters.
     let core = |values: Vec<f64>, limit: f64| {
         let kept: Vec<f64> = values.into_iter().filter(|value| value.abs() < limit).collect();
         (kept.iter().map(|value| value * value).sum::<f64>() / kept.len() as f64).sqrt()
@@ -301,8 +301,8 @@ fn the_reference_is_that_of_the_real_sample() {
     }
 }
 
-/// Largest difference of simulated from real features, relative: what the spread of 200 events allows, and
-/// what the model is good for.
+/// Largest difference of simulated from real features, relative: from the spread of 200 events, and from the
+/// accuracy of the model.
 const TOLERANCES: [(&str, f64); 26] = [
     ("hits", 0.08),
     ("hits_spread", 0.15),

@@ -1,9 +1,9 @@
-//! The checker: against the numbers of the original validator, and on cases worked out by hand.
+//! The checker: against the numbers of the original validator, and on cases computed by hand.
 use peloton::event::{Particle, TruthEvent};
 use peloton_truth::{CategoryReport, CheckReport, Checker, Rules};
 use serde_json::Value;
 
-/// Equal to the last digits that different orders of addition leave alone.
+/// Fails unless numbers are equal, except for digits that depend on the order of additions.
 fn assert_close(found: Option<f64>, expected: &Value, place: &str) {
     let found = found.unwrap_or_else(|| panic!("{place}: nothing, not {expected}"));
     let expected = expected.as_f64().unwrap();

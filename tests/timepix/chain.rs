@@ -19,7 +19,7 @@ fn run(
     run_on(1, config, level, layout, hits, block)
 }
 
-/// The same on several threads.
+/// All clusters of a stream pushed in blocks, on several threads.
 fn run_on(
     workers: usize,
     config: &TimepixConfig,
@@ -165,7 +165,7 @@ fn algorithms_levels_and_blocks_agree_on_every_preset() {
     }
 }
 
-/// Workers filter what they find, and the merger what it merges.
+/// Workers filter the clusters that they find, and the merger filters the clusters that it merges.
 #[test]
 fn filters_keep_and_count_the_same_clusters_on_every_number_of_threads() {
     let layout = Layout::single(256, 256).unwrap();
@@ -193,7 +193,7 @@ fn never_ending_clusters_are_cut_and_counted() {
     assert_eq!(clusters.len() as u64, counts.forced + 1);
 }
 
-/// Times as early and as late as a word can say, in one stream: nothing hangs, nothing is lost.
+/// The earliest and the latest possible times in one stream: nothing hangs, nothing is lost.
 #[test]
 fn extreme_times_go_through_the_chain() {
     let mut hits = PixelHits::default();

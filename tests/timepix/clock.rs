@@ -1,7 +1,7 @@
 //! Changes of real streams: a flipped bit, a lost piece, heartbeats that are missing or moved, another clock, two streams in one.
-//! What a change does not touch is found as before, and no hit is lost but those that were touched.
+//! Hits without changes are found as before, and only changed hits may be lost.
 //!
-//! 1,000 changes; `PELOTON_CHANGES` sets another number, `PELOTON_SEED` begins with another one.
+//! 1,000 changes; `PELOTON_CHANGES` sets their number, `PELOTON_SEED` the number of the first change.
 
 use crate::common::data;
 use peloton::event::PixelBlock;
@@ -13,7 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-/// Bytes of a stream that are looked at: large ones a piece at a time.
+/// Largest number of bytes of a stream in a test; of larger streams, a piece is tested.
 const LONGEST: usize = 60_000;
 /// Clocks of 25 ns in a second.
 const SECOND: u64 = 40_000_000;
@@ -32,7 +32,7 @@ struct Parts {
     parts: Vec<Vec<u8>>,
 }
 
-/// What is found in a stream.
+/// Hits and clusters of a stream.
 struct Found {
     clusters: Vec<Vec<Hit>>,
     counts: PixelCounts,
@@ -57,7 +57,7 @@ impl Parts {
         Self { name: path.file_name().unwrap().to_str().unwrap().into(), format, parts }
     }
 
-    /// A piece of it, from a part on.
+    /// A piece of the stream, from part `first` on.
     fn piece(&self, first: usize) -> Self {
         let mut length = 0;
         let parts = self.parts[first..].iter().take_while(|part| {
@@ -71,12 +71,12 @@ impl Parts {
         self.parts.concat()
     }
 
-    /// Where each part begins.
+    /// Starts of the parts, bytes.
     fn starts(&self) -> Vec<usize> {
         self.parts.iter().scan(0, |at, part| Some(std::mem::replace(at, *at + part.len()))).collect()
     }
 
-    /// Each word of each chunk replaced by what `with` makes of it, or left out; empty chunks, too.
+    /// Replaces each word of each chunk by the result of `with`, or leaves it out; leaves out empty chunks, too.
     fn rewrite(&self, mut with: impl FnMut(u64) -> Option<u64>) -> Self {
         let parts = self.parts.iter().filter_map(|part| {
             let words = part[8..].as_chunks().0.iter().filter_map(|word| with(u64::from_le_bytes(*word)));
@@ -88,7 +88,7 @@ impl Parts {
         Self { parts: parts.collect(), ..self.clone() }
     }
 
-    /// The parts of a range and, for Timepix4, those up to the next heartbeats of both halves: they date what comes before them.
+    /// The parts of a range and, for Timepix4, the parts up to the next heartbeats of both halves: these date the hits before.
     fn up_to_heartbeats(&self, parts: std::ops::Range<usize>) -> std::ops::Range<usize> {
         let mut seen = [self.format != PixelFormat::Tpx4; 2];
         let beats = self.parts[parts.end..].iter().position(|part| {
@@ -100,7 +100,7 @@ impl Parts {
         parts.start..beats.map_or(self.parts.len(), |beats| parts.end + beats)
     }
 
-    /// Whether a byte is of a header of text: with columns that are not understood the whole file is refused.
+    /// Whether a byte belongs to a header of text: a file with unknown columns is refused as a whole.
     fn is_header(&self, byte: usize) -> bool {
         self.format == PixelFormat::T3pa && self.parts[0].starts_with(b"I") && byte < self.parts[0].len()
     }
@@ -111,7 +111,7 @@ impl Parts {
             && words.into_iter().any(|word| is_heartbeat(self.format, u64::from_le_bytes(*word)))
     }
 
-    /// The same with the device's clock moved by so many clocks of 25 ns.
+    /// The stream with the device's clock moved by `by` clocks of 25 ns.
     fn moved(&self, by: u64) -> Self {
         let mut low = 0;
         self.rewrite(|word| {
@@ -177,18 +177,18 @@ fn find(bytes: &[u8], format: PixelFormat) -> Found {
     }
 }
 
-/// How often each hit is there.
+/// The number of times that each hit occurs.
 fn count<'a>(hits: impl Iterator<Item = &'a Hit>) -> HashMap<Hit, i64> {
     let mut counts = HashMap::new();
     hits.for_each(|hit| *counts.entry(*hit).or_insert(0) += 1);
     counts
 }
 
-/// The hits of some of the parts of a stream, whatever their time: pixels and times over threshold.
+/// The hits of some of the parts of a stream, at any time: pixels and times over threshold.
 fn touched(stream: &Parts, parts: std::ops::Range<usize>, whole: &Found) -> HashSet<Hit> {
     let mut without = stream.clone();
     for part in parts {
-        // Words that are control words of their own account keep the clock as it is.
+        // Heartbeats of these parts stay, so that the clock does not change.
         let head = without.parts[part][..8.min(without.parts[part].len())].to_vec();
         let beats = without.parts[part].get(8..).unwrap_or_default().chunks_exact(8);
         let beats =
@@ -206,7 +206,7 @@ fn touched(stream: &Parts, parts: std::ops::Range<usize>, whole: &Found) -> Hash
     all.into_iter().filter(|(_, count)| *count > 0).map(|(hit, _)| hit).collect()
 }
 
-/// What is not touched must be found as before; `moved` ticks later.
+/// Fails unless hits that are not touched are found as before, `moved` ticks later.
 fn compare(before: &Found, after: &Found, touched: &HashSet<Hit>, moved: i64, what: &str) {
     let now = |hit: &Hit| (hit.0 + moved, hit.1, hit.2, hit.3);
     let mut there = count(after.clusters.iter().flatten());
@@ -292,7 +292,7 @@ impl Changes {
         compare(before, &after, &touched, 0, &format!("{what}: bit {bit} of part {part} flipped"));
     }
 
-    /// A piece is lost, between words or anywhere.
+    /// Cuts out a piece, between words or anywhere.
     fn cut(&mut self, stream: &Parts, before: &Found, what: &str) {
         let mut bytes = stream.bytes();
         let unit = if self.below(2) == 0 { 1 } else { 8 };
@@ -311,7 +311,7 @@ impl Changes {
         compare(before, &after, &touched, 0, &format!("{what}: bytes {start} to {end} lost"));
     }
 
-    /// Of a thousand heartbeats one is left. Without them nobody knows which of the turns of 1.6 ms a hit of a Timepix4 is from.
+    /// Leaves one heartbeat of a thousand. Without heartbeats, the turn of 1.6 ms of a hit of a Timepix4 is unknown.
     fn thin(&mut self, stream: &Parts, before: &Found, what: &str) {
         if stream.format == PixelFormat::Tpx4 {
             return;
@@ -326,12 +326,12 @@ impl Changes {
             (Some(before), Some(after)) => after[0].0 - before[0].0,
             _ => 0,
         };
-        // Without any heartbeat times count from the first turn.
+        // Without any heartbeat, times count from the first turn.
         assert!(moved % (1 << 34) == 0, "{what}: {moved} is no turn");
         compare(before, &after, &HashSet::new(), moved, &format!("{what}: heartbeats thinned, {kept}"));
     }
 
-    /// A heartbeat comes later than it should.
+    /// Moves a heartbeat to a later position.
     fn move_heartbeat(&mut self, stream: &Parts, before: &Found, what: &str) {
         if stream.format == PixelFormat::Tpx4 {
             return;
@@ -353,8 +353,8 @@ impl Changes {
     /// Two streams one after the other, whose clocks differ by more than the disorder.
     fn two(&mut self, first: &Parts, before: &Found, what: &str) {
         let mut second = self.stream();
-        // One file was made to test that counters wrap: its times go back and forth, which is only believed where no heartbeat
-        // says better.
+        // One file was made to test wrapping counters: its times go back and forth, which is accepted only where no heartbeat
+        // contradicts.
         let is_wild = second.has_heartbeats() != first.has_heartbeats();
         if second.format != first.format || is_wild {
             return;
@@ -369,7 +369,7 @@ impl Changes {
         let (Some(last), Some(next)) = (end(before), begin(&alone)) else { return };
         let turn = if first.format == PixelFormat::Tpx3 { 1 << 34 } else { i64::MAX };
         let step = (next - last).rem_euclid(turn);
-        // Nearer than twice the disorder they cannot be distinguished from one stream.
+        // Closer than twice the disorder, two streams cannot be distinguished from one.
         let disorder = 2 * (first.format.usual_disorder_us() * 640.0) as i64;
         if step.min(turn - step) <= disorder {
             return;

@@ -19,7 +19,7 @@ fn hits() -> impl Strategy<Value = PixelHits> {
     // Few or many hits in the window, all scales of time, and far jumps.
     let scale = prop::sample::select(vec![1i64, 3, 50]);
     let jump = prop::sample::select(vec![0i64, 1000, 1 << 31, 1 << 33, i64::MAX]);
-    // As early and as late as a time can be, too.
+    // The earliest and the latest possible times, too.
     let start =
         prop::sample::select(vec![-500i64, 0, 1, 100, 1 << 40, i64::MIN, i64::MIN + 150, i64::MAX - 3000]);
     (prop::collection::vec(hit, 0..300), scale, jump, 0usize..300, start).prop_map(
@@ -55,7 +55,7 @@ proptest! {
         let mut finder = Finder::new(config, SIDE.into(), SIDE.into()).unwrap();
         let mut labels = Column::default();
         let expected = reference::cluster(&config, &hits);
-        // Twice: what the first run leaves behind must not be seen, earlier times included.
+        // Twice: the memory of the first run must not affect the second, also with earlier times.
         for _ in 0..2 {
             let clusters = finder.run(&hits, &mut labels);
             prop_assert_eq!(&labels[..], &expected[..]);
@@ -64,7 +64,7 @@ proptest! {
     }
 }
 
-/// Long stretches with few hits in the window, many, or no pauses of any length, one after the other.
+/// Consecutive long stretches with few hits in the window, with many hits, or without pauses.
 fn stretches() -> impl Strategy<Value = PixelHits> {
     let stretch = (1usize..1500, prop::sample::select(vec![0u64, 1, 4, 20, 90, 5000, 1 << 33]), any::<u64>());
     prop::collection::vec(stretch, 1..5).prop_map(|stretches| {
@@ -100,7 +100,7 @@ proptest! {
             labels
         };
         let expected = find(plain, &hits);
-        // What comes again, as hits of clusters that were not complete do.
+        // Hits that are pushed again, like the hits of incomplete clusters.
         let from = again.min(hits.len());
         let reach = hits.time.get(from).map_or(i64::MAX, |time| time.saturating_sub(i64::from(delta)));
         let mut rest = PixelHits::default();
@@ -118,7 +118,7 @@ proptest! {
     }
 }
 
-/// Hits of frames; pixels may come twice.
+/// Hits of frames; pixels may occur twice.
 fn frames() -> impl Strategy<Value = PixelHits> {
     let start = prop::sample::select(vec![0i64, -7, i64::MIN, i64::MAX - 100]);
     let sides = prop::sample::select(vec![2u16, 5, SIDE]);
@@ -135,7 +135,7 @@ fn frames() -> impl Strategy<Value = PixelHits> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// No time may lie between hits: as they come, which is hardly ever in order of x and y, and as they are sorted.
+    /// Hits at equal times: in the order of arrival, which is hardly ever the order of x and y, and sorted.
     #[test]
     fn frames_are_clustered_as_the_reference_does(hits in frames()) {
         let mut sorted = PixelHits::default();
@@ -150,7 +150,7 @@ proptest! {
         for level in Level::supported() {
             let mut finder = Finder::at_level(config, level, SIDE.into(), SIDE.into()).unwrap();
             let mut labels = Column::default();
-            // What earlier runs leave behind must not be seen.
+            // The memory of earlier runs must not affect later runs.
             for hits in [&sorted, &by_time, &sorted, &sorted] {
                 let clusters = finder.run(hits, &mut labels);
                 prop_assert_eq!(&labels[..], &reference::cluster(&config, hits)[..], "{}", level);
@@ -164,7 +164,7 @@ proptest! {
     }
 }
 
-/// A planted fault: another window must be seen.
+/// A planted fault, another window, must be noticed.
 #[test]
 fn one_tick_makes_a_difference() {
     let mut hits = PixelHits::default();

@@ -22,7 +22,7 @@ impl Random {
     }
 }
 
-/// A stream as it is read out, and its disorder, ticks. No hit is late.
+/// A stream in the order of readout, and its disorder, ticks. No hit is late.
 fn stream(random: &mut Random, window: u64, sides: [u64; 2]) -> (Vec<Hit>, i64) {
     let mut side = |of: u64| {
         let few = random.is(2);
@@ -59,7 +59,7 @@ fn stream(random: &mut Random, window: u64, sides: [u64; 2]) -> (Vec<Hit>, i64) 
     (hits, disorder)
 }
 
-/// Clusters by the plain loop over nine pixels, each as its hits, in the order of the first.
+/// Clusters by a simple loop over nine pixels: lists of hits, in the order of their first hits.
 fn expected(hits: &[Hit], window: i64, sides: [u64; 2]) -> Vec<Vec<Hit>> {
     let mut hits = hits.to_vec();
     hits.sort_by_key(|&(time, x, y, _)| (time, x, y));
@@ -134,7 +134,7 @@ fn hostile_streams_have_the_clusters_of_the_plain_loop() {
         let (hits, disorder) = stream(&mut random, window, sides);
         let delta = window as u32 + u32::from(seed % 2 == 1);
         let find = FindConfig { delta, strict: seed % 2 == 1, ..FindConfig::default() };
-        // Half a tick more: the disorder is cut to whole ticks.
+        // Half a tick more, since the disorder is truncated to whole ticks.
         let us = (disorder as f64 + 0.5) * 1.5625e-3;
         let config = TimepixConfig { find, disorder_us: Some(us), ..TimepixConfig::default() };
         let expected = expected(&hits, window as i64, sides);

@@ -1,5 +1,5 @@
 //! Hostile streams of pixel hits: never a panic, never an endless loop, every hit accounted for, and the same
-//! result however the bytes come in.
+//! result for any pieces of the bytes.
 
 use crate::common::data;
 use peloton::event::{Layout, PixelBlock};
@@ -11,7 +11,7 @@ use peloton_sim::timepix::{PixelSim, PixelSimSpec};
 use proptest::prelude::*;
 use std::io::{Error, ErrorKind, Read};
 
-/// A stream that comes in pieces, with pauses between them, as a socket gives it.
+/// A stream that arrives in pieces with pauses between them, like data from a socket.
 struct Pieces {
     bytes: Vec<u8>,
     at: usize,
@@ -32,7 +32,7 @@ impl Read for Pieces {
     }
 }
 
-/// Everything in a stream; none when it is refused as a whole.
+/// All hits and counts of a stream; none if it is refused as a whole.
 fn read(bytes: &[u8], format: PixelFormat, piece: usize) -> Option<(PixelBlock, PixelCounts)> {
     let stream = Pieces { bytes: bytes.to_vec(), at: 0, piece, pauses: true };
     let options = PixelOptions { format, ..PixelOptions::default() };
@@ -65,7 +65,7 @@ const FORMATS: [PixelFormat; 9] = [
     PixelFormat::Pmf,
 ];
 
-/// Runs a stream's hits through the chain: whatever the times are.
+/// Runs a stream's hits with any times through the chain.
 fn cluster(block: &PixelBlock, layout: &Layout) {
     let config = TimepixConfig { disorder_us: Some(1e6), ..TimepixConfig::default() };
     let mut chain = Chain::new(&config, Level::choose(None, None).unwrap(), layout).unwrap();
@@ -144,7 +144,7 @@ fn npy_records_of_every_kind() {
     assert_eq!(block.hits.get(1), (1000, 1, 7, 9));
 }
 
-/// Cuts of real files give what the whole file gives, as far as they go.
+/// The beginning of a real file gives the same hits as the whole file, up to the cut.
 #[test]
 fn real_files_in_pieces_and_cut_off() {
     let Some(data) = data() else { return };

@@ -1,4 +1,4 @@
-//! Bad hits: a clear error or a status for the event, what is lost is counted, and neighbours stay untouched.
+//! Bad hits: a clear error or a status for the event, every loss is counted, and neighbouring events are not affected.
 
 use peloton::event::{Counters, Outcome, VELO_MODULES, VeloBatch, VeloEvents, VeloTracks};
 use peloton::simd::Level;
@@ -64,8 +64,8 @@ fn columns_that_do_not_belong_together_are_refused() {
     refused([&two; 3], &[0, 1], &[2; VELO_MODULES + 1], &ok, "from 0 to 2");
 }
 
-/// A bad event before, between and behind two good ones, since two are searched side by side: the good ones come out as they do
-/// alone.
+/// A bad event before, between and after two good events, since two events are searched together: the good events have the same
+/// tracks as alone.
 #[test]
 fn failed_events_leave_their_neighbours_untouched() {
     let spec = SimSpec::default();
@@ -141,7 +141,7 @@ fn a_million_hits_are_refused_at_once() {
         let (tracks, counters) = run(preset, &batch);
         assert_eq!(tracks.status, [Status::TooManyHits], "{preset}");
         assert_eq!((tracks.tracks(), dropped(&counters, "too_many_hits")), (0, 1));
-        // Nobody looks at the hits: this takes microseconds.
+        // The hits are not searched: this takes microseconds.
         assert!(start.elapsed() < Duration::from_secs(1), "{preset}: {:?}", start.elapsed());
     }
 }

@@ -5,7 +5,7 @@ use peloton::velo::{Preset, VeloConfig, VeloWorkspace, reconstruct};
 use peloton_truth::{CheckReport, Checker, Rules};
 use serde_json::{Value, json};
 
-/// What the checker says of the events that `take` says yes to.
+/// The checker's report of the events that `take` selects.
 fn check(preset: Preset, sample: &(VeloBatch, Vec<TruthEvent>), take: fn(usize) -> bool) -> CheckReport {
     let (batch, truth) = sample;
     let (config, level) = (VeloConfig::preset(preset), Level::choose(None, None).unwrap());
@@ -45,7 +45,7 @@ fn sample() -> Option<(VeloBatch, Vec<TruthEvent>)> {
     Some(sample)
 }
 
-/// Efficiencies not below, clones and ghosts not above.
+/// Fails unless efficiencies are at least, and clones and ghosts at most, the given numbers.
 #[track_caller]
 fn assert_as_good_as(found: [f64; 6], bars: [f64; 6]) {
     let good = (0..6).all(|i| if i < 4 { found[i] >= bars[i] } else { found[i] <= bars[i] });
@@ -61,8 +61,8 @@ fn paper_has_the_physics_of_its_source() {
     assert!(found.iter().zip(source).all(|(a, b)| (a - b).abs() < 0.5), "{found:.2?}, not {source:?}");
 }
 
-/// No one has published what the baseline finds in these events, and no parameter of it was tuned: its bars
-/// are what the even events gave, less half a percent.
+/// There are no published numbers of the baseline for these events, and none of its parameters was tuned: its limits
+/// are the results of the even events, minus half a percent.
 #[test]
 fn forwarding_finds_on_odd_events_what_it_finds_on_even_ones() {
     let Some(sample) = sample() else { return };
@@ -71,7 +71,7 @@ fn forwarding_finds_on_odd_events_what_it_finds_on_even_ones() {
     assert_as_good_as(physics(Preset::Forwarding, &sample, |event| event % 2 == 1), bars);
 }
 
-/// What it is for: on odd events, since its parameters were chosen on even ones.
+/// The aim of the preset, on odd events, since its parameters were chosen on even events.
 #[test]
 fn fast_finds_nearly_all() {
     let Some(sample) = sample() else { return };
@@ -87,7 +87,7 @@ fn best_is_no_worse_than_the_search_by_triplet_of_2023() {
 }
 
 /// The counts behind the table of `docs/performance/velo.md`, even and odd events apart, exactly: the same bits give the same counts.
-/// After a change that is meant, PELOTON_NEW_REFS=1 writes them anew; that table and the changelog go with them.
+/// After an intended change, PELOTON_NEW_REFS=1 writes new counts; the table and the changelog must change, too.
 #[test]
 fn counts_are_those_that_were_written_down() {
     let Some(sample) = sample() else { return };

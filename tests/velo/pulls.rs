@@ -1,4 +1,4 @@
-//! Fitted states of simulated events against true ones: errors that are what they say.
+//! Fitted states of simulated events against true states: the estimated errors are right.
 
 use peloton::event::{Outcome, TruthEvent, VeloBatch, VeloTracks};
 use peloton::simd::Level;
@@ -21,13 +21,13 @@ fn pulls(config: &VeloConfig, batch: &VeloBatch, truth: &[TruthEvent]) -> Option
 
 fn simulated(events: usize) -> (VeloBatch, Vec<TruthEvent>) {
     let (mut batch, mut truth) = (VeloBatch::default(), Vec::new());
-    // Not the seed that the noise was tuned on.
+    // Another seed than the seed for tuning the noise.
     let spec = format!("sim:velo,events={events},seed=2024").parse().unwrap();
     SimReader::new(spec).read(events, &mut batch, &mut truth).unwrap();
     (batch, truth)
 }
 
-/// Widths in bins of momentum, which the fit is not told.
+/// Widths in bins of momentum, which the fit does not know.
 #[test]
 fn errors_of_all_particles_above_3_gev_are_right() {
     let (batch, truth) = simulated(600);
@@ -36,14 +36,14 @@ fn errors_of_all_particles_above_3_gev_are_right() {
         println!("{pull:?}");
         assert!(pull.tracks > 5_000 && pull.mean.abs() < 0.05, "{pull:?}");
         assert!((0.9..1.1).contains(&pull.width), "{pull:?}");
-        // Hits of others, and particles that scattered more than most.
+        // Hits of other particles, and particles that scattered more than most.
         let most = if pull.p_to.is_none() && pull.p_from == 3.0 { 0.01 } else { 0.02 };
         assert!(pull.far < most, "{pull:?}");
         let shares = [pull.hit_share, pull.true_hit_share].map(|share| share.expect("hits are known"));
         assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)), "{pull:?}");
     }
     assert_eq!(report.pulls.len(), 40, "four parameters at two places, all momenta and four bins");
-    // Where scattering is next to nothing hits make the error, and the other way round.
+    // Where scattering is negligible, hits make the error, and the reverse.
     let share = |place, parameter, p| {
         let is = |pull: &&StatePull| (pull.place, pull.parameter, pull.p_from) == (place, parameter, p);
         report.pulls.iter().rfind(is).and_then(|pull| pull.hit_share).expect("this bin")
@@ -56,7 +56,7 @@ fn errors_of_all_particles_above_3_gev_are_right() {
     assert!(impact[5] > impact[0], "slow particles scatter: {impact:?}");
 }
 
-/// The share of the hits is a variance of its own: what remains of sigma^2 when nothing scatters.
+/// The share of the hits is a separate variance: sigma^2 without scattering.
 #[test]
 fn without_scattering_hits_make_all_of_the_error() {
     let (batch, truth) = simulated(20);
@@ -69,7 +69,7 @@ fn without_scattering_hits_make_all_of_the_error() {
     }
 }
 
-/// Noise that follows the slope alone cannot be right in all bins: what a track shows of its scattering is used.
+/// Noise that depends on the slope alone cannot be right in all bins: the fit uses the observed scattering of a track.
 #[test]
 fn slopes_alone_do_not_tell_momenta() {
     let (batch, truth) = simulated(150);
@@ -80,7 +80,7 @@ fn slopes_alone_do_not_tell_momenta() {
     assert!(wrong.count() >= 8, "{:?}", report.pulls);
 }
 
-/// The test above would notice scattering that is left out, or hits taken for better than they are.
+/// The test above notices missing scattering, and overestimated accuracy of hits.
 #[test]
 fn wrong_errors_are_noticed() {
     let (batch, truth) = simulated(150);

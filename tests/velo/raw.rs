@@ -1,4 +1,4 @@
-//! Raw banks through the whole Velo sequence: the same bits however it runs, and physics not below the peer's.
+//! Raw banks through the whole Velo sequence: the same bits for every way of running, and physics not below the peer program's.
 
 use crate::common::geometry::Detector;
 use crate::common::{Sharing, best_level, data, hashes, hashes_on, read_raw, velo};
@@ -59,8 +59,8 @@ fn banks_give_the_tracks_of_their_hits() {
 /// The sensors of a geometry file, all of them moved by this much in x and in y, mm.
 fn moved_sensors(bytes: &[u8], by: [f32; 2]) -> VeloSensors {
     let mut bytes = bytes.to_vec();
-    // Behind the numbers, z of the modules, x and pitch of the columns: twelve numbers for each sensor, of which the last three are
-    // its translation.
+    // After the numbers, z of the modules, x and pitch of the columns, each sensor has twelve numbers: the last three are its
+    // translation.
     let first = 8 + 4 * 52 + 2 * (8 + 4 * 768) + 16;
     for sensor in 0..208 {
         for (axis, by) in by.into_iter().enumerate() {
@@ -94,13 +94,13 @@ fn tracks_are_searched_around_the_beam_line() {
         let of_event = |event| tracks.hit_lists(event).map(move |hits| (event, hits.to_vec()));
         (0..7).flat_map(of_event).collect()
     };
-    // A detector that has moved with its beam finds the tracks that it found before, but for rounding; one whose beam is not known
-    // loses some.
+    // A detector that has moved with its beam finds the same tracks as before, except for rounding; with an unknown beam it loses
+    // some.
     let (expected, found, lost) = (lists(&at_zero), lists(&moved), lists(&unaware));
     let common = |found: &BTreeSet<_>| expected.intersection(found).count() as f64 / expected.len() as f64;
     assert!(common(&found) > 0.995, "{} of the tracks", common(&found));
     assert!(common(&lost) < common(&found) - 0.02, "{} of the tracks", common(&lost));
-    // To the bit: hits moved by hand to where the beam is the z axis, and states moved back.
+    // Equal bits: hits moved here so that the beam is the z axis, and states moved back.
     let sensors = moved_sensors(&bytes, beam);
     let mut hits = Outcome::<VeloBatch>::default();
     let decoder = VeloDecoder { sensors: &sensors, banks: VeloBanks::Auto };

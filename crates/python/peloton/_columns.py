@@ -8,10 +8,10 @@ from peloton.errors import ColumnError
 
 
 def column(name: str, values: Any, kind: type[np.generic]) -> np.ndarray[Any, Any]:
-    """The values as a contiguous array of one dimension that lies where they lie.
+    """Returns the values as a contiguous array of one dimension over the same memory.
 
-    numpy arrays, memoryviews, columns of pyarrow and polars, pandas series and flat awkward arrays are read in place; what
-    would have to be copied or converted is refused, as it would hide a mistake or cost time.
+    numpy arrays, memoryviews, columns of pyarrow and polars, pandas series and flat awkward arrays are read in place.
+    Values that need a copy or a conversion are refused, because these would hide a mistake or cost time.
     """
     array = _array(name, values)
     wanted = np.dtype(kind)

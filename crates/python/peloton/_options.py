@@ -1,4 +1,4 @@
-"""Keyword arguments that all jobs have, as the native half takes them."""
+"""Converts the keyword arguments that all jobs have for the native half."""
 
 import json
 import os
@@ -17,32 +17,32 @@ Config = Mapping[str, Any] | str | os.PathLike[str]
 
 
 class Options(TypedDict, total=False):
-    """What every job takes beside its inputs; all keys may be left out.
+    """Options of every job; all keys may be left out.
 
     sequence: velo, velo-ut, scifi, long, long-ut (tracks), ut, scifi-hits (hits), own (algorithms of config), timepix (clusters), cylinder (tracks), cylinder-fit (states); without it
-        what the input is for, else velo.
+        the sequence for the input, else velo.
     preset: best, fast (velo, velo-ut, scifi, long, long-ut), two-pass (velo, velo-ut, long, long-ut), paper (velo, velo-ut, cylinder),
         paper-literal, forwarding (velo), hlt1 (velo-ut, scifi, long, long-ut),
         hlt1-unrestricted (velo-ut).
-    isa, gang, threads, slice_events: how it is computed; results never depend on them. Without them, or with "auto",
-        the best of this CPU, and a thread for each core.
+    isa, gang, threads, slice_events: how the CPU computes; results never depend on them. Without them, or with "auto",
+        the best for this CPU, and a thread for each core.
     geometry: folder of the detector's geometry files, which raw banks need; or "nominal", the ideal detector, for simulated
-        events, and "nominal-forced" for others as well.
+        events, and "nominal-forced" for any events.
     velo_banks: auto, retina, superpixel.
-    bad_banks: what becomes of an event with a damaged raw bank: event (it is lost), bank (it is reconstructed without that bank,
+    bad_banks: the treatment of an event with a damaged raw bank: event (it is lost), bank (it is reconstructed without that bank,
         with the status partial).
-    checksum: what becomes of the checksums of MDF records: verify (an event with a wrong one is lost), skip (they are not looked at).
+    checksum: the treatment of checksums of MDF records: verify (an event with a wrong one is lost), skip (they are not checked).
     config: a dictionary, TOML text, or the path of a TOML file (`peloton run --print-config`).
-    columns: with `output`, the columns that a Parquet file gets, by their names; all without it.
+    columns: with `output`, the names of the columns of a Parquet file; all columns without it.
     compression: with `output`, how the columns of a Parquet file are packed: zstd, zstd:N with N from 1 to 22, lz4, none.
     format: format of the inputs; without it, by their content.
-    events: which ones: slice(first, end), or a pair of first and count.
+    events: the events to read: slice(first, end), or a pair of first and count.
     strict: whether the first event that fails ends the job.
-    max_bad: how many events, or pixel hits, may be lost without the job counting as failed: a number, or a share such as "1%"; "100%" allows
-        that nothing is left.
+    max_bad: how many events, or pixel hits, may be lost before the job counts as failed: a number, or a share such as "1%"; "100%" allows
+        the loss of all.
     mask_hot: drop pixels with more hits than this in the first million.
     trigger: pair hits with this edge of a trigger input: rise1, fall1, rise2, fall2.
-    time_unit: unit of times in NumPy and Parquet files that say none: ticks, clocks, ps, ns, us, ms, s.
+    time_unit: unit of times in NumPy and Parquet files without a unit: ticks, clocks, ps, ns, us, ms, s.
     """
 
     sequence: str | None
@@ -71,7 +71,7 @@ KEYS = frozenset(Options.__annotations__)
 
 
 def request(inputs: Path_ | Iterable[Path_], **options: Unpack[Options]) -> dict[str, Any]:
-    """The request of a job, with every key that the native half asks for."""
+    """Returns the request of a job, with every key that the native half needs."""
     unknown = sorted(set(options) - KEYS)
     if unknown:
         raise TypeError(f"unknown argument {', '.join(unknown)}: choose from {', '.join(sorted(KEYS))}")
@@ -111,7 +111,7 @@ def _inputs(inputs: Path_ | Iterable[Path_]) -> list[str]:
 
 
 def max_bad_text(value: int | str | None) -> str | None:
-    """How much may be lost, as text: a number or a share."""
+    """Returns the largest loss as text: a number or a share."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, int):
@@ -142,7 +142,7 @@ def _events(events: slice | tuple[int, int] | None) -> tuple[int, int | None]:
 
 
 def toml(config: Config | None) -> str:
-    """A configuration as TOML."""
+    """Returns a configuration as TOML."""
     if config is None:
         return ""
     if isinstance(config, Mapping):
@@ -156,7 +156,7 @@ def toml(config: Config | None) -> str:
 
 
 def _table(values: Mapping[str, Any], name: str) -> list[str]:
-    """The lines of a TOML table: its own keys before the tables in it."""
+    """Returns the lines of a TOML table: its own keys before the tables in it."""
     lines = [f"[{name}]"] if name else []
     tables = {key: value for key, value in values.items() if isinstance(value, Mapping)}
     for key, value in values.items():
@@ -172,14 +172,14 @@ def _table(values: Mapping[str, Any], name: str) -> list[str]:
 
 
 def _key(key: object) -> str:
-    """A key of a table, in quotes unless it can stand without."""
+    """Returns a key of a table, in quotes where TOML needs them."""
     if not isinstance(key, str):
         raise ConfigError(f"config: the key {key!r} is no text")
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _string(key)
 
 
 def _value(value: Any) -> str:
-    """A value as TOML has it."""
+    """Returns a value as TOML."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, os.PathLike):
@@ -195,7 +195,7 @@ def _value(value: Any) -> str:
 
 
 def _string(text: str) -> str:
-    """Text in quotes. JSON escapes what TOML wants escaped, but for one character, as TOML has it."""
+    """Returns text in quotes. JSON and TOML escape the same characters, except for 0x7f."""
     if any("\ud800" <= character <= "\udfff" for character in text):
         raise ConfigError(f"config: {text!r} is no Unicode text")
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,4 +1,4 @@
-"""Progress of a job: a function of the user's, or a bar where a person looks."""
+"""Progress of a job: a function of the user, or a bar on a terminal."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ Progress = Callable[[str, int, int | None], object]
 
 @contextmanager
 def reporter(progress: Progress | bool | None) -> Iterator[Progress | None]:
-    """What the native half calls now and then, or None."""
+    """Yields the function that the native half calls now and then, or None."""
     if callable(progress):
         yield progress
         return

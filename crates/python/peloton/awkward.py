@@ -10,11 +10,10 @@ if TYPE_CHECKING:
 
 
 def to_awkward(results: "Results") -> ak.Array:
-    """Rows as records, and the items of a row as lists of records: `tracks.tracks.chi2`, `clusters.hits.x`.
+    """Returns rows as records, and the items of a row as lists of records: `tracks.tracks.chi2`, `clusters.hits.x`.
 
-    Of a sequence of tracks, each event has its numbers, its status, and `tracks`; columns that begin alike and hold a state
-    (`beam_x`, `beam_tx`, ...) are one record (`tracks.beam.x`). Tracks of the sequence `cylinder` are vectors with `pt` (GeV/c),
-    `eta` and `q` besides.
+    An event of a sequence of tracks has its numbers, its status, and `tracks`. The columns of a state (`beam_x`, `beam_tx`, ...)
+    are one record (`tracks.beam.x`). Tracks of the sequence `cylinder` are vectors that also have `pt` (GeV/c), `eta` and `q`.
     """
     flat = ak.from_arrow(results.to_arrow())
     units = {field.name: field.unit for field in results.fields}
@@ -35,7 +34,7 @@ def to_awkward(results: "Results") -> ak.Array:
 
 
 def _records(columns: dict[str, Any]) -> ak.Array:
-    """Columns of one depth as records; the columns of a state become one record."""
+    """Returns columns of one depth as records; the columns of a state become one record."""
     states = {name.rsplit("_", 1)[0] for name in columns if name.endswith(("_tx", "_x")) and "_" in name}
     states = {state for state in states if f"{state}_tx" in columns}
     plain: dict[str, Any] = {}
@@ -52,7 +51,7 @@ def _records(columns: dict[str, Any]) -> ak.Array:
 
 
 def _with_momentum(tracks: ak.Array) -> ak.Array:
-    """Tracks in a magnetic field as vectors of scikit-hep, where vector is installed."""
+    """Returns tracks in a magnetic field as vectors of scikit-hep, where vector is installed."""
     qpt, theta = tracks.qpt, tracks.theta
     columns = {name: tracks[name] for name in tracks.fields}
     columns |= {"pt": 1.0 / abs(qpt), "eta": -np.log(np.tan(0.5 * theta)), "q": np.sign(qpt)}
@@ -61,6 +60,6 @@ def _with_momentum(tracks: ak.Array) -> ak.Array:
     except ImportError:
         return ak.zip(columns, depth_limit=2)
     vector.register_awkward()
-    # A vector has one theta or eta, and the position's z is none of its momentum: both are kept under other names.
+    # A vector has theta or eta, not both, and its z is a momentum: theta and the position's z get other names.
     columns["polar"], columns["z_hit"] = columns.pop("theta"), columns.pop("z")
     return ak.zip(columns, depth_limit=2, with_name="Momentum3D")

@@ -7,8 +7,8 @@
         manifest = peloton.distributed.run(["a.mdf", "b.mdf"], "tracks/", client, geometry="geometry/")
     print(manifest.hash_events)
 
-Each part is one task, and what a task returns is a few numbers: results go to files in a folder that all machines
-share. A part that is done is not run again, so that the same call after a crash makes the missing parts.
+Each part is one task, which returns a few numbers: results go to files in a folder that all machines share. A part that
+is done is not run again, so that the same call after a crash makes the missing parts.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 __all__ = ["FailedPart", "Manifest", "PartsFailed", "run", "run_part"]
 
-# A part has all threads of its worker, so that a worker runs one at a time.
+# A part has all threads of its worker, so that a worker runs one part at a time.
 _one_at_a_time = threading.Lock()
 
 
 @dataclass(frozen=True)
 class FailedPart:
-    """A part that is not there, or does not belong to the others."""
+    """A part that is missing, or does not belong to the others."""
 
     part: int
     input: str
@@ -49,10 +49,10 @@ class FailedPart:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The sum of all parts, as ``_manifest.json`` has it."""
+    """The sum of all parts, from ``_manifest.json``."""
 
     is_complete: bool
-    """Whether every part is there once and belongs to the others."""
+    """Whether every part exists once and belongs to the others."""
     parts: int
     """Number of parts of the plan."""
     parts_done: int
@@ -60,15 +60,15 @@ class Manifest:
     hash_events: str
     """The sum of the hashes of all events; when complete, the hash of one run over all inputs."""
     runs: int
-    """How often parts were begun in all."""
+    """Number of starts of all parts together."""
     failed: list[FailedPart]
-    """Parts that are not there, with reasons."""
+    """Missing parts, with reasons."""
     document: dict[str, Any] = field(repr=False)
-    """All of ``_manifest.json``: the sums of all counters too."""
+    """All of ``_manifest.json``, with the sums of all counters."""
 
     @property
     def events(self) -> int:
-        """Number of events of all parts, those that could not be reconstructed included; of pixel hits, of clusters."""
+        """Number of events of all parts, with the events that could not be reconstructed; for pixel hits, number of clusters."""
         return int(self.document.get("events", 0))
 
     @property
@@ -78,7 +78,7 @@ class Manifest:
 
     @property
     def dropped(self) -> dict[str, int]:
-        """What all parts lost, by reason; empty where nothing was."""
+        """Losses of all parts, by reason; empty without losses."""
         dropped: dict[str, int] = self.document["dropped"]
         return {reason: count for reason, count in dropped.items() if count > 0}
 
@@ -91,14 +91,14 @@ class Manifest:
 
 
 class PartsFailed(Error):
-    """Some parts could not be made; all others are there."""
+    """Some parts could not be made; all others exist."""
 
     def __init__(self, manifest: Manifest) -> None:
         super().__init__(manifest.document["failure"] or "not all parts are there")
         self.manifest = manifest
 
     def __reduce__(self) -> tuple[type[PartsFailed], tuple[Manifest]]:
-        # An exception is else made again of its text.
+        # Pickle else makes an exception again from its text alone.
         return PartsFailed, (self.manifest,)
 
 
@@ -124,25 +124,26 @@ def run(
     output
         Folder of the parts, which all workers share: ``part-00017.parquet`` and ``part-00017.json`` each.
     client
-        Of the cluster; without it, a cluster of this machine's cores is started for the call.
+        Client of the cluster; without it, a cluster of this machine's cores is started for the call.
     part_events
-        Events of a part at most, 10000 without it; parts of 2 to 10 s each are a good size. Not for a plan, which is cut already.
+        Largest number of events of a part, 10000 without it; parts of 2 to 10 s each are a good size. A plan is cut already and
+        takes no `part_events`.
     retries
-        How often a part that fails is tried again, unless its configuration is wrong. A part whose workers die is given up by Dask when
-        ``distributed.scheduler.allowed-failures`` + 1 of them are dead; it is then tried once more after all others, alone,
-        since it may merely have waited at workers that died of another part.
+        How often a part that fails is tried again, unless its configuration is wrong. Dask gives up a part after
+        ``distributed.scheduler.allowed-failures`` + 1 of its workers have died. The part is then tried once more, alone, after
+        all others: it may have waited at workers that died of another part.
     on_error
         ``"raise"``: `PartsFailed` at the end when parts are missing; ``"skip"``: return the manifest, which names them.
     progress
         Whether to show how many parts are done; by default on a terminal.
     force
-        Whether parts are made again that are done, also where the folder holds parts of other inputs or options; without it such a folder
-        is refused (`ConfigError`) before anything is written.
+        Whether parts that are done are made again, also where the folder holds parts of other inputs or options; without it such a
+        folder is refused (`ConfigError`) before anything is written.
     verify
-        Whether every part is read at the end and compared with the hash that was kept when it was made; without it its size is enough.
+        Whether every part is read at the end and compared with its stored hash; without it, only its size is checked.
     **options
         The options of `peloton.run`: ``sequence="long"``, ``geometry="geometry/"``, ``preset="hlt1"``, ``strict=True``. A
-        configuration that is a file is read here, geometry and calibration by the workers. ``max_bad`` is for all parts together.
+        configuration file is read here; geometry and calibration are read by the workers. ``max_bad`` is for all parts together.
 
     Events that could not be reconstructed, or pixel hits that were lost, raise one `PelotonWarning`; the manifest counts them
     (``dropped``).
@@ -172,7 +173,7 @@ def run(
         sums = _native.add_parts(str(folder), str(plan), max_bad_text(max_bad), reasons, verify)
         manifest = Manifest.of(json.loads(sums))
     except InputError as error:
-        # Where there is no room for the manifest, the exception says what it would have.
+        # Where the disk has no room for the manifest, its reasons go into the exception.
         for part, reason in sorted(reasons.items()):
             error.add_note(f"part {part}: {reason}")
         raise
@@ -191,10 +192,10 @@ def run_part(
     force: bool = False,
     **options: Unpack[Options],
 ) -> dict[str, Any]:
-    """Runs one part, unless it is done, and says how it was made: what ``part-00017.json`` has.
+    """Runs one part, unless it is done, and returns its report: the content of ``part-00017.json``.
 
-    This is all that a scheduler of your own needs; ``threads`` are those that a part may have. Nobody is warned of events that
-    could not be reconstructed: they are counted.
+    Your own scheduler needs only this function; ``threads`` is the number of threads of a part. Events that could not be
+    reconstructed raise no warning: they are counted.
     """
     for name in ("events", "format"):
         _leave_to_the_plan(name, options.get(name))
@@ -206,7 +207,7 @@ def run_part(
 
 @dataclass(frozen=True)
 class _Job:
-    """What all parts of a job have in common."""
+    """Settings of all parts of a job."""
 
     plan: str
     output: str
@@ -216,25 +217,25 @@ class _Job:
 
 
 def _run_on_worker(job: _Job, part: int) -> dict[str, Any]:
-    """Runs one part with the threads of this worker, and says the little that there is to say of it."""
+    """Runs one part with the threads of this worker, and returns a summary."""
     asked = {**job.asked, "threads": _threads_of_worker()}
     try:
         with _one_at_a_time:
             text, _was_done = _native.run_part(job.plan, part, asked, job.output, job.force)
     except ConfigError as error:
-        # Told and not raised: Dask tries again what is raised, and this is as wrong the next time.
+        # Returned, not raised: Dask repeats a task that raises, and a wrong configuration fails every time.
         return {"part": part, "wrong": _words(error)}
     report = json.loads(text)
     return {name: report[name] for name in ("part", "host", "level", "seconds", "runs", *_MADE)}
 
 
 def _run_parts(client: Client, job: _Job, parts: range, progress: bool | None) -> dict[int, str]:
-    """Runs all parts; says of those that failed why."""
+    """Runs all parts; returns the reasons of failed parts."""
     from distributed import as_completed
     from distributed.scheduler import KilledWorker
 
     def submit(some: Iterable[int]) -> dict[Future[Any], int]:
-        # Not pure: Dask would remember a part by its arguments, whatever became of the files.
+        # Not pure: else Dask reuses the result of equal arguments, even where the files of the part are gone.
         return {
             client.submit(_run_on_worker, job, part, retries=job.retries, pure=False): part for part in some
         }
@@ -243,7 +244,7 @@ def _run_parts(client: Client, job: _Job, parts: range, progress: bool | None) -
     made: set[_Made] = set()
 
     def note(part: int, future: Future[Any]) -> BaseException | None:
-        """Notes what became of a part."""
+        """Notes the outcome of a part."""
         reasons.pop(part, None)
         error: BaseException | None = future.exception()
         if error is not None:
@@ -258,7 +259,7 @@ def _run_parts(client: Client, job: _Job, parts: range, progress: bool | None) -
     show = sys.stderr.isatty() if progress is None else progress
     futures = submit(parts)
     for count, future in enumerate(as_completed(list(futures)), 1):
-        # Dask forgets a future that nobody holds.
+        # Dask releases a future after its last reference is gone.
         part = futures.pop(future)
         if isinstance(note(part, future), KilledWorker):
             suspects.append(part)
@@ -266,7 +267,7 @@ def _run_parts(client: Client, job: _Job, parts: range, progress: bool | None) -
             failed = f", {len(reasons)} failed" if reasons else ""
             end = "\n" if count == len(parts) else ""
             print(f"\r{count} of {len(parts)} parts{failed}", end=end, file=sys.stderr, flush=True)
-    # Dask suspects all parts that a worker had when it died. Alone, a part shows whether it was the one.
+    # Dask suspects all parts that a worker had when it died. A part that runs alone shows whether it kills its worker.
     killers = []
     for part in suspects:
         (future,) = submit([part])
@@ -281,7 +282,7 @@ def _run_parts(client: Client, job: _Job, parts: range, progress: bool | None) -
     return reasons
 
 
-#: What parts that belong together have in common.
+#: Keys with the same values in all parts that belong together.
 _MADE = ("version", "config_hash", "geometry_hash")
 _Made = tuple[str | None, ...]
 
@@ -291,7 +292,7 @@ def _made(report: dict[str, Any]) -> _Made:
 
 
 def _made_of_part(folder: Path, part: int) -> _Made | None:
-    """How a part in the folder was made, if it is there."""
+    """Returns version and hashes of a part in the folder; None if it is missing."""
     try:
         return _made(json.loads((folder / f"part-{part:05}.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError):
@@ -299,13 +300,13 @@ def _made_of_part(folder: Path, part: int) -> _Made | None:
 
 
 def _words(error: BaseException) -> str:
-    """What an exception says; some say nothing but their name."""
+    """Returns the message of an exception, or its name where it has no message."""
     return str(error) or repr(error)
 
 
 @contextlib.contextmanager
 def _local_cluster() -> Iterator[Any]:
-    """A cluster of this machine's cores, which is closed at the end."""
+    """Yields a cluster of this machine's cores, which is closed at the end."""
     from distributed import LocalCluster
 
     cluster: Any = LocalCluster(processes=True, threads_per_worker=1, dashboard_address=":0")
@@ -316,7 +317,7 @@ def _local_cluster() -> Iterator[Any]:
         yield cluster
     finally:
         adaptive.stop()
-        # Closing fails where the process of a worker that died is only just being started again.
+        # Closing fails while Dask is starting a dead worker's process again.
         with contextlib.suppress(TimeoutError):
             cluster.wait_for_workers(workers, timeout=10)
         cluster.close()
@@ -330,7 +331,7 @@ def _plan(
     how: dict[str, Any],
     force: bool,
 ) -> Path:
-    """The plan that is given, or one that is made of the inputs in the folder of the parts, which is theirs from then on."""
+    """Returns the given plan, or makes a plan of the inputs; claims the folder for its parts."""
     given = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
     names = [os.fspath(name) for name in given]
     if len(names) == 1 and names[0].endswith(".json") and "parts" in _keys(names[0]):
@@ -349,7 +350,7 @@ def _leave_to_the_plan(name: str, value: object) -> None:
 
 
 def _keys(path: str) -> Iterable[str]:
-    """The keys of a JSON document; events of hits are JSON, too, but have no parts."""
+    """Returns the keys of a JSON document; a file of hits is JSON, too, but has no key `parts`."""
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -358,8 +359,8 @@ def _keys(path: str) -> Iterable[str]:
 
 
 def _request(**options: Unpack[Options]) -> dict[str, Any]:
-    """The request of each part; the plan gives the inputs and their format."""
-    # Workers need not work in this folder.
+    """Returns the request of each part; the plan gives the inputs and their format."""
+    # Workers may run in another folder.
     geometry = options.get("geometry")
     if geometry is not None and os.fspath(geometry).rstrip("/") not in ("nominal", "nominal-forced"):
         options["geometry"] = os.path.abspath(geometry)
@@ -369,11 +370,11 @@ def _request(**options: Unpack[Options]) -> dict[str, Any]:
 
 
 def _with_whole_paths(config: str) -> str:
-    """A configuration as TOML, in which the calibration of pixels has its whole path."""
+    """Returns a configuration as TOML with the absolute path of the calibration of pixels."""
     try:
         values = tomllib.loads(config)
     except tomllib.TOMLDecodeError:
-        # The native half says what is wrong.
+        # The native half reports the error.
         return config
     timepix = values.get("timepix")
     if not isinstance(timepix, dict):
@@ -385,7 +386,7 @@ def _with_whole_paths(config: str) -> str:
 
 
 def _threads_of_worker() -> int:
-    """Threads of the worker that runs this task; one where there is none."""
+    """Returns the number of threads of the worker that runs this task; 1 without a worker."""
     from distributed import get_worker
 
     try:
@@ -397,7 +398,7 @@ def _threads_of_worker() -> int:
 def _write_reason(path: Path, reason: str) -> None:
     """Writes why a part failed where the manifest looks for it."""
     temporary = path.with_name("." + path.name)
-    # The manifest has it from memory, too: where the disk is full there may be no room for this.
+    # The manifest gets the reason from memory, too: this file may fail where the disk is full.
     with contextlib.suppress(OSError):
         temporary.write_text(json.dumps({"reason": reason}) + "\n", encoding="utf-8")
         temporary.replace(path)

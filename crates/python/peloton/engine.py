@@ -23,7 +23,7 @@ class Engine:
     >>> len(engine.run(peloton.simulate("velo", events=5, seed=1)))
     5
 
-    A child of `fork` may use it, and it can be pickled: what a process needs is made again in it. The
+    A child of `fork` may use an engine, and it can be pickled: each process makes its own threads and memory. The
     first argument is the name of the sequence, the others are the arguments of `peloton.run`; raw banks need a geometry.
     """
 
@@ -40,7 +40,7 @@ class Engine:
 
     @property
     def info(self) -> dict[str, Any]:
-        """What runs: sequence, preset, instruction set, lanes of a gang, threads, stages."""
+        """Sequence, preset, instruction set, lanes of a gang, threads, and stages."""
         info: dict[str, Any] = json.loads(self._native.info)
         return info
 
@@ -54,7 +54,7 @@ class Engine:
         module_start: Any = None,
         id: Any = None,
     ) -> Results:
-        """Reconstructs events; the interpreter is free meanwhile.
+        """Reconstructs events; other Python threads can run meanwhile.
 
         Either events that `read` or `simulate` gave, or hits of the Velo as columns: positions `x`, `y`, `z` in mm (float32),
         `module_start` (uint32): module m of event e has the hits from `module_start[52 * e + m]` up to the next value,

@@ -1,4 +1,4 @@
-"""What goes wrong: exceptions, and the warning of events that were lost."""
+"""Exceptions, and the warning of lost events."""
 
 import warnings
 
@@ -8,7 +8,7 @@ class Error(RuntimeError):
 
 
 class ConfigError(Error, ValueError):
-    """An argument or a configuration that cannot be used: says which and why."""
+    """An argument or a configuration that cannot be used; the message has the name and the reason."""
 
 
 class UnsupportedError(Error):
@@ -20,11 +20,11 @@ class InputError(Error, OSError):
 
 
 class FormatError(Error, ValueError):
-    """Input whose content is not what its format promises, or of which nothing could be reconstructed."""
+    """Input with content that violates its format, or without any event that could be reconstructed."""
 
 
 class ColumnError(Error, ValueError):
-    """Columns that cannot be used: names the column and says what to do."""
+    """A column that cannot be used; the message has its name and the remedy."""
 
 
 class InternalError(Error):
@@ -36,5 +36,5 @@ class PelotonWarning(UserWarning):
 
 
 def warn(text: str, level: int = 4) -> None:
-    """Warns once for each run, at the caller so many levels up."""
+    """Warns once for each run, at the caller `level` levels up."""
     warnings.warn(text, PelotonWarning, stacklevel=level)

@@ -14,7 +14,7 @@ from peloton.parts import parts_of, read_parts
 
 
 class EventBatch:
-    """Events as they were read: hits, or raw banks."""
+    """Events in memory: hits, or raw banks."""
 
     def __init__(self, native: _native.Events) -> None:
         self._native = native
@@ -27,33 +27,33 @@ class EventBatch:
 
     @property
     def kind(self) -> str:
-        """What they are: `velo hits`, `cylinder hits` or `banks`."""
+        """The kind of the events: `velo hits`, `cylinder hits` or `banks`."""
         return self._native.kind
 
     @cached_property
     def ids(self) -> list[tuple[int, int | None, int | None]]:
-        """For each event its number among the events of the inputs, and the run and event numbers that the detector gave."""
+        """Of each event, its number among the events of the inputs, and the run and event numbers that the detector gave."""
         return self._native.ids()
 
     def hits(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Columns of hits of the Velo, as `Engine.run` takes them: x, y, z in mm, id, module_start."""
+        """Returns the columns of hits of the Velo, which `Engine.run` takes: x, y, z in mm, id, module_start."""
         names = ("x", "y", "z", "id", "module_start")
         return {name: np.asarray(self._native.hits(name)) for name in names}
 
     def banks(self, event: int) -> list[tuple[int, int, int, bytes]]:
-        """The raw banks of an event: type, version, source, payload."""
+        """Returns the raw banks of an event: type, version, source, payload."""
         return self._native.banks(event)
 
     def truth(self) -> _native.Table | None:
-        """The true particles, one a row, for pyarrow, polars and others: momenta in GeV/c, origins in mm, hits by id.
+        """Returns the true particles, one a row, for pyarrow, polars and others: momenta in GeV/c, origins in mm, hits by id.
 
-        None where they were not asked for, or the input has none.
+        None where the particles were not requested, or the input has none.
         """
         return self._native.truth()
 
 
 class Reader(Iterator[EventBatch]):
-    """Reads inputs batch by batch, in memory that does not grow with them."""
+    """Reads inputs batch by batch; its memory does not grow with the inputs."""
 
     def __init__(self, native: _native.Reader, batch: int) -> None:
         self._native = native
@@ -67,12 +67,12 @@ class Reader(Iterator[EventBatch]):
 
     @property
     def problems(self) -> tuple[list[str], int]:
-        """What was wrong with the input so far without ending it (the first few), and how often in all."""
+        """The first problems of the input so far that did not end it, and the number of all problems."""
         return self._native.problems()
 
     @property
     def dropped(self) -> dict[str, int]:
-        """What was lost before it could become an event, by reason."""
+        """Data lost before they became events, by reason."""
         return dict(self._native.dropped())
 
 
@@ -84,18 +84,18 @@ def read(
 ) -> Reader:
     """Reads events, `batch` at a time; with `truth` their true particles, too.
 
-    Of a folder that `peloton.distributed.run` or `peloton run --plan` wrote, or one part of it, it reads the results as
-    `read_parts` does.
+    From a folder that `peloton.distributed.run` or `peloton run --plan` wrote, or from one of its parts, it reads the results,
+    like `read_parts`.
 
     >>> import peloton
     >>> [len(events) for events in peloton.read("sim:velo,events=5,seed=1", batch=2)]
     [2, 2, 1]
 
-    Events of LHCb that are raw banks can be given to an engine of any LHCb sequence; name the one to read for with `sequence`
-    where files hold more than one kind of event.
+    Raw banks of LHCb can be given to an engine of any LHCb sequence. Where files hold more than one kind of event, `sequence`
+    chooses the kind to read.
     """
     if isinstance(inputs, str | os.PathLike) and parts_of(inputs):
-        # What is in a folder no type tells.
+        # A type checker cannot know the content of a folder.
         return cast(Reader, read_parts(inputs))
     return Reader(_native.Reader(request(inputs, **options), truth), batch)
 

@@ -7,16 +7,16 @@ import numpy as np
 
 from peloton.errors import FormatError, InputError, UnsupportedError
 
-#: Nanoseconds in a second: pymepix has times of flight in s.
+#: Nanoseconds in a second; times of flight of pymepix are in s.
 _NS = 1e9
 
 
 def write(table: Any, path: str | os.PathLike[str]) -> None:
-    """Writes clusters (anything that Arrow reads: results of `peloton.clusters`, or the table of a Parquet file).
+    """Writes clusters from any table that Arrow reads: results of `peloton.clusters`, or the table of a Parquet file.
 
     `centroided` has a value for each cluster, `raw` for each hit: `trigger nr`, `x`, `y` (pixel), `tof` (s since the trigger,
     or since the stream began where no trigger is known), `tot` (ns; `tot avg`, `tot max`), `clustersize`. Triggers are
-    the triggers of `run(..., output="x.parquet", trigger="rise1")`; clusters before the first one are left out, as in pymepix.
+    the triggers of `run(..., output="x.parquet", trigger="rise1")`; clusters before the first trigger are left out, as in pymepix.
     """
     try:
         import h5py
@@ -78,7 +78,7 @@ def _datasets(table: Any) -> tuple[Datasets, Datasets, Datasets]:
 
 
 def _lists(column: Any) -> Any:
-    """The lists of a column as one array; a table of no rows has no chunks at all."""
+    """Returns the lists of a column as one array; a table without rows has no chunks."""
     import pyarrow as pa
 
     if not hasattr(column, "num_chunks"):

@@ -1,4 +1,4 @@
-"""Jobs: what the subcommands of the command line do."""
+"""Jobs, like the subcommands of the command line."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from peloton.errors import ConfigError, FormatError
 from peloton.reports import CheckReport, Comparison, Profile, Summary, Throughput
 from peloton.results import Results, wrap
 
-#: Called now and then with what is done, how much of it, and of how much (None where nobody knows).
+#: Called now and then with the name of the activity, its progress, and its total (None where it is unknown).
 Progress = Callable[[str, int, int | None], object]
 Shown = Progress | bool | None
 
@@ -35,8 +35,8 @@ def run(
 ) -> Results | Summary:
     """Reconstructs all events of the inputs.
 
-    Without `output` the results come back in memory, with it they are written (`.parquet`, `.ndjson`, `.clog`, each also
-    `.zst` but the first) and the summary comes back. Positions are in mm, slopes without unit, momenta in GeV/c; the sequence
+    Without `output`, returns the results in memory. With it, writes them to a file (`.parquet`; `.ndjson` or `.clog`, each also
+    `.zst`) and returns the summary. Positions are in mm, slopes without unit, momenta in GeV/c; the sequence
     `cylinder` has cm.
 
     >>> import peloton
@@ -44,10 +44,10 @@ def run(
     >>> tracks.column("beam_x").shape == tracks.column("chi2").shape
     True
 
-    `progress` is called as `progress(what, done, of)`, or True for a bar of tqdm; without it there is a bar where a person
-    looks and tqdm is installed. Ctrl-C raises KeyboardInterrupt; what was written before is then a valid file.
-    Events that could not be reconstructed are counted in `dropped` and raise one PelotonWarning; FormatError says that none
-    could.
+    `progress` is called as `progress(what, done, of)`, or True for a bar of tqdm; without it a terminal shows a bar
+    if tqdm is installed. Ctrl-C raises KeyboardInterrupt; the events written before are then a valid file.
+    Events that could not be reconstructed are counted in `dropped` and raise one PelotonWarning. FormatError is raised
+    if no event could be reconstructed.
     """
     asked = request(inputs, **options)
     if output is None and (asked["columns"] or asked["compression"]):
@@ -72,7 +72,7 @@ def run(
 
 
 def raise_failure(failure: str | None, made: object) -> None:
-    """Raises why a job as a whole has failed, with what it made nevertheless as `results`."""
+    """Raises an error if a job as a whole has failed; its attribute `results` has the results nevertheless."""
     if failure is not None:
         error = FormatError(failure)
         error.__dict__["results"] = made
@@ -89,11 +89,11 @@ def check(
     against: Path_ | None = None,
     **options: Unpack[Options],
 ) -> CheckReport:
-    """Reconstructs events and compares with their truth: efficiencies, ghosts, clones, with their intervals.
+    """Reconstructs events and compares tracks with the truth: efficiencies, ghosts, clones, with their intervals.
 
-    `rules` decide what counts as found (by default the rules of the sequence); `tracks` is a file of tracks made elsewhere, to
-    check instead of own ones; `losses` finds out why particles are missed; `against` is a file of tracks to compare with,
-    particle by particle; `truth_output` ("NAME.parquet") writes what became of every particle and track.
+    `rules` decide which particles count as found (by default the rules of the sequence); `tracks` is a file of tracks of another
+    program, which are checked instead; `losses` finds out why particles are missed; `against` is a file of tracks to compare with,
+    particle by particle; `truth_output` ("NAME.parquet") writes the outcome of every particle and track.
 
     >>> import peloton
     >>> report = peloton.check("sim:velo,events=5,seed=1")
@@ -122,7 +122,7 @@ def throughput(
     progress: Shown = None,
     **options: Unpack[Options],
 ) -> Throughput:
-    """Measures events/s with input in memory, for so many seconds, or exactly so many passes."""
+    """Measures events/s with input in memory, for `seconds`, or for exactly `passes` passes."""
     asked = request(inputs, **options)
     with reporter(progress) as report:
         return Throughput(json.loads(_native.throughput(asked, seconds, passes, report)))
@@ -134,7 +134,7 @@ def tune(
     progress: Shown = None,
     **options: Unpack[Options],
 ) -> Profile:
-    """Measures every instruction set and gang size of this CPU, so many seconds each."""
+    """Measures every instruction set and gang size of this CPU, for `seconds` each."""
     asked = request(inputs, **options)
     with reporter(progress) as report:
         found, toml = _native.tune(asked, seconds, report)

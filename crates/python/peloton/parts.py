@@ -1,4 +1,4 @@
-"""Results of jobs in parts, each compared with the hash that was kept when it was made."""
+"""Results of jobs in parts; each part is compared with the hash that was stored when it was made."""
 
 import json
 import os
@@ -36,7 +36,7 @@ class Parts(Iterator["pyarrow.Table"]):
 def read_parts(place: str | os.PathLike[str]) -> Parts:
     """Reads the results of a job in parts: a table of pyarrow for each part of a folder, in order, or of one part.
 
-    FormatError names a part that has changed since it was written, by the hash that was kept when it was made.
+    FormatError names a part that has changed since it was written: its hash differs from the stored hash.
     """
     parts = parts_of(place)
     if not parts:
@@ -45,7 +45,7 @@ def read_parts(place: str | os.PathLike[str]) -> Parts:
 
 
 def parts_of(place: str | os.PathLike[str]) -> list[Path]:
-    """The parts of a folder in their order, or a part alone; none for anything else."""
+    """Returns the parts of a folder in their order, or a part alone; none for any other path."""
     path = Path(place)
     if path.is_dir():
         return _of_folder(path) if (path / "_owner.json").exists() else []
@@ -54,7 +54,7 @@ def parts_of(place: str | os.PathLike[str]) -> list[Path]:
 
 
 def _of_folder(folder: Path) -> list[Path]:
-    """The parts of a folder in their order; a warning says which are missing."""
+    """Returns the parts of a folder in their order; a warning names the missing parts."""
     parts = sorted(folder.glob("part-*.parquet"))
     numbers = {int(number) for part in parts if (number := part.stem.removeprefix("part-")).isdigit()}
     try:

@@ -15,7 +15,7 @@ from peloton.jobs import raise_failure
 
 
 class Picture:
-    """A page with views of an event, or of a frame of pixel hits; notebooks show it where it stands last in a cell."""
+    """A page with views of an event, or of a frame of pixel hits; notebooks show it if it is the last expression of a cell."""
 
     #: Height of the page in a notebook, pixels.
     height = 760
@@ -44,12 +44,12 @@ def display(
     progress: Progress | bool | None = None,
     **options: Unpack[Options],
 ) -> Picture | dict[str, Any]:
-    """Draws an event, or a frame of pixel hits, with what was reconstructed in it.
+    """Draws an event, or a frame of pixel hits, with its tracks or clusters.
 
     `event` is its number from 0 over all inputs; without it the first event, or the frame (of `frame_us`, 1000 us) with the most
-    hits. Lengths are in mm. Where the input has truth, tracks are found, clones or ghosts, unless `truth` is False. With
-    `output` a file is written, `.html`, `.svg` (one `view`: rz, xy, xz or yz) or `.json` for HSF Phoenix, and what was drawn comes
-    back. Where no event could be reconstructed, `results` of the FormatError is what would come back.
+    hits. Lengths are in mm. Where the input has truth, tracks are marked as found, clones or ghosts, unless `truth` is False.
+    With `output`, writes a file, `.html`, `.svg` (one `view`: rz, xy, xz or yz) or `.json` for HSF Phoenix, and returns a
+    dictionary. Where no event could be reconstructed, the FormatError has the return value as `results`.
 
     >>> import peloton
     >>> peloton.display("sim:velo,events=2,seed=1", event=1)

@@ -1,4 +1,4 @@
-"""Figures with matplotlib: axes go in, axes come out."""
+"""Figures with matplotlib: functions draw into axes and return them."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ def _axes(ax: Any) -> Any:
 
 
 def efficiency(table: dict[str, Any], ax: Any = None, **options: Any) -> Any:
-    """Efficiency in bins with its interval, over the number of particles; empty bins show nothing."""
+    """Draws the efficiency in bins with its interval; empty bins show nothing."""
     bins = [
         one
         for one in table["bins"]
@@ -31,7 +31,7 @@ def efficiency(table: dict[str, Any], ax: Any = None, **options: Any) -> Any:
     up = np.array([one["efficiency_high"] for one in bins]) - values
     middle, half = (low + high) / 2, (high - low) / 2
     options.setdefault("label", table["category"])
-    # Series of one figure that agree lie on each other: each has a mark of its own, around that of the one before.
+    # Equal series cover each other in a figure: each has its own mark, around the mark of the series before.
     before = len(ax.containers)
     options = {"fmt": "os^Dv"[before % 5], "markersize": 3 + 3 * (before % 5), "fillstyle": "none"} | options
     ax.errorbar(middle, values, yerr=[down, up], xerr=half, **options)
@@ -43,7 +43,7 @@ def efficiency(table: dict[str, Any], ax: Any = None, **options: Any) -> Any:
 
 
 def histograms(table: dict[str, Any]) -> tuple[Any, Any]:
-    """Reconstructed and reconstructible particles of a table as `hist.Hist`; bins without an end are left out."""
+    """Returns reconstructed and reconstructible particles of a table as `hist.Hist`; bins without an end are left out."""
     import hist
 
     bins = [one for one in table["bins"] if one["low"] is not None and one["high"] is not None]
@@ -58,7 +58,7 @@ def histograms(table: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def profile(found: "Profile", stage: str | None = None, ax: Any = None) -> Any:
-    """Time per event (µs) by instruction set and gang size; the best cell has a frame."""
+    """Draws the time per event (µs) by instruction set and gang size; the best cell has a frame."""
     from matplotlib.patches import Rectangle
 
     measured = found.json["measured"]
@@ -85,7 +85,7 @@ def profile(found: "Profile", stage: str | None = None, ax: Any = None) -> Any:
 
 
 def frame(clusters: "Clusters", ax: Any = None, size: int = 256) -> Any:
-    """Sum of the times over threshold (clocks of 25 ns) of each pixel."""
+    """Draws the sum of the times over threshold (clocks of 25 ns) of each pixel."""
     x, y, tot = (clusters.column(f"hit_{name}") for name in ("x", "y", "tot"))
     size = max(size, int(x.max(initial=0)) + 1, int(y.max(initial=0)) + 1)
     sums = np.zeros((size, size))

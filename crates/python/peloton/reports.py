@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 class Report:
-    """A JSON object with the keys that the command line gives."""
+    """A JSON object with the keys of the command line's JSON."""
 
-    #: Keys that are shown.
+    #: Keys that `repr` shows.
     _SHOWN: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, json: dict[str, Any]) -> None:
@@ -40,19 +40,19 @@ def _text(value: Any) -> str:
 
 
 class Summary(Report):
-    """What a run did: counts, rates (events/s), times (s), hashes."""
+    """Summary of a run: counts, rates (events/s), times (s), hashes."""
 
     _SHOWN = ("sequence", "preset", "events", "tracks", "hits", "dropped", "events_per_second", "output_hash")
 
 
 class Throughput(Report):
-    """What repeated passes over events in memory gave."""
+    """Rates of repeated passes over events in memory."""
 
     _SHOWN = ("sequence", "preset", "isa", "gang", "threads", "events", "events_per_second_best", "events_per_second")
 
     @property
     def events_per_second(self) -> float:
-        """Rate of all timed passes together, events/s: the key of the same name."""
+        """Rate of all timed passes together, events/s."""
         return float(self.json["events_per_second"])
 
     @property
@@ -73,23 +73,23 @@ class Comparison(Report):
 
 
 class Profile(Report):
-    """Which instruction set and gang size were measured to be the fastest here."""
+    """The fastest instruction set and gang size that were measured on this CPU."""
 
     _SHOWN = ("sequence", "preset", "cpu", "isa", "gangs")
 
     def __init__(self, json: dict[str, Any], toml: str) -> None:
         super().__init__(json)
-        #: The profile as the command line's `--profile` takes it.
+        #: The profile as TOML, which the command line's `--profile` takes.
         self.toml = toml
 
     @property
     def best(self) -> dict[str, Any]:
-        """Arguments for the fastest: `peloton.Engine(**profile.best)`."""
+        """Arguments for the fastest engine: `peloton.Engine(**profile.best)`."""
         isa = self.json["isa"]
         return {"sequence": self.json["sequence"], "isa": isa, "gang": self.json["gangs"][isa]}
 
     def plot(self, stage: str | None = None, ax: Any = None) -> Any:
-        """Draws time per event by instruction set and gang size; gives the axes back (needs matplotlib)."""
+        """Draws time per event by instruction set and gang size; returns the axes (needs matplotlib)."""
         from peloton.plot import profile
 
         return profile(self, stage, ax)
@@ -101,11 +101,11 @@ class CheckReport(Report):
     def __init__(self, json: dict[str, Any], text: str, is_right: bool) -> None:
         super().__init__(json)
         self.text = text
-        #: Whether everything that must hold does.
+        #: Whether all requirements hold.
         self.is_right = is_right
 
     def table(self, variable: str = "pt", category: str | None = None) -> dict[str, Any]:
-        """Efficiencies of a category of particles in bins of a variable: its `unit`, and `bins` with `low`, `high` (of the bin),
+        """Returns efficiencies of a category of particles in bins of a variable: its `unit`, and `bins` with `low`, `high` (of the bin),
         `reconstructible`, `reconstructed`, `efficiency` and its interval. Without a category, the efficiency of the first table.
         """
         tables = [table for table in self.json.get("tables", []) if table["variable"] == variable]
@@ -129,13 +129,13 @@ class CheckReport(Report):
         return pyarrow.Table.from_pylist(rows)
 
     def plot(self, variable: str = "pt", category: str | None = None, ax: Any = None, **options: Any) -> Any:
-        """Draws efficiencies with their intervals against a variable; gives the axes back (needs matplotlib)."""
+        """Draws efficiencies with their intervals against a variable; returns the axes (needs matplotlib)."""
         from peloton.plot import efficiency
 
         return efficiency(self.table(variable, category), ax, **options)
 
     def to_hist(self, variable: str = "pt", category: str | None = None) -> tuple[Any, Any]:
-        """Reconstructed and reconstructible particles as histograms (needs hist)."""
+        """Returns reconstructed and reconstructible particles as histograms (needs hist)."""
         from peloton.plot import histograms
 
         return histograms(self.table(variable, category))

@@ -29,20 +29,20 @@ class Field:
 
 @dataclass(frozen=True)
 class Hashes:
-    """Hashes of results: over the values that are the same on every device, and over all values; as on the command line."""
+    """Hashes of results, as on the command line: over the values that are the same on every device, and over all values."""
 
     hash_int: str
     output_hash: str
 
 
 class Results:
-    """Results of a run, one row an event (or cluster), and everything below it as lists.
+    """Results of a run: a row is an event (or cluster), with lists of its tracks and hits.
 
-    The columns are the columns of the files that the command line writes (docs/columns.md), with their units. They lie in memory
-    once: `pyarrow.table(results)`, `polars.DataFrame(results)`, `pandas.DataFrame.from_arrow(results)` and `column` read
-    them there, and keep them as long as they need them. Times and energies of pixels are converted to ns and keV once.
+    The columns are the columns of the files that the command line writes (docs/columns.md), with their units. They are in memory
+    once: `pyarrow.table(results)`, `polars.DataFrame(results)`, `pandas.DataFrame.from_arrow(results)` and `column` read them
+    in place, and keep them alive. Times and energies of pixels are converted to ns and keV once.
 
-    Of several products in `write` of the configuration these are the first; `product` gives the others.
+    Where `write` of the configuration names several products, these are the results of the first; `product` returns the others.
     """
 
     def __init__(self, native: _native.Results) -> None:
@@ -56,7 +56,7 @@ class Results:
         return f"<peloton.{type(self).__name__}: {', '.join(counts)}>"
 
     def __getitem__(self, row: int) -> dict[str, Any]:
-        """One row, as plain Python values.
+        """Returns one row as plain Python values.
 
         >>> import peloton
         >>> peloton.run("sim:velo,events=3,seed=1")[0]["status"]
@@ -83,7 +83,7 @@ class Results:
         return [values[inner[item] : inner[item + 1]].tolist() for item in range(first, end)]
 
     def _rows(self, values: np.ndarray[Any, Any], row: int) -> slice:
-        # Starts of several lists: as many for each row.
+        # Starts of several lists: each row has the same number of them.
         each = len(values) // len(self)
         return slice(row * each, (row + 1) * each)
 
@@ -93,7 +93,7 @@ class Results:
         return self._native.products
 
     def product(self, name: str) -> "Results":
-        """The product with a name, of the same run and in the same memory.
+        """Returns the product with a name, of the same run and in the same memory.
 
         >>> import peloton
         >>> config = {"write": ["velo_tracks", "long_tracks"]}
@@ -118,7 +118,7 @@ class Results:
 
     @property
     def status(self) -> np.ndarray[Any, np.dtype[np.uint16]]:
-        """What became of each event: 0 for reconstructed, else a code of docs/columns.md."""
+        """The status of each event: 0 for reconstructed, else a code of docs/columns.md."""
         return self.column("status")
 
     @cached_property
@@ -130,7 +130,7 @@ class Results:
 
     @property
     def dropped(self) -> dict[str, int]:
-        """What was lost, by reason; empty where nothing was."""
+        """Losses, by reason; empty without losses."""
         dropped: dict[str, int] = self.counters["dropped"]
         return dropped
 
@@ -140,14 +140,14 @@ class Results:
         return Hashes(*self._native.hashes())
 
     def column(self, name: str) -> np.ndarray[Any, Any]:
-        """The values of a column, of all rows behind one another, where they lie: read-only and without a copy.
+        """Returns the values of a column, row after row: read-only and without a copy.
 
-        `starts` says where the lists begin.
+        `starts` returns where the lists begin.
         """
         return np.asarray(self._native.column(name))
 
     def starts(self, depth: int = 0) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """Where the lists of each row (depth 0) or of each track (1) begin, and where the last one ends."""
+        """Returns where the lists of each row (depth 0) or of each track (1) begin, and where the last one ends."""
         return np.asarray(self._native.starts(depth))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -157,25 +157,25 @@ class Results:
         return self._native.__arrow_c_schema__()
 
     def to_arrow(self) -> "pyarrow.Table":
-        """As a table of pyarrow, in the same memory."""
+        """Returns a table of pyarrow, in the same memory."""
         import pyarrow
 
         return pyarrow.table(self)
 
     def to_polars(self) -> "polars.DataFrame":
-        """As a data frame of polars."""
+        """Returns a data frame of polars."""
         import polars
 
         return polars.DataFrame(self)
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """As a data frame of pandas, whose columns are Arrow's."""
+        """Returns a data frame of pandas with Arrow columns."""
         import pandas
 
         return self.to_arrow().to_pandas(types_mapper=pandas.ArrowDtype)
 
     def to_awkward(self) -> "awkward.Array":
-        """As an array of records: `tracks.beam.x`, `tracks.hits`; units in `attrs["units"]`. In the same memory."""
+        """Returns an array of records in the same memory: `tracks.beam.x`, `tracks.hits`; units in `attrs["units"]`."""
         from peloton.awkward import to_awkward
 
         return to_awkward(self)
@@ -208,14 +208,14 @@ class Clusters(Results):
         write(self, path)
 
     def plot_frame(self, ax: Any = None, **options: Any) -> Any:
-        """Draws the energies, or times over threshold, of all pixels; gives the axes back (needs matplotlib)."""
+        """Draws the energies, or times over threshold, of all pixels; returns the axes (needs matplotlib)."""
         from peloton.plot import frame
 
         return frame(self, ax, **options)
 
 
 def wrap(native: _native.Results) -> Results:
-    """The results as the class that fits them."""
+    """Returns the results as tracks, hits or clusters."""
     levels = native.levels
     if levels[0] == "cluster":
         return Clusters(native)

@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 
 def write(results: "Results", path: str | os.PathLike[str]) -> None:
-    """Writes all columns as the RNTuple `events` (or `clusters`), lists in lists as they are; needs uproot and awkward."""
+    """Writes all columns as the RNTuple `events` (or `clusters`), with nested lists; needs uproot and awkward."""
     try:
         import awkward as ak
         import uproot
     except ImportError as error:
         raise UnsupportedError(f"{os.fspath(path)}: .root files need uproot and awkward: {error}") from error
-    # uproot's RNTuples have no missing values: what is missing is the largest number that there is.
+    # uproot's RNTuples have no missing values: a missing integer is the largest of its type, a missing float is NaN.
     table = results.to_arrow()
     columns = {name: ak.from_arrow(_filled(table[name])) for name in table.column_names}
     name = next(iter(results.counts)) + "s"

@@ -1,4 +1,4 @@
-"""Clusters of endless streams of pixel hits, while they come in."""
+"""Clusters of endless streams of pixel hits, while the hits arrive."""
 
 import os
 import threading
@@ -16,7 +16,7 @@ Source = Path_ | bytes | bytearray | memoryview | Iterable[bytes]
 
 
 class ClusterStream(Iterator[Clusters]):
-    """Clusters as they are found, block by block. Closing it closes files and sockets."""
+    """Yields clusters block by block, while the stream runs. Closing it closes files and sockets."""
 
     def __init__(self, native: _native.Stream, feeder: "_Feeder | None" = None) -> None:
         self._native = native
@@ -30,7 +30,7 @@ class ClusterStream(Iterator[Clusters]):
                     assert isinstance(results, Clusters)
                     return results
         except Error:
-            # What went wrong in the source is why.
+            # An error of the source is the cause.
             if self._feeder is not None:
                 self._feeder.raise_failure()
             raise
@@ -46,7 +46,7 @@ class ClusterStream(Iterator[Clusters]):
 
     @property
     def summary(self) -> Summary | None:
-        """What the whole run did, once it came to its end."""
+        """Summary of the whole run; None before its end."""
         import json
 
         summary = self._native.summary
@@ -71,11 +71,12 @@ def clusters(
     calibration: Path_ | None = None,
     **options: Unpack[Options],
 ) -> ClusterStream:
-    """Clusters of pixel hits: from files, `sim:timepix,...`, `tcp://HOST:PORT` or `udp://HOST:PORT` (listens there), bytes, or an
-    iterable of bytes (then say the `format`, such as "tpx3").
+    """Finds clusters of pixel hits from files, `sim:timepix,...`, `tcp://HOST:PORT` or `udp://HOST:PORT` (listens there), bytes, or
+    an iterable of bytes (which need a `format`, such as "tpx3").
 
-    `definition` is local, global or static (`peloton run --help`), `delta_ns` the time difference that still links hits,
-    `calibration` the folder of an energy calibration, of one chip or with a folder chip0, chip1, ... for each. Times are in ns, energies in keV, positions in pixels. Triggers are
+    `definition` is local, global or static (`peloton run --help`), `delta_ns` the largest time difference that links hits,
+    `calibration` the folder of an energy calibration of one chip, or with a folder chip0, chip1, ... for each chip. Times are in
+    ns, energies in keV, positions in pixels. Triggers are
     paired with clusters in files: `peloton.run(source, "clusters.parquet", trigger="rise1")`.
 
     >>> import peloton
@@ -119,7 +120,7 @@ def _config(
 
 
 class _Feeder:
-    """Bytes of Python's, as a pipe that the native half reads."""
+    """Writes bytes from Python to a pipe that the native half reads."""
 
     def __init__(self, source: bytes | bytearray | memoryview | Iterable[bytes]) -> None:
         self._failure: BaseException | None = None
@@ -130,7 +131,7 @@ class _Feeder:
         self._thread.start()
 
     def _feed(self, pieces: Iterable[bytes | bytearray | memoryview]) -> None:
-        # The pipe ends last: whoever reads its end finds the failure.
+        # The pipe closes last: its reader then finds the failure.
         with open(self._write, "wb", buffering=0) as pipe:
             try:
                 for piece in pieces:
@@ -138,19 +139,19 @@ class _Feeder:
                     while rest:
                         rest = rest[pipe.write(rest) :]
             except BrokenPipeError:
-                # Nobody wants more.
+                # The reader has closed the pipe.
                 pass
             except BaseException as error:
                 self._failure = error
 
     def raise_failure(self) -> None:
-        """Raises the error of the source, once everything is read."""
+        """Raises the error of the source, after all bytes are read."""
         self.close()
         if self._failure is not None:
             raise self._failure
 
     def close(self) -> None:
-        """Gives the pipe up."""
+        """Closes the reading end of the pipe."""
         if self._read >= 0:
             os.close(self._read)
             self._read = -1

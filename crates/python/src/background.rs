@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 /// Time between looks at signals and progress.
 const POLL: Duration = Duration::from_millis(20);
-/// So long an interrupted job may take to end before it is left to itself.
+/// Time for an interrupted job to end, before the calling thread stops waiting for it.
 const GRACE: Duration = Duration::from_millis(50);
 
 /// Messages of a job so far.
@@ -57,7 +57,7 @@ impl Heard {
         std::mem::take(&mut lock(&self.warnings))
     }
 
-    /// Calls `progress(what, done, items)`; items are `None` where nobody knows how many there will be.
+    /// Calls `progress(what, done, items)`; items are `None` where their number is unknown.
     fn report(&self, progress: &Bound<'_, PyAny>) -> PyResult<()> {
         let (what, done) = (*lock(&self.what), self.done.load(Ordering::Relaxed));
         let items = Some(self.items.load(Ordering::Relaxed)).filter(|items| *items > 0);
@@ -65,7 +65,7 @@ impl Heard {
     }
 }
 
-/// What a thread sends when it is done; none when it panicked.
+/// Message of a thread at its end: the result, or none after a panic.
 type Done<T> = Option<Result<T>>;
 
 /// Observers of the work.
@@ -94,7 +94,7 @@ pub fn run<T: Send + 'static>(
     let job = move || {
         let host = Host { progress: &*telling, cancel: &cancel };
         let done = catch_unwind(AssertUnwindSafe(|| work(host))).ok();
-        // A receiver that is gone was interrupted.
+        // The receiver is gone after an interruption.
         let _ = send.send(done);
     };
     let spawned = thread::Builder::new().name("peloton-job".into()).spawn(job);

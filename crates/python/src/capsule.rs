@@ -7,14 +7,14 @@ use arrow_schema::{ArrowError, Schema};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-/// The columns as a stream of one batch. Nothing is copied: the batch keeps its memory alive.
+/// Returns the columns as a stream of one batch. Nothing is copied: the batch keeps its memory alive.
 pub fn stream<'py>(py: Python<'py>, batch: &RecordBatch) -> PyResult<Bound<'py, PyCapsule>> {
     let batches = RecordBatchIterator::new([Ok(batch.clone())], batch.schema());
     let stream = FFI_ArrowArrayStream::new(Box::new(batches));
     PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
 }
 
-/// The schema of the columns.
+/// Returns the schema of the columns.
 pub fn schema<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
     let wrong = |e: ArrowError| crate::errors::fault(&format!("Arrow's schema: {e}"));
     PyCapsule::new_with_value(py, FFI_ArrowSchema::try_from(schema).map_err(wrong)?, c"arrow_schema")
@@ -40,7 +40,7 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // A wish, which a producer may ignore.
+        // A producer may ignore the requested schema.
         let _ = requested_schema;
         stream(py, &self.0)
     }

@@ -12,7 +12,7 @@ use pyo3::types::PyDict;
 #[pyclass(frozen, module = "peloton._native")]
 pub struct Column(ArrayRef);
 
-/// For nested lists the innermost values, of all rows one after another.
+/// Returns the innermost values of nested lists, row after row.
 pub fn innermost(array: &ArrayRef) -> ArrayRef {
     match array.data_type() {
         DataType::List(_) => innermost(array.as_list::<i32>().values()),
@@ -21,7 +21,7 @@ pub fn innermost(array: &ArrayRef) -> ArrayRef {
 }
 
 impl Column {
-    /// For values that are not lists.
+    /// Makes a column of values that are not lists.
     ///
     /// # Errors
     /// For types that numpy does not have, and columns with missing values.
@@ -34,7 +34,7 @@ impl Column {
         Ok(Self(array))
     }
 
-    /// For columns with missing values: their positions contain arbitrary data.
+    /// Makes a column of values, some of them missing: their positions contain arbitrary data.
     pub fn filled(array: ArrayRef) -> Self {
         Self(array)
     }
@@ -60,12 +60,12 @@ impl Column {
         self.0.len()
     }
 
-    /// Where the values lie, as numpy asks for it; they are read-only, and kept as long as this object is.
+    /// Address, type and length of the values, in the form that numpy reads. They are read-only, and live as long as this object.
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let kind = self.kind().ok_or_else(|| fault("a column of a type that numpy does not have"))?;
         let data = self.0.to_data();
-        // The offset of a slice counts in values, all of which have the size that the kind ends with.
+        // The offset of a slice is a number of values; the last digit of the kind is the size of a value, bytes.
         let size = usize::from(kind.as_bytes()[2] - b'0');
         let address = data.buffers()[0].as_ptr() as usize + size * data.offset();
         let interface = PyDict::new(py);
@@ -80,8 +80,8 @@ impl Column {
 /// Copies a column from Python into `values`, whose memory is reused: one contiguous dimension of the right type. The
 /// Python side has checked the column before, so that an error here only names it.
 ///
-/// A copy, made while this thread holds the interpreter's lock: other threads may write to the column during a run,
-/// which then uses the values from its beginning.
+/// The copy is made while this thread holds the interpreter's lock. Other threads may write to the column during a run,
+/// which then uses the copied values.
 ///
 /// # Errors
 /// For columns of another type or shape.

@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use serde_json::json;
 use std::sync::{Arc, Mutex};
 
-/// So few events are worked on without a thread to wait for: nobody interrupts them.
+/// Number of events up to which a run stays on the calling thread and cannot be interrupted.
 const FEW_EVENTS: usize = 32;
 
 /// An engine. Any number of Python threads may use it at once: each takes a free workspace, or makes a new one.
@@ -26,33 +26,33 @@ pub struct Engine {
     seats: Mutex<Seats>,
     /// Memory for hits that no run reads.
     hits: Mutex<Vec<Hits>>,
-    /// Memory of results that Python has let go of.
+    /// Memory of results that Python has released.
     spares: Spares,
 }
 
-/// What runs, while nobody uses it.
+/// Seats that no run uses.
 #[derive(Default)]
 struct Seats {
-    /// The process that they were made in: a child of `fork` has none of the threads.
+    /// The process that made the seats: a child of `fork` has none of their threads.
     process: u32,
     free: Vec<Seat>,
 }
 
-/// What one Python thread at a time runs with.
+/// Memory and threads of one run at a time.
 struct Seat {
     runner: Runner,
-    /// Gone with the seat, which a run that fails or is interrupted does not give back.
+    /// Dropped with the seat: a run that fails or is interrupted does not give its seat back.
     _user: SpareUser,
 }
 
-/// Scratch memory, or threads with theirs.
+/// Scratch memory for the calling thread, or a pool of threads with scratch memory each.
 enum Runner {
     One(Box<AnyWorkspace>),
     Many(AnyPool),
 }
 
 impl Seat {
-    /// Lets `cancel` end the next run between two slices; threads of a pool work on to its end.
+    /// Lets `cancel` end the next run between two slices; a pool of threads finishes its run.
     fn end_by(&mut self, cancel: &Cancel) {
         if let Runner::One(workspace) = &mut self.runner {
             workspace.end_by(cancel);
@@ -75,7 +75,7 @@ impl Seat {
     }
 }
 
-/// Something that has events.
+/// Owned events, which a thread can keep while it runs.
 trait Held: Send + Sync {
     fn run(&self, seat: &mut Seat, engine: &AnyEngine, to: &mut AnyOutcome) -> Result<()>;
     fn count(&self) -> usize;
@@ -96,7 +96,7 @@ impl Held for embed::ReadEvents {
     }
 }
 
-/// Hits of the Velo, copied from columns of Python's.
+/// Hits of the Velo, copied from columns in Python.
 #[derive(Default)]
 struct Hits {
     position: [Vec<f32>; 3],
@@ -141,13 +141,13 @@ impl Engine {
         })
     }
 
-    /// The configuration as TOML.
+    /// Returns the configuration as TOML.
     #[getter]
     fn config(&self) -> String {
         self.request.config.to_toml()
     }
 
-    /// What runs, as JSON.
+    /// Returns sequence, preset, level, gang, threads and stages as JSON.
     #[getter]
     fn info(&self) -> String {
         let (level, config) = (self.engine.level(), &self.request.config);
@@ -167,7 +167,7 @@ impl Engine {
         self.run_held(py, events.get().read.clone())
     }
 
-    /// Reconstructs hits of the Velo in columns of the caller's, which are copied.
+    /// Reconstructs hits of the Velo after copying them from the caller's columns.
     fn run_hits(
         &self,
         py: Python<'_>,
@@ -190,7 +190,7 @@ impl Engine {
         hits.events().map_err(exception)?;
         let hits = Arc::new(hits);
         let results = self.run_held(py, hits.clone());
-        // A run that was interrupted may still read them.
+        // The thread of an interrupted run may still read the hits.
         if let Ok(hits) = Arc::try_unwrap(hits) {
             lock(&self.hits).push(hits);
         }
@@ -221,12 +221,12 @@ impl Engine {
         Ok(Results::new(results, batch, self.request.clone()))
     }
 
-    // Both are called with the interpreter's lock: no `fork` finds the mutex locked.
+    // `take_seat` and `give_back` run with the interpreter's lock: no `fork` finds the mutex locked.
     fn take_seat(&self) -> Result<Seat> {
         let mut seats = lock(&self.seats);
         if seats.process != std::process::id() {
             seats.process = std::process::id();
-            // Their threads are those of the parent: nothing may wait for them.
+            // The threads of these seats exist in the parent process only: nothing may wait for them.
             std::mem::take(&mut seats.free).into_iter().for_each(|seat| std::mem::forget(seat.runner));
         }
         let free = seats.free.pop();

@@ -4,7 +4,7 @@ use peloton::Error;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// The exception of an error.
+/// Returns the exception for an error.
 pub fn exception(error: Error) -> PyErr {
     let name = match &error {
         Error::Config(_) | Error::UnknownName { .. } => "ConfigError",
@@ -20,7 +20,7 @@ pub fn exception(error: Error) -> PyErr {
     named(name, message.strip_prefix("columns: ").unwrap_or(message))
 }
 
-/// An exception of `peloton.errors`.
+/// Returns the exception with this name in `peloton.errors`.
 pub fn named(name: &str, message: &str) -> PyErr {
     Python::attach(|py| {
         let made = py.import("peloton.errors").and_then(|errors| errors.getattr(name)?.call1((message,)));
@@ -28,7 +28,7 @@ pub fn named(name: &str, message: &str) -> PyErr {
     })
 }
 
-/// The exception of a fault of this program.
+/// Returns the exception for a fault of this program.
 pub fn fault(message: &str) -> PyErr {
     exception(Error::Internal(message.into()))
 }

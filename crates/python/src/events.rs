@@ -31,7 +31,7 @@ impl Events {
         self.read.ids().len()
     }
 
-    /// What they are: `banks`, `velo hits` or `cylinder hits`.
+    /// Returns the kind of the events: `banks`, `velo hits` or `cylinder hits`.
     #[getter]
     fn kind(&self) -> &'static str {
         match self.read.events() {
@@ -42,12 +42,12 @@ impl Events {
         }
     }
 
-    /// Number, run number and event number of each event.
+    /// Returns number, run number and event number of each event.
     fn ids(&self) -> Vec<(u64, Option<u32>, Option<u64>)> {
         self.read.ids().iter().map(|id| (id.number, id.run, id.event)).collect()
     }
 
-    /// A column of hits of the Velo, of all events behind one another.
+    /// Returns a column of hits of the Velo, event after event.
     fn hits(&self, name: &str) -> PyResult<Column> {
         let embed::Events::VeloHits(hits) = self.read.events() else {
             let words = format!("these events are {}, not hits of the Velo", self.kind());
@@ -68,7 +68,7 @@ impl Events {
         Column::new(name, array)
     }
 
-    /// The raw banks of an event that detectors sent, and the one that says so where it is of the nominal detector.
+    /// Returns the raw banks of an event that detectors sent. An event of the nominal detector also has the bank that marks it.
     fn banks<'py>(&self, py: Python<'py>, event: usize) -> PyResult<Vec<Bank<'py>>> {
         let embed::Events::Banks(events) = self.read.events() else {
             let words = format!("these events are {}, not raw banks", self.kind());
@@ -95,7 +95,7 @@ impl Events {
         Ok(banks)
     }
 
-    /// The true particles, one a row; none where they were not read or are not known.
+    /// Returns the true particles, one a row; none where they were not read or the input has none.
     fn truth(&self) -> PyResult<Option<Table>> {
         let events = self.read.ids().iter().zip(self.read.truth());
         let rows = events.flat_map(|(id, truth)| truth.particles.iter().map(|one| (id.number, one)));
@@ -108,7 +108,7 @@ impl Events {
     }
 }
 
-/// Columns of particles: name, values, whether any may be missing. Units are those of [`Particle`].
+/// Returns the columns of particles: name, values, whether any may be missing. Units are the units of [`Particle`].
 fn particles(rows: &[(u64, &Particle)]) -> Vec<(&'static str, ArrayRef, bool)> {
     type Of<T> = fn(&Particle) -> T;
     let floats: [(&str, Of<Option<f64>>); 8] = [
@@ -160,7 +160,7 @@ fn particles(rows: &[(u64, &Particle)]) -> Vec<(&'static str, ArrayRef, bool)> {
 /// Reads the inputs of a request.
 #[pyclass(frozen, module = "peloton._native")]
 pub struct Reader {
-    /// None while a thread reads, and once a reading was interrupted.
+    /// None while a thread reads, and after an interruption.
     reader: Mutex<Option<embed::Reader>>,
     cancel: Cancel,
 }
@@ -175,7 +175,7 @@ impl Reader {
         Ok(Self { reader: Mutex::new(Some(reader)), cancel })
     }
 
-    /// The next events, at most so many; none at the end.
+    /// Returns the next events, at most `events` of them; none at the end.
     fn read(&self, py: Python<'_>, events: usize) -> PyResult<Option<Events>> {
         let taken = lock(&self.reader).take();
         let Some(mut reader) = taken else {
@@ -193,13 +193,13 @@ impl Reader {
         Ok(read.map_err(exception)?.map(|read| Events { read: Arc::new(read) }))
     }
 
-    /// What was wrong with the input so far, and how often in all.
+    /// Returns the first problems of the input so far, and the number of all problems.
     fn problems(&self) -> (Vec<String>, u64) {
         let reader = lock(&self.reader);
         reader.as_ref().map_or((Vec::new(), 0), |reader| reader.problems())
     }
 
-    /// Reasons and counts of what was lost before it could become an event.
+    /// Returns reasons and counts of data lost before they became events.
     fn dropped(&self) -> Vec<(&'static str, u64)> {
         let reader = lock(&self.reader);
         let dropped = reader.as_ref().map(embed::Reader::dropped).unwrap_or_default();

@@ -23,7 +23,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulate, module)?)
 }
 
-/// The form of an answer.
+/// Returns an answer as JSON.
 pub fn json(value: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|e| fault(&e.to_string()))
 }
@@ -32,7 +32,7 @@ fn watch(progress: Option<Bound<'_, PyAny>>, until_end: bool) -> Watch<'_> {
     Watch { progress, until_end, ..Watch::default() }
 }
 
-/// Reconstructs and writes a file; the summary, and why the job as a whole has failed.
+/// Reconstructs and writes a file. Returns the summary, and why the job as a whole has failed.
 #[pyfunction]
 fn run(
     py: Python<'_>,
@@ -47,7 +47,7 @@ fn run(
     Ok((json(&summary)?, summary.failure))
 }
 
-/// Reconstructs into memory; the results, the summary, and why the job as a whole has failed.
+/// Reconstructs into memory. Returns the results, the summary, and why the job as a whole has failed.
 #[pyfunction]
 fn collect(
     py: Python<'_>,
@@ -61,7 +61,7 @@ fn collect(
     Ok((Results::of(results, request)?, json(&summary)?, summary.failure))
 }
 
-/// What is checked, and how: a dictionary with these keys.
+/// Options of a check: a dictionary with these keys.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Checking {
@@ -72,7 +72,7 @@ struct Checking {
     truth_output: Option<PathBuf>,
 }
 
-/// Compares with the truth; the text, JSON, whether everything that must hold does, and why the job has failed.
+/// Compares with the truth. Returns the text, JSON, whether all requirements hold, and why the job has failed.
 #[pyfunction]
 fn check(
     py: Python<'_>,
@@ -112,7 +112,7 @@ fn throughput(
     json(&measured)
 }
 
-/// Measures every level and gang; the profile as JSON and as the TOML that `--profile` takes.
+/// Measures every level and gang. Returns the profile as JSON and as the TOML that `--profile` takes.
 #[pyfunction]
 fn tune(
     py: Python<'_>,
@@ -143,7 +143,7 @@ fn compare(
     json(&compared)
 }
 
-/// What is drawn: a dictionary with these keys.
+/// Options of a picture: a dictionary with these keys.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Drawing {
@@ -153,7 +153,7 @@ struct Drawing {
     frame_us: Option<f64>,
 }
 
-/// Draws an event, or a frame of pixel hits; what was drawn, and why the job as a whole has failed.
+/// Draws an event, or a frame of pixel hits. Returns what was drawn, and why the job as a whole has failed.
 #[pyfunction]
 fn display(
     py: Python<'_>,

@@ -1,8 +1,8 @@
 //! The native half of the Python package `peloton`: jobs, engines and results; the Python files add the convenience.
 //! The Python files beside it (`../peloton`) are the public interface.
 //!
-//! Work runs on threads without the interpreter's lock; the calling thread looks for signals and reports progress
-//! meanwhile (`background`).
+//! Work runs on threads without the interpreter's lock. Meanwhile the calling thread checks for signals and reports progress
+//! (`background`).
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 

@@ -20,18 +20,18 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(add_parts, module)?)
 }
 
-/// What is waited for when somebody interrupts: whatever puts a file in place. What was lost is counted in the files.
+/// Returns a watch for work that puts files in place: an interruption waits for its end. Losses are counted in the files.
 fn to_the_end<'py>() -> Watch<'py> {
     Watch { until_end: true, is_quiet: true, ..Watch::default() }
 }
 
-/// Whether parts can be run in this way. Names and numbers alone are looked at: files and CPUs are those of the workers.
+/// Checks the options for running parts: names and numbers alone, since files and CPUs belong to the workers.
 #[pyfunction]
 fn check_request(asked: Asked) -> PyResult<()> {
     plan::check_request(&asked.request()?).map_err(exception)
 }
 
-/// Cuts the inputs of a request into parts, makes the folder theirs, and writes the plan there; its path.
+/// Cuts the inputs of a request into parts, claims the folder for them, and writes the plan there. Returns its path.
 #[pyfunction]
 fn make_plan(
     py: Python<'_>,
@@ -53,7 +53,7 @@ fn make_plan(
     })
 }
 
-/// Makes a folder that of the parts of a plan.
+/// Claims a folder for the parts of a plan.
 #[pyfunction]
 fn claim_folder(py: Python<'_>, plan: PathBuf, how: Asked, folder: PathBuf, force: bool) -> PyResult<()> {
     let plan = py.detach(|| plan::Plan::read(&plan)).map_err(exception)?;
@@ -61,13 +61,13 @@ fn claim_folder(py: Python<'_>, plan: PathBuf, how: Asked, folder: PathBuf, forc
     background::run(py, to_the_end(), move |_| plan::claim(&plan, &folder, &how, force))
 }
 
-/// Refuses bytes of a part that are not those that were written.
+/// Fails unless the bytes of a part are the bytes that were written.
 #[pyfunction]
 fn check_part(py: Python<'_>, path: PathBuf, content: &[u8]) -> PyResult<()> {
     py.detach(|| plan::check_part(&path, content)).map_err(exception)
 }
 
-/// Runs one part of a plan, unless it is done; how it was made, and whether that was before.
+/// Runs one part of a plan, unless it is done. Returns its report, and whether it was done before.
 #[pyfunction]
 fn run_part(
     py: Python<'_>,
@@ -85,7 +85,7 @@ fn run_part(
     Ok((json(&ran.report)?, ran.was_done))
 }
 
-/// Looks at all parts in a folder and writes their sum there; parts that were not made fail for these reasons.
+/// Adds up all parts in a folder and writes the sum there; `not_made` has the reasons of parts that failed.
 #[pyfunction]
 fn add_parts(
     py: Python<'_>,

@@ -42,12 +42,12 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// The request.
+    /// Returns the request.
     pub fn request(self) -> PyResult<Request> {
         self.resolve().map_err(exception)
     }
 
-    /// Options for running the parts of a plan, which replaces the inputs.
+    /// Returns the request for running the parts of a plan, which replaces the inputs.
     pub fn of_plan(mut self, plan: &Plan) -> PyResult<Request> {
         if let Some(first) = plan.inputs.first() {
             self.inputs = vec![first.path.clone()];
@@ -56,8 +56,8 @@ impl Asked {
         self.request()
     }
 
-    /// As the command line does it: arguments take precedence over `PELOTON_ISA`, that over the configuration, and a sequence
-    /// that nobody names is the one that the input is for.
+    /// Resolves the options like the command line: arguments take precedence over `PELOTON_ISA`, which takes precedence over
+    /// the configuration. Without a named sequence, the input decides.
     fn resolve(self) -> Result<Request> {
         let preset = self.preset.as_deref().map(Preset::from_str).transpose()?;
         let mut config = Config::from_toml(&self.config, preset)?;
@@ -101,7 +101,7 @@ impl Asked {
     }
 }
 
-/// The largest loss: a number or a share as text.
+/// Parses the largest loss: a number or a share.
 pub fn max_bad(text: Option<String>) -> Result<Option<MaxBad>> {
     let named = |error: Error| match error {
         Error::Config(message) => Error::Config(format!("max_bad: {message}")),
@@ -110,7 +110,7 @@ pub fn max_bad(text: Option<String>) -> Result<Option<MaxBad>> {
     text.map(|text| text.parse().map_err(named)).transpose()
 }
 
-/// A name, or what goes without one.
+/// Parses a name; without a name, returns the default.
 fn parsed<T: FromStr<Err = Error> + Default>(name: Option<String>) -> Result<T> {
     name.map_or_else(|| Ok(T::default()), |name| name.parse())
 }

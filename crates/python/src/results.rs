@@ -23,12 +23,12 @@ pub struct Results {
 }
 
 impl Results {
-    /// Results from columns and the same columns as Arrow.
+    /// Makes results of columns and the same columns as Arrow.
     pub fn new(results: SharedResults, batch: RecordBatch, request: Arc<Request>) -> Self {
         Self { results, batch, request }
     }
 
-    /// Of the columns.
+    /// Makes results of columns.
     ///
     /// # Errors
     /// For lists too long for Arrow.
@@ -53,30 +53,30 @@ impl Results {
         self.batch.num_rows()
     }
 
-    /// The names of all products of the run.
+    /// Returns the names of all products of the run.
     #[getter]
     fn products(&self) -> Vec<&'static str> {
         self.results.products().to_vec()
     }
 
-    /// The product with a name, of the same run.
+    /// Returns the product with a name, of the same run.
     fn product(&self, name: &str) -> PyResult<Self> {
         let results = self.results.product(name).map_err(exception)?;
         Self::of(results, self.request.clone())
     }
 
-    /// What there is one value for at each depth: `event`, `track`, `hit`.
+    /// Returns the name of an item at each depth: `event`, `track`, `hit`.
     #[getter]
     fn levels(&self) -> Vec<&'static str> {
         self.results.schema().levels.to_vec()
     }
 
-    /// Number of items at a depth.
+    /// Returns the number of items at a depth.
     fn items(&self, depth: usize) -> usize {
         self.results.items(depth)
     }
 
-    /// Name, depth, unit and meaning of every column of the Arrow table, as JSON.
+    /// Returns name, depth, unit and meaning of every column of the Arrow table, as JSON.
     #[getter]
     fn schema(&self) -> String {
         let infos = self.results.schema().columns;
@@ -90,17 +90,17 @@ impl Results {
         Value::from(fields.collect::<Vec<_>>()).to_string()
     }
 
-    /// The hashes that a job over the same events gives, as hexadecimal numbers.
+    /// Returns the hashes that a job over the same events gives, as hexadecimal numbers.
     fn hashes(&self, py: Python<'_>) -> [String; 2] {
         let hashes = py.detach(|| self.results.hashes());
         [hashes.int, hashes.output].map(|hash| format!("{hash:016x}"))
     }
 
-    /// Counts of the run, as JSON.
+    /// Returns the counts of the run as JSON.
     #[getter]
     fn counters(&self) -> String {
         let counters = self.results.counters();
-        // Partial events are reconstructed; their statuses say which they are.
+        // Partial events are reconstructed, so they are not lost; their statuses mark them.
         let lost = counters.dropped().filter(|(reason, _)| *reason != Status::Partial.name());
         let dropped: Map<_, _> = lost.map(|(reason, n)| (reason.into(), n.into())).collect();
         let stages = self.request.config.stages();
@@ -115,8 +115,8 @@ impl Results {
             .to_string()
     }
 
-    /// The values of a column, of all rows behind one another; with `filled` also of a column with values that are missing,
-    /// in whose places anything may stand.
+    /// Returns the values of a column, row after row. With `filled`, values may be missing: their positions contain arbitrary
+    /// data.
     #[pyo3(signature = (name, filled=false))]
     fn column(&self, name: &str, filled: bool) -> PyResult<Column> {
         let array = innermost(self.array(name)?);
@@ -129,7 +129,7 @@ impl Results {
         Ok(row < array.len() && array.is_null(row))
     }
 
-    /// Where the lists of a depth begin and end in the columns of the next one.
+    /// Returns where the lists of a depth begin and end in the columns of the next depth.
     fn starts(&self, depth: usize) -> PyResult<Column> {
         use arrow_array::cast::AsArray;
         let inside = |info: &&ColumnInfo| info.depth > depth && info.kind != Kind::Starts;
@@ -145,7 +145,7 @@ impl Results {
         Column::new("starts", Arc::new(array))
     }
 
-    /// Writes the file of a job whose results these are.
+    /// Writes these results to a file, as a job does.
     fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| self.results.write(&path, &self.request)).map_err(exception)
     }
@@ -156,7 +156,7 @@ impl Results {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // A wish, which a producer may ignore.
+        // A producer may ignore the requested schema.
         let _ = requested_schema;
         capsule::stream(py, &self.batch)
     }

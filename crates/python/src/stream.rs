@@ -14,12 +14,12 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// Pieces that wait to be taken at most.
+/// Largest number of pieces that wait to be taken.
 const WAITING: usize = 2;
 /// Time between looks at signals.
 const POLL: Duration = Duration::from_millis(20);
 
-/// What the job's thread sends.
+/// Message of the job's thread.
 enum Sent {
     Piece(SharedResults),
     End(Option<Result<Box<Summary>>>),
@@ -31,7 +31,7 @@ pub struct Stream {
     request: Arc<Request>,
     cancel: Cancel,
     heard: Arc<Heard>,
-    /// None once the job is over, or nobody wants more of it.
+    /// None after the end of the job, or after `close`.
     receive: Mutex<Option<Receiver<Sent>>>,
     summary: Mutex<Option<String>>,
 }
@@ -43,7 +43,7 @@ fn job(request: &Request, heard: &Heard, cancel: &Cancel, send: &SyncSender<Sent
         send.send(Sent::Piece(results)).map_err(gone)
     };
     let done = catch_unwind(AssertUnwindSafe(|| embed::each(request, host, take).map(Box::new))).ok();
-    // A receiver that is gone wants no end, either.
+    // After `close` there is no receiver for the end.
     let _ = send.send(Sent::End(done));
 }
 
@@ -61,7 +61,7 @@ impl Stream {
         Ok(Self { request, cancel, heard, receive: Mutex::new(Some(receive)), summary: Mutex::default() })
     }
 
-    /// The next results; none at the end.
+    /// Returns the next results; none at the end.
     fn next(&self, py: Python<'_>) -> PyResult<Option<Results>> {
         loop {
             let received = py.detach(|| {
@@ -79,7 +79,7 @@ impl Stream {
                     let json = serde_json::to_string(&summary).map_err(|e| fault(&e.to_string()))?;
                     *lock(&self.summary) = Some(json);
                     warn(py, self.heard.take_warnings())?;
-                    // A stream that came to its end may have failed as a whole.
+                    // A job that came to its end may have failed as a whole.
                     return summary.failure.map_or(Ok(None), |failure| Err(named("FormatError", &failure)));
                 }
                 Some(Err(RecvTimeoutError::Disconnected)) => return Err(fault("a job is gone")),
@@ -99,7 +99,7 @@ impl Stream {
         drop(receive);
     }
 
-    /// The summary as JSON, once the job came to its end.
+    /// Returns the summary as JSON; none before the end of the job.
     #[getter]
     fn summary(&self) -> Option<String> {
         lock(&self.summary).clone()
