@@ -105,7 +105,7 @@ fn straight(of: Part, hits: &[Hit], states: &[FittedState]) -> Option<Straight> 
     let backward = is_backward(hits, states);
     Some(match end {
         _ if state.place == Place::Beam && backward => Straight { to: at[2], ..piece },
-        // From the beam to the last hit, on the line between both states: what is behind leaves the detector aslant.
+        // From the beam to the last hit, along the line through both states.
         Some(end) => {
             let dz = end.z - at[2];
             let slope = [(end.x - at[0]) / dz, (end.y - at[1]) / dz];
