@@ -445,7 +445,8 @@ int32_t peloton_hasher_new(peloton_hasher **hasher);
 
 // Adds the results of a run: the product that the handle shows. Memory: all borrowed for the call. Threads: one thread
 // at a time. Codes: INVALID_ARGUMENT, CONFIG (another sequence or product than the first), BUSY.
-int32_t peloton_hasher_add(peloton_hasher *hasher, const peloton_result *result);
+int32_t peloton_hasher_add(peloton_hasher *hasher,
+                           const peloton_result *result);
 
 // The hashes of all results so far, as `peloton run --json` prints them: hash[0] is hash_int, hash[1] output_hash.
 // Memory: hash has two numbers. Threads: one thread at a time. Codes: INVALID_ARGUMENT (nothing was added), BUSY.
@@ -500,7 +501,8 @@ void peloton_pool_free(peloton_pool *pool);
 // Makes an empty result for the engine, and for every other engine of the same sequence that writes the same products;
 // it shows the first product. Memory: the caller frees *result with peloton_result_free. Threads: any thread, at any
 // time. Codes: INVALID_ARGUMENT.
-int32_t peloton_result_new(const peloton_engine *engine, peloton_result **result);
+int32_t peloton_result_new(const peloton_engine *engine,
+                           peloton_result **result);
 
 // Number of items at a depth: 0 events (or clusters), 1 tracks (or hits where there are no tracks), 2 hits. Memory:
 // none. Threads: not while a run writes to the result. Codes: INVALID_ARGUMENT, BUSY.
@@ -536,7 +538,9 @@ int32_t peloton_result_arrow(peloton_result *result, struct ArrowSchema *schema,
 // borrowed for the call; the caller frees *product with peloton_result_free, before or after the other handles.
 // Threads: not while a run writes to a handle of the results. Codes: INVALID_ARGUMENT, CONFIG (the configuration does
 // not write this product), BUSY.
-int32_t peloton_result_product(const peloton_result *result, const char *name, peloton_result **product);
+int32_t peloton_result_product(const peloton_result *result,
+                               const char *name,
+                               peloton_result **product);
 
 // Frees a result; NULL is allowed. Memory: all of it, with the last handle of the results, except columns that
 // peloton_result_arrow moved out. Threads: after the last call with the object. Codes: none.

@@ -25,7 +25,7 @@ pub fn reference(geometry: &UtGeometry, event: &RawEvent<'_>, out: &mut UtBatch)
     reference_with(false, geometry, event, out);
 }
 
-/// Decodes one event like [`reference`], optionally with a planted fault: one flipped comparison, which tests must
+/// Decodes one event like [`reference()`], optionally with a planted fault: one flipped comparison, which tests must
 /// detect.
 pub fn reference_with(fault: bool, geometry: &UtGeometry, event: &RawEvent<'_>, out: &mut UtBatch) {
     let (mut hits, status) = match hits(geometry, event) {

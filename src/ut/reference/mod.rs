@@ -67,7 +67,7 @@ pub fn reference(config: &UtConfig, layout: &UtLayout, input: UtFindInput<'_>, o
     reference_with(false, config, layout, input, out);
 }
 
-/// Reconstructs all events like [`reference`], optionally with a planted fault: windows one per cent too narrow, which
+/// Reconstructs all events like [`reference()`], optionally with a planted fault: windows one per cent too narrow, which
 /// tests must detect.
 pub fn reference_with(
     fault: bool,

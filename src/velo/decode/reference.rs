@@ -32,7 +32,7 @@ pub fn reference(
     reference_with(false, sensors, banks, event, number, out);
 }
 
-/// Decodes one event like [`reference`], optionally with a planted fault: one flipped comparison, which tests must
+/// Decodes one event like [`reference()`], optionally with a planted fault: one flipped comparison, which tests must
 /// detect.
 pub fn reference_with(
     fault: bool,
