@@ -60,7 +60,7 @@ impl AlgorithmInfo {
         self.makes.name
     }
 
-    /// The stages as they are named in a sequence: with the detector if `is_chain`.
+    /// Returns the stages; their names begin with the detector if the sequence has several detectors (`is_chain`).
     pub(super) fn stages_of(&self, is_chain: bool) -> &'static [Stage] {
         if is_chain { self.stages_in_chain } else { self.stages }
     }

@@ -27,7 +27,7 @@ pub fn truncation(name: &str) -> Option<usize> {
     Truncation::ALL.iter().position(|what| what.name() == name)
 }
 
-/// The text with a number; NULL if there is none.
+/// Returns the address of text `number` of `texts`, or NULL if `texts` has fewer.
 pub fn of(texts: &[CString], number: usize) -> *const c_char {
     texts.get(number).map_or(null(), |text| text.as_ptr())
 }

@@ -119,7 +119,7 @@ impl Quantity {
         Ok(self.number(runs, row)?.map_or(Cell::Nothing, |number| Cell::Number(number, digits)))
     }
 
-    /// Returns the number; none if a necessary number is none, or if the divisor is 0.
+    /// Returns the number; `None` if an input of the formula is missing, or if the divisor is 0.
     fn number(&self, runs: &[&Value], row: &Row) -> Result<Option<f64>> {
         let Some(fold) = self.fold else {
             return self.of_runs(facts(runs, self.run)?, facts(runs, self.per_run.unwrap_or(self.run))?, row);

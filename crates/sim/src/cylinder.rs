@@ -186,7 +186,7 @@ fn simulate(spec: &CylinderSpec, number: u64, batch: &mut CylinderBatch, truth: 
     let mut particles = Vec::new();
     for particle in 0..spec.tracks as u32 {
         let vertex = vertex(&mut random);
-        // Rounds the vertex as it is stored, so that the particle starts at the stored vertex.
+        // The particle starts at the vertex that the truth stores, in f32.
         let vertex = vertex.map(|value| value as f32);
         let mut hits = [NO_HIT; CYLINDER_LAYERS];
         let mut at = Some(Helix::new(vertex.map(f64::from), spec.field));

@@ -1,6 +1,6 @@
 //! Elements of a matrix that are known at compile time.
 
-/// Value of one element, as far as it is known.
+/// Knowledge about one element at compile time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry {
     /// Always 0.

@@ -244,7 +244,8 @@ impl VeloReader {
         }
     }
 
-    /// Opens the next stream; false when there is none. A stream that cannot be used is skipped if there are others.
+    /// Opens the next stream and returns true, or returns false when no stream is left. With several inputs, a stream that
+    /// cannot be read is skipped and reported.
     fn open_next(&mut self) -> Result<bool> {
         let Some(entry) = self.waiting.pop_front() else { return Ok(false) };
         if let Err(error) = self.open_entry(entry) {

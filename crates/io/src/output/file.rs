@@ -119,7 +119,8 @@ impl OutputFile {
         }
     }
 
-    /// Ends the file as far as it is complete; returns `false` when an older file stays in place of a part.
+    /// Ends the file in the way that `done` requires. Returns `false` if the file is incomplete and an older file of the name
+    /// was kept.
     ///
     /// # Errors
     /// Errors of [`finish`](Self::finish).

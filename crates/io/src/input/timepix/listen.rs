@@ -60,7 +60,7 @@ impl Waiting<'_> {
     /// Waits until there is something to read, which `peek` says, or the sender is gone.
     ///
     /// # Errors
-    /// When the job is to end before that, and those of the socket.
+    /// [`Error::Io`] if the job is cancelled before data arrive, or if the socket fails.
     fn wait(&self, address: &str, peek: impl Fn() -> std::io::Result<usize>) -> Result<()> {
         use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
         loop {
