@@ -33,7 +33,7 @@ pub struct Case {
 
 /// Returns the levels that valgrind can run, with their usual gangs, as far as the CPU has them.
 fn levels() -> impl Iterator<Item = Level> {
-    let isas = [Isa::Scalar, Isa::Portable, Isa::Avx2];
+    let isas = [Isa::Scalar, Isa::Avx2];
     isas.into_iter().filter_map(|isa| Level::choose(Some(isa), None).ok())
 }
 

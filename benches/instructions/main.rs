@@ -8,7 +8,7 @@
 //! `-- --stages` prints the cost of each stage of the sequences per event (AVX2): instructions, and bytes moved between
 //! caches. Callgrind simulates the caches of a Zen 5 core (48 KiB and 1 MiB).
 //!
-//! Valgrind has no AVX-512: scalar, portable and AVX2 code is counted. Counts depend on the compiler: another compiler may
+//! Valgrind has no AVX-512: scalar and AVX2 code is counted. Counts depend on the compiler: another compiler may
 //! need new stored counts.
 
 mod callgrind;

@@ -81,7 +81,8 @@ macro_rules! dispatch_gangs {
                 Avx2x1 Avx2x4 $($once)* Avx2x16 Avx2x32 Avx2x64
                 Avx512x1 Avx512x4 Avx512x8 Avx512x16 Avx512x32 Avx512x64]
             x86_64_twice [$($twice)*]
-            aarch64 [Neon1 Neon4 Neon8 Neon16 Neon32 Neon64])
+            aarch64 [Neon1 Neon4 Neon8 Neon16 Neon32 Neon64]
+            other [])
     };
 }
 
@@ -92,10 +93,11 @@ macro_rules! dispatch_gangs {
 macro_rules! dispatch_gangs {
     ($level:expr, $g:ident => $body:expr; by $token:ident once [$($once:ident)*] twice [$($twice:ident)*]) => {
         $crate::dispatch_arms!($level, $g => $body; by $token
-            any [Scalar1 Portable8]
+            any [Scalar1]
             x86_64 [SoftwareScalar1 $($once)* Avx512x16]
             x86_64_twice [$($twice)*]
-            aarch64 [Neon8])
+            aarch64 [Neon8]
+            other [Portable8])
     };
 }
 
@@ -107,11 +109,32 @@ macro_rules! dispatch_gangs {
 #[macro_export]
 macro_rules! dispatch_usual {
     ($level:expr, $g:ident => $body:expr) => {
+        $crate::dispatch_usual_gangs!($level, $g => $body)
+    };
+}
+
+/// Dispatches to the usual gangs, the portable level included.
+#[cfg(feature = "all-gangs")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! dispatch_usual_gangs {
+    ($level:expr, $g:ident => $body:expr) => {
         $crate::dispatch_arms!($level, $g => $body; by token
             any [Scalar1 Portable8]
             x86_64 [SoftwareScalar1 Avx2x8 Avx512x16]
             x86_64_twice []
-            aarch64 [Neon8])
+            aarch64 [Neon8]
+            other [])
+    };
+}
+
+/// Dispatches to the usual gangs, which are all gangs of this build.
+#[cfg(not(feature = "all-gangs"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! dispatch_usual_gangs {
+    ($level:expr, $g:ident => $body:expr) => {
+        $crate::dispatch_gangs!($level, $g => $body; by token once [Avx2x8] twice [])
     };
 }
 
@@ -139,7 +162,7 @@ macro_rules! kernels {
 #[cfg(test)]
 macro_rules! kernels {
     ($dispatch:ident!($level:expr, $g:ident => $body:expr)) => {
-        $crate::dispatch_arms!($level, $g => $body; by token any [Scalar1] x86_64 [] x86_64_twice [] aarch64 [])
+        $crate::dispatch_arms!($level, $g => $body; by token any [Scalar1] x86_64 [] x86_64_twice [] aarch64 [] other [])
     };
 }
 pub(crate) use kernels;
@@ -149,18 +172,20 @@ pub(crate) use kernels;
 macro_rules! one_lane {
     ($g:ident => $body:expr) => {
         $crate::dispatch_arms!($crate::simd::Level::one_lane(), $g => $body;
-            by token any [Scalar1] x86_64 [SoftwareScalar1] x86_64_twice [] aarch64 [])
+            by token any [Scalar1] x86_64 [SoftwareScalar1] x86_64_twice [] aarch64 [] other [])
     };
 }
 #[cfg(feature = "cuda")]
 pub(crate) use one_lane;
 
-/// The match behind [`dispatch!`](crate::dispatch): one arm for each gang named.
+/// The match behind [`dispatch!`](crate::dispatch): one arm for each gang named. `other` is for architectures without
+/// a level of their own.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! dispatch_arms {
     ($level:expr, $g:ident => $body:expr; by $token:ident
-        any [$($any:ident)*] x86_64 [$($x86_64:ident)*] x86_64_twice [$($twice:ident)*] aarch64 [$($aarch64:ident)*]) => {
+        any [$($any:ident)*] x86_64 [$($x86_64:ident)*] x86_64_twice [$($twice:ident)*] aarch64 [$($aarch64:ident)*]
+        other [$($other:ident)*]) => {
         $crate::simd::with_default_float_mode(|| match $crate::simd::Level::$token($level) {
             $($crate::simd::Token::$any($g) =>
                 $crate::simd::Gang::vectorize($g, #[inline(always)] || $body),)*
@@ -174,6 +199,9 @@ macro_rules! dispatch_arms {
             }),)*
             $(#[cfg(target_arch = "aarch64")]
             $crate::simd::Token::$aarch64($g) =>
+                $crate::simd::Gang::vectorize($g, #[inline(always)] || $body),)*
+            $(#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+            $crate::simd::Token::$other($g) =>
                 $crate::simd::Gang::vectorize($g, #[inline(always)] || $body),)*
             #[allow(unreachable_patterns, reason = "most kernels are there for all")]
             _ => panic!("this kernel is not built for {}", $level),

@@ -11,7 +11,8 @@ use std::str::FromStr;
 pub enum Isa {
     /// Plain Rust; one lane at a time when the gang size is 1.
     Scalar,
-    /// Four lanes through the `wide` crate: SSE2, NEON, wasm or arrays, fixed when the crate is built.
+    /// Four lanes through the `wide` crate: SSE2, NEON, wasm or arrays, fixed when the crate is built. On x86-64 and aarch64,
+    /// which have levels of their own, only builds with the feature `all-gangs` have this level.
     Portable,
     /// Four lanes of NEON (aarch64).
     Neon,
@@ -48,12 +49,23 @@ impl Isa {
         }
     }
 
+    /// Whether this build has the level, even if the CPU cannot run it.
+    pub fn is_built_in(self) -> bool {
+        let (x86_64, aarch64) = (cfg!(target_arch = "x86_64"), cfg!(target_arch = "aarch64"));
+        match self {
+            Isa::Scalar => true,
+            Isa::Portable => cfg!(feature = "all-gangs") || !(x86_64 || aarch64),
+            Isa::Avx2 | Isa::Avx512 | Isa::Avx512Loads | Isa::Avx512Gathers => x86_64,
+            Isa::Neon => aarch64,
+        }
+    }
+
     /// Whether this build has the level and this CPU can run it.
     pub fn is_supported(self) -> bool {
         match self {
             Isa::Scalar => true,
             // The level needs a fused multiply-add, which old x86-64 CPUs lack.
-            Isa::Portable => PortableContext::new().is_some(),
+            Isa::Portable => self.is_built_in() && PortableContext::new().is_some(),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => pulp::x86::V3::is_available(),
             #[cfg(target_arch = "x86_64")]
@@ -119,7 +131,11 @@ impl Isa {
             return Ok(self);
         }
         let names: Vec<_> = Self::supported().into_iter().map(Isa::name).collect();
-        Err(Error::Unsupported(format!("this CPU or build has no {self}; it has {}", names.join(", "))))
+        let what = match self.is_built_in() || self != Isa::Portable {
+            true => "this CPU or build has no",
+            false => "this program was built without the feature `all-gangs`, which adds",
+        };
+        Err(Error::Unsupported(format!("{what} {self}; it has {}", names.join(", "))))
     }
 }
 
@@ -159,7 +175,10 @@ mod tests {
         assert!(Isa::best().is_supported());
         assert!(Isa::supported().into_iter().all(|isa| isa <= Isa::best()));
         assert!(Isa::supported().contains(&Isa::Scalar));
-        assert_eq!(Isa::Portable.is_supported(), PortableContext::new().is_some());
+        assert_eq!(
+            Isa::Portable.is_supported(),
+            Isa::Portable.is_built_in() && PortableContext::new().is_some()
+        );
         assert_eq!(Isa::Neon.is_supported(), cfg!(target_arch = "aarch64"));
     }
 
@@ -169,7 +188,14 @@ mod tests {
         assert_eq!(Isa::from_setting(None).unwrap(), None);
         assert_eq!(of("auto").unwrap(), None);
         assert_eq!(of(" ").unwrap(), None);
-        assert_eq!(of("portable").unwrap(), Some(Isa::Portable));
+        assert_eq!(of("scalar").unwrap(), Some(Isa::Scalar));
+        match of("portable") {
+            Ok(isa) => assert_eq!(isa, Some(Isa::Portable)),
+            Err(Error::Unsupported(text)) => {
+                assert_eq!(text.contains("all-gangs"), !Isa::Portable.is_built_in(), "{text}")
+            }
+            Err(other) => panic!("{other}"),
+        }
         assert!(matches!(of("fast"), Err(Error::Config(text)) if text.contains("PELOTON_ISA")));
         let foreign = if cfg!(target_arch = "aarch64") { "avx2" } else { "neon" };
         assert!(matches!(of(foreign), Err(Error::Unsupported(text)) if text.contains("scalar")));

@@ -1,10 +1,12 @@
 //! [`Level`]: an instruction set level with a gang size. A job makes it once, when it starts. It carries the proof
 //! that the CPU can run it.
 
+#[cfg(any(feature = "all-gangs", not(target_arch = "x86_64")))]
+use super::Pair;
 #[cfg(feature = "all-gangs")]
 use super::Stack;
 use super::backend::*;
-use super::{Gang, Isa, Pair};
+use super::{Gang, Isa};
 use crate::dispatch;
 use crate::error::{Error, Result};
 use std::fmt;
@@ -214,10 +216,12 @@ macro_rules! tokens {
 }
 
 /// Two gangs as one.
+#[cfg(any(feature = "all-gangs", not(target_arch = "x86_64")))]
 type X2<G> = Pair<G>;
 #[cfg(feature = "all-gangs")]
 type X4<G> = Pair<X2<G>>;
 
+#[cfg(any(feature = "all-gangs", not(target_arch = "x86_64")))]
 fn x2<G: Gang>(g: G) -> X2<G> {
     Pair::new(g)
 }
@@ -241,11 +245,13 @@ fn added<G: Gang>(g: G) -> Added<G> {
 }
 
 tokens! {
-    // The usual gang of each level, scalar code, and scalar code for CPUs without a fused multiply-add.
+    // The usual gang of each level, scalar code, and scalar code for CPUs without a fused multiply-add. Where an
+    // architecture has a level of its own, the portable level only compares with it: the kernels need not be compiled for it, too.
     always {
         Scalar1(Scalar, 1): Scalar<1, ScalarContext> = ScalarContext => Scalar::new;
         #[cfg(target_arch = "x86_64")]
         SoftwareScalar1(Scalar, 1): Scalar<1, SoftwareScalarContext> = SoftwareScalarContext => Scalar::new;
+        #[cfg(any(feature = "all-gangs", not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
         Portable8(Portable, 8): X2<Portable<PortableContext>> = PortableContext => |c| x2(Portable::new(c));
         #[cfg(target_arch = "x86_64")]
         Avx2x8(Avx2, 8): Ymm<Avx2Context> = Avx2Context => Ymm::new;

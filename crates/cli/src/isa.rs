@@ -1,7 +1,6 @@
 //! `peloton isa`: the instruction sets of this CPU and build, and the level that would run.
 
 use crate::options::ReportArgs;
-use crate::version::is_built_in;
 use clap::Args;
 use peloton::Result;
 use peloton::simd::{GANGS, Isa, Level};
@@ -77,7 +76,7 @@ fn level(isa: Isa) -> LevelReport {
     let auto = Level::choose(Some(isa), None).ok();
     LevelReport {
         name: isa.name(),
-        built_in: is_built_in(isa),
+        built_in: isa.is_built_in(),
         supported: isa.is_supported(),
         gangs: GANGS.into_iter().filter(|&gang| Level::new(isa, gang).is_ok()).collect(),
         auto_gang: auto.map(Level::gang),

@@ -94,8 +94,8 @@ pub struct ConfigArgs {
     /// scifi, long, long-ut), hlt1-unrestricted (velo-ut) [default: best]
     #[arg(long, value_name = "NAME")]
     pub preset: Option<Preset>,
-    /// Instruction set level: auto, scalar, portable, avx2, avx512, neon; avx512:loads and avx512:gathers say how AVX-512 gathers,
-    /// which follows from the CPU else [default: auto]
+    /// Instruction set level: auto, scalar, avx2, avx512, neon, portable (on x86-64 and aarch64 with the feature all-gangs);
+    /// avx512:loads and avx512:gathers say how AVX-512 gathers, which follows from the CPU else [default: auto]
     #[arg(long, value_name = "ISA")]
     pub isa: Option<Auto<Isa>>,
     /// Lanes of a gang: auto, 1, 4, 8, 16, 32, 64 [default: auto]

@@ -5,18 +5,9 @@ use peloton::simd::{GANGS, Isa};
 use peloton_job::SequenceName;
 use std::sync::LazyLock;
 
-/// Whether the level's code is part of this build, even if the CPU cannot run it.
-pub fn is_built_in(isa: Isa) -> bool {
-    match isa {
-        Isa::Scalar | Isa::Portable => true,
-        Isa::Avx2 | Isa::Avx512 | Isa::Avx512Loads | Isa::Avx512Gathers => cfg!(target_arch = "x86_64"),
-        Isa::Neon => cfg!(target_arch = "aarch64"),
-    }
-}
-
 /// The text that `--version` prints after the program's name.
 pub static TEXT: LazyLock<String> = LazyLock::new(|| {
-    let levels: Vec<_> = Isa::ALL.into_iter().filter(|isa| is_built_in(*isa)).map(Isa::name).collect();
+    let levels: Vec<_> = Isa::ALL.into_iter().filter(|isa| isa.is_built_in()).map(Isa::name).collect();
     let sequences = SequenceName::ALL.map(SequenceName::name).join(", ");
     format!(
         "{}\nsequences: {sequences}\nisa: {}\ngangs: {GANGS:?}\ngpu: {}\nfeatures: {}\nschema: \

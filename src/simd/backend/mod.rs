@@ -12,6 +12,7 @@ mod float_mode;
 mod hand_over;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+#[cfg(any(feature = "all-gangs", not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 mod portable;
 mod prefetch;
 mod scalar;
@@ -31,6 +32,7 @@ pub use hand_over::copy_to_hand_over;
 pub(crate) use hand_over::{copy_past_caches, finish_copies};
 #[cfg(target_arch = "aarch64")]
 pub use neon::Quad;
+#[cfg(any(feature = "all-gangs", not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 pub use portable::Portable;
 pub use prefetch::prefetch;
 pub use scalar::Scalar;

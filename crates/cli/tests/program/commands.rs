@@ -412,12 +412,12 @@ fn compare_says_equal_or_where_not() {
 #[test]
 fn tune_writes_a_profile_that_run_obeys() {
     let profile = path(&folder("tune"), "profile.toml");
-    let scan = json(&["tune", SIM, "--isa", "portable", "--repetitions", "1", "--output", &profile]);
-    assert_eq!(scan["measured"].as_array().map(Vec::len), Some(gangs(Isa::Portable).len()));
+    let scan = json(&["tune", SIM, "--isa", "scalar", "--repetitions", "1", "--output", &profile]);
+    assert_eq!(scan["measured"].as_array().map(Vec::len), Some(gangs(Isa::Scalar).len()));
     let ran = json(&["run", SIM, "--profile", &profile]);
-    assert_eq!(ran["isa"], "portable");
-    assert_eq!(ran["gang"], scan["gangs"]["portable"]);
-    let other = gangs(Isa::Portable)[0];
+    assert_eq!(ran["isa"], "scalar");
+    assert_eq!(ran["gang"], scan["gangs"]["scalar"]);
+    let other = gangs(Isa::Scalar)[0];
     let flag = json(&["run", SIM, "--profile", &profile, "--gang", &other.to_string()]);
     assert_eq!(flag["gang"], other);
 }
@@ -425,17 +425,17 @@ fn tune_writes_a_profile_that_run_obeys() {
 #[test]
 fn the_configuration_that_is_printed_is_the_one_that_is_read() {
     let config = path(&folder("config"), "config.toml");
-    let gang = gangs(Isa::Portable)[0];
+    let gang = gangs(Isa::Scalar)[0];
     let size = gang.to_string();
     let arguments =
-        ["--preset", "best", "--isa", "portable", "--gang", &size, "--threads", "2", "--slice", "3"];
+        ["--preset", "best", "--isa", "scalar", "--gang", &size, "--threads", "2", "--slice", "3"];
     let printed = text(&[&["run", "--print-config"], &arguments[..]].concat());
     std::fs::write(&config, &printed).unwrap();
     assert_eq!(text(&["run", "--print-config", "--config", &config]), printed);
     let ran = json(&["run", SIM, "--config", &config]);
     assert_eq!(ran["preset"], "best");
-    assert_eq!((&ran["isa"], &ran["gang"], &ran["threads"]), (&"portable".into(), &gang.into(), &2.into()));
-    assert_eq!(json(&["run", SIM, "--config", &config, "--gang", "auto"])["isa"], "portable");
+    assert_eq!((&ran["isa"], &ran["gang"], &ran["threads"]), (&"scalar".into(), &gang.into(), &2.into()));
+    assert_eq!(json(&["run", SIM, "--config", &config, "--gang", "auto"])["isa"], "scalar");
 }
 
 #[test]
