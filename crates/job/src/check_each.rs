@@ -1,7 +1,6 @@
 //! [`check_each`]: several configurations on the same events.
 
 use crate::check::finish;
-use crate::host::Muffled;
 use crate::run::batch_items;
 use crate::source::warn_of_problems;
 use crate::stream::Chunk;
@@ -13,6 +12,7 @@ use peloton::Result;
 use peloton::engine::{Sliced, Spread, ThisThread};
 use peloton::event::Hasher;
 use peloton::simd::with_default_float_mode;
+use peloton_io::Muffled;
 use std::time::{Duration, Instant};
 
 /// Like [`check`](crate::check), for several configurations of one sequence. Events are read or simulated once, and

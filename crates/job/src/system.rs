@@ -6,12 +6,13 @@ use crate::measured::Measured;
 use crate::sink::{Destination, FileSink, Sink};
 use crate::summary::Described;
 use crate::systems::inputs;
-use crate::totals::{BankSource, Totals};
+use crate::systems::{NaiveDecoder, diagnose, lacking};
+use crate::totals::Totals;
 use crate::{Check, CheckOptions, Config, EventRange, Host, Preset, Request, Source, Summary};
 use peloton::engine::{AlgorithmInfo, Batch, Executor, Handle, Machine, Stage, stages};
 use peloton::event::{Columns, Hashes, Schema};
 use peloton::velo::VELO_TRACKS;
-use peloton::{Error, Result, Status};
+use peloton::{Error, Result};
 use peloton_io::input::{EventId, Format};
 use peloton_io::output::{ColumnRow, column_rows};
 use peloton_truth::Rules;
@@ -290,15 +291,8 @@ pub trait Detector: Send + Sync {
         Ok(Map::new())
     }
 
-    /// The bank or hit that caused an event's status, in words, if one did. The search may take long: jobs
-    /// call this function only for their first such event.
-    fn diagnose(&self, _batch: &dyn Batch, _event: usize, _status: Status) -> Option<String> {
-        None
-    }
-
-    /// The sources whose banks are missing in these partial events: one entry for each event and source.
-    /// `has_damaged` says whether any of their banks is damaged and was left out.
-    fn lacking(&self, _batch: &dyn Batch, _events: &[usize], _has_damaged: bool) -> Vec<BankSource> {
+    /// Naive decoders of the raw banks, which find the causes of faults and the hits to draw; none for other events.
+    fn decoders(&self) -> Vec<NaiveDecoder> {
         Vec::new()
     }
 }
@@ -348,10 +342,12 @@ pub(crate) fn summary(config: &Config, machine: &Machine, totals: &Totals, hashe
 /// Diagnoses the first failed event, if it is in this batch and not yet diagnosed: which bank or hit caused its status.
 /// Counts the sources whose banks the partial events of the batch lack.
 pub(crate) fn explain(totals: &mut Totals, detector: &dyn Detector, batch: &dyn Batch, ids: &[EventId]) {
-    totals.explain(batch.event_ids(), ids, |event, status| detector.diagnose(batch, event, status));
+    // The search may take long, but only the first such event of a job is diagnosed.
+    let diagnose = |event, status| diagnose(&detector.decoders(), batch, event, status);
+    totals.explain(batch.event_ids(), ids, diagnose);
     let (events, has_damaged) = &totals.partial_here;
     if !events.is_empty() {
-        let lacking = detector.lacking(batch, events, *has_damaged);
+        let lacking = lacking(&detector.decoders(), batch, events, *has_damaged);
         totals.count_lacking(ids, &lacking);
     }
 }

@@ -1,6 +1,5 @@
 //! [`throughput`]: repeated reconstruction of events from memory.
 
-use crate::host::Muffled;
 use crate::measure::{Plan, hash, load, measure};
 use crate::summary::InputKind;
 use crate::system::{self, Detector, open};
@@ -10,6 +9,7 @@ use peloton::Result;
 use peloton::engine::{Batch, Sliced};
 use peloton::event::Hashes;
 use peloton::simd::with_default_float_mode;
+use peloton_io::Muffled;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::time::Instant;

@@ -42,7 +42,7 @@ pub use cylinder::{CylinderReader, write_cylinder};
 pub use event_batch::{EventBatch, known_status};
 pub use geometry::{Geometry, NOMINAL, NOMINAL_FORCED};
 pub use kind::{Kind, format_of_pixels, kind_of, kind_of_standard_input};
-pub use problems::{MAX_PROBLEMS, Problems};
+pub use problems::{MAX_PROBLEMS, ProblemLog, Problems};
 pub use raw_reader::{EventNote, McBanks, McFormat, RawReader, TruthJudge, find_raw, is_pipe, is_raw_stream};
 pub use reader::VeloReader;
 pub use source::{ByteCount, files};

@@ -12,7 +12,7 @@ use peloton::timepix::{PixelBatch, TimepixConfig};
 use peloton::{Error, Result};
 use peloton_io::input::timepix::{
     Fed, Feed, KatherineOptions, PixelCounts, PixelFormat, PixelOptions, PixelReader, PixelStream, ReadEnd,
-    Waiting, dropped_datagrams,
+    dropped_datagrams, listen,
 };
 use peloton_io::input::{ByteCount, Format};
 use peloton_sim::timepix::{PixelSim, PixelSimSpec};
@@ -227,9 +227,7 @@ pub fn open(request: &Request, host: Host<'_>) -> Result<Opened> {
                 }
             }
             Some(address) => {
-                let waiting =
-                    Waiting { note: &|text| host.progress.note(text), is_cancelled: &|| host.is_cancelled() };
-                let (reader, socket) = waiting.listen(address, options)?;
+                let (reader, socket) = listen(address, options, host)?;
                 Found { socket, ..from_reader(reader, true) }
             }
             None => from_reader(PixelReader::open(&inputs::sources(names), options)?, false),
