@@ -2,13 +2,12 @@
 
 use crate::against::Against;
 use crate::summary::object;
-use crate::truth_output::TruthOutput;
 use crate::{CheckOptions, Checked, Host, Request};
 use peloton::event::TruthEvent;
 use peloton::{Error, Result};
 use peloton_io::input::EventId;
 use peloton_plot::text;
-use peloton_truth::{CheckReport, Checker, EventRows, Measured, Rules};
+use peloton_truth::{CheckReport, Checker, EventRows, Measured, Rules, TruthOutput};
 use std::collections::HashSet;
 
 /// Compares tracks with the truth, event by event.

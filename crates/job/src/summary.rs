@@ -1,12 +1,12 @@
 //! [`Summary`]: the result of a run, with keys that scripts depend on.
 
-use crate::lost_hits::Verdict;
 use crate::stream::Busy;
 use crate::totals::{HITS_NOT_IN_GEOMETRY, Totals, UNUSABLE_INPUTS};
-use crate::{EventRange, Host, Request, SequenceName, Source};
+use crate::{EventRange, Host, MaxBad, Request, SequenceName, Source};
 use peloton::engine::{Machine, Stage};
 use peloton::event::Hashes;
 use peloton::{Error, Result, Status};
+use peloton_plot::text::{HitFlow, Verdict, outside_chips};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -309,6 +309,13 @@ impl Summary {
         }
     }
 
+    /// Judges the losses of an endless stream.
+    fn judge_hits(&self, max_bad: Option<MaxBad>) -> Verdict {
+        let dropped = |key: &str| self.dropped.get(key).copied().unwrap_or(0);
+        let left = self.facts.get("hits_out").and_then(Value::as_u64).unwrap_or(0);
+        HitFlow { read: self.hits, left, dropped: &dropped, chips: outside_chips(&self.facts) }.judge(max_bad)
+    }
+
     /// Adds the losses and facts of the source of the events.
     ///
     /// # Errors
@@ -328,7 +335,7 @@ impl Summary {
 }
 
 /// A struct as a JSON object.
-pub(crate) fn object(value: &impl Serialize) -> Map<String, Value> {
+pub fn object(value: &impl Serialize) -> Map<String, Value> {
     match serde_json::to_value(value) {
         Ok(Value::Object(map)) => map,
         _ => Map::new(),

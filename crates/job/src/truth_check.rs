@@ -1,11 +1,10 @@
 //! [`Check`]: comparison of results with the truth.
 
 use crate::stream::Chunk;
-use crate::truth_output::TruthOutput;
 use crate::{Host, Request, Summary};
 use peloton::engine::Sliced;
 use peloton::{Error, Result};
-use peloton_truth::Rules;
+use peloton_truth::{Rules, TruthOutput};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;

@@ -3,7 +3,6 @@
 use super::cylinder::CylinderSystem;
 use super::track_check::product;
 use crate::summary::object;
-use crate::truth_output::TruthOutput;
 use crate::{Check, CheckOptions, CheckRules, Checked, Chunk, Host, Request, Summary, System};
 use peloton::cylinder::CylinderSample;
 use peloton::engine::Sliced;
@@ -11,7 +10,9 @@ use peloton::event::{CylinderFits, CylinderTracks};
 use peloton::kalman::FitStatus;
 use peloton::{Error, Result};
 use peloton_plot::text;
-use peloton_truth::{CylinderChecker, CylinderFitPulls, CylinderLosses, CylinderPulls, EventRows};
+use peloton_truth::{
+    CylinderChecker, CylinderFitPulls, CylinderLosses, CylinderPulls, EventRows, TruthOutput,
+};
 use serde_json::json;
 use std::collections::BTreeMap;
 

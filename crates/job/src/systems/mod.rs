@@ -26,7 +26,6 @@ pub use hits::{SCIFI_HITS, UT};
 pub use long::{LONG, LONG_UT};
 pub use over_banks::OWN;
 pub use parts::{ALGORITHMS, section_of};
-pub use raw::is_named_mdf;
 pub use scifi::SCIFI;
 pub use timepix::{PixelDetector, TimepixSystem};
 pub use track_check::{Rows, TrackRows, product};

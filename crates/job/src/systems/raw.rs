@@ -8,12 +8,11 @@ use peloton::event::RawBatch;
 use peloton::{Error, Result};
 use peloton_io::input::mdf::{HitsOf, decode_mc};
 use peloton_io::input::{
-    ByteCount, Format, Geometry, RawReader, ReadOptions, Source as InputSource, find_raw, is_pipe,
-    is_raw_stream, look_ahead,
+    ByteCount, Format, Geometry, RawReader, ReadOptions, Source as InputSource, find_raw, is_named_mdf,
+    is_pipe, is_raw_stream, look_ahead,
 };
 use peloton_sim::{LhcbDetector, LhcbReader, SimDetector, SimSpec};
 use std::io::{Cursor, Read};
-use std::path::Path;
 
 /// Number of bytes that identify the format of a stream.
 const HEAD: usize = 64;
@@ -155,10 +154,4 @@ fn is_raw(options: &ReadOptions, sources: &[InputSource]) -> Result<bool> {
         (Format::Auto, Some(InputSource::Path(path))) => Ok(find_raw(path)?.is_some() || is_named_mdf(path)),
         (format, _) => Ok(format.is_raw()),
     }
-}
-
-/// Whether the name identifies the format when the beginning is damaged.
-pub fn is_named_mdf(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    path.is_file() && (name.ends_with(".mdf") || name.ends_with(".mdf.zst"))
 }

@@ -2,7 +2,6 @@
 
 use super::PixelDetector;
 use super::pairing::Pairing;
-use crate::lost_hits::{OUTSIDE_CHIPS, TOO_FAST, WAYS, Way};
 use crate::systems::inputs;
 use crate::totals::UNUSABLE_INPUTS;
 use crate::{Beside, Cancel, Host, Opened, Request, Source};
@@ -15,6 +14,7 @@ use peloton_io::input::timepix::{
     dropped_datagrams, listen,
 };
 use peloton_io::input::{ByteCount, Format};
+use peloton_plot::text::{OUTSIDE_CHIPS, TOO_FAST, WAYS, Way};
 use peloton_sim::timepix::{PixelSim, PixelSimSpec};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;

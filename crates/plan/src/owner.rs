@@ -1,13 +1,13 @@
 //! [`Owner`]: the owner of a folder of parts, so that the parts of one job are never overwritten by another.
 
-use super::document::Plan;
-use super::folder::{self, PartFolder};
-use super::input::hexadecimal;
-use super::made::Made;
-use super::part::{PartReport, check_request};
-use crate::Request;
+use crate::document::Plan;
+use crate::folder::{self, PartFolder};
+use crate::input::hexadecimal;
+use crate::made::Made;
+use crate::part::{PartReport, check_request};
 use peloton::{Error, Result};
 use peloton_io::output::OutputFile;
+use peloton_job::Request;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::Path;

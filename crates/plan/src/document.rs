@@ -150,7 +150,7 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::*;
 
     fn input(first_number: u64, events: Option<u64>) -> PlannedInput {
         let (path, format) = ("sim:velo".into(), "auto".into());
