@@ -233,13 +233,11 @@ impl Config {
 }
 
 /// A configuration file: all keys are optional, and some accept `"auto"` in place of a number or name.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 struct File {
     sequence: Option<SequenceName>,
-    #[serde(default)]
     algorithms: Vec<String>,
-    #[serde(default)]
     write: Vec<String>,
     preset: Option<Preset>,
     isa: Option<toml::Value>,
@@ -247,17 +245,11 @@ struct File {
     threads: Option<toml::Value>,
     slice_events: Option<toml::Value>,
     bad_banks: Option<BadBanks>,
-    #[serde(default)]
     velo: toml::Table,
-    #[serde(default)]
     ut: toml::Table,
-    #[serde(default)]
     scifi: toml::Table,
-    #[serde(default)]
     long: toml::Table,
-    #[serde(default)]
     timepix: toml::Table,
-    #[serde(default)]
     cylinder: toml::Table,
 }
 

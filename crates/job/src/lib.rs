@@ -49,9 +49,7 @@ pub use check_each::check_each;
 pub use clusters::{FoundClusters, clusters};
 pub use compare::{Compared, Side, compare};
 pub use config::{Config, override_with};
-pub use describe::{
-    AlgorithmRow, describe_algorithms, describe_columns, describe_geometry, describe_simulation,
-};
+pub use describe::{AlgorithmRow, describe_algorithms, describe_columns};
 pub use device::{Device, Gpus, LaneOrder, devices_found};
 pub use display::{DisplayOptions, Displayed, DrawnEvents, EventChoice, Frame, display};
 pub use measure::Plan;

@@ -4,6 +4,7 @@ use super::banks::NaiveDecoder;
 use super::event_source::EventSource;
 use super::inputs;
 use super::over_banks::{pool, tracker_rules};
+use super::parts::Parts;
 use super::raw::{self, Found, warn_of_format};
 use super::rows;
 use crate::comparison::Comparison;
@@ -22,7 +23,6 @@ use peloton_io::input::{ByteCount, CutTexts, Format, Geometry, ProblemLog, VeloR
 use peloton_plot::text;
 use peloton_sim::{SimDetector, SimReader, SimSpec};
 use peloton_truth::{Rules, VeloHits, VeloLosses, VeloPulls};
-use std::sync::Arc;
 
 const NAME: &str = "velo";
 
@@ -31,11 +31,8 @@ pub struct VeloSystem;
 
 /// The detector that the events come from.
 struct VeloDetector {
-    /// The sensors, when events are raw banks.
-    sensors: Option<Arc<VeloSensors>>,
-    banks: VeloBanks,
-    /// x and y of the beam line, mm.
-    beam: [f32; 2],
+    /// The Velo, when events are raw banks.
+    parts: Option<Parts>,
     /// Default rules for the check of tracks.
     rules: Rules,
 }
@@ -46,15 +43,16 @@ impl VeloDetector {
     /// # Errors
     /// Errors of the configuration.
     fn sequence(&self, config: &Config) -> Result<Velo> {
-        let velo = Velo::new(config.level()?, config.velo.clone())?;
-        Ok(match &self.sensors {
-            Some(sensors) => {
-                let velo = velo.with_sensors(sensors.clone(), self.banks).with_beam(self.beam);
-                velo.with_bad_banks(config.bad_banks)
-            }
-            None => velo,
-        })
+        match &self.parts {
+            Some(parts) => parts.velo(config),
+            None => Velo::new(config.level()?, config.velo.clone()),
+        }
     }
+}
+
+/// The Velo of a geometry.
+fn parts(request: &Request, geometry: &Geometry) -> Result<Option<Parts>> {
+    Parts::new(&["velo_tracks"], request, geometry).map(Some)
 }
 
 /// Texts of events that are not parsed yet.
@@ -90,12 +88,7 @@ fn no_events() -> Box<dyn Batch> {
 }
 
 fn raw_banks(request: &Request, source: EventSource, geometry: &Geometry) -> Result<Opened> {
-    let detector = VeloDetector {
-        sensors: Some(Arc::new(geometry.velo()?)),
-        banks: request.velo_banks,
-        beam: geometry.beam()?,
-        rules: Rules::Lhcb,
-    };
+    let detector = VeloDetector { parts: parts(request, geometry)?, rules: Rules::Lhcb };
     Ok(Opened { source: Box::new(EventSource { empty: no_events, ..source }), detector: Box::new(detector) })
 }
 
@@ -109,8 +102,7 @@ fn hits(request: &Request, source: EventSource, rules: Rules, host: Host<'_>) ->
     if request.config.bad_banks != BadBanks::default() {
         host.warn("--bad-banks has no effect: events of hits have no raw banks");
     }
-    let detector = VeloDetector { sensors: None, banks: VeloBanks::Auto, beam: [0.0; 2], rules };
-    Opened { source: Box::new(source), detector: Box::new(detector) }
+    Opened { source: Box::new(source), detector: Box::new(VeloDetector { parts: None, rules }) }
 }
 
 impl System for VeloSystem {
@@ -156,15 +148,11 @@ impl System for VeloSystem {
     }
 
     fn embed(&self, request: &Request) -> Result<AnyEngine> {
-        let (sensors, beam) = match &request.geometry {
-            Some(_) => {
-                let geometry = embed::geometry(request, NAME)?;
-                (Some(Arc::new(geometry.velo()?)), geometry.beam()?)
-            }
-            None => (None, [0.0; 2]),
+        let parts = match &request.geometry {
+            Some(_) => parts(request, &embed::geometry(request, NAME)?)?,
+            None => None,
         };
-        let detector = VeloDetector { sensors, banks: request.velo_banks, beam, rules: Rules::Json };
-        let velo = detector.sequence(&request.config)?;
+        let velo = VeloDetector { parts, rules: Rules::Json }.sequence(&request.config)?;
         Ok(AnyEngine::of(velo, request.config.clone()))
     }
 
@@ -217,8 +205,8 @@ impl Detector for VeloDetector {
 
     fn decoders(&self) -> Vec<NaiveDecoder> {
         // Without a geometry, hits are drawn with the nominal detector.
-        let sensors = self.sensors.clone().unwrap_or_else(|| Arc::new(VeloSensors::nominal()));
-        vec![NaiveDecoder::Velo(sensors, self.banks)]
+        let nominal = || vec![NaiveDecoder::Velo(VeloSensors::nominal().into(), VeloBanks::Auto)];
+        self.parts.as_ref().map_or_else(nominal, Parts::decoders)
     }
 
     fn bank_bytes(&self, batch: &dyn Batch) -> Option<u64> {
