@@ -4,10 +4,10 @@ use crate::check::finish;
 use crate::run::batch_items;
 use crate::source::warn_of_problems;
 use crate::stream::{Busy, Chunk, stream};
-use crate::system::{self, Detector, Runs, explain, open};
+use crate::system::{Detector, Runs, explain, open};
 use crate::threads::common_threads;
 use crate::totals::Totals;
-use crate::{Check, CheckOptions, Checked, Config, Host, Request, Source};
+use crate::{Check, CheckOptions, Checked, Config, Host, Request, Source, Summary};
 use peloton::Result;
 use peloton::engine::Sliced;
 use peloton::event::Hasher;
@@ -67,7 +67,7 @@ fn check_sides(
     let of_side = |(number, side): (usize, Side)| {
         let Side { request, runs, checker, totals, hasher } = side;
         let host = if number == 0 { host } else { quiet };
-        let mut summary = system::summary(&request.config, &runs.machine(), &totals, hasher.finish());
+        let mut summary = Summary::new(&request.config, &runs.machine(), &totals, hasher.finish());
         summary.add_source(&*opened.source, request.strict)?;
         summary.judge(&totals, &request, host);
         summary.input_seconds = busy.reading + busy.parsing;

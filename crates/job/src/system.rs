@@ -4,13 +4,12 @@ use crate::display::Gather;
 use crate::embed::AnyEngine;
 use crate::measured::Measured;
 use crate::sink::{Destination, FileSink, Sink};
-use crate::summary::Described;
 use crate::systems::inputs;
 use crate::systems::{NaiveDecoder, diagnose, lacking};
 use crate::totals::Totals;
-use crate::{Check, CheckOptions, Config, EventRange, Host, Preset, Request, Source, Summary};
-use peloton::engine::{AlgorithmInfo, Batch, Executor, Handle, Machine, Stage, stages};
-use peloton::event::{Columns, Hashes, Schema};
+use crate::{Check, CheckOptions, Config, EventRange, Host, Preset, Request, Source};
+use peloton::engine::{AlgorithmInfo, Batch, Executor, Handle, Stage, stages};
+use peloton::event::{Columns, Schema};
 use peloton::velo::VELO_TRACKS;
 use peloton::{Error, Result};
 use peloton_io::input::{EventId, Format};
@@ -297,16 +296,6 @@ pub trait Detector: Send + Sync {
     }
 }
 
-/// The name of the parameters: the name of the preset, or `custom` when any parameter differs from the preset; none
-/// where the sequence has no presets.
-pub(crate) fn preset_name(config: &Config) -> Option<String> {
-    let system = config.sequence.system();
-    if system.presets().is_empty() {
-        return None;
-    }
-    Some(if system.is_preset(config) { config.preset.to_string() } else { "custom".into() })
-}
-
 /// Refuses a preset that the sequence of a configuration does not have: its parameters would belong to another preset.
 ///
 /// # Errors
@@ -327,18 +316,6 @@ pub(crate) fn check_preset(config: &Config) -> Result<()> {
     Err(Error::Config(message))
 }
 
-/// The summary of equal passes over the same events.
-pub(crate) fn summary(config: &Config, machine: &Machine, totals: &Totals, hashes: Hashes) -> Summary {
-    let system = config.sequence.system();
-    let of = Described {
-        preset: preset_name(config),
-        stages: system.stages(config),
-        levels: config.schema().levels,
-        facts: system.facts(config, totals),
-    };
-    Summary::new(config.sequence, machine, totals, hashes, of)
-}
-
 /// Diagnoses the first failed event, if it is in this batch and not yet diagnosed: which bank or hit caused its status.
 /// Counts the sources whose banks the partial events of the batch lack.
 pub(crate) fn explain(totals: &mut Totals, detector: &dyn Detector, batch: &dyn Batch, ids: &[EventId]) {
@@ -349,31 +326,5 @@ pub(crate) fn explain(totals: &mut Totals, detector: &dyn Detector, batch: &dyn 
     if !events.is_empty() {
         let lacking = lacking(&detector.decoders(), batch, events, *has_damaged);
         totals.count_lacking(ids, &lacking);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parameters_off_the_preset_are_called_custom() {
-        let config = Config::default();
-        assert_eq!(preset_name(&config).as_deref(), Some("best"));
-        let mut table = toml::Table::try_from(&config).unwrap();
-        let number = first_integer(&mut table["velo"]).expect("an integer parameter");
-        *number += 1;
-        assert_eq!(
-            preset_name(&Config::from_toml(&table.to_string(), None).unwrap()).as_deref(),
-            Some("custom")
-        );
-    }
-
-    fn first_integer(value: &mut toml::Value) -> Option<&mut i64> {
-        match value {
-            toml::Value::Integer(number) => Some(number),
-            toml::Value::Table(table) => table.iter_mut().find_map(|(_, value)| first_integer(value)),
-            _ => None,
-        }
     }
 }

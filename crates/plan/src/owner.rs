@@ -76,8 +76,7 @@ impl Owner {
 
     /// Writes the document unless there is one; returns whether it did.
     fn write_first(&self, path: &Path) -> Result<bool> {
-        let mut text = serde_json::to_string_pretty(self).map_err(|e| Error::io(path, e.into()))?;
-        text.push('\n');
+        let text = folder::text(path, self)?;
         let mut file = OutputFile::create(path)?;
         file.write_all(text.as_bytes()).map_err(|e| Error::io(path, e))?;
         file.keep_part()
