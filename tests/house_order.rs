@@ -98,27 +98,32 @@ fn rooms_named(line: &str) -> Vec<String> {
 }
 
 /// Crates that each crate may use; crates not listed may use all.
-const CRATES_MAY_USE: [(&str, &[&str]); 10] = [
+const CRATES_MAY_USE: [(&str, &[&str]); 11] = [
     ("src/", &["peloton"]),
     ("crates/io/src/", &["peloton"]),
     ("crates/sim/src/", &["peloton", "peloton_io"]),
     ("crates/truth/src/", &["peloton", "peloton_io"]),
     ("crates/plot/src/", &["peloton", "peloton_io", "peloton_truth"]),
     ("crates/job/src/", &["peloton", "peloton_io", "peloton_sim", "peloton_truth", "peloton_plot"]),
+    ("crates/plan/src/", &["peloton", "peloton_io", "peloton_sim", "peloton_plot", "peloton_job"]),
     ("crates/papers/src/", &["peloton", "peloton_plot", "peloton_job"]),
-    ("crates/cli/src/", &["peloton", "peloton_io", "peloton_plot", "peloton_job", "peloton_papers"]),
-    ("crates/python/src/", &["peloton", "peloton_io", "peloton_job"]),
+    (
+        "crates/cli/src/",
+        &["peloton", "peloton_io", "peloton_plot", "peloton_job", "peloton_plan", "peloton_papers"],
+    ),
+    ("crates/python/src/", &["peloton", "peloton_io", "peloton_job", "peloton_plan"]),
     ("crates/capi/src/", &["peloton", "peloton_io", "peloton_job"]),
 ];
 /// The only file that uses a crate not listed for it: the command of a sensor that sends simulated hits.
 const CRATE_EXCEPTIONS: [(&str, &str); 1] = [("crates/cli/src/soak.rs", "peloton_sim")];
 /// All crates, and the parser of the command line.
-const CRATES: [&str; 8] = [
+const CRATES: [&str; 9] = [
     "peloton_io",
     "peloton_sim",
     "peloton_truth",
     "peloton_plot",
     "peloton_job",
+    "peloton_plan",
     "peloton_papers",
     "peloton_cli",
     "clap",
@@ -153,6 +158,8 @@ fn crates_use_only_those_below() {
             ("crates/plot/src/event/mod.rs", "use peloton_sim::SimReader;"),
             ("crates/job/src/lib.rs", "use peloton_cli::main;"),
             ("crates/job/src/lib.rs", "use peloton_papers::papers;"),
+            ("crates/job/src/lib.rs", "use peloton_plan::Plan;"),
+            ("crates/plan/src/lib.rs", "use peloton_truth::Checker;"),
             ("crates/papers/src/driver.rs", "use peloton_io::input::Source;"),
             ("crates/job/src/request.rs", "#[derive(clap::Args)]"),
             ("src/velo/config.rs", "use clap::ValueEnum;"),
@@ -194,13 +201,14 @@ fn dependencies(manifest: &str) -> Vec<String> {
 }
 
 /// Folders without output to terminals: only the command line prints.
-const SILENT: [&str; 8] = [
+const SILENT: [&str; 9] = [
     "src/",
     "crates/io/src/",
     "crates/sim/src/",
     "crates/truth/src/",
     "crates/plot/src/",
     "crates/job/src/",
+    "crates/plan/src/",
     "crates/papers/src/",
     "crates/python/src/",
 ];

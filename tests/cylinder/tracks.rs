@@ -236,7 +236,7 @@ fn read(bytes: Vec<u8>, strict: bool) -> peloton::Result<(Sample, u64)> {
     let mut reader = CylinderReader::from_stream("test", Cursor::new(bytes), options);
     let (mut batch, mut truth) = (CylinderBatch::default(), CylinderTruth::default());
     while reader.read(2, &mut batch, &mut truth)? > 0 {}
-    let problems = reader.problems().1;
+    let problems = reader.problems().count();
     Ok(((batch, truth), problems))
 }
 

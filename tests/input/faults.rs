@@ -28,7 +28,7 @@ fn statuses(text: impl Into<Vec<u8>>) -> (Vec<Status>, Vec<String>) {
     while reader.read(3, &mut batch, &mut truth).unwrap() > 0 {}
     assert_eq!(batch.len(), truth.len(), "truth runs beside the events");
     batch.view();
-    (batch.status, reader.problems().to_vec())
+    (batch.status, reader.problems().kept())
 }
 
 fn strict_error(text: impl Into<Vec<u8>>) -> Error {
@@ -98,7 +98,11 @@ fn a_hit_that_is_not_there_is_reported_and_left_out() {
         let (mut batch, mut truth) = (VeloBatch::default(), Vec::new());
         assert_eq!(reader.read(9, &mut batch, &mut truth).unwrap(), 1);
         assert_eq!((batch.status[0], &truth[0].particles[0].hits), (Status::Ok, &vec![0, 1]));
-        assert!(reader.problems()[0].contains(&format!("lists hit {hit}")), "{:?}", reader.problems());
+        assert!(
+            reader.problems().kept()[0].contains(&format!("lists hit {hit}")),
+            "{:?}",
+            reader.problems().kept()
+        );
         assert!(strict_error(bad).to_string().contains("lists hit"));
     }
 }
@@ -109,8 +113,8 @@ fn hits_that_are_not_there_give_one_note_a_particle() {
     let mut reader = reader(bad, options(false));
     let (mut batch, mut truth) = (VeloBatch::default(), Vec::new());
     assert_eq!(reader.read(9, &mut batch, &mut truth).unwrap(), 1);
-    assert_eq!((truth[0].particles[0].hits.len(), reader.problem_count()), (2, 1));
-    assert!(reader.problems()[0].contains("1000 such hits"), "{:?}", reader.problems());
+    assert_eq!((truth[0].particles[0].hits.len(), reader.problems().count()), (2, 1));
+    assert!(reader.problems().kept()[0].contains("1000 such hits"), "{:?}", reader.problems().kept());
 }
 
 #[test]
@@ -154,7 +158,7 @@ fn an_empty_input_is_told_and_no_error_unless_strict() {
         let read = |strict| {
             let mut reader = reader(bytes.to_vec(), options(strict));
             let read = reader.read(9, &mut VeloBatch::default(), &mut Vec::new());
-            (read, reader.problems().to_vec(), reader.unusable_inputs())
+            (read, reader.problems().kept(), reader.problems().unusable())
         };
         let (count, problems, unusable) = read(false);
         assert_eq!((count.unwrap(), unusable), (0, 0));
@@ -178,7 +182,7 @@ fn empty_directories_are_errors() {
     // A file that cannot be used is reported, and ends only a strict job.
     let mut reader = open().unwrap();
     assert_eq!(reader.read(9, &mut VeloBatch::default(), &mut Vec::new()).unwrap(), 0);
-    let last = reader.problems().last().unwrap();
+    let last = reader.problems().kept().pop().unwrap();
     assert!(last.contains("there is no event in it; this input is left out"), "{last}");
     let error = open_with(true).unwrap().read(9, &mut VeloBatch::default(), &mut Vec::new()).unwrap_err();
     assert!(error.to_string().contains("there is no event in it"), "{error}");
@@ -223,7 +227,11 @@ fn a_million_hits_are_read() {
     let mut batch = VeloBatch::default();
     limited.read(9, &mut batch, &mut Vec::new()).unwrap();
     assert_eq!(batch.status, [Status::TooManyHits, Status::Ok]);
-    assert!(limited.problems()[0].contains("longer than 1048576 bytes"), "{:?}", limited.problems());
+    assert!(
+        limited.problems().kept()[0].contains("longer than 1048576 bytes"),
+        "{:?}",
+        limited.problems().kept()
+    );
 }
 
 #[test]
@@ -231,8 +239,8 @@ fn problems_are_bounded_and_counted() {
     let mut reader = reader("{\n".repeat(1000), options(false));
     let mut batch = VeloBatch::default();
     while reader.read(64, &mut batch, &mut Vec::<TruthEvent>::new()).unwrap() > 0 {}
-    assert_eq!((batch.len(), reader.problem_count()), (1000, 1000));
-    assert_eq!(reader.problems().len(), peloton_io::input::MAX_PROBLEMS);
+    assert_eq!((batch.len(), reader.problems().count()), (1000, 1000));
+    assert_eq!(reader.problems().kept().len(), peloton_io::input::MAX_PROBLEMS);
 }
 
 proptest! {

@@ -166,7 +166,7 @@ fn truth_that_is_cut_or_changed_is_refused_or_read() {
     let (mut batch, mut notes) = (RawBatch::default(), Vec::new());
     assert_eq!(reader.read(9, &mut batch, &mut notes).unwrap(), 7);
     assert_eq!(batch.statuses(), [Status::NoTruth; 7]);
-    assert!(reader.problems()[0].contains("no simulated truth"));
+    assert!(reader.problems().kept()[0].contains("no simulated truth"));
 }
 
 #[test]
@@ -197,8 +197,8 @@ fn each_fault_has_its_status() {
     while reader.read(2, &mut batch, &mut notes).unwrap() > 0 {}
     use Status::*;
     let expected = [Ok, DuplicateBank, DaqError, TruncatedBank, BadBank, BadChecksum, Ok];
-    assert_eq!((batch.statuses(), reader.problem_count()), (&expected[..], 5));
-    assert!(reader.problems()[1].contains("fault 92 of source 7"), "{:?}", reader.problems());
+    assert_eq!((batch.statuses(), reader.problems().count()), (&expected[..], 5));
+    assert!(reader.problems().kept()[1].contains("fault 92 of source 7"), "{:?}", reader.problems().kept());
     let options = ReadOptions { strict: true, ..ReadOptions::default() };
     let mut strict = RawReader::from_stream("faults", std::io::Cursor::new(file), options);
     let error = strict.read(9, &mut RawBatch::default(), &mut Vec::new()).unwrap_err().to_string();
@@ -283,7 +283,7 @@ fn statuses(bytes: Vec<u8>, truth: bool) -> (Vec<Status>, String) {
     let (mut batch, mut notes) = (RawBatch::default(), Vec::new());
     while reader.read(64, &mut batch, &mut notes).unwrap() > 0 {}
     assert_eq!(batch.len(), notes.len());
-    (batch.statuses().to_vec(), reader.problems().first().cloned().unwrap_or_default())
+    (batch.statuses().to_vec(), reader.problems().kept().first().cloned().unwrap_or_default())
 }
 
 #[test]

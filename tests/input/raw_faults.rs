@@ -67,7 +67,7 @@ fn read(file: Vec<u8>, truth: bool) -> RawBatch {
     assert!(!batch.is_empty() || end.is_err(), "something is told of whatever there is");
     assert_eq!(notes.len(), batch.len());
     let failed = batch.statuses().iter().filter(|status| **status != Status::Ok).count();
-    assert_eq!(failed as u64, reader.problem_count(), "{:?}", reader.problems());
+    assert_eq!(failed as u64, reader.problems().count(), "{:?}", reader.problems().kept());
     for truth in notes.iter().filter_map(|note| note.truth.as_ref()) {
         // A truth that cannot be decoded makes the event corrupt; a particle needs 84 bytes.
         let event = decode_mc(truth, HitsOf::All).expect("the reader has looked at it");

@@ -3,13 +3,14 @@
 use crate::{Result, command};
 
 /// Crates in the order in which they depend on one another.
-const CRATES: [&str; 9] = [
+const CRATES: [&str; 10] = [
     "peloton",
     "peloton-io",
     "peloton-sim",
     "peloton-truth",
     "peloton-plot",
     "peloton-job",
+    "peloton-plan",
     "peloton-papers",
     "peloton-cli",
     "peloton-capi",

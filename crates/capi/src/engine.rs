@@ -26,7 +26,9 @@ pub(crate) enum EngineKind {
 impl peloton_engine {
     pub(crate) fn new(kind: EngineKind) -> Self {
         let (stages, products) = match &kind {
-            EngineKind::Events(engine) => (engine.stages().to_vec(), engine.sequence().written().to_vec()),
+            EngineKind::Events(engine) => {
+                (engine.sequence().stages().to_vec(), engine.sequence().written().to_vec())
+            }
             EngineKind::Stream(config) => (config.stages(), config.products()),
         };
         let stages = stages.iter().map(|stage| c_text(stage.name)).collect();

@@ -4,11 +4,9 @@ use crate::options::ReportArgs;
 use clap::Args;
 use peloton::{Error, Result};
 use peloton_io::output::{ColumnRow, JobFiles};
-use peloton_job::{
-    AlgorithmRow, SequenceName, describe_algorithms, describe_columns, describe_geometry, describe_simulation,
-};
-use peloton_plot::sensors_as_csv;
+use peloton_job::{AlgorithmRow, SequenceName, describe_algorithms, describe_columns};
 use peloton_plot::text::table;
+use peloton_plot::{Sensor, sensors_as_csv};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -62,8 +60,8 @@ impl Describe {
                 self.report.report(&format!("{first}{}", columns(&rows)), &rows)?;
                 return Ok(ExitCode::SUCCESS);
             }
-            (Some(input), None, None) => describe_simulation(input)?,
-            (None, Some(folder), None) => describe_geometry(folder)?,
+            (Some(input), None, None) => Sensor::of_simulation(input)?,
+            (None, Some(folder), None) => Sensor::of_geometry(folder)?,
             _ => {
                 let message = "give one of --sequence S, --algorithms, --geometry DIR or a simulated detector, such as sim:lhcb";
                 return Err(Error::Config(format!("describe: {message}")));

@@ -48,21 +48,29 @@ impl Against {
     /// # Errors
     /// Errors of the file.
     pub fn finish(mut self, host: Host<'_>, is_whole: bool, checked: &mut Checked) -> Result<()> {
-        let name = self.path.display();
-        if is_whole && !host.is_cancelled() {
-            let rest = self.file.rest()?;
-            if rest > 0 {
-                host.warn(&format!(
-                    "{name}: {} left over, of events that are not in the input",
-                    text::count(rest, "line")
-                ));
-            }
+        let name = self.path.display().to_string();
+        if is_whole {
+            warn_of_rest(&mut self.file, &name, host)?;
         }
         let categories = self.checker.report();
-        checked.text.push_str(&text::paired(&name.to_string(), &categories));
-        checked
-            .json
-            .insert("paired".into(), json!({ "against": name.to_string(), "categories": categories }));
+        let value = json!({ "against": name, "categories": categories });
+        checked.add("paired", &text::paired(&name, &categories), value);
         Ok(())
     }
+}
+
+/// Warns of lines of a file of tracks that belong to no event, unless the job was ended early.
+///
+/// # Errors
+/// Errors of the file.
+pub fn warn_of_rest(file: &mut TrackFile, name: &str, host: Host<'_>) -> Result<()> {
+    if host.is_cancelled() {
+        return Ok(());
+    }
+    let rest = file.rest()?;
+    if rest > 0 {
+        let lines = text::count(rest, "line");
+        host.warn(&format!("{name}: {lines} left over, of events that are not in the input"));
+    }
+    Ok(())
 }

@@ -1,19 +1,18 @@
 //! [`check`]: reconstructs events, or reads tracks made elsewhere, and compares them with the truth.
 
-use crate::against::Against;
+use crate::against::warn_of_rest;
+use crate::comparison::Comparison;
 use crate::run::reconstruct;
 use crate::source::warn_of_problems;
 use crate::stream::stream;
 use crate::summary::object;
 use crate::system::open;
 use crate::threads::common_threads;
-use crate::truth_check::{KnownHits, report};
-use crate::truth_output::TruthOutput;
 use crate::{Check, CheckOptions, Checked, Host, Opened, Preset, Request, Source, Summary};
 use peloton::Result;
 use peloton::simd::with_default_float_mode;
 use peloton_plot::text;
-use peloton_truth::{CheckReport, Checker, EventRows, Rules, TrackFile};
+use peloton_truth::{Rules, TrackFile};
 use serde_json::json;
 use std::path::Path;
 use std::time::Instant;
@@ -35,16 +34,8 @@ fn check_results(request: &Request, options: &CheckOptions, host: Host<'_>) -> R
     if let Some(path) = &options.tracks {
         let rules = detector.track_rules(request, options)?;
         source.check_by(rules);
-        let mut tables = options.truth_tables(request)?;
-        let mut against = Against::open(options, rules)?;
-        let beside = BesideTracks { rules, tables: &mut tables, against: &mut against };
-        let report = check_tracks(request, path, &mut **source, host, beside)?;
-        tables.map_or(Ok(()), TruthOutput::finish)?;
-        let mut checked = report.checked(path, request, options);
-        if let Some(against) = against {
-            against.finish(host, request.events.count.is_none(), &mut checked)?;
-        }
-        return Ok(checked);
+        let compared = Comparison::new(request, rules, options)?;
+        return check_tracks(request, path, (&mut **source, rules), host, compared);
     }
     let mut checker = detector.check(request, options, &mut **source)?;
     let runs = detector.executor(request, &request.config)?;
@@ -70,63 +61,37 @@ pub(crate) fn finish(checker: Box<dyn Check>, summary: &Summary, host: Host<'_>)
     Ok(checked)
 }
 
-/// The rules for tracks made elsewhere, and the additional outputs of their check.
-struct BesideTracks<'a> {
-    rules: Rules,
-    tables: &'a mut Option<TruthOutput>,
-    against: &'a mut Option<Against>,
-}
-
 /// Checks tracks made elsewhere, line by line.
 fn check_tracks(
     request: &Request,
     path: &Path,
-    source: &mut dyn Source,
+    (source, rules): (&mut dyn Source, Rules),
     host: Host<'_>,
-    BesideTracks { rules, tables, against }: BesideTracks<'_>,
-) -> Result<TracksChecked> {
-    let (mut checker, mut known) = (Checker::new(rules), KnownHits::default());
+    mut compared: Comparison,
+) -> Result<Checked> {
     let count_unknown = source.count_unknown(rules);
     let mut file = TrackFile::open(path)?;
     let (mut repeated, mut unknown) = (0u64, 0u64);
-    let compared = stream::<()>(
-        (source, 256),
-        None,
-        common_threads(&request.config),
-        host,
-        &mut |_| Ok(()),
-        &mut |chunk| {
-            for (event, (truth, id)) in chunk.beside.truth.iter().zip(&chunk.beside.ids).enumerate() {
-                let tracks = file.tracks_of(id)?;
-                for (track, _) in &tracks {
-                    let is_repeated = |(at, hit): &(usize, &u32)| track[..*at].contains(hit);
-                    repeated += track.iter().enumerate().filter(is_repeated).count() as u64;
-                }
-                let hits = || tracks.iter().map(|(hits, _)| hits.as_slice());
-                unknown += count_unknown(&*chunk.batch, event, &mut hits().flatten());
-                known.event(truth, hits());
-                checker.measured_event(truth, tracks.iter().map(|(hits, told)| (hits.as_slice(), *told)));
-                if let Some(against) = against {
-                    against.event(id, truth, checker.found())?;
-                }
-                if let Some(tables) = tables {
-                    tables.add(EventRows::of_event(id, truth, &checker.last_event(truth)))?;
-                }
+    let threads = common_threads(&request.config);
+    let done = stream::<()>((source, 256), None, threads, host, &mut |_| Ok(()), &mut |chunk| {
+        for (event, (truth, id)) in chunk.beside.truth.iter().zip(&chunk.beside.ids).enumerate() {
+            let tracks = file.tracks_of(id)?;
+            for (track, _) in &tracks {
+                let is_repeated = |(at, hit): &(usize, &u32)| track[..*at].contains(hit);
+                repeated += track.iter().enumerate().filter(is_repeated).count() as u64;
             }
-            Ok(())
-        },
-    );
-    warn_of_problems(source, host);
-    compared?;
-    let name = path.display();
-    if request.events.count.is_none() && !host.is_cancelled() {
-        let rest = file.rest()?;
-        if rest > 0 {
-            host.warn(&format!(
-                "{name}: {} left over, of events that are not in the input",
-                text::count(rest, "line")
-            ));
+            let hits = &mut tracks.iter().flat_map(|(hits, _)| hits);
+            unknown += count_unknown(&*chunk.batch, event, hits);
+            compared
+                .event(id, truth, || tracks.iter().map(|(hits, measured)| (hits.as_slice(), *measured)))?;
         }
+        Ok(())
+    });
+    warn_of_problems(source, host);
+    done?;
+    let name = path.display().to_string();
+    if request.events.count.is_none() {
+        warn_of_rest(&mut file, &name, host)?;
     }
     for (number, what) in
         [(repeated, "named more than once in one track"), (unknown, "of no hit of its event")]
@@ -135,32 +100,13 @@ fn check_tracks(
             host.warn(&format!("{name}: {} {what}", text::count(number as usize, "hit id")));
         }
     }
-    known.tell(host);
-    Ok(TracksChecked { report: report(checker)?, repeated, unknown })
-}
-
-/// Result of the check of tracks made elsewhere.
-struct TracksChecked {
-    report: CheckReport,
-    /// Number of hit ids that repeat in a track.
-    repeated: u64,
-    /// Number of hit ids that no hit of the event has.
-    unknown: u64,
-}
-
-impl TracksChecked {
-    fn checked(self, path: &Path, request: &Request, options: &CheckOptions) -> Checked {
-        let Self { report, repeated, unknown } = self;
-        let sequence = request.config.sequence;
-        let mut json = object(
-            &json!({ "sequence": sequence, "repeated_hit_ids": repeated, "unknown_hit_ids": unknown }),
-        );
-        json.extend(object(&report));
-        let mut text = format!("{}\n\n{report}", path.display());
-        if options.tables {
-            text.push_str(&text::tables(&report));
-        }
-        text.push_str(&report.momentum.as_ref().map(text::momenta).unwrap_or_default());
-        Checked { text, json, is_right: true, failure: None }
-    }
+    // Without any event, no table is written.
+    compared.report()?;
+    let mut checked = compared.finish(host, |_| ())?;
+    checked.text = format!("{name}\n\n{}", checked.text);
+    let sequence = request.config.sequence;
+    let facts = json!({ "sequence": sequence, "repeated_hit_ids": repeated, "unknown_hit_ids": unknown });
+    let mut json = object(&facts);
+    json.append(&mut checked.json);
+    Ok(Checked { json, ..checked })
 }

@@ -1,19 +1,19 @@
 //! [`check_each`]: several configurations on the same events.
 
 use crate::check::finish;
-use crate::host::Muffled;
 use crate::run::batch_items;
 use crate::source::warn_of_problems;
-use crate::stream::Chunk;
-use crate::system::{self, Detector, Runs, explain, open};
+use crate::stream::{Busy, Chunk, stream};
+use crate::system::{Detector, Runs, explain, open};
 use crate::threads::common_threads;
 use crate::totals::Totals;
-use crate::{Check, CheckOptions, Checked, Config, Host, Request, Source};
+use crate::{Check, CheckOptions, Checked, Config, Host, Request, Source, Summary};
 use peloton::Result;
-use peloton::engine::{Sliced, Spread, ThisThread};
+use peloton::engine::Sliced;
 use peloton::event::Hasher;
 use peloton::simd::with_default_float_mode;
-use std::time::{Duration, Instant};
+use peloton_io::Muffled;
+use std::time::Instant;
 
 /// Like [`check`](crate::check), for several configurations of one sequence. Events are read or simulated once, and
 /// reconstructed by each configuration in turn, batch by batch.
@@ -59,62 +59,44 @@ fn check_sides(
         });
     }
     let source = &mut *opened.source;
-    host.begin("reconstructing", "events", source.known_items());
-    let input = run_all(source, &*opened.detector, &mut sides, host);
-    host.progress.end();
+    let busy = run_all(source, &*opened.detector, &mut sides, host);
     warn_of_problems(source, host);
-    let input_seconds = input?.as_secs_f64();
+    let busy = busy?;
     let muffled = Muffled::new(host.progress);
     let quiet = Host { progress: &muffled, ..host };
     let of_side = |(number, side): (usize, Side)| {
         let Side { request, runs, checker, totals, hasher } = side;
         let host = if number == 0 { host } else { quiet };
-        let mut summary = system::summary(&request.config, &runs.machine(), &totals, hasher.finish());
+        let mut summary = Summary::new(&request.config, &runs.machine(), &totals, hasher.finish());
         summary.add_source(&*opened.source, request.strict)?;
         summary.judge(&totals, &request, host);
-        summary.input_seconds = input_seconds;
+        summary.input_seconds = busy.reading + busy.parsing;
         finish(checker, &summary, host)
     };
     sides.into_iter().enumerate().map(of_side).collect()
 }
 
-/// Reconstructs all events with every configuration; returns the time of reading.
+/// Reconstructs all events with every configuration; returns the busy times of reading and parsing.
 fn run_all(
     source: &mut dyn Source,
     detector: &dyn Detector,
     sides: &mut [Side],
     host: Host<'_>,
-) -> Result<Duration> {
-    let mut chunk = Chunk::<Sliced>::new(source.empty());
-    let threads =
-        sides.first().map_or(&ThisThread as &dyn Spread, |side| common_threads(&side.request.config));
-    let items = sides.iter().map(|side| batch_items(&side.request.config, &side.runs.machine()));
-    let (items, mut reading) = (items.max().unwrap_or(1), Duration::ZERO);
-    while !host.is_cancelled() {
-        chunk.batch.clear();
-        chunk.beside.clear();
-        let begin = Instant::now();
-        let read = source.read(items, threads, &mut *chunk.batch, &mut chunk.beside)?;
-        reading += begin.elapsed();
-        let is_over = read == 0;
-        let stream = sides.first().and_then(|side| side.request.config.sequence.system().stream());
-        match stream.map(|stream| stream.last()) {
-            Some(last) if is_over => chunk.batch = last,
-            None if is_over => break,
-            _ => {}
-        }
+) -> Result<Busy> {
+    let Some(Side { request: first, .. }) = sides.first() else { return Ok(Busy::default()) };
+    let (threads, last) = (common_threads(&first.config), first.config.sequence.system().stream());
+    let items = sides.iter().map(|side| batch_items(&side.request.config, &side.runs.machine())).max();
+    let mut work = |chunk: &mut Chunk<Sliced>| {
         for Side { runs, checker, totals, hasher, .. } in sides.iter_mut() {
             let start = Instant::now();
             let counters = runs.run(&*chunk.batch, &mut chunk.result)?;
             totals.add(&counters, start.elapsed(), &*chunk.batch, &chunk.result);
             explain(totals, detector, &*chunk.batch, &chunk.beside.ids);
             chunk.result.slices().for_each(|piece| hasher.update(&**piece));
-            checker.add(&chunk)?;
+            checker.add(chunk)?;
         }
-        if is_over {
-            break;
-        }
-        host.progress.advance(read as u64);
-    }
-    Ok(reading)
+        Ok(())
+    };
+    let last = last.map(|stream| stream.last());
+    stream((source, items.unwrap_or(1)), last, threads, host, &mut work, &mut |_| Ok(()))
 }

@@ -4,10 +4,10 @@ use crate::run::{all_ok, batch_items};
 use crate::source::warn_of_problems;
 use crate::stream::{Chunk, stream};
 use crate::summary::object;
-use crate::system::{self, EndlessStream, Runs, check_preset, explain, open, preset_name};
+use crate::system::{EndlessStream, Runs, check_preset, explain, open};
 use crate::throughput::KernelTime;
 use crate::totals::Totals;
-use crate::{Config, Host, Opened, Request, SequenceName};
+use crate::{Config, Host, Opened, Request, SequenceName, Summary};
 use peloton::engine::{Machine, Sliced};
 use peloton::event::{Columns, Counters, Hasher, Hashes, difference};
 use peloton::simd::with_default_float_mode;
@@ -143,7 +143,7 @@ fn compare_sides(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<
         let clusters = totals.each_ref().map(|totals| totals.events);
         compared.facts = object(&json!({ "hits": totals[0].hits, "clusters": clusters }));
         // Both sides lose the same hits.
-        let mut summary = system::summary(&sides[0].config, &machines[0], &totals[0], compared.left.hashes);
+        let mut summary = Summary::new(&sides[0].config, &machines[0], &totals[0], compared.left.hashes);
         summary.add_source(source, request.strict)?;
         summary.judge(&totals[0], request, host);
         compared.failure = compared.failure.or(summary.failure);
@@ -254,7 +254,7 @@ impl Found {
 
     fn report(self, sides: &[Request; 2], machines: &[Machine; 2], host: Host<'_>) -> Compared {
         let side = |i: usize| Side {
-            preset: preset_name(&sides[i].config),
+            preset: sides[i].config.preset_name(),
             isa: machines[i].isa,
             gang: machines[i].gang,
             threads: machines[i].threads,

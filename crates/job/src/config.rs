@@ -222,6 +222,14 @@ impl Config {
         (!self.sequence.presets().is_empty()).then_some(self.preset)
     }
 
+    /// The name of the parameters: the name of the preset, or `custom` when any parameter differs from the preset; none
+    /// where the sequence has no presets.
+    pub(crate) fn preset_name(&self) -> Option<String> {
+        let is_preset = self.sequence.system().is_preset(self);
+        let name = |preset: Preset| if is_preset { preset.to_string() } else { "custom".into() };
+        self.preset_of_sequence().map(name)
+    }
+
     /// Returns a copy with the parameters of another preset.
     pub fn with_preset(&self, preset: Preset) -> Self {
         let Self { velo, ut, scifi, long, cylinder, .. } = Self::preset(preset);
@@ -233,13 +241,11 @@ impl Config {
 }
 
 /// A configuration file: all keys are optional, and some accept `"auto"` in place of a number or name.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 struct File {
     sequence: Option<SequenceName>,
-    #[serde(default)]
     algorithms: Vec<String>,
-    #[serde(default)]
     write: Vec<String>,
     preset: Option<Preset>,
     isa: Option<toml::Value>,
@@ -247,17 +253,11 @@ struct File {
     threads: Option<toml::Value>,
     slice_events: Option<toml::Value>,
     bad_banks: Option<BadBanks>,
-    #[serde(default)]
     velo: toml::Table,
-    #[serde(default)]
     ut: toml::Table,
-    #[serde(default)]
     scifi: toml::Table,
-    #[serde(default)]
     long: toml::Table,
-    #[serde(default)]
     timepix: toml::Table,
-    #[serde(default)]
     cylinder: toml::Table,
 }
 
@@ -435,5 +435,24 @@ mod tests {
             assert!(error.contains(words) && error.lines().count() == 1, "{text}: {error}");
         }
         assert!(Config::names_sequence("sequence = 'ut'") && !Config::names_sequence("threads = 2"));
+    }
+
+    #[test]
+    fn parameters_off_the_preset_are_called_custom() {
+        let config = Config::default();
+        assert_eq!(config.preset_name().as_deref(), Some("best"));
+        let mut table = toml::Table::try_from(&config).unwrap();
+        let number = first_integer(&mut table["velo"]).expect("an integer parameter");
+        *number += 1;
+        let changed = Config::from_toml(&table.to_string(), None).unwrap();
+        assert_eq!(changed.preset_name().as_deref(), Some("custom"));
+    }
+
+    fn first_integer(value: &mut toml::Value) -> Option<&mut i64> {
+        match value {
+            toml::Value::Integer(number) => Some(number),
+            toml::Value::Table(table) => table.iter_mut().find_map(|(_, value)| first_integer(value)),
+            _ => None,
+        }
     }
 }

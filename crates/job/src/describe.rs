@@ -1,13 +1,9 @@
-//! Columns of a sequence, and positions of the sensors of a detector.
+//! Columns and algorithms of a sequence.
 
 use crate::{Config, SequenceName};
 use peloton::engine::{AlgorithmInfo, Handle};
-use peloton::{Error, Result};
-use peloton_io::input::Geometry;
 use peloton_io::output::ColumnRow;
-use peloton_plot::Sensor;
 use serde::Serialize;
-use std::path::Path;
 
 /// The columns of the results of a sequence, as in its files.
 pub fn describe_columns(sequence: SequenceName) -> Vec<ColumnRow> {
@@ -52,65 +48,4 @@ pub fn describe_algorithms(sequence: Option<SequenceName>) -> Vec<AlgorithmRow> 
         freed_after: if sequence.is_none() || is_written(info.name()) { None } else { reader(info.name()) },
     };
     algorithms.iter().map(row).collect()
-}
-
-/// The sensors of LHCb from a folder of geometry files, or `nominal`: the sensors of the detectors whose files are in
-/// the folder.
-///
-/// # Errors
-/// Errors of reading the files, and an error when the folder has no geometry file.
-pub fn describe_geometry(folder: &Path) -> Result<Vec<Sensor>> {
-    let geometry = Geometry::named(folder)?;
-    let parts = [
-        geometry.velo().map(|velo| Sensor::of_velo(&velo).collect::<Vec<_>>()),
-        geometry.ut().map(|ut| Sensor::of_ut(&ut).collect()),
-        geometry.scifi().map(|scifi| Sensor::of_scifi(&scifi).collect()),
-    ];
-    let (mut sensors, mut missing) = (Vec::new(), None);
-    for part in parts {
-        match part {
-            Ok(part) => sensors.extend(part),
-            Err(error @ Error::Io { .. }) => missing = missing.or(Some(error)),
-            Err(error) => return Err(error),
-        }
-    }
-    match missing {
-        Some(error) if sensors.is_empty() => Err(error),
-        _ => Ok(sensors),
-    }
-}
-
-/// The sensors of a simulated detector: `sim:velo`, `sim:lhcb` or `sim:cylinder`.
-///
-/// # Errors
-/// [`Error::Config`] for other inputs.
-pub fn describe_simulation(input: &str) -> Result<Vec<Sensor>> {
-    let detector = input.split(',').next().unwrap_or_default();
-    match detector {
-        "sim:lhcb" => describe_geometry(Path::new(peloton_io::input::NOMINAL)),
-        "sim:velo" => Ok(Sensor::of_velo(&Geometry::Nominal.velo()?).collect()),
-        "sim:cylinder" => Ok(Sensor::of_cylinder().collect()),
-        _ => Err(Error::Config(format!(
-            "`{input}`: only simulated detectors are described by name: sim:lhcb, sim:velo, sim:cylinder; others by --geometry DIR"
-        ))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use peloton_plot::sensors_as_csv;
-
-    #[test]
-    fn simulated_detectors_have_their_sensors() {
-        let of = |input: &str| describe_simulation(input).unwrap();
-        assert_eq!((of("sim:velo").len(), of("sim:lhcb,events=3").len()), (208, 208 + 1048 + 1024));
-        let csv = sensors_as_csv(&of("sim:cylinder"));
-        let lines: Vec<_> = csv.lines().collect();
-        assert_eq!((lines.len(), lines[10]), (11, "cylinder,9,0,,,,,,,,,,,,,400"));
-        assert!(lines.iter().all(|line| line.matches(',').count() == 15), "{csv}");
-        let csv = sensors_as_csv(&of("sim:lhcb"));
-        assert!(csv.lines().all(|line| line.matches(',').count() == 15));
-        assert!(describe_simulation("sim:timepix").is_err() && describe_simulation("a.mdf").is_err());
-    }
 }

@@ -3,8 +3,7 @@
 use crate::sequence_name::with_all_sequences;
 use crate::system::System;
 use crate::systems::{
-    CylinderFitSystem, CylinderSystem, LONG, LONG_UT, OWN, SCIFI, SCIFI_HITS, TimepixSystem, UT, VELO_UT,
-    VeloSystem,
+    CylinderSystem, LONG, LONG_UT, OWN, SCIFI, SCIFI_HITS, TimepixSystem, UT, VELO_UT, VeloSystem,
 };
 use crate::{Preset, SequenceName};
 

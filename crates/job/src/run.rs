@@ -4,7 +4,7 @@ use crate::sink::{Destination, Sink};
 use crate::source::warn_of_problems;
 use crate::stream::{Chunk, Consume, stream};
 use crate::summary::{Bytes, InputKind};
-use crate::system::{self, Runs, explain, open};
+use crate::system::{Runs, explain, open};
 use crate::threads::threads;
 use crate::totals::Totals;
 use crate::{Config, Host, Opened, Request, Summary};
@@ -194,7 +194,7 @@ pub(crate) fn reconstruct(
         // The rate of a live input is its rate on the wall clock, not the rate of the reconstruction.
         totals.time = begin.elapsed();
     }
-    let mut summary = system::summary(&request.config, &machine, &totals, hashers[0].finish());
+    let mut summary = Summary::new(&request.config, &machine, &totals, hashers[0].finish());
     if products.len() > 1 {
         let hash = |(product, hasher): (&Handle, &Hasher)| (product.name(), hasher.finish());
         summary.products = products.iter().zip(&hashers).map(hash).collect();

@@ -29,9 +29,9 @@ macro_rules! with_all_sequences {
             /// Clusters pixel hits from an endless stream.
             Timepix = "timepix": TimepixSystem,
             /// Finds tracks with states from hits of the cylinder detector.
-            Cylinder = "cylinder": CylinderSystem,
+            Cylinder = "cylinder": CylinderSystem::Find,
             /// Fits given tracks of the cylinder detector and smooths their states.
-            CylinderFit = "cylinder-fit": CylinderFitSystem,
+            CylinderFit = "cylinder-fit": CylinderSystem::Fit,
         }
     };
 }

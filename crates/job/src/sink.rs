@@ -140,7 +140,7 @@ impl FileSink {
                 Writer::Parquet(Box::new(ParquetWriter::new(file, path, to.metadata, schema, &[], &options)?))
             }
             Some(FileFormat::Ndjson) => {
-                let bytes = ByteSink::create(path, to.cancel.on_request())?;
+                let bytes = ByteSink::create(path, to.cancel)?;
                 Writer::Ndjson(NdjsonWriter::new(bytes, to.options.fields, to.threads.clone()))
             }
             Some(FileFormat::Clog) | None => {

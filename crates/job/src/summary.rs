@@ -1,12 +1,12 @@
 //! [`Summary`]: the result of a run, with keys that scripts depend on.
 
-use crate::lost_hits::Verdict;
 use crate::stream::Busy;
 use crate::totals::{HITS_NOT_IN_GEOMETRY, Totals, UNUSABLE_INPUTS};
-use crate::{EventRange, Host, Request, SequenceName, Source};
-use peloton::engine::{Machine, Stage};
+use crate::{Config, EventRange, Host, MaxBad, Request, SequenceName, Source};
+use peloton::engine::Machine;
 use peloton::event::Hashes;
 use peloton::{Error, Result, Status};
+use peloton_plot::text::{HitFlow, Verdict, outside_chips};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -63,18 +63,6 @@ impl Bytes {
             written_per_second: per_second(written, busy.writing),
         })
     }
-}
-
-/// Properties of the sequence for its summary.
-pub(crate) struct Described {
-    /// Name of the parameters.
-    pub preset: Option<String>,
-    /// The stages in the order in which they run.
-    pub stages: Vec<Stage>,
-    /// Displayed names of the items of each depth, outermost first.
-    pub levels: &'static [&'static str],
-    /// Keys that only this sequence has.
-    pub facts: Map<String, Value>,
 }
 
 /// Summary of a run. Its JSON has the keys of the command line's contract, in this order.
@@ -196,21 +184,16 @@ impl Summary {
     }
 
     /// The summary of equal passes over the same events.
-    pub(crate) fn new(
-        sequence: SequenceName,
-        machine: &Machine,
-        totals: &Totals,
-        hashes: Hashes,
-        of: Described,
-    ) -> Self {
+    pub(crate) fn new(config: &Config, machine: &Machine, totals: &Totals, hashes: Hashes) -> Self {
+        let (system, levels) = (config.sequence.system(), config.schema().levels);
         let Totals { counters, events, hits, tracks, passes, time, .. } = *totals;
         // Partial events are not lost.
         let dropped = counters.dropped().filter(|(reason, _)| *reason != Status::Partial.name());
-        let mut facts = of.facts;
+        let mut facts = system.facts(config, totals);
         facts.extend(totals.partial_facts());
         let per_second = |items: u64| (items * passes) as f64 / time.as_secs_f64();
         let per_event = |ns: u64| ns as f64 / (events * passes).max(1) as f64;
-        let stages = of.stages.iter().zip(&counters.stages).map(|(stage, counter)| {
+        let stages = config.stages().into_iter().zip(&counters.stages).map(|(stage, counter)| {
             let parts = stage.parts.iter().zip(counter.parts).filter(|(_, ns)| *ns > 0);
             StageTime {
                 name: stage.name,
@@ -221,8 +204,8 @@ impl Summary {
             }
         });
         Self {
-            sequence,
-            preset: of.preset,
+            sequence: config.sequence,
+            preset: config.preset_name(),
             events,
             isa: machine.isa,
             gang: machine.gang,
@@ -242,8 +225,8 @@ impl Summary {
             stages: stages.collect(),
             facts,
             bad_events: totals.bad,
-            row: of.levels[0],
-            has_tracks: of.levels.contains(&"track"),
+            row: levels[0],
+            has_tracks: levels.contains(&"track"),
             input: InputKind::Read,
             is_interrupted: false,
             failure: None,
@@ -309,6 +292,13 @@ impl Summary {
         }
     }
 
+    /// Judges the losses of an endless stream.
+    fn judge_hits(&self, max_bad: Option<MaxBad>) -> Verdict {
+        let dropped = |key: &str| self.dropped.get(key).copied().unwrap_or(0);
+        let left = self.facts.get("hits_out").and_then(Value::as_u64).unwrap_or(0);
+        HitFlow { read: self.hits, left, dropped: &dropped, chips: outside_chips(&self.facts) }.judge(max_bad)
+    }
+
     /// Adds the losses and facts of the source of the events.
     ///
     /// # Errors
@@ -328,7 +318,7 @@ impl Summary {
 }
 
 /// A struct as a JSON object.
-pub(crate) fn object(value: &impl Serialize) -> Map<String, Value> {
+pub fn object(value: &impl Serialize) -> Map<String, Value> {
     match serde_json::to_value(value) {
         Ok(Value::Object(map)) => map,
         _ => Map::new(),

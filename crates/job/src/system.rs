@@ -4,14 +4,14 @@ use crate::display::Gather;
 use crate::embed::AnyEngine;
 use crate::measured::Measured;
 use crate::sink::{Destination, FileSink, Sink};
-use crate::summary::Described;
 use crate::systems::inputs;
-use crate::totals::{BankSource, Totals};
-use crate::{Check, CheckOptions, Config, EventRange, Host, Preset, Request, Source, Summary};
-use peloton::engine::{AlgorithmInfo, Batch, Executor, Handle, Machine, Stage, stages};
-use peloton::event::{Columns, Hashes, Schema};
+use crate::systems::{NaiveDecoder, diagnose, lacking};
+use crate::totals::Totals;
+use crate::{Check, CheckOptions, Config, EventRange, Host, Preset, Request, Source};
+use peloton::engine::{AlgorithmInfo, Batch, Executor, Handle, Stage, stages};
+use peloton::event::{Columns, Schema};
 use peloton::velo::VELO_TRACKS;
-use peloton::{Error, Result, Status};
+use peloton::{Error, Result};
 use peloton_io::input::{EventId, Format};
 use peloton_io::output::{ColumnRow, column_rows};
 use peloton_truth::Rules;
@@ -290,27 +290,10 @@ pub trait Detector: Send + Sync {
         Ok(Map::new())
     }
 
-    /// The bank or hit that caused an event's status, in words, if one did. The search may take long: jobs
-    /// call this function only for their first such event.
-    fn diagnose(&self, _batch: &dyn Batch, _event: usize, _status: Status) -> Option<String> {
-        None
-    }
-
-    /// The sources whose banks are missing in these partial events: one entry for each event and source.
-    /// `has_damaged` says whether any of their banks is damaged and was left out.
-    fn lacking(&self, _batch: &dyn Batch, _events: &[usize], _has_damaged: bool) -> Vec<BankSource> {
+    /// Naive decoders of the raw banks, which find the causes of faults and the hits to draw; none for other events.
+    fn decoders(&self) -> Vec<NaiveDecoder> {
         Vec::new()
     }
-}
-
-/// The name of the parameters: the name of the preset, or `custom` when any parameter differs from the preset; none
-/// where the sequence has no presets.
-pub(crate) fn preset_name(config: &Config) -> Option<String> {
-    let system = config.sequence.system();
-    if system.presets().is_empty() {
-        return None;
-    }
-    Some(if system.is_preset(config) { config.preset.to_string() } else { "custom".into() })
 }
 
 /// Refuses a preset that the sequence of a configuration does not have: its parameters would belong to another preset.
@@ -333,51 +316,15 @@ pub(crate) fn check_preset(config: &Config) -> Result<()> {
     Err(Error::Config(message))
 }
 
-/// The summary of equal passes over the same events.
-pub(crate) fn summary(config: &Config, machine: &Machine, totals: &Totals, hashes: Hashes) -> Summary {
-    let system = config.sequence.system();
-    let of = Described {
-        preset: preset_name(config),
-        stages: system.stages(config),
-        levels: config.schema().levels,
-        facts: system.facts(config, totals),
-    };
-    Summary::new(config.sequence, machine, totals, hashes, of)
-}
-
 /// Diagnoses the first failed event, if it is in this batch and not yet diagnosed: which bank or hit caused its status.
 /// Counts the sources whose banks the partial events of the batch lack.
 pub(crate) fn explain(totals: &mut Totals, detector: &dyn Detector, batch: &dyn Batch, ids: &[EventId]) {
-    totals.explain(batch.event_ids(), ids, |event, status| detector.diagnose(batch, event, status));
+    // The search may take long, but only the first such event of a job is diagnosed.
+    let diagnose = |event, status| diagnose(&detector.decoders(), batch, event, status);
+    totals.explain(batch.event_ids(), ids, diagnose);
     let (events, has_damaged) = &totals.partial_here;
     if !events.is_empty() {
-        let lacking = detector.lacking(batch, events, *has_damaged);
+        let lacking = lacking(&detector.decoders(), batch, events, *has_damaged);
         totals.count_lacking(ids, &lacking);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parameters_off_the_preset_are_called_custom() {
-        let config = Config::default();
-        assert_eq!(preset_name(&config).as_deref(), Some("best"));
-        let mut table = toml::Table::try_from(&config).unwrap();
-        let number = first_integer(&mut table["velo"]).expect("an integer parameter");
-        *number += 1;
-        assert_eq!(
-            preset_name(&Config::from_toml(&table.to_string(), None).unwrap()).as_deref(),
-            Some("custom")
-        );
-    }
-
-    fn first_integer(value: &mut toml::Value) -> Option<&mut i64> {
-        match value {
-            toml::Value::Integer(number) => Some(number),
-            toml::Value::Table(table) => table.iter_mut().find_map(|(_, value)| first_integer(value)),
-            _ => None,
-        }
     }
 }

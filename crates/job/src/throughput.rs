@@ -1,15 +1,15 @@
 //! [`throughput`]: repeated reconstruction of events from memory.
 
-use crate::host::Muffled;
 use crate::measure::{Plan, hash, load, measure};
 use crate::summary::InputKind;
-use crate::system::{self, Detector, open};
+use crate::system::{Detector, open};
 use crate::totals::Totals;
 use crate::{Config, Host, Opened, Request, Summary};
 use peloton::Result;
 use peloton::engine::{Batch, Sliced};
 use peloton::event::Hashes;
 use peloton::simd::with_default_float_mode;
+use peloton_io::Muffled;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::time::Instant;
@@ -155,7 +155,7 @@ impl Loaded {
         };
         let points = if scan { scan_all(request, detector, batch, plan, host)? } else { Vec::new() };
         let (machine, totals) = (runs.machine(), &measured.totals);
-        let mut summary = system::summary(config, &machine, totals, measured.hashes);
+        let mut summary = Summary::new(config, &machine, totals, measured.hashes);
         summary.add_source(&*opened.source, request.strict)?;
         summary.judge(totals, request, host);
         let (seconds, best) = (totals.time.as_secs_f64(), measured.best_pass.as_secs_f64());

@@ -1,12 +1,12 @@
 //! [`throughput_of_jobs`]: repeated whole jobs, from files to a file.
 
-use crate::host::Muffled;
 use crate::measure::Plan;
 use crate::run::run_and_write;
 use crate::systems::inputs::is_piped;
 use crate::{Host, Request, Summary};
 use peloton::simd::with_default_float_mode;
 use peloton::{Error, Result};
+use peloton_io::Muffled;
 use peloton_io::output::is_standard_output;
 use serde::Serialize;
 use std::path::Path;

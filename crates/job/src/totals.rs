@@ -175,20 +175,7 @@ impl Totals {
 
     /// Why the job as a whole failed, if it did: too few events could be reconstructed.
     pub fn failure(&self, max_bad: Option<MaxBad>) -> Option<String> {
-        bad_events_failure(self.bad, self.events, max_bad)
-    }
-}
-
-/// Why a job with this many bad events failed, if it did.
-pub fn bad_events_failure(bad: u64, events: u64, max_bad: Option<MaxBad>) -> Option<String> {
-    match max_bad {
-        Some(max) if max.allows_all() => None,
-        _ if bad > 0 && bad == events => Some("no event could be reconstructed".into()),
-        Some(max) if !max.allows(bad, events) => {
-            let events = text::count(events as usize, "event");
-            Some(format!("{bad} of {events} could not be reconstructed, more than --max-bad {max}"))
-        }
-        _ => None,
+        text::bad_events_failure(self.bad, self.events, max_bad)
     }
 }
 

@@ -1,15 +1,12 @@
 //! [`Check`]: comparison of results with the truth.
 
 use crate::stream::Chunk;
-use crate::truth_output::TruthOutput;
 use crate::{Host, Request, Summary};
 use peloton::engine::Sliced;
-use peloton::event::TruthEvent;
 use peloton::{Error, Result};
-use peloton_truth::{CheckReport, Checker, Rules};
+use peloton_truth::{Rules, TruthOutput};
 use serde::Serialize;
-use serde_json::{Map, Value};
-use std::collections::HashSet;
+use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -95,49 +92,17 @@ pub struct Checked {
     pub failure: Option<String>,
 }
 
-/// Counts hits of tracks that are in the truth: a track without such hits is a ghost by all rules.
-#[derive(Debug, Default)]
-pub(crate) struct KnownHits {
-    names: HashSet<u32>,
-    hits: u64,
-    true_hits: u64,
-}
-
-impl KnownHits {
-    /// Adds the tracks of one event.
-    pub fn event<'a>(&mut self, truth: &TruthEvent, tracks: impl Iterator<Item = &'a [u32]>) {
-        // One hit that is in the truth is enough.
-        if self.true_hits > 0 {
-            return;
-        }
-        self.names.clear();
-        self.names.extend(truth.particles.iter().flat_map(|particle| &particle.hits));
-        for hit in tracks.flatten() {
-            self.hits += 1;
-            self.true_hits += u64::from(self.names.contains(hit));
-        }
+impl Checked {
+    /// A result that is right.
+    pub(crate) fn new(text: String, json: Map<String, Value>) -> Self {
+        Self { text, json, is_right: true, failure: None }
     }
 
-    /// Warns when no hit of any track belongs to a true particle.
-    pub fn tell(&self, host: Host<'_>) {
-        if self.hits > 0 && self.true_hits == 0 {
-            host.warn(
-                "no hit of any track is among the hits of the true particles, so that every track is a ghost: check that the tracks belong to these events and that the truth's hits are of this kind (--velo-banks, --events)",
-            );
-        }
+    /// Adds a part of the result as text and as JSON.
+    pub(crate) fn add(&mut self, key: &str, text: &str, value: impl Serialize) {
+        self.text.push_str(text);
+        self.json.insert(key.into(), json!(value));
     }
-}
-
-/// Returns the report of a checker.
-///
-/// # Errors
-/// [`Error::Format`] when the checker has seen no event.
-pub(crate) fn report(checker: Checker) -> Result<CheckReport> {
-    let report = checker.report();
-    if report.events == 0 {
-        return Err(Error::format("input", "there is no event to check"));
-    }
-    Ok(report)
 }
 
 /// Makes the error for a sequence that has no tracks to check.

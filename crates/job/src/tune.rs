@@ -1,7 +1,7 @@
 //! [`tune`]: finds the fastest level and gang size of this machine.
 
 use crate::measure::{Plan, load, measure};
-use crate::system::{Sizes, open, preset_name};
+use crate::system::{Sizes, open};
 use crate::{Config, Host, Measurement, Profile, Request};
 use peloton::engine::Stage;
 use peloton::simd::{Level, with_default_float_mode};
@@ -80,7 +80,7 @@ fn tune_levels(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
         return Err(error);
     }
     let config = &request.config;
-    let mut profile = Profile::new(config.sequence, preset_name(config), cpu_name(), scanned);
+    let mut profile = Profile::new(config.sequence, config.preset_name(), cpu_name(), scanned);
     let mut sizes = Vec::new();
     if !system.sizes().is_empty() && request.is_on_cpu() && !host.is_cancelled() {
         let mut time = |config: &Config| -> Result<f64> {

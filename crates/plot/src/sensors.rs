@@ -7,7 +7,10 @@ use peloton::scifi::geometry::LAYERS;
 use peloton::ut::UtGeometry;
 use peloton::velo::geometry::SENSORS;
 use peloton::velo::{ALL_SENSORS, VeloSensors};
+use peloton::{Error, Result};
+use peloton_io::input::{Geometry, NOMINAL};
 use serde::Serialize;
+use std::path::Path;
 
 /// The shape of a sensor.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -69,6 +72,48 @@ impl Sensor {
         };
         RADII.iter().enumerate().map(layer)
     }
+
+    /// The sensors of LHCb from a folder of geometry files, or `nominal`: the sensors of the detectors whose files are in
+    /// the folder.
+    ///
+    /// # Errors
+    /// Errors of reading the files, and an error when the folder has no geometry file.
+    pub fn of_geometry(folder: &Path) -> Result<Vec<Self>> {
+        let geometry = Geometry::named(folder)?;
+        let parts = [
+            geometry.velo().map(|velo| Self::of_velo(&velo).collect::<Vec<_>>()),
+            geometry.ut().map(|ut| Self::of_ut(&ut).collect()),
+            geometry.scifi().map(|scifi| Self::of_scifi(&scifi).collect()),
+        ];
+        let (mut sensors, mut missing) = (Vec::new(), None);
+        for part in parts {
+            match part {
+                Ok(part) => sensors.extend(part),
+                Err(error @ Error::Io { .. }) => missing = missing.or(Some(error)),
+                Err(error) => return Err(error),
+            }
+        }
+        match missing {
+            Some(error) if sensors.is_empty() => Err(error),
+            _ => Ok(sensors),
+        }
+    }
+
+    /// The sensors of a simulated detector: `sim:velo`, `sim:lhcb` or `sim:cylinder`.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for other inputs.
+    pub fn of_simulation(input: &str) -> Result<Vec<Self>> {
+        let detector = input.split(',').next().unwrap_or_default();
+        match detector {
+            "sim:lhcb" => Self::of_geometry(Path::new(NOMINAL)),
+            "sim:velo" => Ok(Self::of_velo(&Geometry::Nominal.velo()?).collect()),
+            "sim:cylinder" => Ok(Self::of_cylinder().collect()),
+            _ => Err(Error::Config(format!(
+                "`{input}`: only simulated detectors are described by name: sim:lhcb, sim:velo, sim:cylinder; others by --geometry DIR"
+            ))),
+        }
+    }
 }
 
 /// The cylinder's files and columns are in cm.
@@ -90,4 +135,22 @@ pub fn sensors_as_csv(sensors: &[Sensor]) -> String {
         text.push_str(&format!("{detector},{plane},{sensor},{shape}\n"));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn simulated_detectors_have_their_sensors() {
+        let of = |input: &str| Sensor::of_simulation(input).unwrap();
+        assert_eq!((of("sim:velo").len(), of("sim:lhcb,events=3").len()), (208, 208 + 1048 + 1024));
+        let csv = sensors_as_csv(&of("sim:cylinder"));
+        let lines: Vec<_> = csv.lines().collect();
+        assert_eq!((lines.len(), lines[10]), (11, "cylinder,9,0,,,,,,,,,,,,,400"));
+        assert!(lines.iter().all(|line| line.matches(',').count() == 15), "{csv}");
+        let csv = sensors_as_csv(&of("sim:lhcb"));
+        assert!(csv.lines().all(|line| line.matches(',').count() == 15));
+        assert!(Sensor::of_simulation("sim:timepix").is_err() && Sensor::of_simulation("a.mdf").is_err());
+    }
 }

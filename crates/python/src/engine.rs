@@ -152,12 +152,12 @@ impl Engine {
     fn info(&self) -> String {
         let (level, config) = (self.engine.level(), &self.request.config);
         let info = json!({
-            "sequence": self.engine.name(),
+            "sequence": self.engine.sequence().name(),
             "preset": config.preset_of_sequence().map(Preset::name),
             "isa": level.isa().name(),
             "gang": level.gang(),
             "threads": config.thread_count(),
-            "stages": self.engine.stages().iter().map(|stage| stage.name).collect::<Vec<_>>(),
+            "stages": self.engine.sequence().stages().iter().map(|stage| stage.name).collect::<Vec<_>>(),
         });
         info.to_string()
     }

@@ -5,7 +5,7 @@ use crate::background::{self, Watch};
 use crate::errors::exception;
 use crate::jobs::json;
 use crate::request::{self, Asked};
-use peloton_job::plan;
+use peloton_plan as plan;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -4,10 +4,10 @@ use crate::errors::exception;
 use peloton::simd::Isa;
 use peloton::{Error, Result};
 use peloton_io::input::Format;
-use peloton_job::plan::Plan;
 use peloton_job::{
     Config, Device, EventRange, MaxBad, OutputOptions, PixelOptions, Preset, Request, SequenceName,
 };
+use peloton_plan::Plan;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::str::FromStr;

@@ -18,6 +18,7 @@ mod lhcb_tracks;
 mod losses;
 mod matching;
 mod momentum;
+mod output;
 mod paired;
 mod report;
 mod rows;
@@ -41,6 +42,7 @@ pub use losses::{
     VeloUtLosses,
 };
 pub use momentum::{Measured, MomentumBin, MomentumReport};
+pub use output::{TruthOutput, truth_files};
 pub use paired::{Paired, PairedCategory, PairedChecker};
 pub use peloton::event::{Particle, TruthEvent};
 pub use peloton_io::input::mdf::{HitsOf, Vertex, decode_mc, decode_vertices};

@@ -1,6 +1,6 @@
 //! Text output of parts and manifests.
 
-use peloton_job::plan::{Manifest, Ran};
+use peloton_plan::{Manifest, Ran};
 use peloton_plot::text::{grouped, table};
 use serde_json::Value;
 

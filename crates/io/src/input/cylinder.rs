@@ -6,7 +6,7 @@
 //! f32 chi2, i32 hit of each layer, i32 last layer, i32 hits, i32 label. Hit: f32 x, y, z, f32 covariance (xx, xy,
 //! yy, xz, yz, zz), i32 truth record. Truth record: i32 track, layer, number on the layer, own number.
 
-use super::problems::Problems;
+use super::problems::ProblemLog;
 use super::source::{PutBack, Stream, entries};
 use super::{ByteCount, MAX_EVENT_BYTES, ReadOptions, Source, passing};
 use peloton::bytes::Fields;
@@ -48,7 +48,7 @@ pub struct CylinderReader {
     /// Number of the next event over all sources.
     next: usize,
     inputs: usize,
-    problems: Problems,
+    problems: ProblemLog,
     record: Vec<u8>,
 }
 
@@ -79,19 +79,9 @@ impl CylinderReader {
 
     fn new(waiting: VecDeque<super::source::Entry>, options: ReadOptions) -> Self {
         let inputs = waiting.len();
-        let problems = Problems::default();
+        let problems = ProblemLog::default();
         let next = options.start.event;
         Self { waiting, current: None, options, next, inputs, problems, record: Vec::new() }
-    }
-
-    /// Bytes read from the inputs so far, before decompression.
-    pub fn bytes_read(&self) -> u64 {
-        self.options.bytes.get()
-    }
-
-    /// Number of inputs that could not be used at all, while others could.
-    pub fn unusable_inputs(&self) -> u64 {
-        self.problems.unusable()
     }
 
     /// Skips all events and returns their number.
@@ -104,9 +94,9 @@ impl CylinderReader {
         Ok(self.next as u64)
     }
 
-    /// Faults so far, the first ones in words.
-    pub fn problems(&self) -> (&[String], u64) {
-        (self.problems.kept(), self.problems.count())
+    /// Faults so far that did not end the job.
+    pub fn problems(&self) -> &ProblemLog {
+        &self.problems
     }
 
     /// Appends up to `max_events` events and their truth; returns their number. At the end it returns 0. An event
@@ -147,7 +137,7 @@ impl CylinderReader {
                     if self.options.strict {
                         return Err(error);
                     }
-                    self.problems.add(error.to_string());
+                    self.problems.lock().add(error.to_string());
                     Status::Corrupt
                 }
             };
@@ -167,13 +157,13 @@ impl CylinderReader {
                 match begin(entry, &self.options.bytes) {
                     Ok(Some(current)) => self.current = Some(current),
                     Ok(None) if listed => {
-                        self.problems.add(format!("{name}: skipped, {NO_TOY_FILE}"));
+                        self.problems.lock().add(format!("{name}: skipped, {NO_TOY_FILE}"));
                     }
                     Ok(None) => {
                         let error = Error::format(name, NO_TOY_FILE);
-                        self.problems.set_aside(error, self.inputs, self.options.strict)?;
+                        self.problems.lock().set_aside(error, self.inputs, self.options.strict)?;
                     }
-                    Err(error) => self.problems.set_aside(error, self.inputs, self.options.strict)?,
+                    Err(error) => self.problems.lock().set_aside(error, self.inputs, self.options.strict)?,
                 }
                 continue;
             };
@@ -206,8 +196,8 @@ impl CylinderReader {
                 // The beginning of the next record is not known.
                 self.current = None;
                 if lost > 0 {
-                    self.problems
-                        .add(format!("{name}: the {lost} events after it cannot be found and are lost"));
+                    let words = format!("{name}: the {lost} events after it cannot be found and are lost");
+                    self.problems.lock().add(words);
                 }
                 Err(fault)
             });

@@ -43,6 +43,12 @@ pub fn kind_of(path: &Path) -> Option<Kind> {
     unpiped.filter_map(kind_of_entry).next()
 }
 
+/// Whether the name identifies the format when the beginning is damaged.
+pub fn is_named_mdf(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    path.is_file() && (name.ends_with(".mdf") || name.ends_with(".mdf.zst"))
+}
+
 /// The kind of standard input, whose first bytes the next reader reads again. Waits until bytes are available.
 pub fn kind_of_standard_input() -> Option<Kind> {
     let of_first = |bytes| look_at_standard_input(bytes).ok().and_then(|head| kind_of_head(&head));

@@ -1,6 +1,7 @@
 //! Faults that did not end the job.
 
 use peloton::{Error, Result};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Largest number of problems kept in words; all are counted.
 pub const MAX_PROBLEMS: usize = 20;
@@ -78,17 +79,43 @@ impl Problems {
     }
 
     /// Number of inputs that could not be used at all, while others could, or not completely.
-    pub fn unusable(&self) -> u64 {
+    pub(super) fn unusable(&self) -> u64 {
         self.unusable
     }
 
     /// The first [`MAX_PROBLEMS`], in words.
-    pub fn kept(&self) -> &[String] {
+    pub(super) fn kept(&self) -> &[String] {
         &self.kept
     }
 
     /// Total number of problems.
     pub fn count(&self) -> u64 {
         self.count
+    }
+}
+
+/// The problems of a reader so far. Clones share them, so that any thread can parse what the reader cuts.
+#[derive(Debug, Clone, Default)]
+pub struct ProblemLog(Arc<Mutex<Problems>>);
+
+impl ProblemLog {
+    /// The problems, to add to.
+    pub fn lock(&self) -> MutexGuard<'_, Problems> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The first [`MAX_PROBLEMS`], in words.
+    pub fn kept(&self) -> Vec<String> {
+        self.lock().kept.clone()
+    }
+
+    /// Total number of problems.
+    pub fn count(&self) -> u64 {
+        self.lock().count
+    }
+
+    /// Number of inputs that could not be used at all, while others could, or not completely.
+    pub fn unusable(&self) -> u64 {
+        self.lock().unusable
     }
 }

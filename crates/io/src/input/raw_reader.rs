@@ -3,7 +3,7 @@
 use super::containers::{FOLDERS, assumed_version, read_container};
 use super::cut_events::{CutEvents, Origin, Rules};
 use super::mdf::{Cut, Records, looks_like_record};
-use super::problems::Problems;
+use super::problems::{ProblemLog, Problems};
 use super::raw_event::read_file;
 use super::source::{Entry, SMALL_BUFFER, STDIN, Stream, entries, natural_order};
 use super::{ByteCount, ChecksumPolicy, Format, ReadOptions, Source, passing};
@@ -83,8 +83,8 @@ pub struct RawReader {
     inputs: usize,
     /// Memory for [`RawReader::read`].
     cut: CutEvents,
-    /// Problems of everything that [`RawReader::read`] has read.
-    told: Problems,
+    /// Problems of everything that was read and parsed.
+    log: ProblemLog,
     /// Whether an error ended [`RawReader::read`].
     is_over: bool,
 }
@@ -220,7 +220,7 @@ impl RawReader {
             problems: Problems::default(),
             inputs: 1,
             cut: CutEvents::default(),
-            told: Problems::default(),
+            log: ProblemLog::default(),
             is_over: false,
         }
     }
@@ -249,7 +249,7 @@ impl RawReader {
         {
             let (mut cut, length) = (std::mem::take(&mut self.cut), batch.len());
             let done = self.cut(max_events - (length - before), batch, &mut cut);
-            let parsed = cut.parse(&ThisThread, batch, notes, &mut self.told);
+            let parsed = cut.parse(&ThisThread, batch, notes, &mut self.log.lock());
             self.cut = cut;
             let read = parsed.and(done);
             self.is_over = read.is_err();
@@ -326,24 +326,9 @@ impl RawReader {
         Ok(self.event as u64)
     }
 
-    /// Bytes read from the inputs so far, before decompression.
-    pub fn bytes_read(&self) -> u64 {
-        self.options.bytes.get()
-    }
-
-    /// Faults that did not end the job: the first [`MAX_PROBLEMS`](super::MAX_PROBLEMS), in words.
-    pub fn problems(&self) -> &[String] {
-        self.told.kept()
-    }
-
-    /// Total number of problems.
-    pub fn problem_count(&self) -> u64 {
-        self.told.count()
-    }
-
-    /// Number of inputs that could not be used at all, while others could.
-    pub fn unusable_inputs(&self) -> u64 {
-        self.told.unusable()
+    /// Faults that did not end the job, of everything that was read.
+    pub fn problems(&self) -> &ProblemLog {
+        &self.log
     }
 
     /// Opens the next input; none at the end. A file that was found in a folder is skipped if it is not an MDF

@@ -2,7 +2,7 @@
 
 use super::cut_texts::CutTexts;
 use super::foreign::known_but_not_read;
-use super::problems::Problems;
+use super::problems::{ProblemLog, Problems};
 use super::records::{Cut, Records};
 use super::source::{Entry, STDIN, Stream, entries};
 use super::velo_json::looks_like_event;
@@ -43,8 +43,8 @@ pub struct VeloReader {
     problems: Problems,
     /// Memory for [`VeloReader::read`].
     texts: CutTexts,
-    /// Problems of everything that [`VeloReader::read`] has read.
-    told: Problems,
+    /// Problems of everything that was read and parsed.
+    log: ProblemLog,
     /// Whether an error ended [`VeloReader::read`].
     is_over: bool,
     /// Number of sources, and of their streams.
@@ -110,7 +110,7 @@ impl VeloReader {
             options,
             problems: Problems::default(),
             texts: CutTexts::default(),
-            told: Problems::default(),
+            log: ProblemLog::default(),
             is_over: false,
             inputs: [1, 1],
         }
@@ -140,7 +140,7 @@ impl VeloReader {
             let (mut texts, before) = (std::mem::take(&mut self.texts), batch.len());
             let done = self.cut(max_events - appended, &mut texts);
             // Parsing numbers uses floating-point arithmetic.
-            let parse = || texts.parse(&ThisThread, batch, truth, &mut self.told);
+            let parse = || texts.parse(&ThisThread, batch, truth, &mut self.log.lock());
             let parsed = with_default_float_mode(parse);
             self.texts = texts;
             let read = parsed.and(done);
@@ -206,24 +206,9 @@ impl VeloReader {
         Ok(self.event as u64)
     }
 
-    /// Bytes read from the inputs so far, before decompression.
-    pub fn bytes_read(&self) -> u64 {
-        self.options.bytes.get()
-    }
-
-    /// Faults that did not end the job: the first [`MAX_PROBLEMS`](super::MAX_PROBLEMS) problems, in words.
-    pub fn problems(&self) -> &[String] {
-        self.told.kept()
-    }
-
-    /// Total number of problems.
-    pub fn problem_count(&self) -> u64 {
-        self.told.count()
-    }
-
-    /// Number of inputs that could not be used at all, while others could.
-    pub fn unusable_inputs(&self) -> u64 {
-        self.told.unusable()
+    /// Faults that did not end the job, of everything that was read.
+    pub fn problems(&self) -> &ProblemLog {
+        &self.log
     }
 
     /// Cuts the next text, from the current or a later stream, and returns its beginning; none when all streams have ended.

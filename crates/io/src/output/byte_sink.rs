@@ -1,6 +1,7 @@
 //! [`ByteSink`]: bytes to a file or to standard output, compressed by the name.
 
 use super::file::{Done, OutputFile, is_standard_output};
+use crate::Cancel;
 use peloton::{Error, Result};
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -17,13 +18,13 @@ enum Compression {
 }
 
 impl ByteSink {
-    /// Begins the file; `-` is standard output, and `gone` is called when its reader is gone.
+    /// Begins the file; `-` is standard output, and `cancel` ends the job when its reader is gone.
     ///
     /// # Errors
     /// [`Error::Io`] when it cannot be written.
-    pub fn create(path: &Path, gone: impl Fn() + Send + 'static) -> Result<Self> {
+    pub fn create(path: &Path, cancel: &Cancel) -> Result<Self> {
         let file = if is_standard_output(path) {
-            OutputFile::stream(path, Box::new(Stdout(Box::new(gone))))
+            OutputFile::stream(path, Box::new(Stdout(cancel.clone())))
         } else {
             OutputFile::create(path)?
         };
@@ -65,14 +66,14 @@ impl Write for ByteSink {
     }
 }
 
-/// Standard output. When its reader has seen enough and is gone, the rest goes nowhere, and the function is called.
-struct Stdout(Box<dyn Fn() + Send>);
+/// Standard output. When its reader has seen enough and is gone, the rest goes nowhere, and the job ends.
+struct Stdout(Cancel);
 
 impl Stdout {
     fn unless_gone<T>(&self, result: std::io::Result<T>, gone: T) -> std::io::Result<T> {
         match result {
             Err(e) if e.kind() == ErrorKind::BrokenPipe => {
-                (self.0)();
+                self.0.request();
                 Ok(gone)
             }
             other => other,

@@ -2,7 +2,6 @@
 
 use super::gather::Of;
 use super::{DisplayOptions, Displayed, DrawnEvents, title};
-use crate::host::Muffled;
 use crate::run::reconstruct;
 use crate::sink::unknown_format;
 use crate::system::open;
@@ -10,6 +9,7 @@ use crate::threads::common_threads;
 use crate::{Beside, EventRange, Host, Request};
 use peloton::event::{ColumnInfo, Results, Values};
 use peloton::{Error, Result, Status};
+use peloton_io::Muffled;
 use peloton_io::input::is_pipe;
 use peloton_io::output::{is_no_file, write_whole};
 use peloton_plot::event::{self, DrawnEvent, Gathered, Scene, TrackColumn, View};

@@ -1,7 +1,6 @@
 //! One frame of a stream of pixel hits, as a page of pictures.
 
 use super::{DisplayOptions, Displayed, Frame, title};
-use crate::lost_hits::{HitFlow, Verdict, outside_chips};
 use crate::source::warn_of_problems;
 use crate::system::open;
 use crate::{Beside, Host, Request};
@@ -11,7 +10,7 @@ use peloton::timepix::PixelBatch;
 use peloton::{Error, Result};
 use peloton_io::output::{is_no_file, write_whole};
 use peloton_plot::pixels::{PixelDisplay, Texts};
-use peloton_plot::text::{count, grouped, rate};
+use peloton_plot::text::{HitFlow, Verdict, count, grouped, outside_chips, rate};
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -1,11 +1,13 @@
 //! [`Gather`]: collects the data for pictures of a system's events.
 
-use crate::Chunk;
-use crate::systems::{Rows, TrackRows};
-use peloton::engine::{Batch, Sliced};
+use crate::system::Detector;
+use crate::systems::{NaiveDecoder, Rows, TrackRows, hits_of};
+use crate::{CheckOptions, Chunk, Request, Source};
+use peloton::Result;
+use peloton::engine::Sliced;
 use peloton::event::Columns;
 use peloton_plot::Sensor;
-use peloton_plot::event::{Gathered, Hit};
+use peloton_plot::event::Gathered;
 use peloton_truth::{Checker, Rules};
 
 /// One event, by its numbers in its batch and in its results.
@@ -29,28 +31,40 @@ pub trait Gather: Send {
     fn event(&mut self, of: &Of<'_>) -> Gathered;
 }
 
-/// The hits of an event of a batch.
-pub type HitsOf = Box<dyn Fn(&dyn Batch, usize) -> Vec<Hit> + Send>;
-
 /// Collects events of LHCb.
 pub struct GatherTracks {
-    /// Returns the hits of an event.
-    pub hits: HitsOf,
+    /// Decodes the hits.
+    decoders: Vec<NaiveDecoder>,
     /// Appends the tracks of an event; none for a sequence that ends at hits.
-    pub rows: Option<Rows>,
+    rows: Option<Rows>,
     /// The rules that decide which particles are found.
-    pub rules: Rules,
-    /// The sensors.
-    pub sensors: Vec<Sensor>,
+    rules: Rules,
+}
+
+impl GatherTracks {
+    /// Collects the events of a detector, and requests the necessary truth from the source.
+    ///
+    /// # Errors
+    /// Errors of the rules.
+    pub fn of(
+        detector: &dyn Detector,
+        request: &Request,
+        source: &mut dyn Source,
+        rows: Option<Rows>,
+    ) -> Result<Box<dyn Gather>> {
+        let rules = detector.track_rules(request, &CheckOptions::default())?;
+        source.check_by(rules);
+        Ok(Box::new(Self { decoders: detector.decoders(), rows, rules }))
+    }
 }
 
 impl Gather for GatherTracks {
     fn sensors(&self) -> Vec<Sensor> {
-        self.sensors.clone()
+        self.decoders.iter().flat_map(NaiveDecoder::sensors).collect()
     }
 
     fn event(&mut self, of: &Of<'_>) -> Gathered {
-        let hits = (self.hits)(&*of.chunk.batch, of.number);
+        let hits = hits_of(&self.decoders, &*of.chunk.batch, of.number);
         let Some(rows) = self.rows else { return Gathered::of_lhcb(hits, std::iter::empty(), None) };
         let mut found = TrackRows::default();
         rows(of.results, of.event, &mut found);

@@ -6,7 +6,7 @@ mod frames;
 mod gather;
 
 pub use choice::EventChoice;
-pub(crate) use gather::{Gather, GatherTracks, HitsOf, Of};
+pub(crate) use gather::{Gather, GatherTracks, Of};
 
 use crate::about::input_name;
 use crate::{Host, Request, SequenceName};

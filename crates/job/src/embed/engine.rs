@@ -4,7 +4,7 @@ use super::outcome::AnyOutcome;
 use super::pool::AnyPool;
 use crate::system::check_preset;
 use crate::{Cancel, Config, Request};
-use peloton::engine::{Engine, Events, SLICE_EVENTS, Sequence, Stage, Workspace};
+use peloton::engine::{Engine, Events, SLICE_EVENTS, Sequence, Workspace};
 use peloton::simd::{Level, with_default_float_mode};
 use peloton::{Error, Result};
 use peloton_io::input::NOMINAL;
@@ -77,16 +77,6 @@ impl AnyEngine {
     /// The sequence.
     pub fn sequence(&self) -> &Sequence {
         self.engine.sequence()
-    }
-
-    /// The name of the sequence.
-    pub fn name(&self) -> &str {
-        self.sequence().name()
-    }
-
-    /// The stages in the order in which they run and are counted.
-    pub fn stages(&self) -> &[Stage] {
-        self.sequence().stages()
     }
 
     /// The instruction set level and gang size that run.

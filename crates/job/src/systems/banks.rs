@@ -2,9 +2,10 @@
 
 use crate::totals::BankSource;
 use peloton::Status;
+use peloton::engine::{Batch, Events};
 use peloton::event::{
-    BadBanks, BankKind, RawBank, RawBatch, RawEvent, SCIFI_ZONES, SciFiBatch, UT_GROUPS, UtBatch, VeloBatch,
-    VeloEvent,
+    BadBanks, BankKind, RawBank, RawBatch, RawEvent, SCIFI_ZONES, SciFiBatch, UT_GROUPS, UtBatch,
+    VELO_MODULES, VeloBatch, VeloEvent,
 };
 use peloton::lhcb::{absent, only_version};
 use peloton::scifi::geometry::FIBRE_END;
@@ -123,7 +124,7 @@ impl NaiveDecoder {
 }
 
 /// Hits of the Velo for drawing.
-pub fn velo_hits(event: &VeloEvent<'_>) -> Vec<Hit> {
+fn velo_hits(event: &VeloEvent<'_>) -> Vec<Hit> {
     let at = |hit: usize| [event.x[hit], event.y[hit], event.z[hit]].map(f64::from);
     (0..event.len()).map(|hit| Hit::point(Part::Velo, event.id[hit], at(hit))).collect()
 }
@@ -153,19 +154,66 @@ fn scifi_hits(geometry: &SciFiGeometry, hits: &SciFiBatch) -> Vec<Hit> {
     (0..events * SCIFI_ZONES).flat_map(of_zone).map(hit).collect()
 }
 
-/// The bank that the first failing decoder blames, in words.
-pub fn blame(decoders: &[NaiveDecoder], event: &RawEvent<'_>, status: Status) -> Option<String> {
-    decoders.iter().find_map(|decoder| decoder.blame(event, status))
+/// The hits of an event for drawing, without banks that cannot be decoded.
+pub fn hits_of(decoders: &[NaiveDecoder], batch: &dyn Batch, event: usize) -> Vec<Hit> {
+    match batch.events() {
+        Events::VeloHits(hits) => velo_hits(&hits.event(event)),
+        Events::Banks(banks) => {
+            let event = banks.event(event);
+            decoders.iter().flat_map(|decoder| decoder.hits(&event).unwrap_or_default()).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
-/// The sources whose banks are missing in these partial events.
+/// The bank or hit that caused an event's status, in words, if one did: the bank that the first failing decoder blames.
+pub fn diagnose(
+    decoders: &[NaiveDecoder],
+    batch: &dyn Batch,
+    event: usize,
+    status: Status,
+) -> Option<String> {
+    match batch.events() {
+        Events::VeloHits(hits) => blame_hit(&hits.event(event), status),
+        Events::Banks(banks) => {
+            decoders.iter().find_map(|decoder| decoder.blame(&banks.event(event), status))
+        }
+        _ => None,
+    }
+}
+
+/// Describes the hit that caused a status of an event, or the module with too many hits.
+fn blame_hit(event: &VeloEvent<'_>, status: Status) -> Option<String> {
+    let position = |hit: usize| [event.x[hit], event.y[hit], event.z[hit]];
+    let size = |hit: usize| position(hit).into_iter().map(f32::abs).fold(0.0, f32::max);
+    let hit = match status {
+        Status::NotFinite => {
+            (0..event.len()).find(|&hit| position(hit).iter().any(|value| !value.is_finite()))?
+        }
+        Status::OutOfRange => (0..event.len()).max_by(|&a, &b| size(a).total_cmp(&size(b)))?,
+        Status::TooManyHits => return Some(format!("{} hits", event.len())),
+        Status::TooManyHitsInModule => {
+            let module = (0..VELO_MODULES).max_by_key(|&module| event.module(module).len())?;
+            return Some(format!("{} hits in module {module}", event.module(module).len()));
+        }
+        _ => return None,
+    };
+    let module = (0..VELO_MODULES).find(|&module| event.module(module).contains(&hit));
+    let module = module.map_or(String::new(), |module| format!(" in module {module}"));
+    let [x, y, z] = position(hit);
+    Some(format!("hit {hit}{module} at x {x}, y {y}, z {z} mm"))
+}
+
+/// The sources whose banks are missing in these partial events: one entry for each event and source. `has_damaged` says
+/// whether any of their banks is damaged and was left out.
 pub fn lacking(
     decoders: &[NaiveDecoder],
-    batch: &RawBatch,
+    batch: &dyn Batch,
     events: &[usize],
     has_damaged: bool,
 ) -> Vec<BankSource> {
-    let all = batch.view().with_bad_banks(BadBanks::Bank);
+    let Events::Banks(banks) = batch.events() else { return Vec::new() };
+    let all = banks.with_bad_banks(BadBanks::Bank);
     let of_event = |&event: &usize| {
         let event = all.event(event);
         decoders.iter().flat_map(move |decoder| decoder.lacking(&event, has_damaged))

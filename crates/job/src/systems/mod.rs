@@ -1,32 +1,31 @@
 //! The systems of all sequences.
 
+mod bank_notes;
 mod banks;
 mod cylinder;
+mod cylinder_check;
 mod cylinder_display;
-mod cylinder_fit;
 mod device;
+mod event_source;
 mod hits;
 pub mod inputs;
 mod long;
 mod over_banks;
 mod parts;
 mod raw;
-mod raw_found;
 mod rows;
 mod scifi;
-mod text_source;
 mod timepix;
 mod track_check;
 mod velo;
 mod velo_ut;
 
+pub use banks::{NaiveDecoder, diagnose, hits_of, lacking};
 pub use cylinder::CylinderSystem;
-pub use cylinder_fit::CylinderFitSystem;
 pub use hits::{SCIFI_HITS, UT};
 pub use long::{LONG, LONG_UT};
 pub use over_banks::OWN;
 pub use parts::{ALGORITHMS, section_of};
-pub use raw::is_named_mdf;
 pub use scifi::SCIFI;
 pub use timepix::{PixelDetector, TimepixSystem};
 pub use track_check::{Rows, TrackRows, product};

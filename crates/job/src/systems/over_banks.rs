@@ -1,21 +1,18 @@
 //! [`OverBanks`]: the systems that read only raw banks of LHCb, each a list of algorithms.
 
-use super::banks::{NaiveDecoder, blame, lacking};
+use super::banks::NaiveDecoder;
 use super::parts::{Parts, are_presets, infos};
-use super::raw::RawSource;
+use super::raw;
 use super::rows::of_product;
 use super::track_check::{Rows, TrackCheck};
-use crate::display::{Gather, GatherTracks, HitsOf};
+use crate::display::{Gather, GatherTracks};
 use crate::embed::{self, AnyEngine};
 use crate::system::{Detector, OWN_ALGORITHMS, Runs, check_written};
-use crate::totals::BankSource;
 use crate::truth_check::no_tracks;
 use crate::{Check, CheckOptions, CheckRules, Config, Host, Opened, Preset, Request, Source, System};
 use peloton::engine::{AlgorithmInfo, Batch, Engine, Pool, SLICE_EVENTS, Sequence};
-use peloton::event::RawBatch;
-use peloton::{Error, Result, Status};
+use peloton::{Error, Result};
 use peloton_io::input::{Format, Geometry};
-use peloton_plot::event::Hit;
 use peloton_truth::{FindLosses, Rules};
 
 /// A sequence from raw banks of LHCb, in the form that jobs need.
@@ -105,7 +102,7 @@ impl System for OverBanks {
     }
 
     fn open(&'static self, request: &Request, truth: bool, host: Host<'_>) -> Result<Opened> {
-        let (source, geometry) = RawSource::open(request, self.name, truth, host)?;
+        let (source, geometry) = raw::open(request, self.name, truth, host)?;
         let detector =
             BankDetector { of: self, parts: self.parts(request, &geometry)?, config: request.config.clone() };
         Ok(Opened { source: Box::new(source), detector: Box::new(detector) })
@@ -168,41 +165,16 @@ impl Detector for BankDetector {
     }
 
     fn gather(&self, request: &Request, source: &mut dyn Source) -> Result<Box<dyn Gather>> {
-        let rules = self.track_rules(request, &CheckOptions::default())?;
-        source.check_by(rules);
-        let decoders = self.parts.decoders();
-        let sensors = decoders.iter().flat_map(NaiveDecoder::sensors).collect();
-        let of_banks = hits_by(decoders);
-        let hits: HitsOf = Box::new(move |batch, event| {
-            batch.of().map_or_else(|_| Vec::new(), |banks| of_banks(banks, event))
-        });
-        Ok(Box::new(GatherTracks { hits, rows: self.of.checked(&request.config).1, rules, sensors }))
+        GatherTracks::of(self, request, source, self.of.checked(&request.config).1)
     }
 
-    fn diagnose(&self, batch: &dyn Batch, event: usize, status: Status) -> Option<String> {
-        let banks: &RawBatch = batch.of().ok()?;
-        blame(&self.parts.decoders(), &banks.view().event(event), status)
-    }
-
-    fn lacking(&self, batch: &dyn Batch, events: &[usize], has_damaged: bool) -> Vec<BankSource> {
-        let decoders = self.parts.decoders();
-        batch.of().map_or_else(|_| Vec::new(), |banks| lacking(&decoders, banks, events, has_damaged))
+    fn decoders(&self) -> Vec<NaiveDecoder> {
+        self.parts.decoders()
     }
 
     fn bank_bytes(&self, batch: &dyn Batch) -> Option<u64> {
         self.of.sequence(&self.parts, &self.config).ok()?.bank_bytes(batch.events())
     }
-}
-
-/// Finds the hits of an event of raw banks.
-pub type HitsOfBanks = Box<dyn Fn(&RawBatch, usize) -> Vec<Hit> + Send>;
-
-/// Finds the hits of an event of raw banks, without banks that cannot be decoded.
-pub fn hits_by(decoders: Vec<NaiveDecoder>) -> HitsOfBanks {
-    Box::new(move |banks, event| {
-        let event = banks.view().event(event);
-        decoders.iter().flat_map(|decoder| decoder.hits(&event).unwrap_or_default()).collect()
-    })
 }
 
 /// Starts threads of the CPU that run a sequence.

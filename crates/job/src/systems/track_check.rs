@@ -1,15 +1,12 @@
 //! [`TrackCheck`]: the check of any sequence whose tracks are lists of LHCbIDs.
 
-use crate::against::Against;
-use crate::summary::object;
-use crate::truth_check::{KnownHits, report};
-use crate::truth_output::TruthOutput;
+use crate::comparison::Comparison;
 use crate::{Check, CheckOptions, Checked, Chunk, Host, Request, Summary};
 use peloton::Result;
 use peloton::engine::Sliced;
 use peloton::event::{BadBanks, Columns, Product, RawBatch};
 use peloton_plot::text;
-use peloton_truth::{Checker, EventRows, FindLosses, FittedState, Losses, Measured, Rules, StatePulls};
+use peloton_truth::{FindLosses, FittedState, Losses, Measured, Rules, StatePulls};
 use serde_json::json;
 
 /// Appends the tracks of one event, for a check.
@@ -68,31 +65,22 @@ impl TrackRows {
 /// Compares the tracks of a sequence with the truth: efficiencies, ghosts, momenta, pulls of states. The function
 /// `rows` of the sequence appends the tracks of one event from its columns.
 pub struct TrackCheck {
-    checker: Checker,
-    known: KnownHits,
-    tables: bool,
+    compared: Comparison,
     rows: Rows,
     event: TrackRows,
     pulls: StatePulls,
-    truth: Option<TruthOutput>,
     losses: Option<Losses>,
-    against: Option<Against>,
-    /// Whether all events of the inputs are checked.
-    is_whole: bool,
 }
 
 impl TrackCheck {
     /// An empty check with these rules.
     ///
     /// # Errors
-    /// When the requested tables cannot be written.
+    /// Errors of [`Comparison::new`].
     pub fn new(request: &Request, rules: Rules, options: &CheckOptions, rows: Rows) -> Result<Self> {
-        let (checker, known) = (Checker::new(rules), KnownHits::default());
-        let (tables, truth) = (options.tables, options.truth_tables(request)?);
+        let compared = Comparison::new(request, rules, options)?;
         let (event, pulls) = (TrackRows::default(), StatePulls::default());
-        let (losses, against) = (None, Against::open(options, rules)?);
-        let is_whole = request.events.count.is_none();
-        Ok(Self { checker, known, tables, rows, event, pulls, truth, losses, against, is_whole })
+        Ok(Self { compared, rows, event, pulls, losses: None })
     }
 
     /// Adds the search for lost particles; `rules` and `bad_banks` belong to the sequence.
@@ -108,44 +96,26 @@ impl Check for TrackCheck {
         for (number, (((tracks, event), truth), id)) in events.enumerate() {
             self.event.clear();
             (self.rows)(tracks, event, &mut self.event);
-            self.known.event(truth, self.event.iter().map(|(ids, _)| ids));
-            self.checker.measured_event(truth, self.event.iter());
-            let matches = self.checker.true_tracks().zip(self.checker.found());
+            self.compared.event(id, truth, || self.event.iter())?;
+            let checker = self.compared.checker();
+            let matches = checker.true_tracks().zip(checker.found());
             self.pulls.event(&truth.particles, matches, |track| self.event.states(track));
             if let Some(losses) = &mut self.losses {
-                losses.event(banks, number, truth, self.checker.found());
-            }
-            if let Some(against) = &mut self.against {
-                against.event(id, truth, self.checker.found())?;
-            }
-            if let Some(tables) = &mut self.truth {
-                tables.add(EventRows::of_event(id, truth, &self.checker.last_event(truth)))?;
+                losses.event(banks, number, truth, checker.found());
             }
         }
         Ok(())
     }
 
     fn finish(self: Box<Self>, _summary: &Summary, host: Host<'_>) -> Result<Checked> {
-        self.known.tell(host);
-        self.truth.map_or(Ok(()), TruthOutput::finish)?;
-        let report = report(self.checker)?;
-        let mut text = report.to_string();
-        if self.tables {
-            text.push_str(&text::tables(&report));
-        }
-        text.push_str(&report.momentum.as_ref().map(text::momenta).unwrap_or_default());
-        let (mut json, pulls) = (object(&report), self.pulls.report());
-        if !pulls.is_empty() {
-            text.push_str(&text::state_pulls(&pulls));
-            json.insert("states".into(), json!({ "pulls": pulls }));
-        }
-        if let Some(losses) = &self.losses {
-            let tables = losses.report();
-            text.push_str(&text::stage_losses(&tables));
-            json.insert("lost".into(), json!(tables));
-        }
-        let mut checked = Checked { text, json, is_right: true, failure: None };
-        self.against.map_or(Ok(()), |against| against.finish(host, self.is_whole, &mut checked))?;
-        Ok(checked)
+        let (pulls, losses) = (self.pulls.report(), self.losses.as_ref().map(Losses::report));
+        self.compared.finish(host, |checked| {
+            if !pulls.is_empty() {
+                checked.add("states", &text::state_pulls(&pulls), json!({ "pulls": pulls }));
+            }
+            if let Some(tables) = losses {
+                checked.add("lost", &text::stage_losses(&tables), &tables);
+            }
+        })
     }
 }

@@ -6,6 +6,7 @@
 //!                                      '--> phoenix: 3D, for HSF Phoenix
 //! ```
 
+mod cylinder;
 mod lhcb;
 mod page;
 mod path;

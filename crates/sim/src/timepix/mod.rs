@@ -4,9 +4,11 @@ mod frames;
 mod preset;
 mod shape;
 mod spec;
+mod stream;
 
 pub use preset::PixelPreset;
 pub use spec::PixelSimSpec;
+pub use stream::SimulatedPixels;
 
 use super::random::Random;
 use frames::Frames;

@@ -1,6 +1,7 @@
-//! [`Waiting`]: senders of pixel hits on sockets.
+//! [`listen`]: senders of pixel hits on sockets.
 
 use super::{Datagrams, PixelOptions, PixelReader};
+use crate::Host;
 use peloton::{Error, Result};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
 use std::thread::sleep;
@@ -9,91 +10,81 @@ use std::time::Duration;
 /// Time limit of a read from a socket: then the hits that arrived are worked on, and a cancelled wait ends.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// Waits for a sender.
-pub struct Waiting<'a> {
-    /// Receives a message with the address before the wait.
-    pub note: &'a dyn Fn(&str),
-    /// Whether the wait must end.
-    pub is_cancelled: &'a dyn Fn() -> bool,
+/// Waits for one sender on `tcp://HOST:PORT`, or for datagrams on `udp://HOST:PORT`. Datagrams have a socket that counts the
+/// dropped ones.
+///
+/// # Errors
+/// [`Error::Config`] for another address, [`Error::Io`] when the waiting is cancelled, and errors of the sockets.
+pub fn listen(
+    address: &str,
+    options: PixelOptions,
+    host: Host<'_>,
+) -> Result<(PixelReader, Option<UdpSocket>)> {
+    let failed = |e| Error::io(address, e);
+    let tcp = address.strip_prefix("tcp://");
+    let place = tcp.or(address.strip_prefix("udp://")).unwrap_or_default();
+    if place.to_socket_addrs().is_err() {
+        let message =
+            "no address to listen at: give HOST:PORT, such as tcp://0.0.0.0:5000 or udp://127.0.0.1:5000";
+        return Err(Error::Config(format!("{address}: {message}")));
+    }
+    if tcp.is_some() {
+        let listener = TcpListener::bind(place).map_err(failed)?;
+        let local = listener.local_addr().map_err(failed)?;
+        host.progress.note(&format!(
+            "waiting for a sender on tcp://{local}; the job ends when it closes the connection"
+        ));
+        let stream = accept(&listener, host).map_err(failed)?;
+        let clock = stream.try_clone().map_err(failed)?;
+        clock.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+        wait(address, host, || clock.peek(&mut [0; 16]))?;
+        let reader = PixelReader::from_stream(address, stream, options)?;
+        return Ok((reader, None));
+    }
+    let datagrams = Datagrams::bind(place)?;
+    let socket = datagrams.socket().map_err(failed)?;
+    let local = socket.local_addr().map_err(failed)?;
+    socket.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+    host.progress
+        .note(&format!("waiting for datagrams on udp://{local}; an empty one, or Ctrl-C, ends the job"));
+    wait(address, host, || socket.peek(&mut [0; 16]))?;
+    let reader = PixelReader::from_stream(address, datagrams, options)?;
+    Ok((reader, Some(socket)))
 }
 
-impl Waiting<'_> {
-    /// Waits for one sender on `tcp://HOST:PORT`, or for datagrams on `udp://HOST:PORT`. Datagrams have a socket that counts the
-    /// dropped ones.
-    ///
-    /// # Errors
-    /// [`Error::Config`] for another address, [`Error::Io`] when the waiting is cancelled, and errors of the sockets.
-    pub fn listen(&self, address: &str, options: PixelOptions) -> Result<(PixelReader, Option<UdpSocket>)> {
-        let failed = |e| Error::io(address, e);
-        let tcp = address.strip_prefix("tcp://");
-        let place = tcp.or(address.strip_prefix("udp://")).unwrap_or_default();
-        if place.to_socket_addrs().is_err() {
-            let message =
-                "no address to listen at: give HOST:PORT, such as tcp://0.0.0.0:5000 or udp://127.0.0.1:5000";
-            return Err(Error::Config(format!("{address}: {message}")));
-        }
-        if tcp.is_some() {
-            let listener = TcpListener::bind(place).map_err(failed)?;
-            let local = listener.local_addr().map_err(failed)?;
-            (self.note)(&format!(
-                "waiting for a sender on tcp://{local}; the job ends when it closes the connection"
-            ));
-            let stream = self.accept(&listener).map_err(failed)?;
-            let clock = stream.try_clone().map_err(failed)?;
-            clock.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-            self.wait(address, || clock.peek(&mut [0; 16]))?;
-            let reader = PixelReader::from_stream(address, stream, options)?;
-            return Ok((reader, None));
-        }
-        let datagrams = Datagrams::bind(place)?;
-        let socket = datagrams.socket().map_err(failed)?;
-        let local = socket.local_addr().map_err(failed)?;
-        socket.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-        (self.note)(&format!(
-            "waiting for datagrams on udp://{local}; an empty one, or Ctrl-C, ends the job"
-        ));
-        self.wait(address, || socket.peek(&mut [0; 16]))?;
-        let reader = PixelReader::from_stream(address, datagrams, options)?;
-        Ok((reader, Some(socket)))
-    }
-
-    /// Waits until there is something to read, which `peek` says, or the sender is gone.
-    ///
-    /// # Errors
-    /// [`Error::Io`] if the job is cancelled before data arrive, or if the socket fails.
-    fn wait(&self, address: &str, peek: impl Fn() -> std::io::Result<usize>) -> Result<()> {
-        use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
-        loop {
-            match peek() {
-                Err(e)
-                    if matches!(e.kind(), Interrupted | TimedOut | WouldBlock) && !(self.is_cancelled)() => {}
-                Err(_) if (self.is_cancelled)() => {
-                    let message = "ended before any data arrived";
-                    return Err(Error::io(address, std::io::Error::other(message)));
-                }
-                // A datagram may be larger than what is looked at of it, which some systems call an error.
-                read => return read.map(drop).map_err(|e| Error::io(address, e)),
+/// Waits until there is something to read, which `peek` says, or the sender is gone.
+///
+/// # Errors
+/// [`Error::Io`] if the job is cancelled before data arrive, or if the socket fails.
+fn wait(address: &str, host: Host<'_>, peek: impl Fn() -> std::io::Result<usize>) -> Result<()> {
+    use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    loop {
+        match peek() {
+            Err(e) if matches!(e.kind(), Interrupted | TimedOut | WouldBlock) && !host.is_cancelled() => {}
+            Err(_) if host.is_cancelled() => {
+                let message = "ended before any data arrived";
+                return Err(Error::io(address, std::io::Error::other(message)));
             }
+            // A datagram may be larger than what is looked at of it, which some systems call an error.
+            read => return read.map(drop).map_err(|e| Error::io(address, e)),
         }
     }
+}
 
-    /// The first sender; an error when the job is to end before there is one.
-    fn accept(&self, listener: &TcpListener) -> std::io::Result<TcpStream> {
-        listener.set_nonblocking(true)?;
-        loop {
-            match listener.accept() {
-                Ok((stream, _)) => {
-                    stream.set_nonblocking(false)?;
-                    return Ok(stream);
-                }
-                Err(e) if e.kind() == std::io::ErrorKind::WouldBlock && !(self.is_cancelled)() => {
-                    sleep(PATIENCE)
-                }
-                Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {
-                    return Err(std::io::Error::other("ended before a sender connected"));
-                }
-                Err(e) => return Err(e),
+/// The first sender; an error when the job is to end before there is one.
+fn accept(listener: &TcpListener, host: Host<'_>) -> std::io::Result<TcpStream> {
+    listener.set_nonblocking(true)?;
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                stream.set_nonblocking(false)?;
+                return Ok(stream);
             }
+            Err(e) if e.kind() == std::io::ErrorKind::WouldBlock && !host.is_cancelled() => sleep(PATIENCE),
+            Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {
+                return Err(std::io::Error::other("ended before a sender connected"));
+            }
+            Err(e) => return Err(e),
         }
     }
 }

@@ -37,7 +37,7 @@ pub use datagrams::{Datagrams, dropped_datagrams};
 pub use feed::{Fed, Feed, PixelStream, PixelTroubles, WhenFull};
 pub use hit_columns::TimeUnit;
 pub use katherine::KatherineOptions;
-pub use listen::Waiting;
+pub use listen::listen;
 pub use pieces::{PixelColumns, PixelDecoder};
 pub use reader::{PixelReader, ReadEnd};
 pub use runs::follows;

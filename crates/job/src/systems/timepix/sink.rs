@@ -53,11 +53,10 @@ pub fn create(detector: &PixelDetector, to: &Destination<'_>) -> Result<Box<dyn 
             let writer = ParquetWriter::new(file, path, to.metadata, schema, &fields, &options)?;
             Writer::Parquet(Box::new(writer))
         }
-        Some(FileFormat::Clog) => Writer::Clog(
-            ByteSink::create(path, to.cancel.on_request())?,
-            ClogWriter::new(is_of_frames, texts),
-        ),
-        Some(FileFormat::Ndjson) => Writer::Ndjson(ByteSink::create(path, to.cancel.on_request())?, texts),
+        Some(FileFormat::Clog) => {
+            Writer::Clog(ByteSink::create(path, to.cancel)?, ClogWriter::new(is_of_frames, texts))
+        }
+        Some(FileFormat::Ndjson) => Writer::Ndjson(ByteSink::create(path, to.cancel)?, texts),
         None => return Err(unknown_format(path, ".parquet, .ndjson, .clog or .zst")),
     };
     if let Some(pairing) = &pairing {

@@ -2,7 +2,6 @@
 
 use super::PixelDetector;
 use super::pairing::Pairing;
-use crate::lost_hits::{OUTSIDE_CHIPS, TOO_FAST, WAYS, Way};
 use crate::systems::inputs;
 use crate::totals::UNUSABLE_INPUTS;
 use crate::{Beside, Cancel, Host, Opened, Request, Source};
@@ -12,10 +11,11 @@ use peloton::timepix::{PixelBatch, TimepixConfig};
 use peloton::{Error, Result};
 use peloton_io::input::timepix::{
     Fed, Feed, KatherineOptions, PixelCounts, PixelFormat, PixelOptions, PixelReader, PixelStream, ReadEnd,
-    Waiting, dropped_datagrams,
+    dropped_datagrams, listen,
 };
 use peloton_io::input::{ByteCount, Format};
-use peloton_sim::timepix::{PixelSim, PixelSimSpec};
+use peloton_plot::text::{OUTSIDE_CHIPS, TOO_FAST, WAYS, Way};
+use peloton_sim::timepix::{PixelSimSpec, SimulatedPixels};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::net::UdpSocket;
@@ -24,34 +24,6 @@ use std::time::Duration;
 
 /// Number of hits that are searched for hot pixels.
 const HOT_SAMPLE: usize = 1_000_000;
-
-/// A simulation as a stream.
-struct Simulated {
-    name: Arc<str>,
-    sim: PixelSim,
-    hits: u64,
-    at_end: bool,
-}
-
-impl PixelStream for Simulated {
-    fn read(&mut self, hits: usize, block: &mut PixelBlock) -> Result<ReadEnd> {
-        if self.at_end {
-            return Ok(ReadEnd::End);
-        }
-        let before = block.hits.len();
-        self.at_end = !self.sim.read(hits, &mut block.hits);
-        self.hits += (block.hits.len() - before) as u64;
-        Ok(if self.at_end { ReadEnd::EndOfSource } else { ReadEnd::More })
-    }
-
-    fn counts(&self) -> PixelCounts {
-        PixelCounts { hits: self.hits, ..PixelCounts::default() }
-    }
-
-    fn source(&self) -> Arc<str> {
-        self.name.clone()
-    }
-}
 
 /// Hits that were searched for hot pixels before the clustering.
 #[derive(Default)]
@@ -209,27 +181,21 @@ pub fn open(request: &Request, host: Host<'_>) -> Result<Opened> {
     let Found { mut stream, layout, disorder_us, is_live, socket, known, is_of_frames, format } =
         match inputs::special(names, &["sim:", "tcp://", "udp://"])? {
             Some(spec) if spec.starts_with("sim:") => {
-                let name = spec.into();
-                let spec: PixelSimSpec = spec.parse()?;
-                let (known, sim) = (Some(spec.hits), PixelSim::new(spec));
-                let (disorder_us, layout) = (sim.disorder_us(), Layout::single(256, 256)?);
-                let is_of_frames = spec.frame_us > 0.0;
-                let stream = Box::new(Simulated { name, sim, hits: 0, at_end: false });
+                let parsed: PixelSimSpec = spec.parse()?;
+                let stream = SimulatedPixels::new(spec, parsed);
                 Found {
-                    stream,
-                    layout,
-                    disorder_us,
+                    layout: Layout::single(256, 256)?,
+                    disorder_us: stream.disorder_us(),
+                    stream: Box::new(stream),
                     is_live: false,
                     socket: None,
-                    known,
-                    is_of_frames,
+                    known: Some(parsed.hits),
+                    is_of_frames: parsed.frame_us > 0.0,
                     format: None,
                 }
             }
             Some(address) => {
-                let waiting =
-                    Waiting { note: &|text| host.progress.note(text), is_cancelled: &|| host.is_cancelled() };
-                let (reader, socket) = waiting.listen(address, options)?;
+                let (reader, socket) = listen(address, options, host)?;
                 Found { socket, ..from_reader(reader, true) }
             }
             None => from_reader(PixelReader::open(&inputs::sources(names), options)?, false),

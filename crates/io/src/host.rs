@@ -13,12 +13,6 @@ impl Cancel {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Returns a function that requests the end of the job.
-    pub(crate) fn on_request(&self) -> impl Fn() + Send + 'static {
-        let cancel = self.clone();
-        move || cancel.request()
-    }
-
     /// Whether the end was requested.
     pub fn is_requested(&self) -> bool {
         self.0.load(Ordering::Relaxed)
@@ -61,7 +55,7 @@ pub struct Silent;
 impl Progress for Silent {}
 
 /// Passes on progress and holds back warnings: of several jobs on the same events, only one reports them.
-pub(crate) struct Muffled<'a> {
+pub struct Muffled<'a> {
     progress: &'a dyn Progress,
     warnings: Mutex<Vec<String>>,
 }

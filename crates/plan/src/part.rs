@@ -1,14 +1,13 @@
 //! [`run_part`]: runs one part of a plan, unless it is done.
 
-use super::document::{PartSpec, Plan};
-use super::folder::{self, Failure, PartFolder};
-use super::input::{Identity, hexadecimal};
-use super::made::Made;
-use super::owner::{claim, refused};
-use crate::summary::object;
-use crate::{EventRange, Host, PartOfPlan, Request, run};
+use crate::document::{PartSpec, Plan};
+use crate::folder::{self, Failure, PartFolder};
+use crate::input::{Identity, hexadecimal};
+use crate::made::Made;
+use crate::owner::{claim, refused};
 use peloton::{Error, Result};
 use peloton_io::input::{Format, Start};
+use peloton_job::{EventRange, Host, PartOfPlan, Request, object, run};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fs::File;
@@ -67,7 +66,7 @@ pub struct Ran {
 ///
 /// # Errors
 /// [`Error::Config`] for options that parts do not support and for a folder of other parts ([`claim`]),
-/// [`Error::Format`] when the input differs from the plan, and errors of [`run`](crate::run()). Then the new results
+/// [`Error::Format`] when the input differs from the plan, and errors of [`run`](peloton_job::run()). Then the new results
 /// are discarded, and a file in the folder gives the reason.
 pub fn run_part(
     plan: &Plan,

@@ -1,16 +1,15 @@
 //! [`make`]: cuts inputs into parts.
 
-use super::document::{Plan, PlannedInput, PlannedPart};
-use super::input::Identity;
-use crate::Host;
-use crate::systems::{inputs, is_named_mdf};
+use crate::document::{Plan, PlannedInput, PlannedPart};
+use crate::input::Identity;
 use peloton::{Error, Result};
 use peloton_io::input::mdf::event_starts;
 use peloton_io::input::timepix::{PixelFormat, follows};
 use peloton_io::input::{
     CylinderReader, Format, Kind, RawReader, ReadOptions, Source, VeloReader, files, find_raw,
-    format_of_pixels, is_pipe, kind_of,
+    format_of_pixels, is_named_mdf, is_pipe, kind_of,
 };
+use peloton_job::{Host, check_inputs, special_input};
 use peloton_plot::text;
 use peloton_sim::timepix::PixelSimSpec;
 use peloton_sim::{CylinderSpec, SimSpec};
@@ -25,9 +24,9 @@ pub fn make(names: &[String], format: Format, part_events: u64, host: Host<'_>) 
     if part_events == 0 {
         return Err(Error::Config("--part-events must be at least 1".into()));
     }
-    inputs::check(names)?;
+    check_inputs(names)?;
     let mut cut = Cut { part_events, inputs: Vec::new(), parts: Vec::new(), number: 0 };
-    if let Some(name) = inputs::special(names, &["sim:", "tcp://", "udp://"])? {
+    if let Some(name) = special_input(names, &["sim:", "tcp://", "udp://"])? {
         if !name.starts_with("sim:") {
             return Err(Error::Config(format!("{name}: a live measurement cannot be planned")));
         }

@@ -1,10 +1,10 @@
 //! [`Made`]: all that determines the results of parts, except the plan.
 
-use super::input::hexadecimal;
-use crate::Request;
+use crate::input::hexadecimal;
 use peloton::timepix::calibration_files;
 use peloton::{Error, Result};
 use peloton_io::input::{ChecksumPolicy, Geometry};
+use peloton_job::Request;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};

@@ -1,9 +1,9 @@
-//! Lost hits of a stream of pixel hits: how many, the main reason, and the option to check. [`WAYS`] lists all ways
-//! to lose hits.
+//! Lost events, and lost hits of a stream of pixel hits: how many, the main reason, and the option to check. [`WAYS`] lists all
+//! ways to lose hits.
 
-use crate::{MaxBad, Summary};
+use super::{count, grouped};
+use peloton_io::input::MaxBad;
 use peloton_io::input::timepix::PixelCounts;
-use peloton_plot::text::{count, grouped};
 use serde_json::{Map, Value};
 
 /// Shares above this are worth a warning, per cent.
@@ -178,12 +178,16 @@ pub fn outside_chips(facts: &Map<String, Value>) -> Vec<u64> {
     chips.into_iter().flatten().filter_map(Value::as_u64).collect()
 }
 
-impl Summary {
-    /// Judges the losses of an endless stream.
-    pub(crate) fn judge_hits(&self, max_bad: Option<MaxBad>) -> Verdict {
-        let dropped = |key: &str| self.dropped.get(key).copied().unwrap_or(0);
-        let left = self.facts.get("hits_out").and_then(Value::as_u64).unwrap_or(0);
-        HitFlow { read: self.hits, left, dropped: &dropped, chips: outside_chips(&self.facts) }.judge(max_bad)
+/// Why a job with this many bad events failed, if it did.
+pub fn bad_events_failure(bad: u64, events: u64, max_bad: Option<MaxBad>) -> Option<String> {
+    match max_bad {
+        Some(max) if max.allows_all() => None,
+        _ if bad > 0 && bad == events => Some("no event could be reconstructed".into()),
+        Some(max) if !max.allows(bad, events) => {
+            let events = count(events as usize, "event");
+            Some(format!("{bad} of {events} could not be reconstructed, more than --max-bad {max}"))
+        }
+        _ => None,
     }
 }
 

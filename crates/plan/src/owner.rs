@@ -1,13 +1,13 @@
 //! [`Owner`]: the owner of a folder of parts, so that the parts of one job are never overwritten by another.
 
-use super::document::Plan;
-use super::folder::{self, PartFolder};
-use super::input::hexadecimal;
-use super::made::Made;
-use super::part::{PartReport, check_request};
-use crate::Request;
+use crate::document::Plan;
+use crate::folder::{self, PartFolder};
+use crate::input::hexadecimal;
+use crate::made::Made;
+use crate::part::{PartReport, check_request};
 use peloton::{Error, Result};
 use peloton_io::output::OutputFile;
+use peloton_job::Request;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::Path;
@@ -76,8 +76,7 @@ impl Owner {
 
     /// Writes the document unless there is one; returns whether it did.
     fn write_first(&self, path: &Path) -> Result<bool> {
-        let mut text = serde_json::to_string_pretty(self).map_err(|e| Error::io(path, e.into()))?;
-        text.push('\n');
+        let text = folder::text(path, self)?;
         let mut file = OutputFile::create(path)?;
         file.write_all(text.as_bytes()).map_err(|e| Error::io(path, e))?;
         file.keep_part()

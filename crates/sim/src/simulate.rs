@@ -1,17 +1,17 @@
 //! [`simulate`]: writes simulated events with their truth.
 
-use crate::Host;
+use crate::timepix::{PixelSim, PixelSimSpec};
+use crate::{
+    CylinderSim, CylinderSpec, LhcbDetector, SimDetector, SimSpec, SimulatedEvent, in_order, simulate_velo,
+};
 use peloton::cylinder::CylinderSample;
 use peloton::event::{PixelHits, RawBatch, VeloBatch};
 use peloton::simd::with_default_float_mode;
 use peloton::{Error, Result};
+use peloton_io::Host;
 use peloton_io::input::timepix::{ParquetHits, PixelFormat, write_hits};
 use peloton_io::input::{Geometry, write_cylinder, write_velo_json};
 use peloton_io::output::{ByteSink, Done, is_no_file};
-use peloton_sim::timepix::{PixelSim, PixelSimSpec};
-use peloton_sim::{
-    CylinderSim, CylinderSpec, LhcbDetector, SimDetector, SimSpec, SimulatedEvent, in_order, simulate_velo,
-};
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -167,7 +167,7 @@ fn write_events<S: Default>(
     host: Host<'_>,
 ) -> Result<(u64, u64)> {
     host.begin("simulating", "events", Some(events));
-    let mut sink = ByteSink::create(output, host.cancel.on_request())?;
+    let mut sink = ByteSink::create(output, host.cancel)?;
     let (mut count, mut items, mut failed) = (0, 0, Ok(()));
     in_order(0..events, what.threads, make, |event: Written| {
         if host.is_cancelled() {
@@ -188,7 +188,7 @@ fn write_events<S: Default>(
 fn cylinder(what: &Simulation, spec: &str, output: &Path, host: Host<'_>) -> Result<Simulated> {
     let spec: CylinderSpec = spec.parse()?;
     let (text, events) = (spec.to_string(), spec.events);
-    let mut sink = ByteSink::create(output, host.cancel.on_request())?;
+    let mut sink = ByteSink::create(output, host.cancel)?;
     let mut made = CylinderSample::default();
     let mut simulation = CylinderSim::new(spec, 0, None);
     host.begin("simulating", "events", Some(events));
@@ -230,7 +230,7 @@ fn pixels(what: &Simulation, spec: &str, output: &Path, host: Host<'_>) -> Resul
             "files .frames are for simulations of frames (frame=US), others for simulations of single hits";
         return Err(Error::Config(format!("--output {name}: {message}")));
     }
-    let mut sink = ByteSink::create(output, host.cancel.on_request())?;
+    let mut sink = ByteSink::create(output, host.cancel)?;
     let mut parquet = (format == PixelFormat::Parquet).then(ParquetHits::new).transpose()?;
     let (mut simulation, mut hits, mut written) = (PixelSim::new(spec), PixelHits::default(), 0);
     host.begin("simulating", "hits", Some(spec.hits));

@@ -125,7 +125,14 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
 /// # Errors
 /// [`Error::Io`].
 pub fn write(path: &Path, document: &impl Serialize) -> Result<()> {
-    let mut text = serde_json::to_string_pretty(document).map_err(|e| Error::io(path, e.into()))?;
-    text.push('\n');
-    write_durably(path, text.as_bytes())
+    write_durably(path, text(path, document)?.as_bytes())
+}
+
+/// The text of a JSON document, for the file at this path.
+///
+/// # Errors
+/// [`Error::Io`].
+pub fn text(path: &Path, document: &impl Serialize) -> Result<String> {
+    let text = serde_json::to_string_pretty(document).map_err(|e| Error::io(path, e.into()))?;
+    Ok(text + "\n")
 }

@@ -9,6 +9,7 @@
 //! A part is done when its JSON is there and agrees with the plan, the configuration and the version; running it
 //! again does nothing. A part of another plan or configuration is not overwritten, unless forced. The bytes of a part
 //! depend on plan and configuration alone: not on the machine, its instruction set or threads.
+#![deny(unsafe_code, missing_docs)]
 
 mod document;
 mod folder;

@@ -1,48 +1,49 @@
-//! [`RawFound`]: auxiliary data of events of raw banks, and [`RawCut`], events that are not parsed yet.
+//! [`BankNotes`]: auxiliary data of events of raw banks, and [`RawCut`], events that are not parsed yet.
 
-use super::banks::KnownChannels;
-use crate::{Beside, Unparsed};
+use super::banks::{HitNames, KnownChannels};
+use crate::{Beside, Request, Unparsed};
 use peloton::Result;
 use peloton::engine::{Batch, Spread};
 use peloton::event::RawBatch;
+use peloton::velo::{VeloBanks, VeloInputBatch};
 use peloton_io::input::mdf::{HitsOf, decode_mc};
-use peloton_io::input::{CutEvents, EventId, EventNote, Geometry, Problems};
+use peloton_io::input::{ChecksumPolicy, CutEvents, EventId, EventNote, Geometry, ProblemLog};
+use serde_json::{Map, Value};
+use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The auxiliary data so far, shared between a source and its cut events.
 #[derive(Clone)]
-pub struct RawFound(Arc<Mutex<Inside>>);
+pub struct BankNotes(Arc<Mutex<Inside>>);
 
 struct Inside {
-    problems: Problems,
+    /// Geometry of the detectors, kind of Velo banks to read, treatment of checksums.
+    geometry: Geometry,
+    banks: VeloBanks,
+    checksum: ChecksumPolicy,
+    /// The hits that true particles list, if the truth is requested.
+    truth: Option<HitsOf>,
+    /// Whether the hits of true particles are looked up in the geometry.
+    looks_up_hits: bool,
     /// The channels of the geometry, made when hits of true particles are first looked up.
     channels: Option<KnownChannels>,
     /// Number of hits of true particles on no channel of the geometry.
     unknown_hits: u64,
-    /// Geometry of the detectors.
-    geometry: Geometry,
     /// Number of events that are decoded with the nominal geometry but not marked as simulated with it.
     not_nominal: u64,
 }
 
-/// The requested auxiliary data.
-#[derive(Debug, Clone, Copy)]
-pub struct Wanted {
-    /// The hits that true particles list, if the truth is requested.
-    pub truth: Option<HitsOf>,
-    /// Whether the hits of true particles are looked up in the geometry.
-    pub looks_up_hits: bool,
-}
-
-impl RawFound {
-    /// Makes empty auxiliary data.
-    pub fn new(geometry: Geometry) -> Self {
-        let problems = Problems::default();
+impl BankNotes {
+    /// Makes empty auxiliary data; hits of true particles are looked up in the geometry if `looks_up_hits` is true.
+    pub fn new(request: &Request, geometry: Geometry, truth: bool, looks_up_hits: bool) -> Self {
         Self(Arc::new(Mutex::new(Inside {
-            problems,
+            geometry,
+            banks: request.velo_banks,
+            checksum: request.checksum,
+            truth: truth.then_some(HitsOf::Velo),
+            looks_up_hits,
             channels: None,
             unknown_hits: 0,
-            geometry,
             not_nominal: 0,
         })))
     }
@@ -51,15 +52,9 @@ impl RawFound {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Faults of the input.
-    pub fn problems(&self) -> (Vec<String>, u64) {
-        let inside = self.lock();
-        (inside.problems.kept().to_vec(), inside.problems.count())
-    }
-
-    /// Number of inputs that could not be used at all.
-    pub fn unusable_inputs(&self) -> u64 {
-        self.lock().problems.unusable()
+    /// Requests the truth, with these hits of particles.
+    pub fn take_truth(&self, hits: HitsOf) {
+        self.lock().truth = Some(hits);
     }
 
     /// Number of hits of true particles on no channel of the geometry.
@@ -67,9 +62,20 @@ impl RawFound {
         self.lock().unknown_hits
     }
 
-    /// Number of events that are decoded with the nominal geometry but not marked as simulated with it.
-    pub fn not_nominal(&self) -> u64 {
-        self.lock().not_nominal
+    /// Names of the hits of raw events, of these detectors.
+    pub fn hit_names(&self, hits_of: HitsOf) -> HitNames {
+        let inside = self.lock();
+        HitNames::new(&inside.geometry, inside.banks, hits_of)
+    }
+
+    /// Facts about the input, see [`Source::facts`](crate::Source::facts).
+    pub fn facts(&self) -> Map<String, Value> {
+        let Inside { not_nominal, checksum, .. } = *self.lock();
+        let facts = [
+            (not_nominal > 0).then(|| ("events_not_nominal", not_nominal.into())),
+            (checksum == ChecksumPolicy::Skip).then(|| ("checksum", checksum.name().into())),
+        ];
+        facts.into_iter().flatten().map(|(name, value)| (name.to_string(), value)).collect()
     }
 
     /// Adds the events of a batch from `first` on, with their notes.
@@ -80,7 +86,6 @@ impl RawFound {
         &self,
         (batch, first): (&RawBatch, usize),
         notes: &[EventNote],
-        wanted: Wanted,
         beside: &mut Beside,
     ) -> Result<()> {
         let inside = &mut *self.lock();
@@ -91,10 +96,10 @@ impl RawFound {
         }
         for (note, &number) in notes.iter().zip(&batch.event_ids()[first..]) {
             beside.ids.push(EventId { number, run: note.run, event: note.number });
-            if let Some(hits_of) = wanted.truth {
+            if let Some(hits_of) = inside.truth {
                 let decode = |mc| decode_mc(mc, hits_of);
                 let truth = note.truth.as_ref().map(decode).transpose()?.unwrap_or_default();
-                if wanted.looks_up_hits {
+                if inside.looks_up_hits {
                     let geometry = &inside.geometry;
                     let channels = inside.channels.get_or_insert_with(|| KnownChannels::new(geometry));
                     inside.unknown_hits += channels.unknown(truth.particles.iter().flat_map(|one| &one.hits));
@@ -106,22 +111,30 @@ impl RawFound {
     }
 }
 
-/// Finds the raw banks in a batch.
-pub type BanksOf = fn(&mut dyn Batch) -> Result<&mut RawBatch>;
+/// The raw banks of a batch.
+///
+/// # Errors
+/// For events of another kind.
+pub fn banks_of(batch: &mut dyn Batch) -> Result<&mut RawBatch> {
+    if (batch as &dyn Any).is::<VeloInputBatch>() {
+        return batch.of_mut().map(VeloInputBatch::banks_mut);
+    }
+    batch.of_mut()
+}
 
 /// Events of raw banks that are not parsed yet.
 pub struct RawCut {
+    /// The events.
     pub events: CutEvents,
     notes: Vec<EventNote>,
-    found: RawFound,
-    wanted: Wanted,
-    banks_of: BanksOf,
+    found: BankNotes,
+    problems: ProblemLog,
 }
 
 impl RawCut {
     /// Memory for events.
-    pub fn new(found: RawFound, wanted: Wanted, banks_of: BanksOf) -> Self {
-        Self { events: CutEvents::default(), notes: Vec::new(), found, wanted, banks_of }
+    pub fn new(found: BankNotes, problems: ProblemLog) -> Self {
+        Self { events: CutEvents::default(), notes: Vec::new(), found, problems }
     }
 }
 
@@ -131,14 +144,12 @@ impl Unparsed for RawCut {
     }
 
     fn parse(&mut self, threads: &dyn Spread, batch: &mut dyn Batch, beside: &mut Beside) -> Result<()> {
-        let batch = (self.banks_of)(batch)?;
+        let batch = banks_of(batch)?;
         let first = batch.len();
         self.notes.clear();
-        let mut problems = std::mem::take(&mut self.found.lock().problems);
-        let parsed = self.events.parse(threads, batch, &mut self.notes, &mut problems);
-        self.found.lock().problems = problems;
+        let parsed = self.events.parse(threads, batch, &mut self.notes, &mut self.problems.lock());
         // The events before an error also need their truth and numbers.
-        self.found.note((batch, first), &self.notes, self.wanted, beside)?;
+        self.found.note((batch, first), &self.notes, beside)?;
         parsed
     }
 }

@@ -1,6 +1,6 @@
 //! Identification of an input of a plan.
 
-use super::document::PlannedInput;
+use crate::document::PlannedInput;
 use peloton::{Error, Result};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};

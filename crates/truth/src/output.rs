@@ -1,8 +1,8 @@
 //! [`TruthOutput`]: the results for every particle and every track, as two tables.
 
+use crate::{EventRows, PARTICLE_FIELDS, TRACK_FIELDS};
 use peloton::{Error, Result};
 use peloton_io::output::{Done, Metadata, OutputFile, TableField, TableWriter};
-use peloton_truth::{EventRows, PARTICLE_FIELDS, TRACK_FIELDS};
 use std::path::{Path, PathBuf};
 
 /// The files of a truth output: for `NAME.parquet` they are `NAME.particles.parquet` and `NAME.tracks.parquet`.
@@ -19,7 +19,7 @@ pub fn truth_files(path: &Path) -> Result<[PathBuf; 2]> {
 }
 
 /// Writes both tables.
-pub(crate) struct TruthOutput {
+pub struct TruthOutput {
     particles: Table,
     tracks: Table,
 }

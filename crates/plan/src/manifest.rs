@@ -1,14 +1,13 @@
 //! [`manifest`]: checks that all parts are there and belong together, and adds them up.
 
-use super::document::{PartSpec, Plan};
-use super::folder::{self, Failure, PartFolder};
-use super::input::hexadecimal;
-use super::made::Made;
-use super::part::{NOT_AS_WRITTEN, PartReport, WrittenFile};
-use crate::lost_hits::{HitFlow, Verdict};
-use crate::totals::bad_events_failure;
-use crate::{Host, MaxBad};
+use crate::document::{PartSpec, Plan};
+use crate::folder::{self, Failure, PartFolder};
+use crate::input::hexadecimal;
+use crate::made::Made;
+use crate::part::{NOT_AS_WRITTEN, PartReport, WrittenFile};
 use peloton::{Error, Result, Status};
+use peloton_job::{Host, MaxBad};
+use peloton_plot::text::{HitFlow, Verdict, bad_events_failure};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};

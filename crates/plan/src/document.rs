@@ -1,5 +1,6 @@
 //! [`Plan`]: the events of each part, by input, as JSON.
 
+use crate::folder::text;
 use peloton::{Error, Result};
 use peloton_io::output::write_whole;
 use serde::{Deserialize, Serialize};
@@ -91,9 +92,7 @@ impl Plan {
     /// # Errors
     /// [`Error::Io`].
     pub fn write(&self, path: &Path) -> Result<()> {
-        let mut text = serde_json::to_string_pretty(self).map_err(|e| Error::io(path, e.into()))?;
-        text.push('\n');
-        write_whole(path, text.as_bytes())
+        write_whole(path, text(path, self)?.as_bytes())
     }
 
     /// The part with this number.
@@ -150,7 +149,7 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::*;
 
     fn input(first_number: u64, events: Option<u64>) -> PlannedInput {
         let (path, format) = ("sim:velo".into(), "auto".into());

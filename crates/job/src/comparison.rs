@@ -1,0 +1,127 @@
+//! [`Comparison`]: tracks against the truth, with the tables, warnings and files that every check of tracks has.
+
+use crate::against::Against;
+use crate::summary::object;
+use crate::{CheckOptions, Checked, Host, Request};
+use peloton::event::TruthEvent;
+use peloton::{Error, Result};
+use peloton_io::input::EventId;
+use peloton_plot::text;
+use peloton_truth::{CheckReport, Checker, EventRows, Measured, Rules, TruthOutput};
+use std::collections::HashSet;
+
+/// Compares tracks with the truth, event by event.
+pub struct Comparison {
+    checker: Checker,
+    known: KnownHits,
+    /// Whether tables are shown as text.
+    tables: bool,
+    rows: Option<TruthOutput>,
+    against: Option<Against>,
+    /// Whether all events of the inputs are checked.
+    is_whole: bool,
+}
+
+impl Comparison {
+    /// An empty comparison by these rules.
+    ///
+    /// # Errors
+    /// When the requested tables cannot be written, and errors of the file of other tracks.
+    pub fn new(request: &Request, rules: Rules, options: &CheckOptions) -> Result<Self> {
+        Ok(Self {
+            checker: Checker::new(rules),
+            known: KnownHits::default(),
+            tables: options.tables,
+            rows: options.truth_tables(request)?,
+            against: Against::open(options, rules)?,
+            is_whole: request.events.count.is_none(),
+        })
+    }
+
+    /// Adds the tracks of an event: their hits, and their momenta if measured.
+    ///
+    /// # Errors
+    /// Errors of the files.
+    pub fn event<'a, I>(&mut self, id: &EventId, truth: &TruthEvent, tracks: impl Fn() -> I) -> Result<()>
+    where
+        I: Iterator<Item = (&'a [u32], Option<Measured>)>,
+    {
+        self.known.event(truth, tracks().map(|(hits, _)| hits));
+        self.checker.measured_event(truth, tracks());
+        if let Some(against) = &mut self.against {
+            against.event(id, truth, self.checker.found())?;
+        }
+        match &mut self.rows {
+            Some(rows) => rows.add(EventRows::of_event(id, truth, &self.checker.last_event(truth))),
+            None => Ok(()),
+        }
+    }
+
+    /// The checker, which knows the matches of the last event.
+    pub fn checker(&self) -> &Checker {
+        &self.checker
+    }
+
+    /// The results so far.
+    ///
+    /// # Errors
+    /// [`Error::Format`] without any event.
+    pub fn report(&self) -> Result<CheckReport> {
+        let report = self.checker.report();
+        if report.events == 0 {
+            return Err(Error::format("input", "there is no event to check"));
+        }
+        Ok(report)
+    }
+
+    /// Ends the files and returns the results; `add` adds what only one kind of check has.
+    ///
+    /// # Errors
+    /// Errors of the files, and [`Error::Format`] without any event.
+    pub fn finish(mut self, host: Host<'_>, add: impl FnOnce(&mut Checked)) -> Result<Checked> {
+        self.known.tell(host);
+        self.rows.take().map_or(Ok(()), TruthOutput::finish)?;
+        let report = self.report()?;
+        let mut checked = Checked::new(report.to_string(), object(&report));
+        if self.tables {
+            checked.text.push_str(&text::tables(&report));
+        }
+        checked.text.push_str(&report.momentum.as_ref().map(text::momenta).unwrap_or_default());
+        add(&mut checked);
+        self.against.map_or(Ok(()), |against| against.finish(host, self.is_whole, &mut checked))?;
+        Ok(checked)
+    }
+}
+
+/// Counts hits of tracks that are in the truth: a track without such hits is a ghost by all rules.
+#[derive(Debug, Default)]
+struct KnownHits {
+    names: HashSet<u32>,
+    hits: u64,
+    true_hits: u64,
+}
+
+impl KnownHits {
+    /// Adds the tracks of one event.
+    fn event<'a>(&mut self, truth: &TruthEvent, tracks: impl Iterator<Item = &'a [u32]>) {
+        // One hit that is in the truth is enough.
+        if self.true_hits > 0 {
+            return;
+        }
+        self.names.clear();
+        self.names.extend(truth.particles.iter().flat_map(|particle| &particle.hits));
+        for hit in tracks.flatten() {
+            self.hits += 1;
+            self.true_hits += u64::from(self.names.contains(hit));
+        }
+    }
+
+    /// Warns when no hit of any track belongs to a true particle.
+    fn tell(&self, host: Host<'_>) {
+        if self.hits > 0 && self.true_hits == 0 {
+            host.warn(
+                "no hit of any track is among the hits of the true particles, so that every track is a ghost: check that the tracks belong to these events and that the truth's hits are of this kind (--velo-banks, --events)",
+            );
+        }
+    }
+}
