@@ -7,7 +7,6 @@ use super::array_of;
 use crate::simd::Isa;
 #[cfg(target_arch = "x86_64")]
 use bytemuck::cast;
-use wide::f32x4;
 
 /// A proof that the CPU has some instructions, with the level that uses them.
 pub trait Context: Copy + Send + Sync + std::fmt::Debug + 'static {
@@ -31,9 +30,8 @@ pub trait Context: Copy + Send + Sync + std::fmt::Debug + 'static {
 
     /// [`Context::mul_add`] of four lanes.
     #[inline(always)]
-    fn mul_add_four(self, a: f32x4, b: f32x4, c: f32x4) -> f32x4 {
-        let (a, b, c) = (a.to_array(), b.to_array(), c.to_array());
-        f32x4::new(array_of!(i => Self::mul_add(a[i], b[i], c[i])))
+    fn mul_add_four(self, a: [f32; 4], b: [f32; 4], c: [f32; 4]) -> [f32; 4] {
+        array_of!(i => Self::mul_add(a[i], b[i], c[i]))
     }
 }
 
@@ -61,7 +59,7 @@ macro_rules! contexts {
             // Uses one instruction directly: joining four scalar ones takes the optimiser long.
             #[cfg(target_arch = "x86_64")]
             #[inline(always)]
-            fn mul_add_four(self, a: f32x4, b: f32x4, c: f32x4) -> f32x4 {
+            fn mul_add_four(self, a: [f32; 4], b: [f32; 4], c: [f32; 4]) -> [f32; 4] {
                 // SAFETY: the token proves FMA.
                 cast(unsafe { std::arch::x86_64::_mm_fmadd_ps(cast(a), cast(b), cast(c)) })
             }

@@ -149,7 +149,7 @@ impl<C: Context> Gang for Portable<C> {
         f_mul(a: F, b: F) -> F { a * b }
         f_div(a: F, b: F) -> F { a / b }
         // `wide` fuses only if the build allows it; `mul_add_four` always does.
-        f_mul_add(a: F, b: F, c: F) -> F { self.0.mul_add_four(a, b, c) }
+        f_mul_add(a: F, b: F, c: F) -> F { f32x4::new(self.0.mul_add_four(a.to_array(), b.to_array(), c.to_array())) }
         f_neg_mul_add(a: F, b: F, c: F) -> F { self.f_mul_add(self.f_neg(a), b, c) }
         f_sqrt(a: F) -> F { a.sqrt() }
         f_abs(a: F) -> F { cast(self.f_bits(a) & u32x4::splat(0x7fff_ffff)) }
