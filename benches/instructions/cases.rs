@@ -1,6 +1,6 @@
 //! The counted cases: each kernel on simulated events of a fixed seed, level by level.
 
-use crate::callgrind::NOT_STORED;
+use crate::counted::NOT_STORED;
 use crate::steps::{STATE, TO_PLANES, TO_RADII, Tracks};
 use peloton::chain::{UtDetector, VeloUt};
 use peloton::cylinder::{Builder, Cylinder, CylinderConfig, CylinderInput, CylinderSample, fit_particles};
@@ -17,18 +17,28 @@ use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloInputBatch, VeloSensors};
 use peloton_sim::timepix::{PixelSim, PixelSimSpec};
 use peloton_sim::{CylinderSim, LhcbDetector, LhcbReader, SimReader, SimSpec};
 use std::hint::black_box;
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// Polarity of the magnet in the simulated events.
-pub const POLARITY: f32 = -1.0;
+const POLARITY: f32 = -1.0;
+
+/// What is counted.
+pub type Work = Box<dyn FnMut()>;
 
 /// A case to count.
 pub struct Case {
     pub name: String,
-    /// Stages that the clock measures separately, in order; none if the case has one number.
+    /// Stages that end with the clock's laps, in order; none if the case has one number.
     pub stages: Vec<&'static str>,
-    pub work: Box<dyn FnMut()>,
+    /// Makes the input, which is not counted.
+    pub prepare: Box<dyn FnOnce() -> Work>,
+}
+
+impl Case {
+    /// Returns a case with one number.
+    pub fn whole<W: FnMut() + 'static>(name: String, prepare: impl FnOnce() -> W + 'static) -> Self {
+        Self { name, stages: Vec::new(), prepare: Box::new(|| Box::new(prepare())) }
+    }
 }
 
 /// Returns the levels that valgrind can run, with their usual gangs, as far as the CPU has them.
@@ -37,7 +47,7 @@ fn levels() -> impl Iterator<Item = Level> {
     isas.into_iter().filter_map(|isa| Level::choose(Some(isa), None).ok())
 }
 
-/// Returns all cases; their inputs are made here and not counted.
+/// Returns all cases.
 pub fn all() -> Vec<Case> {
     let mut cases = Vec::new();
     velo(&mut cases);
@@ -49,30 +59,35 @@ pub fn all() -> Vec<Case> {
 }
 
 /// Adds a sequence on one batch of events, level by level.
-fn sequence<B: Batch, S: Into<Sequence>>(
+fn sequence<B: Batch + 'static, S: Into<Sequence>>(
     name: &str,
     stages: &[&'static str],
-    batch: &Rc<B>,
-    make: impl Fn(Level) -> S,
+    batch: fn() -> B,
+    make: impl Fn(Level) -> S + Copy + 'static,
     cases: &mut Vec<Case>,
 ) {
     for level in levels() {
-        let (engine, batch) = (Engine::new(make(level)), batch.clone());
-        let (mut workspace, mut results) = (engine.workspace(), engine.products());
-        let work = move || {
-            engine.run(batch.events(), &mut workspace, &mut results).expect("events of this sequence");
+        let prepare = move || {
+            let (engine, batch) = (Engine::new(make(level)), batch());
+            let (mut workspace, mut results) = (engine.workspace(), engine.products());
+            move || {
+                engine.run(batch.events(), &mut workspace, &mut results).expect("events of this sequence");
+            }
         };
-        cases.push(Case { name: format!("{name}, {level}"), stages: stages.to_vec(), work: Box::new(work) });
+        cases.push(Case { stages: stages.to_vec(), ..Case::whole(format!("{name}, {level}"), prepare) });
     }
 }
 
 fn velo(cases: &mut Vec<Case>) {
-    let spec: SimSpec = "sim:velo,events=4,seed=1".parse().expect("a simulation");
-    let mut batch = VeloBatch::default();
-    SimReader::new(spec).read(4, &mut batch, &mut Vec::new()).expect("events");
-    let batch = Rc::new(VeloInputBatch::Hits(batch));
+    let batch = || {
+        let spec: SimSpec = "sim:velo,events=4,seed=1".parse().expect("a simulation");
+        let mut batch = VeloBatch::default();
+        SimReader::new(spec).read(4, &mut batch, &mut Vec::new()).expect("events");
+        VeloInputBatch::Hits(batch)
+    };
     let make = |level| Velo::new(level, VeloConfig::default()).expect("a sequence");
-    sequence("velo", &["sort", "find", "fit"], &batch, make, cases);
+    // Two events at a time.
+    sequence("velo", &["sort", "find", "fit"].repeat(2), batch, make, cases);
 }
 
 pub fn raw_events(spec: &str) -> RawBatch {
@@ -84,78 +99,92 @@ pub fn raw_events(spec: &str) -> RawBatch {
     batch
 }
 
-fn decoders(cases: &mut Vec<Case>) {
-    let retina = raw_events("sim:lhcb,events=3,seed=1");
-    let superpixels = raw_events("sim:lhcb,events=3,seed=1,velo=superpixel");
-    for (name, batch) in [("velo retina", &retina), ("velo superpixels", &superpixels)] {
-        for level in levels() {
-            let sequence = Velo::new(level, VeloConfig::default()).expect("a sequence");
-            let sequence = sequence.with_sensors(Arc::new(VeloSensors::nominal()), VeloBanks::Auto);
-            let (batch, mut scratch) = (batch.clone(), Default::default());
-            let mut hits = Outcome::<VeloBatch>::default();
-            let work = move || {
-                let events = batch.view();
-                let range = 0..batch.len();
-                sequence.decode(events, range, &mut scratch, &mut hits).expect("raw banks");
-            };
-            cases.push(Case {
-                name: format!("decode {name}, {level}"),
-                stages: Vec::new(),
-                work: Box::new(work),
-            });
-        }
-    }
-    let batch = Rc::new(retina);
-    let geometry = Arc::new(UtGeometry::nominal());
-    sequence("decode ut", &[], &batch, |level| UtHits::new(level, geometry.clone()), cases);
-    let geometry = Arc::new(SciFiGeometry::nominal());
-    sequence("decode scifi", &[], &batch, |level| SciFiHits::new(level, geometry.clone()), cases);
-    through_detectors(&batch, cases);
+fn retina() -> RawBatch {
+    raw_events("sim:lhcb,events=3,seed=1")
 }
 
-/// Adds whole sequences over several detectors.
-fn through_detectors(batch: &Rc<RawBatch>, cases: &mut Vec<Case>) {
-    let velo = |level| {
-        let velo = Velo::new(level, VeloConfig::default()).expect("a sequence");
-        velo.with_sensors(Arc::new(VeloSensors::nominal()), VeloBanks::Auto)
-    };
-    let bending = Bending::nominal(POLARITY);
-    let (geometry, tables) = (Arc::new(UtGeometry::nominal()), UtTables::nominal());
-    let ut = UtDetector { geometry, tables, polarity: POLARITY };
+fn superpixels() -> RawBatch {
+    raw_events("sim:lhcb,events=3,seed=1,velo=superpixel")
+}
+
+/// Returns the sequence of the Velo on raw banks.
+pub fn velo_of_banks(level: Level) -> Velo {
+    let velo = Velo::new(level, VeloConfig::default()).expect("a sequence");
+    velo.with_sensors(Arc::new(VeloSensors::nominal()), VeloBanks::Auto)
+}
+
+/// Returns the UT at the simulated polarity.
+pub fn nominal_ut() -> UtDetector {
+    UtDetector { geometry: Arc::new(UtGeometry::nominal()), tables: UtTables::nominal(), polarity: POLARITY }
+}
+
+/// Returns the sequence from raw banks to tracks through Velo and UT.
+pub fn velo_ut(level: Level) -> Sequence {
+    VeloUt::sequence(velo_of_banks(level), &nominal_ut(), UtConfig::default()).expect("a sequence")
+}
+
+/// Returns the sequence from raw banks to tracks through all detectors.
+pub fn long_ut(level: Level) -> Sequence {
     let fibres = Arc::new(SciFiGeometry::nominal());
-    let velo_ut = |level| VeloUt::sequence(velo(level), &ut, UtConfig::default()).expect("a sequence");
-    sequence("velo-ut", &[], batch, velo_ut, cases);
-    let long_ut = |level| {
-        let scifi = SciFi::new(level, SciFiConfig::default(), fibres.clone(), POLARITY).expect("a sequence");
-        LongUt::sequence(velo(level), &ut, scifi, LongConfig::default(), bending).expect("a sequence")
-    };
-    sequence("long-ut", &[], batch, long_ut, cases);
+    let scifi = SciFi::new(level, SciFiConfig::default(), fibres, POLARITY).expect("a sequence");
+    let (velo, bending) = (velo_of_banks(level), Bending::nominal(POLARITY));
+    LongUt::sequence(velo, &nominal_ut(), scifi, LongConfig::default(), bending).expect("a sequence")
 }
 
-fn cylinder(cases: &mut Vec<Case>) {
+fn decoders(cases: &mut Vec<Case>) {
+    type Events = fn() -> RawBatch;
+    for (name, batch) in [("velo retina", retina as Events), ("velo superpixels", superpixels)] {
+        cases.extend(levels().map(|level| {
+            Case::whole(format!("decode {name}, {level}"), move || {
+                let (sequence, batch, mut scratch) = (velo_of_banks(level), batch(), Default::default());
+                let mut hits = Outcome::<VeloBatch>::default();
+                move || {
+                    let events = batch.view();
+                    let range = 0..batch.len();
+                    sequence.decode(events, range, &mut scratch, &mut hits).expect("raw banks");
+                }
+            })
+        }));
+    }
+    let ut = |level| UtHits::new(level, Arc::new(UtGeometry::nominal()));
+    sequence("decode ut", &[], retina, ut, cases);
+    let scifi = |level| SciFiHits::new(level, Arc::new(SciFiGeometry::nominal()));
+    sequence("decode scifi", &[], retina, scifi, cases);
+    sequence("velo-ut", &[], retina, velo_ut, cases);
+    sequence("long-ut", &[], retina, long_ut, cases);
+}
+
+/// Returns simulated particles in the cylinder.
+fn particles() -> CylinderSample {
     let spec = "sim:cylinder,events=1,tracks=500,seed=1".parse().expect("a simulation");
     let mut sample = CylinderSample::default();
     CylinderSim::new(spec, 0, None).read(1, &mut sample.hits, &mut sample.truth);
-    let sample = Rc::new(sample);
+    sample
+}
+
+fn cylinder(cases: &mut Vec<Case>) {
     for (name, builder) in [
         ("cylinder best hit", Builder::BestHit),
         ("cylinder standard", Builder::Standard),
         ("cylinder clone engine", Builder::CloneEngine),
     ] {
-        let config = CylinderConfig { builder, ..CylinderConfig::default() };
-        let make = |level| Cylinder::new(level, config.clone()).expect("a sequence");
-        sequence(name, &[], &sample, make, cases);
-    }
-    for level in levels() {
-        let (sample, config, mut tracks) =
-            (sample.clone(), CylinderConfig::default(), CylinderTracks::default());
-        let work = move || {
-            tracks.clear();
-            let input = CylinderInput { hits: &sample.hits, seeds: &sample.truth.particles };
-            fit_particles(level, &config, input, 0..1, &mut tracks);
+        let make = move |level| {
+            let config = CylinderConfig { builder, ..CylinderConfig::default() };
+            Cylinder::new(level, config).expect("a sequence")
         };
-        cases.push(Case { name: format!("cylinder fit, {level}"), stages: Vec::new(), work: Box::new(work) });
+        sequence(name, &[], particles, make, cases);
     }
+    cases.extend(levels().map(|level| {
+        Case::whole(format!("cylinder fit, {level}"), move || {
+            let (sample, config, mut tracks) =
+                (particles(), CylinderConfig::default(), CylinderTracks::default());
+            move || {
+                tracks.clear();
+                let input = CylinderInput { hits: &sample.hits, seeds: &sample.truth.particles };
+                fit_particles(level, &config, input, 0..1, &mut tracks);
+            }
+        })
+    }));
 }
 
 fn kalman(cases: &mut Vec<Case>) {
@@ -165,20 +194,18 @@ fn kalman(cases: &mut Vec<Case>) {
         out.resize(STATE, TRACKS);
         out
     };
-    for level in levels() {
-        let (tracks, mut out) = (Tracks::new(TRACKS, TO_PLANES), out());
-        let work = move || dispatch_usual!(level, g => tracks.through::<_, false>(g, &mut out));
-        cases.push(Case {
-            name: format!("kalman planes, {level}"),
-            stages: Vec::new(),
-            work: Box::new(work),
-        });
-    }
-    for level in levels() {
-        let (tracks, mut out) = (Tracks::new(TRACKS, TO_RADII), out());
-        let work = move || dispatch_usual!(level, g => tracks.through::<_, true>(g, &mut out));
-        cases.push(Case { name: format!("kalman radii, {level}"), stages: Vec::new(), work: Box::new(work) });
-    }
+    cases.extend(levels().map(|level| {
+        Case::whole(format!("kalman planes, {level}"), move || {
+            let (tracks, mut out) = (Tracks::new(TRACKS, TO_PLANES), out());
+            move || dispatch_usual!(level, g => tracks.through::<_, false>(g, &mut out))
+        })
+    }));
+    cases.extend(levels().map(|level| {
+        Case::whole(format!("kalman radii, {level}"), move || {
+            let (tracks, mut out) = (Tracks::new(TRACKS, TO_RADII), out());
+            move || dispatch_usual!(level, g => tracks.through::<_, true>(g, &mut out))
+        })
+    }));
 }
 
 /// Adds the pixel chain, level by level; its search is scalar code, the same on each level.
@@ -186,23 +213,26 @@ fn timepix(cases: &mut Vec<Case>) {
     cases.extend(levels().map(|level| Case { name: format!("timepix, {level}"), ..pixels(level, 40_000) }));
 }
 
-/// Returns the chain for `hits` simulated hits.
-pub fn pixels(level: Level, hits: u64) -> Case {
-    let mut sim = PixelSim::new(PixelSimSpec { hits, ..PixelSimSpec::default() });
-    let mut hits = PixelHits::default();
-    while sim.read(usize::MAX, &mut hits) {}
-    // Fixed settings, so that the passes are the same on every CPU.
-    let config = TimepixConfig {
-        disorder_us: Some(sim.disorder_us()),
-        sort_digit_bits: Some(9),
-        sort_part_hits: Some(1 << 12),
-        ..TimepixConfig::default()
+/// Returns the chain for `count` simulated hits.
+pub fn pixels(level: Level, count: u64) -> Case {
+    let prepare = move || {
+        let mut sim = PixelSim::new(PixelSimSpec { hits: count, ..PixelSimSpec::default() });
+        let mut hits = PixelHits::default();
+        while sim.read(usize::MAX, &mut hits) {}
+        // Fixed settings, so that the passes are the same on every CPU.
+        let config = TimepixConfig {
+            disorder_us: Some(sim.disorder_us()),
+            sort_digit_bits: Some(9),
+            sort_part_hits: Some(1 << 12),
+            ..TimepixConfig::default()
+        };
+        let layout = Layout::single(256, 256).expect("a chip");
+        let mut chain = Chain::new(&config, level, &layout).expect("a chain");
+        move || {
+            black_box(chain.push(&hits, true).len());
+        }
     };
-    let layout = Layout::single(256, 256).expect("a chip");
-    let mut chain = Chain::new(&config, level, &layout).expect("a chain");
-    let work = move || {
-        black_box(chain.push(&hits, true).len());
-    };
-    let stages = vec![NOT_STORED, "sort", "find", "features"];
-    Case { name: "timepix".into(), stages, work: Box::new(work) }
+    let blocks = (count as usize).div_ceil(TimepixConfig::default().block_hits);
+    let stages = [NOT_STORED, "sort", "find", "features"].repeat(blocks);
+    Case { stages, ..Case::whole("timepix".into(), prepare) }
 }

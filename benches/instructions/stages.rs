@@ -1,22 +1,13 @@
 //! Costs of each stage of the sequences per event: a table of instructions and of bytes between caches.
 
-use crate::callgrind::{Cost, What, count};
-use crate::cases::{Case, POLARITY, pixels, raw_events};
-use peloton::chain::{UtDetector, VeloUt};
+use crate::cases::{Case, long_ut, pixels, raw_events, velo_ut};
+use crate::counted::{Cost, count};
 use peloton::engine::{Engine, SLICE_EVENTS, Sequence};
 use peloton::event::RawBatch;
-use peloton::long::{Bending, LongConfig, LongUt};
-use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry};
 use peloton::simd::{Isa, Level};
-use peloton::ut::{UtConfig, UtGeometry, UtTables};
-use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloSensors};
-use std::sync::Arc;
 
 /// Caches of a core of Zen 5: 48 KiB in 12 ways, and 1 MiB in 16 ways, which callgrind takes for the last level.
-pub const CACHES: What = What {
-    child: "--stages-counted",
-    caches: &["--cache-sim=yes", "--D1=49152,12,64", "--LL=1048576,16,64"],
-};
+pub const CACHES: [&str; 3] = ["--cache-sim=yes", "--D1=49152,12,64", "--LL=1048576,16,64"];
 
 /// Number of slices; a thread takes one at a time. Raw banks and results of all slices exceed its caches.
 const SLICES: usize = 10;
@@ -38,12 +29,10 @@ fn velo() -> Laps {
     [vec!["velo decode"], pairs.concat()].concat()
 }
 
-/// Returns the laps of the SciFi: two passes over both halves, with a choice at the end of each, and the output of the tracks.
+/// Returns the laps of the SciFi, whose preset `best` searches by rows in two passes, and writes the tracks after them.
 fn scifi() -> Laps {
     let (find, confirm) = ("scifi find", "scifi confirm");
-    let pass = [find, confirm, find, confirm, confirm];
-    let event = [&["scifi sort"], &pass[..], &pass[..], &[confirm]].concat();
-    [vec!["scifi decode"], by_event(&event)].concat()
+    [vec!["scifi decode"], by_event(&["scifi sort", find, confirm, find, confirm, confirm])].concat()
 }
 
 /// Returns the sequences on AVX2, which valgrind can run; none on a CPU without AVX2, which [`print`] reports.
@@ -51,51 +40,34 @@ pub fn all() -> Vec<Case> {
     let Ok(level) = Level::choose(Some(Isa::Avx2), None) else {
         return Vec::new();
     };
-    let batches: Vec<RawBatch> = (0..SLICES)
-        .map(|slice| {
-            raw_events(&format!("sim:lhcb,events={SLICE_EVENTS},seed={}", 5000 + slice * SLICE_EVENTS))
-        })
-        .collect();
-    let batches = Arc::new(batches);
-    let velo_sequence = || {
-        let velo = Velo::new(level, VeloConfig::default()).expect("a sequence");
-        velo.with_sensors(Arc::new(VeloSensors::nominal()), VeloBanks::Auto)
-    };
-    let (geometry, tables) = (Arc::new(UtGeometry::nominal()), UtTables::nominal());
-    let ut = UtDetector { geometry, tables, polarity: POLARITY };
-    let fibres = Arc::new(SciFiGeometry::nominal());
-    let scifi_sequence = SciFi::new(level, SciFiConfig::default(), fibres, POLARITY).expect("a sequence");
-    let bending = Bending::nominal(POLARITY);
-    let velo_ut = VeloUt::sequence(velo_sequence(), &ut, UtConfig::default()).expect("a sequence");
-    let long_ut = LongUt::sequence(velo_sequence(), &ut, scifi_sequence, LongConfig::default(), bending);
-    let in_ut = by_event(&["ut decode", "ut windows", "ut tracklets"]);
+    let in_ut = by_event(&["ut windows", "ut tracklets"]);
     vec![
-        case(velo_ut, [velo(), vec!["ut decode"], in_ut].concat(), &batches),
-        case(
-            long_ut.expect("a sequence"),
-            [velo(), vec!["ut decode"], scifi(), by_event(&["match"])].concat(),
-            &batches,
-        ),
+        case("velo-ut", level, velo_ut, [velo(), vec!["ut decode"], in_ut].concat()),
+        case("long-ut", level, long_ut, [velo(), vec!["ut decode"], scifi(), by_event(&["match"])].concat()),
         pixels(level, HITS),
     ]
 }
 
-fn case(sequence: Sequence, stages: Laps, batches: &Arc<Vec<RawBatch>>) -> Case {
-    let name = sequence.name().to_string();
-    let (engine, batches) = (Engine::new(sequence), batches.clone());
-    let (mut workspace, mut results) = (engine.workspace(), engine.products());
-    let work = move || {
-        for batch in batches.iter() {
-            engine.run(batch.view(), &mut workspace, &mut results).expect("raw banks");
+fn case(name: &str, level: Level, sequence: fn(Level) -> Sequence, stages: Laps) -> Case {
+    let prepare = move || {
+        let first = |slice| 5000 + slice * SLICE_EVENTS;
+        let batch = |slice| raw_events(&format!("sim:lhcb,events={SLICE_EVENTS},seed={}", first(slice)));
+        let batches: Vec<RawBatch> = (0..SLICES).map(batch).collect();
+        let engine = Engine::new(sequence(level));
+        let (mut workspace, mut results) = (engine.workspace(), engine.products());
+        move || {
+            for batch in &batches {
+                engine.run(batch.view(), &mut workspace, &mut results).expect("raw banks");
+            }
         }
     };
-    Case { name, stages, work: Box::new(work) }
+    Case { stages: stages.repeat(SLICES), ..Case::whole(name.into(), prepare) }
 }
 
 /// Counts and prints the table.
 pub fn print() -> Result<(), String> {
     Level::choose(Some(Isa::Avx2), None).map_err(|e| e.to_string())?;
-    let costs = count(CACHES)?;
+    let costs = count("stages", &all())?;
     println!(
         "preset best, AVX2, caches of 48 KiB and 1 MiB: per event, of {EVENTS} simulated ones; per pixel hit, of {HITS}"
     );

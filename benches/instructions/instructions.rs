@@ -1,7 +1,7 @@
-//! Instructions that the kernels execute, counted by valgrind's callgrind: unlike times they are the same in every run,
-//! on a busy machine too, so that a slower kernel is seen before it is merged.
+//! Instructions that the kernels execute, counted by valgrind's callgrind, which gungraun runs: unlike times they are the same
+//! in every run, on a busy machine too, so that a slower kernel is seen before it is merged.
 //!
-//! `cargo bench --bench instructions` counts simulated events and compares with `stored.json` next to this file: a rise
+//! `cargo bench --workspace --bench instructions` counts simulated events and compares with `stored.json` next to this file: a rise
 //! of more than 2 % is an error, with a table. `-- --renew` stores the counts, `-- --all` prints every row, `-- --test`
 //! runs each kernel once and counts nothing.
 //!
@@ -11,16 +11,13 @@
 //! Valgrind has no AVX-512: scalar and AVX2 code is counted. Counts depend on the compiler: another compiler may
 //! need new stored counts.
 
-mod callgrind;
 mod cases;
+mod counted;
 mod stages;
 #[path = "../common/steps.rs"]
 mod steps;
 
-use callgrind::What;
-use cases::Case;
 use std::collections::BTreeMap;
-use std::hint::black_box;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -30,36 +27,8 @@ const LIMIT: f64 = 1.02;
 /// Instructions by kernel and level.
 type Counts = BTreeMap<String, u64>;
 
-/// Runs the work that valgrind counts: everything called from here. [`callgrind`] refers to this function by name.
-#[inline(never)]
-fn counted_region(work: &mut dyn FnMut()) {
-    work();
-    // Some work after it, so that callgrind sees the function return.
-    black_box(&work);
-}
-
-/// Reports the end of a case to [`callgrind::count`], which refers to this function by name.
-#[inline(never)]
-fn end_of_case(name: &str, stages: &[&str]) {
-    println!("{name}: {}", stages.join(", "));
-}
-
-/// The cases whose counts are compared with the stored counts.
-const COMPARED: What = What { child: "--counted", caches: &[] };
-
-/// Runs cases once, to allocate and to warm up, and if `twice` once more in the counted region.
-fn run_all(cases: Vec<Case>, twice: bool) {
-    for Case { name, stages, mut work } in cases {
-        work();
-        if twice {
-            counted_region(&mut *work);
-        }
-        end_of_case(&name, &stages);
-    }
-}
-
 fn stored_path() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/instructions/stored.json")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("stored.json")
 }
 
 fn stored() -> Result<Counts, String> {
@@ -94,7 +63,7 @@ fn print_table(rows: &[String]) {
 }
 
 fn count_and_compare(renew: bool, all: bool) -> Result<(), String> {
-    let found = callgrind::count(COMPARED)?;
+    let found = counted::count("compared", &cases::all())?;
     let found: Counts = found.into_iter().map(|(name, cost)| (name, cost.instructions)).collect();
     if renew {
         let text = serde_json::to_string_pretty(&found).expect("names and numbers");
@@ -113,29 +82,23 @@ fn count_and_compare(renew: bool, all: bool) -> Result<(), String> {
     println!("{} counts, {rises} of them more than 2 % above the stored ones", found.len());
     if rises > 0 {
         return Err("if the rise is meant, store the new counts with \
-                    `cargo bench --bench instructions -- --renew` and say why in the commit"
+                    `cargo bench --workspace --bench instructions -- --renew` and say why in the commit"
             .into());
     }
     Ok(())
 }
 
 fn main() -> ExitCode {
+    if counted::run_for_gungraun() {
+        return ExitCode::SUCCESS;
+    }
     let has = |word: &str| std::env::args().any(|argument| argument == word);
-    if has(stages::CACHES.child) {
-        run_all(stages::all(), true);
-        return ExitCode::SUCCESS;
-    }
-    if has(COMPARED.child) {
-        run_all(cases::all(), true);
-        return ExitCode::SUCCESS;
-    }
     if has("--test") {
-        run_all(cases::all(), false);
-        run_all(stages::all(), false);
+        cases::all().into_iter().chain(stages::all()).for_each(|case| drop(counted::prepared(case)));
         return ExitCode::SUCCESS;
     }
-    if !callgrind::is_installed() {
-        println!("skipped: no valgrind here to count instructions with (Debian: apt-get install valgrind)");
+    if let Some(what) = counted::missing() {
+        println!("skipped: nothing here to count instructions with: no {what}");
         return ExitCode::SUCCESS;
     }
     let done = match has("--stages") {
