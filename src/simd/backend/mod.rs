@@ -75,6 +75,7 @@ fn index_too_short() -> ! {
 }
 
 /// The masked load of a slice that is shorter than the gang. It is rare, so it is not inlined.
+#[cfg(any(feature = "all-gangs", not(target_arch = "x86_64")))]
 #[cold]
 #[inline(never)]
 fn load_short<const N: usize>(from: &[u32]) -> [u32; N] {
@@ -82,6 +83,7 @@ fn load_short<const N: usize>(from: &[u32]) -> [u32; N] {
 }
 
 /// The masked store to a slice that is shorter than the gang. It is rare, so it is not inlined.
+#[cfg(any(feature = "all-gangs", not(target_arch = "x86_64")))]
 #[cold]
 #[inline(never)]
 fn store_short(value: &[u32], to: &mut [u32], bits: u64) {
