@@ -1,6 +1,10 @@
 //! [`Isa`]: the instruction set levels, their availability on this CPU, and ways to force one.
 
+#[cfg(target_arch = "aarch64")]
+use super::backend::NeonContext;
 use super::backend::PortableContext;
+#[cfg(target_arch = "x86_64")]
+use super::backend::{Avx2Context, Avx512Context};
 use crate::error::{Error, Result};
 use std::ffi::OsStr;
 use std::fmt;
@@ -67,11 +71,11 @@ impl Isa {
             // The level needs a fused multiply-add, which old x86-64 CPUs lack.
             Isa::Portable => self.is_built_in() && PortableContext::new().is_some(),
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => pulp::x86::V3::is_available(),
+            Isa::Avx2 => Avx2Context::new().is_some(),
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 | Isa::Avx512Loads | Isa::Avx512Gathers => pulp::x86::V4::is_available(),
+            Isa::Avx512 | Isa::Avx512Loads | Isa::Avx512Gathers => Avx512Context::new().is_some(),
             #[cfg(target_arch = "aarch64")]
-            Isa::Neon => pulp::aarch64::Neon::is_available(),
+            Isa::Neon => NeonContext::new().is_some(),
             #[allow(unreachable_patterns, reason = "which levels remain depends on the architecture")]
             _ => false,
         }

@@ -12,9 +12,9 @@ use std::arch::x86_64::*;
 /// # Safety
 /// A value of an implementing type exists only if the CPU has AVX2 and FMA: [`Ymm`] relies on this.
 pub unsafe trait HasAvx2: Context {}
-// SAFETY: the context holds pulp's token of x86-64-v3, which includes both.
+// SAFETY: the context proves both.
 unsafe impl HasAvx2 for Avx2Context {}
-// SAFETY: the context holds pulp's token of x86-64-v4, which includes x86-64-v3.
+// SAFETY: the context proves all features of the AVX2 context.
 unsafe impl HasAvx2 for Avx512Context {}
 
 /// Eight lanes of AVX2, compiled in context `C`.

@@ -7,6 +7,8 @@ use super::array_of;
 use crate::simd::Isa;
 #[cfg(target_arch = "x86_64")]
 use bytemuck::cast;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use std::sync::LazyLock;
 
 /// A proof that the CPU has some instructions, with the level that uses them.
 pub trait Context: Copy + Send + Sync + std::fmt::Debug + 'static {
@@ -35,18 +37,20 @@ pub trait Context: Copy + Send + Sync + std::fmt::Debug + 'static {
     }
 }
 
-/// Defines contexts that hold a token of CPU features: `Name(token) = level`.
-#[allow(unused_macros, reason = "other architectures have no tokens")]
+/// Defines contexts that only CPUs with certain features have: `Name = level, [features]`.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! contexts {
-    ($($(#[$doc:meta])* $name:ident($token:ty) = $isa:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident = $isa:ident, $has:ident [$($feature:tt)*];)*) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy)]
-        pub struct $name($token);
+        pub struct $name(());
 
         impl $name {
             /// The context, when the CPU has its instructions.
             pub(in crate::simd) fn new() -> Option<Self> {
-                <$token>::try_new().map(Self)
+                // Kept, because levels are made for every dispatch.
+                static IS_SUPPORTED: LazyLock<bool> = LazyLock::new(|| $(std::arch::$has!($feature))&&*);
+                IS_SUPPORTED.then_some(Self(()))
             }
         }
 
@@ -54,17 +58,34 @@ macro_rules! contexts {
             const ISA: Isa = Isa::$isa;
             #[inline(always)]
             fn run<R>(self, body: impl FnOnce() -> R) -> R {
-                self.0.vectorize(body)
+                $(#[target_feature(enable = $feature)])*
+                fn run<R>(body: impl FnOnce() -> R) -> R {
+                    body()
+                }
+                // SAFETY: `new`, the only function that makes the context, has found the features.
+                unsafe { run(body) }
             }
             // Uses one instruction directly: joining four scalar ones takes the optimiser long.
             #[cfg(target_arch = "x86_64")]
             #[inline(always)]
             fn mul_add_four(self, a: [f32; 4], b: [f32; 4], c: [f32; 4]) -> [f32; 4] {
-                // SAFETY: the token proves FMA.
+                // SAFETY: the context proves FMA.
                 cast(unsafe { std::arch::x86_64::_mm_fmadd_ps(cast(a), cast(b), cast(c)) })
             }
         }
     )*};
+}
+
+/// Features of x86-64-v3 that kernels are compiled with, and more.
+#[cfg(target_arch = "x86_64")]
+macro_rules! x86_contexts {
+    ($($(#[$doc:meta])* $name:ident = $isa:ident, [$($feature:tt)*];)*) => {
+        contexts! {$(
+            $(#[$doc])*
+            $name = $isa, is_x86_feature_detected
+                ["sse3" "ssse3" "sse4.1" "sse4.2" "popcnt" "avx" "avx2" "bmi1" "bmi2" "fma" "lzcnt" $($feature)*];
+        )*}
+    };
 }
 
 /// Defines contexts for all CPUs of the architecture: `Name = level, multiply-add function`.
@@ -96,21 +117,21 @@ macro_rules! baseline_contexts {
 }
 
 #[cfg(target_arch = "x86_64")]
-contexts! {
+x86_contexts! {
     /// The scalar level on a CPU that has FMA: the multiply-add is one instruction.
-    ScalarContext(pulp::x86::V3) = Scalar;
+    ScalarContext = Scalar, [];
     /// The portable level on a CPU that has FMA.
-    PortableContext(pulp::x86::V3) = Portable;
+    PortableContext = Portable, [];
     /// AVX2 with FMA.
-    Avx2Context(pulp::x86::V3) = Avx2;
+    Avx2Context = Avx2, [];
     /// AVX-512.
-    Avx512Context(pulp::x86::V4) = Avx512;
+    Avx512Context = Avx512, ["avx512f" "avx512bw" "avx512cd" "avx512dq" "avx512vl"];
 }
 
 #[cfg(target_arch = "aarch64")]
 contexts! {
     /// NEON.
-    NeonContext(pulp::aarch64::Neon) = Neon;
+    NeonContext = Neon, is_aarch64_feature_detected ["neon"];
 }
 
 #[cfg(target_arch = "aarch64")]

@@ -133,21 +133,23 @@ fn split<G: Gang>(g: G, scratch: &mut GroupScratch) {
     node.set_len(room);
     node_key[..FRONT].fill(0);
     let mut end = FRONT;
-    for at in (0..key.len()).step_by(G::LANES) {
-        let count = G::LANES.min(key.len() - at);
-        let groups = U32::gather(&GROUPS, U32::load(g, &pattern.padded()[at..]));
+    let (superpixels, key, pattern) = (key.len(), key.padded(), pattern.padded());
+    let (keys, nodes) = (node_key.padded_mut(), node.padded_mut());
+    for at in (0..superpixels).step_by(G::LANES) {
+        let count = G::LANES.min(superpixels - at);
+        let groups = U32::gather(&GROUPS, U32::load(g, &pattern[at..]));
         let two = U32::splat(g, 0xFF).lt(groups) & Mask::first(g, count);
         if two.any() {
-            for (&key, &pattern) in key[at..at + count].iter().zip(&pattern.padded()[at..]) {
+            for (&key, &pattern) in key[at..at + count].iter().zip(&pattern[at..]) {
                 let groups = GROUPS[pattern as usize & 0xFF];
                 for group in [groups & 0xFF, groups >> 8] {
-                    (node_key[end], node[end]) = (key, group);
+                    (keys[end], nodes[end]) = (key, group);
                     end += usize::from(group != 0);
                 }
             }
         } else {
-            U32::load(g, &key.padded()[at..]).store(&mut node_key[end..]);
-            groups.store(&mut node[end..]);
+            U32::load(g, &key[at..]).store(&mut keys[end..]);
+            groups.store(&mut nodes[end..]);
             end += count;
         }
     }
@@ -207,17 +209,20 @@ fn sum<G: Gang>(g: G, scratch: &mut GroupScratch) {
     let GroupScratch { node_key, node, parent, pixels, columns, rows, .. } = scratch;
     let count = node.len() - FRONT;
     [&mut *parent, pixels, columns, rows].into_iter().for_each(|column| column.set_len(count));
+    let (node_key, node) = (&node_key.padded()[FRONT..], &node.padded()[FRONT..]);
+    let (parent, pixels) = (parent.padded_mut(), pixels.padded_mut());
+    let (columns, rows) = (columns.padded_mut(), rows.padded_mut());
     let byte = U32::splat(g, 0xFF);
     for at in (0..count).step_by(G::LANES) {
-        let key = U32::load(g, &node_key.padded()[FRONT + at..]);
-        let sums = U32::gather(&SUMS, U32::load(g, &node.padded()[FRONT + at..]));
+        let key = U32::load(g, &node_key[at..]);
+        let sums = U32::gather(&SUMS, U32::load(g, &node[at..]));
         let column = key.shr::<ROW_BITS>() & U32::splat(g, 0x3FF);
         let row = key & U32::splat(g, (1 << ROW_BITS) - 1);
         let n = sums & byte;
-        (n * column.shl::<1>() + (sums.shr::<8>() & byte)).store(&mut columns.padded_mut()[at..]);
-        (n * row.shl::<2>() + sums.shr::<16>()).store(&mut rows.padded_mut()[at..]);
-        n.store(&mut pixels.padded_mut()[at..]);
-        (U32::iota(g) + U32::splat(g, at as u32)).store(&mut parent.padded_mut()[at..]);
+        (n * column.shl::<1>() + (sums.shr::<8>() & byte)).store(&mut columns[at..]);
+        (n * row.shl::<2>() + sums.shr::<16>()).store(&mut rows[at..]);
+        n.store(&mut pixels[at..]);
+        (U32::iota(g) + U32::splat(g, at as u32)).store(&mut parent[at..]);
     }
 }
 
@@ -256,13 +261,16 @@ fn root(parent: &mut Column<u32>, node: u32) -> u32 {
 #[inline(always)]
 fn collect<G: Gang>(g: G, scratch: &GroupScratch, out: &mut Clusters) {
     let GroupScratch { node_key, parent, pixels, columns, rows, .. } = scratch;
-    for at in (0..parent.len()).step_by(G::LANES) {
+    let nodes = parent.len();
+    let (parent, node_key) = (parent.padded(), &node_key.padded()[FRONT..]);
+    let (pixels, columns, rows) = (pixels.padded(), columns.padded(), rows.padded());
+    for at in (0..nodes).step_by(G::LANES) {
         let index = U32::iota(g) + U32::splat(g, at as u32);
-        let is_root = U32::load(g, &parent.padded()[at..]).eq(index) & Mask::first(g, parent.len() - at);
-        let sensor = U32::load(g, &node_key.padded()[FRONT + at..]).shr::<KEY_SENSOR>() - U32::splat(g, 1);
-        let n = U32::load(g, &pixels.padded()[at..]).as_i32();
-        let (column, fx) = divide(g, U32::load(g, &columns.padded()[at..]).as_i32(), n);
-        let (row, fy) = divide(g, U32::load(g, &rows.padded()[at..]).as_i32(), n);
+        let is_root = U32::load(g, &parent[at..]).eq(index) & Mask::first(g, nodes - at);
+        let sensor = U32::load(g, &node_key[at..]).shr::<KEY_SENSOR>() - U32::splat(g, 1);
+        let n = U32::load(g, &pixels[at..]).as_i32();
+        let (column, fx) = divide(g, U32::load(g, &columns[at..]).as_i32(), n);
+        let (row, fy) = divide(g, U32::load(g, &rows[at..]).as_i32(), n);
         let channel = sensor.shl::<SENSOR_SHIFT>() | column.shl::<COLUMN_SHIFT>() | row;
         let end = out.len();
         fx.store_packed(&mut out.fx.padded_mut()[end..], is_root);
