@@ -2,6 +2,8 @@
 //! ThreadSanitizer: every lane of a block is a thread for it (`src/gpu/kernels/emulated.h`). Then they remove every barrier in
 //! turn. The loss must be noticed: by a report, by another result, or by a lane that waits for ever.
 
+use rayon::prelude::*;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -162,15 +164,17 @@ fn the_loss_of_a_barrier_is_noticed() {
     let Some(sanitizer) = sanitizer() else { return };
     let mut all: Vec<(u32, String, bool)> = Vec::new();
     for sequence in SEQUENCES {
-        for (number, function) in barriers(sanitizer, sequence) {
-            if all.iter().any(|(known, _, is_noticed)| *known == number && *is_noticed) {
-                continue;
-            }
-            let is_noticed =
-                !sanitizer.run(sequence, &[("EMULATED_WITHOUT", &number.to_string())]).status.success();
-            all.retain(|(known, ..)| *known != number);
-            all.push((number, function, is_noticed));
-        }
+        let is_noticed =
+            |number: u32| all.iter().any(|(known, _, is_noticed)| *known == number && *is_noticed);
+        let left = barriers(sanitizer, sequence).into_iter().filter(|(number, _)| !is_noticed(*number));
+        let left: BTreeMap<_, _> = left.collect();
+        let tried = left.into_par_iter().map(|(number, function)| {
+            let output = sanitizer.run(sequence, &[("EMULATED_WITHOUT", &number.to_string())]);
+            (number, function, !output.status.success())
+        });
+        let tried: Vec<_> = tried.collect();
+        all.retain(|(known, ..)| tried.iter().all(|(number, ..)| number != known));
+        all.extend(tried);
     }
     let noticed = all.iter().filter(|(.., is_noticed)| *is_noticed).count();
     println!("the loss of {noticed} of {} barriers is noticed", all.len());
