@@ -38,7 +38,7 @@ const CHUNK: usize = 64;
 /// Alignment of the memory that `room` appends, in words: checksums of records are computed in steps of 16 bytes.
 const ROOM_WORDS: usize = 4;
 
-/// Copies the first `bytes` of `from` to the word `first`, and pads the last word with zeros. May read later bytes of `from`, and
+/// Copies `bytes` bytes of `from` to `words`, from the word `first` on, and pads the last word with zeros. May read later bytes of `from`, and
 /// write all words before `limit`.
 #[inline(always)]
 pub(super) fn copy_payload(words: &mut [u32], first: usize, limit: usize, from: &[u8], bytes: usize) {

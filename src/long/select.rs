@@ -122,7 +122,7 @@ impl Selected {
             track[*place as usize] = number;
             *place += 1;
         }
-        // The entry of each bucket has moved to the end of the bucket, the begin of the next.
+        // The entry of each bucket has moved to the end of the bucket, the start of the next.
         begin.copy_within(0..BUCKETS, 1);
         begin[0] = 0;
     }

@@ -8,7 +8,7 @@ use super::{Gang, Isa, array_of};
 pub struct Pair<G: Gang>(G);
 
 impl<G: Gang> Pair<G> {
-    /// Makes the gang from the gang of its halves.
+    /// Makes the gang from the gang of one half.
     #[inline(always)]
     pub fn new(half: G) -> Self {
         Self(half)

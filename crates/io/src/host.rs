@@ -115,7 +115,7 @@ pub struct Host<'a> {
 }
 
 impl Host<'_> {
-    /// Reports the begin of work; [`Progress::end`] reports its end.
+    /// Reports the start of work; [`Progress::end`] reports the end.
     pub fn begin(&self, what: &'static str, of: &'static str, items: Option<u64>) {
         self.progress.begin(Work { what, of, items });
     }

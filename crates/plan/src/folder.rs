@@ -66,7 +66,7 @@ impl PartFolder<'_> {
         fs::create_dir_all(self.0).map_err(|e| Error::io(self.0, e))
     }
 
-    /// Records the begin of a part.
+    /// Records the start of a part.
     ///
     /// # Errors
     /// [`Error::Io`].

@@ -1,4 +1,4 @@
-//! Triplets: pairs with each of their middle hits, one lane per triplet. A parabola through the three hits predicts the
+//! Triplets: pairs of hits with one middle hit each, one lane per triplet. A parabola through the three hits predicts the
 //! hits of the other x layers, and a step of least squares adds them.
 
 use super::half::HalfHits;

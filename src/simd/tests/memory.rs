@@ -3,7 +3,7 @@
 use super::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Masked memory operations on a slice of any length.
+/// Operands of memory operations on slices of any length.
 #[derive(Debug, Clone)]
 struct Memory {
     memory: Vec<u32>,

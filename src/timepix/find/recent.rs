@@ -44,8 +44,8 @@ impl Recent {
         self.end = 0;
     }
 
-    /// Computes the patterns of a block; none when hits may have neighbours further back. Patterns also cover each hit
-    /// before the block that [`before`] includes.
+    /// Computes the patterns of a block; none for long windows, and when hits may have neighbours more than [`REACH`] hits back.
+    /// Patterns also cover each hit before the block that [`before`] includes.
     pub fn patterns(&mut self, window: u32, hits: &PixelHits, block: Range<usize>) -> Option<&Column<u32>> {
         if window > MAX_WINDOW {
             return None;

@@ -85,7 +85,7 @@ impl Packing {
         self.first.wrapping_add((word >> self.rest_bits()) as i64)
     }
 
-    /// Converts words of the packing `from`; they must fit.
+    /// Repacks words of the packing `from`; their hits must fit.
     pub fn take_over(&self, from: &Self, words: &mut [u64]) {
         for word in words {
             let pixel = *word >> TOT_BITS;

@@ -83,7 +83,7 @@ fn place<G: Gang>(g: G, cell_of: &[u32], scratch: &mut UtScratch, out: &mut UtCe
     let first = out.hits() as u32;
     let before = out.cell_start.len() - 1;
     out.cell_start.set_len(before + UT_CELLS + 1);
-    // The end of a cell is the begin of the next.
+    // The end of a cell is the start of the next.
     let ends = &mut out.cell_start.padded_mut()[before + 1..];
     ends[..UT_CELLS].fill(0);
     cells.set_len(raw.len());

@@ -76,7 +76,7 @@ struct Slots {
     turn: Column<f32>,
 }
 
-/// Returns the begin of a row of slots.
+/// Returns the start of a row of slots.
 #[inline(always)]
 fn row<G: Gang>(_: G, plane: usize, number: usize) -> usize {
     (plane * SLOTS + number) * G::LANES

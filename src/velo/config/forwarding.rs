@@ -14,7 +14,7 @@ pub struct ForwardingConfig {
     pub scatter: f32,
     /// Number of consecutive modules of one side that a track may miss (no unit).
     pub skipped_modules: u32,
-    /// Largest chi2 per degree of freedom of a track that ends with three hits (no unit).
+    /// Largest chi2 per degree of freedom of a track of three hits (no unit).
     pub weak_chi2: f32,
     /// Weight of a hit in `weak_chi2`, 1/mm^2: 12 / (55 um)^2, from the variance of a flat distribution over a pixel.
     pub weak_weight: f32,

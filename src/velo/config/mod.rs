@@ -198,7 +198,7 @@ pub struct PassConfig {
     pub scatter_slope: f32,
     /// Score per distance of closest approach to the beam line, 1/mm.
     pub doca_weight: f32,
-    /// Largest score of a track that ends with three hits (no unit).
+    /// Largest score of a track of three hits (no unit).
     pub weak_score: f32,
     /// Whether triplets may step over one pair (no unit).
     pub gaps: bool,

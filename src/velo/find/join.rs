@@ -10,7 +10,7 @@ use crate::velo::geometry::{MOST_ON_SENSORS, PAIR_MIDDLES, PAIRS};
 use crate::velo::index::EVENTS;
 use std::ops::Range;
 
-/// Number of the pairs of both events: the pairs of the second event are numbered from [`PAIRS`] on.
+/// Number of pairs of modules in two events: the pairs of the second event are numbered from [`PAIRS`] on.
 const PLACES: usize = EVENTS * PAIRS;
 /// Records of hits by index.
 type Hits<'a> = &'a [[f32; 4]];

@@ -5,7 +5,7 @@ use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
 /// A pair's row of the table while its hits are counted. The cell of a bin is one behind its final cell: it is
-/// incremented with every hit that is placed, and so ends as the begin of the next bin.
+/// incremented with every hit that is placed, and so ends as the start of the next bin.
 pub(super) struct Bins<'a> {
     pub(super) cells: &'a mut [u32],
     binning: Binning,

@@ -46,7 +46,7 @@ impl Binning {
         Self { bins, again: 2 * MAX_WINDOW * bins / TURN as u32 + 1 }
     }
 
-    /// Returns the number of cells of a pair: the begin of each bin, and the end of the last.
+    /// Returns the number of cells of a pair: the start of each bin, and the end of the last.
     const fn row(self) -> usize {
         (self.bins + self.again) as usize + 1
     }
@@ -133,7 +133,7 @@ impl Index {
         }
     }
 
-    /// Completes a pair of `hits` hits whose cells hold the begin of each bin: repeats the first bins, and appends
+    /// Completes a pair of `hits` hits whose cells hold the start of each bin: repeats the first bins, and appends
     /// copies of their hits.
     #[inline(always)]
     fn close_pair<G: Gang>(&mut self, g: G, pair: usize, hits: usize) {

@@ -42,7 +42,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// Returns the begin of the next pair's hits, with `free` free places in between.
+    /// Returns the start of the next pair's hits, with `free` free places in between.
     pub(super) fn next(self, free: usize) -> usize {
         (self.begin + self.len + free).next_multiple_of(16)
     }

@@ -21,7 +21,7 @@ pub(super) struct Left {
     /// Index of the hit among all hits; not set for copies.
     pub(super) origin: Column<u32>,
     pub(super) spans: [Span; PAIRS],
-    /// Look-up table of the pairs: z of the middle, mm; then, as bits, the begin of the pair among all hits, its begin
+    /// Look-up table of the pairs: z of the middle, mm; then, as bits, the start of the pair among all hits, its start
     /// among the remaining hits, and its number of remaining hits.
     pub(super) places: [[f32; 4]; PAIRS],
     /// Number of remaining hits before each hit (remaining or not) in its pair.

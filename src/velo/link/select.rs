@@ -20,8 +20,8 @@ pub(super) struct Select {
 }
 
 impl Select {
-    /// Accepts the tracks of the first pass: all long chains, then, in order, the chains of three hits with a good
-    /// score whose hits are in no other track. Marks the hits of these short chains as inside.
+    /// Accepts the tracks of the first pass: long chains with enough hits left, then, in order, the chains of three hits with a
+    /// good score whose hits are in no other track. Marks the hits of these short chains as inside.
     #[inline(always)]
     pub(super) fn accept_first<G: Gang>(
         &mut self,

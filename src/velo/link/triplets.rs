@@ -15,7 +15,7 @@ use crate::velo::config::LinkConfig;
 use crate::velo::find::Judge;
 use crate::velo::geometry::PAIRS;
 
-/// Distance from the begin of a window to its hit, in bins; the window is two whole bins wide.
+/// Distance from the start of a window to its hit, in bins; the window is two whole bins wide.
 const HALF_WINDOW: f32 = 0.5;
 /// Number of candidates on each side that are judged at once.
 pub(super) const AT_ONCE: u32 = 2;

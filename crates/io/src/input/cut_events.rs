@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Largest memory of an unpacked body that is kept for the next event, bytes: the size of a large event.
 const KEPT_BODY: usize = 1 << 20;
 
-/// Number of events of a piece: the widest level computes this many checksums at once.
+/// Number of events of a piece: twice the most checksums that are computed at once.
 const PIECE: usize = 32;
 
 /// Rules for reading events.

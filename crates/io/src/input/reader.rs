@@ -206,7 +206,7 @@ impl VeloReader {
         Ok(self.event as u64)
     }
 
-    /// Faults that did not end the job, of everything that was read.
+    /// Faults so far that did not end the job.
     pub fn problems(&self) -> &ProblemLog {
         &self.log
     }

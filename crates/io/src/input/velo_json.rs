@@ -1,4 +1,4 @@
-//! Decodes the text of one Velo JSON event: 53 prefix sums of the modules and the columns x, y, z in mm.
+//! Decodes the text of one Velo JSON event: the numbers of hits of modules, summed up, and x, y, z in mm.
 
 use super::velo_json_truth::{Montecarlo, decode_truth};
 use super::velo_json_usual::usual_event;

@@ -102,7 +102,7 @@ impl ReportInput {
     /// Reads results, with their name in figures.
     ///
     /// # Errors
-    /// [`Error::Format`] when their kind is unknown.
+    /// [`Error::Format`] for results of an unknown kind and for text that is no valid result.
     pub fn from_json(name: String, json: Value) -> Result<Self> {
         if let Some(number) = too_large(&json) {
             return Err(Error::format("results", format!("a number of {number:e} cannot be a result")));

@@ -159,8 +159,8 @@ fn state_of(Track { x, y, z, tx, ty, .. }: Track) -> TrueState {
     TrueState { x, y, z, tx, ty }
 }
 
-/// Makes a soft particle on the path of another, somewhere in the material before, in and after the UT, along
-/// the magnet or in the SciFi.
+/// Makes a soft particle on the straight line of another from the Velo, in the material of one of [`MATERIAL`]: before the UT, in the
+/// UT, along the magnet or in the SciFi.
 fn secondary(parent: Exit, random: &mut Random) -> (Flight, Track) {
     let [low, high] = MATERIAL[(random.uniform() * MATERIAL.len() as f64) as usize];
     let path = (random.between(low, high) - parent.at[2]).max(1.0) / parent.direction[2];

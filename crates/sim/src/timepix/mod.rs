@@ -18,7 +18,7 @@ use shape::Shaper;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Time of the first cluster, ticks: some formats have no negative times.
+/// Start of the stream, ticks: some formats have no negative times.
 const START: f64 = 10_000.0;
 /// Longest time that a hit waits to be read out, in mean waiting times.
 const LONGEST_WAIT: f64 = 7.5;

@@ -6,7 +6,7 @@ use crate::event::{Column, PAD, StageCounter, UT_PLANES, UtCellHits};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, inlined};
 
-/// Index of a hit that is near no line, which is the begin of windows without hits; and the first index of real hits.
+/// Index of a hit that is near no line, which is the start of windows without hits; and the first index of real hits.
 const NO_HIT: usize = 1;
 const FIRST_PLACE: usize = 2;
 

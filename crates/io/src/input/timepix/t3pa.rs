@@ -41,7 +41,7 @@ pub(super) enum Meaning {
     LossBegins,
     /// The device no longer lost hits from this row on.
     LossEnds,
-    /// Neither of these.
+    /// Any other row.
     Unknown,
 }
 
