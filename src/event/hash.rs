@@ -25,7 +25,7 @@ fn hexadecimal<S: serde::Serializer>(hash: &u64, to: S) -> Result<S::Ok, S::Erro
 ///
 /// Each column of the [`Schema`] has a separate XXH3-64 over its little-endian values: statuses by their codes
 /// (u16), starts as the end of each list counted from the first event of the run (u64), all others as in memory. A
-/// result is the XXH3-64 over the digests (u64) of the columns it covers, in their order: columns with
+/// hash is the XXH3-64 over the digests (u64) of its columns, in their order: columns with
 /// [`in_hash_int`](super::ColumnInfo::in_hash_int) for `hash_int`, all columns for `output_hash`.
 #[derive(Clone)]
 pub struct Hasher {

@@ -1,8 +1,8 @@
 //! The Kalman filter on lanes: lane l of every value belongs to track l.
 //!
 //! [`matriplex`] is the linear algebra. A track is a state with covariance on a cylinder around the z axis
-//! ([`CylinderState`], [`to_radius`]) or on a plane of constant z ([`PlaneState`], [`to_plane`]); the field is constant
-//! along z. [`update`] adds a measurement of the first 1 to 3 parameters, [`judge`] finds faults of a fitted state,
+//! ([`CylinderState`], [`to_radius`]) or on a plane of constant z ([`PlaneState`], [`to_plane`]); the field is uniform
+//! and parallel to z. [`update`] adds a measurement of the first 1 to 3 parameters, [`judge`] finds faults of a fitted state,
 //! [`smooth`] improves the states of a filter with later measurements, and [`mod@reference`] is the naive twin in f64.
 //! `README.md` in this folder derives the formulas.
 //!

@@ -9,7 +9,8 @@ use crate::simd::{Gang, copies};
 pub struct Update<G: Gang> {
     /// Squared distance in standard deviations.
     pub chi2: F32<G>,
-    /// Lanes in which the covariance of the residual is positive definite; in other lanes the measurement is not used.
+    /// Lanes in which the covariance of the residual has a positive determinant and first element; in other lanes the measurement is
+    /// not used.
     pub sane: Mask<G>,
 }
 

@@ -2,8 +2,8 @@
 //! straight-line fit").
 //!
 //! x and y have equal weights, so one covariance serves both. A track is filtered from both ends; the filter
-//! that ends nearest to the beam line gives the state there, the one that ends upstream gives the state at
-//! the end of the Velo.
+//! that ends nearest to the beam line gives the state there, the one that ends at the largest z gives the state
+//! at the end of the Velo.
 //!
 //! The scattering of a track depends on its momentum, which the Velo does not measure. Each hit that is farther from
 //! the line than expected raises the noise, and each nearer hit lowers it ([`next_noise`]). The filter up begins with

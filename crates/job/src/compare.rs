@@ -165,8 +165,8 @@ fn side(request: &Request, text: &str) -> Result<Request> {
     let mut side = request.clone();
     for pair in text.split(',').filter(|pair| !pair.is_empty()) {
         let wrong = || {
-            let known = "isa=, gang=, threads=, slice=, preset=, gpu, gpu:NUMBER, gpu:all, emulated, or a key of the sequence, such as builder=";
-            Error::Config(format!("`{pair}` is not a part of a side: choose from {known}"))
+            let known = "isa=, gang=, threads=, slice=, preset=, gpu, gpu:NUMBER, gpu:all, emulated, emulated:ORDER, cpu, or a key of the sequence, such as builder=";
+            Error::Config(format!("`{pair}` cannot be used in a side of `compare`: choose from {known}"))
         };
         let Some((key, value)) = pair.split_once('=') else {
             side.device = pair.parse().map_err(|_| wrong())?;

@@ -16,7 +16,7 @@ use std::str::FromStr;
 const SIGMA: [f64; 3] = [0.001, 0.01, 0.1];
 /// Largest distance of a hit beyond the radius of its layer, cm.
 const DEPTH: f64 = 0.0019;
-/// Smallest number of particles of an event for which several threads are used.
+/// Smallest number of particles and noise hits per layer of an event, summed, for which several threads are used.
 const WORTH_A_THREAD: u64 = 1000;
 /// Largest |eta| of particles.
 const ETA: f64 = 1.0;

@@ -121,7 +121,7 @@ const STEPS: [Access; 12] = [
     Access { reads: &[OUTPUT], writes: &[] },
 ];
 
-/// The arena for a capacity.
+/// Plans the arena for a capacity.
 pub(super) fn plan(capacity: &Capacity, cells: usize) -> Plan {
     Plan::new(&bytes(capacity, cells), &STEPS)
 }

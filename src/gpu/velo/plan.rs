@@ -196,7 +196,7 @@ pub(super) const STEPS: [Access; 16] = [
     Access { reads: &[OUTPUT_COLUMNS], writes: &[] },
 ];
 
-/// The arena for a capacity.
+/// Plans the arena for a capacity.
 pub(super) fn plan(capacity: &Capacity) -> Plan {
     Plan::new(&bytes(capacity), &STEPS)
 }

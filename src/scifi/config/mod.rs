@@ -95,10 +95,10 @@ pub struct SeedPass {
     pub min_hits: u32,
     /// Fewest hits of a track in u and v layers.
     pub min_uv_hits: u32,
-    /// Number of its hits for which a track in x with fewer than six hits must be the best track, or else it is dropped as
-    /// a clone.
+    /// A track in x with fewer than six hits must be the best track of at least this many of its hits; otherwise it is dropped
+    /// as a clone.
     pub min_own_hits: u32,
-    /// Number of its hits for which a track in x with six hits must be the best track.
+    /// The same for a track in x with six hits.
     pub min_own_of_six: u32,
 }
 

@@ -44,10 +44,10 @@ pub struct RowPass {
     pub min_hits: u32,
     /// Fewest hits of a track in u and v layers (no unit).
     pub min_uv_hits: u32,
-    /// Number of its hits for which a track in x with fewer than six hits must be the best track, or else it is dropped as
-    /// a clone (no unit).
+    /// A track in x with fewer than six hits must be the best track of at least this many of its hits; otherwise it is dropped
+    /// as a clone (no unit).
     pub min_own_hits: u32,
-    /// Number of its hits for which a track in x with six hits must be the best track (no unit).
+    /// The same for a track in x with six hits (no unit).
     pub min_own_of_six: u32,
     /// The final choice of tracks (no unit).
     pub choice: ChoiceConfig,

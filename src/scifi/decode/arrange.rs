@@ -19,7 +19,7 @@ const MODULE_SHIFT: u32 = CHANNEL_SHIFT + 11;
 #[derive(Debug, Default)]
 pub(super) struct Quarter {
     pub(super) codes: Column<u32>,
-    /// Last code of each module.
+    /// Index of the last code of each module.
     last: Column<u32>,
 }
 

@@ -11,8 +11,8 @@
 //!              the places of the next hits
 //! ```
 //!
-//! There is no fixed limit on numbers: lists grow as needed. Work beyond any real detector, such as all hits in one
-//! place, is truncated and counted.
+//! Lists grow as needed, up to the limits of the configuration, which no real event reaches. What is beyond them, such as the pairs
+//! of hits that are all in one place, is left out and counted.
 //!
 //! Results do not depend on the gang: every list keeps the order of its input or is sorted when elements are chosen.
 

@@ -1,5 +1,5 @@
-//! Tracks in x by rows of bits: for every hit of a pivot's layer and every shift, the layers that have a hit at the track's
-//! place.
+//! Finds tracks in x by rows of bits: for every hit of a pivot's layer and every shift, takes the layers that have a hit where
+//! the track crosses them.
 
 use super::layers::{X_Z, bend, distance};
 use super::track::Place;

@@ -17,7 +17,7 @@ const MAX_NUMBER: usize = 18;
 enum State {
     /// A byte that cannot be in a list of numbers.
     Wrong,
-    /// A number that began with 0 and may have a point, but no other digit.
+    /// A number of which only the 0 was read: a point may follow, but no digit.
     Zero,
     Whole,
     Point,

@@ -1,4 +1,4 @@
-//! [`OutputFile`]: a file that appears under its name only when it is complete.
+//! [`OutputFile`]: a file that gets its name at the end: when it is complete, or as the part that a job has written before an error.
 //!
 //! ```text
 //! create    tracks.parquet: unchanged, or absent      .peloton-x1Y2z3.part: the output

@@ -1,5 +1,5 @@
-//! Writes results: NDJSON, Arrow and Parquet by the schema of the columns, clusters of pixels as text. Files appear
-//! under their names when they are complete.
+//! Writes results: NDJSON, Arrow and Parquet by the schema of the columns, clusters of pixels as text. Files get
+//! their names at the end of the job.
 
 mod arrow;
 mod byte_sink;

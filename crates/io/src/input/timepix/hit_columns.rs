@@ -141,7 +141,7 @@ impl Roles {
     /// have the unit `usual`.
     ///
     /// # Errors
-    /// A message with the name of the column that is unknown, missing or duplicated.
+    /// A message that names the columns that are missing or cannot be used.
     pub fn find(
         columns: &[HitColumn],
         unit: Option<TimeUnit>,

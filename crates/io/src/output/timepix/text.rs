@@ -9,9 +9,9 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 /// Writes one JSON object per cluster: time and duration in ns, energy in keV or null without a calibration, bounds
-/// as `[x, y, x, y]`, hits as `[x, y, tot, ns after the first]`, the chip and the energy of each hit, and their
-/// input; with `pairs` also the count of the latest trigger before the cluster, and for each hit the ns since the
-/// latest trigger before it, null without one. Clusters of frames begin with the number of their `frame`, and have
+/// as `[x, y, x, y]`, hits as `[x, y, tot, ns after the first]`, chip and energy of each hit, the features, and the
+/// input. With `pairs` an object also has the device's counter of the latest trigger before the cluster, and for each hit
+/// the ns since the latest trigger before it, null without one. Clusters of frames begin with the number of their `frame`, and have
 /// null for all times.
 ///
 /// `texts` formats the objects in parallel.
