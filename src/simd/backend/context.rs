@@ -58,6 +58,9 @@ macro_rules! contexts {
             const ISA: Isa = Isa::$isa;
             #[inline(always)]
             fn run<R>(self, body: impl FnOnce() -> R) -> R {
+                // With `inline` it is compiled where it is called from, and not with all other kernels in the part of the library
+                // that has this file.
+                #[inline]
                 $(#[target_feature(enable = $feature)])*
                 fn run<R>(body: impl FnOnce() -> R) -> R {
                     body()
