@@ -63,6 +63,34 @@ impl GroupScratch {
         self.pattern.reserve_total(words);
     }
 
+    /// Memory behind the superpixels so far.
+    #[inline(always)]
+    pub(super) fn behind(&mut self) -> Grouped<'_> {
+        let end = self.key.len();
+        Grouped { key: self.key.padded_mut(), pattern: self.pattern.padded_mut(), end }
+    }
+
+    /// Sets the number of superpixels, after [`Grouped::push`].
+    #[inline(always)]
+    pub(super) fn set_len(&mut self, superpixels: usize) {
+        self.key.set_len(superpixels);
+    }
+}
+
+/// Memory behind the superpixels so far, borrowed once a bank: the compiler keeps where it is.
+pub(super) struct Grouped<'a> {
+    key: &'a mut [u32],
+    pattern: &'a mut [u32],
+    end: usize,
+}
+
+impl Grouped<'_> {
+    /// Number of superpixels.
+    #[inline(always)]
+    pub(super) fn end(&self) -> usize {
+        self.end
+    }
+
     /// Appends the superpixels of a sensor that are in `keep`.
     #[inline(always)]
     pub(super) fn push<G: Gang>(
@@ -73,10 +101,8 @@ impl GroupScratch {
         keep: Mask<G>,
     ) {
         let key = U32::splat(g, (sensor + 1) << KEY_SENSOR) | column.shl::<ROW_BITS>() | row;
-        let end = self.key.len();
-        pattern.store_packed(&mut self.pattern.padded_mut()[end..], keep);
-        let kept = key.store_packed(&mut self.key.padded_mut()[end..], keep);
-        self.key.set_len(end + kept);
+        pattern.store_packed(&mut self.pattern[self.end..], keep);
+        self.end += key.store_packed(&mut self.key[self.end..], keep);
     }
 }
 

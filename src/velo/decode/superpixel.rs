@@ -57,7 +57,7 @@ fn read<G: Gang>(
     Ok(())
 }
 
-/// Reads the words of one bank. Returns false when a column does not exist.
+/// Reads the words of one bank. Returns false when a pixel column does not exist.
 #[inline(always)]
 fn read_bank<G: Gang>(
     g: G,
@@ -68,6 +68,7 @@ fn read_bank<G: Gang>(
 ) -> bool {
     let first = U32::splat(g, sensor << SENSOR_SHIFT);
     let mut bad = Mask::first(g, 0);
+    let (mut alone, mut grouped) = (Singles::behind(singles), scratch.behind());
     for at in (0..words.count).step_by(G::LANES) {
         let word = U32::load(g, &words.from[at..]);
         let pattern = word & U32::splat(g, 0xFF);
@@ -77,44 +78,62 @@ fn read_bank<G: Gang>(
         let column = word.shr::<14>() & U32::splat(g, 0x1FF);
         bad = bad | keep.and_not(column.lt(U32::splat(g, SUPER_COLUMNS)));
         let neighbours = word.lt(U32::splat(g, 1 << 31));
-        scratch.push(g, sensor, Superpixels { column, row, pattern }, keep & neighbours);
+        grouped.push(g, sensor, Superpixels { column, row, pattern }, keep & neighbours);
         let corner = first | column.shl::<9>() | row.shl::<2>();
-        push(g, &words.from[at..], corner, pattern, keep.and_not(neighbours), singles);
+        alone.push(g, &words.from[at..], corner, pattern, keep.and_not(neighbours));
     }
+    let (end, ends_grouped) = (alone.end, grouped.end());
+    singles.channel.set_len(end);
+    scratch.set_len(ends_grouped);
     !bad.any()
 }
 
-/// Appends the clusters of the superpixels in the lanes `keep`; lane i has word i of `words`.
-#[inline(always)]
-fn push<G: Gang>(g: G, words: &[u32], corner: U32<G>, pattern: U32<G>, keep: Mask<G>, out: &mut Clusters) {
-    let [fx, fy, pixel, second] = F32::gather_records(&CLUSTER, pattern);
-    if keep.and_not(second.to_bits().eq(U32::splat(g, 0))).any() {
-        // Some superpixels hold two clusters: push one superpixel after another, so that every gang keeps the order of
-        // the words.
-        let (bits, mut corners) = (keep.bits(), [0; 64]);
-        corner.store(&mut corners);
-        for lane in (0..G::LANES).filter(|lane| bits >> lane & 1 == 1) {
-            push_one(corners[lane], words[lane], out);
-        }
-        return;
-    }
-    let end = out.len();
-    fx.store_packed(&mut out.fx.padded_mut()[end..], keep);
-    fy.store_packed(&mut out.fy.padded_mut()[end..], keep);
-    let kept = (corner + pixel.to_bits()).store_packed(&mut out.channel.padded_mut()[end..], keep);
-    out.channel.set_len(end + kept);
+/// Memory behind the clusters so far, borrowed once a bank: the compiler keeps where it is.
+struct Singles<'a> {
+    fx: &'a mut [f32],
+    fy: &'a mut [f32],
+    channel: &'a mut [u32],
+    /// Number of clusters.
+    end: usize,
 }
 
-/// Appends the one or two clusters of one superpixel, the lower cluster first.
-#[inline(always)]
-fn push_one(corner: u32, word: u32, out: &mut Clusters) {
-    let mut pattern = word & 0xFF;
-    while pattern != 0 {
-        let [fx, fy, pixel, second] = CLUSTER[pattern as usize];
-        let end = out.len();
-        out.fx.padded_mut()[end] = fx;
-        out.fy.padded_mut()[end] = fy;
-        out.channel.push(corner + pixel.to_bits());
-        pattern = second.to_bits();
+impl<'a> Singles<'a> {
+    #[inline(always)]
+    fn behind(clusters: &'a mut Clusters) -> Self {
+        let (end, Clusters { fx, fy, channel, .. }) = (clusters.len(), clusters);
+        Self { fx: fx.padded_mut(), fy: fy.padded_mut(), channel: channel.padded_mut(), end }
+    }
+
+    /// Appends the clusters of the superpixels in the lanes `keep`; lane i has word i of `words`.
+    #[inline(always)]
+    fn push<G: Gang>(&mut self, g: G, words: &[u32], corner: U32<G>, pattern: U32<G>, keep: Mask<G>) {
+        let [fx, fy, pixel, second] = F32::gather_records(&CLUSTER, pattern);
+        if keep.and_not(second.to_bits().eq(U32::splat(g, 0))).any() {
+            // Some superpixels hold two clusters: push one superpixel after another, so that every gang keeps the order of
+            // the words.
+            let (bits, mut corners) = (keep.bits(), [0; 64]);
+            corner.store(&mut corners);
+            for lane in (0..G::LANES).filter(|lane| bits >> lane & 1 == 1) {
+                self.push_one(corners[lane], words[lane]);
+            }
+            return;
+        }
+        let end = self.end;
+        fx.store_packed(&mut self.fx[end..], keep);
+        fy.store_packed(&mut self.fy[end..], keep);
+        self.end += (corner + pixel.to_bits()).store_packed(&mut self.channel[end..], keep);
+    }
+
+    /// Appends the one or two clusters of one superpixel, the lower cluster first.
+    #[inline(always)]
+    fn push_one(&mut self, corner: u32, word: u32) {
+        let mut pattern = word & 0xFF;
+        while pattern != 0 {
+            let [fx, fy, pixel, second] = CLUSTER[pattern as usize];
+            (self.fx[self.end], self.fy[self.end]) = (fx, fy);
+            self.channel[self.end] = corner + pixel.to_bits();
+            self.end += 1;
+            pattern = second.to_bits();
+        }
     }
 }
