@@ -11,8 +11,8 @@
 //!              the places of the next hits
 //! ```
 //!
-//! Lists grow as needed, up to the limits of the configuration, which no real event reaches. What is beyond them, such as the pairs
-//! of hits that are all in one place, is left out and counted.
+//! Lists grow as needed, up to the limits of the configuration, which no real event reaches. Work beyond the limits, such as the
+//! pairs of hits that are all in one place, is left out and counted.
 //!
 //! Results do not depend on the gang: every list keeps the order of its input or is sorted when elements are chosen.
 
