@@ -18,7 +18,7 @@ pub struct LinkConfig {
     pub scatter_slope: f32,
     /// Largest chi2 of a triplet of the first pass, whose hits are within two of 512 bins of a turn (no unit).
     pub score: f32,
-    /// Largest chi2 of a track of the first pass of three hits (no unit).
+    /// Largest chi2 of a track of three hits in the first pass (no unit).
     pub weak_score: f32,
     /// Half width of the window for the outer hit of a triplet of the second pass, in 1/256 turn, 0..=16.
     pub second_window: f32,
@@ -29,7 +29,7 @@ pub struct LinkConfig {
     pub second_score: f32,
     /// Weight of the distance of closest approach in `second_score`, 1/mm.
     pub second_doca_weight: f32,
-    /// Largest score of a track of the second pass of three hits (no unit).
+    /// Largest score of a track of three hits in the second pass (no unit).
     pub second_weak_score: f32,
     /// Largest sum of both chi2 for joining two tracks, where one begins beyond the end of the other, and each has a
     /// chi2 for the end hit of the other; 0: never joined, even if they share a hit (no unit).

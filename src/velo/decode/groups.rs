@@ -81,16 +81,11 @@ impl GroupScratch {
 pub(super) struct Grouped<'a> {
     key: &'a mut [u32],
     pattern: &'a mut [u32],
-    end: usize,
+    /// Number of superpixels.
+    pub(super) end: usize,
 }
 
 impl Grouped<'_> {
-    /// Number of superpixels.
-    #[inline(always)]
-    pub(super) fn end(&self) -> usize {
-        self.end
-    }
-
     /// Appends the superpixels of a sensor that are in `keep`.
     #[inline(always)]
     pub(super) fn push<G: Gang>(

@@ -82,9 +82,9 @@ fn read_bank<G: Gang>(
         let corner = first | column.shl::<9>() | row.shl::<2>();
         alone.push(g, &words.from[at..], corner, pattern, keep.and_not(neighbours));
     }
-    let (end, ends_grouped) = (alone.end, grouped.end());
+    let (end, grouped_end) = (alone.end, grouped.end);
     singles.channel.set_len(end);
-    scratch.set_len(ends_grouped);
+    scratch.set_len(grouped_end);
     !bad.any()
 }
 
