@@ -7,7 +7,7 @@
 //! ```
 
 use peloton::Result;
-use peloton::engine::{Algorithm, AlgorithmInfo, Engine, Events, Handle, Sequence, Slice, Stage};
+use peloton::engine::{Algorithm, AlgorithmInfo, Engine, Handle, Sequence, Slice, Stage};
 use peloton::event::{LongTracks, Outcome, RawBatch, StageClock, VeloTracks};
 use peloton::long::{Bending, Long, LongConfig};
 use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry};
@@ -43,10 +43,6 @@ impl Algorithm for SureTracks {
 
     fn level(&self) -> Level {
         self.level
-    }
-
-    fn accept(&self, _events: Events<'_>) -> Result<()> {
-        Ok(())
     }
 
     fn run(&self, slice: Slice<'_>, _scratch: &mut (), out: &mut Outcome<VeloTracks>) {

@@ -1,7 +1,7 @@
 //! [`VeloUt`]: the algorithm from Velo tracks and hits in the UT to tracks with momentum.
 
 use crate::Result;
-use crate::engine::{Algorithm, AlgorithmInfo, Events, Handle, Sequence, Slice, Stage};
+use crate::engine::{Algorithm, AlgorithmInfo, Handle, Sequence, Slice, Stage};
 use crate::event::{BadBanks, Outcome, Product, UtBatch, UtCellHits, VeloUtTracks};
 use crate::simd::Level;
 use crate::ut::{
@@ -147,10 +147,6 @@ impl<H: UtHitOrder> Algorithm for VeloUt<H> {
 
     fn level(&self) -> Level {
         self.level
-    }
-
-    fn accept(&self, _events: Events<'_>) -> Result<()> {
-        Ok(())
     }
 
     fn run(&self, slice: Slice<'_>, scratch: &mut UtFindWorkspace, out: &mut Outcome<VeloUtTracks>) {

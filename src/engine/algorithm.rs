@@ -125,11 +125,13 @@ pub trait Algorithm: Debug + Send + Sync + 'static {
     /// The instruction set level and gang size that run.
     fn level(&self) -> Level;
 
-    /// Checks that the algorithm can process these events.
+    /// Checks that the algorithm can process these events. The default accepts all events.
     ///
     /// # Errors
     /// [`Error::Config`] that names the missing part, such as a geometry for raw banks.
-    fn accept(&self, events: Events<'_>) -> Result<()>;
+    fn accept(&self, _events: Events<'_>) -> Result<()> {
+        Ok(())
+    }
 
     /// Bytes of raw banks that the algorithm reads for these events; none when it does not read raw banks.
     fn bank_bytes(&self, _events: Events<'_>) -> Option<u64> {

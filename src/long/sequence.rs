@@ -1,11 +1,11 @@
-//! [`Long`] and [`LongUt`]: the algorithms from tracks in Velo and SciFi to long tracks.
+//! [`Long`] and [`LongUt`]: the algorithms that match tracks in Velo and SciFi to long tracks.
 
 use super::config::LongConfig;
 use super::matcher::{Matcher, Matching};
 use super::parts::Parts;
 use crate::Result;
 use crate::chain::UtDetector;
-use crate::engine::{Algorithm, AlgorithmInfo, Events, Handle, Sequence, Slice, Stage};
+use crate::engine::{Algorithm, AlgorithmInfo, Handle, Sequence, Slice, Stage};
 use crate::event::{LongTracks, Outcome, SciFiTracks, UtBatch, VeloTracks};
 use crate::lhcb::Bending;
 use crate::scifi::{SCIFI_TRACKS, SciFi};
@@ -14,7 +14,7 @@ use crate::ut::{UT_HITS, UtLayout};
 use crate::velo::{VELO_TRACKS, Velo};
 use std::ops::Range;
 
-/// The product of long tracks.
+/// Handle of the product of [`Long`] and [`LongUt`]: long tracks.
 pub const LONG_TRACKS: Handle = Handle::of::<LongTracks>("long_tracks");
 
 /// Matches tracks in Velo and SciFi to long tracks.
@@ -24,7 +24,7 @@ pub struct Long {
     matcher: Matcher,
 }
 
-/// Matches tracks in Velo and SciFi to long tracks, with hits in the UT, which the classifier uses, too.
+/// Matches tracks in Velo and SciFi to long tracks, and adds hits in the UT, which the networks also use.
 #[derive(Debug, Clone)]
 pub struct LongUt {
     level: Level,
@@ -36,18 +36,19 @@ pub struct LongUt {
 pub struct LongWorkspace(Matching);
 
 impl LongWorkspace {
-    /// Returns the number of pairs of tracks that the classifiers judged in the last event.
+    /// Returns the number of pairs of tracks in the last event that the networks got as input.
     pub fn crowd(&self) -> usize {
         self.0.pairs.crowd
     }
 
-    /// Judges all later events as if they had `pairs` pairs of tracks; this allows judging a single pair of an event.
+    /// Sets the number of pairs per event that the networks get as input, in place of the true number, for all later
+    /// events: a single pair of a larger event can then be judged alone.
     pub fn set_crowd(&mut self, pairs: usize) {
         self.0.judge.crowd = Some(pairs);
     }
 }
 
-/// Events with their intermediate results.
+/// Input of [`LongUt`]: tracks and hits of the same events.
 #[derive(Debug, Clone, Copy)]
 pub struct LongUtInput<'a> {
     /// Tracks in the Velo.
@@ -59,10 +60,10 @@ pub struct LongUtInput<'a> {
 }
 
 impl Long {
-    /// Creates an algorithm that continues from the tracks of `scifi`.
+    /// Creates an algorithm that matches tracks in the Velo to the tracks that `scifi` finds.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
+    /// Returns [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
     pub fn new(scifi: SciFi, config: LongConfig, bending: Bending) -> Result<Self> {
         Ok(Self { level: Algorithm::level(&scifi), matcher: Matcher::new(scifi, config, bending, None)? })
     }
@@ -70,16 +71,17 @@ impl Long {
     /// Returns the sequence `long`, which starts from raw banks of Velo and SciFi.
     ///
     /// # Errors
-    /// The errors of [`Long::new`], and [`Error::Config`](crate::Error::Config) if algorithms have different levels.
+    /// Returns the errors of [`Long::new`], and [`Error::Config`](crate::Error::Config) if algorithms have different
+    /// levels.
     pub fn sequence(velo: Velo, scifi: SciFi, config: LongConfig, bending: Bending) -> Result<Sequence> {
         let long = Self::new(scifi.clone(), config, bending)?;
         Sequence::new("long", velo)?.with(scifi.hits())?.with(scifi)?.with(long)
     }
 
-    /// Matches the tracks of the events of `range`, which have tracks in both detectors, and appends them to `out`, in order.
+    /// Matches tracks in Velo and SciFi in the events of `range`, and appends the long tracks to `out`, event by event.
     ///
     /// # Panics
-    /// When `range` is not within the events.
+    /// Panics if `range` is not within the events.
     pub fn match_tracks(
         &self,
         velo: &VeloTracks,
@@ -93,10 +95,10 @@ impl Long {
 }
 
 impl LongUt {
-    /// Creates an algorithm that continues from the tracks of `velo` and `scifi`.
+    /// Creates an algorithm that matches the tracks that `velo` and `scifi` find.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
+    /// Returns [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
     pub fn new(
         velo: &Velo,
         ut: &UtDetector,
@@ -113,7 +115,8 @@ impl LongUt {
     /// Returns the sequence `long-ut`, which starts from raw banks of Velo, UT and SciFi.
     ///
     /// # Errors
-    /// The errors of [`LongUt::new`], and [`Error::Config`](crate::Error::Config) if algorithms have different levels.
+    /// Returns the errors of [`LongUt::new`], and [`Error::Config`](crate::Error::Config) if algorithms have different
+    /// levels.
     pub fn sequence(
         velo: Velo,
         ut: &UtDetector,
@@ -126,10 +129,11 @@ impl LongUt {
         Sequence::new("long-ut", velo)?.with(hits)?.with(scifi.hits())?.with(scifi)?.with(long)
     }
 
-    /// Matches the tracks of the events of `range`, which have hits in the UT, too, and appends them to `out`, in order.
+    /// Matches tracks in Velo and SciFi in the events of `range`, and appends the long tracks, with hits in the UT, to
+    /// `out`.
     ///
     /// # Panics
-    /// When `range` is not within the events.
+    /// Panics if `range` is not within the events.
     pub fn match_tracks(
         &self,
         LongUtInput { velo, ut, scifi }: LongUtInput<'_>,
@@ -162,10 +166,6 @@ impl Algorithm for Long {
         self.level
     }
 
-    fn accept(&self, _events: Events<'_>) -> Result<()> {
-        Ok(())
-    }
-
     fn run(&self, slice: Slice<'_>, scratch: &mut LongWorkspace, out: &mut Outcome<LongTracks>) {
         self.match_tracks(slice.product(0), slice.product(1), 0..slice.range().len(), scratch, out);
     }
@@ -185,10 +185,6 @@ impl Algorithm for LongUt {
 
     fn level(&self) -> Level {
         self.level
-    }
-
-    fn accept(&self, _events: Events<'_>) -> Result<()> {
-        Ok(())
     }
 
     fn run(&self, slice: Slice<'_>, scratch: &mut LongWorkspace, out: &mut Outcome<LongTracks>) {

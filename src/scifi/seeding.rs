@@ -10,7 +10,7 @@ use super::layers::{BY_Z, HALF_LAYERS, HALVES};
 use super::rows::{self, RowsScratch};
 use super::sequence::{SCIFI_HITS, SciFiHits};
 use super::state::{Pattern, Staged, States};
-use crate::engine::{Algorithm, AlgorithmInfo, Events, Handle, Sequence, Slice, detector_stages};
+use crate::engine::{Algorithm, AlgorithmInfo, Handle, Sequence, Slice, detector_stages};
 use crate::event::{BadBanks, Outcome, SciFiBatch, SciFiTracks, StageClock, Truncation};
 use crate::lhcb::Bending;
 use crate::simd::{Gang, Level};
@@ -177,10 +177,6 @@ impl Algorithm for SciFi {
 
     fn level(&self) -> Level {
         self.level
-    }
-
-    fn accept(&self, _events: Events<'_>) -> Result<()> {
-        Ok(())
     }
 
     fn run(&self, slice: Slice<'_>, scratch: &mut SciFiWorkspace, out: &mut Outcome<SciFiTracks>) {

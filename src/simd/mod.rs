@@ -11,6 +11,7 @@ mod inlined;
 mod isa;
 mod level;
 pub mod math;
+mod operations;
 mod pair;
 pub mod sort;
 mod stack;

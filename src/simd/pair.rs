@@ -1,6 +1,7 @@
 //! [`Pair`]: a gang of two gangs. While one half waits for memory or for a long instruction, the other half
 //! computes.
 
+use super::operations::operations_by_lane;
 use super::{Gang, Isa, array_of};
 
 /// Two gangs `G` as one gang with twice the lanes; the first half holds the lower lanes.
@@ -18,7 +19,7 @@ impl<G: Gang> Pair<G> {
     const HALF: usize = G::LANES;
 }
 
-/// Defines lane-wise operations: on each half separately.
+/// Defines operations by lane: on each half separately.
 macro_rules! halves {
     ($($name:ident$(<const $bits:ident>)?($($arg:ident: $kind:ident),*) -> $out:ident;)*) => {
         $(#[inline(always)]
@@ -152,57 +153,7 @@ impl<G: Gang> Gang for Pair<G> {
         self.0.u_scatter(value.1, to, index.1, mask.1);
     }
 
-    halves! {
-        f_add(a: F, b: F) -> F;
-        f_sub(a: F, b: F) -> F;
-        f_mul(a: F, b: F) -> F;
-        f_div(a: F, b: F) -> F;
-        f_mul_add(a: F, b: F, c: F) -> F;
-        f_neg_mul_add(a: F, b: F, c: F) -> F;
-        f_sqrt(a: F) -> F;
-        f_abs(a: F) -> F;
-        f_neg(a: F) -> F;
-        f_min(a: F, b: F) -> F;
-        f_max(a: F, b: F) -> F;
-        f_lt(a: F, b: F) -> M;
-        f_le(a: F, b: F) -> M;
-        f_eq(a: F, b: F) -> M;
-        f_select(mask: M, a: F, b: F) -> F;
-        f_to_i(a: F) -> I;
-        f_bits(a: F) -> U;
-        i_add(a: I, b: I) -> I;
-        i_sub(a: I, b: I) -> I;
-        i_mul(a: I, b: I) -> I;
-        i_min(a: I, b: I) -> I;
-        i_max(a: I, b: I) -> I;
-        i_lt(a: I, b: I) -> M;
-        i_eq(a: I, b: I) -> M;
-        i_shl<const BITS>(a: I) -> I;
-        i_shr<const BITS>(a: I) -> I;
-        i_select(mask: M, a: I, b: I) -> I;
-        i_to_f(a: I) -> F;
-        i_bits(a: I) -> U;
-        u_add(a: U, b: U) -> U;
-        u_sub(a: U, b: U) -> U;
-        u_mul(a: U, b: U) -> U;
-        u_count(a: U, mask: M) -> U;
-        u_and(a: U, b: U) -> U;
-        u_or(a: U, b: U) -> U;
-        u_xor(a: U, b: U) -> U;
-        u_min(a: U, b: U) -> U;
-        u_max(a: U, b: U) -> U;
-        u_lt(a: U, b: U) -> M;
-        u_eq(a: U, b: U) -> M;
-        u_shl<const BITS>(a: U) -> U;
-        u_shr<const BITS>(a: U) -> U;
-        u_select(mask: M, a: U, b: U) -> U;
-        u_as_i(a: U) -> I;
-        u_as_f(a: U) -> F;
-        m_and(a: M, b: M) -> M;
-        m_or(a: M, b: M) -> M;
-        m_and_not(a: M, b: M) -> M;
-        m_not(a: M) -> M;
-    }
+    operations_by_lane!(halves);
 
     #[inline(always)]
     fn u_prefix_sum(self, a: Self::U) -> (Self::U, u32) {

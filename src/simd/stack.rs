@@ -2,6 +2,7 @@
 //! gains nothing: its straight-line code no longer fits in the instruction cache and takes too long to compile. Here
 //! every operation is a loop over registers, so the code is as large as for one register.
 
+use super::operations::operations_by_lane;
 use super::{Gang, Isa};
 use std::hint::black_box;
 
@@ -23,42 +24,32 @@ impl<G: Gang, const N: usize> Stack<G, N> {
     }
 }
 
-/// Defines lane-wise operations whose result has the type of the first argument.
-macro_rules! in_place {
-    ($($name:ident$(<const $bits:ident>)?($first:ident: $kind:ident $(, $arg:ident: $other:ident)*);)*) => {
-        $(#[inline(always)]
-        fn $name$(<const $bits: u32>)?(self, mut $first: Self::$kind $(, $arg: Self::$other)*) -> Self::$kind {
-            for i in Self::parts() {
-                $first[i] = self.0.$name$(::<$bits>)?($first[i] $(, $arg[i])*);
-            }
-            $first
-        })*
+/// A value of a kind in every part.
+macro_rules! filled {
+    ($part:expr, F) => {
+        [$part.f_splat(0.0); N]
+    };
+    ($part:expr, I) => {
+        [$part.i_splat(0); N]
+    };
+    ($part:expr, U) => {
+        [$part.u_splat(0); N]
+    };
+    ($part:expr, M) => {
+        [$part.m_first(0); N]
     };
 }
 
-/// Defines lane-wise operations whose result has another type; it is initialised with `$empty`.
-macro_rules! to_other {
-    ($($name:ident($($arg:ident: $kind:ident),*) -> $out:ident = $empty:ident($value:expr);)*) => {
+/// Defines operations by lane: on each part separately.
+macro_rules! by_part {
+    ($($name:ident$(<const $bits:ident>)?($($arg:ident: $kind:ident),*) -> $out:ident;)*) => {
         $(#[inline(always)]
-        fn $name(self, $($arg: Self::$kind),*) -> Self::$out {
-            let mut out = [self.0.$empty($value); N];
+        fn $name$(<const $bits: u32>)?(self, $($arg: Self::$kind),*) -> Self::$out {
+            let mut out = filled!(self.0, $out);
             for i in Self::parts() {
-                out[i] = self.0.$name($($arg[i]),*);
+                out[i] = self.0.$name$(::<$bits>)?($($arg[i]),*);
             }
             out
-        })*
-    };
-}
-
-/// `mask ? a : b`
-macro_rules! selects {
-    ($($name:ident: $kind:ident;)*) => {
-        $(#[inline(always)]
-        fn $name(self, mask: Self::M, mut a: Self::$kind, b: Self::$kind) -> Self::$kind {
-            for i in Self::parts() {
-                a[i] = self.0.$name(mask[i], a[i], b[i]);
-            }
-            a
         })*
     };
 }
@@ -193,63 +184,7 @@ impl<G: Gang, const N: usize> Gang for Stack<G, N> {
         }
     }
 
-    in_place! {
-        f_add(a: F, b: F);
-        f_sub(a: F, b: F);
-        f_mul(a: F, b: F);
-        f_div(a: F, b: F);
-        f_mul_add(a: F, b: F, c: F);
-        f_neg_mul_add(a: F, b: F, c: F);
-        f_sqrt(a: F);
-        f_abs(a: F);
-        f_neg(a: F);
-        f_min(a: F, b: F);
-        f_max(a: F, b: F);
-        i_add(a: I, b: I);
-        i_sub(a: I, b: I);
-        i_mul(a: I, b: I);
-        i_min(a: I, b: I);
-        i_max(a: I, b: I);
-        i_shl<const BITS>(a: I);
-        i_shr<const BITS>(a: I);
-        u_add(a: U, b: U);
-        u_sub(a: U, b: U);
-        u_mul(a: U, b: U);
-        u_count(a: U, mask: M);
-        u_and(a: U, b: U);
-        u_or(a: U, b: U);
-        u_xor(a: U, b: U);
-        u_min(a: U, b: U);
-        u_max(a: U, b: U);
-        u_shl<const BITS>(a: U);
-        u_shr<const BITS>(a: U);
-        m_and(a: M, b: M);
-        m_or(a: M, b: M);
-        m_and_not(a: M, b: M);
-        m_not(a: M);
-    }
-
-    to_other! {
-        f_lt(a: F, b: F) -> M = m_first(0);
-        f_le(a: F, b: F) -> M = m_first(0);
-        f_eq(a: F, b: F) -> M = m_first(0);
-        i_lt(a: I, b: I) -> M = m_first(0);
-        i_eq(a: I, b: I) -> M = m_first(0);
-        u_lt(a: U, b: U) -> M = m_first(0);
-        u_eq(a: U, b: U) -> M = m_first(0);
-        f_to_i(a: F) -> I = i_splat(0);
-        f_bits(a: F) -> U = u_splat(0);
-        i_to_f(a: I) -> F = f_splat(0.0);
-        i_bits(a: I) -> U = u_splat(0);
-        u_as_i(a: U) -> I = i_splat(0);
-        u_as_f(a: U) -> F = f_splat(0.0);
-    }
-
-    selects! {
-        f_select: F;
-        i_select: I;
-        u_select: U;
-    }
+    operations_by_lane!(by_part);
 
     #[inline(always)]
     fn u_prefix_sum(self, mut a: Self::U) -> (Self::U, u32) {

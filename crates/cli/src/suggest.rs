@@ -85,7 +85,7 @@ mod tests {
             ),
             ("c.toml: line 1: unknown field `preste`, expected `preset` or `isa`", Some("preset")),
             ("filter `sice=2:3` is not FEATURE=MIN:MAX with one of size, tot", Some("size")),
-            ("`iso=avx2` cannot be used in a side of `compare`: choose from isa=, gang=", Some("isa")),
+            ("a side of `compare` cannot have `iso=avx2`: choose from isa=, gang=", Some("isa")),
             ("unknown format `banana`: choose one of mdf, npy", None),
             ("the name must end in .parquet", None),
             ("there are no events", None),

@@ -166,7 +166,7 @@ fn side(request: &Request, text: &str) -> Result<Request> {
     for pair in text.split(',').filter(|pair| !pair.is_empty()) {
         let wrong = || {
             let known = "isa=, gang=, threads=, slice=, preset=, gpu, gpu:NUMBER, gpu:all, emulated, emulated:ORDER, cpu, or a key of the sequence, such as builder=";
-            Error::Config(format!("`{pair}` cannot be used in a side of `compare`: choose from {known}"))
+            Error::Config(format!("a side of `compare` cannot have `{pair}`: choose from {known}"))
         };
         let Some((key, value)) = pair.split_once('=') else {
             side.device = pair.parse().map_err(|_| wrong())?;

@@ -1,8 +1,8 @@
 //! [`Ymm`]: eight lanes in a 256-bit register, AVX2 with FMA. A mask is a register of all-ones and all-zeros.
 
 use super::{
-    Avx2Context, Avx512Context, Context, array_of, gather_four_source, gather_record_source,
-    gathers_by_columns, index_too_short, lanewise, memory_through_u32, scatter_lanes,
+    Avx2Context, Avx512Context, Context, array_of, gathers_by_columns, lanewise, memory_through_u32,
+    records_by_lane, scatter_lanes,
 };
 use crate::simd::{Gang, Isa};
 use std::arch::x86_64::*;
@@ -233,37 +233,7 @@ impl<C: HasAvx2> Gang for Ymm<C> {
             _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32::<28>(index)))
         }
     }
-    #[inline(always)]
-    fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4] {
-        let (from, last) = gather_record_source(from);
-        let mut offsets = [0; N];
-        self.u_store(self.u_shl::<4>(self.u_min(index, self.u_splat(last))), &mut offsets);
-        let at: *const u8 = from.as_ptr().cast();
-        // SAFETY: every offset is the offset of a record in a slice that is not empty (`gather_record_source` keeps
-        // indices below 2^28).
-        unsafe { self.records(|lane| at.add(offsets[lane] as usize).cast()) }
-    }
-    #[inline(always)]
-    fn f_gather_four(self, from: &[f32], index: Self::U) -> [Self::F; 4] {
-        let (from, last) = gather_four_source(from);
-        let mut places = [0; N];
-        self.u_store(self.u_min(index, self.u_splat(last)), &mut places);
-        // SAFETY: three more values follow every index.
-        unsafe { self.records(|lane| from.as_ptr().add(places[lane] as usize)) }
-    }
-    #[inline(always)]
-    fn f_load_records(self, from: &[[f32; 4]], index: &[u32]) -> [Self::F; 4] {
-        let (from, last) = gather_record_source(from);
-        let Some(mut places) = index.first_chunk() else { index_too_short() };
-        let (register, last) = (self.u_load(places), self.u_splat(last));
-        let mut clamped = [0; N];
-        if self.m_any(self.u_lt(last, register)) {
-            self.u_store(self.u_min(register, last), &mut clamped);
-            places = &clamped;
-        }
-        // SAFETY: every index is at most the last of a slice that is not empty.
-        unsafe { self.records(|lane| from.as_ptr().add(places[lane] as usize).cast()) }
-    }
+    records_by_lane!();
     #[inline(always)]
     fn f_store_records(self, [a, b, c, d]: [Self::F; 4], to: &mut [[f32; 4]]) {
         let to: *mut f32 = to[..N].as_mut_ptr().cast();

@@ -129,6 +129,47 @@ macro_rules! gathers_by_columns {
 #[cfg(target_arch = "x86_64")]
 use gathers_by_columns;
 
+/// Defines the gathers of four values of a gang through its unsafe function `records`, which loads four values from an address for
+/// each lane.
+#[cfg(target_arch = "x86_64")]
+macro_rules! records_by_lane {
+    () => {
+        #[inline(always)]
+        fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4] {
+            let (from, last) = super::gather_record_source(from);
+            let mut offsets = [0; N];
+            self.u_store(self.u_shl::<4>(self.u_min(index, self.u_splat(last))), &mut offsets);
+            let at: *const u8 = from.as_ptr().cast();
+            // SAFETY: every offset is the offset of a record in a slice that is not empty (`gather_record_source` keeps
+            // indices below 2^28).
+            unsafe { self.records(|lane| at.add(offsets[lane] as usize).cast()) }
+        }
+        #[inline(always)]
+        fn f_gather_four(self, from: &[f32], index: Self::U) -> [Self::F; 4] {
+            let (from, last) = super::gather_four_source(from);
+            let mut places = [0; N];
+            self.u_store(self.u_min(index, self.u_splat(last)), &mut places);
+            // SAFETY: three more values follow every index.
+            unsafe { self.records(|lane| from.as_ptr().add(places[lane] as usize)) }
+        }
+        #[inline(always)]
+        fn f_load_records(self, from: &[[f32; 4]], index: &[u32]) -> [Self::F; 4] {
+            let (from, last) = super::gather_record_source(from);
+            let Some(mut places) = index.first_chunk() else { super::index_too_short() };
+            let (register, last) = (self.u_load(places), self.u_splat(last));
+            let mut clamped = [0; N];
+            if self.m_any(self.u_lt(last, register)) {
+                self.u_store(self.u_min(register, last), &mut clamped);
+                places = &clamped;
+            }
+            // SAFETY: every index is at most the last of a slice that is not empty.
+            unsafe { self.records(|lane| from.as_ptr().add(places[lane] as usize).cast()) }
+        }
+    };
+}
+#[cfg(target_arch = "x86_64")]
+use records_by_lane;
+
 /// Defines lane-wise operations of a gang: `name(arguments) -> type { expression }`.
 macro_rules! lanewise {
     ($($name:ident$(<const $bits:ident>)?($($arg:ident: $kind:ident),*) -> $out:ident { $body:expr })*) => {
