@@ -1,4 +1,4 @@
-//! A SciFi that is not perfect: geometry with moved modules, and events with changed hits, for the tables in
+//! Simulates an imperfect SciFi: writes a geometry with moved modules, or events with changed hits, for the tables in
 //! docs/performance/tracks.md.
 //!
 //! ```text
@@ -9,8 +9,8 @@
 //! cargo run --release --example disturb -- noise=N EVENTS.mdf OUT.mdf      N noise hits within 5 mm of each hit
 //! cargo run --release --example disturb -- lost=PART EVENTS.mdf OUT.mdf    without this share of the hits
 //! ```
-//! The first three copy a folder of geometry files and change one file. The truth of events does not change: particles
-//! still list lost hits. The output is the same on every machine.
+//! The first three commands copy a folder of geometry files and change one file. The truth of events does not change:
+//! particles still list the hits that were removed. The output is the same on every machine.
 
 use peloton::event::BankKind;
 use peloton::{Error, Result};
@@ -110,7 +110,7 @@ fn geometry(kind: Kind, from: &Path, to: &Path) -> Result<()> {
 /// Changes the sign of the polarity.
 fn turn(bytes: &mut [u8]) -> Result<()> {
     let number =
-        bytes.first_chunk_mut().ok_or_else(|| Error::Config("an empty file of the polarity".into()))?;
+        bytes.first_chunk_mut().ok_or_else(|| Error::Config("the file of the polarity is empty".into()))?;
     *number = (-f32::from_le_bytes(*number)).to_le_bytes();
     Ok(())
 }
@@ -118,7 +118,7 @@ fn turn(bytes: &mut [u8]) -> Result<()> {
 /// Moves modules in x, or all mats along the beam.
 fn move_mats(kind: Kind, bytes: &mut [u8]) -> Result<()> {
     let end = bytes.len().checked_sub(COLUMNS * MATS * size_of::<f32>());
-    let begin = end.ok_or_else(|| Error::Config("a geometry of the SciFi that is too short".into()))?;
+    let begin = end.ok_or_else(|| Error::Config("a SciFi geometry file with too few values".into()))?;
     let (numbers, _) = bytes[begin..].as_chunks_mut::<{ size_of::<f32>() }>();
     let moved = |mats: &mut [[u8; 4]], by: f64| {
         for number in mats {

@@ -1,4 +1,4 @@
-//! A Velo that is not perfect: events of hits, changed, for the table of docs/performance/velo.md.
+//! Simulates an imperfect Velo: changes the hits of events, for the table of docs/performance/velo.md.
 //!
 //! ```text
 //! cargo run --release --example disturb_velo -- KIND EVENTS.ndjson[.zst] OUT.ndjson [EVENTS_AT_MOST]
@@ -13,7 +13,7 @@
 //! noise=N           N hits of no particle in each event, within 8 mm of others in their sensors
 //! twice             each hit twice
 //! ```
-//! Lost hits leave the truth, too. The output is the same on every machine.
+//! Hits that are removed are removed from the truth, too. The output is the same on every machine.
 
 use peloton::{Error, Result};
 use rand_core::{Rng, SeedableRng};

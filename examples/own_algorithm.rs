@@ -1,5 +1,5 @@
-//! An algorithm of a user in the middle of the sequence `long`: only Velo tracks with many hits are matched with
-//! tracks in the SciFi. Run it with `cargo run --release --example own_algorithm`.
+//! Puts a user's algorithm into the sequence `long`: only Velo tracks with many hits are matched with tracks in the
+//! SciFi. Run it with `cargo run --release --example own_algorithm`.
 //!
 //! ```text
 //! velo_tracks --> sure_velo_tracks --.

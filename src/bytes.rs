@@ -1,30 +1,30 @@
-//! [`Fields`]: reads little-endian fields of a binary file one after another; errors name file, field, offset.
+//! [`Fields`] reads the little-endian fields of a binary file in order. Its errors name the file, field and offset.
 
 use crate::{Error, Result};
 
 #[cfg(target_endian = "big")]
-compile_error!("raw data are little-endian and used in place: this program needs a little-endian machine");
+compile_error!("raw data are read as little-endian numbers: this program needs a little-endian machine");
 
-/// Largest number in a geometry, in any unit: products of a few of these stay finite.
+/// Largest absolute value of a number in a geometry, in any unit. Products of a few such numbers are finite.
 pub const LARGEST: f32 = 1e9;
 
-/// A file in memory; messages contain its name.
+/// A file in memory, with the name that error messages give.
 #[derive(Debug, Clone, Copy)]
 pub struct File<'a> {
     /// Name of the file.
     pub name: &'a str,
-    /// All of it.
+    /// Content of the file.
     pub bytes: &'a [u8],
 }
 
 impl<'a> File<'a> {
-    /// A file of this name.
+    /// Makes a file from a name and a content.
     pub fn new(name: &'a str, bytes: &'a [u8]) -> Self {
         Self { name, bytes }
     }
 }
 
-/// The bytes of a file and how far they have been read.
+/// Reads a file field by field: holds the bytes of the file and the offset of the next field.
 #[derive(Debug, Clone)]
 pub struct Fields<'a> {
     file: &'a str,
@@ -33,28 +33,28 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// At the beginning of `bytes`; messages contain the name `file`.
+    /// Starts at the beginning of `bytes`. Error messages contain the file name `file`.
     pub fn new(file: &'a str, bytes: &'a [u8]) -> Self {
         Self { file, bytes, at: 0 }
     }
 
-    /// Bytes not yet read.
+    /// Returns the number of bytes that have not been read yet.
     pub fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
 
-    /// An error about `field`, which begins at the present offset.
+    /// Returns an error about `field`, which begins at the current offset.
     pub fn wrong(&self, field: &str, message: &str) -> Error {
         Error::format(self.file, format!("`{field}` at byte {}: {message}", self.at))
     }
 
-    /// The next `len` bytes.
+    /// Reads the next `len` bytes.
     ///
     /// # Errors
-    /// [`Error::Format`] when there are fewer, here and below.
+    /// Returns [`Error::Format`] if fewer than `len` bytes are left. The methods that read numbers do so, too.
     pub fn take(&mut self, field: &str, len: usize) -> Result<&'a [u8]> {
         if len > self.left() {
-            return Err(self.wrong(field, &format!("{len} bytes, but only {} are left", self.left())));
+            return Err(self.wrong(field, &format!("needs {len} bytes, but only {} are left", self.left())));
         }
         let taken = &self.bytes[self.at..self.at + len];
         self.at += len;
@@ -62,51 +62,51 @@ impl<'a> Fields<'a> {
     }
 
     fn array<const N: usize>(&mut self, field: &str) -> Result<[u8; N]> {
-        Ok(self.take(field, N)?.try_into().expect("as long as asked for"))
+        Ok(self.take(field, N)?.try_into().expect("`take` returns N bytes"))
     }
 
-    /// One byte.
+    /// Reads one byte.
     pub fn u8(&mut self, field: &str) -> Result<u8> {
         Ok(self.array::<1>(field)?[0])
     }
 
-    /// A u16.
+    /// Reads a u16.
     pub fn u16(&mut self, field: &str) -> Result<u16> {
         Ok(u16::from_le_bytes(self.array(field)?))
     }
 
-    /// A u32.
+    /// Reads a u32.
     pub fn u32(&mut self, field: &str) -> Result<u32> {
         Ok(u32::from_le_bytes(self.array(field)?))
     }
 
-    /// An i32.
+    /// Reads an i32.
     pub fn i32(&mut self, field: &str) -> Result<i32> {
         Ok(i32::from_le_bytes(self.array(field)?))
     }
 
-    /// A u64.
+    /// Reads a u64.
     pub fn u64(&mut self, field: &str) -> Result<u64> {
         Ok(u64::from_le_bytes(self.array(field)?))
     }
 
-    /// An f32, finite or not.
+    /// Reads an f32, which may be infinite or NaN.
     pub fn f32(&mut self, field: &str) -> Result<f32> {
         Ok(f32::from_le_bytes(self.array(field)?))
     }
 
-    /// An f64, finite or not.
+    /// Reads an f64, which may be infinite or NaN.
     pub fn f64(&mut self, field: &str) -> Result<f64> {
         Ok(f64::from_le_bytes(self.array(field)?))
     }
 
-    /// `count` values of u32.
+    /// Reads `count` values of type u32.
     pub fn u32s(&mut self, field: &str, count: usize) -> Result<Vec<u32>> {
         let bytes = self.take(field, count.saturating_mul(4))?;
         Ok(bytes.as_chunks::<4>().0.iter().map(|&four| u32::from_le_bytes(four)).collect())
     }
 
-    /// `count` values of f32, which must be finite and smaller than [`LARGEST`] in size.
+    /// Reads `count` values of type f32. Fails unless all are numbers of at most [`LARGEST`] in absolute value.
     pub fn f32s(&mut self, field: &str, count: usize) -> Result<Vec<f32>> {
         let start = self.clone();
         let values: Vec<_> = self.u32s(field, count)?.into_iter().map(f32::from_bits).collect();
@@ -116,7 +116,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A u32 that must be one of `allowed`.
+    /// Reads a u32. Fails unless the value is one of `allowed`.
     pub fn expect_u32(&mut self, field: &str, allowed: &[u32]) -> Result<u32> {
         let start = self.clone();
         let value = self.u32(field)?;
@@ -126,7 +126,7 @@ impl<'a> Fields<'a> {
         Err(start.wrong(field, &format!("{value}, expected {allowed:?}")))
     }
 
-    /// A u64 that must be `expected`: the length of the following array.
+    /// Reads a u64, the length of the following array. Fails unless the value is `expected`.
     pub fn expect_u64(&mut self, field: &str, expected: u64) -> Result<()> {
         let start = self.clone();
         let value = self.u64(field)?;
@@ -136,7 +136,7 @@ impl<'a> Fields<'a> {
         Err(start.wrong(field, &format!("{value}, expected {expected}")))
     }
 
-    /// Fails unless everything has been read.
+    /// Fails unless all bytes of the file have been read.
     pub fn end(&self) -> Result<()> {
         match self.left() {
             0 => Ok(()),
@@ -158,7 +158,7 @@ mod tests {
         let error = fields.clone().f32s("pitch", 1).unwrap_err().to_string();
         assert_eq!(error, "a.bin: `pitch` at byte 4: value 0 is NaN");
         let error = fields.clone().u64("size").unwrap_err().to_string();
-        assert_eq!(error, "a.bin: `size` at byte 4: 8 bytes, but only 4 are left");
+        assert_eq!(error, "a.bin: `size` at byte 4: needs 8 bytes, but only 4 are left");
         let error = fields.clone().expect_u32("n", &[1, 2]).unwrap_err().to_string();
         assert!(error.starts_with("a.bin: `n` at byte 4: ") && error.ends_with("expected [1, 2]"), "{error}");
         assert!(fields.end().is_err());

@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-/// Result of everything that can end a job.
+/// Result of a function with an error that can end a job.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// An error that ends a job. Errors of single events are a [`Status`] instead.
+/// An error that ends a job. A single event that fails gets a [`Status`] instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -16,7 +16,7 @@ pub enum Error {
     /// An unknown name.
     #[error("unknown {what} `{given}`: choose one of {}", choices.join(", "))]
     UnknownName {
-        /// The kind of the name.
+        /// What the name stands for, in words.
         what: &'static str,
         /// The given name.
         given: String,
@@ -31,13 +31,13 @@ pub enum Error {
     Io {
         /// The file, or `-` for standard input.
         path: PathBuf,
-        /// The system's error.
+        /// The error that the operating system reports.
         source: std::io::Error,
     },
     /// Input whose content does not follow its format.
     #[error("{place}: {message}")]
     Format {
-        /// File and, if known, line or event.
+        /// The file and, if known, the line or event.
         place: String,
         /// The fault, and the expected content.
         message: String,
@@ -48,7 +48,7 @@ pub enum Error {
     /// A resource that the operating system refuses: threads, memory, signal handlers.
     #[error("system: {0}")]
     System(String),
-    /// A fault of this program.
+    /// A fault (bug) of this program.
     #[error("internal error: {0}; please report it")]
     Internal(String),
     /// A failure of a device: no memory, a kernel that does not compile, a failed launch.
@@ -57,17 +57,17 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the request is not valid: a flag, name or value is at fault, not the work.
+    /// Returns whether the request is at fault, such as a flag, name or value, and not its execution.
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::Config(_) | Self::UnknownName { .. } | Self::Unsupported(_))
     }
 
-    /// Wraps an I/O error with the path it happened on.
+    /// Makes an I/O error of the file at `path`.
     pub fn io(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
         Self::Io { path: path.into(), source }
     }
 
-    /// A format error at `place`.
+    /// Makes a format error at `place`.
     pub fn format(place: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Format { place: place.into(), message: message.into() }
     }
@@ -76,7 +76,7 @@ impl Error {
 /// Defines [`Status`] by a table, one line a status: code, name, meaning.
 macro_rules! statuses {
     ($($variant:ident = $code:literal, $name:literal, $meaning:literal;)+) => {
-        /// Result for one event. The numbers are part of the interface (C, files) and never change meaning.
+        /// Result for one event. The codes of statuses are part of the interface (C, files) and never change meaning.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
         #[serde(rename_all = "snake_case")]
         #[repr(u16)]
@@ -89,25 +89,25 @@ macro_rules! statuses {
             /// All statuses, in the order of their codes.
             pub const ALL: [Status; [$($code),+].len()] = [$(Status::$variant),+];
 
-            /// The stable number of this status.
+            /// Returns the code of this status, a number that never changes.
             pub fn code(self) -> u16 {
                 self as u16
             }
 
-            /// The name used as the reason in `dropped` counts.
+            /// Returns the name, which is the reason in `dropped` counts.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Status::$variant => $name,)+
                 }
             }
 
-            /// Whether the event was reconstructed: from all of its raw banks, or from some of them.
+            /// Returns whether the event was reconstructed, from all or from some of its raw banks.
             pub fn is_reconstructed(self) -> bool {
                 matches!(self, Self::Ok | Self::Partial)
             }
 
-            /// The status of an event with these two parts: the status of the first that was not reconstructed, else
-            /// whether any of them lacks raw banks.
+            /// Combines the statuses of two parts of an event: returns the first failure, else `Partial` if one of the
+            /// parts lacks raw banks, else `Ok`.
             pub fn and(self, other: Self) -> Self {
                 match (self, other) {
                     (Self::Ok, other) => other,
@@ -117,7 +117,7 @@ macro_rules! statuses {
                 }
             }
 
-            /// The meaning of the status, in a sentence.
+            /// Returns the meaning of the status, in a sentence.
             pub fn meaning(self) -> &'static str {
                 match self {
                     $(Status::$variant => $meaning,)+
@@ -130,21 +130,21 @@ macro_rules! statuses {
 statuses! {
     Ok = 0, "ok", "Reconstructed.";
     NotFinite = 1, "not_finite", "A coordinate is NaN or infinite.";
-    BadOffsets = 2, "bad_offsets", "Module offsets fall or do not end at the number of hits.";
-    TooManyHits = 3, "too_many_hits", "More hits in the event than the configuration allows.";
-    TooManyHitsInModule = 4, "too_many_hits_in_module", "More hits in one module than the configuration allows.";
-    TooManyTracks = 5, "too_many_tracks", "More track candidates than the configuration allows.";
+    BadOffsets = 2, "bad_offsets", "The module offsets decrease, or do not end at the number of hits.";
+    TooManyHits = 3, "too_many_hits", "The event has more hits than the configuration allows.";
+    TooManyHitsInModule = 4, "too_many_hits_in_module", "A module has more hits than the configuration allows.";
+    TooManyTracks = 5, "too_many_tracks", "The event has more track candidates than the configuration allows.";
     Corrupt = 6, "corrupt", "The event's text or bytes could not be decoded.";
     OutOfRange = 7, "out_of_range", "A coordinate lies outside every detector.";
-    DaqError = 8, "daq_error", "The readout itself reports a fault of the event: a fragment that is throttled, missing, malformed or mistimed, or an error bank of a detector.";
-    BadChecksum = 9, "bad_checksum", "The checksum differs from the checksum of the bytes.";
-    TruncatedBank = 10, "truncated_bank", "A raw bank, or its own count of words, extends beyond the available bytes.";
+    DaqError = 8, "daq_error", "The readout reports a fault of the event: a fragment that is throttled, missing, malformed or mistimed, or an error bank of a detector.";
+    BadChecksum = 9, "bad_checksum", "The stored checksum differs from the checksum of the bytes.";
+    TruncatedBank = 10, "truncated_bank", "A raw bank, or the number of words that it gives, extends beyond the available bytes.";
     DuplicateBank = 11, "duplicate_bank", "Two raw banks of one kind come from one source.";
-    OversizedBank = 12, "oversized_bank", "More words in raw banks than a detector can send.";
+    OversizedBank = 12, "oversized_bank", "The raw banks have more words than a detector can send.";
     BadBank = 13, "bad_bank", "A raw bank contains values that its detector cannot send: a source, version or channel that does not exist.";
-    MissingBanks = 14, "missing_banks", "No raw bank of a detector that the sequence reads.";
-    InternalFault = 15, "internal_fault", "The program itself failed on this event, and only on this one: please report it with the event.";
+    MissingBanks = 14, "missing_banks", "The event has no raw bank of a detector that the sequence reads.";
+    InternalFault = 15, "internal_fault", "The program failed on this event alone: please report the failure with the event.";
     NoTruth = 16, "no_truth", "The event has no simulated truth, but the job needs it.";
-    Partial = 17, "partial", "Reconstructed without some of its raw banks: a source sent none, or its bank is damaged and was left out.";
+    Partial = 17, "partial", "The event was reconstructed without some of its raw banks: a source sent no bank, or a damaged bank was left out.";
     BadErrors = 18, "bad_errors", "An error of a hit is 0, negative, NaN or infinite.";
 }

@@ -15,10 +15,10 @@
 macro_rules! names {
     ($type:ty, $what:literal, { $($variant:ident => $name:literal),+ $(,)? }) => {
         impl $type {
-            /// All of them, in the order in which messages list them.
+            /// All variants, in the order in which messages list their names.
             pub const ALL: [Self; [$(stringify!($variant)),+].len()] = [$(Self::$variant),+];
 
-            /// The name used on the command line, in files and in results.
+            /// Returns the name used on the command line, in files and in results.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name),+

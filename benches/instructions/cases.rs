@@ -1,6 +1,5 @@
 //! The counted cases: each kernel on simulated events of a fixed seed, level by level.
 
-use crate::counted::NOT_STORED;
 use crate::steps::{STATE, TO_PLANES, TO_RADII, Tracks};
 use peloton::chain::{UtDetector, VeloUt};
 use peloton::cylinder::{Builder, Cylinder, CylinderConfig, CylinderInput, CylinderSample, fit_particles};
@@ -21,6 +20,9 @@ use std::sync::Arc;
 
 /// Polarity of the magnet in the simulated events.
 const POLARITY: f32 = -1.0;
+
+/// Name of a stage that is too short to be compared.
+pub const NOT_STORED: &str = "-";
 
 /// What is counted.
 pub type Work = Box<dyn FnMut()>;

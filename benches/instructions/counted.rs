@@ -3,7 +3,7 @@
 //! Callgrind collects within [`kernel`] and nowhere else. It writes a dump before each `StageClock::lap`, which ends a stage of
 //! a sequence; each dump counts from the previous dump and is a part of gungraun's summary.
 
-use crate::cases::{self, Case, Work};
+use crate::cases::{self, Case, NOT_STORED, Work};
 use crate::stages;
 use gungraun::{Callgrind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main};
 use serde_json::{Deserializer, Value};
@@ -27,9 +27,6 @@ impl Cost {
 
 /// Costs by kernel, level and stage.
 pub type Costs = BTreeMap<String, Cost>;
-
-/// Name of a stage that is too short to be compared.
-pub const NOT_STORED: &str = "-";
 
 /// On CPUs with fast string instructions, the C library copies and clears much memory by one instruction, and callgrind counts
 /// a step for each few bytes: without these settings counts depend on the kind of CPU.

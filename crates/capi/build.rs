@@ -1,7 +1,7 @@
 //! Gives the shared library its SONAME, libpeloton.so.PELOTON_ABI, so that programs look for the ABI that they were
 //! built with, independent of the version of peloton.
 
-/// Where the number of the interface stands.
+/// The file that contains the number of the interface.
 const NAMES: &str = "src/names.rs";
 
 fn main() {

@@ -1,4 +1,4 @@
-//! Systems of linear equations.
+//! Solves systems of linear equations.
 
 /// Solves a positive definite system by the method of Gauss and Jordan: `values` become the solution. Returns the
 /// smallest pivot, which is near 0 if the system has no unique solution.

@@ -1,7 +1,7 @@
-//! `src/long/pair_first_network.rs`, `pair_network.rs` and `pair_ut_network.rs`: the networks that judge pairs.
-//! Candidates are the pairs of tracks of `velo` and `scifi`, presets `best`, within the windows of `LongConfig`. The
-//! first network uses one pair. The other two also use the pair's rivals, by the first network's outputs; the last one
-//! also uses the pair's hits in the UT.
+//! Trains the networks in `src/long/pair_first_network.rs`, `pair_network.rs` and `pair_ut_network.rs`, which classify
+//! pairs. Candidates are the pairs of tracks of `velo` and `scifi`, presets `best`, within the windows of `LongConfig`.
+//! The first network uses one pair. The other two also use the first network's outputs for the pair's rivals, which are
+//! pairs with the same tracks; `pair_ut_network.rs` also uses the pair's UT hits.
 
 use super::noise::Noise;
 use super::sample::{
@@ -205,11 +205,12 @@ fn best_response(criterion: &Criterion, check: impl Fn(f32) -> CheckReport) -> R
             best = Some((worth, response, report));
         }
     }
-    let (_, response, report) = best.ok_or_else(|| Error::Config("no response with so few ghosts".into()))?;
+    let (_, response, report) =
+        best.ok_or_else(|| Error::Config("no threshold gives so few ghosts".into()))?;
     Ok((response, report))
 }
 
-/// Prints the smallest responses of `fast`, which shares the networks of `best`.
+/// Prints the thresholds on the response for `fast`, which uses the networks of `best`.
 pub fn write_fast(level: Level) -> Result<()> {
     for (criterion, (name, with_ut)) in CRITERIA.iter().zip([("long", false), ("long-ut", true)]) {
         let sample = Sample::realistic(PAIR_THRESHOLD_SEEDS)?;
@@ -222,7 +223,7 @@ pub fn write_fast(level: Level) -> Result<()> {
     Ok(())
 }
 
-/// One of the networks.
+/// The network to train.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Network {
     First,
@@ -230,18 +231,18 @@ pub enum Network {
     LongUt,
 }
 
-/// Writes the file of one of the networks. Before a second network, the first one is trained again, always with the same
+/// Prints the source file of a network. The first network is trained before another network, always with the same
 /// result.
 pub fn write(level: Level, network: Network) -> Result<()> {
     let with_ut = network == Network::LongUt;
     let mut to_fit = Pairs::new(level, Sample::realistic_with_beauty(PAIR_SEEDS)?, with_ut)?;
     let mut to_choose = Pairs::new(level, Sample::realistic(PAIR_THRESHOLD_SEEDS)?, with_ut)?;
     let (mut first, table) = train(&to_fit, &to_choose, FIRST)?;
-    let what = "Classifies pairs of a Velo and a SciFi track as true or false";
+    let what = "Classifies Velo-SciFi pairs of tracks as true or false";
     if network == Network::First {
         first.set_threshold(&table, LIKELY);
-        let threshold = format!("pairs below {LIKELY} are not judged by the second network");
-        return print(&first, ["long-first", "FIRST"], &format!("{what}, each by itself"), &threshold);
+        let threshold = format!("the second network does not judge pairs with a response below {LIKELY}");
+        return print(&first, ["long-first", "FIRST"], &format!("{what}, from a pair alone"), &threshold);
     }
     to_fit.set_rivals(&first);
     to_choose.set_rivals(&first);
@@ -256,22 +257,27 @@ pub fn write(level: Level, network: Network) -> Result<()> {
     let (response, report) = best_response(criterion, |response| to_choose.check(&ranked, response))?;
     second.set_threshold(&table, response);
     let threshold = format!(
-        "a multiple of {STEP}, by the criterion of docs/algorithms.md, ghosts at most {} %:\n//! {}",
+        "the best multiple of {STEP} by the criterion of docs/algorithms.md, with ghosts at most {} %.\n//! Found long \
+         particles, all and above 5 GeV/c: {}",
         100.0 * criterion.max_ghosts,
         criterion.counts(&report)
     );
-    let by = if with_ut { "by their rivals and their hits in the UT, too" } else { "by their rivals, too" };
-    print(&second, names, &format!("{what}, {by}"), &threshold)
+    let by = if with_ut {
+        ", its rivals and its hits in the UT"
+    } else {
+        " and its rivals (pairs of the same tracks)"
+    };
+    print(&second, names, &format!("{what}, from a pair{by}"), &threshold)
 }
 
 fn print(trained: &Trained, [command, constant]: [&str; 2], what: &str, threshold: &str) -> Result<()> {
     let LongConfig { max_distance_x, max_change_ty, max_chi2, .. } = LongConfig::preset(LongPreset::Best);
     let made = format!(
         "`cargo run --release --example choose -- {command}`. Candidates are\n//! pairs of tracks of `velo` and `scifi`, presets \
-         `best`, in `sim:lhcb,events={EVENTS},realism=1`, seeds {PAIR_SEEDS:?} and,\n//! with `signal=b`, {BEAUTY_SEEDS:?}; \
-         {PAIR_THRESHOLD_SEEDS:?}; with distances in x up to {max_distance_x} mm, changes of the slope in y up to \
-         {max_change_ty} and\n//! chi2 up to {max_chi2}; true is where one particle has 70 % of the hits of both.\n//! \
-         Threshold: {threshold}."
+         `best`, in `sim:lhcb,events={EVENTS},realism=1`: seeds {PAIR_SEEDS:?} and,\n//! with `signal=b`, {BEAUTY_SEEDS:?} \
+         for weights, {PAIR_THRESHOLD_SEEDS:?} for the threshold; distances in x are up to {max_distance_x} mm, changes of \
+         the\n//! slope in y up to {max_change_ty}, chi2 up to {max_chi2}. A pair is true if one particle has at least 70 % \
+         of the hits of both tracks.\n//! Threshold: {threshold}."
     );
     print!("{}", trained.to_rust(constant, what, &made, "crate").replace("pub const", "pub(super) const"));
     Ok(())

@@ -1,4 +1,4 @@
-//! Chooses the presets `best` of Velo-UT, SciFi and long tracks, from simulated events alone.
+//! Chooses the parameters of the presets `best` of Velo-UT, SciFi and long tracks, from simulated events only.
 //!
 //! ```text
 //! cargo run --release --example choose -- ut                             values of `LineConfig::default`
@@ -11,8 +11,8 @@
 //! cargo run --release --example choose -- long-ut > src/long/pair_ut_network.rs
 //! cargo run --release --example choose -- long-fast              smallest responses of `fast` in `LongConfig`
 //! ```
-//! Run them in this order after a change of the simulation: long tracks depend on the choices of the SciFi.
-//! Alternatives and reasons: docs/algorithms.md, "how they are chosen". Events and results are the same on every
+//! After a change of the simulation, run the commands in this order, since long tracks depend on the SciFi's weights.
+//! Alternatives and reasons are in docs/algorithms.md, "how they are chosen". Events and results are the same on every
 //! machine.
 
 mod linear;

@@ -1,4 +1,4 @@
-//! `src/scifi/momentum.rs`: the formula for the momentum of a track in the SciFi alone, fitted to simulated tracks.
+//! Fits `src/scifi/momentum.rs`, the formula for the momentum of a track that has only SciFi hits, to simulated tracks.
 
 use super::linear::solve;
 use super::sample::{EVENTS, MOMENTUM_SEEDS, Owners, Sample};
@@ -126,7 +126,7 @@ fn summary(seeds: &[Seed], coefficients: &[f64; N], [low, high]: [f64; 2]) -> St
     )
 }
 
-/// Prints the coefficients, and their quality.
+/// Prints the coefficients, and the errors of the momentum with them.
 pub fn write(level: Level) -> Result<()> {
     let seeds = seeds(level)?;
     let coefficients = fit(&seeds)?;

@@ -1,5 +1,5 @@
-//! Differences between simulated and real pairs, drawn again each time that weights are fitted to a pair: larger
-//! residuals, larger chi2, missing hits in the UT.
+//! Adds differences between simulated and real pairs to the inputs of the networks, drawn anew each time that weights
+//! are fitted to a pair: larger residuals, larger chi2, missing UT hits.
 
 use super::sample::Widening;
 use peloton::long::reference::{INPUTS_PAIR, INPUTS_UT};
@@ -19,7 +19,7 @@ const MISSED: f64 = 0.08;
 /// Value in place of the distance in the UT if a hit is missing.
 const NOT_ALL: f32 = 9.0;
 
-/// Changes the inputs of pairs.
+/// Generator of random changes of the inputs of pairs.
 pub struct Noise(Widening);
 
 impl Noise {
@@ -27,7 +27,7 @@ impl Noise {
         Self(Widening::new())
     }
 
-    /// Changes the inputs of one pair, for the first network or for a second one.
+    /// Changes the inputs of one pair for one of the networks, which the number of inputs shows.
     pub fn add(&mut self, inputs: &mut [f32]) {
         for residual in &mut inputs[..RESIDUALS] {
             let factor = self.factor();

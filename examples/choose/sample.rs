@@ -1,4 +1,4 @@
-//! Simulated events, and the criterion.
+//! Simulated events, and the criterion by which parameters are chosen.
 
 use peloton::engine::Engine;
 use peloton::event::{Outcome, RawBatch, TruthEvent, VeloTracks};
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// Number of events of each seed; seeds for weights, and seeds for thresholds.
+/// Number of events of each seed; below, the seeds for weights, and the seeds for thresholds.
 pub const EVENTS: u64 = 10;
 pub const WEIGHT_SEEDS: RangeInclusive<u64> = 101..=140;
 pub const THRESHOLD_SEEDS: RangeInclusive<u64> = 801..=840;
@@ -23,7 +23,7 @@ pub const THRESHOLD_SEEDS: RangeInclusive<u64> = 801..=840;
 pub const PAIR_THRESHOLD_SEEDS: RangeInclusive<u64> = 801..=999;
 /// Seeds of events for the formula of the momentum in the SciFi.
 pub const MOMENTUM_SEEDS: RangeInclusive<u64> = 401..=600;
-/// Seeds of events for the weights of pairs, and of events with b hadrons, which have more particles of high momentum.
+/// Seeds of events for the weights of pairs; below, of events with b hadrons, which have more high momenta.
 pub const PAIR_SEEDS: RangeInclusive<u64> = 161..=400;
 pub const BEAUTY_SEEDS: RangeInclusive<u64> = 141..=160;
 
@@ -69,7 +69,7 @@ impl Sample {
             while reader.read(64, &detector, &mut raw, &mut notes)? > 0 {}
             of.resize(notes.len(), seed);
         }
-        let without = || Error::Config("a simulated event without truth".into());
+        let without = || Error::Config("a simulated event has no truth".into());
         let truth_of = |note: &EventNote| decode_mc(note.truth.as_ref().ok_or_else(without)?, HitsOf::All);
         let truth = notes.iter().map(truth_of).collect::<Result<_>>()?;
         Ok(Self { raw, truth, seeds: of, geometry, polarity })
@@ -88,7 +88,7 @@ impl Sample {
     }
 }
 
-/// Particles of an event by the identifiers of their hits.
+/// Maps the identifiers of an event's hits to the particles that left them.
 pub struct Owners(HashMap<u32, Vec<u32>>);
 
 impl Owners {
@@ -110,7 +110,7 @@ impl Owners {
     }
 }
 
-/// Returns how often training uses a candidate of these particles: particles above 5 GeV/c count twice, as in the criterion.
+/// Returns how often training uses a candidate of these particles: twice above 5 GeV/c, as in the criterion.
 pub fn copies(truth: &TruthEvent, owners: &[u32]) -> usize {
     let counts_twice = |owner: &u32| {
         let particle = &truth.particles[*owner as usize];
@@ -124,7 +124,7 @@ pub fn copies(truth: &TruthEvent, owners: &[u32]) -> usize {
 /// since the simulated Velo has no beam pipe and measures all hits equally well.
 const WIDENED: f64 = 0.3;
 
-/// Draws a factor on the chi2 of a candidate's tracks.
+/// Draws random factors for the chi2 of candidates' tracks.
 pub struct Widening(Xoshiro256PlusPlus);
 
 impl Widening {
@@ -132,37 +132,37 @@ impl Widening {
         Self(Xoshiro256PlusPlus::seed_from_u64(1))
     }
 
-    /// Returns a number above 0, and at most 1.
+    /// Returns a random number above 0, and at most 1.
     pub fn even(&mut self) -> f64 {
         ((self.0.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 
-    /// Returns a normal number (Box and Muller).
+    /// Returns a random number from the normal distribution (Box and Muller).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * libm::log(self.even())).sqrt();
         radius * libm::cos(std::f64::consts::TAU * self.even())
     }
 
-    /// Returns the factor of a chi2, 1 to infinity: most often 1, otherwise with the density of 1 / factor^2.
+    /// Returns a random factor for a chi2, at least 1: most often 1, otherwise with density ~ 1 / factor^2.
     pub fn factor(&mut self) -> f64 {
         if self.even() < WIDENED { 1.0 / self.even() } else { 1.0 }
     }
 }
 
-/// Returns the numbers of found and of all particles of a category.
+/// Returns the number of found particles and the number of all particles of a category.
 pub fn found(report: &CheckReport, name: &str) -> [u64; 2] {
     let category = report.categories.iter().find(|category| category.name == name);
     category.map_or([0; 2], |category| [category.reconstructed, category.reconstructible])
 }
 
-/// The criterion: the largest share of ghosts, and the categories whose particles count.
+/// The criterion for parameters: the largest share of ghosts, and the categories of particles to find.
 pub struct Criterion {
     pub max_ghosts: f64,
     pub categories: [&'static str; 2],
 }
 
 impl Criterion {
-    /// Returns ten times the number of found particles minus the ghosts; none with too many ghosts.
+    /// Returns ten times the number of found particles minus the number of ghosts; `None` with too many ghosts.
     pub fn worth(&self, report: &CheckReport) -> Option<i64> {
         // A standard deviation below the limit, so that other events keep within it, too.
         let ghosts = report.ghosts as f64;
@@ -170,7 +170,7 @@ impl Criterion {
         few.then_some(self.value(report))
     }
 
-    /// Returns ten times the number of found particles minus the ghosts, for any number of ghosts.
+    /// Returns ten times the number of found particles minus the number of ghosts, for any number of ghosts.
     pub fn value(&self, report: &CheckReport) -> i64 {
         10 * self.particles(report) as i64 - report.ghosts as i64
     }
@@ -180,7 +180,7 @@ impl Criterion {
         self.categories.iter().map(|name| found(report, name)[0]).sum()
     }
 
-    /// Returns a description of the choice: found particles of all particles, ghosts of all tracks.
+    /// Describes a result: found particles out of all particles, ghosts out of all tracks.
     pub fn counts(&self, report: &CheckReport) -> String {
         let [[a, all_a], [b, all_b]] = self.categories.map(|name| found(report, name));
         let of = |a, b| format!("{a} of {b}");

@@ -1,5 +1,5 @@
-//! `src/scifi/weights.rs`: weights and thresholds of the passes of `fast` and `best`. Candidates come from the naive
-//! reference, which computes their features.
+//! Fits `src/scifi/weights.rs`: weights and thresholds of the passes of `fast` and `best`. The naive reference makes
+//! the candidates and computes their features.
 
 use super::linear::solve;
 use super::sample::{Criterion, EVENTS, Owners, Sample, THRESHOLD_SEEDS, WEIGHT_SEEDS, Widening, copies};
@@ -226,7 +226,7 @@ fn thresholds(level: Level, sample: &Hits, config: &SciFiConfig, weights: &[[f32
             best = Some(Thresholds { worth, min_score, report });
         }
     }
-    best.ok_or_else(|| Error::Config("no thresholds with so few ghosts".into()))
+    best.ok_or_else(|| Error::Config("no thresholds give so few ghosts".into()))
 }
 
 /// Weights of passes, the candidates for their fit, and thresholds.
@@ -259,12 +259,13 @@ fn train(level: Level, [to_fit, to_choose]: [&Hits; 2], config: &SciFiConfig) ->
         min_score = thresholds(level, to_choose, config, &weights)?.min_score;
     }
     let judged = to_choose.judge(level, with(config, &weights, &min_score))?;
-    let (worth, report) = judged.ok_or_else(|| Error::Config("thresholds with too many ghosts".into()))?;
+    let (worth, report) =
+        judged.ok_or_else(|| Error::Config("the thresholds give too many ghosts".into()))?;
     let chosen = Thresholds { worth, min_score, report };
     Ok(Trained { weights, candidates: vec![first, second], chosen })
 }
 
-/// Writes the file.
+/// Prints the source file of the weights.
 pub fn write(level: Level) -> Result<()> {
     let (to_fit, to_choose) = (Hits::new(level, WEIGHT_SEEDS)?, Hits::new(level, THRESHOLD_SEEDS)?);
     let best = train(level, [&to_fit, &to_choose], &SciFiConfig::preset(SciFiPreset::Best))?;
@@ -277,27 +278,31 @@ pub fn write(level: Level) -> Result<()> {
         format!("{is_true} true and {} false", candidates.len() - is_true)
     };
     println!(
-        "//! Weights and thresholds of the choices of `fast` and `best`, trained on simulated events alone."
+        "//! Weights and thresholds of the classifiers of tracks of `fast` and `best`, trained on simulated events alone."
     );
     println!(
-        "//!\n//! Written by `cargo run --release --example choose -- scifi`, not by hand. Logistic regressions"
+        "//!\n//! Written by `cargo run --release --example choose -- scifi`, not by hand. The classifiers"
     );
     println!(
-        "//! (ridge 1, rounded to 0.001) on what a pass finds without a choice in `sim:lhcb,events={EVENTS}`, `best` with"
+        "//! are logistic regressions (ridge 1, rounded to 0.001) on all candidates of a pass in `sim:lhcb,events={EVENTS}`,"
     );
-    println!("//! `realism=1`, seeds {WEIGHT_SEEDS:?}; true is what has 70 % of its hits of one particle.");
     println!(
-        "//! `fast`: {}; first pass of `best`: {}; second: {}.",
+        "//! seeds {WEIGHT_SEEDS:?}, with `realism=1` for `best`. A candidate is true if one particle left 70 % of its hits."
+    );
+    println!(
+        "//! Candidates: `fast` {}; `best` {} in the first pass, {} in the second.",
         counts(&fast.candidates[0]),
         counts(&best.candidates[0]),
         counts(&best.candidates[1])
     );
     println!(
-        "//! Thresholds: in steps of {STEP} on seeds {THRESHOLD_SEEDS:?}, by the criterion of docs/algorithms.md, of `best` with its value for\n//! modules moved by {MOVED} mm added, from which its weights are, too:"
+        "//! Thresholds: multiples of {STEP}, chosen on seeds {THRESHOLD_SEEDS:?} by the criterion of docs/algorithms.md. Weights and thresholds\n//! of `best` also use events with modules moved by {MOVED} mm. Found long particles above 3 and 5 GeV/c:"
     );
     println!("//! `fast` {};", CRITERION.counts(&fast.chosen.report));
     println!("//! `best` {}.\n", CRITERION.counts(&best.chosen.report));
-    println!("use super::config::FEATURES;\n");
+    println!(
+        "/// Number of features of a track that a classifier weighs.\npub(super) const FEATURES: usize = {N};\n"
+    );
     let passes = fast
         .weights
         .iter()
@@ -320,7 +325,7 @@ pub fn write(level: Level) -> Result<()> {
 const SECOND: [(f32, f32); 6] =
     [(480.0, 0.8), (480.0, 1.0), (540.0, 0.6), (540.0, 0.8), (540.0, 1.0), (600.0, 0.8)];
 
-/// Prints the criterion for shifts and windows of the second pass, each with its own weights and thresholds.
+/// Prints the criterion for shifts and windows of the second pass, each with newly fitted weights and thresholds.
 pub fn compare_second(level: Level) -> Result<()> {
     let (to_fit, to_choose) = (Hits::new(level, WEIGHT_SEEDS)?, Hits::new(level, THRESHOLD_SEEDS)?);
     let mut config = SciFiConfig::preset(SciFiPreset::Best);
@@ -361,7 +366,7 @@ const CHANGES: [(&str, Change); 19] = [
     ("no second pass", |config| config.rows.passes.truncate(1)),
 ];
 
-/// Prints the criterion for the preset, and for variants that differ in one point (same weights and thresholds).
+/// Prints the criterion for the preset, and for variants with one changed value and the same weights and thresholds.
 pub fn compare(level: Level) -> Result<()> {
     let hits = Hits::new(level, THRESHOLD_SEEDS)?;
     for (what, change) in CHANGES {

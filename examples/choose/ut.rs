@@ -1,5 +1,5 @@
-//! `LineConfig::default`: gains of hits and momentum in the choice `line`, and the cut. Errors come from scattering
-//! (docs/algorithms.md, "Velo-UT").
+//! Tunes `LineConfig::default`: the weights of hits and momentum in the choice `line`, and its cut. The errors follow
+//! from scattering (docs/algorithms.md, "Velo-UT").
 
 use super::sample::{Criterion, EVENTS, Sample, THRESHOLD_SEEDS, WEIGHT_SEEDS};
 use peloton::event::{Outcome, UtCellHits, VeloTracks, VeloUtTracks};
@@ -120,7 +120,7 @@ pub fn write(level: Level) -> Result<()> {
         Some((CRITERION.worth(&report), line, report))
     });
     let best = tried.reduce(|a, b| if b.0 > a.0 { b } else { a });
-    let none = || Error::Config("no cut with so few ghosts".into());
+    let none = || Error::Config("no cut gives so few ghosts".into());
     let (_, mut line, report) = best.ok_or_else(none)?;
     println!(
         "`sim:lhcb,events={EVENTS}`: seeds {WEIGHT_SEEDS:?} for all but the cut, {THRESHOLD_SEEDS:?} for the cut:"

@@ -1,24 +1,24 @@
-//! Data of the calorimeter's sequence: charges as input, cells with energies as output.
+//! Columns of the calorimeter's sequence: charges as input, cells with energies as output.
 
 use peloton::Status;
 use peloton::engine::{Batch, Events};
 use peloton::event::{Column, Starts};
 
-/// Charges of events. Event e owns the hits `[start[e], start[e + 1])`.
+/// Charges that a calorimeter measured. Event e has the hits `start[e]..start[e + 1]`.
 #[derive(Debug, Default)]
 pub struct Charges {
     /// Number of the cell.
     pub cell: Column<u32>,
-    /// Counts of the converter.
+    /// Charge of the hit, counts of the analogue-to-digital converter.
     pub charge: Column<f32>,
-    /// First hit of each event, and the end of the last event.
+    /// Index of the first hit of each event, and the number of hits.
     pub start: Starts,
-    /// Number of each event in its source.
+    /// Number of each event in its input.
     pub event_id: Vec<u64>,
 }
 
 impl Charges {
-    /// Appends a hit to the event that is not closed yet.
+    /// Appends a hit to the event that the next `close_event` ends.
     pub fn push_hit(&mut self, cell: u32, charge: f32) {
         self.cell.push(cell);
         self.charge.push(charge);
@@ -59,12 +59,12 @@ impl Batch for Charges {
     }
 }
 
-/// Cells above the threshold. The table below describes each column; clearing, hashing, comparing and files use it.
+/// Cells above the threshold. Hashing, comparing and files use the table `results!`.
 #[derive(Debug, Default)]
 pub struct CellHits {
     /// Status of each event.
     pub status: Vec<Status>,
-    /// First cell of each event, and the end of the last event.
+    /// Index of the first cell of each event, and the number of cells.
     pub start: Starts,
     /// Number of the cell.
     pub cell: Column<u32>,

@@ -1,18 +1,18 @@
-//! A user's detector: its hits, its results, its kernel and its sequence are defined here, and the library's engine,
-//! threads, counters and hashes do the rest. Run it with `cargo run --release --example own_detector`.
+//! A user's detector: this example defines its hits, results, kernel and sequence; the library provides the engine,
+//! threads, counters and hashes. Run it with `cargo run --release --example own_detector`.
 //!
-//! The detector is a calorimeter, a wall of cells whose charges are read out; its sequence converts charges to
-//! energies and keeps the cells above a threshold. `columns.rs` defines the data, `sequence.rs` the algorithm.
+//! The detector is a calorimeter, a wall of cells whose charges are read out; its sequence converts charges to energies
+//! and selects the cells above a threshold. `columns.rs` defines the data, `sequence.rs` the algorithm.
 //!
-//! A detector that is part of peloton adds the same files and:
+//! To make a detector part of peloton, add the same files and:
 //! - `src/DETECTOR/`: geometry, kernels, a naive reference of each kernel, the sequence; `src/event/DETECTOR.rs`: the
-//!   columns; one line each in `src/lib.rs` and `src/event/mod.rs`;
-//! - `crates/io/src/input/`: a reader of its files; `crates/sim`, `crates/truth`: simulated events and the check of
-//!   results, if any;
-//! - `crates/job/src/systems/DETECTOR.rs`: a `System`, with the source of its input, its runner and its check, and
-//!   its line in `crates/job/src/registry.rs`: every subcommand, file format and hash then works;
-//! - its parameters, if it has any: a field in `crates/job/src/config.rs`;
-//! - tests: a reference test of its own, and a line in `tests/gangs/every_isa.rs`, `tests/library/containment.rs`,
+//!   columns; one line in `src/lib.rs` and one in `src/event/mod.rs`;
+//! - `crates/io/src/input/`: a reader of the detector's files; `crates/sim`, `crates/truth`: simulated events and the
+//!   check of results, if any;
+//! - `crates/job/src/systems/DETECTOR.rs`: a `System`, with the source of input, the runner and the check, and a line
+//!   in `crates/job/src/registry.rs`: every subcommand, file format and hash then works;
+//! - `crates/job/src/config.rs`: a field for the detector's parameters, if it has any;
+//! - tests: a comparison with the reference, and a line in `tests/gangs/every_isa.rs`, `tests/library/containment.rs`,
 //!   `tests/no_alloc.rs`, `tests/float_mode.rs` and the table of rooms in `tests/house_rules.rs`.
 
 mod columns;

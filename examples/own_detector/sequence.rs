@@ -1,4 +1,4 @@
-//! The calorimeter's algorithm of one stage, and its kernel: a gang of cells at a time, on every instruction set.
+//! The calorimeter's one-stage algorithm, and its kernel, which processes a gang of cells at a time.
 
 use crate::columns::{CellHits, Charges};
 use peloton::engine::{Algorithm, AlgorithmInfo, Events, Handle, Slice, Stage};
@@ -7,17 +7,17 @@ use peloton::simd::varying::{F32, Mask, U32};
 use peloton::simd::{Gang, Level};
 use peloton::{Result, Status};
 
-/// Cells of the calorimeter.
+/// Number of cells of the calorimeter.
 pub const CELLS: u32 = 512;
 
 /// Converts charges to energies.
 #[derive(Debug)]
 pub struct Calorimeter {
-    /// Instruction set and gang size.
+    /// Instruction set and gang size of the kernel.
     pub level: Level,
-    /// GeV per count, of each cell.
+    /// Energy per count of each cell, GeV.
     pub gain: Vec<f32>,
-    /// Counts without energy, of each cell.
+    /// Counts that each cell shows without energy.
     pub pedestal: Vec<f32>,
     /// Smallest energy of an accepted cell, GeV.
     pub threshold: f32,

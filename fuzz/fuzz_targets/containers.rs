@@ -9,7 +9,7 @@ fuzz_target!(|bytes: &[u8]| {
         // Banks of odd lengths are padded when they are written.
         if banks.iter().all(|(_, payload)| payload.len() % 4 == 0) {
             let mut again = Vec::new();
-            write_container("fuzz", &banks, &mut again).expect("what was read can be written");
+            write_container("fuzz", &banks, &mut again).expect("content that was read can be written");
             assert_eq!(again, bytes);
         }
     }

@@ -1,4 +1,4 @@
-//! Common part of all targets for formats of pixel hits.
+//! The code that all fuzz targets for formats of pixel hits share.
 
 use peloton::event::{Layout, PixelBlock};
 use peloton::simd::{Isa, Level};
@@ -7,7 +7,7 @@ use peloton_io::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd
 use std::cell::RefCell;
 use std::io::Cursor;
 
-/// Reads the bytes as one format and clusters the hits in two ways; counts must add up, and clusters must agree.
+/// Reads the bytes in one format and finds clusters in two ways: counts must add up, and clusters must be equal.
 pub fn run(format: PixelFormat, bytes: &[u8]) {
     let options = PixelOptions { format, ..PixelOptions::default() };
     let Ok(mut reader) = PixelReader::from_stream("fuzz", Cursor::new(bytes.to_vec()), options) else {
@@ -38,7 +38,7 @@ pub fn run(format: PixelFormat, bytes: &[u8]) {
 const ALGORITHMS: [Algorithm; 2] = [Algorithm::Fast, Algorithm::Open];
 
 thread_local! {
-    /// Made once: a target has one format, and with it one sensor.
+    /// Made once, since a target has one format and therefore one sensor.
     static CHAINS: RefCell<Option<[Chain; 2]>> = const { RefCell::new(None) };
 }
 

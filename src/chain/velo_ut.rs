@@ -1,4 +1,4 @@
-//! [`VeloUt`]: the algorithm from Velo tracks and hits in the UT to tracks with momentum.
+//! [`VeloUt`]: the algorithm that extends Velo tracks by hits in the UT and measures their momenta.
 
 use crate::Result;
 use crate::engine::{Algorithm, AlgorithmInfo, Handle, Sequence, Slice, Stage};
@@ -12,30 +12,30 @@ use crate::velo::{VELO_TRACKS, Velo};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// The product of Velo tracks with hits in the UT.
+/// The product with the Velo tracks that were extended by hits in the UT.
 pub const VELO_UT_TRACKS: Handle = Handle::of::<VeloUtTracks>("velo_ut_tracks");
 
-/// The UT in a sequence: its sectors, and the magnet before it.
+/// Data about the UT that a sequence needs: its geometry, and the magnetic field before it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UtDetector {
-    /// Sectors and boards.
+    /// Geometry of the sectors and readout boards.
     pub geometry: Arc<UtGeometry>,
-    /// Bending by the magnet.
+    /// Tables of the magnetic field before the UT.
     pub tables: UtTables,
-    /// -1 with the magnet down, 1 up.
+    /// Polarity of the magnet: -1 for down, 1 for up.
     pub polarity: f32,
 }
 
 impl UtDetector {
-    /// Returns the decoder of the detector's hits.
+    /// Returns the decoder of UT hits, which sorts the hits by group of sectors.
     pub fn hits(&self, level: Level, bad_banks: BadBanks) -> UtHits {
         UtHits::new(level, self.geometry.clone()).with_bad_banks(bad_banks)
     }
 
-    /// Returns the decoder of hits in the order of cells, for Velo tracks that end at this z, mm.
+    /// Returns the decoder of UT hits, which sorts the hits by cell, for Velo tracks with a state at z = `end_z`, mm.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) for a z behind the UT.
+    /// Returns [`Error::Config`](crate::Error::Config) if `end_z` is not before the UT.
     pub fn cells(&self, level: Level, bad_banks: BadBanks, end_z: f32) -> Result<UtCells> {
         Ok(UtCells::new(level, self.geometry.clone(), self.layout(end_z)?).with_bad_banks(bad_banks))
     }
@@ -45,9 +45,9 @@ impl UtDetector {
     }
 }
 
-/// Hits in the UT in the order of a search.
+/// A table of UT hits, in an order that the search of tracks can read.
 pub trait UtHitOrder: Product {
-    /// The product of the hits.
+    /// The product that holds the hits.
     const HITS: Handle;
 
     /// Returns the hits as input of the search.
@@ -70,8 +70,8 @@ impl UtHitOrder for UtCellHits {
     }
 }
 
-/// Makes tracks with hits in both detectors, and their momenta, from Velo tracks and hits in the UT. `H` is the order
-/// of the hits, by default by group of sectors.
+/// Extends Velo tracks by hits in the UT and measures their momenta. `H` is the table of UT hits; its default,
+/// [`UtBatch`], sorts them by group of sectors.
 #[derive(Debug, Clone)]
 pub struct VeloUt<H = UtBatch> {
     level: Level,
@@ -80,21 +80,21 @@ pub struct VeloUt<H = UtBatch> {
     hits: PhantomData<fn(H)>,
 }
 
-/// [`VeloUt`] with hits in the order of cells.
+/// [`VeloUt`] for UT hits sorted by cell.
 pub type VeloUtByCell = VeloUt<UtCellHits>;
 
 impl VeloUt {
-    /// Creates an algorithm that continues from the tracks of `velo`.
+    /// Creates an algorithm that extends the tracks of `velo`.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
+    /// Returns [`Error::Config`](crate::Error::Config) if `config` is not valid, or Velo tracks end beyond the UT.
     pub fn new(velo: &Velo, ut: &UtDetector, config: UtConfig) -> Result<Self> {
         config.validate()?;
         let (level, layout) = (Algorithm::level(velo), ut.layout(velo.config().fit.end_z)?);
         Ok(Self { level, layout, config, hits: PhantomData })
     }
 
-    /// Converts the algorithm to hits in the order of cells, for a configuration that reads them
+    /// Converts the algorithm to one that reads UT hits sorted by cell, as some configurations do
     /// ([`UtConfig::reads_cells`]).
     pub fn by_cell(self) -> VeloUtByCell {
         let Self { level, layout, config, .. } = self;
@@ -104,7 +104,7 @@ impl VeloUt {
     /// Returns the sequence `velo-ut`, which starts from raw banks of Velo and UT.
     ///
     /// # Errors
-    /// The errors of [`VeloUt::new`].
+    /// Returns the errors of [`VeloUt::new`].
     pub fn sequence(velo: Velo, ut: &UtDetector, config: UtConfig) -> Result<Sequence> {
         let (level, bad_banks, end_z) = (Algorithm::level(&velo), velo.bad_banks(), velo.config().fit.end_z);
         let (by_cell, algorithm) = (config.reads_cells(), Self::new(&velo, ut, config)?);

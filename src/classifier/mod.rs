@@ -3,11 +3,11 @@
 //! ```text
 //! input -> (input - centre) * scale -> hidden units: sigmoid of a weighted sum -> response: sigmoid of theirs
 //! ```
-//! One lane is one candidate; weights are broadcast constants. Each weighted sum starts at its bias and adds its
-//! terms in order, a fused multiply-add each, and the sigmoid is our own ([`crate::simd::math::sigmoid`]): a response
-//! has the same bits on every level and gang, and in the naive twin beside it.
+//! Each SIMD lane computes the response of one candidate; all lanes share the weights. Each weighted sum starts at its
+//! bias and adds its terms in order, each by a fused multiply-add, and the sigmoid is [`crate::simd::math::sigmoid`].
+//! So a response has the same bits on every instruction set and gang size, and in the naive reference implementation.
 //!
-//! A detector keeps its networks as Rust files, which the trainer of the crate `peloton-truth` (`train`) writes from
+//! The networks of a detector are Rust source files. The trainer `train` of the crate `peloton-truth` writes them from
 //! simulated events, with a description of the training.
 
 #[cfg(feature = "reference")]
@@ -24,25 +24,25 @@ pub const MAX_HIDDEN: usize = 32;
 /// A trained network of `INPUTS` inputs and one layer of `HIDDEN` units.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Network<const INPUTS: usize, const HIDDEN: usize> {
-    /// Offset subtracted from each input, and factor applied after that: mean and inverse width of the training inputs.
+    /// Offset that is subtracted from each input: the mean of the training inputs.
     pub centre: [f32; INPUTS],
-    /// See `centre`.
+    /// Factor of each input after the subtraction of `centre`: the inverse width of the training inputs.
     pub scale: [f32; INPUTS],
-    /// Weights of the inputs in each hidden unit, and its bias.
+    /// Weights of the inputs in each hidden unit.
     pub hidden: [[f32; INPUTS]; HIDDEN],
-    /// See `hidden`.
+    /// Bias of each hidden unit.
     pub hidden_bias: [f32; HIDDEN],
-    /// Weights of the hidden units in the response, and its bias.
+    /// Weights of the hidden units in the response.
     pub output: [f32; HIDDEN],
-    /// See `output`.
+    /// Bias of the response.
     pub output_bias: f32,
     /// Smallest response of a candidate that counts as true.
     pub threshold: f32,
 }
 
 impl<const INPUTS: usize, const HIDDEN: usize> Network<INPUTS, HIDDEN> {
-    /// Returns the probability that each lane's candidate is true, 0 to 1. A NaN input gives an arbitrary response, the
-    /// same on every gang; callers mask such lanes.
+    /// Returns the probability that each lane's candidate is true, 0 to 1. A NaN input gives a meaningless response,
+    /// equal on every gang; callers mask such lanes.
     #[inline(always)]
     pub fn response<G: Gang>(&self, inputs: [F32<G>; INPUTS]) -> F32<G> {
         const { assert!(INPUTS > 0 && HIDDEN > 0 && HIDDEN <= MAX_HIDDEN) };
@@ -62,20 +62,20 @@ impl<const INPUTS: usize, const HIDDEN: usize> Network<INPUTS, HIDDEN> {
         sigmoid(sum)
     }
 
-    /// Returns the lanes whose candidates count as true: their response is the threshold or more.
+    /// Returns the lanes whose candidates count as true: the lanes with a response of at least the threshold.
     #[inline(always)]
     pub fn accepts<G: Gang>(&self, inputs: [F32<G>; INPUTS]) -> Mask<G> {
         let response = self.response(inputs);
         F32::splat(response.g, self.threshold).le(response)
     }
 
-    /// Computes the responses of candidates in columns of equal length: as a separate stage, and to choose thresholds.
+    /// Computes the responses of candidates from columns of equal length, for separate stages and to choose thresholds.
     ///
     /// # Panics
-    /// When a column is shorter than the first.
+    /// Panics if a column is shorter than the first column.
     pub fn responses(&self, level: Level, inputs: [&[f32]; INPUTS], out: &mut Vec<f32>) {
         let count = inputs[0].len();
-        assert!(inputs.iter().all(|column| column.len() >= count), "columns of one length");
+        assert!(inputs.iter().all(|column| column.len() >= count), "columns must have one length");
         out.clear();
         out.resize(count, 0.0);
         dispatch!(level, g => self.fill(g, inputs, out));

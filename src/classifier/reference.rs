@@ -1,9 +1,9 @@
-//! The naive twins: one candidate at a time, in f32 with the same roundings, and in f64 with the textbook's sigmoid.
+//! Naive twins of [`Network::response`]: one candidate, in f32 with equal roundings, or in f64 by the textbook formula.
 
 use super::Network;
 
 impl<const INPUTS: usize, const HIDDEN: usize> Network<INPUTS, HIDDEN> {
-    /// Returns the response of [`Network::response`] in a lane, bit for bit.
+    /// Returns the response of one candidate, equal bit by bit to a lane of [`Network::response`].
     pub fn reference(&self, inputs: [f32; INPUTS]) -> f32 {
         let mut sum = self.output_bias;
         for unit in 0..HIDDEN {
@@ -16,7 +16,7 @@ impl<const INPUTS: usize, const HIDDEN: usize> Network<INPUTS, HIDDEN> {
         sigmoid(sum)
     }
 
-    /// Returns the response in f64.
+    /// Returns the response of one candidate, computed in f64.
     pub fn exact(&self, inputs: [f64; INPUTS]) -> f64 {
         let sigmoid = |x: f64| 1.0 / (1.0 + libm::exp(-x));
         let mut sum = f64::from(self.output_bias);

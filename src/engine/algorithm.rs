@@ -8,7 +8,7 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::ops::Range;
 
-/// A product by name and type: made by one algorithm, read by others.
+/// Name and type of a product: of results that one algorithm makes and other algorithms read.
 #[derive(Debug, Clone, Copy)]
 pub struct Handle {
     name: &'static str,
@@ -17,7 +17,7 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// The product of type `P` with this name, which is unique in a sequence.
+    /// Makes the handle of the product of type `P` with this name, which is unique in a sequence.
     pub const fn of<P: Product>(name: &'static str) -> Self {
         Self { name, schema: P::SCHEMA, empty: Columns::of::<P> }
     }
@@ -32,7 +32,7 @@ impl Handle {
         self.schema
     }
 
-    /// Columns without rows.
+    /// Returns the columns of the product without rows.
     pub fn empty(&self) -> Columns {
         (self.empty)()
     }
@@ -41,21 +41,21 @@ impl Handle {
 /// Properties of an algorithm that do not depend on its configuration.
 #[derive(Debug)]
 pub struct AlgorithmInfo {
-    /// The detector; it precedes the names of stages in sequences over several detectors; empty for none (no unit).
+    /// Name of the detector, or empty. Sequences over several detectors put the name before stage names (no unit).
     pub detector: &'static str,
-    /// Products of other algorithms that the algorithm reads, in the order of [`Slice::product`] (no unit).
+    /// Products of other algorithms that the algorithm reads; [`Slice::product`] takes an index of this list (no unit).
     pub reads: &'static [Handle],
-    /// The product that the algorithm makes; its name is the algorithm's name (no unit).
+    /// The product that the algorithm makes. The algorithm has the name of this product (no unit).
     pub makes: Handle,
-    /// Stages of the algorithm, in the order of its counters. Stages of one name in several algorithms are one stage of the
-    /// sequence (no unit).
+    /// Stages of the algorithm, in the order of its counters. A sequence merges the stages of equal name of several
+    /// algorithms into one stage (no unit).
     pub stages: &'static [Stage],
-    /// The stages with the detector in their names (no unit).
+    /// The same stages with the detector in their names, for sequences over several detectors (no unit).
     pub stages_in_chain: &'static [Stage],
 }
 
 impl AlgorithmInfo {
-    /// The algorithm's name: the name of its product.
+    /// Returns the name of the algorithm, which is the name of its product.
     pub fn name(&self) -> &'static str {
         self.makes.name
     }
@@ -76,7 +76,7 @@ pub struct Slice<'a> {
 }
 
 impl<'a> Slice<'a> {
-    /// Events without products, for an algorithm that reads none.
+    /// Makes a slice of events without products, for an algorithm that reads no products.
     pub fn of(events: impl Into<Events<'a>>, range: Range<usize>) -> Self {
         Self::new(events.into(), range, &[], &[])
     }
@@ -95,51 +95,51 @@ impl<'a> Slice<'a> {
         self.events
     }
 
-    /// The numbers of the slice's events in the input. Entry i of a product belongs to event i of this range.
+    /// Returns the numbers of the slice's events in the input. Entry i of a product belongs to event i of this range.
     pub fn range(&self) -> Range<usize> {
         self.range.clone()
     }
 
-    /// Product `number` of [`AlgorithmInfo::reads`].
+    /// Returns the product with the index `number` in [`AlgorithmInfo::reads`].
     ///
     /// # Panics
-    /// When the algorithm reads fewer products, or the type differs from the type of the handle.
+    /// Panics if the algorithm reads fewer products, or if `P` is not the type of the product's handle.
     pub fn product<P: Product>(&self, number: usize) -> &'a P {
-        self.made[self.reads[number]].results.get().expect("the type of the handle")
+        self.made[self.reads[number]].results.get().expect("the product has the type of its handle")
     }
 }
 
-/// One step of a [`Sequence`](super::Sequence): reads events and products, makes one product.
+/// One step of a [`Sequence`](super::Sequence), which reads events and products, and makes one product.
 ///
-/// A value of the type holds the configuration and does not change, so that any number of threads may share it;
-/// mutable data are in scratch memory of each thread. `examples/own_detector` defines one outside of this crate.
+/// An algorithm holds its configuration and does not change, so any number of threads may share it. Mutable data are in
+/// the scratch memory of each thread. `examples/own_detector` defines an algorithm outside of this crate.
 pub trait Algorithm: Debug + Send + Sync + 'static {
-    /// The products that the algorithm reads and makes.
+    /// The products that the algorithm reads and makes, and its stages.
     const INFO: &'static AlgorithmInfo;
 
-    /// Columns that the algorithm makes.
+    /// Type of the product that the algorithm makes.
     type Output: Product;
-    /// Scratch memory of one thread. It grows to the size for the largest event and is then reused.
+    /// Scratch memory of one thread. The memory grows to the size for the largest event and is then reused.
     type Scratch: Default + Debug + Send + 'static;
 
-    /// The instruction set level and gang size that run.
+    /// Returns the instruction set level and gang size on which the algorithm runs.
     fn level(&self) -> Level;
 
     /// Checks that the algorithm can process these events. The default accepts all events.
     ///
     /// # Errors
-    /// [`Error::Config`] that names the missing part, such as a geometry for raw banks.
+    /// Returns [`Error::Config`], which names the missing part, such as a geometry for raw banks.
     fn accept(&self, _events: Events<'_>) -> Result<()> {
         Ok(())
     }
 
-    /// Bytes of raw banks that the algorithm reads for these events; none when it does not read raw banks.
+    /// Returns how many bytes of raw banks the algorithm reads for these events; `None` if it reads no raw banks.
     fn bank_bytes(&self, _events: Events<'_>) -> Option<u64> {
         None
     }
 
-    /// Appends one entry for each event of the slice to `out`, and adds their counts. An event that cannot be reconstructed
-    /// gets a status and no items.
+    /// Appends one entry for each event of the slice to the results in `out`, and adds the counts of the slice. An
+    /// event that cannot be reconstructed gets a status and no items.
     fn run(&self, slice: Slice<'_>, scratch: &mut Self::Scratch, out: &mut Outcome<Self::Output>);
 }
 
@@ -184,7 +184,7 @@ impl<A: Algorithm> AnyAlgorithm for A {
     }
 
     fn run(&self, slice: Slice<'_>, scratch: &mut (dyn Any + Send), out: &mut Outcome<Columns>) {
-        let (scratch, spare) = scratch.downcast_mut::<Memory<A>>().expect("scratch of this algorithm");
+        let (scratch, spare) = scratch.downcast_mut::<Memory<A>>().expect("scratch memory of this algorithm");
         out.counters = Counters::default();
         out.lend(spare, |out| Algorithm::run(self, slice, scratch, out));
     }
@@ -192,5 +192,5 @@ impl<A: Algorithm> AnyAlgorithm for A {
 
 /// The error of an algorithm that does not take events of a kind.
 pub(super) fn does_not_take(events: Events<'_>) -> Error {
-    Error::Config(format!("{} are no input of this algorithm", events.kind()))
+    Error::Config(format!("this algorithm cannot take {}", events.kind()))
 }

@@ -6,7 +6,7 @@ use crate::{Error, Result};
 use std::any::Any;
 use std::fmt::Debug;
 
-/// Events that a sequence takes, borrowed.
+/// Borrowed events: the input of a sequence.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Events<'a> {
@@ -16,7 +16,7 @@ pub enum Events<'a> {
     VeloHits(VeloEvents<'a>),
     /// Hits of the cylinder detector.
     CylinderHits(CylinderInput<'a>),
-    /// A batch of another kind, which [`<dyn Batch>::of`](Batch) converts to its own type.
+    /// A batch of a type outside of this library; [`<dyn Batch>::of`](Batch) returns the batch as this type.
     Other(&'a dyn Batch),
 }
 
@@ -36,7 +36,7 @@ impl<'a> Events<'a> {
         self.len() == 0
     }
 
-    /// The kind of the events, in words.
+    /// Returns the kind of the events, in words.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Banks(_) => "raw banks",
@@ -46,26 +46,26 @@ impl<'a> Events<'a> {
         }
     }
 
-    /// The raw banks.
+    /// Returns the raw banks.
     ///
     /// # Errors
-    /// [`Error::Config`] for other events.
+    /// Returns [`Error::Config`] if the events are not raw banks.
     pub fn banks(self) -> Result<RawEvents<'a>> {
         if let Self::Banks(events) = self { Ok(events) } else { Err(does_not_take(self)) }
     }
 
-    /// The hits of the cylinder detector.
+    /// Returns the hits of the cylinder detector.
     ///
     /// # Errors
-    /// [`Error::Config`] for other events.
+    /// Returns [`Error::Config`] if the events are not hits of the cylinder detector.
     pub fn cylinder_hits(self) -> Result<CylinderInput<'a>> {
         if let Self::CylinderHits(events) = self { Ok(events) } else { Err(does_not_take(self)) }
     }
 
-    /// A batch of a type that this library does not know.
+    /// Returns the batch of type `B`, a type outside of this library.
     ///
     /// # Errors
-    /// [`Error::Config`] for other events.
+    /// Returns [`Error::Config`] if the events are not a batch of type `B`.
     pub fn other<B: Batch>(self) -> Result<&'a B> {
         let Self::Other(batch) = self else { return Err(does_not_take(self)) };
         batch.of().map_err(|_| does_not_take(self))
@@ -90,26 +90,26 @@ impl<'a> From<CylinderInput<'a>> for Events<'a> {
     }
 }
 
-/// Owned events, as readers fill them.
+/// Owned events, which readers of files fill.
 pub trait Batch: Any + Debug + Send + Sync {
-    /// The events as input of a sequence; [`Events::Other`] for a type that this library does not know.
+    /// Returns the events as input of a sequence: [`Events::Other`] if the type is outside of this library.
     fn events(&self) -> Events<'_>;
 
-    /// Removes all events and keeps the memory.
+    /// Removes all events and keeps the allocated memory.
     fn clear(&mut self);
 
-    /// Numbers of the events in their source, one for each event.
+    /// Returns the number of each event in its source.
     fn event_ids(&self) -> &[u64];
 
-    /// Number of hits, if known before decoding.
+    /// Returns the number of hits; `None` if only decoding shows it.
     fn hits(&self) -> Option<u64>;
 
-    /// Number of hits or words of raw banks in memory, which 32-bit offsets limit.
+    /// Returns the number of hits, or of words of raw banks, in memory. 32-bit offsets limit this number.
     fn memory_items(&self) -> u64 {
         self.hits().unwrap_or(0)
     }
 
-    /// Number of events, or of hits of an endless stream, which has no events.
+    /// Returns the number of events, or of hits in the case of an endless stream, which has no events.
     fn len(&self) -> usize {
         self.event_ids().len()
     }
@@ -119,30 +119,30 @@ pub trait Batch: Any + Debug + Send + Sync {
         self.len() == 0
     }
 
-    /// Appends copies of the events until there are `copies` of each; an endless stream continues with the same hits at
-    /// later times.
+    /// Appends copies of the events until the batch holds each event `copies` times. An endless stream continues with
+    /// copies of its hits at later times.
     ///
     /// # Errors
-    /// [`Error::Config`] for more than offsets and times can count, [`Error::Unsupported`] for a type without this.
+    /// Returns [`Error::Config`] if the copies are too many, [`Error::Unsupported`] if these events cannot be repeated.
     fn repeat(&mut self, copies: usize) -> Result<()> {
         if copies == 1 { Ok(()) } else { Err(Error::Unsupported("these events cannot be repeated".into())) }
     }
 }
 
 impl dyn Batch {
-    /// The events as their own type.
+    /// Returns the events as their own type `B`.
     ///
     /// # Errors
-    /// [`Error::Internal`] when they are events of another kind.
+    /// Returns [`Error::Internal`] if the events are not of type `B`.
     pub fn of<B: Batch>(&self) -> Result<&B> {
         let any: &dyn Any = self;
         any.downcast_ref().ok_or_else(other_kind)
     }
 
-    /// The events as their own type, to write to.
+    /// Returns the events as their own type `B`, to write to.
     ///
     /// # Errors
-    /// [`Error::Internal`] when they are events of another kind.
+    /// Returns [`Error::Internal`] if the events are not of type `B`.
     pub fn of_mut<B: Batch>(&mut self) -> Result<&mut B> {
         let any: &mut dyn Any = self;
         any.downcast_mut().ok_or_else(other_kind)
@@ -150,7 +150,7 @@ impl dyn Batch {
 }
 
 fn other_kind() -> Error {
-    Error::Internal("these are events of another kind".into())
+    Error::Internal("these events are of an unexpected type".into())
 }
 
 impl Batch for RawBatch {

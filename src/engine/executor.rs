@@ -8,21 +8,21 @@ use std::sync::Arc;
 /// Properties of an executor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
-    /// The instruction set level, or the kind of device.
+    /// Name of the instruction set level, or of the kind of device.
     pub isa: &'static str,
-    /// Lanes of a gang, or of a warp.
+    /// Number of lanes of a gang on the CPU, or of a warp on a device.
     pub gang: usize,
-    /// Threads, or streams of a device.
+    /// Number of threads of the CPU, or of streams of a device.
     pub threads: usize,
-    /// Events, or hits of an endless stream, that a thread or stream processes at once.
+    /// Number of events that a thread or stream processes at once; number of hits for an endless stream of data.
     pub slice: usize,
-    /// The device in words; none for the CPU.
+    /// Description of the device; `None` for the CPU.
     pub device: Option<String>,
-    /// Current memory of the streams of a device; none for the CPU.
+    /// Memory that the streams of a device use at present; zero for the CPU.
     pub memory: DeviceMemory,
 }
 
-/// Memory of the streams of a device.
+/// Memory that the streams of a device use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DeviceMemory {
     /// Memory on the device, bytes.
@@ -38,17 +38,17 @@ impl std::iter::Sum for DeviceMemory {
     }
 }
 
-/// Turns batches into results, in the order of their events: threads of the CPU, or streams of a device. All
+/// Turns batches of events into results, in the order of the events, by threads of the CPU or streams of a device. All
 /// executors give the same results.
 pub trait Executor: Send {
-    /// Reconstructs a batch; `results` is emptied and receives one entry per event, in order.
+    /// Reconstructs a batch. Empties `results`, then adds one entry per event, in the order of the events.
     ///
     /// # Errors
-    /// When the batch cannot be reconstructed at all, such as a batch of another sequence, or the device fails.
+    /// Fails if the batch cannot be reconstructed at all, such as a batch for another sequence, or if the device fails.
     fn run(&mut self, batch: &dyn Batch, results: &mut Sliced) -> Result<Counters>;
 
-    /// Reconstructs a batch `passes` times and calls `visit` with the number and the results of each slice. The
-    /// results are then overwritten, so that they never leave the cache of their thread.
+    /// Reconstructs a batch `passes` times and calls `visit` with the number and the results of each slice. The results
+    /// are overwritten after `visit`; in a `Pool`, they never leave the cache of their thread.
     ///
     /// # Errors
     /// As [`Executor::run`].
@@ -66,22 +66,22 @@ pub trait Executor: Send {
         Ok(counters)
     }
 
-    /// Properties of the executor.
+    /// Returns the properties of the executor.
     fn machine(&self) -> Machine;
 
-    /// Threads for other work: the executor's own threads, if it has any.
+    /// Returns threads for other work: the threads of the executor, or the common threads if it has none.
     fn threads(&self) -> Arc<dyn Spread> {
         Arc::new(CommonThreads)
     }
 
-    /// Switches the measurement of the time of each kernel and copy of a device, which itself costs time; off at
-    /// first. Does nothing on the CPU.
+    /// Switches the measurement of the times of kernels and copies of a device on or off. It is off at first, because
+    /// measuring costs time. Does nothing on the CPU.
     fn time_kernels(&mut self, yes: bool) {
         let _ = yes;
     }
 
-    /// Time of each kernel of a device, and of its copies, since the last call, summed over streams, ns; empty for
-    /// the CPU, and when times are not measured.
+    /// Returns the time of each kernel of a device, and of the copies, since the last call, summed over streams, ns.
+    /// The list is empty for the CPU, and if times are not measured.
     fn take_kernel_times(&mut self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! Runs sequences: [`Engine`] on the calling thread, [`Pool`] on many threads, both with the same results.
+//! Runs sequences: an [`Engine`] on the calling thread, a [`Pool`] on many threads, both with the same results.
 //!
 //! ```text
 //!  Events          Sequence: algorithms in order, each with a product of its own             Products
@@ -24,11 +24,11 @@ mod stream;
 pub use algorithm::{Algorithm, AlgorithmInfo, Handle, Slice};
 pub use events::{Batch, Events};
 pub use executor::{DeviceMemory, Executor, Machine};
-pub use pool::{Pool, Threads};
+pub use pool::Pool;
 pub use products::Products;
 pub use sequence::{Sequence, stages};
 pub use slices::Sliced;
-pub use spread::{CommonThreads, Spread, ThisThread};
+pub use spread::{CommonThreads, Spread, ThisThread, Threads};
 pub use stage::Stage;
 pub(crate) use stage::detector_stages;
 pub use stream::{StreamSequence, Streaming};
@@ -43,11 +43,11 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Default number of events that a thread processes at once: few enough for the cache and for an even distribution,
-/// enough to hide the overhead.
+/// Default number of events that a thread processes at once: few enough to fit in the cache and to distribute evenly
+/// over threads, enough to hide the overhead of a slice.
 pub const SLICE_EVENTS: usize = 4;
 
-/// Runs a sequence. It does not change, so that any number of threads may share one engine.
+/// Runs a sequence. An engine does not change, so any number of threads may share it.
 ///
 /// ```
 /// use peloton::engine::Engine;
@@ -68,7 +68,7 @@ pub struct Engine {
     sequence: Arc<Sequence>,
 }
 
-/// Scratch memory of one thread, for the engine that made it.
+/// Scratch memory of one thread, for the engine that made the workspace.
 #[derive(Debug)]
 pub struct Workspace {
     /// Scratch memory of each algorithm.
@@ -80,34 +80,33 @@ pub struct Workspace {
 }
 
 impl Engine {
-    /// Makes an engine of a sequence, or of one algorithm.
+    /// Makes an engine that runs a sequence, or a single algorithm.
     pub fn new(sequence: impl Into<Sequence>) -> Self {
         Self { sequence: Arc::new(sequence.into()) }
     }
 
-    /// The sequence that the engine runs.
+    /// Returns the sequence that the engine runs.
     pub fn sequence(&self) -> &Sequence {
         &self.sequence
     }
 
-    /// The instruction set level and gang size that run.
+    /// Returns the instruction set level and gang size on which the sequence runs.
     pub fn level(&self) -> Level {
         self.sequence.level()
     }
 
-    /// Scratch memory for one more thread.
+    /// Makes scratch memory for one thread.
     pub fn workspace(&self) -> Workspace {
         let sequence = &*self.sequence;
         Workspace { scratch: sequence.scratch(), slots: sequence.slots(), lent: sequence.products() }
     }
 
-    /// Reconstructs all events on the calling thread: `outcome` is emptied and receives one entry per event, in
-    /// order, for any status. Nothing is allocated once `workspace` and `outcome` have grown to the size of the data.
+    /// Reconstructs all events on the calling thread. Empties `outcome`, then appends one entry per event in order,
+    /// also for failed events. Nothing is allocated once `workspace` and `outcome` have grown to the size of the data.
     ///
     /// # Errors
-    /// [`Error::Config`] when the sequence cannot take these events at all, when it does not write a product of type
-    /// `P`, or when the workspace belongs to another sequence. An error of one event is a [`Status`] in the results
-    /// and a count.
+    /// Returns [`Error::Config`] if the sequence cannot take these events at all or does not write a product of type
+    /// `P`, or if the workspace belongs to another sequence. The results hold the [`Status`] of a failed event.
     pub fn try_run<'a, P: Product>(
         &self,
         events: impl Into<Events<'a>>,
@@ -119,10 +118,10 @@ impl Engine {
         self.try_run_range(events, 0..events.len(), workspace, outcome)
     }
 
-    /// Reconstructs the events of `range` and appends them to `outcome`.
+    /// Reconstructs the events of `range` and appends their results to `outcome`.
     ///
     /// # Errors
-    /// [`Error::Columns`] when `range` reaches beyond the events, and as [`Engine::try_run`].
+    /// Returns [`Error::Columns`] if `range` reaches beyond the events, and the errors of [`Engine::try_run`].
     pub fn try_run_range<'a, P: Product>(
         &self,
         events: impl Into<Events<'a>>,
@@ -145,7 +144,7 @@ impl Engine {
             exchange(&mut lent, outcome);
             done
         } else {
-            let what = format!("sequence {}: it does not write products of this type", self.sequence.name());
+            let what = format!("sequence {} does not write a product of this type", self.sequence.name());
             Err(Error::Config(what))
         };
         std::mem::swap(&mut lent.counters, &mut outcome.counters);
@@ -153,12 +152,12 @@ impl Engine {
         done
     }
 
-    /// Memory for all products that the sequence writes.
+    /// Makes empty memory for all products that the sequence writes.
     pub fn products(&self) -> Products {
         self.sequence.products()
     }
 
-    /// Reconstructs all events on the calling thread. `out` is emptied and receives all products that the sequence writes.
+    /// Reconstructs all events on the calling thread. Replaces the content of `out` by all written products.
     ///
     /// # Errors
     /// As [`Engine::try_run`].
@@ -173,7 +172,7 @@ impl Engine {
         self.run_range(events, 0..events.len(), workspace, out)
     }
 
-    /// Reconstructs the events of `range` and appends them to all products that the sequence writes.
+    /// Reconstructs the events of `range` and appends the results to `out`, to each product that the sequence writes.
     ///
     /// # Errors
     /// As [`Engine::try_run_range`].
@@ -185,14 +184,14 @@ impl Engine {
         out: &mut Products,
     ) -> Result<()> {
         if range.start > range.end || range.end > events.len() {
-            let message = format!("events {range:?} of a batch of {} events", events.len());
+            let message = format!("events {range:?} are not in the batch of {} events", events.len());
             return Err(Error::Columns(message));
         }
         self.accept(events, workspace, out)?;
         self.run_slice(events, range, workspace, out)
     }
 
-    /// Checks that the sequence can take these events, and that the memory belongs to it.
+    /// Checks that the sequence can take these events, and that `workspace` and `out` belong to the sequence.
     ///
     /// # Errors
     /// [`Error::Config`].
@@ -250,7 +249,7 @@ impl Engine {
 /// stack, and a load waits for a store whose address differs by whole pages. Without this value, the SciFi decoder was slower for
 /// some callers than for others (`throughput --sequence scifi-hits --isa avx2`).
 #[repr(align(4096))]
-struct Page(#[expect(dead_code, reason = "where it lies is what counts")] u8);
+struct Page(#[expect(dead_code, reason = "only the address of the value matters")] u8);
 
 /// Calls `run` in the default floating-point mode. Returns false when it panicked.
 fn ends(run: &mut dyn FnMut()) -> bool {

@@ -5,20 +5,21 @@
 //!               |         |         |               any thread takes any slice (rayon steals)
 //! results  | slot 0  | slot 1  | slot 2  | ...      slot i belongs to slice i alone
 //! ```
-//! Any thread may process a slice, but its results always go to its own slot, so the order in which threads finish
-//! does not matter. Slots keep their memory from batch to batch, and threads keep their workspaces: once both have
-//! grown, nothing is allocated for events (the queue of rayon allocates a block of memory in about one of 60 calls
-//! from outside).
+//! Any thread may process a slice, but the results of slice i always go to slot i, so the order in which threads finish
+//! does not matter. Slots and the workspaces of threads keep their memory from batch to batch: once they have grown,
+//! events cause no allocations. (The queue of rayon allocates a block of memory in about one of 60 calls from other
+//! threads.)
 
-use super::{Batch, DeviceMemory, Engine, Events, Executor, Machine, Products, Sliced, Spread, Workspace};
+use super::{
+    Batch, DeviceMemory, Engine, Events, Executor, Machine, Products, Sliced, Spread, Threads, Workspace,
+};
 use crate::event::{Counters, Results};
-use crate::simd::set_default_float_mode;
 use crate::{Error, Result};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Threads with a workspace each.
+/// Threads that run an engine, each with a workspace.
 #[derive(Debug)]
 pub struct Pool {
     engine: Engine,
@@ -26,37 +27,6 @@ pub struct Pool {
     threads: Arc<Threads>,
     // Only thread i locks entry i, so no thread ever waits for a lock. The mutex proves this to the compiler.
     seats: Vec<Mutex<Seat>>,
-}
-
-/// Threads without workspaces.
-#[derive(Debug)]
-pub struct Threads(rayon::ThreadPool);
-
-impl Threads {
-    /// Starts this many threads, which compute in the default floating-point mode.
-    ///
-    /// # Errors
-    /// [`Error::System`] when the system cannot start more threads.
-    pub fn new(threads: usize) -> Result<Self> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|i| format!("peloton-{i}"))
-            .start_handler(|_| set_default_float_mode())
-            .build();
-        pool.map(Self).map_err(|e| Error::System(format!("cannot start {threads} threads: {e}")))
-    }
-
-    /// Calls `work` with every slice in every pass. Passes overlap, so that no thread waits for the end of a pass.
-    fn repeat(&self, passes: usize, slices: usize, work: &(dyn Fn(usize) + Sync)) {
-        let pass = |_| (0..slices).into_par_iter().with_max_len(1).for_each(work);
-        self.0.install(|| (0..passes).into_par_iter().with_max_len(1).for_each(pass));
-    }
-}
-
-impl Spread for Threads {
-    fn spread(&self, pieces: usize, work: &(dyn Fn(usize) + Sync)) {
-        self.repeat(1, pieces, work);
-    }
 }
 
 /// Memory that a thread keeps from slice to slice.
@@ -70,13 +40,13 @@ struct Seat {
 }
 
 impl Pool {
-    /// Starts `threads` threads that process `slice_events` events at once.
+    /// Starts `threads` threads, each of which processes `slice_events` events at once.
     ///
     /// # Errors
-    /// [`Error::Config`] for no threads or events at all, [`Error::System`] when the system cannot start more threads.
+    /// Returns [`Error::Config`] if `threads` or `slice_events` is 0, [`Error::System`] if threads cannot be started.
     pub fn new(engine: Engine, threads: usize, slice_events: usize) -> Result<Self> {
         if threads == 0 || slice_events == 0 {
-            return Err(Error::Config("threads and events of a slice must be at least 1".into()));
+            return Err(Error::Config("a pool needs at least 1 thread and 1 event per slice".into()));
         }
         let seat = |_| {
             let products = engine.sequence().products();
@@ -96,7 +66,7 @@ impl Pool {
         self.seats.len()
     }
 
-    /// Reconstructs all events; `results` is emptied and receives one entry per event, in order.
+    /// Reconstructs all events. Empties `results`, then adds one entry per event, in the order of the events.
     ///
     /// # Errors
     /// As [`Engine::try_run`].

@@ -1,10 +1,10 @@
-//! [`Products`]: the products that a sequence writes for some events.
+//! [`Products`]: the products that a sequence writes for a number of events.
 
 use super::Handle;
 use crate::event::{Columns, Counters, Outcome, Product};
 use crate::{Error, Result, Status};
 
-/// The products that a sequence writes for some events, and their counts.
+/// The products that a sequence writes for a number of events, and the counts of the events.
 #[derive(Debug, Default)]
 pub struct Products {
     columns: Vec<Columns>,
@@ -14,7 +14,7 @@ pub struct Products {
 }
 
 impl Products {
-    /// Makes these products, without events.
+    /// Makes empty products from their handles.
     pub fn new(products: &[Handle]) -> Self {
         Self {
             columns: products.iter().map(Handle::empty).collect(),
@@ -23,10 +23,10 @@ impl Products {
         }
     }
 
-    /// The product that is written first.
+    /// Returns the product that is written first.
     ///
     /// # Panics
-    /// When there is none.
+    /// Panics if there is no product.
     pub fn first(&self) -> &Columns {
         &self.columns[0]
     }
@@ -36,7 +36,7 @@ impl Products {
         &self.columns
     }
 
-    /// As [`columns`](Self::columns), to write to.
+    /// Returns all products to write to, in the order of [`columns`](Self::columns).
     pub fn columns_mut(&mut self) -> &mut [Columns] {
         &mut self.columns
     }
@@ -46,13 +46,13 @@ impl Products {
         &self.names
     }
 
-    /// The index of a product in [`columns`](Self::columns).
+    /// Returns the index of the product `name` in [`columns`](Self::columns).
     ///
     /// # Errors
-    /// [`Error::Config`] for a product that is not written.
+    /// Returns [`Error::Config`] if the product is not written.
     pub fn position(&self, name: &str) -> Result<usize> {
         let missing = || {
-            let words = "choose one of these, or name it in `write` of the configuration";
+            let words = "choose one of these, or add the product to `write` in the configuration";
             Error::Config(format!("no product `{name}` among {}: {words}", self.names.join(", ")))
         };
         self.names.iter().position(|known| *known == name).ok_or_else(missing)
@@ -63,7 +63,7 @@ impl Products {
         self.columns
     }
 
-    /// Moves the products and counts out, and leaves the same products without events.
+    /// Moves all events and counts out of the products, which stay without events.
     pub fn take(&mut self) -> Self {
         Self {
             columns: self.columns.iter_mut().map(Columns::take).collect(),
@@ -72,12 +72,12 @@ impl Products {
         }
     }
 
-    /// The product of a type; none when it is not written.
+    /// Returns the product of type `P`; `None` if it is not written.
     pub fn get<P: Product>(&self) -> Option<&P> {
         self.columns.iter().find_map(|columns| columns.get())
     }
 
-    /// Removes all events and counts and keeps the memory.
+    /// Removes all events and counts, and keeps the allocated memory.
     pub fn clear(&mut self) {
         self.empty_columns();
         self.counters.clear();
@@ -94,9 +94,9 @@ impl Products {
     /// As [`append`](crate::event::append).
     ///
     /// # Panics
-    /// When `self` and `piece` hold different products.
+    /// Panics if `self` and `piece` hold different products.
     pub fn append(&mut self, piece: &Self) -> Result<()> {
-        assert_eq!(self.columns.len(), piece.columns.len(), "products of two sequences");
+        assert_eq!(self.columns.len(), piece.columns.len(), "the products belong to two sequences");
         for (to, from) in self.columns.iter_mut().zip(&piece.columns) {
             crate::event::append(&mut **to, &**from)?;
         }
@@ -111,8 +111,8 @@ impl Products {
             && self.columns.iter().zip(handles).all(is_one)
     }
 
-    /// Calls `work` with the product of type `P` and the counts: they are swapped into `spare` meanwhile, whose
-    /// content is lost. Returns false when no such product is written.
+    /// Calls `work` with the product of type `P` and the counts, which are moved into `spare` for the time of the call;
+    /// the earlier content of `spare` is lost. Returns false if no product of type `P` is written.
     pub fn lend<P: Product>(&mut self, spare: &mut Outcome<P>, work: impl FnOnce(&mut Outcome<P>)) -> bool {
         let Some(results) = self.get_mut::<P>() else { return false };
         std::mem::swap(results, &mut spare.results);
@@ -124,7 +124,7 @@ impl Products {
         true
     }
 
-    /// The product of a type, to write to; none when it is not written.
+    /// Returns the product of type `P`, to write to; `None` if it is not written.
     pub fn get_mut<P: Product>(&mut self) -> Option<&mut P> {
         self.columns.iter_mut().find_map(|columns| columns.get_mut())
     }

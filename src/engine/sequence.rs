@@ -9,7 +9,7 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Algorithms in the order in which they run, and the products that they write. An [`Engine`](super::Engine) runs it.
+/// Algorithms in the order in which they run, and the products to write. An [`Engine`](super::Engine) runs a sequence.
 ///
 /// ```
 /// use peloton::engine::Sequence;
@@ -47,7 +47,7 @@ struct Step {
 }
 
 impl Sequence {
-    /// A sequence of one algorithm, whose product is written.
+    /// Makes a sequence of one algorithm, which writes the product of this algorithm.
     ///
     /// # Errors
     /// As [`Sequence::with`].
@@ -64,24 +64,24 @@ impl Sequence {
 
     /// A sequence of one algorithm of this library that reads no products.
     pub(crate) fn of_one(name: &'static str, algorithm: impl Algorithm) -> Self {
-        Self::new(name, algorithm).expect("an algorithm that reads no products")
+        Self::new(name, algorithm).expect("the algorithm reads no products")
     }
 
-    /// Adds an algorithm at the end. Its product is written instead of the previous one.
+    /// Adds an algorithm at the end. The sequence then writes only the product of this algorithm.
     ///
     /// # Errors
-    /// [`Error::Config`] for an algorithm that reads a product which no earlier algorithm makes, that makes one which
-    /// is made already, or that runs on another level; and for more stages than [`MAX_STAGES`].
+    /// Returns [`Error::Config`] if the algorithm reads a product that no earlier algorithm makes, makes the product of
+    /// an earlier algorithm, or runs on another level, and if there are more than [`MAX_STAGES`] stages.
     pub fn with<A: Algorithm>(self, algorithm: A) -> Result<Self> {
         let reads: Vec<_> = A::INFO.reads.iter().map(Handle::name).collect();
         self.with_reads(algorithm, &reads)
     }
 
-    /// Adds an algorithm as [`Sequence::with`] does, but it reads the products with these names instead of its
-    /// declared ones, each of the same type. In this way an algorithm can be inserted between two others.
+    /// Adds an algorithm as [`Sequence::with`] does. In place of each product that the algorithm declares, it reads the
+    /// product of the same type that `reads` names. In this way an algorithm can be inserted between two others.
     ///
     /// # Errors
-    /// As [`Sequence::with`], and [`Error::Config`] for another number of names.
+    /// Returns the errors of [`Sequence::with`], and [`Error::Config`] if the number of names in `reads` is wrong.
     pub fn with_reads<A: Algorithm>(mut self, algorithm: A, reads: &[&str]) -> Result<Self> {
         let algorithm: Box<dyn AnyAlgorithm> = Box::new(algorithm);
         let (info, number) = (algorithm.info(), self.steps.len());
@@ -93,7 +93,7 @@ impl Sequence {
             && first.algorithm.level() != algorithm.level()
         {
             let (one, other) = (first.algorithm.level(), algorithm.level());
-            return Err(wrong(format!("algorithms run on one level, not on {one} and {other}")));
+            return Err(wrong(format!("all algorithms must run on one level, not on {one} and {other}")));
         }
         if reads.len() != info.reads.len() {
             let (name, count) = (info.name(), info.reads.len());
@@ -102,19 +102,19 @@ impl Sequence {
         let step_of = |(product, name): (&Handle, &&str)| {
             let reader = info.name();
             let step = self.step_of(name).ok_or_else(|| {
-                wrong(format!("{reader} needs {name}: put the algorithm that makes it before {reader}"))
+                wrong(format!("{reader} needs {name}: put the algorithm that makes {name} before {reader}"))
             })?;
             let is_same = self.steps[step].algorithm.info().makes.schema().is(product.schema());
-            is_same.then_some(step).ok_or_else(|| wrong(format!("{reader} needs {name} of another type")))
+            is_same.then_some(step).ok_or_else(|| wrong(format!("{reader} needs a {name} of another type")))
         };
         let reads: Vec<usize> = info.reads.iter().zip(reads).map(step_of).collect::<Result<_>>()?;
         if !info.makes.schema().has_events() {
-            return Err(wrong(format!("rows of {} are not events", info.name())));
+            return Err(wrong(format!("the rows of {} are not events", info.name())));
         }
         let infos: Vec<_> = self.infos().chain([info]).collect();
         self.stages = stages(&infos);
         if self.stages.len() > MAX_STAGES {
-            return Err(wrong(format!("{} stages, at most {MAX_STAGES} are counted", self.stages.len())));
+            return Err(wrong(format!("{} stages are more than {MAX_STAGES}, the limit", self.stages.len())));
         }
         reads.iter().for_each(|&step| self.steps[step].last_reader = Some(number));
         self.steps.push(Step { algorithm, reads, last_reader: None, stages: Vec::new() });
@@ -128,55 +128,55 @@ impl Sequence {
         Ok(self)
     }
 
-    /// Sets the products to write, in this order.
+    /// Sets the products that the sequence writes, in this order.
     ///
     /// # Errors
-    /// [`Error::Config`] for names that no algorithm of the sequence makes, for the same name twice, and for none at all.
+    /// Returns [`Error::Config`] if no algorithm makes one of the products, a name occurs twice, or there is no name.
     pub fn writing(mut self, products: &[&str]) -> Result<Self> {
         let wrong = |what: String| Error::Config(format!("sequence {}: {what}", self.name));
         let known = || self.infos().map(AlgorithmInfo::name).collect::<Vec<_>>().join(", ");
         let step = |name: &&str| {
             self.step_of(name)
-                .ok_or_else(|| wrong(format!("nothing makes {name}: write some of {}", known())))
+                .ok_or_else(|| wrong(format!("nothing makes {name}: write one or more of {}", known())))
         };
         let written: Vec<usize> = products.iter().map(step).collect::<Result<_>>()?;
         let is_twice = |(number, step): (usize, &usize)| written[..number].contains(step);
         if written.is_empty() || written.iter().enumerate().any(is_twice) {
-            return Err(wrong(format!("write each of {} once at most, and one at least", known())));
+            return Err(wrong(format!("write at least one of {}, and each once at most", known())));
         }
         self.products = written.iter().map(|&step| self.steps[step].algorithm.info().makes).collect();
         self.written = written;
         Ok(self)
     }
 
-    /// The name on the command line and in results.
+    /// Returns the name of the sequence on the command line and in results.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The stages in the order in which they run; stage i counts in [`Counters::stages`]`[i]`.
+    /// Returns the stages in the order in which they run. The counts of stage i are in [`Counters::stages`]`[i]`.
     pub fn stages(&self) -> &[Stage] {
         &self.stages
     }
 
-    /// The products that the algorithms read and make, in the order in which they run.
+    /// Returns the properties of the algorithms, in the order in which the algorithms run.
     pub fn infos(&self) -> impl Iterator<Item = &'static AlgorithmInfo> + '_ {
         self.steps.iter().map(|step| step.algorithm.info())
     }
 
-    /// The last algorithm that reads a product, after which the memory of the product is free; none when the product
-    /// is written, or when no algorithm reads it.
+    /// Returns the last algorithm that reads a product; after this algorithm, the memory of the product is free.
+    /// Returns `None` if the product is written, or if no algorithm reads it.
     pub fn last_reader(&self, product: &str) -> Option<&'static str> {
         let step = self.step_of(product).filter(|step| !self.written.contains(step))?;
         self.steps[step].last_reader.map(|reader| self.steps[reader].algorithm.info().name())
     }
 
-    /// The products to write.
+    /// Returns the products that the sequence writes.
     pub fn written(&self) -> &[Handle] {
         &self.products
     }
 
-    /// The instruction set level and gang size that run.
+    /// Returns the instruction set level and gang size on which the sequence runs.
     pub fn level(&self) -> Level {
         self.steps[0].algorithm.level()
     }
@@ -184,7 +184,7 @@ impl Sequence {
     /// Checks that these events can be reconstructed at all.
     ///
     /// # Errors
-    /// [`Error::Config`] that names the missing part, such as a geometry for raw banks.
+    /// Returns [`Error::Config`], which names the missing part, such as a geometry for raw banks.
     pub fn accept(&self, events: Events<'_>) -> Result<()> {
         self.steps.iter().try_for_each(|step| {
             step.algorithm.accept(events).map_err(|error| match error {
@@ -197,7 +197,7 @@ impl Sequence {
         })
     }
 
-    /// Bytes of raw banks that the sequence reads for these events; none when they are hits.
+    /// Returns how many bytes of raw banks the sequence reads for these events; `None` if the events are hits.
     pub fn bank_bytes(&self, events: Events<'_>) -> Option<u64> {
         self.steps
             .iter()
@@ -205,22 +205,22 @@ impl Sequence {
             .reduce(|sum, bytes| sum + bytes)
     }
 
-    /// Empty results.
+    /// Makes empty products for the results.
     pub fn products(&self) -> Products {
         Products::new(&self.products)
     }
 
-    /// Refuses memory for the products of another sequence.
+    /// Checks that `out` was made for the products that this sequence writes.
     ///
     /// # Errors
-    /// [`Error::Config`].
+    /// Returns [`Error::Config`] if `out` has other products.
     pub fn check(&self, out: &Products) -> Result<()> {
         if out.is_of(self.written()) { Ok(()) } else { Err(self.made_for_another("result")) }
     }
 
     pub(super) fn made_for_another(&self, what: &str) -> Error {
-        let words = "was made for another sequence than";
-        Error::Config(format!("this {what} {words} {}: make one of this engine", self.name))
+        let words = "was not made for";
+        Error::Config(format!("this {what} {words} sequence {}: make a {what} with this engine", self.name))
     }
 
     /// Scratch memory of each algorithm.
@@ -303,8 +303,8 @@ impl Sequence {
     }
 }
 
-/// The stages of algorithms that run in this order. Their names contain the detector if there are several detectors.
-/// Stages of one name are one stage.
+/// Returns the stages of algorithms that run in this order. The names of stages contain the detector if there are
+/// several detectors. Stages with equal names are merged into one stage.
 pub fn stages(algorithms: &[&AlgorithmInfo]) -> Vec<Stage> {
     let (mut all, is_chain) = (Vec::<Stage>::new(), is_chain(algorithms));
     for stage in algorithms.iter().flat_map(|info| info.stages_of(is_chain)) {

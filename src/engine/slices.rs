@@ -3,8 +3,8 @@
 use super::{Handle, Products};
 use crate::event::{Columns, Counters, Product};
 
-/// The results of a batch of events, one piece per slice, in the order of the events. A value that is reused from
-/// batch to batch allocates only while it grows.
+/// The results of a batch of events, one piece per slice, in the order of the events. A value that is used for many
+/// batches allocates memory only while it grows.
 #[derive(Debug, Default)]
 pub struct Sliced {
     slots: Vec<Products>,
@@ -12,7 +12,7 @@ pub struct Sliced {
 }
 
 impl Sliced {
-    /// Empties all slots and returns `slices` of them for these products.
+    /// Removes all results, then returns `slices` empty slots for these products.
     pub fn prepare(&mut self, slices: usize, products: &[Handle]) -> &mut [Products] {
         if self.slots.first().is_some_and(|slot| !slot.is_of(products)) {
             self.slots.clear();
@@ -25,7 +25,7 @@ impl Sliced {
         &mut self.slots[..slices]
     }
 
-    /// Adds one empty slot for these products.
+    /// Adds an empty slot for these products and returns the slot.
     pub fn add(&mut self, products: &[Handle]) -> &mut Products {
         if self.slots.len() == self.used {
             self.slots.push(Products::new(products));
@@ -36,40 +36,40 @@ impl Sliced {
         slot
     }
 
-    /// The sums over all slices.
+    /// Returns the sums of the counts over all slices.
     pub fn counters(&self) -> Counters {
         let mut sum = Counters::default();
         self.slots[..self.used].iter().for_each(|slot| sum.merge(&slot.counters));
         sum
     }
 
-    /// The first written product of each slice, in the order of the events.
+    /// Returns the first written product of each slice, in the order of the events.
     pub fn slices(&self) -> impl Iterator<Item = &Columns> + Clone {
         self.pieces().iter().map(Products::first)
     }
 
-    /// All products of each slice, in the order of the events.
+    /// Returns all written products of each slice, in the order of the events.
     pub fn pieces(&self) -> &[Products] {
         &self.slots[..self.used]
     }
 
-    /// The first written product of each slice as type `P`, in the order of the events.
+    /// Returns the first written product of each slice as type `P`, in the order of the events.
     ///
     /// # Panics
-    /// When they are another product.
+    /// Panics if the first written product is not of type `P`.
     pub fn products<P: Product>(&self) -> impl Iterator<Item = &P> + Clone {
-        self.slices().map(|slice| slice.get().expect("results of this product"))
+        self.slices().map(|slice| slice.get().expect("the results are of this product"))
     }
 
-    /// The events in order, each as its slice and its number in the slice.
+    /// Returns the events in order, each as the first written product of its slice and its number in the slice.
     pub fn events(&self) -> impl Iterator<Item = (&Columns, usize)> + Clone {
         self.slices().flat_map(|piece| (0..piece.items(0)).map(move |event| (piece, event)))
     }
 
-    /// The events in order, each as its slice, of type `P`, and its number in the slice.
+    /// Returns the events in order, each as the first written product of its slice, of type `P`, and its number there.
     ///
     /// # Panics
-    /// When they are another product.
+    /// Panics if the first written product is not of type `P`.
     pub fn events_of<P: Product>(&self) -> impl Iterator<Item = (&P, usize)> + Clone {
         self.products::<P>().flat_map(|piece| (0..piece.items(0)).map(move |event| (piece, event)))
     }

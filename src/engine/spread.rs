@@ -1,17 +1,19 @@
-//! [`Spread`]: threads that distribute work other than an executor's own, such as parsing the next events.
+//! [`Spread`]: threads for work other than reconstruction, such as parsing the next events.
 
-use super::Threads;
+use crate::simd::set_default_float_mode;
+use crate::{Error, Result};
+use rayon::prelude::*;
 use std::fmt::Debug;
 use std::num::NonZero;
 use std::sync::{Arc, Mutex};
 
-/// Threads that distribute work.
+/// Threads that share the pieces of a work.
 pub trait Spread: Debug + Send + Sync {
     /// Calls `work` with the number of each piece, on any of the threads and in any order. Returns when all pieces are done.
     fn spread(&self, pieces: usize, work: &(dyn Fn(usize) + Sync));
 }
 
-/// The calling thread alone.
+/// Does all work on the calling thread.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ThisThread;
 
@@ -21,8 +23,39 @@ impl Spread for ThisThread {
     }
 }
 
-/// One thread for each core of the CPU; all parts of a program share these threads. The threads of a parent do not exist in a
-/// forked process, which therefore starts its own.
+/// A set of threads without workspaces.
+#[derive(Debug)]
+pub struct Threads(pub(super) rayon::ThreadPool);
+
+impl Threads {
+    /// Starts `threads` threads, which compute in the default floating-point mode.
+    ///
+    /// # Errors
+    /// Returns [`Error::System`] if the operating system cannot start the threads.
+    pub fn new(threads: usize) -> Result<Self> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|i| format!("peloton-{i}"))
+            .start_handler(|_| set_default_float_mode())
+            .build();
+        pool.map(Self).map_err(|e| Error::System(format!("cannot start {threads} threads: {e}")))
+    }
+
+    /// Calls `work` with every slice in every pass. Passes overlap, so that no thread waits for the end of a pass.
+    pub(super) fn repeat(&self, passes: usize, slices: usize, work: &(dyn Fn(usize) + Sync)) {
+        let pass = |_| (0..slices).into_par_iter().with_max_len(1).for_each(work);
+        self.0.install(|| (0..passes).into_par_iter().with_max_len(1).for_each(pass));
+    }
+}
+
+impl Spread for Threads {
+    fn spread(&self, pieces: usize, work: &(dyn Fn(usize) + Sync)) {
+        self.repeat(1, pieces, work);
+    }
+}
+
+/// One thread for each core of the CPU; all parts of a program share these threads. A forked process starts threads of
+/// its own, because the threads of its parent do not exist in it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CommonThreads;
 

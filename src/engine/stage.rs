@@ -3,13 +3,13 @@
 /// One stage of a sequence: its name, and the names of its inputs and outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stage {
-    /// Name used in results.
+    /// Name of the stage in results.
     pub name: &'static str,
     /// Items that the stage reads.
     pub input: &'static str,
     /// Items that the stage makes.
     pub output: &'static str,
-    /// Names of the parts that some of its algorithms time separately ([`StageCounter::parts`](crate::event::StageCounter)).
+    /// Names of the parts that some algorithms time separately ([`StageCounter::parts`](crate::event::StageCounter)).
     pub parts: &'static [&'static str],
 }
 

@@ -4,48 +4,48 @@ use super::{Batch, Executor, Handle, Machine, Sliced, Stage};
 use crate::Result;
 use crate::event::{Counters, Product, Results};
 
-/// A chain of stages over an endless stream of data, which arrives in pieces. Data whose results are not complete
-/// wait inside, so that results do not depend on where the stream is cut.
+/// A chain of stages over an endless stream of data, which arrives in pieces. Data wait in the chain until their
+/// results are complete, so that results do not depend on where the stream is cut into pieces.
 pub trait StreamSequence: Send {
-    /// The name on the command line and in results.
+    /// The name of the chain on the command line and in results.
     const NAME: &'static str;
-    /// The stages in the order in which they run; stage i counts in [`Counters::stages`]`[i]`.
+    /// The stages in the order in which they run. The counts of stage i are in [`Counters::stages`]`[i]`.
     const STAGES: &'static [Stage];
 
-    /// The output columns, as a product.
+    /// Name and type of the product, the output columns.
     const PRODUCT: Handle;
 
-    /// A piece of the input.
+    /// Type of a piece of the input.
     type Piece: Batch;
-    /// Output columns.
+    /// Type of the output columns.
     type Output: Product;
 
-    /// Processes the next piece and passes the complete results to `visit`, in order and in any number of parts.
-    /// Data that `visit` leaves in a part are overwritten. When the stream ends with the piece, all results are
-    /// complete, and the next piece begins another stream.
+    /// Processes the next piece and passes the results that are complete to `visit`, in order and in any number of
+    /// parts. Results that `visit` does not take out of a part are overwritten. If the stream ends with this piece, all
+    /// results are complete, and the next piece begins another stream.
     ///
     /// # Errors
-    /// When a device fails.
+    /// Returns an error if a device fails.
     fn push(&mut self, piece: &Self::Piece, visit: &mut dyn FnMut(&mut Self::Output)) -> Result<()>;
 
-    /// Counts since the beginning.
+    /// Returns the counts since the chain was made.
     fn counters(&self) -> Counters;
 
-    /// Properties of the executor.
+    /// Returns the properties of the executor.
     fn machine(&self) -> Machine;
 
-    /// Switches the measurement of times of kernels, see [`Executor::time_kernels`].
+    /// Switches the measurement of times of kernels on or off, see [`Executor::time_kernels`].
     fn time_kernels(&mut self, yes: bool) {
         let _ = yes;
     }
 
-    /// Times of kernels since the last call, see [`Executor::take_kernel_times`].
+    /// Returns the times of kernels since the last call, see [`Executor::take_kernel_times`].
     fn take_kernel_times(&mut self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
 }
 
-/// An executor that runs a [`StreamSequence`]: each part of its results is a slice.
+/// An executor that runs a [`StreamSequence`]. Each part of the results is a slice.
 #[derive(Debug)]
 pub struct Streaming<S>(pub S);
 
@@ -55,7 +55,7 @@ impl<S: StreamSequence> Executor for Streaming<S> {
         results.prepare(0, &[S::PRODUCT]);
         self.0.push(piece.of()?, &mut |part| {
             let slot = results.add(&[S::PRODUCT]);
-            std::mem::swap(part, slot.get_mut().expect("a slot of this product"));
+            std::mem::swap(part, slot.get_mut().expect("the slot is of this product"));
         })?;
         Ok(self.0.counters().since(&before))
     }

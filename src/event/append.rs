@@ -1,4 +1,4 @@
-//! [`append`]: joins results of many slices.
+//! [`append`] joins the results of slices.
 
 use super::{Column, Results, Starts, Values, ValuesMut};
 use crate::{Error, Result};
@@ -6,18 +6,18 @@ use crate::{Error, Result};
 /// Number of columns that are appended in one pass over all columns: their addresses need no allocated memory.
 const AT_ONCE: usize = 8;
 
-/// Appends the results of a slice to the results of earlier slices. Allocates nothing while the memory of `to` suffices.
+/// Appends the results of a slice to the results of earlier slices. Allocates nothing if the memory of `to` suffices.
 ///
 /// # Errors
-/// [`Error::Columns`] when lists become too long for 32-bit starts; nothing is appended then.
+/// Returns [`Error::Columns`] and appends nothing if the lists become too long for 32-bit starts.
 ///
 /// # Panics
-/// When `to` and `slice` are different products.
+/// Panics if `to` and `slice` are different products.
 pub fn append(to: &mut dyn Results, slice: &dyn Results) -> Result<()> {
-    assert!(to.schema().is(slice.schema()), "results of two products");
+    assert!(to.schema().is(slice.schema()), "the results are different products");
     let fits = |depth: usize| u32::try_from(to.items(depth) + slice.items(depth)).is_ok();
     if !(1..slice.schema().levels.len()).all(fits) {
-        return Err(Error::Columns("results do not fit 32-bit starts: split the batch".into()));
+        return Err(Error::Columns("the results are too long for 32-bit starts: split the batch".into()));
     }
     for first in (0..slice.schema().columns.len()).step_by(AT_ONCE) {
         let (mut from, mut number) = ([None; AT_ONCE], 0_usize);
@@ -48,7 +48,7 @@ fn append_column(to: ValuesMut<'_>, from: Values<'_>) {
         (ValuesMut::U64(to), Values::U64(from)) => to.extend_from_slice(from),
         (ValuesMut::I64(to), Values::I64(from)) => to.extend_from_slice(from),
         (ValuesMut::F32(to), Values::F32(from)) => to.extend_from_slice(from),
-        _ => unreachable!("both have the columns of one type"),
+        _ => unreachable!("both columns are of one type"),
     }
 }
 

@@ -6,14 +6,14 @@ use super::{BankKind, RawBank, RawBatch};
 use crate::Status;
 use std::ops::Range;
 
-/// The banks of one source in consecutive events: payload i is `sizes[i]` bytes, of type `types[i]`.
+/// The banks of one source in consecutive events. Bank i has the type `types[i]` and a payload of `sizes[i]` bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct BankBlock<'a> {
     /// Number of the readout board (no unit).
     pub source: u16,
     /// Version of the encoding (no unit).
     pub version: u8,
-    /// Alignment of the payloads: payload i begins at the next multiple of `2^align_log2` bytes after payload i - 1 (no unit).
+    /// Alignment: payload i begins at the first multiple of `2^align_log2` bytes after payload i - 1 (no unit).
     pub align_log2: u8,
     /// Type of each bank, as in raw bank headers (no unit).
     pub types: &'a [u8],
@@ -24,8 +24,8 @@ pub struct BankBlock<'a> {
 }
 
 impl BankBlock<'_> {
-    /// Position of a payload of `bytes` bytes when the payload before it ends at `end`. An empty payload lies at
-    /// `end`: it may have no padding before it. (`next_multiple_of` would divide.)
+    /// Returns the range of a payload of `bytes` bytes if the previous payload ends at `end`. An empty payload begins
+    /// at `end`, because there may be no padding before it. (`next_multiple_of` would need a division.)
     #[inline(always)]
     pub fn place(&self, end: usize, bytes: u16) -> Range<usize> {
         let below = if bytes == 0 { 0 } else { (1 << self.align_log2) - 1 };
@@ -33,12 +33,12 @@ impl BankBlock<'_> {
         start..start + usize::from(bytes)
     }
 
-    /// Whether all payloads lie within `payloads`. The caller checks this before it reads any payload.
+    /// Returns whether all payloads lie within `payloads`. The caller checks this before it reads any payload.
     pub fn adds_up(&self) -> bool {
         self.sizes.iter().fold(0, |end, &size| self.place(end, size).end) <= self.payloads.len()
     }
 
-    /// The kind of all banks of the block; none when they have several types, or a type from which no hits are decoded.
+    /// Returns the kind of all banks; `None` if they have several types, or a type from which no hits are decoded.
     pub fn kind(&self) -> Option<BankKind> {
         let first = self.types.first()?;
         self.types.iter().all(|of| of == first).then(|| BankKind::from_code(*first))?
@@ -50,12 +50,12 @@ impl BankBlock<'_> {
 const TILE: usize = 16;
 
 impl RawBatch {
-    /// Appends events: each block with a [`kind`](BankBlock::kind) holds one bank of every event; other blocks are
-    /// skipped. Returns false and appends nothing when no block has a kind, two blocks come from one board, there
-    /// are too many words for 32 bits, or an event is under construction.
+    /// Appends events. Each block with a [`kind`](BankBlock::kind) holds one bank of every event; blocks without a kind
+    /// are skipped. Returns false and appends nothing if no block has a kind, if two blocks come from one board, if
+    /// there are too many words for 32 bits, or if an event is under construction.
     ///
     /// # Panics
-    /// When a block has fewer types or sizes than there are events, or does not add up.
+    /// Panics if a block has fewer sizes than there are events, or if its payloads extend beyond `payloads`.
     pub fn push_blocks(&mut self, blocks: &[BankBlock<'_>], event_ids: &[u64]) -> bool {
         let key = |(index, block): (usize, &BankBlock<'_>)| {
             Some(Sorted { key: block.kind()?.key(block.version, block.source), index, end: 0 })

@@ -1,6 +1,6 @@
-//! [`BankKind`] and [`BadBanks`]: kinds of raw banks, and policies for events with damaged ones.
+//! [`BankKind`] and [`BadBanks`]: kinds of raw banks, and policies for events with damaged raw banks.
 
-/// Kinds of raw banks that hits are decoded from.
+/// Kind of raw banks from which hits are decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(usize)]
 pub enum BankKind {
@@ -19,7 +19,7 @@ impl BankKind {
     pub const ALL: [BankKind; 4] =
         [BankKind::VeloSuperpixel, BankKind::VeloRetina, BankKind::Ut, BankKind::SciFi];
 
-    /// The number of this kind in raw bank headers.
+    /// Returns the bank type: the number of this kind in raw bank headers.
     pub const fn code(self) -> u8 {
         match self {
             Self::VeloSuperpixel => 63,
@@ -29,12 +29,12 @@ impl BankKind {
         }
     }
 
-    /// The kind with this number in raw bank headers.
+    /// Returns the kind with this bank type; `None` if no hits are decoded from it.
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.code() == code)
     }
 
-    /// The name of the detector in summaries.
+    /// Returns the name of the detector in summaries.
     pub const fn detector(self) -> &'static str {
         match self {
             Self::VeloSuperpixel | Self::VeloRetina => "velo",
@@ -43,7 +43,7 @@ impl BankKind {
         }
     }
 
-    /// The number of the readout board behind a source, by which an event's banks of this kind are sorted.
+    /// Returns the number of the readout board of a source. An event's banks of this kind are sorted by this number.
     pub const fn board(self, version: u8, source: u16) -> u16 {
         match (self, version) {
             // The upper bits say on which side of the beam the sensors stand.
@@ -64,7 +64,7 @@ impl BankKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BadBanks {
-    /// The event is lost; its status names the damage.
+    /// The event is lost, and its status names the damage.
     #[default]
     Event,
     /// The event is reconstructed from its other banks, with [`Status::Partial`](crate::Status::Partial).

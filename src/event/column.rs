@@ -1,10 +1,10 @@
-//! [`Column`]: contiguous values, 64-byte aligned, always followed by [`PAD`] readable values; [`Starts`] of lists.
+//! [`Column`]: contiguous values, 64-byte aligned, followed by [`PAD`] readable values. [`Starts`]: offsets of lists.
 
 use aligned_vec::{AVec, ConstAlign};
 use bytemuck::Pod;
 use std::ops::{Deref, DerefMut};
 
-/// Number of values that may be read (not relied upon) past the end of every column: the largest gang.
+/// Number of undefined values that may be read past the end of every column: the lanes of the largest gang.
 pub const PAD: usize = 64;
 
 /// A growable column of plain values, 64-byte aligned and padded by [`PAD`] values that a full gang may
@@ -23,14 +23,14 @@ impl<T: Pod> Default for Column<T> {
 }
 
 impl<T: Pod> Column<T> {
-    /// An empty column that holds `capacity` values before it allocates again.
+    /// Makes an empty column with memory for `capacity` values.
     pub fn with_capacity(capacity: usize) -> Self {
         let mut data = AVec::new(64);
         data.resize(capacity + PAD, T::zeroed());
         Self { data, len: 0 }
     }
 
-    /// Reserves memory for `len` values in all.
+    /// Reserves memory for a total of `len` values.
     #[inline]
     pub fn reserve_total(&mut self, len: usize) {
         if len + PAD > self.data.len() {
@@ -45,13 +45,13 @@ impl<T: Pod> Column<T> {
         self.data.resize(grown, T::zeroed());
     }
 
-    /// Removes the values and keeps the memory.
+    /// Removes the values and keeps the allocated memory.
     #[inline(always)]
     pub fn clear(&mut self) {
         self.len = 0;
     }
 
-    /// Sets the length; new values are undefined (zero when fresh).
+    /// Sets the length. New values are undefined: zero in new memory, old values in reused memory.
     #[inline]
     pub fn set_len(&mut self, len: usize) {
         self.reserve_total(len);
@@ -73,13 +73,13 @@ impl<T: Pod> Column<T> {
         self.data[start..start + values.len()].copy_from_slice(values);
     }
 
-    /// The values and the padding after them: at least `len() + PAD` values.
+    /// Returns the values and the padding after them, at least `len() + PAD` values.
     #[inline(always)]
     pub fn padded(&self) -> &[T] {
         &self.data
     }
 
-    /// The values and the padding after them, to write; padding is never part of the column.
+    /// Returns the values and the padding after them, to write to. The padding is not part of the column.
     #[inline(always)]
     pub fn padded_mut(&mut self) -> &mut [T] {
         &mut self.data
@@ -123,7 +123,7 @@ impl<T: Pod> FromIterator<T> for Column<T> {
     }
 }
 
-/// First entries of lists, followed by the end of the last list; `[0]` when there are no lists.
+/// Offsets of lists: the index of the first entry of each list, then the end of the last list; `[0]` without lists.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Starts(Column<u32>);
 
@@ -134,7 +134,7 @@ impl Default for Starts {
 }
 
 impl Starts {
-    /// Appends the end of one more list.
+    /// Appends a list: the index after its last entry.
     #[inline(always)]
     pub fn push(&mut self, end: u32) {
         self.0.push(end);

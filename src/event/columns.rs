@@ -1,10 +1,10 @@
-//! [`Columns`]: results of any type in one owner.
+//! [`Columns`]: owner of results of any type.
 
 use super::{Product, Results};
 use std::ops::{Deref, DerefMut};
 
-/// Owns the results of one product, of any type: [`Results`] describes the columns. Code that hashes, compares or writes results
-/// works on this type and is compiled once.
+/// Owns the results of one product of any type, with the methods of [`Results`]. Code that hashes, compares or writes
+/// results uses this type, so that it is compiled once.
 ///
 /// ```
 /// use peloton::Status;
@@ -20,12 +20,12 @@ use std::ops::{Deref, DerefMut};
 pub struct Columns(Box<dyn Results>);
 
 impl Columns {
-    /// An empty product.
+    /// Makes empty results of the product `P`.
     pub fn of<P: Product>() -> Self {
         Self(Box::new(P::default()))
     }
 
-    /// Moves the results out and leaves empty ones of the same product.
+    /// Moves the results out and leaves empty results of the same product.
     pub fn take(&mut self) -> Self {
         let empty = self.0.empty();
         std::mem::replace(self, empty)

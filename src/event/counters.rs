@@ -1,6 +1,6 @@
-//! [`Counters`]: counts of a slice of events: time, items and occupancy of each stage, and everything that was dropped.
+//! [`Counters`]: counts for a slice of events: time, items and lanes of each stage, and dropped events and items.
 //!
-//! Plain fixed arrays, so that counting allocates nothing and sums do not depend on the order of slices.
+//! Counts are integers in fixed arrays: counting allocates nothing, and sums do not depend on the order of slices.
 
 use crate::Status;
 use std::time::Instant;
@@ -10,7 +10,7 @@ pub const MAX_STAGES: usize = 16;
 /// Largest number of parts of a stage that are timed separately.
 pub const MAX_PARTS: usize = 4;
 
-/// A list that was truncated inside an event that is reconstructed.
+/// Reason why hits or raw banks of a reconstructed event were dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
 #[non_exhaustive]
@@ -19,17 +19,17 @@ pub enum Truncation {
     CandidatesInWindow = 0,
     /// Hits beyond the limit of a track.
     HitsOnTrack = 1,
-    /// Raw banks that their own detector marks as bad.
+    /// Raw banks that their detector marks as bad.
     BanksMarkedBad = 2,
     /// Hits on pixels that are masked.
     MaskedHits = 3,
-    /// Hits that came later than the allowed disorder.
+    /// Hits that arrived too late: further out of time order than the configuration allows.
     LateHits = 4,
     /// Hits in clusters that a filter removed.
     FilteredHits = 5,
-    /// Number of times that a full buffer made hits leave early or cut clusters.
+    /// Number of times that a full buffer had to release hits early, or had to cut clusters.
     FullBuffers = 6,
-    /// Hits of a stream that were lost when the program itself failed.
+    /// Hits of a stream that were lost because the program itself failed.
     LostHits = 7,
     /// Damaged raw banks that were left out of reconstructed events.
     BanksLeftOut = 8,
@@ -49,7 +49,7 @@ impl Truncation {
         Truncation::BanksLeftOut,
     ];
 
-    /// The name used as the reason in `dropped` counts.
+    /// Returns the name, which is the reason in `dropped` counts.
     pub fn name(self) -> &'static str {
         match self {
             Truncation::CandidatesInWindow => "candidates_in_window",
@@ -72,18 +72,18 @@ pub struct StageCounter {
     pub ns: u64,
     /// Times of the parts of the stage, in the order of [`Stage::parts`](crate::engine::Stage), ns.
     pub parts: [u64; MAX_PARTS],
-    /// Input items: hits, or candidates (no unit).
+    /// Number of input items, such as hits or candidates (no unit).
     pub items_in: u64,
-    /// Output items: hits, candidates or tracks (no unit).
+    /// Number of output items, such as hits, candidates or tracks (no unit).
     pub items_out: u64,
-    /// Lanes that did useful work, summed over the gang's steps (no unit).
+    /// Number of lanes that did useful work, summed over the steps of gangs (no unit).
     pub lanes_active: u64,
-    /// All lanes, summed over the gang's steps (no unit).
+    /// Number of all lanes, summed over the steps of gangs (no unit).
     pub lanes_total: u64,
 }
 
 impl StageCounter {
-    /// Share of the lanes that did useful work, 0..1; `None` when the stage does not count lanes.
+    /// Returns the share of lanes that did useful work, 0 to 1; `None` if the stage does not count lanes.
     pub fn occupancy(&self) -> Option<f64> {
         (self.lanes_total > 0).then(|| self.lanes_active as f64 / self.lanes_total as f64)
     }
@@ -99,7 +99,7 @@ impl StageCounter {
     }
 }
 
-/// Counts of a number of events.
+/// Counts for a number of events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Counts of each stage, in the order of the sequence (no unit).
@@ -114,18 +114,18 @@ impl Counters {
         self.status[status.code() as usize] += 1;
     }
 
-    /// Changes this many events from [`Status::Ok`] to [`Status::Partial`].
+    /// Changes the counted status of `events` events from [`Status::Ok`] to [`Status::Partial`].
     pub fn count_partial(&mut self, events: u64) {
         self.status[Status::Ok as usize] -= events;
         self.status[Status::Partial as usize] += events;
     }
 
-    /// Counts `items` that a full list could not hold.
+    /// Counts `items` items that were dropped for the reason `what`.
     pub fn count_truncated(&mut self, what: Truncation, items: u64) {
         self.truncated[what as usize] += items;
     }
 
-    /// Number of items that were dropped for a reason.
+    /// Returns the number of items that were dropped for the reason `what`.
     pub fn truncated(&self, what: Truncation) -> u64 {
         self.truncated[what as usize]
     }
@@ -135,19 +135,19 @@ impl Counters {
         *self = Self::default();
     }
 
-    /// Number of events with any status.
+    /// Returns the number of events with any status.
     pub fn events(&self) -> u64 {
         self.status.iter().sum()
     }
 
-    /// Reasons and counts of everything lost: events by status, then items by truncation; zeros omitted.
+    /// Returns reasons and counts of losses: events by status, then items by `Truncation`; counts of 0 are left out.
     pub fn dropped(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         let events = Status::ALL.iter().zip(&self.status).skip(1).map(|(status, &n)| (status.name(), n));
         let items = Truncation::ALL.iter().zip(&self.truncated).map(|(what, &n)| (what.name(), n));
         events.chain(items).filter(|&(_, n)| n > 0)
     }
 
-    /// Counts since `before`, a copy of these counters.
+    /// Returns the counts since `before`, an earlier copy of these counters.
     pub fn since(&self, before: &Self) -> Self {
         let mut since = *self;
         for (stage, before) in since.stages.iter_mut().zip(&before.stages) {
@@ -163,8 +163,8 @@ impl Counters {
         since
     }
 
-    /// Adds the counts of one algorithm of a sequence: its stages and truncations, but not its events. Stage i
-    /// of `part` is stage `stages[i]` here.
+    /// Adds the counts of one algorithm of a sequence: stages and truncations, but not events. Stage i of `part` is
+    /// added to stage `stages[i]`.
     pub fn add_part(&mut self, part: &Self, stages: &[usize]) {
         stages.iter().zip(&part.stages).for_each(|(&at, stage)| self.stages[at].add(stage));
         self.truncated.iter_mut().zip(&part.truncated).for_each(|(sum, n)| *sum += n);
@@ -178,7 +178,7 @@ impl Counters {
     }
 }
 
-/// A stopwatch that is read at the end of each stage: one clock reading per stage, not two.
+/// A stopwatch that is read once per stage, at its end, because the next stage begins at the same time.
 #[derive(Debug)]
 pub struct StageClock(Instant);
 
@@ -188,14 +188,14 @@ impl StageClock {
         Self(Instant::now())
     }
 
-    /// Adds the time since the start or the last call to `stage`. It is a separate function, so that instruction
+    /// Adds to `stage` the time since the start or the previous lap. The function is never inlined, so that instruction
     /// counts can be attributed to stages, too (`benches/instructions`).
     #[inline(never)]
     pub fn lap(&mut self, stage: &mut StageCounter) {
         stage.ns += self.restart();
     }
 
-    /// Adds the time since the start or the last call to a part of `stage`.
+    /// Adds to the part `part` of `stage` the time since the start or the previous lap.
     #[inline(never)]
     pub fn lap_part(&mut self, stage: &mut StageCounter, part: usize) {
         stage.parts[part] += self.restart();

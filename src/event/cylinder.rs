@@ -1,18 +1,18 @@
-//! Hits, seeds and truth of the cylinder detector, as columns. Units are as in its files: cm, GeV/c.
+//! Hits, seeds and truth of the cylinder detector, as columns. Units are cm and GeV/c, as in the detector's files.
 
 use super::Column;
 use crate::Status;
 
-/// Layers of the detector.
+/// Number of layers of the cylinder detector.
 pub const CYLINDER_LAYERS: usize = 10;
 
-/// Entry of a layer without a hit, in lists of hits by layer.
+/// Entry for a layer without a hit in lists of hits by layer.
 pub const NO_HIT: u32 = u32::MAX;
 
-/// Hits of many events, by layer. The errors of a hit are along r, r-phi and z, and independent.
+/// Hits of many events, sorted by layer. The errors of a hit along r, r-phi and z are independent.
 #[derive(Debug, Clone)]
 pub struct CylinderBatch {
-    /// First hit of each layer of each event, and the end (no unit).
+    /// First hit of each layer of each event, then the number of hits (no unit).
     pub layer_start: Column<u32>,
     /// x, cm.
     pub x: Column<f32>,
@@ -56,7 +56,7 @@ impl CylinderBatch {
         self.status.is_empty()
     }
 
-    /// Removes all events and keeps the memory.
+    /// Removes all events and keeps the allocated memory.
     pub fn clear(&mut self) {
         self.layer_start.set_len(1);
         self.columns_mut().into_iter().for_each(Column::clear);
@@ -73,7 +73,7 @@ impl CylinderBatch {
         self.status.extend_from_slice(&other.status);
     }
 
-    /// x, y, z and the variances, to write.
+    /// Returns the columns x, y, z and the variances, to write to.
     pub fn columns_mut(&mut self) -> [&mut Column<f32>; 6] {
         [&mut self.x, &mut self.y, &mut self.z, &mut self.var_r, &mut self.var_rphi, &mut self.var_z]
     }
@@ -98,17 +98,17 @@ impl CylinderBatch {
         }
     }
 
-    /// Removes what was pushed since the last event ended.
+    /// Removes the hits and layers that were added since the last event ended.
     pub fn drop_unfinished(&mut self) {
         self.layer_start.set_len(self.status.len() * CYLINDER_LAYERS + 1);
         let hits = self.layer_start[self.layer_start.len() - 1] as usize;
         self.columns_mut().into_iter().for_each(|column| column.set_len(hits));
     }
 
-    /// The hits of one event.
+    /// Returns the hits of one event.
     ///
     /// # Panics
-    /// When `event >= len()`.
+    /// Panics if `event >= len()`.
     pub fn event(&self, event: usize) -> CylinderEvent<'_> {
         let starts = &self.layer_start[event * CYLINDER_LAYERS..][..CYLINDER_LAYERS + 1];
         let first = starts[0] as usize;
@@ -123,7 +123,7 @@ impl CylinderBatch {
         }
     }
 
-    /// Reorders the hits of one event: hit `order[i]` of the event becomes hit i. Layers must not mix.
+    /// Reorders the hits of one event: hit `order[i]` of the event becomes hit i. Every hit must stay in its layer.
     pub fn permute(&mut self, event: usize, order: &[u32]) {
         let first = self.layer_start[event * CYLINDER_LAYERS] as usize;
         for column in self.columns_mut() {
@@ -135,19 +135,19 @@ impl CylinderBatch {
     }
 }
 
-/// Events of the cylinder detector: hits, and particles whose hits may be seeds.
+/// Events of the cylinder detector: hits, and true particles from which seeds of tracks may be made.
 #[derive(Debug, Clone, Copy)]
 pub struct CylinderInput<'a> {
     /// Hits (no unit).
     pub hits: &'a CylinderBatch,
-    /// One entry for each event of `hits` (no unit).
+    /// Particles of each event of `hits` (no unit).
     pub seeds: &'a CylinderSeeds,
 }
 
-/// The hits of one event; columns extend beyond the event's last hit.
+/// The hits of one event. The columns extend beyond the last hit of the event.
 #[derive(Debug, Clone, Copy)]
 pub struct CylinderEvent<'a> {
-    /// First hit of each layer, and the end (no unit).
+    /// First hit of each layer, then the number of hits (no unit).
     pub layer_start: [usize; CYLINDER_LAYERS + 1],
     /// x, cm.
     pub x: &'a [f32],
@@ -175,14 +175,14 @@ impl CylinderEvent<'_> {
     }
 }
 
-/// Seeds of many events: hits on the first layers and a state at the origin of the particle.
+/// Seeds of tracks of many events: hits on the first layers, and a state at the origin of the particle.
 #[derive(Debug, Clone)]
 pub struct CylinderSeeds {
-    /// First seed of each event, and the end (no unit).
+    /// First seed of each event, then the number of seeds (no unit).
     pub start: Column<u32>,
     /// x, y, z (cm), charge / pT (c/GeV), phi, theta (rad) at the vertex. Units are in parentheses.
     pub vertex: [Column<f32>; 6],
-    /// The seed's hit on each layer, counted from the event's first hit, or [`NO_HIT`] (no unit).
+    /// Index in the event of the seed's hit on each layer; [`NO_HIT`] for a layer without a hit (no unit).
     pub hits: [Column<u32>; CYLINDER_LAYERS],
 }
 
@@ -222,14 +222,14 @@ impl CylinderSeeds {
         self.len() == 0
     }
 
-    /// Removes all events and keeps the memory.
+    /// Removes all events and keeps the allocated memory.
     pub fn clear(&mut self) {
         self.start.set_len(1);
         self.vertex.iter_mut().for_each(Column::clear);
         self.hits.iter_mut().for_each(Column::clear);
     }
 
-    /// Removes what was pushed since the last event ended.
+    /// Removes the seeds that were added since the last event ended.
     pub fn drop_unfinished(&mut self) {
         let seeds = self.start[self.start.len() - 1] as usize;
         self.vertex.iter_mut().for_each(|column| column.set_len(seeds));
@@ -237,12 +237,12 @@ impl CylinderSeeds {
     }
 }
 
-/// The truth of an event: its particles, as [`CylinderSeeds`] with all their hits.
+/// The true particles of many events, as [`CylinderSeeds`] with all hits of the particles.
 #[derive(Debug, Clone, Default)]
 pub struct CylinderTruth {
     /// The particles of each event (no unit).
     pub particles: CylinderSeeds,
-    /// The particle of each hit of all events, counted from the event's first one, or [`NO_HIT`] (no unit).
+    /// Number of the particle of each hit, within the event; [`NO_HIT`] for a hit without a particle (no unit).
     pub particle_of: Vec<u32>,
 }
 
@@ -253,7 +253,7 @@ impl CylinderTruth {
         self.particle_of.extend_from_slice(&other.particle_of);
     }
 
-    /// Removes all events and keeps the memory.
+    /// Removes all events and keeps the allocated memory.
     pub fn clear(&mut self) {
         self.particles.clear();
         self.particle_of.clear();

@@ -1,10 +1,10 @@
-//! Fits of tracks that were given as input, in the cylinder detector, as columns: a smoothed state for each hit.
+//! Fits of given tracks of the cylinder detector, as columns: a smoothed state for each hit.
 
 use super::{CYLINDER_STATE, Column, Starts, results, track_lists};
 use crate::Status;
 
-/// Fitted tracks of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, track t the entries
-/// `[hit_start[t], hit_start[t + 1])` of everything that has one value per hit. The table of all columns is
+/// Fitted tracks of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, track t owns the
+/// entries `[hit_start[t], hit_start[t + 1])` of all columns with one value per hit. The table of all columns is
 /// [`Product::SCHEMA`](super::Product::SCHEMA).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CylinderFits {
@@ -12,20 +12,20 @@ pub struct CylinderFits {
     pub track_start: Starts,
     /// First hit of each track (no unit).
     pub hit_start: Starts,
-    /// The hits of the tracks, from inside out (no unit).
+    /// Index in the event of each hit of the tracks, from inside out (no unit).
     pub hits: Column<u32>,
-    /// Number of the given track (no unit).
+    /// Number of the given track in the event (no unit).
     pub track: Column<u32>,
-    /// chi2 of the fit, the sum over its hits in the filter (no unit).
+    /// chi2 of the fit: the sum of the chi2 of its hits in the filter (no unit).
     pub chi2: Column<f32>,
-    /// Status of the fit (no unit).
+    /// Status of the fit: a code of `kalman::FitStatus` (no unit).
     pub fit: Column<u8>,
     /// chi2 of each hit in the filter, from inside out (no unit).
     pub chi2_filtered: Column<f32>,
-    /// chi2 of each hit to the smoothed state; NaN where its residual has no covariance (no unit).
+    /// chi2 of each hit to the smoothed state; NaN if the residual has no positive definite covariance (no unit).
     pub chi2_smoothed: Column<f32>,
-    /// The smoothed state at each hit. Units are cm, rad, c/GeV, see the type; the covariance covers r-phi (cm), z,
-    /// charge / pT, phi, theta, lower triangle row by row.
+    /// The smoothed state at each hit: radius (cm), azimuth (rad), z (cm), charge / pT (c/GeV), phi, theta (rad), then
+    /// the lower triangle of the covariance of r-phi (cm), z, charge / pT, phi, theta, row by row.
     pub state: [Column<f32>; CYLINDER_STATE],
     /// Status of each event (no unit).
     pub status: Vec<Status>,
@@ -37,14 +37,14 @@ results! {
         Status 0 [status] "status" "1" "status of the event";
         Starts 0 [track_start] "track_start" "1" "first track of the event";
         Starts 1 [hit_start] "hit_start" "1" "first hit of the track";
-        U32 2 [hits] "hits" "1" "the track's hits from inside out, counted from the event's first hit";
-        U32 1 [track] "track" "1" "number of the given track, counted in the event";
+        U32 2 [hits] "hits" "1" "indices in the event of the track's hits, from inside out";
+        U32 1 [track] "track" "1" "number of the input track in the event";
     }
     others {
         F32 1 [chi2] "chi2" "1" "chi2 of the fit: the sum of chi2_filtered";
         U8 1 [fit] "fit" "1" "status of the fit: the codes of kalman::FitStatus";
         F32 2 [chi2_filtered] "chi2_filtered" "1" "chi2 of the hit in the filter";
-        F32 2 [chi2_smoothed] "chi2_smoothed" "1" "chi2 of the hit to the smoothed state; NaN where there is none";
+        F32 2 [chi2_smoothed] "chi2_smoothed" "1" "chi2 of the hit with respect to the smoothed state; NaN if the covariance of the residual is not positive definite";
         F32 2 [state[0]] "radius" "cm" "distance from the z axis at the hit";
         F32 2 [state[1]] "azimuth" "rad" "azimuth of the smoothed position at the hit";
         F32 2 [state[2]] "z" "cm" "smoothed z at the hit";

@@ -3,28 +3,28 @@
 use super::{Column, Starts, results, track_lists};
 use crate::Status;
 
-/// Values of a state in [`CylinderTracks::state`]: radius, five parameters, fifteen elements of the covariance.
+/// Number of values of a state in [`CylinderTracks::state`]: radius, five parameters, fifteen covariances.
 pub const CYLINDER_STATE: usize = 21;
 
 /// Tracks of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, track t the entries
-/// `[hit_start[t], hit_start[t + 1])` of `hits`; everything else has one value per track. The table of all columns is
-/// [`Product::SCHEMA`](super::Product::SCHEMA).
+/// `[hit_start[t], hit_start[t + 1])` of `hits`; all other columns but `status` have one value per track. The table of
+/// all columns is [`Product::SCHEMA`](super::Product::SCHEMA).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CylinderTracks {
     /// First track of each event (no unit).
     pub track_start: Starts,
     /// First entry in `hits` of each track (no unit).
     pub hit_start: Starts,
-    /// The hits of the tracks (no unit).
+    /// Index in the event of each hit of the tracks, from inside out (no unit).
     pub hits: Column<u32>,
-    /// The seed of each track (no unit).
+    /// Number of the track's seed in the event (no unit).
     pub seed: Column<u32>,
     /// chi2 of the fit (no unit).
     pub chi2: Column<f32>,
-    /// Status of the fit (no unit).
+    /// Status of the fit: a code of `kalman::FitStatus` (no unit).
     pub fit: Column<u8>,
-    /// The state at the innermost hit. Units are cm, rad, c/GeV, see the type; the covariance covers r-phi (cm), z,
-    /// charge / pT, phi, theta, lower triangle row by row.
+    /// The state at the innermost hit: radius (cm), azimuth (rad), z (cm), charge / pT (c/GeV), phi, theta (rad), then
+    /// the lower triangle of the covariance of r-phi (cm), z, charge / pT, phi, theta, row by row.
     pub state: [Column<f32>; CYLINDER_STATE],
     /// Status of each event (no unit).
     pub status: Vec<Status>,
@@ -36,8 +36,8 @@ results! {
         Status 0 [status] "status" "1" "status of the event";
         Starts 0 [track_start] "track_start" "1" "first track of the event";
         Starts 1 [hit_start] "hit_start" "1" "first hit of the track";
-        U32 2 [hits] "hits" "1" "the track's hits from inside out, counted from the event's first hit";
-        U32 1 [seed] "seed" "1" "the seed of the track, counted in the event";
+        U32 2 [hits] "hits" "1" "indices in the event of the track's hits, from inside out";
+        U32 1 [seed] "seed" "1" "number of the track's seed in the event";
     }
     others {
         F32 1 [chi2] "chi2" "1" "chi2 of the fit";
@@ -69,7 +69,7 @@ results! {
 track_lists!(CylinderTracks);
 
 impl CylinderTracks {
-    /// Appends a track of another list to the event that is being filled.
+    /// Appends track `track` of `other` to the event that is being filled.
     pub fn push_from(&mut self, other: &Self, track: usize) {
         self.hits.extend_from_slice(other.hits_of(track));
         self.hit_start.push(self.hits.len() as u32);

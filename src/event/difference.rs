@@ -3,11 +3,11 @@
 use super::{ColumnInfo, Results, Table, Values};
 use std::ops::Range;
 
-/// Describes the first difference between a row of `left` and a row of `right`; `None` when all their columns
-/// are equal, floats bit by bit. Rows are events, or clusters.
+/// Describes the first difference between a row of `left` and a row of `right`. Returns `None` if all columns of the
+/// two rows are equal, floats bit by bit. Rows are events, or clusters.
 ///
 /// # Panics
-/// When a row does not exist, or `left` and `right` are different products.
+/// Panics if a row does not exist, or if `left` and `right` are different products.
 pub fn difference(
     left: &dyn Results,
     left_row: usize,
@@ -15,7 +15,7 @@ pub fn difference(
     right_row: usize,
 ) -> Option<String> {
     let schema = left.schema();
-    assert!(schema.is(right.schema()), "results of two products");
+    assert!(schema.is(right.schema()), "the results are different products");
     let rows = [Row::new(left.table(), left_row), Row::new(right.table(), right_row)];
     (0..schema.columns.len()).find_map(|column| differs(&rows, column))
 }
@@ -117,7 +117,7 @@ fn lengths_differ(rows: &[Row<'_>; 2], info: &'static ColumnInfo, [a, b]: [&[u32
         let mut items = (0..a[list].min(b[list]) as usize).map(|item| (item, lists(item)));
         let (item, [a, b]) = items.find(|(_, [a, b])| a != b)?;
         let level = levels[info.depth + 1];
-        Some(format!("; the first that differs is {level} {item}: {} {a} and {b}", rows[0].info(column).name))
+        Some(format!("; the first difference is {level} {item}: {} {a} and {b}", rows[0].info(column).name))
     });
     Some(counts + &first.unwrap_or_default())
 }

@@ -3,10 +3,9 @@
 use super::{BankKind, RawBank};
 use crate::Status;
 
-/// Raw banks of one event under construction, by the positions of their payloads in the words of a
-/// [`RawBatch`](super::RawBatch). [`close`](Self::close) ends the event;
-/// [`RawBatch::append`](super::RawBatch::append) adds it to the batch. Events of one batch can be built in parallel,
-/// on any thread.
+/// Raw banks of one event under construction: positions of their payloads in the words of a
+/// [`RawBatch`](super::RawBatch). [`close`](Self::close) ends the event; [`RawBatch::append`](super::RawBatch::append)
+/// adds the event to the batch. Events of one batch can be built in parallel, on any thread.
 #[derive(Debug, Clone)]
 pub struct EventBanks {
     /// The banks of each kind, in the order of [`BankKind::ALL`].
@@ -50,13 +49,13 @@ impl Default for EventBanks {
 }
 
 impl EventBanks {
-    /// Removes all banks and keeps the memory.
+    /// Removes all banks and keeps the allocated memory.
     pub fn clear(&mut self) {
         self.kinds.iter_mut().for_each(Kind::clear);
         (self.damage, self.is_nominal, self.is_kept, self.status) = (None, false, false, Status::Ok);
     }
 
-    /// Whether there is no bank.
+    /// Returns whether the event has no bank.
     pub fn is_empty(&self) -> bool {
         self.kinds.iter().all(|kind| kind.banks.is_empty())
     }
@@ -76,14 +75,14 @@ impl EventBanks {
         of.banks.push(bank);
     }
 
-    /// Moves the positions of the payloads by this many words.
+    /// Adds `words` to the positions of all payloads.
     pub fn move_by(&mut self, words: u32) {
         let banks = self.kinds.iter_mut().flat_map(|kind| &mut kind.banks);
         banks.for_each(|bank| bank.first += words);
     }
 
-    /// Records that a bank of the event is damaged: the others are kept for
-    /// [`BadBanks::Bank`](super::BadBanks::Bank). The first damage gives the event its status.
+    /// Records that a bank of the event is damaged. The undamaged banks stay in the event, for
+    /// [`BadBanks::Bank`](super::BadBanks::Bank). The first damage is the status of the event.
     pub fn damage(&mut self, status: Status) {
         self.damage.get_or_insert(status);
     }
@@ -93,18 +92,19 @@ impl EventBanks {
         self.is_nominal = true;
     }
 
-    /// Status of the event, once it is [closed](Self::close).
+    /// Returns the status of the event, after it was [closed](Self::close).
     pub fn status(&self) -> Status {
         self.status
     }
 
-    /// Whether the event, once it is [closed](Self::close), has banks and is not marked as simulated with the nominal detector.
+    /// Returns whether the [closed](Self::close) event has banks and is not marked as simulated with the nominal
+    /// detector.
     pub fn lacks_nominal(&self) -> bool {
         !self.is_nominal && !self.is_empty()
     }
 
-    /// Ends the event: sorts its banks, and drops all of them when `status` means that the event is lost. Drops all
-    /// banks of a board that sent several. Returns the status of the event.
+    /// Ends the event: sorts its banks, drops all banks of a board that sent several, and drops all banks of the event
+    /// if `status` means that the event is lost. Returns the status of the event.
     pub fn close(&mut self, mut status: Status) -> Status {
         let lacks_some = status == Status::Partial;
         if lacks_some {

@@ -1,12 +1,12 @@
-//! [`Hasher`]: hashes of all results of a run, by which runs are compared.
+//! [`Hasher`]: hashes all results of a run, in order to compare runs.
 
 use super::{Results, Schema, Values};
 use serde::Serialize;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-const _: () = assert!(cfg!(target_endian = "little"), "columns are hashed as they lie in memory");
+const _: () = assert!(cfg!(target_endian = "little"), "hashes need the byte order of little-endian machines");
 
-/// The hashes of a run, as 16 hexadecimal digits in JSON (its numbers do not hold 64 bits everywhere).
+/// The hashes of a run. JSON has them as 16 hexadecimal digits, because many readers of JSON lack 64-bit integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Hashes {
     /// Hash over status, offsets and the integers that are equal on every device (no unit).
@@ -23,9 +23,9 @@ fn hexadecimal<S: serde::Serializer>(hash: &u64, to: S) -> Result<S::Ok, S::Erro
 
 /// Hashes results in the order of the events. The hashes do not depend on how the events are divided into pieces.
 ///
-/// Each column of the [`Schema`] has a separate XXH3-64 over its little-endian values: statuses by their codes
-/// (u16), starts as the end of each list counted from the first event of the run (u64), all others as in memory. A
-/// hash is the XXH3-64 over the digests (u64) of its columns, in their order: columns with
+/// Each column of the [`Schema`] has a separate XXH3-64 over its little-endian values: statuses by their codes (u16),
+/// starts as the end of each list counted from the first event of the run (u64), all other values as in memory. A hash
+/// is the XXH3-64 over the digests (u64) of its columns, in their order: columns with
 /// [`in_hash_int`](super::ColumnInfo::in_hash_int) for `hash_int`, all columns for `output_hash`.
 #[derive(Clone)]
 pub struct Hasher {
@@ -41,37 +41,37 @@ struct Column {
 }
 
 impl Hasher {
-    /// Hashes results with these columns.
+    /// Makes a hasher for results with this schema.
     pub fn new(schema: &'static Schema) -> Self {
         let column = |_| Column { hasher: Xxh3::new(), before: 0 };
         Self { schema, columns: schema.columns.iter().map(column).collect() }
     }
 
-    /// The hashes of results in one piece.
+    /// Returns the hashes of results that are in one piece.
     pub fn of(results: &dyn Results) -> Hashes {
         let mut hasher = Self::new(results.schema());
         hasher.update(results);
         hasher.finish()
     }
 
-    /// The columns of the results.
+    /// Returns the schema of the results.
     pub fn schema(&self) -> &'static Schema {
         self.schema
     }
 
-    /// Adds the events of one piece.
+    /// Hashes the events of the next piece of the results.
     ///
     /// # Panics
-    /// When its columns differ from the [`schema`](Self::schema).
+    /// Panics if the piece has another schema than the hasher ([`schema`](Self::schema)).
     pub fn update(&mut self, results: &dyn Results) {
-        assert!(self.schema.is(results.schema()), "results of another product");
+        assert!(self.schema.is(results.schema()), "the results are of another product");
         let mut columns = self.columns.iter_mut();
         results.for_each_column(&mut |_, values| {
-            columns.next().expect("as many columns as in the schema").add(values);
+            columns.next().expect("the results have the columns of the schema").add(values);
         });
     }
 
-    /// The hashes of all results so far.
+    /// Returns the hashes of all results so far.
     pub fn finish(&self) -> Hashes {
         let digests: Vec<u64> = self.columns.iter().map(|column| column.hasher.digest()).collect();
         let integers = self.schema.columns.iter().take_while(|column| column.in_hash_int).count();

@@ -1,8 +1,8 @@
-//! [`Layout`]: maps (chip, x, y) to one matrix of pixels of a sensor.
+//! [`Layout`]: maps pixel (x, y) of a chip to the common matrix of pixels of a sensor.
 
 use crate::{Error, Result};
 
-/// Largest width and height of a sensor, pixels: coordinates are 16 bits wide.
+/// Largest width and height of a sensor, pixels. Coordinates are numbers of 16 bits.
 pub const MAX_SIDE: usize = 8192;
 
 /// Gap between chips that are kept apart, pixels: wide enough that hits on two chips are never neighbours.
@@ -26,10 +26,10 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// `chips` chips of `width` x `height` pixels, kept apart: a cluster never spans two chips.
+    /// Makes a sensor of `chips` separate chips of `width` x `height` pixels: no cluster spans two chips.
     ///
     /// # Errors
-    /// [`Error::Config`] for no chips at all or a matrix of more than [`MAX_SIDE`] pixels a side.
+    /// Returns [`Error::Config`] unless there are 1 to 256 chips, and the matrix has sides of 1 to [`MAX_SIDE`] pixels.
     pub fn apart(chips: usize, width: usize, height: usize) -> Result<Self> {
         let columns = (1..=chips).find(|n| n * n >= chips).unwrap_or(0);
         let rows = if columns == 0 { 0 } else { chips.div_ceil(columns) };
@@ -43,14 +43,14 @@ impl Layout {
         let possible = 1..=MAX_SIDE;
         if chips > 256 || !possible.contains(&all_width) || !possible.contains(&all_height) {
             let message =
-                format!("{chips} chips of {width} x {height} pixels: 1 to {MAX_SIDE} a side in all");
+                format!("{chips} chips of {width} x {height} pixels: at most 256 chips, {MAX_SIDE} a side");
             return Err(Error::Config(message));
         }
         let places = (0..chips).map(place).collect();
         Ok(Self { width: all_width, height: all_height, chip: [width, height], places })
     }
 
-    /// One chip.
+    /// Makes a sensor of a single chip.
     ///
     /// # Errors
     /// As [`Layout::apart`].
@@ -58,11 +58,11 @@ impl Layout {
         Self::apart(1, width, height)
     }
 
-    /// Four chips of 256 x 256 side by side as one sensor, with `gap` pixels between them: chips 0 and 1
-    /// right, 2 and 3 left, 1 and 2 on top and turned by half a turn.
+    /// Makes a sensor of two by two chips of 256 x 256 pixels, with `gap` pixels between the chips. Chips 0 and 1 are
+    /// on the right, chips 2 and 3 on the left; chips 1 and 2 are on top and turned by 180 degrees.
     ///
     /// # Errors
-    /// [`Error::Config`] for a gap that makes the sensor too large.
+    /// Returns [`Error::Config`] if the gap makes the sensor too large.
     pub fn quad(gap: usize) -> Result<Self> {
         let side = 512usize.saturating_add(gap);
         if side > MAX_SIDE {
@@ -94,7 +94,7 @@ impl Layout {
         self.places.len()
     }
 
-    /// The pixel of the matrix; none for a chip or pixel that does not exist.
+    /// Returns the position in the matrix of a pixel of a chip; `None` if the chip or pixel does not exist.
     #[inline(always)]
     pub fn place(&self, chip: usize, x: u32, y: u32) -> Option<(u16, u16)> {
         let place = self.places.get(chip)?;
@@ -103,7 +103,7 @@ impl Layout {
         inside.then(|| (at(place.x0, x), at(place.y0, y)))
     }
 
-    /// The chip that contains a pixel of the matrix; none for a pixel between chips.
+    /// Returns the chip that contains a pixel of the matrix; `None` for a pixel between chips.
     pub fn chip_of(&self, x: u16, y: u16) -> Option<usize> {
         let [width, height] = self.chip;
         self.places.iter().position(|place| {

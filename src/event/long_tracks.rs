@@ -3,9 +3,9 @@
 use super::{Column, SciFiStates, Starts, States, results, track_lists};
 use crate::Status;
 
-/// Long tracks of many events: a track in the Velo and one in the SciFi that the magnet connects. Event e owns the tracks
-/// `[track_start[e], track_start[e + 1])`, track t the entries `[hit_start[t], hit_start[t + 1])` of `hits`; everything
-/// else has one value per track. The table of all columns is [`Product::SCHEMA`](super::Product::SCHEMA).
+/// Long tracks of many events, each a Velo and a SciFi track of one particle. Event e owns the tracks
+/// `[track_start[e], track_start[e + 1])`, track t the entries `[hit_start[t], hit_start[t + 1])` of `hits`; other
+/// columns but `status` have a value per track. The table of columns is [`Product::SCHEMA`](super::Product::SCHEMA).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LongTracks {
     /// First track of each event (no unit).
@@ -16,11 +16,11 @@ pub struct LongTracks {
     pub hits: Column<u32>,
     /// Velo states at the closest approach to the beam line, mm.
     pub beam: States,
-    /// SciFi states at z = 9,410 mm; the momentum is measured by both parts together.
+    /// SciFi states at z = 9,410 mm, with the momentum that the Velo and SciFi tracks measure together.
     pub scifi: SciFiStates,
     /// Variance of charge over momentum, (c/GeV)^2.
     pub var_qop: Column<f32>,
-    /// chi2 or response of the match between the parts (no unit).
+    /// chi2 of the match between the Velo track and the SciFi track (no unit).
     pub chi2: Column<f32>,
     /// Status of each event (no unit).
     pub status: Vec<Status>,
@@ -37,7 +37,7 @@ results! {
     others {
         F32 1 [scifi.qop] "qop" "c/GeV" "charge over momentum";
         F32 1 [var_qop] "var_qop" "c^2/GeV^2" "variance of charge over momentum";
-        F32 1 [chi2] "chi2" "1" "quality of the match between the parts";
+        F32 1 [chi2] "chi2" "1" "chi2 of the match between the Velo track and the SciFi track";
         F32 1 [beam.x] "beam_x" "mm" "x at the closest approach to the beam line";
         F32 1 [beam.y] "beam_y" "mm" "y at the closest approach to the beam line";
         F32 1 [beam.z] "beam_z" "mm" "z at the closest approach to the beam line";

@@ -1,7 +1,7 @@
-//! Data: events as columns (structure of arrays) with offsets, and tracks as columns.
+//! Data of events as columns (structure of arrays) with offsets: hits, raw banks, tracks and clusters.
 //!
-//! A batch of events is a few [`Column`]s and CSR offsets, exactly Arrow's list layout: one allocation
-//! each, 64-byte aligned, padded so that a full gang may load past the end of any segment.
+//! A batch of events is a few [`Column`]s with CSR offsets, as in Arrow's list layout. Each column is one allocation,
+//! 64-byte aligned, and padded so that a full gang may load past the end of any list.
 
 mod append;
 mod bank_blocks;
@@ -74,8 +74,8 @@ pub use ut_hits::{UT_GROUPS, UT_PLANES, UtBatch};
 pub use velo_hits::{VELO_MODULES, VeloBatch, VeloEvent, VeloEvents};
 pub use velo_ut_tracks::VeloUtTracks;
 
-/// Version of the output columns: their names, types, units and nesting ([`Schema::columns`], and their form in
-/// files). It rises with every change that a reader of the columns would notice.
+/// Version of the output columns: their names, types, units and nesting ([`Schema::columns`], and their form in files).
+/// The version rises with every change that a reader of the columns would notice.
 pub const SCHEMA_VERSION: u32 = 5;
 
 /// Checks that 32-bit offsets can count `copies` copies of `items` items.
@@ -86,6 +86,6 @@ pub(crate) fn countable(copies: usize, items: usize) -> crate::Result<()> {
     if items.saturating_mul(copies) <= u32::MAX as usize {
         return Ok(());
     }
-    let message = format!("{copies} copies of {items} hits or words are too many: fewer copies, or --events");
+    let message = format!("{copies} copies of {items} hits or words are too many: use fewer, or --events");
     Err(crate::Error::Config(message))
 }

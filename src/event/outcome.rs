@@ -3,7 +3,7 @@
 use super::{Columns, Counters, Product};
 use crate::Status;
 
-/// Results of some events as columns, with their counts: the output of a stage, a sequence or a slice.
+/// Results of events as columns, with the counts of these events: the output of a stage or a sequence.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome<R> {
     /// Results of the events (no unit).
@@ -13,13 +13,13 @@ pub struct Outcome<R> {
 }
 
 impl<P: Product> Outcome<P> {
-    /// Removes all events and counts and keeps the memory.
+    /// Removes all events and counts, and keeps the allocated memory.
     pub fn clear(&mut self) {
         self.results.clear();
         self.counters.clear();
     }
 
-    /// Appends an event without items, with this status, and counts it.
+    /// Appends an event without items, with this status, and counts the event.
     pub fn push_failed(&mut self, status: Status) {
         self.results.push_failed(status);
         self.counters.count_event(status);
@@ -27,10 +27,10 @@ impl<P: Product> Outcome<P> {
 }
 
 impl Outcome<Columns> {
-    /// Calls `work` with the columns as type `P`: they are swapped into `spare` meanwhile, whose content is lost.
+    /// Calls `work` with the columns as type `P`, moved into `spare` for the call; the old content of `spare` is lost.
     ///
     /// # Panics
-    /// When the columns are another product.
+    /// Panics if the columns are not of type `P`.
     pub fn lend<P: Product>(&mut self, spare: &mut Outcome<P>, work: impl FnOnce(&mut Outcome<P>)) {
         let mut lent = Lent { from: self, to: spare };
         lent.swap();
@@ -46,7 +46,7 @@ struct Lent<'a, P: Product> {
 
 impl<P: Product> Lent<'_, P> {
     fn swap(&mut self) {
-        let results = self.from.results.get_mut::<P>().expect("columns of this product");
+        let results = self.from.results.get_mut::<P>().expect("the columns are of this product");
         std::mem::swap(results, &mut self.to.results);
         std::mem::swap(&mut self.from.counters, &mut self.to.counters);
     }

@@ -21,7 +21,7 @@ pub struct Particle {
     pub charge: f64,
     /// Origin of the particle, mm; unknown in Velo JSON.
     pub origin: Option<[f32; 3]>,
-    /// Positions at the places of track states, mm; only in simulations.
+    /// States of the particle at the z of track states, mm; known only for events simulated in memory.
     pub states: TrueStates,
     /// Whether the particle is reconstructible in the Velo and in the SciFi (no unit).
     pub is_long: bool,
@@ -46,12 +46,12 @@ pub struct Particle {
 }
 
 impl Particle {
-    /// Whether the particle is an electron or positron: they shower, so tables count them separately.
+    /// Returns whether the particle is an electron or positron; tables count these separately, because they shower.
     pub fn is_electron(&self) -> bool {
         self.pid.abs() == 11
     }
 
-    /// Origin and direction of the particle; none when the origin is unknown, or the particle flew across the beam.
+    /// Returns origin and direction; `None` if the origin is unknown, or the direction is perpendicular to the beam.
     pub fn start(&self) -> Option<TrueState> {
         let [x, y, z] = self.origin?.map(f64::from);
         let slope = 1.0 / libm::sinh(self.eta);
@@ -75,7 +75,7 @@ pub struct TrueState {
     pub ty: f64,
 }
 
-/// States of a particle at the z of track states; none where the particle does not arrive.
+/// States of a particle at the z of track states; `None` where the particle does not arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct TrueStates {
     /// State where the particle leaves the Velo towards larger z, mm.
@@ -87,7 +87,7 @@ pub struct TrueStates {
 }
 
 impl TrueState {
-    /// The state at another z, on a straight line.
+    /// Extrapolates the state to another z along a straight line.
     pub fn at(self, z: f64) -> Self {
         let dz = z - self.z;
         Self { x: self.x + dz * self.tx, y: self.y + dz * self.ty, z, ..self }
@@ -97,6 +97,6 @@ impl TrueState {
 /// The truth of one event.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TruthEvent {
-    /// All particles, in the order of the source (no unit).
+    /// All particles, in the order of their source (no unit).
     pub particles: Vec<Particle>,
 }

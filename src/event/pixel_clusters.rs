@@ -3,14 +3,14 @@
 use super::{Column, PixelHits, Results, Starts, results};
 use std::ops::Range;
 
-/// Clusters in the order of their first hits (time, x, y, input).
+/// Clusters of pixel hits, sorted by their first hits: by time, x, y, and order in the input.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PixelClusters {
-    /// Beginning of each cluster's hits in `hits`, and the end of the last one (no unit).
+    /// Index in `hits` of the first hit of each cluster, then the number of hits (no unit).
     pub hit_start: Starts,
     /// Hits of all clusters, cluster by cluster, in order of time. Units are as in [`PixelHits`].
     pub hits: PixelHits,
-    /// One value per cluster each. Units are as in [`ClusterFeatures`].
+    /// Features of the clusters, one value of each per cluster. Units are as in [`ClusterFeatures`].
     pub features: ClusterFeatures,
 }
 
@@ -31,15 +31,15 @@ pub struct ClusterFeatures {
     pub bounds: [Column<u16>; 4],
     /// Mean x and y of the pixels, weighted by time over threshold (no unit).
     pub centroid: [Column<f32>; 2],
-    /// Mean x and y of the pixels, unweighted (no unit).
+    /// Unweighted mean x and y of the pixels (no unit).
     pub mean: [Column<f32>; 2],
-    /// Length of the line of pixels whose variance equals the cluster's along the main axis, pixels (no unit).
+    /// Length of a line of pixels with the variance of the cluster along its main axis, pixels (no unit).
     pub length: Column<f32>,
-    /// Length of the line of pixels whose variance equals the cluster's across the main axis, pixels (no unit).
+    /// Length of a line of pixels with the variance of the cluster across its main axis, pixels (no unit).
     pub breadth: Column<f32>,
-    /// Difference over sum of the two main variances: 0 when length and breadth are equal, 1 for a line (no unit).
+    /// Difference divided by sum of the two main variances: 0 if length and breadth are equal, 1 for a line (no unit).
     pub linearity: Column<f32>,
-    /// Pixels over the area of the disc whose diameter is `length`, at most 1 (no unit).
+    /// Number of pixels divided by the area of a disc whose diameter is `length`, at most 1 (no unit).
     pub roundness: Column<f32>,
 }
 
@@ -57,7 +57,7 @@ results! {
         U32 0 [features.duration] "duration" "1.5625 ns" "time from the first to the last hit";
         U32 0 [features.tot] "tot" "25 ns" "sum of the times over threshold";
         U16 0 [features.height] "height" "25 ns" "largest time over threshold";
-        U64 0 [features.energy] "energy" "eV" "energy; 0 without a calibration, null in files";
+        U64 0 [features.energy] "energy" "eV" "energy; without a calibration 0 in memory and null in files";
         U16 0 [features.bounds[0]] "x_min" "pixel" "smallest x";
         U16 0 [features.bounds[1]] "y_min" "pixel" "smallest y";
         U16 0 [features.bounds[2]] "x_max" "pixel" "largest x";
@@ -66,10 +66,10 @@ results! {
         F32 0 [features.centroid[1]] "centroid_y" "pixel" "mean y of the pixels, weighted by time over threshold";
         F32 0 [features.mean[0]] "mean_x" "pixel" "mean x of the pixels";
         F32 0 [features.mean[1]] "mean_y" "pixel" "mean y of the pixels";
-        F32 0 [features.length] "length" "pixel" "length of the line of pixels with the same variance along the main axis";
-        F32 0 [features.breadth] "breadth" "pixel" "breadth: the same across the main axis";
-        F32 0 [features.linearity] "linearity" "1" "0 for as long as broad, 1 for a line: difference over sum of the two main variances";
-        F32 0 [features.roundness] "roundness" "1" "pixels over the area of the disc whose diameter is the length, at most 1";
+        F32 0 [features.length] "length" "pixel" "length of a line of pixels with the variance of the cluster along its main axis";
+        F32 0 [features.breadth] "breadth" "pixel" "length of a line of pixels with the variance of the cluster across its main axis";
+        F32 0 [features.linearity] "linearity" "1" "difference divided by sum of the two main variances: 0 for a round cluster, 1 for a line";
+        F32 0 [features.roundness] "roundness" "1" "number of pixels divided by the area of a disc whose diameter is `length`, at most 1";
     }
 }
 
@@ -84,7 +84,7 @@ impl PixelClusters {
         self.len() == 0
     }
 
-    /// Removes everything and keeps the memory.
+    /// Removes all clusters and keeps the allocated memory.
     pub fn clear(&mut self) {
         Results::clear(self);
     }
@@ -115,7 +115,7 @@ impl PixelClusters {
         self.features.set_len(len - count);
     }
 
-    /// Positions in `hits` of a cluster's hits.
+    /// Returns the range of a cluster's hits in `hits`.
     pub fn of_cluster(&self, cluster: usize) -> Range<usize> {
         self.hit_start[cluster] as usize..self.hit_start[cluster + 1] as usize
     }
@@ -153,7 +153,7 @@ impl ClusterFeatures {
         }
     }
 
-    /// Moves the features of cluster `from` to index `to`.
+    /// Copies the features of cluster `from` to cluster `to`.
     pub fn copy_within(&mut self, from: usize, to: usize) {
         let Self { time, duration, tot, height, energy, bounds, centroid, mean, .. } = self;
         time[to] = time[from];
@@ -166,7 +166,7 @@ impl ClusterFeatures {
         [length, breadth, linearity, roundness].into_iter().for_each(|column| column[to] = column[from]);
     }
 
-    /// The columns of floats to write to, in schema order.
+    /// Returns the columns of floats, to write to, in schema order.
     pub fn floats_mut(&mut self) -> [&mut Column<f32>; 8] {
         let Self { centroid: [cx, cy], mean: [mx, my], length, breadth, linearity, roundness, .. } = self;
         [cx, cy, mx, my, length, breadth, linearity, roundness]

@@ -3,9 +3,9 @@
 use super::Column;
 use crate::simd::copy_to_hand_over;
 
-/// Ticks in 25 ns, the coarse clock: time is counted in whole ticks of 1.5625 ns, the fine clock.
+/// Number of ticks of the fine clock (1.5625 ns) in a clock of 25 ns. Times are whole numbers of ticks.
 pub const TICKS_PER_CLOCK: i64 = 16;
-/// One tick, ns.
+/// Length of a tick, ns.
 pub const NS_PER_TICK: f64 = 1.5625;
 
 /// Pixel hits, one value of each column per hit.
@@ -33,7 +33,7 @@ impl PixelHits {
         self.time.is_empty()
     }
 
-    /// Removes the hits and keeps the memory.
+    /// Removes the hits and keeps the allocated memory.
     pub fn clear(&mut self) {
         self.set_len(0);
     }
@@ -55,7 +55,7 @@ impl PixelHits {
         self.tot.push(tot);
     }
 
-    /// Appends the hits of `range` of another table, `shift` ticks later.
+    /// Appends the hits of `range` of another table, with `shift` ticks added to their times.
     pub fn extend_from(&mut self, other: &PixelHits, range: std::ops::Range<usize>, shift: i64) {
         let first = self.len();
         self.time.extend_from_slice(&other.time[range.clone()]);
@@ -67,7 +67,7 @@ impl PixelHits {
         self.tot.extend_from_slice(&other.tot[range]);
     }
 
-    /// Copies other hits into this table, which another core has read and will read again.
+    /// Replaces the hits by copies of `other`, for a table that another core has read and will read again.
     pub fn copy_to_hand_over(&mut self, other: &PixelHits) {
         self.set_len(other.len());
         copy_to_hand_over(&other.time, &mut self.time);
@@ -86,13 +86,13 @@ impl PixelHits {
         self.set_len(len - count);
     }
 
-    /// The hit at `i`: time, x, y, time over threshold.
+    /// Returns time, x, y and time over threshold of hit `i`.
     pub fn get(&self, i: usize) -> (i64, u16, u16, u16) {
         (self.time[i], self.x[i], self.y[i], self.tot[i])
     }
 }
 
-/// Trigger input and edge.
+/// Edge of a trigger signal, with its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Edge {
@@ -115,13 +115,13 @@ crate::names!(Edge, "edge of a trigger input", {
 pub struct Triggers {
     /// Time, ticks of 1.5625 ns.
     pub time: Column<i64>,
-    /// Remainder of the time below a tick of 1.5625 ns, steps of 0.26 ns.
+    /// Remainder of the time below a tick of 1.5625 ns, in steps of 0.26 ns.
     pub fine: Column<u8>,
-    /// The device's own count of this input (no unit).
+    /// Trigger number that the device counted at this input (no unit).
     pub counter: Column<u16>,
-    /// Input and edge, the numbers of [`Edge`] (no unit).
+    /// Input and edge, as a number of [`Edge`] (no unit).
     pub edge: Column<u8>,
-    /// Chip of the chunk (no unit).
+    /// Number of the chip that sent the edge (no unit).
     pub chip: Column<u8>,
 }
 
@@ -136,7 +136,7 @@ impl Triggers {
         self.time.is_empty()
     }
 
-    /// Removes the edges and keeps the memory.
+    /// Removes the edges and keeps the allocated memory.
     pub fn clear(&mut self) {
         self.time.clear();
         self.fine.clear();
@@ -145,7 +145,7 @@ impl Triggers {
         self.chip.clear();
     }
 
-    /// Appends other edges, `shift` ticks later.
+    /// Appends other edges, with `shift` ticks added to their times.
     pub fn extend_from(&mut self, other: &Triggers, shift: i64) {
         other.time.iter().for_each(|time| self.time.push(time + shift));
         self.fine.extend_from_slice(&other.fine);
@@ -164,39 +164,39 @@ impl Triggers {
     }
 }
 
-/// The latest trigger before each cluster, and the time from the trigger to each hit.
+/// The latest trigger before each cluster, and the time of each hit since the latest trigger before the hit.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TriggerPairs {
-    /// Per cluster: 1 when a trigger came before its first hit (no unit).
+    /// Per cluster: 1 if a trigger came before the first hit of the cluster, otherwise 0 (no unit).
     pub has_trigger: Column<u8>,
-    /// Per cluster: the device's own count of that trigger (no unit).
+    /// Per cluster: number of the latest trigger before the first hit, as the device counts (no unit).
     pub counter: Column<u16>,
-    /// Per hit, in the order of the clusters: time since the latest trigger, 1.5625 / 6 ns;
-    /// [`TriggerPairs::NONE`] without one.
+    /// Per hit, in the order of the clusters: time since the latest trigger, in steps of 1.5625 / 6 ns;
+    /// [`TriggerPairs::NONE`] before the first trigger.
     pub since: Column<i64>,
 }
 
 impl TriggerPairs {
-    /// Value of `since` for a hit before all triggers.
+    /// Value of `since` for a hit before the first trigger.
     pub const NONE: i64 = -1;
-    /// A step of `since`, ns.
+    /// Length of a step of `since`, ns.
     pub const NS_PER_STEP: f64 = NS_PER_TICK / 6.0;
 
-    /// Removes everything and keeps the memory.
+    /// Removes all pairs and keeps the allocated memory.
     pub fn clear(&mut self) {
         self.has_trigger.clear();
         self.counter.clear();
         self.since.clear();
     }
 
-    /// Time from the latest trigger to a hit, ns.
+    /// Returns the time from the latest trigger to a hit, ns; `None` before the first trigger.
     pub fn since_ns(&self, hit: usize) -> Option<f64> {
         let since = self.since[hit];
         (since != Self::NONE).then_some(since as f64 * Self::NS_PER_STEP)
     }
 }
 
-/// A block of a stream.
+/// A block of a stream of pixel data.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PixelBlock {
     /// Hits in order of arrival. Units are as in [`PixelHits`].
@@ -206,7 +206,7 @@ pub struct PixelBlock {
 }
 
 impl PixelBlock {
-    /// Removes everything and keeps the memory.
+    /// Removes all hits and triggers and keeps the allocated memory.
     pub fn clear(&mut self) {
         self.hits.clear();
         self.triggers.clear();

@@ -3,7 +3,7 @@
 /// One raw bank: position of its payload, and its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawBank {
-    /// First word of the payload in the batch's words (no unit).
+    /// Index of the first word of the payload in the words of the batch (no unit).
     pub first: u32,
     /// Length of the payload in bytes; the last word is padded with zeros (no unit).
     pub bytes: u16,

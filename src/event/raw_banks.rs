@@ -8,12 +8,12 @@ use crate::Status;
 ///
 /// | column | type | length | meaning |
 /// |---|---|---|---|
-/// | `words` | u32 | words | payloads, each beginning at a word of its own, or whole records in which they lie |
-/// | `banks` | [`RawBank`] | banks | by event, kind, source |
+/// | `words` | u32 | words | payloads, each beginning at a word, or whole records that contain the payloads |
+/// | `banks` | [`RawBank`] | banks | raw banks, sorted by event, kind and source |
 /// | `bank_start` | u32 | 4 * events + 1 | kind k of event e owns the banks `[bank_start[4 e + k], bank_start[4 e + k + 1])` |
 /// | `event_id` | u64 | events | number of the event in its source |
-/// | `status` | [`Status`] | events | other than `Ok`: the event is skipped, unless its undamaged banks are kept and requested |
-/// | `is_kept` | bool | events | whether an event that failed has its undamaged banks here ([`BadBanks::Bank`]) |
+/// | `status` | [`Status`] | events | an event that is not `Ok` is skipped, unless its undamaged banks are stored and requested |
+/// | `is_kept` | bool | events | whether the undamaged banks of a failed event are stored, for [`BadBanks::Bank`] |
 /// | `is_nominal` | bool | events | whether the event is marked as simulated with the nominal detector |
 #[derive(Debug, Clone)]
 pub struct RawBatch {
@@ -80,7 +80,7 @@ impl Default for RawBatch {
 }
 
 impl RawBatch {
-    /// Removes all events and keeps the memory.
+    /// Removes all events and keeps the allocated memory.
     pub fn clear(&mut self) {
         self.words.clear();
         self.banks.clear();
@@ -102,23 +102,23 @@ impl RawBatch {
         self.status.is_empty()
     }
 
-    /// Words of all payloads, or of the records that contain them.
+    /// Returns the number of words of all payloads, or of the records that contain the payloads.
     pub fn words(&self) -> usize {
         self.words.len()
     }
 
-    /// Numbers of the events in their source.
+    /// Returns the number of each event in its source.
     pub fn event_ids(&self) -> &[u64] {
         &self.event_id
     }
 
-    /// Status of the events after reading.
+    /// Returns the status of each event after reading.
     pub fn statuses(&self) -> &[Status] {
         &self.status
     }
 
-    /// Records that a bank of the event under construction is damaged: the others are kept for [`BadBanks::Bank`].
-    /// The first damage gives the event its status.
+    /// Records that a bank of the event under construction is damaged. The undamaged banks stay in the event, for
+    /// [`BadBanks::Bank`]. The first damage is the status of the event.
     pub fn damage(&mut self, status: Status) {
         self.open.damage(status);
     }
@@ -126,7 +126,7 @@ impl RawBatch {
     /// Marks an event as simulated with the nominal detector.
     ///
     /// # Panics
-    /// When `event >= len()`.
+    /// Panics if `event >= len()`.
     pub fn set_nominal(&mut self, event: usize) {
         self.is_nominal[event] = true;
     }
@@ -136,8 +136,8 @@ impl RawBatch {
         self.open.mark_nominal();
     }
 
-    /// Adds a bank to the event that the next [`close_event`](Self::close_event) ends. A payload longer than a bank
-    /// can be (65,535 bytes) is refused with [`Status::OversizedBank`].
+    /// Adds a bank to the event that the next [`close_event`](Self::close_event) ends. Returns
+    /// [`Status::OversizedBank`] if the payload is longer than a bank can be (65,535 bytes).
     pub fn push_bank(
         &mut self,
         kind: BankKind,
@@ -149,11 +149,11 @@ impl RawBatch {
         self.push_first(kind, source, version, payload, bytes)
     }
 
-    /// Adds a bank as [`push_bank`](Self::push_bank) does, from the first `bytes` bytes of `from`. Later bytes of
-    /// `from` may be read too, which is faster.
+    /// Adds a bank as [`push_bank`](Self::push_bank) does, from the first `bytes` bytes of `from`. The copy is faster
+    /// if `from` is longer, because whole chunks are read.
     ///
     /// # Panics
-    /// When `from` has fewer bytes.
+    /// Panics if `from` has fewer than `bytes` bytes.
     pub fn push_first(
         &mut self,
         kind: BankKind,
@@ -180,8 +180,8 @@ impl RawBatch {
         self.open.is_empty()
     }
 
-    /// Ends the event: sorts its banks, and drops all of them when `status` means that the event is lost. Drops all
-    /// banks of a board that sent several. Returns the status of the event.
+    /// Ends the event: sorts its banks, drops all banks of a board that sent several, and drops all banks of the event
+    /// if `status` means that the event is lost. Returns the status of the event.
     pub fn close_event(&mut self, event_id: u64, status: Status) -> Status {
         let begin = if self.is_between_events() { self.words.len() } else { self.open_words };
         let mut event = std::mem::take(&mut self.open);
@@ -207,10 +207,10 @@ impl RawBatch {
         self.is_nominal.push(event.is_nominal);
     }
 
-    /// Appends copies of the events until there are `copies` of each, each with its own words.
+    /// Appends copies of the events until the batch holds each event `copies` times, each time with separate words.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) where 32 bits cannot count the words.
+    /// Returns [`Error::Config`](crate::Error::Config) if 32 bits cannot count the words.
     pub fn repeat(&mut self, copies: usize) -> crate::Result<()> {
         let words = self.words.len().next_multiple_of(ROOM_WORDS);
         let (banks, starts, events) = (self.banks.len(), self.bank_start.len(), self.event_id.len());
@@ -235,9 +235,9 @@ impl RawBatch {
         Ok(())
     }
 
-    /// Appends memory for this many bytes to the words, at a multiple of 16 bytes. Payloads can be read into it;
-    /// [`EventBanks`] give their positions afterwards. The memory follows the last words directly, and its content
-    /// is undefined. Returns the index of its first word and its bytes; none when 32 bits cannot count the words.
+    /// Appends undefined memory for `bytes` bytes to the words, at the next multiple of 16 bytes. Payloads can be read
+    /// into the memory; [`EventBanks`] give their positions afterwards. Returns the index of the first word of the
+    /// memory, and the memory as bytes; `None` if 32 bits cannot count the words.
     pub fn room(&mut self, bytes: usize) -> Option<(u32, &mut [u8])> {
         let first = self.words.len().next_multiple_of(ROOM_WORDS);
         let end = first + bytes.div_ceil(4);
@@ -246,17 +246,17 @@ impl RawBatch {
         Some((first as u32, &mut bytemuck::cast_slice_mut(&mut self.words[first..end])[..bytes]))
     }
 
-    /// Reserves memory for this many words in all.
+    /// Reserves memory for a total of `words` words.
     pub fn reserve_words(&mut self, words: usize) {
         self.words.reserve_total(words);
     }
 
-    /// Removes the words from `first` on: the unused part of memory from [`room`](Self::room).
+    /// Removes the words from `first` on, the unused part of memory that [`room`](Self::room) returned.
     pub fn leave_room(&mut self, first: u32) {
         self.words.set_len(self.words.len().min(first as usize));
     }
 
-    /// The words of all payloads and reserved memory.
+    /// Returns the words of all payloads and of the memory from `room`.
     pub fn all_words(&self) -> &[u32] {
         &self.words
     }
@@ -269,7 +269,7 @@ impl RawBatch {
         }
     }
 
-    /// The borrowed banks of all events, the input of decoders.
+    /// Borrows the banks of all events, the input of decoders.
     pub fn view(&self) -> RawEvents<'_> {
         RawEvents {
             words: self.words.padded(),

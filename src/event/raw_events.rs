@@ -21,10 +21,10 @@ impl<'a> RawEvents<'a> {
         Self { bad_banks, ..self }
     }
 
-    /// Whether an event has banks and is not marked as simulated with the nominal detector.
+    /// Returns whether an event has banks and is not marked as simulated with the nominal detector.
     ///
     /// # Panics
-    /// When `event >= len()`.
+    /// Panics if `event >= len()`.
     pub fn lacks_nominal(&self, event: usize) -> bool {
         let kinds = BankKind::ALL.len();
         !self.is_nominal[event] && self.bank_start[kinds * event] < self.bank_start[kinds * (event + 1)]
@@ -33,12 +33,12 @@ impl<'a> RawEvents<'a> {
     /// Whether the event is marked as simulated with the nominal detector.
     ///
     /// # Panics
-    /// When `event >= len()`.
+    /// Panics if `event >= len()`.
     pub fn is_nominal(&self, event: usize) -> bool {
         self.is_nominal[event]
     }
 
-    /// Bytes of the banks of one kind, which may differ from event to event.
+    /// Returns the bytes of the banks of one kind in all events; `kind` chooses the kind for each event.
     pub fn bank_bytes(&self, kind: impl Fn(&RawEvent<'_>) -> BankKind) -> u64 {
         let of_event = |number: usize| -> u64 {
             let event = self.event(number);
@@ -60,7 +60,7 @@ impl<'a> RawEvents<'a> {
     /// One event.
     ///
     /// # Panics
-    /// When `event >= len()`.
+    /// Panics if `event >= len()`.
     #[inline]
     pub fn event(&self, event: usize) -> RawEvent<'a> {
         let at = BankKind::ALL.len() * event;
@@ -96,7 +96,7 @@ pub struct RawEvent<'a> {
 }
 
 impl<'a> RawEvent<'a> {
-    /// The event with only `banks`, which are of one kind; `bank_start` is memory for their starts.
+    /// Returns the event with only `banks`, all of one kind; `bank_start` is memory for the offsets of the banks.
     pub fn with_banks<'b>(
         &self,
         kind: BankKind,
@@ -111,30 +111,30 @@ impl<'a> RawEvent<'a> {
         RawEvent { banks, bank_start, ..*self }
     }
 
-    /// The banks of one kind, by source.
+    /// Returns the banks of one kind, sorted by source.
     #[inline(always)]
     pub fn banks(&self, kind: BankKind) -> &'a [RawBank] {
         &self.banks[self.bank_start[kind as usize] as usize..self.bank_start[kind as usize + 1] as usize]
     }
 
-    /// Whether there is any bank of this kind.
+    /// Returns whether the event has a bank of this kind.
     pub fn has(&self, kind: BankKind) -> bool {
         !self.banks(kind).is_empty()
     }
 
-    /// The payload of a bank of this event as words, the last one padded with zeros.
+    /// Returns the payload of a bank of this event as words; the last word is padded with zeros.
     #[inline(always)]
     pub fn words(&self, bank: &RawBank) -> &'a [u32] {
         &self.words[bank.first as usize..][..(bank.bytes as usize).div_ceil(4)]
     }
 
-    /// The words from the first word of a bank on, including the following banks and the padding of the batch.
+    /// Returns the words from the first word of a bank on, including the following banks and the padding of the batch.
     #[inline(always)]
     pub fn words_from(&self, bank: &RawBank) -> &'a [u32] {
         &self.words[bank.first as usize..]
     }
 
-    /// The payload of a bank of this event.
+    /// Returns the payload of a bank of this event.
     pub fn bytes(&self, bank: &RawBank) -> &'a [u8] {
         &bytemuck::cast_slice(self.words(bank))[..bank.bytes as usize]
     }

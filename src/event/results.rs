@@ -7,12 +7,12 @@ use std::fmt::Debug;
 
 /// Results of a batch of events, as columns with their schema. [`Columns`] owns results of any type.
 ///
-/// A type needs only the table of its columns (the macro [`results!`](crate::results)). Columns are nested: columns
-/// of depth 0 have one value per row, starts at depth d divide the items of depth d + 1 into lists. Rows are events;
-/// rows of [`PixelClusters`](super::PixelClusters) are clusters, which have no status: there `statuses` is empty,
-/// `events` is 0 and `push_failed` does nothing.
+/// A type gets this trait from a table of its columns (the macro [`results!`](crate::results)). Columns are nested:
+/// columns of depth 0 have one value per row, starts at depth d divide the items of depth d + 1 into lists. Rows are
+/// events. Only rows of [`PixelClusters`](super::PixelClusters) are clusters, which have no status: its `statuses` is
+/// empty, `events` is 0 and `push_failed` does nothing.
 ///
-/// [`table`](Self::table) is for writing and comparing; the other methods allocate only to grow columns.
+/// [`table`](Self::table), for writing and comparing, allocates; the other methods allocate only to grow columns.
 pub trait Results: Any + Debug + Send + Sync {
     /// The columns and their nesting.
     fn schema(&self) -> &'static Schema;
@@ -23,10 +23,10 @@ pub trait Results: Any + Debug + Send + Sync {
     /// Passes each column to the visitor, in the order of the schema.
     fn for_each_column<'a>(&'a self, visit: &mut dyn FnMut(&'static ColumnInfo, Values<'a>));
 
-    /// Passes each column to the visitor, to write, in the order of the schema.
+    /// Passes each column, to be written to, to the visitor, in the order of the schema.
     fn for_each_column_mut(&mut self, visit: &mut dyn FnMut(&'static ColumnInfo, ValuesMut<'_>));
 
-    /// The columns of these results, without the type of the results.
+    /// Returns the columns of these results in a form that is independent of the type of the results.
     fn table(&self) -> Table<'_> {
         let schema = self.schema();
         let mut columns = Vec::with_capacity(schema.columns.len());
@@ -42,28 +42,28 @@ pub trait Results: Any + Debug + Send + Sync {
         self.statuses().len()
     }
 
-    /// Number of items at a depth; depth 0 counts the rows.
+    /// Returns the number of items at a depth; depth 0 counts the rows.
     fn items(&self, depth: usize) -> usize;
 
-    /// Number of tracks; 0 where the sequence makes none.
+    /// Returns the number of tracks; 0 for results without tracks.
     fn tracks(&self) -> usize {
         self.schema().levels.iter().position(|level| *level == "track").map_or(0, |depth| self.items(depth))
     }
 
-    /// Number of hits on tracks or in clusters; for a sequence that ends with hits, all its hits.
+    /// Returns the number of hits on tracks or in clusters; for results that are hits, the number of all hits.
     fn hits(&self) -> usize {
         self.items(self.schema().levels.len() - 1)
     }
 
-    /// Removes all events and keeps the memory.
+    /// Removes all events and keeps the allocated memory.
     fn clear(&mut self) {
         self.truncate(0);
     }
 
-    /// Removes all rows from `rows` on, and items after the last complete row.
+    /// Removes all rows from index `rows` on, and the items of a row that is not complete.
     ///
     /// # Panics
-    /// When there are fewer rows.
+    /// Panics if there are fewer than `rows` rows.
     fn truncate(&mut self, rows: usize);
 
     /// Appends an event without items, with this status.
@@ -81,7 +81,7 @@ pub trait Results: Any + Debug + Send + Sync {
         });
     }
 
-    /// Ends the event whose items have been appended, with this status.
+    /// Ends the event whose items have been appended, and gives it this status.
     fn push_status(&mut self, status: Status) {
         self.for_each_column_mut(&mut |_, values| {
             if let ValuesMut::Status(statuses) = values {
@@ -90,7 +90,7 @@ pub trait Results: Any + Debug + Send + Sync {
         });
     }
 
-    /// Sets the number of items in all columns of a depth except starts; new values are undefined.
+    /// Sets the length of all columns of a depth, except starts, to `items`; new values are undefined.
     fn set_items(&mut self, depth: usize, items: usize) {
         self.for_each_column_mut(&mut |info, values| {
             if info.depth == depth && info.kind != super::Kind::Starts {
@@ -101,7 +101,7 @@ pub trait Results: Any + Debug + Send + Sync {
 }
 
 impl dyn Results {
-    /// The column at an index of the schema; none where there is no such column.
+    /// Returns the column at an index of the schema; `None` if there is no such column.
     pub fn column(&self, index: usize) -> Option<(&'static ColumnInfo, Values<'_>)> {
         let (mut found, mut at) = (None, 0);
         self.for_each_column(&mut |info, values| {
@@ -113,22 +113,22 @@ impl dyn Results {
         found
     }
 
-    /// The results as their own type; none when they are another product.
+    /// Returns the results as their type `P`; `None` if they are another product.
     pub fn get<P: Product>(&self) -> Option<&P> {
         let any: &dyn Any = self;
         any.downcast_ref()
     }
 
-    /// The results as their own type, to write to; none when they are another product.
+    /// Returns the results as their type `P`, to write to; `None` if they are another product.
     pub fn get_mut<P: Product>(&mut self) -> Option<&mut P> {
         let any: &mut dyn Any = self;
         any.downcast_mut()
     }
 }
 
-/// A type of results: made by one algorithm and read by others.
+/// A type of results that one algorithm makes and others read.
 pub trait Product: Results + Default {
-    /// The columns and their nesting: a reference to a `static`, whose address distinguishes schemas
-    /// ([`results!`](crate::results) makes it).
+    /// The columns and their nesting: a reference to a `static` made by [`results!`](crate::results). Schemas are
+    /// distinguished by the address of this `static`.
     const SCHEMA: &'static Schema;
 }

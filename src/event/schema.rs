@@ -1,10 +1,10 @@
-//! The schema of a column type: name, type and depth of each column. It is written once per type, in the table given
-//! to [`results!`](crate::results); clearing, hashing, comparing, writing and the documented table of columns use it.
+//! The schema of a column type: name, type and depth of each column. A type defines its schema once, in the table for
+//! [`results!`](crate::results); clearing, hashing, comparing, writing and documentation use the schema.
 
 use super::{Column, Starts};
 use crate::Status;
 
-/// Largest depth of the innermost items.
+/// Largest depth of nested items, such as 2 for the hits of tracks of events.
 pub const MAX_DEPTH: usize = 2;
 
 /// Type of the values of a column.
@@ -12,7 +12,7 @@ pub const MAX_DEPTH: usize = 2;
 pub enum Kind {
     /// [`Status`], written as its code (u16).
     Status,
-    /// First entries of lists in memory (u32), counted from the first event of the batch; one more than there are lists.
+    /// Index of the first entry of each list (u32), counted from the start of the batch, then the end of the last list.
     Starts,
     /// u8.
     U8,
@@ -31,20 +31,20 @@ pub enum Kind {
 /// The columns of a type of results, and how they are nested. Each type has one schema, at one address.
 #[derive(Debug)]
 pub struct Schema {
-    /// Names of the items at each depth, outermost first: `event`, `track`, `hit` (no unit).
+    /// Names of the items at each depth, outermost first, such as `event`, `track`, `hit` (no unit).
     pub levels: &'static [&'static str],
-    /// The columns, in the order of the hash (no unit): status, starts, integers that are the same on every device; then all
-    /// others. Starts come in the order of their depth.
+    /// The columns, in the order in which they are hashed (no unit): status, starts, and integers that are the same on
+    /// every device; then all other columns. Starts are in the order of their depth.
     pub columns: &'static [ColumnInfo],
 }
 
 impl Schema {
-    /// Whether two schemas belong to one type of results.
+    /// Returns whether two schemas belong to one type of results.
     pub fn is(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
     }
 
-    /// Whether rows are events, which have a status.
+    /// Returns whether rows are events, which have a status.
     pub fn has_events(&self) -> bool {
         self.columns.first().is_some_and(|info| info.kind == Kind::Status)
     }
@@ -53,14 +53,14 @@ impl Schema {
 /// One column of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ColumnInfo {
-    /// Name in files and messages (no unit).
+    /// Name of the column in files and messages (no unit).
     pub name: &'static str,
     /// Type of the values (no unit).
     pub kind: Kind,
-    /// Items with one value each: index into [`Schema::levels`]. Starts at depth d divide the items of depth d + 1
-    /// into lists (no unit).
+    /// Depth of the items that have one value each, an index into [`Schema::levels`]. Starts at depth d divide the
+    /// items of depth d + 1 into lists (no unit).
     pub depth: usize,
-    /// Number of lists that starts have for each item of their depth (no unit); 1 for all other columns.
+    /// For starts, the number of lists that each item of their depth has; 1 for all other columns (no unit).
     pub lists: usize,
     /// Whether `hash_int` covers the column: its values are the same on every device (no unit).
     pub in_hash_int: bool,
@@ -91,7 +91,7 @@ pub enum Values<'a> {
     F32(&'a [f32]),
 }
 
-/// A column to write to.
+/// The values of a column, to write to.
 #[derive(Debug)]
 pub enum ValuesMut<'a> {
     /// Of [`Kind::Status`].
@@ -113,7 +113,7 @@ pub enum ValuesMut<'a> {
 }
 
 impl Values<'_> {
-    /// Number of values; for starts one more than the number of lists.
+    /// Returns the number of values; for starts, one more than the number of lists.
     pub fn len(&self) -> usize {
         match self {
             Values::Status(values) => values.len(),
@@ -131,7 +131,7 @@ impl Values<'_> {
         self.len() == 0
     }
 
-    /// The number of items at a depth that these values imply; rows at 0.
+    /// Returns the number of items at a depth if these values determine it; depth 0 counts the rows.
     #[doc(hidden)]
     pub fn items(&self, info: &ColumnInfo, depth: usize) -> Option<usize> {
         match self {
@@ -147,7 +147,7 @@ impl Values<'_> {
 }
 
 impl ValuesMut<'_> {
-    /// Keeps the values of this many items of each depth; starts give the numbers of items below them.
+    /// Keeps the values of the first `keep[d]` items of each depth d. Starts at depth d set `keep[d + 1]`.
     #[doc(hidden)]
     pub fn truncate(self, info: &ColumnInfo, keep: &mut [usize; MAX_DEPTH + 1]) {
         match self {

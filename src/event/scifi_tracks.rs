@@ -3,8 +3,8 @@
 use super::{Column, Starts, results, track_lists};
 use crate::Status;
 
-/// States in the SciFi, one per track, all at z = 9,410 mm: position, slopes, and the covariances of both
-/// projections, which are fitted one after the other.
+/// States in the SciFi, one per track, all at z = 9,410 mm: position, slopes, and the covariances of the projections in
+/// x and in y, which are fitted one after the other.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SciFiStates {
     /// x, mm.
@@ -31,8 +31,8 @@ pub struct SciFiStates {
     pub cov_tyty: Column<f32>,
 }
 
-/// Tracks in the model of the published search at z = 9,410 mm, with upright layers and fibres tilted by 0.086: the
-/// input that the matching with Velo tracks is tuned to. States hold the real positions of the tracks.
+/// Tracks at z = 9,410 mm as the published search sees them, with upright layers and fibres tilted by 0.086. The
+/// matching with Velo tracks is tuned to this input. The real positions of the tracks are in [`SciFiStates`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SearchedLines {
     /// x, mm.
@@ -46,7 +46,7 @@ pub struct SearchedLines {
 }
 
 impl SearchedLines {
-    /// Appends x, y and their slopes.
+    /// Appends a track: x, y and their slopes.
     pub fn push(&mut self, [x, y, tx, ty]: [f32; 4]) {
         self.x.push(x);
         self.y.push(y);
@@ -55,18 +55,18 @@ impl SearchedLines {
     }
 }
 
-/// One state, as in [`SciFiStates`].
+/// The state of one track, see [`SciFiStates`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct SciFiState {
     /// x and y, mm.
     pub position: [f32; 2],
     /// Slopes dx/dz and dy/dz (no unit).
     pub slope: [f32; 2],
-    /// Charge over momentum, c/GeV (no unit).
+    /// Charge over momentum, c/GeV.
     pub qop: f32,
-    /// For x: variance, mm^2, covariance with the slope, mm, and the slope's variance.
+    /// Variance of x, mm^2, covariance of x and tx, mm, and variance of tx.
     pub cov_x: [f32; 3],
-    /// For y: variance, mm^2, covariance with the slope, mm, and the slope's variance.
+    /// Variance of y, mm^2, covariance of y and ty, mm, and variance of ty.
     pub cov_y: [f32; 3],
 }
 
@@ -77,7 +77,7 @@ impl SciFiStates {
         [x, y, tx, ty, qop, cov_xx, cov_xtx, cov_txtx, cov_yy, cov_yty, cov_tyty]
     }
 
-    /// The columns to write, in schema order.
+    /// The columns, to write to, in schema order.
     pub fn columns_mut(&mut self) -> [&mut Column<f32>; 11] {
         let Self { x, y, tx, ty, qop, cov_xx, cov_xtx, cov_txtx, cov_yy, cov_yty, cov_tyty } = self;
         [x, y, tx, ty, qop, cov_xx, cov_xtx, cov_txtx, cov_yy, cov_yty, cov_tyty]
@@ -98,10 +98,10 @@ impl SciFiStates {
         self.cov_tyty.push(state.cov_y[2]);
     }
 
-    /// The state of one track.
+    /// Returns the state of one track.
     ///
     /// # Panics
-    /// When there is no such track.
+    /// Panics if there is no such track.
     pub fn get(&self, track: usize) -> SciFiState {
         SciFiState {
             position: [self.x[track], self.y[track]],
@@ -113,9 +113,9 @@ impl SciFiStates {
     }
 }
 
-/// Tracks in the SciFi of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, track t the entries
-/// `[hit_start[t], hit_start[t + 1])` of `hits`; everything else has one value per track. The table of all columns is
-/// [`Product::SCHEMA`](super::Product::SCHEMA).
+/// Tracks in the SciFi of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, track t the
+/// entries `[hit_start[t], hit_start[t + 1])` of `hits`; all other columns but `status` have one value per track. The
+/// table of all columns is [`Product::SCHEMA`](super::Product::SCHEMA).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SciFiTracks {
     /// First track of each event (no unit).
@@ -126,9 +126,9 @@ pub struct SciFiTracks {
     pub hits: Column<u32>,
     /// States at z = 9,410 mm.
     pub state: SciFiStates,
-    /// Variance of charge over momentum, (c/GeV)^2, of a particle from the collisions.
+    /// Variance of charge over momentum, (c/GeV)^2, for a particle from the collisions.
     pub var_qop: Column<f32>,
-    /// Tracks in the model of the search, in the same order, mm.
+    /// The tracks as the published search sees them, in the same order, mm.
     pub searched: SearchedLines,
     /// Sum of the squared distances of the x hits to the track, mm^2.
     pub chi2_x: Column<f32>,
@@ -159,10 +159,10 @@ results! {
         F32 1 [state.cov_yy] "cov_yy" "mm^2" "variance of y";
         F32 1 [state.cov_yty] "cov_yty" "mm" "covariance of y and ty";
         F32 1 [state.cov_tyty] "cov_tyty" "1" "variance of ty";
-        F32 1 [searched.x] "searched_x" "mm" "x at z = 9410 mm with upright layers, as input of the matching";
-        F32 1 [searched.y] "searched_y" "mm" "y at z = 9410 mm with upright layers and fibres tilted by 0.086, as input of the matching";
-        F32 1 [searched.tx] "searched_tx" "1" "slope dx/dz as input of the matching";
-        F32 1 [searched.ty] "searched_ty" "1" "slope dy/dz as input of the matching";
+        F32 1 [searched.x] "searched_x" "mm" "x at z = 9410 mm from the search, which assumes upright layers; input of the matching";
+        F32 1 [searched.y] "searched_y" "mm" "y at z = 9410 mm from the search, which assumes upright layers and fibres tilted by 0.086; input of the matching";
+        F32 1 [searched.tx] "searched_tx" "1" "slope dx/dz at z = 9410 mm from the search; input of the matching";
+        F32 1 [searched.ty] "searched_ty" "1" "slope dy/dz from the search; input of the matching";
         F32 1 [chi2_x] "chi2_x" "mm^2" "sum of the squared distances of the x hits to the track";
         F32 1 [chi2_y] "chi2_y" "mm^2" "sum of the squared distances in y of the u and v hits to the track";
     }

@@ -1,23 +1,23 @@
 //! [`STATE_COLUMNS`]: the columns of states of tracks, with one name for each quantity in all results.
 
-/// A quantity of a state. The name of a column of results is a prefix of [`STATE_PREFIXES`] and the name of the quantity.
+/// A quantity of a track state. The name of its column is a prefix of [`STATE_PREFIXES`] and the name of the quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StateColumn {
     /// Name without the prefix (no unit).
     pub name: &'static str,
     /// Unit of the values, `1` for none (no unit).
     pub unit: &'static str,
-    /// Meaning of the values (no unit); the meaning of a column begins with it and may add the place.
+    /// Meaning of the values (no unit). The meaning of a column begins with this text and may add the place.
     pub meaning: &'static str,
-    /// Another name that some results had for the quantity before version 5 of the schemas (no unit).
+    /// Old name: some results used it for the quantity before version 5 of the schemas (no unit).
     pub old_name: Option<&'static str>,
 }
 
-/// Prefixes of the column names, by the place of the state; the only state of a table has no prefix.
+/// Prefixes of the column names, one for each place of a state. If a table has one state only, it has no prefix.
 pub const STATE_PREFIXES: [&str; 5] = ["", "beam_", "end_", "scifi_", "searched_"];
 
-/// The quantities of states: first states at a z, in all detectors along the beam; then the quantities that only states in the
-/// cylinder have.
+/// The quantities of states: first of states at a z, in all detectors along the beam; then the quantities that only
+/// states in the cylinder detector have.
 pub const STATE_COLUMNS: [StateColumn; 14] = {
     const fn column(name: &'static str, unit: &'static str, meaning: &'static str) -> StateColumn {
         StateColumn { name, unit, meaning, old_name: None }
@@ -45,7 +45,7 @@ impl StateColumn {
         Self { old_name: Some(old_name), ..self }
     }
 
-    /// The quantity of a column with this name; none if the column belongs to no state.
+    /// Returns the quantity of the column with this name; `None` if the column belongs to no state.
     pub fn of(name: &str) -> Option<&'static Self> {
         found(name, |column, rest| column.name == rest).map(|(_, column)| column)
     }
@@ -61,7 +61,7 @@ fn found(
     })
 }
 
-/// The present name of a column that had this name before version 5 of the schemas; none if the name is not an old one.
+/// Returns the present name of a column whose name was `old` before version 5 of the schemas; `None` for other names.
 ///
 /// ```
 /// use peloton::event::renamed_column;
@@ -74,7 +74,7 @@ pub fn renamed_column(old: &str) -> Option<String> {
     Some(format!("{prefix}{}", column.name))
 }
 
-/// The message for a column that does not exist among `names`: it gives the new name if `given` is an old one, else all names.
+/// Returns the message for a column that is not in `names`: the new name if `given` is an old name, else all names.
 ///
 /// ```
 /// use peloton::event::no_column;

@@ -1,11 +1,11 @@
-//! [`Table`]: results of any type as one type, for code that is compiled once for all of them.
+//! [`Table`]: results of any type as one type, for code that is compiled once for all types of results.
 
 use super::{ColumnInfo, MAX_DEPTH, Schema, Values};
 use crate::Status;
 use std::ops::Range;
 
-/// Results as columns without their type, see [`Results::table`](super::Results::table). Code that writes, hashes or
-/// compares uses this type and not each type of results, so that it is compiled once.
+/// Columns of results of any type, see [`Results::table`](super::Results::table). Code that writes, hashes or compares
+/// results uses this type, so that it is compiled once.
 #[derive(Debug, Clone)]
 pub struct Table<'a> {
     /// Schema of the columns (no unit).
@@ -33,11 +33,11 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The items of every depth that belong to some rows, as ranges into the columns; empty for depths that do not
-    /// exist.
+    /// Returns the items of every depth that belong to `rows`, as ranges into the columns. The ranges of depths that do
+    /// not exist are empty.
     ///
     /// # Panics
-    /// When `rows` reaches beyond the rows.
+    /// Panics if `rows` reaches beyond the last row.
     pub fn ranges(&self, rows: Range<usize>) -> [Range<usize>; MAX_DEPTH + 1] {
         let mut ranges = [rows, 0..0, 0..0];
         for (info, values) in &self.columns {

@@ -5,7 +5,7 @@
 macro_rules! track_lists {
     ($tracks:ty) => {
         impl $tracks {
-            /// Removes all events and keeps the memory.
+            /// Removes all events and keeps the allocated memory.
             pub fn clear(&mut self) {
                 $crate::event::Results::clear(self);
             }
@@ -20,26 +20,26 @@ macro_rules! track_lists {
                 self.hit_start.len() - 1
             }
 
-            /// The tracks of one event, as a range into the per-track columns.
+            /// Returns the tracks of one event, as a range into the per-track columns.
             ///
             /// # Panics
-            /// When `event >= events()`.
+            /// Panics if `event >= events()`.
             pub fn of_event(&self, event: usize) -> std::ops::Range<usize> {
                 self.track_start[event] as usize..self.track_start[event + 1] as usize
             }
 
-            /// The hits of one track.
+            /// Returns the hits of one track.
             ///
             /// # Panics
-            /// When `track >= tracks()`.
+            /// Panics if `track >= tracks()`.
             pub fn hits_of(&self, track: usize) -> &[u32] {
                 &self.hits[self.hit_start[track] as usize..self.hit_start[track + 1] as usize]
             }
 
-            /// The hit lists of one event's tracks.
+            /// Returns the hits of each track of one event.
             ///
             /// # Panics
-            /// When `event >= events()`.
+            /// Panics if `event >= events()`.
             pub fn hit_lists(&self, event: usize) -> impl Iterator<Item = &[u32]> {
                 self.of_event(event).map(|track| self.hits_of(track))
             }

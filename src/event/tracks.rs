@@ -3,8 +3,8 @@
 use super::{Column, Starts, results, track_lists};
 use crate::Status;
 
-/// Straight-line states, one per track: position, slopes and the covariance of one projection. The fit gives x and y
-/// equal weights, so both projections have the same covariance.
+/// Straight-line states, one per track: position, slopes and one covariance. The fit gives x and y equal weights, so
+/// the projections in x and in y have the same covariance.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct States {
     /// x, mm.
@@ -17,11 +17,11 @@ pub struct States {
     pub tx: Column<f32>,
     /// Slope dy/dz (no unit).
     pub ty: Column<f32>,
-    /// Variance of x, and of y, mm^2.
+    /// Variance of x, and equally of y, mm^2.
     pub cov_xx: Column<f32>,
-    /// Covariance of x and tx, and of y and ty, mm.
+    /// Covariance of x and tx, and equally of y and ty, mm.
     pub cov_xtx: Column<f32>,
-    /// Variance of tx, and of ty (no unit).
+    /// Variance of tx, and equally of ty (no unit).
     pub cov_txtx: Column<f32>,
 }
 
@@ -32,7 +32,7 @@ impl States {
         [x, y, z, tx, ty, cov_xx, cov_xtx, cov_txtx]
     }
 
-    /// The columns to write, in schema order.
+    /// The columns, to write to, in schema order.
     pub fn columns_mut(&mut self) -> [&mut Column<f32>; 8] {
         [
             &mut self.x,
@@ -48,8 +48,8 @@ impl States {
 }
 
 /// Velo tracks of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, track t the entries
-/// `[hit_start[t], hit_start[t + 1])` of `hits`; everything else has one value per track. The table of all columns is
-/// [`Product::SCHEMA`](super::Product::SCHEMA).
+/// `[hit_start[t], hit_start[t + 1])` of `hits`; all other columns but `status` have one value per track. The table of
+/// all columns is [`Product::SCHEMA`](super::Product::SCHEMA).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct VeloTracks {
     /// First track of each event (no unit).
@@ -60,7 +60,7 @@ pub struct VeloTracks {
     pub hits: Column<u32>,
     /// chi2 of the straight-line fit (no unit).
     pub chi2: Column<f32>,
-    /// 1 for tracks towards -z (no unit).
+    /// 1 for a track that flies towards -z, otherwise 0 (no unit).
     pub backward: Column<u8>,
     /// States at the closest approach to the beam line, mm.
     pub beam: States,

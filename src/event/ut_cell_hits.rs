@@ -3,28 +3,28 @@
 use super::{Column, Results, Starts, results};
 use crate::Status;
 
-/// Cells of the UT: a quarter of each of its 1048 sectors.
+/// Number of cells of the UT: each of its 1048 sectors has four cells.
 pub const UT_CELLS: usize = 4192;
 
-/// UT hits of many events, sorted by cell: plane, row of sectors, x; within a cell in the order of their bank.
+/// UT hits of many events, sorted by cell (plane, row of sectors, x), within a cell in the order of their raw bank.
 ///
 /// Cell c of event e owns the hits `[cell_start[4192 e + c], cell_start[4192 e + c + 1])`; the table of all columns is
-/// [`Product::SCHEMA`](super::Product::SCHEMA). An event with a status other than `Ok` has no hits here.
+/// [`Product::SCHEMA`](super::Product::SCHEMA). An event with a status other than `Ok` has no hits.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UtCellHits {
-    /// x at y = 0, mm.
+    /// x where the strip, or its extension, meets y = 0, mm.
     pub x: Column<f32>,
-    /// z at y = 0, mm.
+    /// z where the strip, or its extension, meets y = 0, mm.
     pub z: Column<f32>,
-    /// Lower end of the strip, mm.
+    /// y of the lower end of the strip, mm.
     pub y_begin: Column<f32>,
-    /// Upper end of the strip, mm.
+    /// y of the upper end of the strip, mm.
     pub y_end: Column<f32>,
-    /// Weight, 1/mm^2.
+    /// Weight: one over the variance of x, 1/mm^2.
     pub weight: Column<f32>,
     /// LHCbID (no unit).
     pub id: Column<u32>,
-    /// First hit of each cell (no unit); 4192 per event and one at the end.
+    /// First hit of each cell, 4192 cells per event, then the number of hits (no unit).
     pub cell_start: Starts,
     /// Status of each event (no unit).
     pub status: Vec<Status>,
@@ -47,7 +47,7 @@ results! {
 }
 
 impl UtCellHits {
-    /// Removes all events and keeps the memory.
+    /// Removes all events and keeps the allocated memory.
     pub fn clear(&mut self) {
         Results::clear(self);
     }
@@ -57,18 +57,18 @@ impl UtCellHits {
         self.id.len()
     }
 
-    /// First hits of the cells of one event, and the end of the last.
+    /// Returns the first hit of each cell of one event, then the end of the last cell.
     ///
     /// # Panics
-    /// When there is no such event.
+    /// Panics if there is no such event.
     pub fn cells_of(&self, event: usize) -> &[u32] {
         &self.cell_start[UT_CELLS * event..=UT_CELLS * (event + 1)]
     }
 
-    /// The hits of one event.
+    /// Returns the range of the hits of one event.
     ///
     /// # Panics
-    /// When there is no such event.
+    /// Panics if there is no such event.
     pub fn of_event(&self, event: usize) -> std::ops::Range<usize> {
         let cells = self.cells_of(event);
         cells[0] as usize..cells[UT_CELLS] as usize

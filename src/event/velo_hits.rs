@@ -3,7 +3,7 @@
 use super::{Column, countable};
 use crate::{Error, Result, Status};
 
-/// Modules of the upgraded Velo; even numbers on one side (x < 0), odd on the other, z rising.
+/// Number of modules of the upgraded Velo: even modules on one side (x < 0), odd modules on the other, in rising z.
 pub const VELO_MODULES: usize = 52;
 
 /// Velo hits of many events, owned.
@@ -11,10 +11,10 @@ pub const VELO_MODULES: usize = 52;
 /// | column | type | length | meaning |
 /// |---|---|---|---|
 /// | `x`, `y`, `z` | f32, mm | hits | position of the hit |
-/// | `id` | u32 | hits | identifier of the hit in tracks: the index in its event (JSON) or the LHCbID (banks) |
+/// | `id` | u32 | hits | identifier of the hit in tracks: the index in its event (JSON) or the LHCbID (raw banks) |
 /// | `module_start` | u32 | 52 * events + 1 | module m of event e owns the hits `[module_start[52 e + m], module_start[52 e + m + 1])` |
 /// | `event_id` | u64 | events | number of the event in its source |
-/// | `status` | [`Status`] | events | other than `Ok`: the event has no hits here and is skipped |
+/// | `status` | [`Status`] | events | status of the event; an event that is not `Ok` has no hits and is skipped |
 #[derive(Debug, Clone)]
 pub struct VeloBatch {
     /// x of each hit, mm.
@@ -25,7 +25,7 @@ pub struct VeloBatch {
     pub z: Column<f32>,
     /// Identifier of each hit in the output (no unit).
     pub id: Column<u32>,
-    /// First hit of each module (no unit); 52 per event and one at the end.
+    /// First hit of each module, 52 modules per event, then the number of hits (no unit).
     pub module_start: Column<u32>,
     /// Number of each event in its source (no unit).
     pub event_id: Vec<u64>,
@@ -48,7 +48,7 @@ impl Default for VeloBatch {
 }
 
 impl VeloBatch {
-    /// Removes all events and keeps the memory.
+    /// Removes all events and keeps the allocated memory.
     pub fn clear(&mut self) {
         [&mut self.x, &mut self.y, &mut self.z].into_iter().for_each(Column::clear);
         self.id.clear();
@@ -67,10 +67,10 @@ impl VeloBatch {
         self.status.is_empty()
     }
 
-    /// Appends an event. `module_start` holds 53 prefix sums, beginning with 0.
+    /// Appends an event. `module_start` holds the 53 offsets of the modules in this event, beginning with 0.
     ///
-    /// Contradictory columns give an event without hits and the status [`Status::BadOffsets`]; the other checks
-    /// (finite, in range, not too many) are made when the event is reconstructed, so that they apply to every source.
+    /// Contradictory columns give an event without hits and the status [`Status::BadOffsets`]; hits are checked
+    /// (finite, in range, not too many) when the event is reconstructed, so that the checks apply to every source.
     pub fn push_event(&mut self, event_id: u64, x: &[f32], y: &[f32], z: &[f32], module_start: &[u32]) {
         let hits = x.len();
         let rising = module_start.windows(2).all(|pair| pair[0] <= pair[1]);
@@ -95,7 +95,7 @@ impl VeloBatch {
         self.status.push(Status::Ok);
     }
 
-    /// Appends an event that could not be read: no hits, and the reason.
+    /// Appends an event that could not be read: without hits, with the reason as its status.
     pub fn push_failed(&mut self, event_id: u64, status: Status) {
         let end = self.x.len() as u32;
         for _ in 0..VELO_MODULES {
@@ -119,10 +119,10 @@ impl VeloBatch {
         self.status.extend_from_slice(&other.status);
     }
 
-    /// Appends copies of the events until there are `copies` of each.
+    /// Appends copies of the events until the batch holds each event `copies` times.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) where 32 bits cannot count the hits.
+    /// Returns [`Error::Config`](crate::Error::Config) if 32 bits cannot count the hits.
     pub fn repeat(&mut self, copies: usize) -> crate::Result<()> {
         countable(copies, self.x.len())?;
         let one = self.clone();
@@ -130,7 +130,7 @@ impl VeloBatch {
         Ok(())
     }
 
-    /// The borrowed columns of all events, the input of the reconstruction.
+    /// Borrows the columns of all events, the input of the reconstruction.
     pub fn view(&self) -> VeloEvents<'_> {
         VeloEvents {
             x: &self.x,
@@ -143,8 +143,8 @@ impl VeloBatch {
     }
 }
 
-/// Velo hits of many events, borrowed: the input of programs that keep their own columns. Shapes and units are as
-/// in [`VeloBatch`]; nothing needs to be aligned or padded.
+/// Velo hits of many events, borrowed: input from programs that have columns of hits. Shapes and units are as in
+/// [`VeloBatch`]; the columns need no alignment or padding.
 #[derive(Debug, Clone, Copy)]
 pub struct VeloEvents<'a> {
     x: &'a [f32],
@@ -159,7 +159,7 @@ impl<'a> VeloEvents<'a> {
     /// Borrows columns of the shapes in [`VeloBatch`].
     ///
     /// # Errors
-    /// [`Error::Columns`] when lengths contradict each other, or offsets fall or point outside.
+    /// Returns [`Error::Columns`] if lengths contradict each other, or offsets decrease or exceed the number of hits.
     pub fn new(
         x: &'a [f32],
         y: &'a [f32],
@@ -174,12 +174,12 @@ impl<'a> VeloEvents<'a> {
             return wrong(format!("x, y, z and id must have one length, not {lengths}"));
         }
         if x.len() > u32::MAX as usize {
-            return wrong(format!("{} hits do not fit 32-bit offsets: split the batch", x.len()));
+            return wrong(format!("{} hits are too many for 32-bit offsets: split the batch", x.len()));
         }
         if module_start.len() != VELO_MODULES * status.len() + 1 {
             let (have, want) = (module_start.len(), VELO_MODULES * status.len() + 1);
             return wrong(format!(
-                "module_start has {have} values, {want} belong to {} events",
+                "module_start has {have} values, but {want} belong to {} events",
                 status.len()
             ));
         }
@@ -187,7 +187,7 @@ impl<'a> VeloEvents<'a> {
             return wrong("module_start falls".into());
         }
         if module_start[0] != 0 || module_start[module_start.len() - 1] as usize != x.len() {
-            return wrong(format!("module_start must run from 0 to {} hits", x.len()));
+            return wrong(format!("module_start must begin at 0 and end at {} hits", x.len()));
         }
         Ok(Self { x, y, z, id, module_start, status })
     }
@@ -207,11 +207,11 @@ impl<'a> VeloEvents<'a> {
         self.x.len()
     }
 
-    /// The columns of a range of events. Offsets still count from the first event of the batch: the first offset is
-    /// the index of the range's first hit.
+    /// Returns the columns of a range of events. Offsets still count from the first event of the batch: the first
+    /// offset is the index of the range's first hit.
     ///
     /// # Panics
-    /// When `range` reaches beyond the events.
+    /// Panics if `range` reaches beyond the events.
     pub fn range(&self, range: std::ops::Range<usize>) -> Self {
         let module_start = &self.module_start[VELO_MODULES * range.start..=VELO_MODULES * range.end];
         let hits = module_start[0] as usize..module_start[module_start.len() - 1] as usize;
@@ -227,7 +227,7 @@ impl<'a> VeloEvents<'a> {
         }
     }
 
-    /// The columns: x, y and z; id and `module_start`; status.
+    /// Returns the columns: x, y and z; id and `module_start`; status.
     pub fn columns(&self) -> ([&'a [f32]; 3], [&'a [u32]; 2], &'a [Status]) {
         ([self.x, self.y, self.z], [self.id, self.module_start], self.status)
     }
@@ -235,14 +235,14 @@ impl<'a> VeloEvents<'a> {
     /// One event.
     ///
     /// # Panics
-    /// When `event >= len()`.
+    /// Panics if `event >= len()`.
     pub fn event(&self, event: usize) -> VeloEvent<'a> {
         let VeloEvents { x, y, z, id, module_start, status } = self.range(event..event + 1);
         VeloEvent { x, y, z, id, module_start, status: status[0] }
     }
 }
 
-/// Velo hits of one event; columns as in [`VeloBatch`].
+/// Velo hits of one event, with the columns of [`VeloBatch`].
 #[derive(Debug, Clone, Copy)]
 pub struct VeloEvent<'a> {
     /// x of each hit, mm.
@@ -253,7 +253,7 @@ pub struct VeloEvent<'a> {
     pub z: &'a [f32],
     /// Identifier of each hit in the output (no unit).
     pub id: &'a [u32],
-    /// 53 offsets of the modules, counted from the batch's first hit: subtract `module_start[0]` (no unit).
+    /// 53 offsets of modules from the batch's first hit; subtract `module_start[0]` to index this event (no unit).
     pub module_start: &'a [u32],
     /// Status of the event after reading (no unit).
     pub status: Status,
@@ -270,7 +270,7 @@ impl VeloEvent<'_> {
         self.x.is_empty()
     }
 
-    /// The hits of one module, as a range into this event's columns.
+    /// Returns the hits of one module, as a range into this event's columns.
     pub fn module(&self, module: usize) -> std::ops::Range<usize> {
         let first = self.module_start[0];
         (self.module_start[module] - first) as usize..(self.module_start[module + 1] - first) as usize

@@ -3,18 +3,18 @@
 use super::{Column, Starts, results, track_lists};
 use crate::Status;
 
-/// Velo tracks with hits in the UT, of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, track
-/// t the entries `[hit_start[t], hit_start[t + 1])` of `hits`; everything else has one value per track. Velo tracks
-/// without hits in the UT are not here. The table of all columns is [`Product::SCHEMA`](super::Product::SCHEMA).
+/// Velo tracks with hits in the UT, of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`,
+/// track t the entries `[hit_start[t], hit_start[t + 1])` of `hits`; other columns but `status` have a value per track.
+/// Velo tracks without UT hits are left out. The table of all columns is [`Product::SCHEMA`](super::Product::SCHEMA).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct VeloUtTracks {
     /// First track of each event (no unit).
     pub track_start: Starts,
     /// First entry in `hits` of each track (no unit).
     pub hit_start: Starts,
-    /// LHCbIDs of the hits: UT, then Velo from the largest z down (no unit).
+    /// LHCbIDs of the hits of each track: UT hits, then Velo hits from the largest z down (no unit).
     pub hits: Column<u32>,
-    /// Number of hits in the UT (no unit).
+    /// Number of UT hits of each track (no unit).
     pub ut_hits: Column<u8>,
     /// Number of the Velo track in its event (no unit).
     pub velo_track: Column<u32>,
@@ -24,7 +24,7 @@ pub struct VeloUtTracks {
     pub var_qop: Column<f32>,
     /// chi2 of the fit (no unit).
     pub chi2: Column<f32>,
-    /// x in the middle of the UT, z = 2484.6 mm, mm.
+    /// x in mm in the middle of the UT, at z = 2484.6 mm.
     pub x: Column<f32>,
     /// y in the middle of the UT, mm.
     pub y: Column<f32>,

@@ -38,7 +38,7 @@ impl Device {
         Ok(Self(Kind::Cuda(Cuda::new(number)?)))
     }
 
-    /// All NVIDIA GPUs of the machine.
+    /// Opens all NVIDIA GPUs of the machine.
     ///
     /// # Errors
     /// As [`Device::gpu`].
@@ -46,10 +46,10 @@ impl Device {
         (0..Cuda::count()?).map(Self::gpu).collect()
     }
 
-    /// The kernels on the CPU, compiled with the C++ compiler, `CXX` or `c++`, unless they are in the cache.
+    /// Opens the emulated device: kernels run on the CPU, compiled by `CXX` or `c++` unless they are in the cache.
     ///
     /// # Errors
-    /// [`Error::Device`] without a compiler, or with the compiler's message.
+    /// [`Error::Device`] if there is no compiler, or if it fails (with the compiler's message).
     pub fn emulated(order: Order) -> Result<Self> {
         Ok(Self(Kind::Emulated(Emulated::new(order)?)))
     }

@@ -1,9 +1,9 @@
 //! Sequences on a GPU, with the columns, algorithms and integer results of the CPU.
 //!
-//! A [`Device`] is an NVIDIA GPU, or runs the same kernels on the CPU. [`velo`] and [`cylinder`] are sequences of
-//! events, which a [`StreamPool`] distributes over streams; [`timepix`] is an endless stream. Both are executors, like the CPU's
-//! [`Pool`](crate::engine::Pool). [`ut`] runs one step of a sequence on a device. `README.md` in this folder lists the checks,
-//! and their limits.
+//! A [`Device`] is an NVIDIA GPU, or an emulation that runs the same kernels on the CPU. [`velo`] and [`cylinder`] are
+//! sequences of events, which a [`StreamPool`] distributes over streams; [`timepix`] is an endless stream.
+//! [`StreamPool`] is an executor, like the CPU's [`Pool`](crate::engine::Pool). [`ut`] runs one step of a sequence on a
+//! device. `README.md` in this folder lists the checks, and their limits.
 
 mod arena;
 mod cache;

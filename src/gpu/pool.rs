@@ -31,8 +31,8 @@ pub trait DeviceStream: Send {
     /// Switches the measurement of the time of each kernel and copy; off at first.
     fn set_timed(&mut self, yes: bool);
 
-    /// Reconstructs the events of `range`, appends one entry for each to `out`, and adds their counts. Calls `times`
-    /// with the time of each kernel, ns.
+    /// Reconstructs the events of `range`, appends one entry for each event to `out`, and adds the counts of the
+    /// events. Calls `times` with the time of each kernel, ns.
     ///
     /// # Errors
     /// [`Error::Device`] when the device fails, and when the sequence cannot take these events at all.
@@ -62,7 +62,7 @@ impl<T: DeviceStream> StreamPool<T> {
         Self::of_all(std::slice::from_ref(device), streams, |_| open())
     }
 
-    /// Opens `streams` streams of each device by `open`: first one stream of each device, then the second of each.
+    /// Opens `streams` streams of each device by `open`: first one stream of each device, then another of each.
     ///
     /// # Errors
     /// [`Error::Config`] for no streams at all, and errors of `open`.
@@ -98,7 +98,7 @@ impl<T: DeviceStream> StreamPool<T> {
             let range = number * slice..events.len().min((number + 1) * slice);
             let mut done = Ok(());
             let is_lent = slot.lend(spare, |slot| done = stream.run(events, range, slot, times));
-            debug_assert!(is_lent, "a slot of this product");
+            debug_assert!(is_lent, "the slot has this product");
             done
         })?;
         Ok(results.counters())
@@ -153,7 +153,7 @@ impl Times {
 
     pub fn add(&mut self, kernel: &str, ns: u64) {
         let number = self.kernels.iter().position(|known| *known == kernel);
-        self.ns[number.expect("a kernel of this sequence")] += ns;
+        self.ns[number.expect("the kernel belongs to this sequence")] += ns;
     }
 
     fn merge(&mut self, other: &Self) {

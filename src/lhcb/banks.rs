@@ -1,10 +1,10 @@
-//! Events that lack raw banks: boards without a bank, and events without their damaged banks.
+//! Events with missing raw banks: finds boards that sent no bank, and decodes events without their damaged banks.
 
 use crate::Status;
 use crate::event::{BadBanks, BankKind, Outcome, Product, RawBank, RawEvent, ValuesMut};
 use std::ops::Range;
 
-/// Returns the boards of a rising list that have no bank of this kind in an event.
+/// Returns the boards of `boards`, a list in rising order, that have no bank of this kind in an event.
 pub fn absent<'a>(event: &RawEvent<'a>, kind: BankKind, boards: &'a [u16]) -> impl Iterator<Item = u16> + 'a {
     let mut banks =
         event.banks(kind).iter().map(move |bank| kind.board(bank.version, bank.source)).peekable();
@@ -34,8 +34,8 @@ fn lacks_any(event: &RawEvent<'_>, kind: BankKind, boards: &[u16]) -> bool {
     !is_whole && absent(event, kind, boards).next().is_some()
 }
 
-/// Returns the version that all banks of an event must have, which is the version of most banks; `None` if versions may
-/// mix.
+/// Returns the version that all banks of an event must have, the version of most banks; `None` if banks of one event
+/// may have different versions.
 pub fn only_version(kind: BankKind, banks: &[RawBank]) -> Option<u8> {
     if kind != BankKind::VeloRetina {
         return None;

@@ -1,13 +1,13 @@
-//! Checksums of several MDF records in parallel. The step of a byte waits for the previous step, so each lane has a
-//! record of its own, and takes the next record when it is done. The longest records come first, so that the last
-//! records end together.
+//! Computes the checksums of several MDF records in parallel. Each byte is a step that waits for the previous step, so
+//! each lane works on another record, and takes the next record when it is done. The longest records come first, so
+//! that the lanes finish at about the same time.
 //!
 //! ```text
 //! lane 0 | record 4 ................. |
 //! lane 1 | record 1 ........ | record 0 .... |
 //! lane 2 | record 2 ...... | record 3 ...... |
 //! ```
-//! Source: LHCb's MDF format; the sum is Jenkins' one-at-a-time hash, bytes taken as signed.
+//! The checksum is defined by LHCb's MDF format: Jenkins' one-at-a-time hash of the bytes as signed numbers.
 
 use crate::simd::varying::{F32, I32, U32};
 use crate::simd::{Gang, Level, array_of, for_each, kernels};
@@ -55,10 +55,10 @@ pub struct Checksums {
 }
 
 impl Checksums {
-    /// Returns the [`checksum`] of each span of words, computed in lanes. The bits do not depend on `level`.
+    /// Returns the [`checksum`] of each span of words, computed in lanes. The checksums do not depend on `level`.
     ///
     /// # Panics
-    /// When a span does not begin at a multiple of 4 words, does not lie in the words, or ends after the first 2^30 of them.
+    /// Panics if a span does not begin at a multiple of 4 words, or ends beyond `words` or the first 2^30 words.
     pub fn of(&mut self, level: Level, words: &[u32], spans: &[Span]) -> &[u32] {
         let fits = |span: &Span| {
             let end = span.first as usize + (span.bytes as usize).div_ceil(4);
@@ -66,7 +66,7 @@ impl Checksums {
         };
         assert!(
             spans.iter().all(fits),
-            "spans lie in the words, not too far on, and begin at multiples of 4"
+            "a span must begin at a multiple of 4 words and end within the words"
         );
         let Self { sums, order } = self;
         sums.clear();

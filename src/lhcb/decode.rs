@@ -1,4 +1,4 @@
-//! Decoding event by event, shared by all detectors of LHCb, and the order of an event's hits.
+//! Decodes raw banks event by event and sorts the hits of an event, for all detectors of LHCb.
 
 use super::banks::Salvage;
 use crate::Status;

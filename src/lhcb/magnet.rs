@@ -1,16 +1,16 @@
 //! The magnet of the nominal detector: a dipole field with all three components.
 //!
-//! In the plane y = 0 the field is vertical by symmetry; call it B(x, z). No currents flow where particles fly, so that
-//! B also determines the field outside this plane (to third order in y, [`MidPlane::at`]):
+//! In the plane y = 0 the field is vertical by symmetry, with the value B(x, z). No currents flow where particles fly,
+//! so that B also determines the field outside this plane (to third order in y, [`MidPlane::at`]):
 //!
 //! ```text
 //! Bx = y dB/dx    By = B - y^2/2 (d2B/dx2 + d2B/dz2)    Bz = y dB/dz    B = b0(z) + b1(z) x^2
 //! ```
-//! b0 and b1 are cubic splines, fitted to public data on the real field: transport of particles from behind the UT to
-//! the first and the last layer of the SciFi (`data/lhcb/field/test_UT_T1.tab`, `test_UT_T3.tab`, every third node, 5
-//! to 30 GeV/c), the tables of the UT for the field before it, and the decrease of the field from layer to layer of
-//! the SciFi (`params_predictT.txt`), with a weak pull towards smooth curves. `tests/lhcb/magnet.rs` measures the
-//! agreement.
+//! b0 and b1 are cubic splines, fitted to public data on the real field, with a weak pull towards smooth curves. The
+//! data are the transport of particles from behind the UT to the first and the last layer of the SciFi
+//! (`data/lhcb/field/test_UT_T1.tab`, `test_UT_T3.tab`, every third node, 5 to 30 GeV/c), tables of the field before
+//! the UT, and the decrease of the field from layer to layer of the SciFi (`params_predictT.txt`).
+//! `tests/lhcb/magnet.rs` measures the agreement.
 
 /// z of the first knot of the splines, and distance of the knots, mm.
 const FIRST: f64 = -600.0;
@@ -65,7 +65,7 @@ const fn splines() -> [[Cubic; 2]; PIECES] {
     all
 }
 
-/// The field in the plane y = 0 at one z: b0 and b1 with their first and second derivatives along z, T and mm.
+/// The field in the plane y = 0 at one z: b0 and b1 with their first and second z derivatives, in T and mm.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct MidPlane {
     value: [f64; 2],
@@ -74,7 +74,7 @@ pub struct MidPlane {
 }
 
 impl MidPlane {
-    /// Returns the field at z mm; there is no field far outside.
+    /// Returns the field at z, mm. The field is zero before z = -600 mm and behind z = 10,200 mm.
     pub fn new(z: f64) -> Self {
         // A product instead of a division, since this function is called three times per step.
         let way = (z - FIRST) * (1.0 / STEP);
@@ -96,8 +96,8 @@ impl MidPlane {
         [self.value[0], self.value[1], self.slope[0], self.bend[0], self.slope[1]]
     }
 
-    /// Returns the components along x, y and z at (x, y) mm, T; they bend positive particles towards larger x if the
-    /// magnet's polarity is -1.
+    /// Returns the field components along x, y and z, T, at (x, y), mm. Times the polarity of the magnet, they are its
+    /// field; polarity -1 bends positive particles towards larger x.
     pub fn at(&self, x: f64, y: f64) -> [f64; 3] {
         let (x, y) = (x.clamp(-MAX_X, MAX_X), y.clamp(-MAX_Y, MAX_Y));
         let x2 = x * x;
@@ -108,7 +108,7 @@ impl MidPlane {
     }
 }
 
-/// Returns the field's components at (x, y, z) mm, T, with the signs of [`MidPlane::at`].
+/// Returns the field components along x, y and z, T, at (x, y, z), mm, with the signs of [`MidPlane::at`].
 pub fn field([x, y, z]: [f64; 3]) -> [f64; 3] {
     MidPlane::new(z).at(x, y)
 }

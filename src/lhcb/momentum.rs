@@ -1,16 +1,16 @@
-//! Momentum from the change of slope in the magnet.
+//! Measures the momentum of a track by the change of its slope in the magnet.
 
 use crate::simd::varying::F32;
 use crate::simd::{Gang, inlined};
 use serde::{Deserialize, Serialize};
 
-/// Bending by a magnet: p = p0 + (p1 + p2 T^2 + p3 T^4 + p4 T V + p5 y^2 + p6 y^4 + p7 V^2) / |T - V| in MeV, with
-/// the slopes in x behind (T) and before the magnet (V) and in y before it (y).
+/// Bending by a magnet: p = p0 + (p1 + p2 T^2 + p3 T^4 + p4 T V + p5 y^2 + p6 y^4 + p7 V^2) / |T - V| in MeV. T and V
+/// are the slopes in x behind and before the magnet, y is the slope in y before the magnet.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Bending {
-    /// p0 to p7, MeV.
+    /// The coefficients p0 to p7, MeV.
     pub coefficients: [f32; 8],
-    /// The polarity, -1 (down) or 1.
+    /// Polarity of the magnet: -1 (down) or 1 (up).
     pub polarity: f32,
 }
 
@@ -39,7 +39,7 @@ impl Bending {
         Self { coefficients, polarity }
     }
 
-    /// Returns charge over momentum, c/GeV, given the slopes in x and y before the magnet and in x behind it.
+    /// Returns charge over momentum, c/GeV, from the slopes in x and y before the magnet and in x behind the magnet.
     #[inline(always)]
     pub fn qop(&self, [velo_tx, velo_ty]: [f32; 2], scifi_tx: f32) -> f32 {
         let [p0, p1, p2, p3, p4, p5, p6, p7] = self.coefficients;

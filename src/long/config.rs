@@ -1,4 +1,4 @@
-//! All parameters of the search for long tracks.
+//! Parameters of the search for long tracks, and their presets.
 
 use super::pair_first_network::FIRST;
 use super::pair_network::PAIRS;
@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 /// Smallest responses of `fast`, without hits in the UT and with them: `cargo run --release --example choose -- long-fast`.
 const FAST: [f32; 2] = [0.71, 0.75];
 
-/// A ready configuration.
+/// Named set of parameters for long tracks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LongPreset {
-    /// The best results in simulated events: all pairs compete, and networks trained on such events judge them.
+    /// Best results in simulated events: all pairs of tracks compete, ranked by networks trained on simulated events.
     #[default]
     Best,
-    /// The search of `best` for tracks of the presets `fast` of Velo and SciFi, with other smallest responses.
+    /// The search of `best` with other thresholds of the networks, for tracks of the presets `fast` of Velo and SciFi.
     Fast,
     /// The matching of LHCb's first trigger stage of 2023.
     Hlt1,
@@ -24,7 +24,7 @@ pub enum LongPreset {
 
 crate::names!(LongPreset, "preset of long tracks", { Best => "best", Fast => "fast", Hlt1 => "hlt1" });
 
-/// Parameters of long tracks.
+/// Parameters of the search for long tracks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LongConfig {
@@ -34,34 +34,34 @@ pub struct LongConfig {
     pub max_tx: f32,
     /// Largest slope in y of a matched Velo track at the beam line.
     pub max_ty: f32,
-    /// Smallest distance of a matched Velo track from the beam in the UT, at z = 2,484.6 mm, mm.
+    /// Smallest distance from the beam, at z = 2,484.6 mm in the UT, of a Velo track that may be matched, mm.
     pub inner_radius: f32,
-    /// Largest change of the slope in x.
+    /// Largest difference in dx/dz between the Velo and the SciFi track of a pair.
     pub max_change_tx: f32,
-    /// Largest change of the slope in y.
+    /// Largest difference in dy/dz between the Velo and the SciFi track of a pair.
     pub max_change_ty: f32,
-    /// Largest distance in x of the lines at their meeting point in the magnet, mm.
+    /// Largest distance in x, inside the magnet, between the lines of the Velo and the SciFi track of a pair, mm.
     pub max_distance_x: f32,
-    /// Largest distance in y behind the SciFi, mm.
+    /// Largest distance in y, at z = 10,000 mm, between the lines of the Velo and the SciFi track of a pair, mm.
     pub max_distance_y: f32,
-    /// Factor on the y of the Velo track's line behind the SciFi.
+    /// Factor on y of the Velo track's line at z = 10,000 mm, before the comparison with the SciFi track.
     pub scale_y: f32,
-    /// Weights in the chi2: of the distances in x and y, and of the changes of the slopes in y and x.
+    /// Weights of the terms of a pair's chi2: distances in x and in y, differences in dy/dz and in dx/dz.
     pub weights: [f32; 4],
-    /// Largest chi2.
+    /// Largest chi2 of a pair.
     pub max_chi2: f32,
-    /// Smallest response, 0 to 1, of the network that judges pairs (`pair_network.rs`); pairs compete by this response.
-    /// 0 switches both networks off, and pairs compete by chi2.
+    /// Smallest response, 0 to 1, of the second network (`pair_network.rs`) to pairs that become tracks; pairs compete
+    /// by it. At 0 `long` uses no network, and pairs compete by chi2.
     pub min_response: f32,
-    /// Smallest response for pairs with hits in the UT (`pair_ut_network.rs`).
+    /// The threshold of `long-ut` in place of `min_response`, for its own second network (`pair_ut_network.rs`).
     pub min_response_ut: f32,
-    /// Smallest response of the first network (`pair_first_network.rs`) for pairs that go on to the other networks and
-    /// to the search in the UT; with 0 all pairs do.
+    /// Smallest response of the first network (`pair_first_network.rs`) for pairs that go on to the second network and
+    /// to the search in the UT; at 0 all pairs go on.
     pub min_response_first: f32,
     /// Whether all pairs compete, the best first; otherwise each SciFi track chooses its best Velo track, and each Velo
-    /// track takes the best that chose it.
+    /// track keeps the best SciFi track that chose it.
     pub all_pairs: bool,
-    /// Relative error of the formula for the momentum from slopes.
+    /// Relative error of the formula that computes the momentum from the slopes in Velo and SciFi.
     pub momentum_error: f32,
 }
 
@@ -117,10 +117,10 @@ impl LongConfig {
         if with_ut { self.min_response_ut } else { self.min_response }
     }
 
-    /// Checks limits that serde cannot check.
+    /// Checks that all values are within their limits.
     ///
     /// # Errors
-    /// [`Error::Config`] naming the value and its limits.
+    /// Returns [`Error::Config`] with the name and the limits of a value that is out of range.
     pub fn validate(&self) -> Result<()> {
         let [wx, wy, wty, wtx] = self.weights;
         for (name, value) in [

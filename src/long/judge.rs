@@ -1,6 +1,6 @@
-//! Judges pairs, one pair per lane. A first network judges all pairs. A second network ranks all pairs except the most
-//! unlikely ones; its inputs include the first network's outputs for the rivals, the other pairs of the same Velo track
-//! and of the same SciFi track, and the hits in the UT, if any.
+//! Judges pairs of a Velo and a SciFi track by two networks, one pair per lane. The first network drops the most
+//! unlikely pairs. The second network ranks the remaining pairs; its inputs include the first network's outputs for
+//! rivals, other pairs of the same Velo or SciFi track, and the hits in the UT, if any.
 
 use super::config::LongConfig;
 use super::pair_first_network::FIRST;

@@ -1,5 +1,4 @@
-//! Matching: combines tracks of Velo and SciFi, and hits of the UT if there are any, to long tracks, one event after
-//! another.
+//! Matching: combines tracks in Velo and SciFi, and hits in the UT if given, into long tracks, one event after another.
 
 use super::choose::Choice;
 use super::config::LongConfig;

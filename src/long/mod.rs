@@ -1,9 +1,9 @@
-//! Long tracks: a track in the Velo and one in the SciFi that the magnet connects, and their momentum.
+//! Long tracks: pairs of a Velo and a SciFi track that match across the magnet, whose bending gives the momentum.
 //!
-//! Modules in data-flow order: `matcher` with `select` (Velo tracks that may reach the SciFi, by y), `pairs` (near
-//! pairs), `judge` (two classifiers of pairs; the second uses the outputs of the first for `rivals`), `choose` and
-//! `write`, and `reference`, the naive twin; [`crate::lhcb::Bending`] gives the momentum. [`Long`] is the algorithm,
-//! and [`LongUt`] the algorithm that adds hits in the UT.
+//! Modules in data-flow order: `matcher` runs `select` (Velo tracks that may reach the SciFi, by y), `pairs` (pairs of
+//! tracks that are close), `judge` (two classifiers of pairs; the second uses outputs of the first for `rivals`),
+//! `choose` and `write`; `reference` is the naive reference, for tests; [`crate::lhcb::Bending`] gives the momentum.
+//! [`Long`] is the algorithm without hits in the UT, and [`LongUt`] adds hits in the UT.
 
 mod choose;
 mod config;

@@ -1,5 +1,5 @@
-//! Pairs of Velo and SciFi tracks that fit together, one Velo track per lane; and the inputs of the networks, one pair
-//! per lane.
+//! Finds pairs of a Velo and a SciFi track that fit together, one Velo track per lane, and computes the inputs of the
+//! networks, one pair per lane.
 
 use super::config::LongConfig;
 use super::parts::Parts;

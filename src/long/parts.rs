@@ -1,4 +1,4 @@
-//! Tracks and hits of the detectors for the matching.
+//! Input of the matching: tracks in the Velo and the SciFi, and hits in the UT.
 
 use crate::Status;
 use crate::event::{SciFiTracks, UtBatch, VeloTracks};

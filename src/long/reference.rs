@@ -1,4 +1,4 @@
-//! The naive twin of the matching: compares every SciFi track with every Velo track.
+//! Naive reference of the matching, for tests: compares every SciFi track with every Velo track.
 
 use super::config::LongConfig;
 use super::pair_first_network::FIRST;
@@ -16,14 +16,14 @@ pub struct Parts<'a> {
     pub velo: &'a VeloTracks,
     /// Tracks in the SciFi.
     pub scifi: &'a SciFiTracks,
-    /// The UT, if hits in it are added to tracks.
+    /// The UT, if hits in the UT are added to tracks.
     pub ut: Option<UtPart<'a>>,
 }
 
-/// The UT, and the parameters of momenta.
+/// Input for adding hits in the UT to tracks.
 #[derive(Debug, Clone, Copy)]
 pub struct UtPart<'a> {
-    /// The planes, and the magnet before them.
+    /// The planes of the UT, and the magnetic field between Velo and UT.
     pub layout: &'a UtLayout,
     /// Hits.
     pub hits: &'a UtBatch,
@@ -43,11 +43,11 @@ fn is_accepted(config: &LongConfig, velo: &VeloTracks, track: usize) -> bool {
         && beam.ty[track].abs() <= config.max_ty
 }
 
-/// Number of inputs of the first network; then of the second network, and of the network with hits in the UT.
+/// Number of inputs of the first network.
 pub const INPUTS: usize = 11;
-/// See [`INPUTS`].
+/// Number of inputs of the second network without hits in the UT.
 pub const INPUTS_PAIR: usize = 15;
-/// See [`INPUTS`].
+/// Number of inputs of the second network with hits in the UT.
 pub const INPUTS_UT: usize = 19;
 
 /// A Velo and a SciFi track that may belong to one particle.
@@ -57,25 +57,25 @@ pub struct Pair {
     pub velo: usize,
     /// Number of the SciFi track in the batch.
     pub scifi: usize,
-    /// chi2 of the match.
+    /// chi2 of the match of the two tracks.
     pub chi2: f32,
-    /// Rank of the pair, the smallest first: one minus the second network's response, or the chi2.
+    /// Rank of the pair, smallest for the best pair: one minus the second network's response, or chi2 without networks.
     pub rank: f32,
     /// Inputs of the first network.
     pub inputs: [f32; INPUTS],
-    /// Absolute change of the slope in x.
+    /// Absolute difference in dx/dz between the two tracks.
     pub bend: f32,
-    /// The first network's output for the best other pair with this Velo track, and with this SciFi track, 0 if there
-    /// is none; logarithms of the numbers of pairs with this Velo track, and with this SciFi track.
+    /// The first network's largest output for another pair of the same Velo track, and of the same SciFi track (0 if
+    /// there is none); logarithms of the numbers of pairs of this Velo track, and of this SciFi track.
     pub rivals: [f32; 4],
     /// LHCbIDs of the hits in the UT, by plane.
     pub ut_hits: Vec<u32>,
-    /// Sum of the squares of the distances of these hits, mm^2.
+    /// Sum of the squared distances of the hits in the UT from their expected positions, mm^2.
     pub ut_distance2: f32,
 }
 
 impl Pair {
-    /// Returns the inputs of the second network.
+    /// Returns the inputs of the second network without hits in the UT.
     pub fn inputs_pair(&self) -> [f32; INPUTS_PAIR] {
         let mut inputs = [0.0; INPUTS_PAIR];
         inputs[..INPUTS].copy_from_slice(&self.inputs);
@@ -83,7 +83,7 @@ impl Pair {
         inputs
     }
 
-    /// Returns the inputs of the network with hits in the UT.
+    /// Returns the inputs of the second network with hits in the UT.
     pub fn inputs_ut(&self) -> [f32; INPUTS_UT] {
         let mut inputs = [0.0; INPUTS_UT];
         inputs[..INPUTS_PAIR].copy_from_slice(&self.inputs_pair());
@@ -159,7 +159,7 @@ fn pair(
     fits.then_some(pair)
 }
 
-/// Returns the values of the rivals of each pair of an event, given the first network's outputs for the pairs.
+/// Returns `rivals` for each pair of an event, given the first network's outputs for the pairs.
 pub fn rivals(pairs: &[Pair], responses: &[f32]) -> Vec<[f32; 4]> {
     let of = |at: usize, is_same: &dyn Fn(&Pair) -> bool| {
         let same = || (0..pairs.len()).filter(|other| is_same(&pairs[*other]));
@@ -174,7 +174,7 @@ pub fn rivals(pairs: &[Pair], responses: &[f32]) -> Vec<[f32; 4]> {
     pairs.iter().enumerate().map(of_pair).collect()
 }
 
-/// Returns the pairs of an event that the classifiers accept, by SciFi track.
+/// Returns the pairs of an event that the networks accept, in the order of SciFi tracks.
 pub fn pairs(config: &LongConfig, Parts { velo, scifi, ut }: &Parts<'_>, event: usize) -> Vec<Pair> {
     let mut all: Vec<Pair> = Vec::new();
     for other in scifi.of_event(event) {
@@ -207,7 +207,7 @@ pub fn pairs(config: &LongConfig, Parts { velo, scifi, ut }: &Parts<'_>, event: 
     all
 }
 
-/// Returns the long tracks of an event, by Velo track.
+/// Returns the long tracks of an event, in the order of Velo tracks.
 pub fn match_tracks(config: &LongConfig, parts: &Parts<'_>, event: usize) -> Vec<Pair> {
     let mut pairs = pairs(config, parts, event);
     if !config.all_pairs {
@@ -230,22 +230,21 @@ pub fn match_tracks(config: &LongConfig, parts: &Parts<'_>, event: usize) -> Vec
     tracks
 }
 
-/// The quantities that determine the momentum of a long track: slopes in x and y at the end of the Velo, and in x in
-/// the SciFi; variances of the slopes in x (in the SciFi relative to a track that does not scatter there), and the
-/// variance of the scattering angle in between at 1 GeV/c.
+/// The slopes that determine the momentum of a long track, and their variances. The variance in the SciFi is relative
+/// to a track that does not scatter in the SciFi.
 #[derive(Debug, Clone, Copy)]
 pub struct Slopes64 {
-    /// dx/dz and dy/dz.
+    /// dx/dz and dy/dz at the end of the Velo.
     pub velo: [f64; 2],
-    /// dx/dz.
+    /// dx/dz in the SciFi.
     pub scifi: f64,
-    /// Variances of the slopes in x.
+    /// Variances of dx/dz in the Velo and in the SciFi.
     pub variances: [f64; 2],
-    /// Variance of the angle, (GeV/c)^2.
+    /// Variance of the scattering angle between Velo and SciFi, times the squared momentum, (GeV/c)^2.
     pub scattering: f64,
 }
 
-/// Returns charge over momentum, c/GeV, and its variance, in f64; `error` is the relative error of the formula.
+/// Returns charge over momentum, c/GeV, and its variance, computed in f64; `error` is the formula's relative error.
 pub fn momentum_f64(bending: &Bending, slopes: &Slopes64, error: f64) -> [f64; 2] {
     let Slopes64 { velo: [v, y], scifi: t, variances, scattering } = *slopes;
     let [p0, p1, p2, p3, p4, p5, p6, p7] = bending.coefficients.map(f64::from);

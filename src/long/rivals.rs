@@ -1,4 +1,4 @@
-//! Rivals: for each pair, the best of the other pairs with its Velo track, and with its SciFi track.
+//! Rivals: for each pair of tracks, the best other pair of the same Velo track, and of the same SciFi track.
 
 use super::pairs::Pairs;
 use crate::event::Column;

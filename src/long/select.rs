@@ -1,4 +1,4 @@
-//! Velo tracks that may reach the SciFi, sorted by their y behind it: only a few of them are near a SciFi track.
+//! Selects Velo tracks that may reach the SciFi, sorted by y behind it, so that few are compared with each SciFi track.
 
 use super::config::LongConfig;
 use crate::event::{Column, VeloTracks};

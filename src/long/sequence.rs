@@ -14,7 +14,7 @@ use crate::ut::{UT_HITS, UtLayout};
 use crate::velo::{VELO_TRACKS, Velo};
 use std::ops::Range;
 
-/// Handle of the product of [`Long`] and [`LongUt`]: long tracks.
+/// Handle of the product of `Long` and `LongUt`: long tracks.
 pub const LONG_TRACKS: Handle = Handle::of::<LongTracks>("long_tracks");
 
 /// Matches tracks in Velo and SciFi to long tracks.
@@ -48,7 +48,7 @@ impl LongWorkspace {
     }
 }
 
-/// Input of [`LongUt`]: tracks and hits of the same events.
+/// Input of `LongUt`: tracks and hits of the same events.
 #[derive(Debug, Clone, Copy)]
 pub struct LongUtInput<'a> {
     /// Tracks in the Velo.

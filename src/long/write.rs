@@ -1,4 +1,4 @@
-//! Writes the chosen tracks as columns: hits track by track, everything else with one track per lane.
+//! Writes the chosen tracks as columns: hits track by track, all other columns with one track per lane.
 
 use super::choose::Choice;
 use super::matcher::{Matcher, Matching};

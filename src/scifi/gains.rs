@@ -1,5 +1,5 @@
-//! Effects of hits, scattering and the field on the states of tracks. Least-squares fits are linear maps, which are
-//! computed once for each combination of layers with hits, in f64.
+//! Effects of measurement errors, scattering and the magnetic field on the states of tracks. A least-squares fit is a
+//! linear map from hits to the state, computed once for each combination of layers with hits, in f64.
 
 use super::layers::{CUBIC, SLOPE, TILT, UV_LAYERS, X_LAYERS, Z, Z_REFERENCE, Z_STATE, bend};
 use crate::lhcb::magnet::MidPlane;

@@ -1,8 +1,8 @@
-//! Fibres of each readout channel, and their positions (`scifi_geometry.bin`).
+//! Positions of the fibres of each readout channel, read from `scifi_geometry.bin`.
 //!
-//! A channel's number encodes its position: station, layer, quarter, module, mat, SiPM, channel, from the highest
-//! bits down. The file comes in three generations: without a version, with version 0, and with version 1, in which
-//! boards have any number and their links are connected in any order.
+//! A channel's number consists of station, layer, quarter, module, mat, SiPM and channel, from the highest bits down.
+//! The geometry file has three generations: without a version, with version 0, and with version 1, in which boards have
+//! any number and their links are connected in any order.
 
 use crate::Result;
 use crate::bytes::Fields;
@@ -18,9 +18,9 @@ pub(super) const LAYER_SHIFT: u32 = 16;
 /// Number of quarters, and number of the first quarter.
 pub(super) const QUARTERS: usize = 48;
 pub(super) const FIRST_QUARTER: u32 = 16;
-/// Links of a board.
+/// Number of links of a board.
 pub const LINKS: usize = 24;
-/// Number of layers, and of mat numbers in each layer.
+/// Number of layers.
 pub const LAYERS: usize = 12;
 const MATS_IN_LAYER: usize = MATS / LAYERS;
 /// |y| of the readout end of the fibres, mm.
@@ -44,11 +44,11 @@ pub(super) enum Boards {
 /// A quarter in the order of hits by x.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Part {
-    /// Number of the quarter, from the first layer on.
+    /// Number of the quarter, counted from the first layer.
     pub quarter: usize,
     /// Whether x falls from module to module as channel numbers rise.
     pub modules_fall: bool,
-    /// Whether x changes in the opposite direction within a module.
+    /// Whether x changes within a module in the opposite direction than from module to module.
     pub modules_turned: bool,
 }
 
@@ -111,15 +111,15 @@ impl SciFiGeometry {
         id & !CHANNEL_BITS == self.detector && mat.is_some_and(|mat| !mat[3].is_nan())
     }
 
-    /// Returns whether this is the nominal SciFi, not one from files.
+    /// Returns whether this is the nominal SciFi, not a SciFi from geometry files.
     pub fn is_nominal(&self) -> bool {
         self.is_nominal
     }
 
-    /// Reads a geometry file; messages contain the name `file`.
+    /// Reads the bytes of a geometry file; error messages contain the name `file`.
     ///
     /// # Errors
-    /// [`Error::Format`](crate::Error::Format) names file, field and offset.
+    /// Returns [`Error::Format`](crate::Error::Format) with file, field and offset if the file is not valid.
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Self> {
         with_default_float_mode(|| Self::read(file, bytes))
     }
@@ -151,7 +151,7 @@ impl SciFiGeometry {
             let mut boards = Vec::with_capacity(count);
             for number in numbers {
                 let sipms = fields.u32s("SiPMs of a board", LINKS)?;
-                boards.push((number, sipms.try_into().expect("as many as asked for")));
+                boards.push((number, sipms.try_into().expect("one number per link")));
             }
             boards.sort_unstable();
             Boards::Mapped(boards)
@@ -172,7 +172,7 @@ impl SciFiGeometry {
             let mut values = (0..MATS).filter(exists).map(|mat| column[mat]);
             *value = values.next().unwrap_or(0.0);
             if values.any(|other| other != *value) {
-                return Err(fields.wrong("pitches and gaps", "they differ from mat to mat"));
+                return Err(fields.wrong("pitches and gaps", "must be equal for all mats"));
             }
         }
         let mat = |mat: usize| Mat {
@@ -218,10 +218,10 @@ impl SciFiGeometry {
         }
     }
 
-    /// Returns the existing mats of a layer: their numbers in the layer, and their corners, in order around each mat, mm.
+    /// Returns the mats of a layer: the number of each mat in the layer, and its corners in order around the mat, mm.
     ///
     /// # Panics
-    /// When `layer >= LAYERS`.
+    /// Panics if `layer >= LAYERS`.
     pub fn corners(&self, layer: usize) -> impl Iterator<Item = (usize, [[f32; 3]; 4])> + '_ {
         assert!(layer < LAYERS, "there are {LAYERS} layers");
         let first = FIRST_MAT + MATS_IN_LAYER * layer;
@@ -249,14 +249,14 @@ impl SciFiGeometry {
     }
 }
 
-/// One channel and its readout.
+/// Readout channel of a hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SciFiChannel {
     /// Number of the board.
     pub board: u16,
-    /// Link of the board.
+    /// Number of the link of the board.
     pub link: u8,
-    /// Channel of the link.
+    /// Number of the channel of the link.
     pub cell: u8,
     /// Whether the hit is in the right half of the channel.
     pub half: bool,
@@ -265,8 +265,8 @@ pub struct SciFiChannel {
 }
 
 impl SciFiGeometry {
-    /// Returns the channel of a layer that a line crosses: `at` gives x and y of the line for a z. This is the
-    /// inverse of decoding; none in gaps, and none where boards have their links in any order.
+    /// Returns the channel of a layer that a line crosses, the inverse of decoding: `at` gives x and y of the line for
+    /// a z. Returns `None` in gaps between channels, and for boards with links in any order.
     pub fn channel_at(&self, layer: usize, at: impl Fn(f32) -> [f32; 2]) -> Option<SciFiChannel> {
         let first = FIRST_MAT + 128 * layer;
         // The same mats of different modules mostly share their z: cache z and the position of the line there.
@@ -312,7 +312,7 @@ impl SciFiGeometry {
         })
     }
 
-    /// Returns the readout of a channel, if any.
+    /// Returns the readout of a channel number; `None` if there is none, or boards have links in any order.
     pub fn channel(&self, number: u32, half: bool) -> Option<SciFiChannel> {
         let Boards::Consecutive(first) = &self.boards else { return None };
         let exists = !self.along.get((number >> 9) as usize)?[3].is_nan();

@@ -1,4 +1,4 @@
-//! Positions of the layers in the published seeding, in the order of its search.
+//! Positions of the SciFi layers that the published seeding assumes, in the order in which it searches the layers.
 
 /// x layers, in the order of z.
 pub(super) const X_LAYERS: usize = 6;

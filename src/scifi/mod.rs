@@ -1,8 +1,8 @@
 //! The scintillating-fibre tracker (SciFi): twelve layers behind the magnet, from raw banks to hits and tracks.
 //!
-//! Modules in data-flow order: [`geometry`] (also a nominal one), `decode`, which contains its own naive twin,
-//! `index` (sort), `find` and `rows` (two searches for tracks in x, then u and v), `gains`, `momentum` and `state`,
-//! and `reference`, the naive twin of the stages after decoding. [`SciFiHits`] ends at hits, [`SciFi`] at tracks.
+//! Modules in data-flow order: [`geometry`], `decode`, `index` (sort), `find` and `rows` (two searches for tracks,
+//! first in x, then in u and v), `gains`, `momentum` and `state`. Tests compare the stages after decoding with
+//! `reference`, plain scalar code. [`SciFiHits`] decodes raw banks to hits, and [`SciFi`] finds tracks from hits.
 
 mod config;
 mod decode;

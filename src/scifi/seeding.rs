@@ -1,4 +1,4 @@
-//! [`SciFi`]: the algorithm from hits to tracks in the SciFi.
+//! [`SciFi`]: the algorithm that finds tracks from hits in the SciFi.
 
 use super::config::{SciFiConfig, SciFiPreset};
 use super::find::plan::Kind;
@@ -26,7 +26,7 @@ const SORT: usize = 1;
 const FIND: usize = 2;
 const CONFIRM: usize = 3;
 
-/// Tracks in the SciFi, as a product.
+/// Handle of the product of `SciFi`: tracks in the SciFi.
 pub const SCIFI_TRACKS: Handle = Handle::of::<SciFiTracks>("scifi_tracks");
 
 /// Finds tracks from hits in the SciFi.
@@ -60,11 +60,11 @@ pub struct SciFiWorkspace {
 }
 
 impl SciFi {
-    /// Creates an algorithm for this detector and polarity of the magnet, -1 (down) or 1. Momenta are for the nominal
-    /// magnet; [`with_bending`](Self::with_bending) sets another one.
+    /// Creates an algorithm for a detector and a polarity of the magnet, -1 (down) or 1. Momenta are computed for the
+    /// nominal magnet; [`with_bending`](Self::with_bending) sets another magnet.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
+    /// Returns [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
     pub fn new(
         level: Level,
         config: SciFiConfig,
@@ -90,13 +90,13 @@ impl SciFi {
         Self { bad_banks, ..self }
     }
 
-    /// Computes momenta for this magnet, which has its own polarity.
+    /// Sets the magnet, including its polarity, for which momenta are computed.
     pub fn with_bending(mut self, bending: Bending) -> Self {
         self.states = self.states.with_bending(bending, &self.config);
         self
     }
 
-    /// Returns the algorithm that decodes the hits for the search.
+    /// Returns the algorithm that decodes the hits that this algorithm reads.
     pub fn hits(&self) -> SciFiHits {
         SciFiHits::new(self.level, self.geometry.clone()).with_bad_banks(self.bad_banks)
     }
@@ -117,14 +117,15 @@ impl SciFi {
         self.states.turn(Pattern::new(|layer| has[layer]))
     }
 
-    /// Finds the tracks of events of `range`, given their hits, and appends them to `out`, in order. An event that cannot
-    /// be reconstructed gives no tracks and a [`Status`]; everything dropped is counted.
+    /// Finds tracks in the events of `range` from their hits, and appends the tracks to `out`, event by event. An event
+    /// that cannot be reconstructed has no tracks, and its [`Status`] gives the reason; dropped hits and candidates are
+    /// counted.
     ///
-    /// Output bytes do not depend on the level, nor on how events are cut into ranges. Memory is allocated only while
-    /// `workspace` and `out` still grow.
+    /// Output bytes do not depend on the level, nor on how the events are split into ranges. Memory is allocated only
+    /// until `workspace` and `out` are large enough.
     ///
     /// # Panics
-    /// When `range` is not within the events.
+    /// Panics if `range` is not within the events.
     pub fn find(
         &self,
         hits: &SciFiBatch,
@@ -159,7 +160,7 @@ impl From<SciFi> for Sequence {
     /// Returns the sequence from raw banks to tracks.
     fn from(algorithm: SciFi) -> Self {
         let hits = algorithm.hits();
-        Self::of_one("scifi", hits).with(algorithm).expect("tracks of these hits")
+        Self::of_one("scifi", hits).with(algorithm).expect("the search reads these hits")
     }
 }
 

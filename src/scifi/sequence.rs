@@ -1,4 +1,4 @@
-//! [`SciFiHits`]: the algorithm from raw banks to hits.
+//! [`SciFiHits`]: the algorithm that decodes raw banks of the SciFi to hits.
 
 use super::decode::{SciFiScratch, decode};
 use super::geometry::SciFiGeometry;
@@ -9,7 +9,7 @@ use crate::lhcb::banks::{self, mark_partial};
 use crate::simd::Level;
 use std::sync::Arc;
 
-/// Hits in the SciFi, as a product.
+/// Handle of the product of `SciFiHits`: hits in the SciFi.
 pub const SCIFI_HITS: Handle = Handle::of::<SciFiBatch>("scifi_hits");
 
 /// Decodes raw banks of the SciFi to hits.
@@ -21,7 +21,7 @@ pub struct SciFiHits {
 }
 
 impl SciFiHits {
-    /// Creates an algorithm for this detector.
+    /// Creates an algorithm for a detector with this geometry.
     pub fn new(level: Level, geometry: Arc<SciFiGeometry>) -> Self {
         Self { level, geometry, bad_banks: BadBanks::Event }
     }
@@ -68,7 +68,7 @@ impl Algorithm for SciFiHits {
     }
 
     fn run(&self, slice: Slice<'_>, scratch: &mut SciFiScratch, out: &mut Outcome<SciFiBatch>) {
-        let Events::Banks(events) = slice.events() else { unreachable!("only what was accepted") };
+        let Events::Banks(events) = slice.events() else { unreachable!("`accept` allows raw banks alone") };
         let (range, events) = (slice.range(), events.with_bad_banks(self.bad_banks));
         decode(self.level, &self.geometry, events, range.clone(), scratch, out);
         let is_partial = |event: RawEvent<'_>, number| {

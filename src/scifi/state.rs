@@ -1,4 +1,4 @@
-//! States of tracks: turns parameters into position and slopes, momentum, and covariances.
+//! States of tracks: computes position, slopes, momentum and covariances from a track's fitted parameters.
 
 use super::config::SciFiConfig;
 use super::find::track::{NO_HIT, Track};

@@ -1,15 +1,16 @@
-//! Weights and thresholds of the choices of `fast` and `best`, trained on simulated events alone.
+//! Weights and thresholds of the classifiers of tracks of `fast` and `best`, trained on simulated events alone.
 //!
-//! Written by `cargo run --release --example choose -- scifi`, not by hand. Logistic regressions
-//! (ridge 1, rounded to 0.001) on what a pass finds without a choice in `sim:lhcb,events=10`, `best` with
-//! `realism=1`, seeds 101..=140; true is what has 70 % of its hits of one particle.
-//! `fast`: 42194 true and 7505 false; first pass of `best`: 63407 true and 9275 false; second: 29798 true and 11237 false.
-//! Thresholds: in steps of 0.25 on seeds 801..=840, by the criterion of docs/algorithms.md, of `best` with its value for
-//! modules moved by 0.15 mm added, from which its weights are, too:
+//! Written by `cargo run --release --example choose -- scifi`, not by hand. The classifiers
+//! are logistic regressions (ridge 1, rounded to 0.001) on all candidates of a pass in `sim:lhcb,events=10`,
+//! seeds 101..=140, with `realism=1` for `best`. A candidate is true if one particle left 70 % of its hits.
+//! Candidates: `fast` 42194 true and 7505 false; `best` 63407 true and 9275 false in the first pass, 29798 true and 11237 false in the second.
+//! Thresholds: multiples of 0.25, chosen on seeds 801..=840 by the criterion of docs/algorithms.md. Weights and thresholds
+//! of `best` also use events with modules moved by 0.15 mm. Found long particles above 3 and 5 GeV/c:
 //! `fast` 16556 of 17823 and 12562 of 13391, ghosts 990 of 41933;
 //! `best` 16762 of 17612 and 12739 of 13269, ghosts 1097 of 45599.
 
-use super::config::FEATURES;
+/// Number of features of a track that a classifier weighs.
+pub(super) const FEATURES: usize = 15;
 
 /// Of `fast`: weights, and the smallest sum.
 #[rustfmt::skip]

@@ -1,5 +1,5 @@
-//! [`Called`]: a gang whose operations are function calls. The code of kernels on gangs of many registers is mostly copies of the
-//! same operations; with calls it compiles in a fraction of the time. The feature `small-kernels` uses it for tests of all gangs.
+//! [`Called`]: a gang whose operations are function calls. Kernels on gangs of many registers are mostly copies of such
+//! operations; as calls they compile much faster. The feature `small-kernels` uses [`Called`] in tests of all gangs.
 
 use super::operations::operations_by_lane;
 use super::{Gang, Isa};
@@ -9,7 +9,7 @@ use super::{Gang, Isa};
 pub struct Called<G: Gang>(G);
 
 impl<G: Gang> Called<G> {
-    /// Makes the gang from the gang that computes.
+    /// Makes the gang from the gang `G`, which does the computations.
     pub fn new(gang: G) -> Self {
         Self(gang)
     }

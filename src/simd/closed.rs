@@ -1,6 +1,6 @@
-//! Documentation tests of code that must not compile outside the crate, since it could run instructions that the
-//! CPU lacks. Nightly compilers also check the error numbers. For other compilers, a block that compiles comes
-//! first, and each further block differs from it in one point.
+//! Documentation tests of code that must not compile outside the crate, since it could run instructions that the CPU
+//! lacks. Nightly compilers also check the error codes. Other compilers check only that a block fails: so the first
+//! block compiles, and each further block differs from it in one point.
 //!
 //! Code outside the crate gets gangs from [`Level`](crate::simd::Level) and `dispatch!`:
 //! ```
@@ -22,7 +22,7 @@
 //! }
 //! ```
 //!
-//! A user-defined context, which would claim instructions that were not checked:
+//! Code outside the crate cannot define a context, which would claim instructions that were not checked:
 //! ```compile_fail,E0603
 //! use peloton::simd::backend::Context;
 //! ```
@@ -30,7 +30,7 @@
 //! use peloton::simd::backend::avx2::HasAvx2;
 //! ```
 //!
-//! The name of a gang's type, to make a value of it:
+//! Code outside the crate cannot name the type of a gang and so make a value of this type:
 //! ```compile_fail,E0603
 //! use peloton::simd::backend::Ymm;
 //! ```
@@ -38,7 +38,7 @@
 //! use peloton::simd::backend::Zmm;
 //! ```
 //!
-//! Another type in place of a gang:
+//! Another type cannot take the place of a gang:
 //! ```compile_fail,E0308
 //! use peloton::simd::Token;
 //!
@@ -50,7 +50,7 @@
 //! let _ = Pair::new(());
 //! ```
 //!
-//! A constructor, called through a value whose type cannot be named:
+//! The constructor of a gang cannot be called through a value whose type cannot be named:
 //! ```compile_fail,E0599
 //! use peloton::simd::{Gang, Isa, Level, Token};
 //!
@@ -64,7 +64,7 @@
 //! }
 //! ```
 //!
-//! A level that was not checked:
+//! Code outside the crate cannot make a level without a check of the CPU:
 //! ```compile_fail,E0451
 //! use peloton::simd::{Isa, Level};
 //!
@@ -72,7 +72,7 @@
 //! let _ = Level { token: level.token() };
 //! ```
 //!
-//! A value on lanes without its gang:
+//! Code outside the crate cannot make a value on lanes without its gang:
 //! ```compile_fail,E0451
 //! use peloton::simd::Gang;
 //! use peloton::simd::varying::F32;

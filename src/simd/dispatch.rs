@@ -203,7 +203,7 @@ macro_rules! dispatch_arms {
             $(#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
             $crate::simd::Token::$other($g) =>
                 $crate::simd::Gang::vectorize($g, #[inline(always)] || $body),)*
-            #[allow(unreachable_patterns, reason = "most kernels are there for all")]
+            #[allow(unreachable_patterns, reason = "most kernels are built for all gangs")]
             _ => panic!("this kernel is not built for {}", $level),
         })
     };

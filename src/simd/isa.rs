@@ -1,4 +1,4 @@
-//! [`Isa`]: the instruction set levels, their availability on this CPU, and ways to force one.
+//! [`Isa`]: the instruction set levels, their availability on this CPU, and ways to force a level.
 
 #[cfg(target_arch = "aarch64")]
 use super::backend::NeonContext;
@@ -10,13 +10,13 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::str::FromStr;
 
-/// An instruction set level. Levels are in order of preference: later ones are faster where they exist.
+/// An instruction set level. Levels are in order of preference: of two levels that a CPU has, the later one is faster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Isa {
-    /// Plain Rust; one lane at a time when the gang size is 1.
+    /// Plain Rust code; one lane at a time if the gang size is 1.
     Scalar,
-    /// Four lanes through the `wide` crate: SSE2, NEON, wasm or arrays, fixed when the crate is built. On x86-64 and aarch64,
-    /// which have levels of their own, only builds with the feature `all-gangs` have this level.
+    /// Four lanes of the `wide` crate: SSE2, NEON, wasm or arrays, chosen when the crate is built. On x86-64 and
+    /// aarch64, which have levels of their own, only builds with the feature `all-gangs` have this level.
     Portable,
     /// Four lanes of NEON (aarch64).
     Neon,
@@ -24,23 +24,23 @@ pub enum Isa {
     Avx2,
     /// Sixteen lanes of AVX-512 F, BW, CD, DQ, VL (x86-64-v4), with the faster way to gather on this model of CPU.
     Avx512,
-    /// [`Isa::Avx512`] with gathers by loads.
+    /// [`Isa::Avx512`] that gathers by one load per lane.
     Avx512Loads,
-    /// [`Isa::Avx512`] with gathers by an instruction.
+    /// [`Isa::Avx512`] that gathers by the gather instruction.
     Avx512Gathers,
 }
 
 impl Isa {
-    /// All levels, including levels of other architectures.
+    /// All levels, including levels of other architectures, but without the two variants of AVX-512.
     pub const ALL: [Isa; 5] = [Isa::Scalar, Isa::Portable, Isa::Avx2, Isa::Avx512, Isa::Neon];
 
-    /// The two variants of [`Isa::Avx512`], by the way in which they gather.
+    /// The two variants of [`Isa::Avx512`], which gather in different ways.
     pub const WAYS: [Isa; 2] = [Isa::Avx512Loads, Isa::Avx512Gathers];
 
-    /// The environment variable that forces a level: a name, or `auto`.
+    /// The environment variable that forces a level. Its value is the name of a level, or `auto`.
     pub const VARIABLE: &'static str = "PELOTON_ISA";
 
-    /// The name used on the command line and in results.
+    /// Returns the name used on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Isa::Scalar => "scalar",
@@ -53,7 +53,7 @@ impl Isa {
         }
     }
 
-    /// Whether this build has the level, even if the CPU cannot run it.
+    /// Returns whether this build has the level, even if the CPU cannot run the level.
     pub fn is_built_in(self) -> bool {
         let (x86_64, aarch64) = (cfg!(target_arch = "x86_64"), cfg!(target_arch = "aarch64"));
         match self {
@@ -64,7 +64,7 @@ impl Isa {
         }
     }
 
-    /// Whether this build has the level and this CPU can run it.
+    /// Returns whether this build has the level and this CPU can run the level.
     pub fn is_supported(self) -> bool {
         match self {
             Isa::Scalar => true,
@@ -76,12 +76,12 @@ impl Isa {
             Isa::Avx512 | Isa::Avx512Loads | Isa::Avx512Gathers => Avx512Context::new().is_some(),
             #[cfg(target_arch = "aarch64")]
             Isa::Neon => NeonContext::new().is_some(),
-            #[allow(unreachable_patterns, reason = "which levels remain depends on the architecture")]
+            #[allow(unreachable_patterns, reason = "the levels that remain depend on the architecture")]
             _ => false,
         }
     }
 
-    /// The instruction set, without the way to gather.
+    /// Returns the instruction set without the way to gather: [`Isa::Avx512`] for its two variants.
     pub fn instruction_set(self) -> Isa {
         match self {
             Isa::Avx512Loads | Isa::Avx512Gathers => Isa::Avx512,
@@ -89,25 +89,25 @@ impl Isa {
         }
     }
 
-    /// The levels this CPU can run, in the order of [`Isa::ALL`].
+    /// Returns the levels that this CPU can run, in the order of [`Isa::ALL`].
     pub fn supported() -> Vec<Isa> {
         Self::ALL.into_iter().filter(|isa| isa.is_supported()).collect()
     }
 
-    /// The fastest level this CPU can run.
+    /// Returns the fastest level that this CPU can run.
     pub fn best() -> Isa {
         Self::ALL.into_iter().filter(|isa| isa.is_supported()).max().unwrap_or(Isa::Scalar)
     }
 
-    /// The level that `PELOTON_ISA` forces: `None` when it is unset, empty or `auto`.
+    /// Returns the level that the variable `PELOTON_ISA` forces; `None` if the variable is unset, empty or `auto`.
     ///
     /// # Errors
-    /// [`Error::Config`] for a name that is not a level, [`Error::Unsupported`] for a level this CPU lacks.
+    /// Returns [`Error::Config`] for an unknown name, [`Error::Unsupported`] if this CPU or build lacks the level.
     pub fn from_environment() -> Result<Option<Isa>> {
         Self::from_setting(std::env::var_os(Self::VARIABLE).as_deref())
     }
 
-    /// The level that a value of `PELOTON_ISA` forces; see [`Isa::from_environment`].
+    /// Returns the level that a value of the variable `PELOTON_ISA` forces; see [`Isa::from_environment`].
     ///
     /// # Errors
     /// As [`Isa::from_environment`].
@@ -126,10 +126,10 @@ impl Isa {
         isa.require().map(Some)
     }
 
-    /// Returns the level if this CPU can run it.
+    /// Returns the level `self` if this CPU can run it.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if it cannot; the message lists the levels that it can run.
+    /// Returns [`Error::Unsupported`] if this CPU cannot run the level; the message lists the levels that it can run.
     pub fn require(self) -> Result<Isa> {
         if self.is_supported() {
             return Ok(self);

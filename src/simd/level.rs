@@ -1,5 +1,5 @@
-//! [`Level`]: an instruction set level with a gang size. A job makes it once, when it starts. It carries the proof
-//! that the CPU can run it.
+//! [`Level`]: an instruction set level with a gang size. A job makes its level once, when the job starts. A level
+//! carries the proof that the CPU can run this level.
 
 #[cfg(any(feature = "all-gangs", not(target_arch = "x86_64")))]
 use super::Pair;
@@ -11,7 +11,7 @@ use crate::dispatch;
 use crate::error::{Error, Result};
 use std::fmt;
 
-/// The gang sizes; every level has all of them.
+/// The gang sizes. With the feature `all-gangs`, every level of [`Isa::ALL`] has all sizes.
 pub const GANGS: [usize; 6] = [1, 4, 8, 16, 32, 64];
 
 /// An instruction set level and a gang size that this CPU can run: the argument of [`dispatch!`].
@@ -28,10 +28,10 @@ pub struct Level {
 const GATHERING_LANES: usize = 16;
 
 impl Level {
-    /// The level `isa` with a gang of `gang` lanes.
+    /// Returns the level `isa` with a gang of `gang` lanes.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] when this CPU has no such level, [`Error::Config`] when there is no such size.
+    /// Returns [`Error::Unsupported`] if this CPU or build lacks the level, [`Error::Config`] if there is no such size.
     pub fn new(isa: Isa, gang: usize) -> Result<Self> {
         if !GANGS.contains(&gang) {
             return Err(Error::Config(format!("no gang of {gang} lanes; there are {GANGS:?}")));
@@ -40,7 +40,7 @@ impl Level {
         let set = isa.instruction_set();
         if isa != set && gang != GATHERING_LANES {
             let message = format!(
-                "{isa} has {GATHERING_LANES} lanes, not {gang}: other gangs of {set} gather in one way"
+                "{isa} has {GATHERING_LANES} lanes, not {gang}: other gangs of {set} have one way to gather"
             );
             return Err(Error::Config(message));
         }
@@ -60,11 +60,11 @@ impl Level {
         Ok(Self { token, gathering, way: (isa != set).then_some(isa) })
     }
 
-    /// The level of a request. Without an ISA, it is `PELOTON_ISA` if that is set, otherwise the best one. Without a
-    /// gang size, it is the usual size of the ISA.
+    /// Chooses a level. Without `isa`, the variable `PELOTON_ISA` gives the instruction set; if the variable is unset,
+    /// the fastest is taken. Without `gang`, the usual gang size of the instruction set is taken.
     ///
     /// # Errors
-    /// Errors of [`Level::new`] and [`Isa::from_environment`].
+    /// Returns the errors of [`Level::new`] and [`Isa::from_environment`].
     pub fn choose(isa: Option<Isa>, gang: Option<usize>) -> Result<Self> {
         let isa = match isa {
             Some(isa) => isa,
@@ -79,7 +79,7 @@ impl Level {
         Self::new(Isa::Scalar, 1).expect("every CPU has scalar code")
     }
 
-    /// Every level and gang size that this CPU can run, and the level with the other way to gather.
+    /// Returns all levels and gang sizes that this CPU can run, including AVX-512 with the slower way to gather.
     pub fn supported() -> Vec<Self> {
         let pairs = Isa::ALL.into_iter().flat_map(|isa| GANGS.map(|gang| (isa, gang)));
         let mut levels: Vec<Self> = pairs.filter_map(|(isa, gang)| Self::new(isa, gang).ok()).collect();
@@ -88,24 +88,24 @@ impl Level {
         levels
     }
 
-    /// All usual levels ([`Self::is_usual`]) that this CPU can run.
+    /// Returns all usual levels ([`Self::is_usual`]) that this CPU can run.
     pub fn usual() -> Vec<Self> {
         Self::supported().into_iter().filter(|level| level.is_usual()).collect()
     }
 
-    /// The level with the usual gang of this instruction set.
+    /// Returns the level of the same instruction set with the usual gang.
     pub fn with_usual_gang(self) -> Self {
         // The usual gang exists for every level that this CPU can run.
         Self::choose(Some(self.isa()), None).unwrap_or(self)
     }
 
-    /// Whether this is the usual gang of its level: large kernels are built for these gangs only
+    /// Returns whether this is the usual gang of its level: large kernels are built for these gangs only
     /// ([`dispatch_usual!`](crate::dispatch_usual)).
     pub fn is_usual(self) -> bool {
         self.token.is_usual()
     }
 
-    /// The instruction set level of the gang that will run, with the way of its gathers if the caller chose one.
+    /// Returns the instruction set level of the gang that will run, with its way to gather if the caller chose one.
     pub fn isa(self) -> Isa {
         fn of<G: Gang>(_: G) -> Isa {
             G::ISA
@@ -113,14 +113,14 @@ impl Level {
         self.way.unwrap_or_else(|| dispatch!(self, g => of(g)))
     }
 
-    /// The way in which kernels that gather much do so: one of [`Isa::WAYS`] if the level has both.
+    /// Returns the way to gather in kernels that gather much, one of [`Isa::WAYS`]; `None` if the level has no choice.
     pub fn gathers(self) -> Option<Isa> {
         let has_both = self.isa().instruction_set() == Isa::Avx512 && self.gang() == GATHERING_LANES;
         has_both.then(|| if self.gathering.is_by_gathers() { Isa::Avx512Gathers } else { Isa::Avx512Loads })
     }
 
-    /// The number of lanes of the gang that will run. Kernels of [`dispatch_wide!`](crate::dispatch_wide) use 16
-    /// lanes on AVX2 if it is 8.
+    /// Returns the number of lanes of the gang that will run. Kernels of [`dispatch_wide!`](crate::dispatch_wide) use
+    /// 16 lanes on AVX2 if the number is 8.
     pub fn gang(self) -> usize {
         fn of<G: Gang>(_: G) -> usize {
             G::LANES
@@ -128,13 +128,13 @@ impl Level {
         dispatch!(self, g => of(g))
     }
 
-    /// The gang's token, for [`dispatch!`].
+    /// Returns the gang's token, for [`dispatch!`].
     #[doc(hidden)]
     pub fn token(self) -> Token {
         self.token
     }
 
-    /// The gang's token, for kernels that gather much ([`dispatch_gathers!`](crate::dispatch_gathers)).
+    /// Returns the gang's token, for kernels that gather much ([`dispatch_gathers!`](crate::dispatch_gathers)).
     #[doc(hidden)]
     pub fn gathering_token(self) -> Token {
         self.gathering
@@ -171,7 +171,7 @@ macro_rules! tokens {
      feature $feature:literal {
         $($(#[$on2:meta])* $variant2:ident($isa2:ident, $lanes2:literal): $gang2:ty = $context2:ident => $new2:expr;)*
      }) => {
-        /// One variant for each gang of this architecture, holding its token.
+        /// The token of a gang, with one variant for each gang of this architecture.
         #[doc(hidden)]
         #[derive(Debug, Clone, Copy)]
         pub enum Token {

@@ -1,6 +1,5 @@
-//! Functions on lanes: polynomials in fused multiply-adds, so that every gang gives the same bits. The
-//! coefficients are minimax fits for the intervals in their comments. The tests below measure the stated errors
-//! against f64.
+//! Functions on lanes: polynomials in fused multiply-adds, so that every gang gives the same bits. The coefficients are
+//! minimax fits for the intervals in their comments. The tests of this module measure the stated errors against f64.
 
 use super::varying::{F32, I32, U32};
 use super::{Gang, inlined};
@@ -26,7 +25,7 @@ fn polynomial<G: Gang>(x: F32<G>, coefficients: &[f32]) -> F32<G> {
     sum
 }
 
-/// P(a^2) of atan(a) = a + a^3 P(a^2), for |a| up to 1; 0.05 ULP of the angle from the fit.
+/// Returns P(a^2) of atan(a) = a + a^3 P(a^2), for |a| up to 1. The fit causes an error of 0.05 ULP of the angle.
 #[inline(always)]
 pub fn atan_tail<G: Gang>(square: F32<G>) -> F32<G> {
     const P: [f32; 9] = [
@@ -43,11 +42,11 @@ pub fn atan_tail<G: Gang>(square: F32<G>) -> F32<G> {
     polynomial(square, &P)
 }
 
-/// The angle of the point (x, y) in -pi..=pi; error at most 2 ULP.
+/// Returns the angle of the point (x, y) in radians, from -pi to pi, with an error of at most 2 ULP.
 ///
-/// Zeros and infinities follow IEEE-754. On the axes, the result is the f32 nearest to the angle; `y = -0` is below
-/// the cut, `y = +0` above it. `atan2(±0, +0) = ±0`, `atan2(±0, -0) = ±pi`. Equal |x| and |y|, also infinite ones,
-/// give 45 degrees. If an argument is NaN, so is the result.
+/// Zeros and infinities follow IEEE-754. On the axes, the result is the f32 nearest to the angle; `y = -0` is below the
+/// cut along the negative x axis, `y = +0` above. `atan2(±0, +0) = ±0`, `atan2(±0, -0) = ±pi`. Equal non-zero |x| and
+/// |y|, also if infinite, are at 45 degrees to the axes. If an argument is NaN, the result is NaN.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn atan2<G: Gang>(y: F32<G>, x: F32<G>) -> F32<G> {
@@ -72,10 +71,10 @@ pub fn atan2<G: Gang>(y: F32<G>, x: F32<G>) -> F32<G> {
     (angle.to_bits() | y.to_bits() & top).as_f32()
 }
 
-/// The largest |x| for [`sincos`].
+/// The largest |x| that [`sincos`] accepts.
 pub const SINCOS_LIMIT: f32 = 65_536.0;
 
-/// Sine and cosine of `x` in radians; error at most 2 ULP. `x` beyond ±[`SINCOS_LIMIT`] and NaN give NaN.
+/// Returns sine and cosine of `x` radians; the errors are at most 2 ULP. `x` beyond ±[`SINCOS_LIMIT`] and NaN give NaN.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn sincos<G: Gang>(x: F32<G>) -> (F32<G>, F32<G>) {
@@ -111,11 +110,11 @@ pub fn sincos<G: Gang>(x: F32<G>) -> (F32<G>, F32<G>) {
     ((sine.to_bits() ^ sine_sign).as_f32(), (cosine.to_bits() ^ cosine_sign).as_f32())
 }
 
-/// The largest |x| for which [`sigmoid`] still changes.
+/// The limit of |x| beyond which [`sigmoid`] is constant.
 pub const SIGMOID_LIMIT: f32 = 80.0;
 
-/// 1 / (1 + e^-x), between 0 and 1; relative error at most 3 ULP. Beyond ±[`SIGMOID_LIMIT`] it keeps its value there,
-/// and NaN counts as the lower end.
+/// Returns 1 / (1 + e^-x), between 0 and 1, with a relative error of at most 3 ULP. `x` beyond ±[`SIGMOID_LIMIT`]
+/// counts as this limit, and NaN as the lower limit.
 #[inline(always)]
 pub fn sigmoid<G: Gang>(x: F32<G>) -> F32<G> {
     // e^r = 1 + r + r^2 P(r) for |r| up to ln(2) / 2; 0.16 ULP from the fit.
@@ -137,8 +136,8 @@ pub fn sigmoid<G: Gang>(x: F32<G>) -> F32<G> {
     splat(x, 1.0) / (splat(x, 1.0) + scaled)
 }
 
-/// The natural logarithm of a positive, normal, finite number; error at most 2 ULP. For all other inputs, the result
-/// is finite but has no meaning.
+/// Returns the natural logarithm of a positive, normal, finite number, with an error of at most 2 ULP. For all other
+/// inputs, the result is finite but has no meaning.
 #[inline(always)]
 pub fn ln<G: Gang>(x: F32<G>) -> F32<G> {
     // The mantissa m is chosen between the square roots of 1/2 and of 2; ln m = 2 artanh((m - 1) / (m + 1)).

@@ -1,4 +1,4 @@
-//! The SIMD layer: gangs, levels, and functions on lanes. It does not depend on detectors.
+//! The SIMD layer: gangs, levels, and functions on lanes. This layer does not depend on detectors.
 
 mod backend;
 #[cfg(feature = "small-kernels")]

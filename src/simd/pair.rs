@@ -1,5 +1,5 @@
-//! [`Pair`]: a gang of two gangs. While one half waits for memory or for a long instruction, the other half
-//! computes.
+//! [`Pair`]: a gang that consists of two gangs. While one half waits for memory or for a long instruction, the other
+//! half computes.
 
 use super::operations::operations_by_lane;
 use super::{Gang, Isa, array_of};

@@ -1,8 +1,8 @@
 //! Sorts short segments, such as the hits of one module, by key and index.
 //!
-//! A short segment is sorted by counting: the position of a key is the number of keys before it, and counting is one
-//! comparison for a whole gang. Counting takes n^2 / LANES comparisons, but each is two or three instructions
-//! without a branch that depends on data. For tens of keys it is faster than the best comparison sort.
+//! A short segment is sorted by counting: the position of a key is the number of keys before it, and one comparison
+//! counts for all lanes of a gang. Counting takes n^2 / LANES comparisons, but each is two or three instructions
+//! without a branch that depends on data. For tens of keys, counting is faster than the best comparison sort.
 
 use super::varying::{F32, Mask, U32};
 use super::{Gang, Isa};
@@ -23,7 +23,7 @@ const fn longest<G: Gang>() -> usize {
 /// keep their order. Takes any length, allocates nothing, and gives the same result on every gang.
 ///
 /// # Panics
-/// When `order` is shorter than `keys`.
+/// Panics if `order` is shorter than `keys`.
 #[inline(always)]
 pub fn sort_segment<G: Gang>(g: G, keys: &[u32], order: &mut [u32]) {
     let order = &mut order[..keys.len()];
@@ -106,7 +106,7 @@ fn sort_pairs(keys: &[u32], order: &mut [u32], pairs: &mut [u64]) {
     }
 }
 
-/// Integer keys in the order of the floats: -infinity, ..., -0, +0, ..., +infinity; NaN before or after all, by its sign.
+/// Returns integer keys in the order of the floats: -infinity, -0, +0, +infinity; NaN first or last, by its sign.
 #[inline(always)]
 pub fn float_key<G: Gang>(value: F32<G>) -> U32<G> {
     let bits = value.to_bits();

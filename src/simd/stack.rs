@@ -1,12 +1,12 @@
-//! [`Stack`]: a gang of many registers that stay in memory. Beyond four registers a [`Pair`](super::Pair) of pairs
-//! gains nothing: its straight-line code no longer fits in the instruction cache and takes too long to compile. Here
-//! every operation is a loop over registers, so the code is as large as for one register.
+//! [`Stack`]: a gang of many registers that stay in memory. A [`Pair`](super::Pair) of more than four registers gains
+//! nothing: its straight-line code no longer fits in the instruction cache and takes too long to compile. In a
+//! [`Stack`], every operation is a loop over registers, so the code is as large as for one register.
 
 use super::operations::operations_by_lane;
 use super::{Gang, Isa};
 use std::hint::black_box;
 
-/// `N` gangs `G` as one gang; the first holds the lowest lanes.
+/// `N` gangs `G` as one gang; the first gang holds the lowest lanes.
 #[derive(Debug, Clone, Copy)]
 pub struct Stack<G: Gang, const N: usize>(G);
 

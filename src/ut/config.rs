@@ -1,20 +1,20 @@
-//! All parameters of the search for UT hits of Velo tracks, with their sources (docs/algorithms.md, "Velo-UT").
+//! Parameters and presets of the search for UT hits of Velo tracks; sources are in docs/algorithms.md, "Velo-UT".
 
 use super::find::tracklets::Cuts;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// A ready configuration.
+/// Named set of parameters for the search for UT hits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum UtPreset {
-    /// The best known physics at a good speed.
+    /// Most particles and few ghosts: the search by pairs, for transverse momenta above 0.1 GeV/c.
     #[default]
     #[serde(rename = "best")]
     Best,
-    /// The same search for particles above 0.25 GeV/c of transverse momentum: most particles above 5 GeV/c, in less time.
+    /// The search of `best` for transverse momenta above 0.25 GeV/c: most particles above 5 GeV/c, in less time.
     #[serde(rename = "fast")]
     Fast,
-    /// Compass as in its paper: hits in the groups of sectors around the track, and a limited number of doublets.
+    /// Compass UT as in its paper: hits in the groups of sectors around the track, and a limited number of doublets.
     #[serde(rename = "paper")]
     Paper,
     /// The cuts of LHCb's first trigger stage in 2023, including cuts on the transverse momentum.
@@ -33,49 +33,48 @@ crate::names!(UtPreset, "preset of the UT", {
     Hlt1Unrestricted => "hlt1-unrestricted",
 });
 
-/// Choice of the best tracklet of a track.
+/// Method that chooses the best tracklet of a track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UtChoice {
-    /// By a first fit with the magnet's kick at one z, more hits before fewer; the tracks are then cut by a
-    /// discriminant.
+    /// A first fit, with the magnet's kick at one z, compares tracklets; more hits win. Tracks with a small
+    /// discriminant are dropped.
     Kick,
-    /// By the fit of `kick`, as in Compass's paper: four hits before three for any chi2, candidates are tracklets of
-    /// three hits or more, not doublets, and the backward search begins if the forward search found none.
+    /// The fit of `kick` with the rules of Compass's paper: four hits win over three at any chi2, candidates are
+    /// tracklets of at least three hits, and the backward search runs only if the forward search finds none.
     Compass,
-    /// By the line through the hits: its distance from the Velo track, its chi2, its number of hits. Hits belong to the
-    /// best track that contains them. All pairs of hits that the cuts on momentum allow are tried (`find/pairs`), with
-    /// hits by cell.
+    /// The line through the hits: its distance from the Velo track, its chi2 and its number of hits decide. All pairs
+    /// of hits that the cuts on momentum allow are tried (`find/pairs`). A hit belongs to the best track that contains
+    /// the hit.
     Line,
 }
 
-/// Parameters of the choice `line`: the cost of a tracklet is its chi2 minus gains for hits and momentum.
+/// Parameters of the choice `line`, where the cost of a tracklet is chi2 minus gains for a fourth hit and momentum.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LineConfig {
-    /// Distance from the middle of the UT back to the kink, where lines through hits meet Velo tracks: constant, part
-    /// per |ty|, part per ty^2, mm.
+    /// Distance from the middle of the UT back to the kink, where lines through hits meet Velo tracks: constant,
+    /// coefficient of |ty| and coefficient of ty^2, mm.
     pub kink: [f32; 3],
-    /// Error of the meeting point in x: constant and part per 1/GeV, mm.
+    /// Error in x of the Velo track at the kink: constant, mm, and part per 1/p, mm GeV.
     pub kink_error: [f32; 2],
-    /// Error of the Velo track's y: constant and part per 1/GeV, mm.
+    /// Error of the Velo track's y in the UT: constant, mm, and part per 1/p, mm GeV.
     pub offset_error: [f32; 2],
-    /// Gain of a fourth hit (no unit).
+    /// Amount by which a fourth hit lowers the cost (no unit).
     pub fourth_hit: f32,
-    /// Gain per logarithm of the momentum in GeV (no unit).
+    /// Amount by which the cost falls per logarithm of the momentum in GeV (no unit).
     pub momentum: f32,
-    /// Momentum above which the gain `momentum` no longer grows, GeV.
+    /// Momentum above which the cost no longer falls with momentum, GeV.
     pub max_momentum: f32,
     /// Largest cost of a tracklet (no unit).
     pub max_cost: f32,
     /// Factor by which the angle between a pair of hits and the Velo track may exceed the cuts on momentum (no unit).
     pub pair_margin: f32,
-    /// Largest distance of a pair's line from the meeting point, in units of its error (no unit).
+    /// Largest distance, at the kink, of the line of a pair from the Velo track, in units of `kink_error` (no unit).
     pub pair_kink: f32,
-    /// Smallest number of hits that a track must not share with a better track; a track with fewer is a clone (no
-    /// unit).
+    /// Smallest number of hits of a track that belong to no better track; a track with fewer is a clone (no unit).
     pub own_hits: u32,
-    /// Ratio of the true momentum to the result of the fit (no unit).
+    /// Ratio of the true momentum to the fitted momentum (no unit).
     pub scale: f32,
 }
 
@@ -109,33 +108,33 @@ impl Default for LineConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct UtConfig {
-    /// Preset that gives the defaults of the values (no unit).
+    /// Preset that gives the defaults of the other parameters (no unit).
     pub preset: UtPreset,
-    /// Number of groups of sectors to search: 1, 3 or 5 around the track, or 0 for all groups in the window (no unit);
-    /// 0 with the choice `line`.
+    /// Number of groups of sectors to search: 1, 3 or 5 around the track, or 0 for all groups in the window; the choice
+    /// `line` needs 0 (no unit).
     pub sectors: u32,
-    /// Largest number of doublets that are tried for a track; with the choice `compass`, only doublets with a third hit
-    /// (no unit); 0 with the choice `line`, which tries all doublets.
+    /// Largest number of doublets that are tried for a track, with the choice `compass` of doublets with a third hit;
+    /// the choice `line` tries all doublets and needs 0 (no unit).
     pub candidates: u32,
-    /// Momentum of the particles whose bend sets the width of windows, MeV.
+    /// Smallest momentum at which the bend of a particle stays within the windows, MeV.
     pub min_momentum: f32,
-    /// Transverse momentum of the particles whose bend sets the width of windows, MeV.
+    /// Smallest transverse momentum at which the bend of a particle stays within the windows, MeV.
     pub min_pt: f32,
-    /// Largest distance of a track above or below its strip, mm.
+    /// Largest distance by which a track may pass above or below the strip of a hit, mm.
     pub y_tolerance: f32,
-    /// Growth of this distance per mm of bending (no unit).
+    /// Growth of `y_tolerance` per mm of bending (no unit).
     pub y_tolerance_slope: f32,
-    /// Largest angle between a doublet and the Velo track (no unit).
+    /// Largest difference in dx/dz between a doublet and the Velo track (no unit).
     pub slope_tolerance: f32,
-    /// Largest distance of a third and a fourth hit from the doublet's line, mm.
+    /// Largest distance of a third or fourth hit from the line through a doublet, mm.
     pub hit_tolerance: f32,
     /// Error of the Velo track's slope in the first fit (no unit).
     pub velo_slope_error: f32,
-    /// Smallest momentum of a track; tracks below are dropped, MeV.
+    /// Smallest momentum of a track, MeV; tracks below are dropped.
     pub final_momentum: f32,
-    /// Smallest transverse momentum of a track; tracks below are dropped, MeV.
+    /// Smallest transverse momentum of a track, MeV; tracks below are dropped.
     pub final_pt: f32,
-    /// Choice among tracklets (no unit).
+    /// Method that chooses among the tracklets of a track (no unit).
     pub choice: UtChoice,
     /// Smallest discriminant of a track with the choices `kick` and `compass`; tracks below are dropped (no unit).
     pub discriminant: f32,
@@ -208,7 +207,7 @@ impl UtConfig {
         }
     }
 
-    /// Returns whether the search reads hits by cell, not by group of sectors.
+    /// Returns whether the search needs hits sorted by cell, not by group of sectors.
     pub fn reads_cells(&self) -> bool {
         self.choice == UtChoice::Line
     }
@@ -230,24 +229,24 @@ impl UtConfig {
         }
     }
 
-    /// Checks all values.
+    /// Checks that all values can be used.
     ///
     /// # Errors
-    /// [`Error::Config`] names the value that cannot be used, and the reason.
+    /// Returns [`Error::Config`] with the value that cannot be used, and the reason.
     pub fn validate(&self) -> Result<()> {
         let wrong = |message: String| Err(Error::Config(message));
         if self.reads_cells() {
             for (name, value) in [("sectors", self.sectors), ("candidates", self.candidates)] {
                 if value != 0 {
                     let why = "the choice `line` (presets best and fast) tries all pairs of hits in a window";
-                    return wrong(format!("ut.{name} = {value}: {why} and takes 0 alone"));
+                    return wrong(format!("ut.{name} = {value}: {why}, so it must be 0"));
                 }
             }
         } else if !(1..=MAX_CANDIDATES).contains(&self.candidates) {
-            return wrong(format!("ut.candidates = {}: 1 to {MAX_CANDIDATES}", self.candidates));
+            return wrong(format!("ut.candidates = {}: must be 1 to {MAX_CANDIDATES}", self.candidates));
         }
         if ![0, 1, 3, 5].contains(&self.sectors) {
-            return wrong(format!("ut.sectors = {}: 1, 3 or 5, or 0 for all", self.sectors));
+            return wrong(format!("ut.sectors = {}: must be 1, 3 or 5, or 0 for all", self.sectors));
         }
         for (name, value) in [
             ("min_momentum", self.min_momentum),

@@ -1,7 +1,7 @@
-//! The strip of each channel of a readout board, and its position: `ut_boards.bin`, `ut_geometry.bin`.
+//! Strips of the readout channels, and positions of the strips, from the files `ut_boards.bin` and `ut_geometry.bin`.
 //!
-//! The files have two generations, which number the sectors of boards differently; in memory there is one order, the
-//! order of hits: by plane, group of sectors at one x, lower end in y.
+//! The files have two generations, which number sectors differently. In memory, sectors of both generations are in the
+//! order of hits: by plane, group of sectors at one x, and lower end in y.
 
 pub use super::grid::STRIP_SLOPE;
 use crate::bytes::{Fields, File};
@@ -9,9 +9,9 @@ use crate::event::{UT_GROUPS, UT_PLANES};
 use crate::simd::with_default_float_mode;
 use crate::{Error, Result};
 
-/// Lanes of a board: each reads one sector.
+/// Number of lanes of a board, each of which reads one sector.
 pub const LANES: usize = 6;
-/// Strips of a sector.
+/// Number of strips of a sector.
 pub const STRIPS: u32 = 512;
 /// Number of the first sector of each plane, and the number of all sectors.
 pub(super) const PLANE_START: [usize; UT_PLANES + 1] = [0, 248, 496, 772, 1048];
@@ -33,9 +33,9 @@ pub(super) const LANE_STRIDE: usize = 8;
 /// Strips, sectors and boards of the UT.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UtGeometry {
-    /// x of each group of sectors, mm: x of its first sector.
+    /// x of the first sector of each group of sectors, mm.
     pub group_x: Vec<f32>,
-    /// First group of each plane, and the total number.
+    /// First group of each plane, and the number of all groups.
     pub plane_groups: [usize; UT_PLANES + 1],
     /// Number of boards in the tables.
     pub(super) boards: usize,
@@ -102,21 +102,21 @@ impl UtGeometry {
         Self { is_nominal: true, ..self }
     }
 
-    /// Returns whether an LHCbID belongs to a strip of this UT. A sector has one number more than strips, since
-    /// versions of the banks count strips from 0 or 1.
+    /// Returns whether an LHCbID belongs to a strip of this UT. A sector has one more number than strips, since bank
+    /// versions count strips from 0 or from 1.
     pub fn has_id(&self, id: u32) -> bool {
         self.sector_channel.iter().any(|&first| id.wrapping_sub(first) <= STRIPS)
     }
 
-    /// Returns whether this is the nominal UT, not a UT from files.
+    /// Returns whether this is the nominal UT, not a UT from geometry files.
     pub fn is_nominal(&self) -> bool {
         self.is_nominal
     }
 
-    /// Reads the two files of a generation.
+    /// Reads the board file and the geometry file, which must be of the same generation.
     ///
     /// # Errors
-    /// [`Error::Format`] names file, field and offset.
+    /// Returns [`Error::Format`] with file, field and offset if a file is not valid.
     pub fn parse(boards: File<'_>, geometry: File<'_>) -> Result<Self> {
         with_default_float_mode(|| Self::read(boards, geometry))
     }
@@ -231,16 +231,16 @@ fn range(values: impl Iterator<Item = f32>) -> [f32; 2] {
     values.fold([f32::INFINITY, f32::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)])
 }
 
-/// One strip and its readout.
+/// Strip of a hit, and its readout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UtChannel {
     /// Number of the board.
     pub board: u16,
-    /// Lane of the board.
+    /// Number of the lane on the board.
     pub lane: u8,
-    /// Strip, from 0 on.
+    /// Number of the strip in its sector, from 0 on.
     pub strip: u16,
-    /// Quarters of a strip beyond `strip`.
+    /// Position beyond the strip, in quarters of a strip, 0 to 3.
     pub quarter: u8,
     /// LHCbID of the strip.
     pub id: u32,
@@ -248,8 +248,8 @@ pub struct UtChannel {
 
 impl UtGeometry {
     /// Returns the strips of a plane that a line crosses: `at` gives x and y of the line for a z, and `off` is the
-    /// error of the measurement in pitches. This inverts decoding, to the nearest quarter of a strip; where sectors
-    /// overlap there are several.
+    /// error of the measurement, in pitches of strips. This is the inverse of decoding, to the nearest quarter of a
+    /// strip; several strips where sectors overlap.
     pub fn strips_at<'a>(
         &'a self,
         plane: usize,
@@ -283,7 +283,7 @@ impl UtGeometry {
     /// sector.
     ///
     /// # Panics
-    /// When `plane >= UT_PLANES`.
+    /// Panics if `plane >= UT_PLANES`.
     pub fn corners(&self, plane: usize) -> impl Iterator<Item = [[f32; 3]; 4]> + '_ {
         let slope = STRIP_SLOPE[plane];
         (PLANE_START[plane]..PLANE_START[plane + 1]).map(move |sector| {
@@ -305,8 +305,8 @@ impl UtGeometry {
         self.plane_groups.partition_point(|&first| first <= group) - 1
     }
 
-    /// Returns the strip at `quarters` quarters of a strip in a sector, which is given by its number in the order of
-    /// hits.
+    /// Returns the strip at a position in a sector, given in quarters of a strip; `sector` counts sectors in the order
+    /// of hits.
     pub fn strip(&self, sector: usize, quarters: u32) -> Option<UtChannel> {
         let (board, lane) = (*self.readout.get(sector)?)?;
         let strip = (quarters / 4).min(STRIPS - 1);
@@ -365,7 +365,7 @@ fn parse_boards(name: &str, bytes: &[u8]) -> Result<Boards> {
         })?;
         boards.sector[LANE_STRIDE * board + lane] = Some(sector);
         if std::mem::replace(&mut boards.channel[sector], detector << 28 | channel[record]) != 0 {
-            let message = format!("lane {lane} of board {board} reads a sector that another one reads, too");
+            let message = format!("lane {lane} of board {board} reads a sector that another lane reads, too");
             return Err(Error::format(name, message));
         }
     }

@@ -1,4 +1,4 @@
-//! [`UtLayout`]: the detector, and the magnet before it, in the form for the search for hits of tracks.
+//! [`UtLayout`]: the UT and the magnetic field before it, in the form that the search for hits reads.
 
 use super::cells::UtCells;
 use super::find::tracklets::Planes;
@@ -13,7 +13,7 @@ use crate::{Error, Result};
 /// z at which the first two planes scatter as one, mm.
 pub(super) const TWO_PLANES: f32 = 2350.0;
 
-/// Detector, magnet, and the start of the tracks.
+/// The UT and the magnetic field between Velo and UT, in the form that the search for UT hits reads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UtLayout {
     /// Middle of each plane, and largest distance of its sectors from the middle, mm.
@@ -52,10 +52,10 @@ impl UtLayout {
     /// Creates the layout of a detector, for Velo tracks whose states are at `velo_z` mm.
     ///
     /// # Errors
-    /// [`Error::Config`] when the Velo's states are not before the UT.
+    /// Returns [`Error::Config`] if the states of Velo tracks are not before the UT.
     pub fn new(geometry: &UtGeometry, tables: UtTables, polarity: f32, velo_z: f32) -> Result<Self> {
         if velo_z.is_nan() || velo_z.abs() >= MAX_VELO_Z {
-            let message = format!("states of Velo tracks at z = {velo_z} mm, not below {MAX_VELO_Z}");
+            let message = format!("states of Velo tracks at z = {velo_z} mm: |z| must be < {MAX_VELO_Z} mm");
             return Err(Error::Config(message));
         }
         let (mut z, mut depth) = ([0.0; UT_PLANES], [0.0; UT_PLANES]);
@@ -116,8 +116,7 @@ impl UtLayout {
         [self.below, self.above]
     }
 
-    /// Returns the first cell of each plane, and the total number of cells, see
-    /// [`UtCellHits`](crate::event::UtCellHits).
+    /// Returns the first cell of each plane, and the number of all cells; see [`UtCellHits`](crate::event::UtCellHits).
     pub fn plane_cells(&self) -> [usize; UT_PLANES + 1] {
         PLANE_START.map(|sector| sector * UT_CELLS / SECTORS)
     }

@@ -1,8 +1,8 @@
-//! The upstream tracker (UT): four planes of silicon strips before the magnet, from raw banks to hits.
+//! The upstream tracker (UT), four planes of silicon strips before the magnet: from raw banks to hits of Velo tracks.
 //!
-//! Modules in data-flow order: [`geometry`] (with the magnet's [`tables`], and nominal versions of both), `decode`,
-//! which contains its own naive twin, `store` (hits by plane, row and x) and `find` (from Velo tracks to tracks with
-//! momentum). `reference` is the naive twin of `store` and `find`.
+//! Modules in data-flow order: [`geometry`] and the magnet's [`tables`], `decode`, `store` (sorts hits by plane, row
+//! and x) and `find` (hits for Velo tracks, and their momentum). `reference` is a naive version of `store` and `find`,
+//! for tests.
 
 mod cells;
 mod config;

@@ -70,8 +70,8 @@ fn stave(distance: i32) -> Vec<Sector> {
 }
 
 impl UtGeometry {
-    /// Returns the nominal UT. Its banks have version 3 and come from boards 0 to 174; its LHCbIDs are of the newer
-    /// generation.
+    /// Returns the nominal UT. Its boards have numbers 0 to 174 and send banks of version 3; its LHCbIDs are of the
+    /// newer generation.
     pub fn nominal() -> Self {
         with_default_float_mode(Self::ideal)
     }
@@ -111,7 +111,7 @@ impl UtGeometry {
             .for_each(|number| sector[LANE_STRIDE * (number / LANES) + number % LANES] = Some(number));
         let channel = (0..SECTORS as u32).map(|number| DETECTOR | number << SECTOR_SHIFT).collect();
         let boards = Boards { count, sector, channel, first_number: 0 };
-        let ut = Self::assemble("the nominal UT", &boards, &all).expect("as many groups as the real one");
+        let ut = Self::assemble("the nominal UT", &boards, &all).expect("all groups of sectors");
         ut.into_nominal()
     }
 }

@@ -1,4 +1,4 @@
-//! [`UtHits`] and [`UtCells`]: the algorithms from raw banks to hits, in the order of groups and of cells.
+//! [`UtHits`] and [`UtCells`]: the algorithms that decode raw banks to hits, by group of sectors or by cell.
 
 use super::decode::{UtScratch, decode, decode_by_cell};
 use super::geometry::UtGeometry;
@@ -11,10 +11,10 @@ use crate::simd::Level;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The product of hits in the UT.
+/// Handle of the product of `UtHits`: UT hits by group of sectors.
 pub const UT_HITS: Handle = Handle::of::<UtBatch>("ut_hits");
 
-/// Decodes raw banks of the UT to hits.
+/// Decodes raw banks of the UT to hits by group of sectors.
 #[derive(Debug, Clone)]
 pub struct UtHits {
     level: Level,
@@ -23,7 +23,7 @@ pub struct UtHits {
 }
 
 impl UtHits {
-    /// Creates an algorithm for a detector.
+    /// Creates an algorithm for a detector with this geometry.
     pub fn new(level: Level, geometry: Arc<UtGeometry>) -> Self {
         Self { level, geometry, bad_banks: BadBanks::Event }
     }
@@ -90,7 +90,7 @@ fn mark<P: Product>(
     });
 }
 
-/// The product of hits in the UT by cell; a cell is a quarter of a sector.
+/// Handle of the product of `UtCells`: UT hits by cell, a quarter of a sector.
 pub const UT_CELLS: Handle = Handle::of::<UtCellHits>("ut_cells");
 
 /// Decodes raw banks of the UT to hits in the order of cells, for the search by pairs.
@@ -103,7 +103,7 @@ pub struct UtCells {
 }
 
 impl UtCells {
-    /// Creates an algorithm for a detector with a layout.
+    /// Creates an algorithm for a detector and its layout.
     pub fn new(level: Level, geometry: Arc<UtGeometry>, layout: UtLayout) -> Self {
         Self { level, geometry, layout, bad_banks: BadBanks::Event }
     }
@@ -139,7 +139,7 @@ impl Algorithm for UtCells {
     }
 
     fn run(&self, slice: Slice<'_>, scratch: &mut UtScratch, out: &mut Outcome<UtCellHits>) {
-        let Events::Banks(events) = slice.events() else { unreachable!("only what was accepted") };
+        let Events::Banks(events) = slice.events() else { unreachable!("`accept` allows raw banks alone") };
         let (range, events) = (slice.range(), events.with_bad_banks(self.bad_banks));
         decode_by_cell(self.level, (&self.geometry, &self.layout), events, range.clone(), scratch, out);
         mark(&self.geometry, events, range, scratch, out);

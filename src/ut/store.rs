@@ -1,4 +1,4 @@
-//! Store: the hits of an event by plane, row of sectors and x, with a table of the beginnings of buckets.
+//! Store: sorts the hits of an event by plane, row of sectors and x, with a table of the first hit of each bucket in x.
 //!
 //! ```text
 //!   y ^  row 13 | . . h . | . h .                 a table per plane: first hit of each bucket
@@ -6,8 +6,8 @@
 //!     |  row 0  | h . . h | . . .                 next one where the track is near both
 //!     +--------- bucket 0, 1, ... --> x(y = 0)
 //! ```
-//! All hits of a window have about the y of the track, so tilted strips, too, are found by x at y = 0: the track's x
-//! minus its y times the slope of the strips. Counting sort; hits of a bucket stay in their order.
+//! All hits of a window have about the y of the track, so hits of tilted strips are found by x at y = 0, too: the
+//! track's x minus its y times the slope of the strips. A counting sort keeps the order of hits within a bucket.
 
 use super::grid::{BUCKET_BITS, CELLS, PLANE_CELLS, Stored, bucket_of, row_of};
 use super::layout::UtLayout;

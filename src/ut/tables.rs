@@ -1,4 +1,4 @@
-//! The magnet's bending between Velo and UT (`ut_tables.bin`), as tables over slopes and origins.
+//! Tables of the magnet's bending between Velo and UT by slope and origin (`ut_tables.bin`).
 
 use super::nominal::PLANE_Z;
 use crate::Result;
@@ -25,22 +25,22 @@ const PLANE_SLOPE: f64 = 0.01;
 const MIDDLE: f64 = 2484.6;
 const SUM_STEP: f64 = 10.0;
 
-/// Tables of the magnetic field before the UT.
+/// Tables of the magnet's bending between Velo and UT.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UtTables {
     /// Ratio of the deflection at z = 2484.6 mm to the deflection at a plane: `[4 * k + plane]`, where k is 100 |ty|
     /// rounded to an integer.
     pub plane_factor: Vec<f32>,
     /// Field integral along a track up to the UT, T m: `[(i3 * 11 + i2) * 31 + i1]`, i1 for ty from -0.3 in steps of
-    /// 0.02, i2 for the origin's z from -250 mm in steps of 50, i3 for z of the state from 0 in 80.
+    /// 0.02, i2 for the origin's z from -250 mm in steps of 50, i3 for z of the state from 0 mm in steps of 80.
     pub field_integral: Vec<f32>,
 }
 
 impl UtTables {
-    /// Reads a file of tables; messages contain the name `file`.
+    /// Reads the bytes of a file of tables; error messages contain the name `file`.
     ///
     /// # Errors
-    /// [`Error::Format`](crate::Error::Format) names file, field and offset.
+    /// Returns [`Error::Format`](crate::Error::Format) with file, field and offset if the file is not valid.
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Self> {
         let mut fields = Fields::new(file, bytes);
         let mut table = |name: &str, steps: &[usize]| {
@@ -58,7 +58,7 @@ impl UtTables {
         Ok(Self { plane_factor, field_integral })
     }
 
-    /// Returns the tables of the nominal detector's [`magnet`](crate::lhcb::magnet), for tracks in the plane x = 0.
+    /// Returns the tables of the nominal [`magnet`](crate::lhcb::magnet), computed for tracks in the plane x = 0.
     pub fn nominal() -> Self {
         with_default_float_mode(Self::ideal)
     }

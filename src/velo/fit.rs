@@ -1,13 +1,13 @@
 //! Fit: a straight-line Kalman filter through each track, one track per lane (`docs/algorithms.md`, "Velo:
 //! straight-line fit").
 //!
-//! x and y have equal weights, so one covariance serves both. A track is filtered from both ends; the filter
-//! that ends nearest to the beam line gives the state there, the one that ends at the largest z gives the state
-//! at the end of the Velo.
+//! x and y have equal weights, so one covariance serves both. A track is filtered from both ends: the filter that ends
+//! nearest to the beam line gives the state near the beam line, and the filter that ends at the largest z gives the
+//! state at the end of the Velo.
 //!
-//! The scattering of a track depends on its momentum, which the Velo does not measure. Each hit that is farther from
-//! the line than expected raises the noise, and each nearer hit lowers it ([`next_noise`]). The filter up begins with
-//! the noise at the end of the filter down, and both states use the noise at the end of the filter up.
+//! The scattering of a track depends on its momentum, which the Velo does not measure. Hits farther from the line than
+//! expected raise the noise (the assumed variance of scattering), nearer hits lower it ([`next_noise`]). The filter up
+//! (to larger z) begins with the final noise of the filter down; both states use the filter up's final noise.
 
 use super::config::FitConfig;
 use super::found::{Found, HITS_AT, LEN_AT, ROW};

@@ -1,13 +1,13 @@
-//! The sequential track forwarding that Search by triplet compares with (preset `forwarding`; the paper's section
-//! II.A): pairs of free hits in neighbouring modules of one side, each followed at once to its end. A track of four
-//! hits takes them from all later pairs, so nothing can run in parallel.
+//! Sequential track forwarding, the baseline of the paper on Search by triplet (preset `forwarding`; section II.A):
+//! each pair of free hits in neighbouring modules of one side is followed at once to its end. Later pairs cannot use
+//! the hits of a track of four or more hits, so nothing can run in parallel.
 //!
-//! Points that the section leaves open: the first two hits are on one side, the others on either side, the side of
-//! the previous hit first, and "two consecutive modules on the same side" without a hit are two pairs; of three-hit
-//! tracks that share hits the straightest stays.
+//! Points that the section leaves open are decided as follows. The first two hits are on one side; later hits are on
+//! either side, and the side of the previous hit is searched first. "Two consecutive modules on the same side" without
+//! a hit are two pairs. Of three-hit tracks that share hits the straightest remains.
 //!
-//! It is the baseline of measurements and therefore plain scalar code. Sums and products are not fused, so that the
-//! code gives the same bits with any instructions.
+//! The preset is a baseline for measurements and therefore plain scalar code. Sums and products are not fused, so that
+//! the code gives the same bits with any instruction set.
 
 use super::config::{ForwardingConfig, LimitConfig};
 use super::found::Found;

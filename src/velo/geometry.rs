@@ -1,17 +1,17 @@
 //! Ideal geometry of the upgraded Velo: 52 modules along the beam, each an L of four pixel sensors.
 //!
-//! An even module is an L that opens towards +x: sensors 0 and 1 form the arm below the beam, 2 and 3 the arm at -x,
-//! all turned by 45 degrees. The beam passes at the origin, 5.1 mm from the nearest pixels. An odd module is an even
-//! one turned by 180 degrees about the beam, so that the two arms of a pair close around it. Sensors 0 and 3 lie 0.581
-//! mm below the nominal z of their module, 1 and 2 above it.
+//! An even module is an L that opens towards +x: sensors 0 and 1 form the arm below the beam, sensors 2 and 3 the arm
+//! at -x, all turned by 45 degrees. The beam passes through x = y = 0, 5.1 mm from the nearest pixels. An odd module is
+//! an even module turned by 180 degrees about the beam, so that a pair closes around the beam. Sensors 0 and 3 lie
+//! 0.581 mm below the nominal z of their module, sensors 1 and 2 above.
 //!
-//! A sensor is three chips of 256 x 256 pixels in a row. Its local frame has u along the row of chips (columns
-//! 0..767) and v across (rows 0..255). Source: the geometry of LHCb's simulated events, in which all modules are
-//! alike to 1e-5 mm.
+//! A sensor is three chips of 256 x 256 pixels in a row. In the local frame of a sensor, u runs along the row of chips
+//! (columns 0..767) and v across (rows 0..255). Source of the numbers: the geometry of LHCb's simulated events, in
+//! which all modules are alike to 1e-5 mm.
 
 use crate::event::VELO_MODULES;
 
-/// Pairs of modules: pair k holds the modules 2k (x < 0 side) and 2k + 1 (x > 0 side), 12.5 mm apart.
+/// Number of pairs of modules: pair k has the modules 2k (x < 0 side) and 2k + 1 (x > 0 side), 12.5 mm apart in z.
 pub const PAIRS: usize = VELO_MODULES / 2;
 /// Half the distance between the first and the last sensor plane of a pair, rounded up, mm.
 pub const PAIR_HALF_DEPTH: f32 = 7.0;
@@ -45,19 +45,19 @@ pub const MODULE_Z: [f64; VELO_MODULES] = [
 
 /// Distance of the two sensor planes of a module from its nominal z, mm.
 pub const PLANE_OFFSET: f64 = 0.581;
-/// Sensors of a module.
+/// Number of sensors of a module.
 pub const SENSORS: usize = 4;
 /// Edge of a pixel, mm.
 pub const PITCH: f64 = 0.055;
-/// Columns of pixels of a sensor.
+/// Number of columns of pixels of a sensor.
 pub const COLUMNS: u32 = 768;
-/// Rows of pixels of a sensor.
+/// Number of rows of pixels of a sensor.
 pub const ROWS: u32 = 256;
-/// Columns of one chip.
+/// Number of columns of pixels of one chip.
 pub const CHIP_COLUMNS: u32 = 256;
-/// Edge along u of the pixels of the two columns at the borders of chips, mm.
+/// Width along u of the pixels in the two columns at each border between chips, mm.
 pub const WIDE_PITCH: f64 = 0.1375;
-/// Length of a sensor along u, mm: four columns are wide.
+/// Length of a sensor along u, with four wide columns, mm.
 pub const SENSOR_LENGTH: f64 = COLUMNS as f64 * PITCH + 4.0 * (WIDE_PITCH - PITCH);
 /// Width of a sensor along v, mm.
 pub const SENSOR_WIDTH: f64 = ROWS as f64 * PITCH;
@@ -77,7 +77,7 @@ pub struct Sensor {
     pub v: [f64; 2],
 }
 
-/// The four sensors of an even module. The sensors of an odd module are at (-x, -y).
+/// The four sensors of an even module. Sensors of an odd module are at (-x, -y) instead of (x, y).
 pub const MODULE: [Sensor; SENSORS] = [
     Sensor { x: 12.9330, y: -40.0576, z: -PLANE_OFFSET, u: [-1.0, 1.0], v: [1.0, 1.0] },
     Sensor { x: -26.3397, y: -20.5415, z: PLANE_OFFSET, u: [1.0, -1.0], v: [1.0, 1.0] },
@@ -86,26 +86,26 @@ pub const MODULE: [Sensor; SENSORS] = [
 ];
 
 impl Sensor {
-    /// Returns (u, v) of a point in the frame of an even module, mm; the point may be outside the sensor.
+    /// Returns the local (u, v), which may be outside the sensor, of a point (x, y) in the frame of an even module, mm.
     pub fn local(&self, x: f64, y: f64) -> [f64; 2] {
         let (x, y) = (x - self.x, y - self.y);
         let along = |axis: [f64; 2]| (x * axis[0] + y * axis[1]) * std::f64::consts::FRAC_1_SQRT_2;
         [along(self.u), along(self.v)]
     }
 
-    /// Returns (x, y) in the frame of an even module for a point of the sensor, mm.
+    /// Returns (x, y) in the frame of an even module of a point with local (u, v), mm.
     pub fn global(&self, u: f64, v: f64) -> [f64; 2] {
         let (u, v) = (u * std::f64::consts::FRAC_1_SQRT_2, v * std::f64::consts::FRAC_1_SQRT_2);
         [self.x + u * self.u[0] + v * self.v[0], self.y + u * self.u[1] + v * self.v[1]]
     }
 
-    /// Returns whether a point of the sensor's plane lies on the sensor.
+    /// Returns whether the point with local (u, v) is on the sensor.
     pub fn contains(u: f64, v: f64) -> bool {
         (0.0..SENSOR_LENGTH).contains(&u) && (0.0..SENSOR_WIDTH).contains(&v)
     }
 }
 
-/// Returns the sign that converts a module's x and y to the frame of an even module.
+/// Returns the factor, 1 or -1, that converts a module's x and y to the frame of an even module.
 pub fn side(module: usize) -> f64 {
     if module.is_multiple_of(2) { 1.0 } else { -1.0 }
 }
@@ -126,12 +126,12 @@ static COLUMN_EDGES: [f64; COLUMNS as usize + 1] = {
     edges
 };
 
-/// Returns the lower edge along u of a column of pixels, mm; the sensor's end for `COLUMNS`.
+/// Returns the lower edge along u of a column of pixels, mm; for `COLUMNS`, the end of the sensor.
 pub fn column_edge(column: u32) -> f64 {
     COLUMN_EDGES[column as usize]
 }
 
-/// Returns the column of pixels at u mm, which must lie on the sensor.
+/// Returns the column of pixels at the local coordinate u, mm, which must be on the sensor.
 pub fn column_of(u: f64) -> u32 {
     // Two wide columns shift the columns behind them by three pitches, four by six; one pitch less leaves room for
     // rounding.
@@ -147,7 +147,7 @@ pub fn column_of(u: f64) -> u32 {
     column
 }
 
-/// Returns the row of pixels at v mm, which must lie on the sensor.
+/// Returns the row of pixels at the local coordinate v, mm, which must be on the sensor.
 pub fn row_of(v: f64) -> u32 {
     ((v / PITCH) as u32).min(ROWS - 1)
 }

@@ -1,8 +1,8 @@
-//! The upgraded LHCb vertex locator (Velo): from hits to straight tracks with states.
+//! The upgraded LHCb vertex locator (Velo): from raw banks or hits to straight tracks with states.
 //!
-//! Modules in data-flow order: [`geometry`], `index` (sort), `find` (seeding, forwarding, weak tracks), `fit`, and
-//! `reference`, the naive twin of all of them. `link` finds tracks in the preset `fast`; `paper` and `forwarding` sort
-//! and find in the presets of these names. [`reconstruct`] runs the stages over a slice of events.
+//! Modules in data-flow order: [`geometry`], `decode`, `index` (sort), `find` (seeding, forwarding, weak tracks) and
+//! `fit`; `reference` is a naive version for tests. `link` finds tracks in the preset `fast`; `paper` and `forwarding`
+//! sort hits and find tracks in the presets of these names. [`reconstruct`] runs the stages over a slice of events.
 
 mod config;
 mod decode;

@@ -1,5 +1,4 @@
-//! Code shared by the presets `paper` and `forwarding`: the hits of an event sorted within their modules. (`best` has
-//! its own order, in `index`.)
+//! Code shared by the presets `paper` and `forwarding`: the hits of an event, sorted within each module.
 
 use crate::event::{Column, VELO_MODULES, VeloEvent};
 use std::ops::{Add, Div, Mul, Range, Sub};

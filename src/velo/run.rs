@@ -1,4 +1,4 @@
-//! Runs the stages over a range of events, on the gang of a level.
+//! Runs the stages of the Velo reconstruction over a range of events, on the gang of a level.
 
 use super::config::{FitConfig, LimitConfig, Preset, VeloConfig};
 use super::fit::SortedHits;
@@ -17,14 +17,14 @@ const MAX_HITS: usize = ROW - HITS_AT;
 const SORT: usize = 1;
 const FIT: usize = 3;
 
-/// Reconstructs the events of `range` and appends them to `out`, in order. An event that cannot be
-/// reconstructed gives no tracks and a [`Status`]; everything dropped is counted.
+/// Reconstructs the events of `range` and appends them to `out`, in order. An event that cannot be reconstructed has no
+/// tracks, and its [`Status`] gives the reason; dropped hits and candidates are counted.
 ///
-/// Output bytes do not depend on `level`, nor on how events are cut into ranges. Memory is allocated only while
-/// `workspace` and `out` still grow.
+/// Output bytes do not depend on `level`, nor on how the events are split into ranges. Memory is allocated only until
+/// `workspace` and `out` are large enough.
 ///
 /// # Panics
-/// When `range` is not within the events.
+/// Panics if `range` is not within the events.
 pub fn reconstruct(
     level: Level,
     config: &VeloConfig,
@@ -36,12 +36,12 @@ pub fn reconstruct(
     crate::simd::kernels!(dispatch_gathers!(level, g => run(g, config, events, range, workspace, out)));
 }
 
-/// Fits tracks that were found elsewhere and appends them to `out` as one event. A track is the positions of its hits
-/// (mm) from the largest z down. Hits are identified by their number among all given hits.
+/// Fits tracks that another program found, and appends them to `out` as one event. A track is given by the positions of
+/// its hits, mm, from the largest z down. Hits get their number among all given hits as identifiers.
 ///
 /// # Errors
-/// [`Error::Config`](crate::Error::Config) naming the first track without hits, or with more than one hit in each pair
-/// of modules.
+/// Returns [`Error::Config`](crate::Error::Config) with the number of the first track that has no hits or too many hits
+/// (the message gives the limit).
 pub fn fit_tracks<Hits: AsRef<[[f32; 3]]>>(
     level: Level,
     config: &FitConfig,

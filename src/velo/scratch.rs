@@ -1,4 +1,4 @@
-//! Reused memory of one thread.
+//! Memory of the Velo reconstruction that one thread reuses.
 
 use super::find::FindScratch;
 use super::forwarding::ForwardingScratch;
@@ -9,7 +9,7 @@ use super::modules::Modules;
 use super::paper::PaperScratch;
 use crate::event::Column;
 
-/// Memory that one thread reuses from event to event: it grows to the largest event seen and then stays.
+/// Memory that one thread reuses from event to event; its size is set by the largest event so far.
 #[derive(Debug)]
 pub struct VeloWorkspace {
     /// The sorted hits of the events, and the hits that the first pass left.

@@ -1,10 +1,10 @@
-//! Positions of the Velo's sensors, from the detector's own geometry file (`velo_geometry.bin`):
+//! Positions of the Velo's sensors, read from the detector's geometry file `velo_geometry.bin`:
 //!
 //! ```text
 //! u64 52, f32 z of the modules | u64 768, f32 x of the columns | u64 768, f32 pitch of the columns
 //! u64 208, u64 12, f32 per sensor: rotation row by row, then translation
 //! ```
-//! All lengths in mm.
+//! All lengths in the file are in mm.
 
 use super::geometry::{COLUMNS, MODULE, MODULE_Z, PITCH, SENSOR_WIDTH, SENSORS, column_edge, side};
 use crate::Result;
@@ -12,7 +12,7 @@ use crate::bytes::Fields;
 use crate::event::{BankKind, VELO_MODULES};
 use crate::simd::with_default_float_mode;
 
-/// Sensors of the Velo.
+/// Number of sensors of the Velo.
 pub const ALL_SENSORS: usize = VELO_MODULES * SENSORS;
 /// Version of retina banks in which each bank belongs to a pair of sensors.
 const PAIRED_VERSION: u8 = 4;
@@ -49,10 +49,10 @@ pub struct VeloSensors {
 }
 
 impl VeloSensors {
-    /// Reads a geometry file; messages contain the name `file`.
+    /// Reads the bytes of a geometry file; error messages contain the name `file`.
     ///
     /// # Errors
-    /// [`Error::Format`](crate::Error::Format) names file, field and offset.
+    /// Returns [`Error::Format`](crate::Error::Format) with file, field and offset if the file is not valid.
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Self> {
         with_default_float_mode(|| Self::read(file, bytes))
     }
@@ -77,11 +77,11 @@ impl VeloSensors {
         Ok(Self { module_z, column_x, column_pitch, rows })
     }
 
-    /// Returns the corners of the area of a sensor's pixels, in order around it, mm; sensors are counted module by
+    /// Returns the corners of the pixel area of a sensor, in order around the area, mm; sensors are numbered module by
     /// module.
     ///
     /// # Panics
-    /// When `sensor >= ALL_SENSORS`.
+    /// Panics if `sensor >= ALL_SENSORS`.
     pub fn corners(&self, sensor: usize) -> [[f32; 3]; 4] {
         let rows = &self.rows[3 * sensor..3 * sensor + 3];
         let half = 0.5 * PITCH as f32;
@@ -91,7 +91,7 @@ impl VeloSensors {
             .map(|[u, v]| [0, 1, 2].map(|axis| rows[axis][0] * u + rows[axis][1] * v + rows[axis][3]))
     }
 
-    /// Returns the ideal sensors of [`super::geometry`].
+    /// Returns the ideal sensors that [`super::geometry`] describes.
     pub fn nominal() -> Self {
         with_default_float_mode(Self::ideal)
     }

@@ -1,4 +1,4 @@
-//! [`Velo`]: the algorithm from raw banks or hits to tracks.
+//! [`Velo`]: the algorithm that finds tracks in raw banks or hits of the Velo.
 
 use super::config::VeloConfig;
 use super::decode::{DecodeScratch, VeloBanks, VeloDecoder, decode};
@@ -13,7 +13,7 @@ use crate::{Error, Result};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The product of tracks in the Velo.
+/// Handle of the product of `Velo`: tracks in the Velo.
 pub const VELO_TRACKS: Handle = Handle::of::<VeloTracks>("velo_tracks");
 
 /// Finds tracks in raw banks or hits of the Velo.
@@ -29,10 +29,10 @@ pub struct Velo {
 }
 
 impl Velo {
-    /// Creates an algorithm for events of hits.
+    /// Creates an algorithm for events of hits; `with_sensors` adds raw banks.
     ///
     /// # Errors
-    /// [`Error::Config`] for a configuration that cannot be used.
+    /// Returns [`Error::Config`] for a configuration that cannot be used.
     pub fn new(level: Level, config: VeloConfig) -> Result<Self> {
         config.validate()?;
         Ok(Self {
@@ -45,14 +45,14 @@ impl Velo {
         })
     }
 
-    /// Accepts raw banks, too; if an event has several kinds of banks, `banks` selects one.
+    /// Accepts raw banks of the Velo, too; if an event has several kinds of Velo banks, `banks` selects one kind.
     pub fn with_sensors(mut self, sensors: Arc<VeloSensors>, banks: VeloBanks) -> Self {
         (self.sensors, self.banks) = (Some(sensors), banks);
         self
     }
 
-    /// Sets the x and y of the beam line for raw banks, mm: tracks are searched around this line, and their states are
-    /// at the closest approach to it. If the configuration of the fit gives a beam line, the search uses the z axis.
+    /// Sets x and y of the beam line for raw banks, mm. Tracks are searched around this line, and their states are at
+    /// the closest approach to this line. If the configuration of the fit sets a beam line, the search uses the z axis.
     pub fn with_beam(mut self, beam: [f32; 2]) -> Self {
         let fit = &self.config.fit;
         if [fit.beam_x, fit.beam_y] == [0.0; 2] {
@@ -77,10 +77,10 @@ impl Velo {
         &self.config
     }
 
-    /// Decodes raw banks to hits, as the first stage does; `hits` is emptied first.
+    /// Clears `hits`, and decodes raw banks to hits like the first stage.
     ///
     /// # Errors
-    /// [`Error::Config`] without sensors.
+    /// Returns [`Error::Config`] if the algorithm has no sensors.
     pub fn decode(
         &self,
         events: RawEvents<'_>,
@@ -133,7 +133,7 @@ impl Velo {
     ) {
         let VeloSequenceWorkspace { velo, decode, hits } = workspace;
         let count = range.len();
-        self.decode(events, range, decode, hits).expect("sensors, when banks were accepted");
+        self.decode(events, range, decode, hits).expect("raw banks are accepted only with sensors");
         out.counters.merge(&hits.counters);
         self.move_to_beam(&mut hits.results);
         let first = out.results.tracks();
@@ -142,13 +142,13 @@ impl Velo {
     }
 
     fn decoder(&self) -> Result<VeloDecoder<'_>> {
-        let missing = "raw banks of the Velo need the geometry of the detector";
+        let missing = "raw banks of the Velo need the detector's geometry";
         let sensors = self.sensors.as_ref().ok_or_else(|| Error::Config(missing.into()))?;
         Ok(VeloDecoder { sensors, banks: self.banks })
     }
 }
 
-/// A batch of events of the Velo as read from the source.
+/// A batch of Velo events as read from an input: hits or raw banks.
 #[derive(Debug)]
 pub enum VeloInputBatch {
     /// Hits.

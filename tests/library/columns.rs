@@ -51,35 +51,35 @@ fn columns_have_one_name_each_and_say_what_they_are() {
 const HEAD: &str = "\
 # Columns
 
-Made from the schemas in `src/event` by `UPDATE=1 cargo test --release --test library columns`; do not edit.
+The command `UPDATE=1 cargo test --release --test library columns` writes this page from the schemas in `src/event`; do not edit it.
 
-In memory results are columns with offsets (`Product::SCHEMA`). A Parquet file has one row per event (per cluster for
-the sequence `timepix`): values per track or hit are lists, the hits of tracks lists of lists. The offsets between them
-are not written, since the lists contain them; only if the hits of an event are in groups, their starts are a list.
-Each column's metadata hold its `unit` and its `description`; the file's metadata hold, each as `peloton.NAME`:
-`schema_version`, `version`, `sequence`, `command`, `configuration` (TOML), `inputs`, `geometry`, `level`, `hash_int` and
-`output_hash`.
+In memory, results are columns with offsets (`Product::SCHEMA`). A Parquet file has one row per event (for the sequence
+`timepix`, per cluster). In a row, the values of tracks or hits are a list, and the hits of tracks are a list of lists. Files
+have no columns of offsets, since the lists imply them; only if the hits of an event are in groups, a list gives the start of
+each group. The metadata of each column hold its `unit` and its `description`. The metadata of the file hold, each as
+`peloton.NAME`: `schema_version`, `version`, `sequence`, `command`, `configuration` (TOML), `inputs`, `geometry`, `level`,
+`hash_int` and `output_hash`.
 
-In the tables, a column has one value for each item named under *per*; `hash_int` covers the columns marked under *int*, and
-`output_hash` covers all columns, in this order (no hash covers additional columns such as `event_id`, which identify the
-input). A value that was not measured is null: the numbers of an event whose input has none, the energy of clusters without a
-calibration, the times of clusters of frames. The run number of simulated raw events is the low 32 bits of their seed.
+In the tables below, a column has one value for each item named under *per*. The hash `hash_int` covers the columns marked under
+*int*, and `output_hash` covers all columns of the table in order. Neither hash covers additional columns such as `event_id`, which
+identify the input. A value that was not measured is null: run and event number if the input has none, the energy of clusters
+without a calibration, the times of clusters of frames. The run number of simulated raw events is the low 32 bits of their seed.
 
-NDJSON has one line per event, an object with `event_id`, `run_number`, `event_number`, `status` (by its name) and the list
-`tracks`, each a list of hits, or for `ut` and `scifi-hits` the columns of the hits, whose starts are called `start`. With
-`run --named-fields` each track (for `ut` and `scifi-hits` each item of the list `hits`) is an object of its columns by their
-names. For `timepix` NDJSON has one line per cluster: names of times end in `_ns` and of energies in `_keV`; `bounds` are
-smallest x and y, largest x and y, and each of `hits` is x, y, time over threshold in clocks of 25 ns, and ns after the first
-hit; the additional columns of files have the same names here. Clusters of frames have the number of their `frame` and null for
-all times. A .clog file counts frames from 1: frame 0 of the input is `Frame 1`.
+NDJSON has one line per event, an object with `event_id`, `run_number`, `event_number`, `status` (its name) and the list `tracks`, in
+which each track is a list of hits. For `ut` and `scifi-hits` the object has the columns of the hits in place of `tracks`, and the
+starts of groups as `start`. With `run --named-fields` each track (for `ut` and `scifi-hits` each item of the list `hits`) is an
+object that names its values by column. For `timepix` NDJSON has one line per cluster, in which names of times end in `_ns` and names
+of energies in `_keV`. The field `bounds` is smallest x and y, then largest x and y. Each item of `hits` is x, y, time over threshold
+in clocks of 25 ns, and time after the first hit in ns. The additional columns of files have the same names in NDJSON. Clusters of
+frames have the number of their `frame`, and null for all times. A .clog file counts frames from 1: frame 0 of the input is `Frame 1`.
 ";
 
 const STATES: &str = "
 ## States
 
-A quantity of a state has one name in all sequences. If a track has several states, the name begins with the place of the state:
-`beam_`, `end_`, `scifi_`. The states of `velo`, and the state `beam_` of `long`, have one covariance for both projections, under the
-names for x. The last column lists the names that some sequences had before version 5.
+A quantity of a state has the same name in all sequences. If a track has several states, the name begins with the place of the
+state: `beam_`, `end_` or `scifi_`. The states of `velo`, and the state `beam_` of `long`, have one covariance for both projections,
+under the names for x. The last column of the table lists the names that some sequences had before version 5 of the schemas.
 
 | quantity | unit | meaning | velo | velo-ut | scifi | long | cylinder, cylinder-fit | before |
 |---|---|---|---|---|---|---|---|---|
@@ -93,9 +93,9 @@ const CYLINDER: &str = "
 const TRUTH: &str = "
 ## Tables of the truth
 
-`peloton check --truth-output NAME.parquet` writes two tables: the results for every particle, to `NAME.particles.parquet`, and
-for every track, to `NAME.tracks.parquet`. `event_id` and the number of the track join them to the results of `run`, and so do
-`run_number` and `event_number` if the input has them. The rules (`--rules`) define when a track matches a particle.
+`peloton check --truth-output NAME.parquet` writes two tables: results for every particle to `NAME.particles.parquet`, and for
+every track to `NAME.tracks.parquet`. `event_id` and the number of the track join both tables to the results of `run`;
+`run_number` and `event_number` also do if the input has them. The rules (`--rules`) define when a track matches a particle.
 ";
 
 fn document() -> String {
@@ -108,13 +108,13 @@ fn document() -> String {
     sequence::<SciFiBatch>(&mut text, "scifi-hits");
     sequence::<SciFiTracks>(&mut text, "scifi");
     sequence::<LongTracks>(&mut text, "long");
-    text.push_str("\nThe sequence `long-ut` has the same columns.\n");
+    text.push_str("\nThe sequence `long-ut` has the same columns as `long`.\n");
     sequence::<CylinderTracks>(&mut text, "cylinder");
     sequence::<CylinderFits>(&mut text, "cylinder-fit");
     sequence::<PixelClusters>(&mut text, "timepix");
-    beside(&mut text, "In files also", &origin_fields());
-    beside(&mut text, "With `--trigger` also", &trigger_fields());
-    beside(&mut text, "Of frames also", &frame_fields());
+    beside(&mut text, "Files have these columns in addition", &origin_fields());
+    beside(&mut text, "With `--trigger` files also have these columns", &trigger_fields());
+    beside(&mut text, "Files of clusters from frames also have this column", &frame_fields());
     text.push_str(TRUTH);
     table(&mut text, "particle", &PARTICLE_FIELDS);
     table(&mut text, "track", &TRACK_FIELDS);

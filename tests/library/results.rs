@@ -136,7 +136,7 @@ fn differences_are_told_in_words() {
     assert_eq!(difference(&whole, 2, &other, 2).unwrap(), "track 0: hits [4, 5] and [4]");
     assert_eq!(
         difference(&whole, 0, &whole, 2).unwrap(),
-        "2 and 3 tracks; the first that differs is track 0: hits [0, 1] and [4, 5]"
+        "2 and 3 tracks; the first difference is track 0: hits [0, 1] and [4, 5]"
     );
     let mut other = whole.clone();
     other.end.tx[1] = -0.0;

@@ -1,4 +1,4 @@
-//! The book of docs/.
+//! Makes a book of the pages in docs/.
 
 use crate::{Result, command, root};
 use std::io::{Read, Write};

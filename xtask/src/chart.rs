@@ -1,4 +1,4 @@
-//! The README's chart: times of peloton and of other programs.
+//! Draws the README's chart: times of peloton and of other programs.
 
 use crate::{Result, read, root};
 use std::fmt::Write;
@@ -12,7 +12,7 @@ const BARS: f64 = 430.0;
 const LEFT: f64 = 250.0;
 const ROW: f64 = 46.0;
 
-/// Writes the picture.
+/// Writes the chart as SVG.
 pub fn write() -> Result<()> {
     let path = root().join(PICTURE);
     std::fs::write(&path, picture(&read(NUMBERS)?)?).map_err(|error| format!("{}: {error}", path.display()))
@@ -77,7 +77,7 @@ fn picture(text: &str) -> Result<String> {
                  <text x=\"{text:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\" fill=\"{fill}\">{label}</text>",
                 y + 12.5
             )
-            .expect("a string takes everything");
+            .expect("writing to a string cannot fail");
         };
         writeln!(
             svg,
@@ -90,7 +90,7 @@ fn picture(text: &str) -> Result<String> {
             y + 29.5,
             escaped(&row.program)
         )
-        .expect("a string takes everything");
+        .expect("writing to a string cannot fail");
         let factor = row.other / row.ours;
         let label = format!("{} {}, {factor:.1} times as fast", row.ours, row.unit);
         line(&mut svg, y, ours, "#0072b2", &label);
@@ -101,7 +101,7 @@ fn picture(text: &str) -> Result<String> {
         "<text x=\"{LEFT}\" y=\"{:.1}\" fill=\"#666666\">Blue: peloton. Grey: the other program. Shorter is faster.</text>\n</svg>",
         height - 10.0
     )
-    .expect("a string takes everything");
+    .expect("writing to a string cannot fail");
     Ok(svg)
 }
 

@@ -8,9 +8,9 @@ use std::process::{Command, Stdio};
 /// Prefixes of the intrinsics of x86-64.
 const INTRINSICS: [&str; 5] = ["sse", "ssse", "avx", "fma", "bmi"];
 
-/// Fails when kernels call intrinsics. An intrinsic cannot be inlined into code that is compiled without its instructions, and
-/// is then a function. hashbrown and texts call some where crates are not optimised; calls by intrinsics themselves count for
-/// their callers.
+/// Fails when kernels call intrinsics. An intrinsic cannot be inlined into code that is compiled without its
+/// instructions, so it is called as a function. In crates that are not optimised, hashbrown and ASCII functions of
+/// `core` call intrinsics, too; calls of intrinsics by intrinsics are ignored.
 pub fn check(program: &Path) -> Result<()> {
     let objdump = Command::new("objdump")
         .args(["--disassemble", "--demangle", "--no-show-raw-insn"])

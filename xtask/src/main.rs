@@ -1,4 +1,4 @@
-//! Tasks for the workspace, for `.ci/run` and for people: `cargo xtask TASK`.
+//! Development tasks of the workspace, run by `.ci/run` or by hand: `cargo xtask TASK`.
 
 mod book;
 mod chart;
@@ -18,12 +18,12 @@ Usage: cargo xtask TASK [ARGUMENT...]
 
 Tasks:
   book                     build the book of docs/ with mdbook, to target/book
-  book-links               a preprocessor of mdbook: links out of docs/ become names of files
+  book-links               preprocess the book for mdbook: replace links out of docs/ by file names
   chart                    write docs/programs.svg from docs/performance/programs.csv
   deny                     check licences, sources and duplicates of dependencies with cargo-deny
   inlined PROGRAM          fail when kernels of PROGRAM call intrinsics instead of inlining them
   package                  check that every crate of the workspace can be packaged
-  performance              measure this machine, write docs/performance/cpu.md (after cargo build --release)
+  performance              measure times on this machine and write docs/performance/cpu.md (after cargo build --release)
   readme-commands          print the commands of the README, one a line
   readme-examples          print the names of the README's other runnable blocks
   readme-example NAME      print the block with this name

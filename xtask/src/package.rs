@@ -1,4 +1,4 @@
-//! Packages of all crates.
+//! Checks the packages of all crates.
 
 use crate::{Result, command};
 

@@ -19,7 +19,7 @@ const WORK: [(&str, &[&str], &str); 7] = [
     ("timepix", &["am241", "pion45", "lead0"], PIXELS),
 ];
 
-/// Measures, which takes minutes, and writes the page.
+/// Measures the times, which takes minutes, and writes the page.
 pub fn write() -> Result<()> {
     let isa = peloton("isa")?;
     let levels: Vec<&str> =
@@ -29,8 +29,8 @@ pub fn write() -> Result<()> {
         .map_or_else(|_| "unknown".into(), |run| String::from_utf8_lossy(&run.stdout).trim().to_string());
     let mut page = format!(
         "# Performance: one CPU\n\nMade by `cargo xtask performance` on {}, commit {commit}: `peloton throughput --threads 1 --seconds 0.3 --sequence S\n\
-         --preset P --isa I INPUT`, the least of {TURNS} turns for each stage. Times are µs an event; for `timepix`,\n\
-         where the preset is the one of the stream, ns a hit. Velo: the 200 public events; UT, SciFi and long tracks: the seven; cylinder: 1,000 tracks.\n\n\
+         --preset P --isa I INPUT`, the least of {TURNS} turns for each stage. Times are in µs per event, for `timepix` in ns\n\
+         per hit; its presets are presets of the simulated stream. The input is the 200 public events for `velo`, the seven public events for UT, SciFi and long tracks, and 1,000 tracks per event for `cylinder`.\n\n\
          | sequence | preset | instruction set | sum | stages |\n|---|---|---|---|---|\n",
         isa.lines().next().unwrap_or("unknown CPU")
     );

@@ -1,4 +1,4 @@
-//! Runnable blocks of the README.
+//! Prints the runnable code blocks of the README.
 
 use crate::{Result, read};
 

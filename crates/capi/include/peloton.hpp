@@ -1,8 +1,8 @@
 // peloton.hpp: the C interface as C++17 classes, header only. Objects own their handles and can be moved, not copied.
 //
-// Every operation that can fail has two forms: `run` throws peloton::Error, `try_run` is noexcept and answers with a code; objects
-// that are made of an engine have a constructor that throws, and `try_make`. With exceptions switched off (-fno-exceptions)
-// only the second forms exist. Ownership and threads: crates/capi/README.md.
+// Every operation that can fail has two forms: `run` throws peloton::Error, `try_run` is noexcept and returns a code;
+// objects that are made from an engine have a constructor that throws, and `try_make`. Without exceptions
+// (-fno-exceptions), only the `try_` forms exist. Ownership and threads: crates/capi/README.md.
 #ifndef PELOTON_HPP
 #define PELOTON_HPP
 
@@ -30,7 +30,7 @@ static_assert(PELOTON_ABI == 2u, "peloton.hpp and peloton.h come from different 
 #if __cplusplus >= 202002L && defined(__cpp_lib_span)
 template <class T> using Span = std::span<T>;
 #else
-/// The needed part of std::span.
+/// The part of std::span that this header needs.
 template <class T> class Span {
 public:
   constexpr Span() noexcept = default;
@@ -49,14 +49,14 @@ private:
 };
 #endif
 
-/// What went wrong in this thread's last failed call.
+/// The message of the last failed call of this thread.
 inline const char *last_error() noexcept { return peloton_last_error(); }
 
-/// Whether the library that runs has the interface that this header describes; asked when an engine is made.
+/// Whether the loaded library has the interface of this header; checked when an engine is made.
 inline bool is_right_library() noexcept { return peloton_abi() == PELOTON_ABI; }
 
 #ifdef PELOTON_EXCEPTIONS
-/// A call that failed: its code and its words.
+/// The error of a failed call, with its code and its message.
 class Error : public std::runtime_error {
 public:
   explicit Error(std::int32_t code, const char *text = peloton_last_error())
@@ -86,7 +86,7 @@ public:
   explicit operator bool() const noexcept { return handle_ != nullptr; }
 
 protected:
-  /// Calls what makes the object, and keeps it.
+  /// Calls `make`, and stores the object that it makes.
   template <class Make> std::int32_t fill(Make make) noexcept {
     T *made = nullptr;
     std::int32_t code = make(&made);
@@ -107,7 +107,7 @@ template <> struct TypeOf<std::int64_t> { static constexpr std::int32_t value = 
 template <> struct TypeOf<float> { static constexpr std::int32_t value = PELOTON_TYPE_F32; };
 } // namespace detail
 
-/// Counters, with their size set: one for each thread.
+/// Counters whose field `size` is set; each thread needs its own.
 struct Counters : peloton_counters {
   Counters() noexcept : peloton_counters{} { size = sizeof(peloton_counters); }
 };
@@ -121,13 +121,13 @@ public:
       return PELOTON_ABI_MISMATCH;
     return fill([&](peloton_engine **to) { return peloton_engine_new(toml.data(), toml.size(), geometry, to); });
   }
-  /// Writes version, ISA, configuration and so on as JSON; `needed` gets the bytes of all of it, with the zero behind it.
+  /// Writes version, ISA, configuration and so on as JSON; `needed` receives its length, with the final zero byte.
   std::int32_t try_json(char *to, std::size_t capacity, std::size_t *needed = nullptr) const noexcept {
     return peloton_engine_json(get(), to, capacity, needed);
   }
-  /// The name of a stage, whose counts are counters.stage[number].
+  /// The name of the stage whose counts are counters.stage[number].
   const char *stage(std::uint32_t number) const noexcept { return peloton_engine_stage(get(), number); }
-  /// The name of a product, in the order of `write` in the configuration; nullptr behind the last one.
+  /// The name of a product, in the order of `write` in the configuration; nullptr after the last product.
   const char *product(std::uint32_t number) const noexcept { return peloton_engine_product(get(), number); }
 #ifdef PELOTON_EXCEPTIONS
   explicit Engine(std::string_view toml, const char *geometry = nullptr) {
@@ -201,13 +201,13 @@ public:
     check(try_event(id, status, &became));
     return became;
   }
-  /// The bytes that were whole records.
+  /// Adds the events of whole MDF records, and returns the number of bytes of these records.
   std::size_t mdf(Span<const std::uint8_t> bytes) {
     std::size_t used = 0;
     check(try_mdf(bytes, &used));
     return used;
   }
-  /// The blocks that do not add up.
+  /// Adds an event builder's blocks, and returns the number of blocks whose sizes do not add up.
   std::size_t blocks(Span<const peloton_block> blocks, Span<const std::uint64_t> ids) {
     std::size_t faulty = 0;
     check(try_blocks(blocks, ids, &faulty));
@@ -216,7 +216,7 @@ public:
 #endif
 };
 
-/// One track of the sequence velo, in the columns of all.
+/// One track of the sequence velo: an index into the columns of all tracks.
 class VeloTrack {
 public:
   VeloTrack(const peloton_velo_tracks &all, std::size_t index) noexcept : all_(&all), index_(index) {}
@@ -238,7 +238,7 @@ private:
   std::size_t index_;
 };
 
-/// All tracks of the sequence velo, or the tracks of one event. Valid as long as this object and the columns are.
+/// All tracks of the sequence velo, or of one event. Tracks are valid as long as this object and the columns.
 class VeloTracks : public peloton_velo_tracks {
 public:
   VeloTracks() noexcept : peloton_velo_tracks{} { size = sizeof(peloton_velo_tracks); }
@@ -267,14 +267,14 @@ public:
   Range of_event(std::size_t event) const & noexcept {
     return {{*this, track_start[event]}, {*this, track_start[event + 1]}};
   }
-  // Tracks refer to this object: it needs a name.
+  // Tracks refer to this object, so a temporary object is refused.
   Iterator begin() const && = delete;
   Iterator end() const && = delete;
   Range of_event(std::size_t) const && = delete;
 };
 
-/// Results of a run: the product that is written first, others by product(). Views of its columns are valid until its
-/// next run, export or end.
+/// Results of a run: the first product of `write`; product() gives the other products. Views of columns are valid until
+/// the next run into this result, its export or its end.
 class Result : public detail::Handle<peloton_result, peloton_result_free> {
 public:
   Result() noexcept = default;
@@ -302,7 +302,7 @@ public:
   }
 #ifdef PELOTON_EXCEPTIONS
   explicit Result(const Engine &engine) { check(try_make(engine)); }
-  /// The product with this name, such as "long_tracks", of the same results: also of all later runs.
+  /// The product with this name, such as "long_tracks", of the same results, in this run and all later runs.
   Result product(const char *name) const {
     Result product;
     check(try_product(name, product));
@@ -316,7 +316,7 @@ public:
   }
   /// Number of events.
   std::size_t events() const { return items(0); }
-  /// Number of columns.
+  /// Number of columns of the product.
   std::size_t columns() const {
     std::size_t count = 0;
     check(try_columns(count));
@@ -345,7 +345,7 @@ public:
     check(try_velo_tracks(view));
     return view;
   }
-  /// Moves the columns out; schema and array hold nothing before, and belong to the caller.
+  /// Exports the columns through Arrow's C data interface; the caller owns schema and array, which are empty before.
   void arrow(ArrowSchema &schema, ArrowArray &array) { check(try_arrow(schema, array)); }
 #endif
 };
@@ -355,7 +355,7 @@ struct Hashes {
   std::uint64_t hash_int = 0, output_hash = 0;
 };
 
-/// Hashes results over runs, as `peloton run --json` does.
+/// Hashes the results of several runs, as `peloton run --json` does.
 class Hasher : public detail::Handle<peloton_hasher, peloton_hasher_free> {
 public:
   Hasher() noexcept {
@@ -379,7 +379,7 @@ public:
 #endif
 };
 
-/// Runs on the calling thread.
+/// Reconstructs raw banks or hits on the calling thread, and returns a code.
 inline std::int32_t try_run(const Engine &engine, Workspace &workspace, const Batch &batch, Result &result,
                             Counters *counters = nullptr) noexcept {
   return peloton_run_banks(engine.get(), workspace.get(), batch.get(), result.get(), counters);
@@ -393,7 +393,7 @@ inline std::int32_t try_run(const Engine &engine, Workspace &workspace, const pe
   return peloton_run_cylinder(engine.get(), workspace.get(), &hits, result.get(), counters);
 }
 
-/// Threads of the library, for callers without their own.
+/// A pool of threads of the library, for callers without their own threads.
 class Pool : public detail::Handle<peloton_pool, peloton_pool_free> {
 public:
   Pool() noexcept = default;
@@ -435,7 +435,7 @@ public:
   void tpx3(Span<const std::uint8_t> bytes) { check(try_tpx3(bytes)); }
   void hits(const peloton_pixel_hits &hits) { check(try_hits(hits)); }
   void end() { check(try_end()); }
-  /// Moves the clusters that are complete into the result.
+  /// Moves the complete clusters into the result.
   void clusters(Result &result, Counters *counters = nullptr, peloton_pixel_counts *counts = nullptr) {
     check(try_clusters(result, counters, counts));
   }
@@ -445,7 +445,7 @@ public:
 #ifdef PELOTON_EXCEPTIONS
 inline Workspace Engine::workspace() const { return Workspace(*this); }
 inline Result Engine::result() const { return Result(*this); }
-/// Runs raw banks or hits on the calling thread.
+/// Reconstructs raw banks or hits on the calling thread.
 template <class Events>
 void run(const Engine &engine, Workspace &workspace, const Events &events, Result &result,
          Counters *counters = nullptr) {

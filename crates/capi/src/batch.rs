@@ -9,7 +9,7 @@ use peloton_core::event::BankBlock;
 use peloton_job::embed::{EventBatch, known_status};
 use std::sync::RwLock;
 
-/// Raw banks of events, copied once into memory of the library. One thread fills it, any number of threads run it.
+/// Raw banks of events, copied once into the library's memory. One thread fills a batch; any number of threads run it.
 pub struct peloton_batch(pub(crate) RwLock<Filled>);
 
 #[derive(Default)]
@@ -20,7 +20,7 @@ pub(crate) struct Filled {
 }
 
 impl Filled {
-    /// The events, unless one is open: whole events cannot be appended behind the banks of one that has not ended.
+    /// The events; fails if an event has banks but has not ended, since whole events cannot be appended then.
     fn whole(&mut self) -> Result<&mut EventBatch> {
         if self.events.is_open() {
             let text = "batch: banks were given for an event that has not ended; end it with peloton_batch_event, or \
@@ -31,7 +31,7 @@ impl Filled {
     }
 }
 
-/// The memory of blocks that nobody needs any more, for other ones.
+/// An empty list of blocks that reuses the memory of `blocks`.
 fn emptied<'a>(blocks: Vec<BankBlock<'_>>) -> Vec<BankBlock<'a>> {
     blocks.into_iter().map_while(|_| None).collect()
 }
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn peloton_batch_clear(batch: *mut peloton_batch) -> i32 {
     })
 }
 
-/// Number of complete events. Memory: none. Threads: not while another thread changes the batch. Codes:
+/// Number of complete events in the batch. Memory: none. Threads: not while another thread changes the batch. Codes:
 /// INVALID_ARGUMENT, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_events(batch: *const peloton_batch, events: *mut usize) -> i32 {
@@ -68,9 +68,9 @@ pub unsafe extern "C" fn peloton_batch_events(batch: *const peloton_batch, event
     })
 }
 
-/// Adds a raw bank to the event that the next peloton_batch_event ends. Types are the types of raw bank headers:
-/// banks of the detectors are kept, readout errors give the event its status, ODIN its numbers; other banks are
-/// skipped. Memory: bytes of payload are copied. Threads: one thread at a time. Codes: INVALID_ARGUMENT, BUSY.
+/// Adds a raw bank to the event that the next peloton_batch_event ends. `type` is the type in a raw bank header. Banks
+/// of the detectors are stored, banks of readout errors set the status of the event, and ODIN banks its numbers; other
+/// banks are skipped. Memory: payload is copied. Threads: one thread at a time. Codes: INVALID_ARGUMENT, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_bank(
     batch: *mut peloton_batch,
@@ -88,9 +88,9 @@ pub unsafe extern "C" fn peloton_batch_bank(
     })
 }
 
-/// Ends an event; status is 0, or an error that the caller knows: with partial (17), when banks are lost, the other
-/// banks are reconstructed; any other status loses the event. became, which may be NULL, receives the status of the
-/// event. Memory: none. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (no such status), BUSY.
+/// Ends an event. status is 0, or an error that the caller found: an event with partial (17) is reconstructed without
+/// its lost banks, with any other status not at all. became, which may be NULL, receives the event's final status.
+/// Memory: none. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (no such status), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_event(
     batch: *mut peloton_batch,
@@ -107,10 +107,10 @@ pub unsafe extern "C" fn peloton_batch_event(
     })
 }
 
-/// Appends the events of the whole MDF records at the beginning of `bytes`. used receives the number of bytes of
-/// these records: pass the remaining bytes again together with the end of their record. events receives the number of
-/// events; both may be NULL. Memory: bytes are copied. Threads: one thread at a time. Codes: INVALID_ARGUMENT (also
-/// while an event has banks and peloton_batch_event did not end it), FORMAT (no record at all), BUSY.
+/// Appends the events of the whole MDF records at the beginning of `bytes`. used receives the number of bytes of these
+/// records: pass the remaining bytes again together with the end of their record. events receives the number of events.
+/// used and events may be NULL. Memory: bytes are copied. Threads: one thread at a time. Codes: INVALID_ARGUMENT (also
+/// while an event has banks and peloton_batch_event did not end it), FORMAT (bytes contain no record at all), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_mdf(
     batch: *mut peloton_batch,
@@ -130,11 +130,11 @@ pub unsafe extern "C" fn peloton_batch_mdf(
     })
 }
 
-/// Appends a slice of an event builder: `events` events, and of each source one block with a bank of every event. A
-/// block whose sizes do not add up gives every event the status truncated_bank; faulty, which may be NULL, receives
-/// the number of such blocks. Memory: blocks and event_ids are borrowed for the call, payloads copied. Threads: one
-/// thread at a time. Codes: INVALID_ARGUMENT (also while an event has banks and peloton_batch_event did not end it),
-/// COLUMNS, ABI_MISMATCH, BUSY; nothing is appended then.
+/// Appends a slice of an event builder: `events` consecutive events, as one block for each source with its bank in
+/// every event. A block whose sizes do not add up gives every event the status truncated_bank; faulty, which may be
+/// NULL, receives the number of such blocks. Memory: blocks and event_ids are borrowed for the call, payloads are
+/// copied. Threads: one thread at a time. Codes: INVALID_ARGUMENT (also while an event has banks and
+/// peloton_batch_event did not end it), COLUMNS, ABI_MISMATCH, BUSY. On an error, nothing is appended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_blocks(
     batch: *mut peloton_batch,
@@ -177,7 +177,7 @@ pub unsafe extern "C" fn peloton_batch_blocks(
     })
 }
 
-/// Frees a batch; NULL is allowed. Memory: all of it. Threads: after the last call with the object. Codes: none.
+/// Frees a batch; NULL is allowed. Memory: freed. Threads: after the last call with the object. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_free(batch: *mut peloton_batch) {
     // SAFETY: the caller's last use of it.

@@ -17,7 +17,7 @@ pub struct peloton_engine {
     products: Vec<CString>,
 }
 
-/// Sequences of events have an engine; an endless stream has its state in the stream.
+/// A sequence of events has an engine; an endless stream keeps its state in its own handle.
 pub(crate) enum EngineKind {
     Events(AnyEngine),
     Stream(Config),
@@ -67,11 +67,11 @@ impl peloton_engine {
     }
 }
 
-/// Makes an engine of a configuration in TOML, as `peloton run --config` reads it (the key `sequence` names the
-/// sequence; without a text, velo), and a folder of geometry files, "nominal" (the ideal detector, for events that
-/// say that they are simulated with it), "nominal-forced" (the same for all events), or NULL: then hits alone can be
-/// reconstructed. Memory: texts are borrowed for the call; the caller frees *engine with peloton_engine_free; it is
-/// NULL on failure. Threads: any thread, at any time. Codes: INVALID_ARGUMENT, CONFIG, UNSUPPORTED, IO, FORMAT.
+/// Makes an engine from a configuration in TOML, as `peloton run --config` reads it (the key `sequence` names the
+/// sequence; an empty text is velo), and a geometry: a folder of geometry files, "nominal" (the ideal detector, for
+/// events marked as simulated with it), "nominal-forced" (the ideal detector for all events), or NULL (the engine
+/// reconstructs hits only). Memory: texts are borrowed for the call; the caller frees *engine (NULL on failure) with
+/// peloton_engine_free. Threads: any thread, at any time. Codes: INVALID_ARGUMENT, CONFIG, UNSUPPORTED, IO, FORMAT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_engine_new(
     toml: *const c_char,
@@ -103,8 +103,8 @@ pub unsafe extern "C" fn peloton_engine_new(
 }
 
 /// Writes a description of the engine as JSON, with a terminating zero byte: version, abi, schema, sequence, preset,
-/// isa, gang, features, stages, config (TOML). A text longer than `capacity` is truncated; `needed` receives the
-/// number of bytes of the whole text. Memory: to has capacity bytes, or is NULL with capacity 0; needed may be NULL.
+/// isa, gang, features, stages, config (TOML). A text longer than `capacity` is truncated; `needed` receives the number
+/// of bytes of the whole text. Memory: `to` has `capacity` bytes, or is NULL with capacity 0; `needed` may be NULL.
 /// Threads: any thread, at any time. Codes: INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_engine_json(
@@ -130,8 +130,8 @@ pub unsafe extern "C" fn peloton_engine_json(
     })
 }
 
-/// Name of the stage with this number in peloton_counters; NULL if no stage has this number. Memory: the engine's.
-/// Threads: any thread, at any time. Codes: none.
+/// Name of the stage with this number in peloton_counters; NULL if no stage has this number. Memory: the text belongs
+/// to the engine. Threads: any thread, at any time. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_engine_stage(engine: *const peloton_engine, stage: u32) -> *const c_char {
     // SAFETY: the caller's engine lives.
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn peloton_engine_stage(engine: *const peloton_engine, sta
 }
 
 /// Name of the product with this number, such as "long_tracks", in the order of `write` in the configuration; NULL if
-/// no product has this number. Memory: the engine's. Threads: any thread, at any time. Codes: none.
+/// no product has this number. Memory: the text belongs to the engine. Threads: any thread, at any time. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_engine_product(
     engine: *const peloton_engine,

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Everything went well. Errors of single events are a status in the results and a count.
+/// The call succeeded. Errors of single events are statuses in the results, and are counted.
 pub const PELOTON_OK: i32 = 0;
 /// A pointer is NULL or misaligned, or a length or number is not valid.
 pub const PELOTON_INVALID_ARGUMENT: i32 = -1;
@@ -25,7 +25,7 @@ pub const PELOTON_COLUMNS: i32 = -6;
 pub const PELOTON_DEVICE: i32 = -7;
 /// A fault of the library itself. The handles remain usable.
 pub const PELOTON_PANIC: i32 = -8;
-/// Another thread is using the handle, or the process has no threads of this pool.
+/// Another thread is using the handle, or a child of fork uses a pool or stream of its parent.
 pub const PELOTON_BUSY: i32 = -9;
 /// The field `size` of a struct is not a known size.
 pub const PELOTON_ABI_MISMATCH: i32 = -10;
@@ -39,15 +39,15 @@ pub struct Failure {
     pub text: String,
 }
 
-/// State of a running function.
+/// Result of a function of the interface.
 pub type Result<T> = std::result::Result<T, Failure>;
 
-/// An argument that is not valid.
+/// The failure for an argument that is not valid.
 pub fn invalid(text: impl Into<String>) -> Failure {
     Failure { code: PELOTON_INVALID_ARGUMENT, text: text.into() }
 }
 
-/// A handle that another thread uses.
+/// The failure for a handle that another thread is using.
 pub fn busy(what: &str) -> Failure {
     Failure { code: PELOTON_BUSY, text: format!("{what}: another thread is using it") }
 }
@@ -72,7 +72,7 @@ thread_local! {
     static LAST_ERROR: RefCell<CString> = RefCell::new(CString::default());
 }
 
-/// The text of this thread's last failed call.
+/// The message of the last failed call of this thread.
 pub fn last_error() -> *const std::ffi::c_char {
     LAST_ERROR.with_borrow(|text| text.as_ptr())
 }
@@ -89,8 +89,8 @@ fn words(panic: &(dyn Any + Send)) -> String {
     format!("internal error: {}; please report it", text.unwrap_or("a panic"))
 }
 
-/// Runs the body of a function in the default floating-point mode, and restores the host's mode. A panic becomes a
-/// code: it must not unwind into frames of C.
+/// Runs the body of a function in the default floating-point mode, and restores the host's mode. A panic becomes an
+/// error code, since it must not unwind into frames of C.
 pub fn enter(work: impl FnOnce() -> Result<()>) -> i32 {
     match catch_unwind(AssertUnwindSafe(|| with_default_float_mode(work))) {
         Ok(Ok(())) => PELOTON_OK,

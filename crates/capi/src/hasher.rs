@@ -6,7 +6,7 @@ use crate::result::{Shown, peloton_result};
 use peloton_job::embed::AnyHasher;
 use std::sync::RwLock;
 
-/// Hashes results over any number of runs, in order; the division of events into runs does not matter.
+/// Hashes the results of any number of runs, in order; the hashes do not depend on the division of events into runs.
 pub struct peloton_hasher(RwLock<AnyHasher>);
 
 const HASHER: &str = "hasher";
@@ -19,8 +19,8 @@ pub unsafe extern "C" fn peloton_hasher_new(hasher: *mut *mut peloton_hasher) ->
     enter(|| unsafe { hand_over(hasher, || Ok(peloton_hasher(RwLock::default()))) })
 }
 
-/// Adds the results of a run: the product that the handle shows. Memory: all borrowed for the call. Threads: one thread
-/// at a time. Codes: INVALID_ARGUMENT, CONFIG (another sequence or product than the first), BUSY.
+/// Adds the results of a run: the product that the handle shows. Memory: arguments are borrowed for the call. Threads:
+/// one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (another sequence or product than before), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_hasher_add(
     hasher: *mut peloton_hasher,
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn peloton_hasher_end(hasher: *const peloton_hasher, hash:
     })
 }
 
-/// Frees a hasher; NULL is allowed. Memory: all of it. Threads: after the last call with the object. Codes: none.
+/// Frees a hasher; NULL is allowed. Memory: freed. Threads: after the last call with the object. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_hasher_free(hasher: *mut peloton_hasher) {
     // SAFETY: the caller's last use of it.

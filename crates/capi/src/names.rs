@@ -1,4 +1,4 @@
-//! Names of numbers, versions, the last error.
+//! Names of status and truncation numbers, versions, and the last error.
 
 use crate::guard::last_error;
 use peloton_core::Status;
@@ -7,8 +7,8 @@ use std::ffi::{CString, c_char};
 use std::ptr::null;
 use std::sync::LazyLock;
 
-/// The version of this interface. It rises whenever a program built with an older header would fail; the SONAME of
-/// the shared library ends with it (build.rs reads this line).
+/// The version of this interface. The number rises whenever a program built with an older header would fail; the SONAME
+/// of the shared library ends with this number (build.rs reads this line).
 pub const PELOTON_ABI: u32 = 2;
 
 static STATUSES: LazyLock<Vec<CString>> =
@@ -22,7 +22,7 @@ pub fn c_text(text: &str) -> CString {
     CString::new(text).unwrap_or_default()
 }
 
-/// Number of a truncation.
+/// Number of the reason for truncation with this name.
 pub fn truncation(name: &str) -> Option<usize> {
     Truncation::ALL.iter().position(|what| what.name() == name)
 }
@@ -52,8 +52,8 @@ pub extern "C" fn peloton_last_error() -> *const c_char {
     last_error()
 }
 
-/// Name of a status, such as "daq_error"; NULL if no status has this number. Numbers never change. Memory: static.
-/// Threads: any thread, at any time. Codes: none.
+/// Name of a status, such as "daq_error"; NULL if no status has this number. The numbers of statuses never change.
+/// Memory: static. Threads: any thread, at any time. Codes: none.
 #[unsafe(no_mangle)]
 pub extern "C" fn peloton_status_name(status: u16) -> *const c_char {
     of(&STATUSES, usize::from(status))

@@ -5,20 +5,20 @@ use std::ffi::{CStr, c_char};
 use std::mem::{MaybeUninit, size_of};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 
-/// Largest struct that a newer header may have, bytes: what is larger is no size at all.
+/// Size of the largest struct that a newer header may have, bytes; a larger field `size` is an error.
 const MAX_STRUCT: usize = 4096;
 
 /// A struct that crosses the interface.
 ///
 /// # Safety
-/// It is `repr(C)`, begins with `size: usize`, has no padding that is read, and is valid with all bytes zero.
+/// `Self` is `repr(C)`, begins with `size: usize`, has no padding that is read, and is valid with all bytes zero.
 pub unsafe trait Crossing: Copy {
-    /// The sizes that it has had, bytes: the first one with this number of the interface, and one more each time that fields were
-    /// added behind; the last one is its own.
+    /// All sizes of the struct with this number of the interface, bytes: the first size, and one for each time that
+    /// fields were added at the end; the last is the current size.
     const SIZES: &'static [usize];
 }
 
-/// Whether a pointer can point to a `T` at all.
+/// Checks that a pointer is not NULL and is aligned for a `T`.
 pub fn check<T>(pointer: *const T, name: &str) -> Result<()> {
     if pointer.is_null() {
         return Err(invalid(format!("{name} is NULL")));
@@ -29,20 +29,20 @@ pub fn check<T>(pointer: *const T, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// The value behind a pointer.
+/// Reference to the value that a pointer points to.
 ///
 /// # Safety
-/// A pointer that is not NULL points to a `T` that lives, and does not change, as long as `'a`.
+/// If not NULL, `pointer` points to a `T` that lives, and does not change, as long as `'a`.
 pub unsafe fn reference<'a, T>(pointer: *const T, name: &str) -> Result<&'a T> {
     check(pointer, name)?;
     // SAFETY: not NULL and aligned; the rest is the caller's promise.
     Ok(unsafe { &*pointer })
 }
 
-/// `len` values from a pointer on; if `len` is 0 the pointer is not used.
+/// The `len` values that begin at a pointer; if `len` is 0, the pointer is not used.
 ///
 /// # Safety
-/// A pointer that is not NULL points to `len` values that live, and do not change, as long as `'a`.
+/// If not NULL, `pointer` points to `len` values that live, and do not change, as long as `'a`.
 pub unsafe fn slice<'a, T>(pointer: *const T, len: usize, name: &str) -> Result<&'a [T]> {
     if len == 0 {
         return Ok(&[]);
@@ -58,7 +58,7 @@ pub unsafe fn slice<'a, T>(pointer: *const T, len: usize, name: &str) -> Result<
 /// A text that ends with a zero byte.
 ///
 /// # Safety
-/// A pointer that is not NULL points to such a text, which lives as long as `'a`.
+/// If not NULL, `pointer` points to a text that ends with a zero byte and lives as long as `'a`.
 pub unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a str> {
     check(pointer, name)?;
     // SAFETY: not NULL; the rest is the caller's promise.
@@ -66,7 +66,7 @@ pub unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a str> {
     text.to_str().map_err(|_| invalid(format!("{name} is not UTF-8")))
 }
 
-/// Gives an object to the caller: writes its pointer to `to`, which is NULL before, so that it is NULL on failure.
+/// Gives the object that `make` returns to the caller: writes its address to `*to`, or NULL if `make` fails.
 ///
 /// # Safety
 /// A pointer that is not NULL may be written to.
@@ -102,7 +102,7 @@ pub unsafe fn put<T>(to: *mut T, value: T, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether a value can be written, or the pointer is NULL: checked before a call changes anything.
+/// Checks that a pointer is NULL or aligned; functions call this before they change anything.
 pub fn check_if_wanted<T>(to: *const T, name: &str) -> Result<()> {
     if to.is_null() { Ok(()) } else { check(to, name) }
 }
@@ -116,8 +116,8 @@ pub unsafe fn put_if_wanted<T>(to: *mut T, value: T, name: &str) -> Result<()> {
     if to.is_null() { Ok(()) } else { unsafe { put(to, value, name) } }
 }
 
-/// How many bytes of a struct both sides know: whole fields, since a size between those that it has had counts as the one
-/// below. No caller has less than the first one.
+/// Number of bytes of a struct that both the library and the caller know: the largest of `T::SIZES` that is not above
+/// the caller's, so that only whole fields count. A caller's size below the first is an error.
 ///
 /// # Safety
 /// A pointer that is not NULL points to a size.
@@ -136,11 +136,11 @@ unsafe fn common_size<T: Crossing>(pointer: *const T, name: &str) -> Result<usiz
     Err(Failure { code: PELOTON_ABI_MISMATCH, text })
 }
 
-/// A struct as the caller's header defines it: additional fields of a newer header are ignored, missing fields of an
-/// older header are zero.
+/// Reads a struct as the caller's header defines it: additional fields of a newer header are ignored, missing fields of
+/// an older header are zero.
 ///
 /// # Safety
-/// A pointer that is not NULL points to the number of bytes in its field `size`.
+/// If not NULL, `pointer` points to a struct of as many bytes as its field `size` says.
 pub unsafe fn read_struct<T: Crossing>(pointer: *const T, name: &str) -> Result<T> {
     // SAFETY: the caller's promise.
     let size = unsafe { common_size(pointer, name)? };
@@ -154,7 +154,7 @@ pub unsafe fn read_struct<T: Crossing>(pointer: *const T, name: &str) -> Result<
 /// Writes the fields that the caller's header defines, and leaves the field `size` unchanged.
 ///
 /// # Safety
-/// As for [`read_struct`], and the bytes may be written to.
+/// As for [`read_struct`]; the bytes of the struct may be written to.
 pub unsafe fn write_struct<T: Crossing>(pointer: *mut T, value: &T, name: &str) -> Result<()> {
     // SAFETY: the caller's promise.
     let size = unsafe { common_size(pointer, name)? };

@@ -1,4 +1,4 @@
-//! Pools, for callers without threads of their own.
+//! Pools of threads, for callers without their own threads.
 
 use crate::batch::peloton_batch;
 use crate::engine::peloton_engine;
@@ -68,9 +68,9 @@ unsafe fn run(
     })
 }
 
-/// Reconstructs the raw banks of a batch on the threads of the pool, as peloton_run_banks does on one. Memory: all
-/// borrowed for the call; counters may be NULL. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG
-/// (another sequence, no geometry), COLUMNS, ABI_MISMATCH, PANIC, BUSY (in a child of fork, too).
+/// Reconstructs the raw banks of a batch on the threads of the pool, as peloton_run_banks does on one. Memory:
+/// arguments are borrowed for the call; counters may be NULL. Threads: one thread at a time. Codes: INVALID_ARGUMENT,
+/// CONFIG (another sequence, no geometry), COLUMNS, ABI_MISMATCH, PANIC, BUSY (in a child of fork, too).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_pool_run_banks(
     pool: *mut peloton_pool,
@@ -82,8 +82,8 @@ pub unsafe extern "C" fn peloton_pool_run_banks(
     unsafe { run(pool, result, counters, |_| Given::banks(batch)) }
 }
 
-/// Reconstructs hits of the Velo on the threads of the pool, as peloton_run_hits does on one. Memory: all borrowed
-/// for the call; counters may be NULL. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (another
+/// Reconstructs hits of the Velo on the threads of the pool, as peloton_run_hits does on one. Memory: arguments are
+/// borrowed for the call; counters may be NULL. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (another
 /// sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY (in a child of fork, too).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_pool_run_hits(
@@ -96,8 +96,8 @@ pub unsafe extern "C" fn peloton_pool_run_hits(
     unsafe { run(pool, result, counters, |copies| Given::velo(hits, copies)) }
 }
 
-/// Asks the threads to end, which they do a moment later, and frees the pool; NULL is allowed. Memory: all of it.
-/// Threads: after the last call with the object. Codes: none.
+/// Frees a pool and asks its threads to end, which they do a moment later; NULL is allowed. Memory: freed. Threads:
+/// after the last call with the object. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_pool_free(pool: *mut peloton_pool) {
     // SAFETY: the caller's last use of it. What a child of `fork` inherited is left alone: its threads are the parent's, and may

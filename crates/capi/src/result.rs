@@ -12,8 +12,8 @@ use peloton_job::embed::{AnyOutcome, ClusterStream};
 use std::ffi::{CString, c_char, c_void};
 use std::sync::{Arc, RwLock, RwLockReadGuard};
 
-/// Results of a run, reused from run to run: all of its products, one of which this handle shows. Views of its columns
-/// are valid until its next run, export or free.
+/// Results of a run: all of its products, one of which this handle shows. Each run reuses their memory. Views of
+/// columns are valid until the result's next run, export or free.
 pub struct peloton_result(pub(crate) Arc<RwLock<Held>>, usize);
 
 pub(crate) struct Held {
@@ -22,7 +22,7 @@ pub(crate) struct Held {
     texts: Vec<Vec<[CString; 3]>>,
 }
 
-/// The product that a handle shows, which does not change meanwhile.
+/// The product that a handle shows, locked against changes.
 pub(crate) struct Shown<'a> {
     held: RwLockReadGuard<'a, Held>,
     product: usize,
@@ -32,7 +32,7 @@ const RESULT: &str = "result";
 
 /// Type of a column: statuses of events, uint16_t.
 pub const PELOTON_TYPE_STATUS: i32 = 0;
-/// Type of a column: first entries of lists, and the end, uint32_t.
+/// Type of a column: starts of lists, and the end of the last list, uint32_t.
 pub const PELOTON_TYPE_STARTS: i32 = 1;
 /// Type of a column: uint8_t.
 pub const PELOTON_TYPE_U8: i32 = 2;
@@ -170,7 +170,7 @@ pub unsafe extern "C" fn peloton_result_columns(result: *const peloton_result, c
     enter(|| unsafe { put(columns, Shown::of(result)?.texts().len(), "columns") })
 }
 
-/// Shows the column with this index, from 0; docs/columns.md lists the columns of the sequence in their order.
+/// Fills view with the column at this index, from 0; docs/columns.md lists the columns of the sequence in their order.
 /// Memory: the caller owns view and sets its size; values belong to the result until its next run, export or free.
 /// Threads: not while a run writes to the result. Codes: INVALID_ARGUMENT (no such column), ABI_MISMATCH, BUSY.
 #[unsafe(no_mangle)]
@@ -183,8 +183,8 @@ pub unsafe extern "C" fn peloton_result_column_at(
     enter(|| unsafe { write_struct(view, &Shown::of(result)?.column(index)?, "view") })
 }
 
-/// Shows the column with this name, such as "chi2"; otherwise like peloton_result_column_at. Memory: name is borrowed
-/// for the call. Threads: not while a run writes to the result. Codes: INVALID_ARGUMENT (no such column),
+/// Fills view with the column of this name, such as "chi2"; otherwise like peloton_result_column_at. Memory: name is
+/// borrowed for the call. Threads: not while a run writes to the result. Codes: INVALID_ARGUMENT (no such column),
 /// ABI_MISMATCH, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_column(
@@ -206,9 +206,9 @@ pub unsafe extern "C" fn peloton_result_column(
     })
 }
 
-/// Shows tracks of the Velo (velo_tracks), all columns at once; otherwise like peloton_result_column_at. Memory: the
-/// caller owns view and sets its size; pointers as in peloton_result_column_at. Threads: not while a run writes to
-/// the result. Codes: INVALID_ARGUMENT (another product), ABI_MISMATCH, BUSY.
+/// Fills view with all columns of the product velo_tracks at once; otherwise like peloton_result_column_at. Memory: the
+/// caller owns view and sets its size; its pointers are valid as in peloton_result_column_at. Threads: not while a run
+/// writes to the result. Codes: INVALID_ARGUMENT (another product), ABI_MISMATCH, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_velo_tracks(
     result: *const peloton_result,
@@ -248,11 +248,11 @@ pub unsafe extern "C" fn peloton_result_velo_tracks(
     })
 }
 
-/// Moves the columns out by Arrow's C data interface: a record batch as a struct array, with the schema of the
-/// Parquet files (units in the fields' metadata). Values are not copied, except statuses, and times and energies of
-/// pixels, which are converted to the units of files. The product is then empty and usable again. Memory: *schema and
-/// *array belong to the caller and are empty before; they live until their release is called. Threads: one thread at
-/// a time. Codes: INVALID_ARGUMENT, COLUMNS (lists of 2^31 entries; the product is lost), BUSY.
+/// Exports the columns through Arrow's C data interface: a record batch as a struct array, with the schema of the
+/// Parquet files (units in the fields' metadata). Values are moved without a copy, except statuses, and times and
+/// energies of pixels, which are converted to the units of files. Afterwards the product is empty, and runs may fill it
+/// again. Memory: the caller owns *schema and *array, empty before, which live until their release is called. Threads:
+/// one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS (lists of 2^31 entries; the product is lost), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_arrow(
     result: *mut peloton_result,
@@ -272,11 +272,11 @@ pub unsafe extern "C" fn peloton_result_arrow(
     })
 }
 
-/// Makes one more handle of the same results, which shows the product with this name, such as "long_tracks". A run into
-/// any handle of the results writes all products; otherwise a handle is used like peloton_result_new's. Memory: name is
-/// borrowed for the call; the caller frees *product with peloton_result_free, before or after the other handles.
-/// Threads: not while a run writes to a handle of the results. Codes: INVALID_ARGUMENT, CONFIG (the configuration does
-/// not write this product), BUSY.
+/// Makes another handle of the same results, which shows the product with this name, such as "long_tracks". A run into
+/// any handle of the results writes all products; otherwise this handle is like a handle of peloton_result_new. Memory:
+/// name is borrowed for the call; the caller frees *product with peloton_result_free, before or after the other
+/// handles. Threads: not while a run writes to a handle of the results. Codes: INVALID_ARGUMENT, CONFIG (the
+/// configuration does not write this product), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_product(
     result: *const peloton_result,
@@ -292,8 +292,8 @@ pub unsafe extern "C" fn peloton_result_product(
     })
 }
 
-/// Frees a result; NULL is allowed. Memory: all of it, with the last handle of the results, except columns that
-/// peloton_result_arrow moved out. Threads: after the last call with the object. Codes: none.
+/// Frees a result; NULL is allowed. Memory: the last handle of the results frees all their memory, except columns that
+/// peloton_result_arrow exported. Threads: after the last call with the object. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_free(result: *mut peloton_result) {
     // SAFETY: the caller's last use of it.

@@ -12,7 +12,7 @@ use peloton_core::event::{CYLINDER_LAYERS, CylinderBatch, CylinderSeeds, VELO_MO
 use peloton_job::embed::{AnyOutcome, AnyWorkspace, Events, known_status};
 use std::sync::{RwLock, RwLockReadGuard};
 
-/// Scratch memory of one thread. It may move between threads, but one call at a time may use it.
+/// Scratch memory of one thread. A workspace may move between threads, but only one call at a time may use it.
 pub struct peloton_workspace(pub(crate) RwLock<Scratch>);
 
 pub(crate) struct Scratch {
@@ -20,12 +20,12 @@ pub(crate) struct Scratch {
     copies: Copies,
 }
 
-/// What of the caller's events has to be in another form.
+/// Copies of those parts of the caller's events that the library needs in another form.
 #[derive(Default)]
 pub(crate) struct Copies {
     statuses: Vec<Status>,
     cylinder: CylinderBatch,
-    /// No seeds, for as many events.
+    /// A list without seeds for each event.
     seeds: CylinderSeeds,
 }
 
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn peloton_workspace_new(
     })
 }
 
-/// Frees a workspace; NULL is allowed. Memory: all of it. Threads: after the last call with the object. Codes: none.
+/// Frees a workspace; NULL is allowed. Memory: freed. Threads: after the last call with the object. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_workspace_free(workspace: *mut peloton_workspace) {
     // SAFETY: the caller's last use of it.
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn peloton_workspace_free(workspace: *mut peloton_workspac
     });
 }
 
-/// Adds what happened in the run that made these results, unless nobody wants to know.
+/// Adds the counts of the run that made these results to `counters`, unless it is NULL.
 ///
 /// # Safety
 /// A pointer that is not NULL points to counters that may be written to.
@@ -73,7 +73,7 @@ pub(crate) unsafe fn count(held: &Held, counters: *mut peloton_counters) -> Resu
     unsafe { write_struct(counters, &sum, "counters") }
 }
 
-/// A run on this thread, of the events that `events` finds: what all of these functions do.
+/// Runs the engine on this thread, on the events that `events` returns; all functions of this module call this.
 ///
 /// # Safety
 /// Handles are NULL or live, and counters are NULL or may be written to.
@@ -139,7 +139,7 @@ impl<'a> Given<'a> {
         Ok(Self::Cylinder(CylinderInput { hits: cylinder, seeds }))
     }
 
-    /// Runs them, keeps their numbers and counts what happened.
+    /// Runs the events, stores their numbers in the result, and adds the counts of the run to `counters`.
     ///
     /// # Safety
     /// Counters are NULL or may be written to.
@@ -170,9 +170,9 @@ impl<'a> Given<'a> {
 }
 
 /// Reconstructs the raw banks of a batch on this thread: the result is emptied and receives one entry per event, in
-/// order. Memory: all borrowed for the call; counters may be NULL. Threads: any number may share an engine and a
-/// batch; each needs its own workspace, result and counters. Codes: INVALID_ARGUMENT, CONFIG (another sequence, no
-/// geometry), ABI_MISMATCH, PANIC, BUSY.
+/// order. Memory: all arguments are borrowed for the call; counters may be NULL. Threads: any number of threads may
+/// share an engine and a batch; each thread needs its own workspace, result and counters. Codes: INVALID_ARGUMENT,
+/// CONFIG (another sequence, no geometry), ABI_MISMATCH, PANIC, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_run_banks(
     engine: *const peloton_engine,
@@ -191,7 +191,7 @@ fn starts(events: usize, lists: usize) -> Result<usize> {
     count.ok_or_else(|| invalid(format!("{events} events are more than memory can hold")))
 }
 
-/// Statuses of events; all of them 0 where the caller has none.
+/// Converts the caller's statuses of events; without statuses, all are 0.
 ///
 /// # Safety
 /// A pointer that is not NULL points to as many numbers.
@@ -208,9 +208,9 @@ unsafe fn statuses(codes: *const u16, events: usize, to: &mut Vec<Status>) -> Re
     Ok(())
 }
 
-/// Reconstructs hits of the Velo, without copying them, on this thread; otherwise like peloton_run_banks. Memory: all
-/// borrowed for the call; counters may be NULL. Threads: as for peloton_run_banks. Codes: INVALID_ARGUMENT, CONFIG
-/// (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY.
+/// Reconstructs hits of the Velo, without copying them, on this thread; otherwise like peloton_run_banks. Memory:
+/// arguments are borrowed for the call; counters may be NULL. Threads: as for peloton_run_banks. Codes:
+/// INVALID_ARGUMENT, CONFIG (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_run_hits(
     engine: *const peloton_engine,

@@ -11,12 +11,12 @@ use peloton_io::input::timepix::PixelCounts;
 use peloton_job::embed::ClusterStream;
 use std::sync::{RwLock, RwLockWriteGuard};
 
-/// A stream of pixel hits, with its waiting clusters. The results do not depend on how the stream is cut into pieces.
+/// A stream of pixel hits, with its waiting clusters. Results do not depend on how the stream is cut into pieces.
 pub struct peloton_stream(RwLock<ClusterStream>);
 
 const STREAM: &str = "stream";
 
-/// Takes a stream to change it, unless another thread uses it, or its threads are those of a parent process.
+/// Borrows a stream to change it, unless another thread uses it or its threads belong to a parent process.
 fn take_stream(stream: &peloton_stream) -> Result<RwLockWriteGuard<'_, ClusterStream>> {
     let taken = take(&stream.0, STREAM)?;
     if taken.has_threads() {
@@ -36,11 +36,11 @@ fn layout_of(layout: &peloton_layout) -> Result<Layout> {
     Ok(if chips == 0 { Layout::quad(gap)? } else { Layout::apart(chips, width, height)? })
 }
 
-/// Makes a stream for an engine of the sequence timepix, on this sensor; without one, four chips of 256 x 256 that do
-/// not see each other. The calling thread does the work, unless the configuration asks for threads. Memory:
-/// layout_or_null is borrowed; the caller frees *stream with peloton_stream_free; the engine may be freed before the
-/// stream. Threads: any thread, at any time. Codes: INVALID_ARGUMENT (an engine of events), CONFIG, ABI_MISMATCH,
-/// SYSTEM.
+/// Makes a stream for an engine of the sequence timepix and the sensor of this layout; NULL means four independent
+/// chips of 256 x 256 pixels. The calling thread does the work, unless the configuration has threads above 1. Memory:
+/// layout_or_null is borrowed for the call; the caller frees *stream with peloton_stream_free; the engine may be freed
+/// before the stream. Threads: any thread, at any time. Codes: INVALID_ARGUMENT (an engine of events), CONFIG,
+/// ABI_MISMATCH, SYSTEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_stream_new(
     engine: *const peloton_engine,
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn peloton_stream_new(
 }
 
 /// Adds raw words of Timepix3 (.tpx3), cut anywhere, even inside a word. Memory: n bytes are borrowed for the call.
-/// Threads: one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS (clusters were not taken for too long, and are
+/// Threads: one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS (too many clusters waited to be taken, and are
 /// lost), PANIC, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_stream_tpx3(stream: *mut peloton_stream, bytes: *const u8, n: usize) -> i32 {
@@ -74,8 +74,8 @@ pub unsafe extern "C" fn peloton_stream_tpx3(stream: *mut peloton_stream, bytes:
     })
 }
 
-/// Adds hits; hits outside of the sensor are dropped and counted. Memory: hits are borrowed for the call. Threads:
-/// one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS (as peloton_stream_tpx3), ABI_MISMATCH, PANIC, BUSY.
+/// Adds pixel hits; hits outside of the sensor are dropped and counted. Memory: hits are borrowed for the call.
+/// Threads: one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS (as peloton_stream_tpx3), ABI_MISMATCH, PANIC, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_stream_hits(
     stream: *mut peloton_stream,
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn peloton_stream_hits(
     })
 }
 
-/// Ends the stream: the clusters that waited for later hits are complete. Another stream may begin. Memory: none.
+/// Ends the stream: clusters that waited for later hits become complete. Later hits begin a new stream. Memory: none.
 /// Threads: one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS, PANIC, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_stream_end(stream: *mut peloton_stream) -> i32 {
@@ -102,9 +102,9 @@ pub unsafe extern "C" fn peloton_stream_end(stream: *mut peloton_stream) -> i32 
     })
 }
 
-/// Moves the complete clusters into a result of the engine, in order, with the counts since the last call. Memory:
-/// all borrowed for the call; counters, and counts of the input since the beginning, may be NULL. Threads: one thread
-/// at a time. Codes: INVALID_ARGUMENT, CONFIG (a result of another sequence), ABI_MISMATCH, BUSY.
+/// Moves the complete clusters into a result of the engine, in order. counters receives counts since the last call,
+/// counts receives counts of the input since the beginning; both may be NULL. Memory: arguments are borrowed. Threads:
+/// one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (a result of another sequence), ABI_MISMATCH, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_stream_clusters(
     stream: *mut peloton_stream,
@@ -147,7 +147,7 @@ pub unsafe extern "C" fn peloton_stream_clusters(
     })
 }
 
-/// Frees a stream; NULL is allowed. Memory: all of it. Threads: after the last call with the object. Codes: none.
+/// Frees a stream; NULL is allowed. Memory: freed. Threads: after the last call with the object. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_stream_free(stream: *mut peloton_stream) {
     // SAFETY: the caller's last use of it. What a child of `fork` inherited is left alone: its end would wait for threads

@@ -1,5 +1,5 @@
-//! The structs that cross the interface. Every struct that a caller passes directly begins with its size: fields may
-//! be added at the end without another PELOTON_ABI. Structs inside other structs never grow.
+//! The structs that cross the interface. Every struct that a caller passes directly begins with its size: a later
+//! version may add fields at the end and keep PELOTON_ABI. Structs inside other structs never grow.
 
 use crate::pointers::Crossing;
 use peloton_core::Status;
@@ -15,13 +15,13 @@ macro_rules! crossing {
             }
             const _: () = assert!(
                 matches!(<$type>::SIZES, [.., last] if *last == size_of::<$type>()),
-                "a struct with a field more has one more size here"
+                "the last size is not the size of the struct"
             );
         )+
     };
 }
 
-// The sizes that each one has had, since the first one with this PELOTON_ABI: a field that is added behind adds one.
+// All sizes of each struct with this PELOTON_ABI; a field that is added at the end adds a size.
 crossing!(
     peloton_velo_hits: [72],
     peloton_cylinder_hits: [88],
@@ -34,7 +34,7 @@ crossing!(
     peloton_pixel_counts: [56, 80],
 );
 
-/// Hits of the Velo, sorted by event and module; borrowed during the call only, without padding.
+/// Hits of the Velo, sorted by event and module. Columns need no padding, and are borrowed only during the call.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct peloton_velo_hits {
@@ -44,7 +44,7 @@ pub struct peloton_velo_hits {
     pub events: usize,
     /// Number of hits of all events.
     pub hits: usize,
-    /// Positions, mm; one value a hit.
+    /// x of the hits, mm; one value a hit.
     pub x: *const f32,
     /// As x.
     pub y: *const f32,
@@ -52,13 +52,13 @@ pub struct peloton_velo_hits {
     pub z: *const f32,
     /// Identifiers of the hits, by which tracks name them; one value a hit.
     pub id: *const u32,
-    /// First hit of each of the 52 modules of each event, counted over all events, and the end: 52 * events + 1 values.
+    /// Index of the first hit of each of the 52 modules of each event, and the number of hits: 52 * events + 1 values.
     pub module_start: *const u32,
-    /// Status of each event, or NULL: events whose status is not 0 are skipped and keep it.
+    /// Status of each event, or NULL: events whose status is not 0 are skipped and keep this status.
     pub status_or_null: *const u16,
 }
 
-/// Hits of the cylinder detector, sorted by event and layer; copied once.
+/// Hits of the cylinder detector, sorted by event and layer; the library copies them once.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct peloton_cylinder_hits {
@@ -68,7 +68,7 @@ pub struct peloton_cylinder_hits {
     pub events: usize,
     /// Number of hits of all events.
     pub hits: usize,
-    /// Positions, cm; one value a hit.
+    /// x of the hits, cm; one value a hit.
     pub x: *const f32,
     /// As x.
     pub y: *const f32,
@@ -80,13 +80,13 @@ pub struct peloton_cylinder_hits {
     pub var_rphi: *const f32,
     /// As var_r.
     pub var_z: *const f32,
-    /// First hit of each of the 10 layers of each event, counted over all events, and the end: 10 * events + 1 values.
+    /// Index of the first hit of each of the 10 layers of each event, and the number of hits: 10 * events + 1 values.
     pub layer_start: *const u32,
     /// Status of each event, or NULL, as in peloton_velo_hits.
     pub status_or_null: *const u16,
 }
 
-/// Pixel hits in order of arrival; copied once.
+/// Pixel hits in order of arrival; the library copies them once.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct peloton_pixel_hits {
@@ -104,13 +104,13 @@ pub struct peloton_pixel_hits {
     pub tot: *const u16,
 }
 
-/// A sensor of pixels.
+/// The chips and pixels of a sensor.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct peloton_layout {
     /// sizeof(peloton_layout).
     pub size: usize,
-    /// Chips that do not see each other, 1 to 256; 0 is a quad, four chips of 256 x 256 side by side as one sensor.
+    /// Number of independent chips, 1 to 256; 0 means a quad: one sensor of 2 x 2 chips with 256 x 256 pixels each.
     pub chips: u32,
     /// Pixels of a chip in x; ignored for a quad.
     pub width: u32,
@@ -120,7 +120,7 @@ pub struct peloton_layout {
     pub gap: u32,
 }
 
-/// The banks of one source in consecutive events, as event builders hold them.
+/// The banks of one source in consecutive events, in the layout of event builders.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct peloton_block {
@@ -130,16 +130,16 @@ pub struct peloton_block {
     pub source: u16,
     /// Version of the encoding.
     pub version: u8,
-    /// Alignment of payloads: payload i begins at the next multiple of 2 to this power of bytes after payload i - 1;
-    /// 16 at most.
+    /// Alignment of payloads: payload i begins at the next multiple of 2^align_log2 bytes after payload i - 1;
+    /// align_log2 is at most 16.
     pub align_log2: u8,
     /// Type of each event's bank, as in raw bank headers.
     pub types: *const u8,
     /// Bytes of each event's payload.
     pub sizes: *const u16,
-    /// The payloads.
+    /// The payloads, one after the other.
     pub payloads: *const u8,
-    /// Number of readable bytes from payloads on.
+    /// Number of readable bytes at the address `payloads`.
     pub payload_bytes: usize,
 }
 
@@ -149,39 +149,39 @@ pub struct peloton_block {
 pub struct peloton_stage_counter {
     /// Wall-clock time, ns.
     pub ns: u64,
-    /// Items taken in.
+    /// Number of items that entered the stage.
     pub items_in: u64,
-    /// Items handed on.
+    /// Number of items that left the stage.
     pub items_out: u64,
     /// Lanes that did useful work, summed over the gang's steps.
     pub lanes_active: u64,
-    /// Lanes there were.
+    /// All lanes, summed over the gang's steps.
     pub lanes_total: u64,
 }
 
-/// Counts of events. The library adds to it and never clears it: one for each thread.
+/// Counts over events. The library adds to these counts and never clears them; each thread needs its own struct.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct peloton_counters {
     /// sizeof(peloton_counters).
     pub size: usize,
-    /// Events with any status.
+    /// Number of events, with any status.
     pub events: u64,
-    /// Tracks.
+    /// Number of tracks.
     pub tracks: u64,
-    /// Hits on tracks, in clusters, or hits of sequences that end at hits.
+    /// Number of hits on tracks, in clusters, or of the results of sequences that end at hits.
     pub hits: u64,
-    /// Events by status: peloton_status_name.
+    /// Number of events with each status; peloton_status_name gives the names.
     pub status: [u64; 32],
-    /// Items that were cut off, by reason: peloton_truncation_name.
+    /// Number of items that were truncated for each reason; peloton_truncation_name gives the names.
     pub truncated: [u64; 16],
-    /// Counts of each stage: peloton_engine_stage.
+    /// Counts of each stage; peloton_engine_stage gives the names.
     pub stage: [peloton_stage_counter; 16],
 }
 
-const _: () = assert!(Status::ALL.len() <= 32, "status[32] has no place for every status");
-const _: () = assert!(Truncation::ALL.len() <= 16, "truncated[16] has no place for every reason");
-const _: () = assert!(MAX_STAGES <= 16, "stage[16] has no place for every stage");
+const _: () = assert!(Status::ALL.len() <= 32, "status[32] is too short for all statuses");
+const _: () = assert!(Truncation::ALL.len() <= 16, "truncated[16] is too short for all reasons");
+const _: () = assert!(MAX_STAGES <= 16, "stage[16] is too short for all stages");
 
 impl peloton_counters {
     /// Adds the counts of a run.
@@ -200,7 +200,7 @@ impl peloton_counters {
         }
         self.status[0] += counters.events() - lost;
         for (sum, stage) in self.stage.iter_mut().zip(&counters.stages) {
-            // Parts of stages are for tables of the program alone.
+            // Only the tables of the program show parts of stages.
             let StageCounter { ns, parts: _, items_in, items_out, lanes_active, lanes_total } = stage;
             sum.ns += ns;
             sum.items_in += items_in;
@@ -222,16 +222,16 @@ pub struct peloton_column {
     pub values: *const c_void,
     /// Number of values.
     pub count: usize,
-    /// The type of the values: PELOTON_TYPE_F32 and so on.
+    /// The type of the values, a PELOTON_TYPE_ constant such as PELOTON_TYPE_F32.
     pub r#type: i32,
-    /// Items with one value each: 0 events (or clusters), 1 tracks (or hits where there are no tracks), 2 hits.
-    /// Starts at depth d divide the items of depth d + 1 into lists.
+    /// The depth of the items that have one value each: 0 events (or clusters), 1 tracks (or hits where there are no
+    /// tracks), 2 hits. A column of starts at depth d divides the items of depth d + 1 into lists.
     pub depth: u32,
-    /// Number of lists that starts have for each item of their depth; 1 for all other columns.
+    /// Number of lists for each item of this depth if the column contains starts; 1 for all other columns.
     pub lists: u32,
     /// Always 0.
     pub reserved: u32,
-    /// Name of the column; it and the next two texts live as long as the result.
+    /// Name of the column; the texts name, unit and meaning live as long as the result.
     pub name: *const c_char,
     /// Unit of the values, "1" for none.
     pub unit: *const c_char,
@@ -239,7 +239,7 @@ pub struct peloton_column {
     pub meaning: *const c_char,
 }
 
-/// States of tracks of the Velo: a line and its covariance, one value a track.
+/// States of Velo tracks: straight lines and their covariances, one value a track in each column.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct peloton_velo_states {
@@ -253,15 +253,15 @@ pub struct peloton_velo_states {
     pub tx: *const f32,
     /// dy/dz.
     pub ty: *const f32,
-    /// Variance of x and y, mm^2.
+    /// Variance of x, and of y, mm^2.
     pub cov_xx: *const f32,
-    /// Covariance of x and tx, of y and ty, mm.
+    /// Covariance of x and tx, and of y and ty, mm.
     pub cov_xtx: *const f32,
-    /// Variance of tx and ty.
+    /// Variance of tx, and of ty.
     pub cov_txtx: *const f32,
 }
 
-/// Tracks of the sequence velo: the columns themselves, with the guarantees of peloton_column.
+/// Tracks of the sequence velo: pointers to all columns, with the same alignment and lifetime as in peloton_column.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct peloton_velo_tracks {
@@ -273,9 +273,9 @@ pub struct peloton_velo_tracks {
     pub tracks: usize,
     /// Number of hits of all tracks.
     pub entries: usize,
-    /// First track of each event, and the end: events + 1 values.
+    /// Index of the first track of each event, and the number of tracks: events + 1 values.
     pub track_start: *const u32,
-    /// First hit of each track, and the end: tracks + 1 values.
+    /// Index of the first hit of each track, and the number of hits: tracks + 1 values.
     pub hit_start: *const u32,
     /// Identifiers of the hits: entries values.
     pub hits: *const u32,
@@ -283,7 +283,7 @@ pub struct peloton_velo_tracks {
     pub status: *const u16,
     /// chi2 of the fit; one value a track.
     pub chi2: *const f32,
-    /// 1 for tracks that fly against z; one value a track.
+    /// 1 for tracks that go towards negative z, 0 for others; one value a track.
     pub backward: *const u8,
     /// States at the beam line.
     pub beam: peloton_velo_states,
@@ -291,23 +291,23 @@ pub struct peloton_velo_tracks {
     pub end: peloton_velo_states,
 }
 
-/// Counts of the input of a stream of pixel hits so far.
+/// Counts of the input of a stream of pixel hits since its beginning.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct peloton_pixel_counts {
     /// sizeof(peloton_pixel_counts).
     pub size: usize,
-    /// Hits given to the search for clusters.
+    /// Number of hits that were passed to the search for clusters.
     pub hits: u64,
-    /// Hits on chips or pixels that the sensor does not have: dropped.
+    /// Number of hits that were dropped because the sensor does not have their chip or pixel.
     pub outside: u64,
-    /// Edges of trigger inputs.
+    /// Number of edges of trigger inputs.
     pub triggers: u64,
-    /// Words that are not hits by their kind.
+    /// Number of words of known kinds other than hits.
     pub control: u64,
-    /// Words of unknown kinds, or outside every chunk.
+    /// Number of words of unknown kinds, or outside of all chunks.
     pub unknown: u64,
-    /// Words or chunks that contradict their format, or are truncated.
+    /// Number of words or chunks that contradict their format, or are truncated.
     pub malformed: u64,
     /// Hits, triggers and heartbeats that were dropped because their time contradicts their neighbours.
     pub implausible: u64,

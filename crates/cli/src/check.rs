@@ -1,4 +1,4 @@
-//! `peloton check`: reconstructs events, or reads tracks made elsewhere, and compares them with the truth.
+//! `peloton check`: compares reconstructed events, or tracks that another program found, with the truth.
 
 use crate::options::{ConfigArgs, JobArgs, given, host, outcome};
 use crate::report::PageArgs;
@@ -9,11 +9,11 @@ use peloton_job::{CheckOptions, CheckRules, truth_files};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Reconstruct events and compare with the truth: efficiency, ghosts, clones
+/// Reconstruct events and compare the tracks with the truth: efficiency, ghosts, clones
 ///
-/// Each category of particles has a line: found/particles efficiency (mean over events) [68 % interval], clones
-/// (rate), purity, hit efficiency. Pixel hits have no true particles: the check is whether all algorithms find the
-/// same clusters, and whether every hit is in a cluster or counted as dropped.
+/// The output has a line for each category of particles: found/particles efficiency (mean over events) [68 % interval],
+/// clones (rate), purity, hit efficiency. Pixel hits have no true particles: for them the command checks that all
+/// algorithms find the same clusters, and that every hit is in a cluster or counted as dropped.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -21,9 +21,9 @@ Examples:
   peloton check sim:velo,events=1000,seed=7 --rules lhcb --json check.json
   peloton check sim:velo --losses --report check.html  a page with figures
   peloton check events.ndjson --losses                 why particles are missed
-  peloton check events.ndjson --tracks tracks.ndjson   tracks made elsewhere
-  peloton check events.ndjson --against other.ndjson   beside other tracks
-  peloton check --sequence long sim:lhcb --losses      at which step they are
+  peloton check events.ndjson --tracks tracks.ndjson   another program's tracks
+  peloton check events.ndjson --against other.ndjson   two sets of tracks
+  peloton check --sequence long sim:lhcb --losses      the steps that lose them
 
 Of each sequence:
   peloton check --sequence velo events.ndjson.zst
@@ -34,31 +34,31 @@ Of each sequence:
   peloton check --sequence cylinder toy.bin.zst --builder best-hit
   peloton check --sequence cylinder-fit sim:cylinder,tracks=1000")]
 pub struct Check {
-    /// Rules that decide which particles are found. Velo tracks: json (the strict validator of the public JSON
-    /// events) or lhcb (LHCb's track checker). Tracks of LHCbIDs made elsewhere (--tracks): also lhcb-ut, lhcb-seed,
-    /// lhcb-long. Tracks of the cylinder detector: cylinder [default: json for files of hits, lhcb for other Velo
+    /// Rules that decide whether a particle counts as found. For Velo tracks: json (the strict validator of the public
+    /// JSON events) or lhcb (LHCb's track checker). For tracks of LHCbIDs from --tracks: also lhcb-ut, lhcb-seed,
+    /// lhcb-long. For tracks of the cylinder detector: cylinder [default: json for files of hits, lhcb for other Velo
     /// events, cylinder for the cylinder detector]
     #[arg(long, value_name = "RULES")]
     rules: Option<CheckRules>,
-    /// Also print efficiencies against momentum, angles, origin and event size, and ghosts against length
+    /// Also print efficiencies by momentum, angles, origin and event size, and ghost rates by properties of tracks
     #[arg(long)]
     tables: bool,
-    /// Also print where particles were lost. For velo-ut, scifi, long, long-ut and cylinder: at which step, from hits
-    /// in too few layers to other tracks that took their place. For velo, with events of hits and not of raw banks:
-    /// why Velo particles are missed, and the causes of ghosts and clones, by the json rules
+    /// Also print why particles were lost. For velo-ut, scifi, long, long-ut and cylinder: how many were lost at each
+    /// step, from hits in too few layers to other tracks that took their place. For velo, with input of hits, not raw
+    /// banks: the causes of missed Velo particles, ghosts and clones, by the json rules
     #[arg(long, conflicts_with = "tracks")]
     losses: bool,
-    /// Check these tracks instead of reconstructing: NDJSON as `run --output` writes it, matched by the numbers of
-    /// the events, or bare lists of tracks, each a list of hit ids, where line i is event i
+    /// Check the tracks of this file instead of reconstructing: NDJSON as `run --output` writes it, matched to the
+    /// input by event number, or for each event a line with a list of tracks, each a list of hit ids
     #[arg(long, value_name = "FILE")]
     tracks: Option<PathBuf>,
-    /// Also compare with the tracks of this file, in the format of --tracks, particle by particle: found by both, by
-    /// one alone, by neither
+    /// Also compare with the tracks of this second file, in the format of --tracks: how many particles both sets of
+    /// tracks, only one of them, or neither found
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
-    /// Also write the result for every particle and every track: for NAME.parquet, NAME.particles.parquet (key, PDG
-    /// code, momentum, origin, categories, whether it was found, hit efficiency) and NAME.tracks.parquet (its
-    /// particle, purity, ghost or clone); docs/columns.md lists the columns
+    /// Also write tables of all particles and all tracks: for NAME.parquet, NAME.particles.parquet (key, PDG code,
+    /// momentum, origin, categories, whether found, hit efficiency) and NAME.tracks.parquet (particle of the track,
+    /// purity, ghost or clone); docs/columns.md lists the columns
     #[arg(long, value_name = "NAME.parquet")]
     truth_output: Option<PathBuf>,
     #[command(flatten)]
@@ -68,7 +68,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// Adds the files that the command reads and writes.
+    /// Adds to `files` the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         self.job.name_files(files);
         self.page.name_files(files);

@@ -10,9 +10,9 @@ use std::process::ExitCode;
 
 /// Reconstruct events in two ways and show the first difference
 ///
-/// A side of the comparison is a list of KEY=VALUE, separated by commas, that overrides the configuration: isa, gang,
-/// threads, slice, preset; builder and seeds of the cylinder; block and algorithm of timepix; or `gpu` for a device,
-/// with threads for its streams. The exit code is 0 when all output columns are equal, bit by bit, and 1 when not.
+/// Each side is a list of KEY=VALUE, separated by commas, that overrides the configuration: isa, gang, threads, slice,
+/// preset; for cylinder builder and seeds; for timepix block and algorithm. `gpu` selects the GPU, and threads its
+/// number of streams. The exit code is 0 if all output columns are equal, bit by bit, and 1 if not.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -21,10 +21,10 @@ Examples:
   peloton compare events.ndjson.zst --right gpu
   peloton compare events.ndjson.zst --right emulated:reverse,slice=8")]
 pub struct Compare {
-    /// One side; without it, the unchanged configuration
+    /// First side of the comparison; by default the unchanged configuration
     #[arg(long, value_name = "SIDE", default_value = "")]
     left: String,
-    /// The other side
+    /// Second side of the comparison
     #[arg(long, value_name = "SIDE", default_value = "isa=scalar,gang=1")]
     right: String,
     #[command(flatten)]
@@ -34,7 +34,7 @@ pub struct Compare {
 }
 
 impl Compare {
-    /// Adds the files that the command reads and writes.
+    /// Adds to `files` the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         self.job.name_files(files);
         self.page.name_files(files);

@@ -18,8 +18,8 @@ use std::process::ExitCode;
 
 /// Print a script that teaches a shell to complete subcommands, flags and their values
 ///
-/// bash reads it from ~/.local/share/bash-completion/completions/peloton, zsh from a file `_peloton` in a folder of $fpath,
-/// fish from ~/.config/fish/completions/peloton.fish.
+/// bash reads the script from ~/.local/share/bash-completion/completions/peloton, zsh from a file `_peloton` in a
+/// folder of $fpath, fish from ~/.config/fish/completions/peloton.fish.
 #[derive(Args)]
 #[command(
     hide = true,
@@ -31,7 +31,7 @@ Examples:
   source <(peloton completions bash)      for this shell alone"
 )]
 pub struct Completions {
-    /// Which shell
+    /// Shell that reads the script
     #[arg(value_name = "SHELL")]
     shell: OfShell,
 }
@@ -44,7 +44,7 @@ enum OfShell {
 }
 
 impl Completions {
-    /// Adds nothing: the script goes to standard output.
+    /// Adds no files: the script goes to standard output.
     pub fn name_files(&self, _files: &mut JobFiles) {}
 
     /// Runs the command.

@@ -9,15 +9,15 @@ use peloton_plot::text;
 use std::path::Path;
 
 impl ConfigArgs {
-    /// Prints the configuration, as a file to start from.
+    /// Prints the configuration as TOML, which users can edit.
     pub fn print(&self, config: &Config) -> Result<()> {
         let (level, threads) = (config.level()?, text::count(config.thread_count(), "thread"));
         console::print(&format!("# runs as {level} on {threads}\n{}", config.to_commented_toml()))
     }
 
-    /// Merges the configuration: flags take precedence over `PELOTON_ISA`, the variable over the configuration file,
-    /// and the file over the profile; values that none of them sets are `auto`. Both files may be pipes, which can be
-    /// read only once. `found` is the sequence that fits the input, if known: it runs unless another one is named.
+    /// Merges the configuration: flags take precedence over `PELOTON_ISA`, this variable over the configuration file,
+    /// and the file over the profile; values that none of them sets are `auto`. Each file is read once, since it may be
+    /// a pipe. `found` is the sequence that fits the input, if known: it runs unless the user names a sequence.
     pub fn resolve(&self, sequence: &SequenceArgs, found: Option<SequenceName>) -> Result<Config> {
         let text = self.config.as_deref().map(read_text).transpose()?.unwrap_or_default();
         let mut config = Config::from_toml(&text, self.preset).map_err(|error| match &self.config {
@@ -45,7 +45,7 @@ impl ConfigArgs {
             if profile.cpu != cpu_name() {
                 let Profile { cpu, .. } = &profile;
                 let (path, here) = (path.display(), cpu_name());
-                console::warning(&format!("{path}: measured on another CPU ({cpu}), and this is {here}"));
+                console::warning(&format!("{path}: measured on another CPU ({cpu}) than this CPU ({here})"));
             }
         }
         Ok(config)

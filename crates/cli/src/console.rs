@@ -61,18 +61,18 @@ pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
     write_whole(path, text.as_bytes())
 }
 
-/// Shows the progress of a job: a bar on a terminal, warnings as lines; with `--quiet` warnings alone.
+/// Shows the progress of a job as a bar, if there is a terminal, and prints warnings; with `--quiet` only warnings.
 pub struct Terminal {
     bar: ProgressBar,
     is_quiet: bool,
-    /// Name of the current part of the job, and a colon; empty for a job without parts.
+    /// Name of the current part of the job, followed by a colon; empty for a job without parts.
     stage: Mutex<String>,
-    /// Name of the slowest stage and its share of the time, after a comma; empty while unknown.
+    /// Text after the time left: the slowest stage and its share of the time; empty while unknown.
     busiest: Arc<Mutex<String>>,
 }
 
 impl Terminal {
-    /// A terminal for one job.
+    /// Makes the progress display of one job.
     pub fn new(is_quiet: bool) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         Self { bar, is_quiet, stage: Mutex::default(), busiest: Arc::default() }
@@ -113,7 +113,7 @@ impl Progress for Terminal {
             None => self.bar.unset_length(),
         }
         self.bar.reset();
-        let style = ProgressStyle::with_template(template).expect("a template of known keys");
+        let style = ProgressStyle::with_template(template).expect("the template has known keys alone");
         let style = style.with_key("rate", |state: &ProgressState, to: &mut dyn std::fmt::Write| {
             // A failure to draw the bar is ignored.
             let _ = write!(to, "{}", rate(state.per_sec()));

@@ -1,4 +1,4 @@
-//! `peloton describe`: positions of sensors, and columns of a sequence.
+//! `peloton describe`: prints positions of sensors, or algorithms and columns of a sequence.
 
 use crate::options::ReportArgs;
 use clap::Args;
@@ -12,8 +12,8 @@ use std::process::ExitCode;
 
 /// Print where the sensors of a detector are, or the algorithms and columns of a sequence
 ///
-/// Sensors as CSV: the corners of Velo sensors, UT sectors and SciFi mats, the radii of cylinders, in mm. All as JSON with
-/// --json.
+/// The command prints sensors as CSV, in mm: the corners of Velo sensors, UT sectors and SciFi mats, the radii of
+/// cylinders. With --json it writes all output as JSON.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -25,13 +25,13 @@ pub struct Describe {
     /// A simulated detector: sim:lhcb, sim:velo or sim:cylinder
     #[arg(value_name = "INPUT")]
     input: Option<String>,
-    /// Folder of geometry files, or `nominal`: prints the sensors of the detectors in the folder
+    /// Print the sensors of the detectors in this folder of geometry files, or of the ideal detector: `nominal`
     #[arg(long, value_name = "DIR")]
     geometry: Option<PathBuf>,
     /// Print the algorithms of this sequence, and the columns that it writes, as in docs/columns.md
     #[arg(long, value_name = "S")]
     sequence: Option<SequenceName>,
-    /// List algorithms only: the algorithms of --sequence, or without it all that a configuration may list under `algorithms`
+    /// List only the algorithms of --sequence, or without --sequence all algorithms that a configuration may list
     #[arg(long)]
     algorithms: bool,
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub struct Describe {
 }
 
 impl Describe {
-    /// Adds the files that the command reads and writes.
+    /// Adds to `files` the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         files.read("--geometry", &self.geometry);
         self.report.name_files(files);

@@ -1,4 +1,4 @@
-//! `peloton display`: pictures of events.
+//! `peloton display`: draws events, or a frame of pixel hits.
 
 use crate::options::{JobArgs, given, host, outcome};
 use clap::Args;
@@ -11,10 +11,10 @@ use std::process::ExitCode;
 
 /// Draw events, or a frame of pixel hits
 ///
-/// The extension of the output selects the format: .html is a self-contained page, with views that can be zoomed and
-/// a table of tracks; .svg is one view for papers; .json is event data for HSF Phoenix (3D). If the input has truth,
-/// tracks are marked as found, clones or ghosts, and missed particles are drawn, too. A frame of pixel hits is a
-/// page; frames begin with the first cluster.
+/// The extension of the output selects the format: .html is a self-contained page, with views that can be zoomed and a
+/// table of tracks; .svg is one view for papers; .json is event data for HSF Phoenix (3D). If the input has truth,
+/// tracks are marked as found, clones or ghosts, and missed particles are drawn, too. A frame of pixel hits is drawn as
+/// a page; the first frame begins at the time of the first cluster.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -30,11 +30,11 @@ Of each sequence:
   peloton display --sequence timepix hits.t3pa --frame-us 100 --output hits.html
   peloton display --sequence cylinder sim:cylinder,tracks=20 -o event.html")]
 pub struct Display {
-    /// Number of the event, or of the frame of pixel hits, from 0 over all inputs; for .json also A..B, from A up to
-    /// but not including B [default: the first event; the frame with the most hits]
+    /// Number of the event, or of the frame of pixel hits, counted from 0 over all inputs; for .json also A..B, the
+    /// events from A to B - 1 [default: the first event; the frame with the most hits]
     #[arg(long, value_name = "K")]
     event: Option<EventChoice>,
-    /// View of an .svg: rz, xy, xz, yz [default: the one that shows most of the detector]
+    /// View of an .svg: rz, xy, xz, yz [default: the view that shows most of the detector]
     #[arg(long, value_name = "VIEW")]
     view: Option<View>,
     /// Do not compare with the truth, even if the input has it
@@ -43,7 +43,7 @@ pub struct Display {
     /// Length of a frame of pixel hits, us [default: 1000]
     #[arg(long, value_name = "US")]
     frame_us: Option<f64>,
-    /// Where to write the page, figure or event data: .html, .svg or .json
+    /// Output file: .html (page), .svg (figure) or .json (event data)
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub struct Display {
 }
 
 impl Display {
-    /// Adds the files that the command reads and writes.
+    /// Adds to `files` the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         self.job.name_files(files);
         files.written("--output", [&self.output]);

@@ -1,5 +1,4 @@
-//! Lists the commands and sequences to which each flag applies. Refuses a flag that would be ignored, since its user
-//! expects an effect.
+//! Lists the commands and sequences to which each flag applies, and rejects a flag that the command would ignore.
 
 use peloton::{Error, Result};
 use peloton_job::SequenceName;
@@ -18,13 +17,13 @@ const EVERY: &[SequenceName] = &SequenceName::ALL;
 const EVENTS: &[SequenceName] =
     &[Velo, VeloUt, Ut, SciFi, SciFiHits, Long, LongUt, Own, Cylinder, CylinderFit];
 const RAW: &[SequenceName] = &[Velo, VeloUt, Ut, SciFi, SciFiHits, Long, LongUt, Own];
-/// Sequences of several algorithms: `--write` selects the products to write.
+/// Sequences of several algorithms, for which `--write` selects the products to write.
 const CHAINS: &[SequenceName] = &[VeloUt, SciFi, Long, LongUt, Own];
 const ON_DEVICES: &[SequenceName] = &[Velo, Timepix, Cylinder];
 const JOBS: &[&str] = &["run", "check", "throughput", "tune", "compare", "display"];
 const COUNTING: &[&str] = &["run", "check", "throughput", "compare"];
 const CHECK: &[&str] = &["check"];
-/// The commands of [`JOBS`], and `soak`, which makes its own input.
+/// The commands of [`JOBS`], and `soak`, which simulates its input.
 const ALL: &[&str] = &["run", "check", "throughput", "tune", "compare", "display", "soak"];
 
 const fn effect(
@@ -35,7 +34,7 @@ const fn effect(
     Effect { flag, sequences, commands }
 }
 
-/// All flags that do not apply to all commands and sequences.
+/// All flags that only some commands or sequences accept.
 const EFFECTS: &[Effect] = &[
     effect("--events", EVENTS, JOBS),
     effect("--strict", EVERY, COUNTING),
@@ -81,10 +80,10 @@ const EFFECTS: &[Effect] = &[
     effect("--event-threads", &[Cylinder], ALL),
 ];
 
-/// Refuses the first given flag that the command, or the sequence, would ignore.
+/// Rejects the first flag of `given` that the command or the sequence would ignore.
 ///
 /// # Errors
-/// [`Error::Config`] that names the flag and its use.
+/// [`Error::Config`] names the flag, and the commands or sequences to which it applies.
 pub fn check(command: &str, sequence: SequenceName, given: &[&str]) -> Result<()> {
     for flag in given {
         let Some(effect) = EFFECTS.iter().find(|effect| effect.flag == *flag) else { continue };
@@ -93,7 +92,7 @@ pub fn check(command: &str, sequence: SequenceName, given: &[&str]) -> Result<()
             let plural = if names.len() == 1 { "" } else { "s" };
             let names = names.join(", ");
             let message =
-                format!("{flag} is for the sequence{plural} {names}, and this is {sequence}: see --sequence");
+                format!("{flag} is for the sequence{plural} {names}, not for {sequence}: see --sequence");
             return Err(Error::Config(message));
         }
         if !effect.commands.contains(&command) {

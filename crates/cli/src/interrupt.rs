@@ -10,19 +10,19 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A repeat of a signal within this time is ignored: `timeout` sends its signal both to the program and to the
-/// program's process group, and a terminal may send Ctrl-C as well.
+/// Signals within this time after the first signal are ignored: `timeout` sends its signal both to the program and to
+/// the program's process group, and a terminal may send Ctrl-C as well.
 const SAME_WISH: Duration = Duration::from_secs(1);
-/// Time limit for the last message of a program, since its reader may hang.
+/// Time limit for writing the program's last message, since the reader of standard error may hang.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
-/// The request to end, shared by all jobs of this process.
+/// The request to end early, shared by all jobs of this process.
 pub static CANCEL: LazyLock<Cancel> = LazyLock::new(Cancel::default);
 
-/// The first signal; 0 for none.
+/// Number of the first signal received; 0 before any signal.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
-/// Time of the first signal.
+/// Time at which the first signal was received.
 static HEARD: Mutex<Option<Instant>> = Mutex::new(None);
 
 /// Description of the partial results of an interrupted job.
@@ -33,18 +33,18 @@ pub fn keep(what: String) {
     *KEPT.lock().unwrap_or_else(PoisonError::into_inner) = Some(what);
 }
 
-/// The description of the partial results of an interrupted job.
+/// Returns the description of the partial results of an interrupted job.
 pub fn kept() -> String {
     let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner).take();
     kept.unwrap_or_else(|| "partial results follow".into())
 }
 
-/// The signal that asked for the end, if any.
+/// Returns the number of the signal that asked the program to end, if any.
 pub fn signal() -> Option<i32> {
     Some(SIGNAL.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
 }
 
-/// The exit code after a signal, by the convention of shells.
+/// Returns the exit code after a signal, by the convention of shells: 128 plus the signal's number.
 pub fn exit_code(signal: i32) -> u8 {
     128 + (signal & 0x7F) as u8
 }

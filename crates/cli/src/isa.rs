@@ -1,4 +1,4 @@
-//! `peloton isa`: the instruction sets of this CPU and build, and the level that would run.
+//! `peloton isa`: shows the instruction sets of this CPU and build, and which of them jobs use.
 
 use crate::options::ReportArgs;
 use clap::Args;
@@ -10,7 +10,7 @@ use peloton_plot::text::table;
 use serde::Serialize;
 use std::process::ExitCode;
 
-/// Show the instruction sets of this CPU and of this build, and the level that would run
+/// Show the instruction sets of this CPU and of this build, and which of them jobs use
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -26,7 +26,7 @@ struct Report {
     cpu: String,
     cores: usize,
     levels: Vec<LevelReport>,
-    /// The level that `PELOTON_ISA` forces, if any.
+    /// Instruction set that the environment variable `PELOTON_ISA` forces, if any.
     forced: Option<&'static str>,
     runs: Runs,
     /// Name of the GPU, or the reason why no GPU can be used.
@@ -40,7 +40,7 @@ struct LevelReport {
     supported: bool,
     gangs: Vec<usize>,
     auto_gang: Option<usize>,
-    /// How this CPU gathers, for levels that can do it in two ways: `loads` or `gathers`.
+    /// Whether kernels gather with single `loads` or with `gathers` instructions; none if the level has only one way.
     gathers_by: Option<&'static str>,
 }
 
@@ -51,7 +51,7 @@ struct Runs {
 }
 
 impl IsaCommand {
-    /// Adds the files that the command writes.
+    /// Adds to `files` the files that the command writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         self.report.name_files(files);
     }

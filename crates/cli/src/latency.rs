@@ -1,11 +1,11 @@
-//! [`Latencies`]: percentiles of many times in a fixed amount of memory.
+//! [`Latencies`]: percentiles of any number of times, in a fixed amount of memory.
 
 use std::time::Duration;
 
-/// Number of bins for each factor of two: percentiles are right within 1/16.
+/// Number of bins per factor of two in time: the error of a percentile is at most 1/16.
 const STEPS: u32 = 16;
 
-/// Counts of times in bins that grow with the time.
+/// Histogram of times, with bins whose widths grow with the time.
 #[derive(Debug, Clone)]
 pub struct Latencies {
     counts: Vec<u64>,
@@ -20,7 +20,7 @@ impl Default for Latencies {
 }
 
 impl Latencies {
-    /// Adds one time.
+    /// Adds one time to the histogram.
     pub fn add(&mut self, time: Duration) {
         let ns = time.as_nanos().clamp(1, u128::from(u64::MAX)) as u64;
         self.counts[step(ns) as usize] += 1;
@@ -28,7 +28,7 @@ impl Latencies {
         self.worst = self.worst.max(time);
     }
 
-    /// The time that a share of all times does not exceed, ms.
+    /// Returns the percentile of the fraction `share`: the time that this share of all times does not exceed, ms.
     pub fn at(&self, share: f64) -> f64 {
         let worst = self.worst.as_secs_f64() * 1e3;
         let wanted = (self.total as f64 * share).ceil() as u64;

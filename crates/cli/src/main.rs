@@ -1,9 +1,9 @@
-//! The command line: flags and text for the functions of `peloton-job`.
+//! The command line: parses flags for the functions of `peloton-job`, and prints their results as text.
 //!
-//! A subcommand turns its flags into a [`Request`](peloton_job::Request), runs the job, and returns an exit code: 0,
-//! or 1 when the result is negative (`compare`, `check`). Errors become one line on standard error and exit code 2
-//! for bad usage (flags, configuration), 1 for failed work. After a signal the code is 128 plus its number, by the
-//! convention of shells.
+//! A subcommand turns its flags into a [`Request`](peloton_job::Request), runs the job, and returns an exit code: 0, or
+//! 1 when the result is negative (`compare`, `check`). An error is printed as one line on standard error; its exit code
+//! is 2 for bad usage (flags, configuration) and 1 for failed work. After a signal the exit code is 128 plus the number
+//! of the signal, by the convention of shells.
 
 mod check;
 mod compare;
@@ -40,13 +40,13 @@ use peloton::{Error, Result};
 use peloton_io::output::JobFiles;
 use std::process::ExitCode;
 
-/// One thread makes blocks of columns and another frees them, megabytes at a time: the allocator of the C library
-/// returns such memory to the system and requests it again, page by page.
+/// Replaces the allocator of the C library. One thread makes blocks of columns and another frees them, megabytes at a
+/// time: the C library would return this memory to the system and request it again, page by page.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// Reconstructs particle tracks and pixel clusters in real time on CPUs: the same bits on every instruction set, gang size
-/// and number of threads.
+/// Reconstructs particle tracks and pixel clusters in real time on CPUs, with the same bits on every instruction set,
+/// gang size and number of threads.
 #[derive(Parser)]
 #[command(name = "peloton", arg_required_else_help = true, after_help = EXAMPLES)]
 struct Cli {
@@ -60,7 +60,7 @@ Examples:
   peloton run events.ndjson.zst --output tracks.parquet
   peloton run sim:velo,events=1000,seed=7 --json -
   peloton check events.ndjson.zst                 efficiency, ghosts and clones
-  peloton check sim:velo --report check.html      the same with figures
+  peloton check sim:velo --report check.html      a page with figures
   peloton display sim:velo --output event.html    an event with its tracks
   peloton compare sim:velo --left isa=avx2 --right isa=scalar";
 
@@ -204,7 +204,7 @@ fn help() -> String {
     }
 }
 
-/// Replacements for messages of the standard library, and for repeated words.
+/// Replacements for messages of the standard library, and for repeated words of an error message.
 const PLAINER: [(&str, &str); 5] = [
     ("invalid digit found in string", "this is not a valid whole number"),
     ("invalid float literal", "this is not a number"),

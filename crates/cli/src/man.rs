@@ -1,4 +1,4 @@
-//! `peloton man`: the pages of the manual.
+//! `peloton man`: writes the manual pages.
 
 use crate::{console, whole_command};
 use clap::Args;
@@ -25,7 +25,7 @@ pub struct ManCommand {
 }
 
 impl ManCommand {
-    /// Adds nothing: the command writes only pages to the folder.
+    /// Adds no files: the command writes only manual pages, into its folder.
     pub fn name_files(&self, _files: &mut JobFiles) {}
 
     /// Runs the command.

@@ -1,4 +1,4 @@
-//! Flags that subcommands share.
+//! Flags that several subcommands share.
 
 use crate::console::{self, Terminal};
 use crate::effects;
@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 
-/// `auto`, or a value.
+/// The value of a flag that also accepts `auto`; none for `auto`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Auto<T>(pub Option<T>);
 
@@ -34,7 +34,7 @@ impl<T: FromStr<Err: ToString>> FromStr for Auto<T> {
     }
 }
 
-/// Which events.
+/// Flags that select the input and its events.
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Input")]
 pub struct InputArgs {
@@ -46,32 +46,32 @@ pub struct InputArgs {
     pub inputs: Vec<String>,
     /// Format of the input: auto (from the content), velo-json, velo-ndjson, mdf, banks (a folder of bank
     /// containers), cylinder; for pixel hits t3pa, burda, frames, pmf, tpx3, tpx4, katherine, hits16, npy, parquet.
-    /// docs/formats.md describes them
+    /// docs/formats.md describes the formats
     #[arg(long, value_name = "FORMAT", default_value_t)]
     pub format: Format,
     /// Process only these events, counted from 0 over all inputs
     #[arg(long, value_name = "FIRST:COUNT", default_value = "0:")]
     pub events: EventRange,
-    /// Stop at the first event that cannot be read or reconstructed, or is partial, instead of counting it
+    /// Stop at the first event that cannot be read or fully reconstructed, instead of counting such events
     #[arg(long)]
     pub strict: bool,
-    /// Exit with code 1 when more than N events could not be reconstructed, or more than N pixel hits were lost
-    /// (late, outside of the sensor, ...; not by masks and filters). N% is a share; with 100% an empty result is
-    /// accepted [default: the result must not be empty]
+    /// Exit with code 1 when more than N events could not be reconstructed, or more than N pixel hits were lost (late,
+    /// outside of the sensor, ...; hits that masks and filters remove do not count). N% is a share of all events or
+    /// hits; with 100% an empty result is accepted [default: the result must not be empty]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub max_bad: Option<MaxBad>,
-    /// Folder of the detector's geometry files, required for raw banks; `nominal` is the ideal detector of simulated
-    /// events and their default, refused for other events; `nominal-forced` accepts it for all events
+    /// Folder of the detector's geometry files, required for raw banks; `nominal`, the ideal detector, is the default
+    /// for simulated events and refused for other events; `nominal-forced` uses the ideal detector for all events
     #[arg(long, value_name = "DIR")]
     pub geometry: Option<PathBuf>,
-    /// Kind of Velo banks to read if there are several: auto (retina where present), retina, superpixel
+    /// Kind of Velo banks to read if events have several: auto (retina where present), retina, superpixel
     #[arg(long, value_name = "KIND", default_value_t)]
     pub velo_banks: VeloBanks,
-    /// Treatment of an event with a damaged raw bank: event (the event is lost), bank (it is reconstructed without
-    /// that bank, with the status partial) [default: event]
+    /// Treatment of an event with a damaged raw bank: event (the event is lost), bank (the event is reconstructed
+    /// without that bank, with the status partial) [default: event]
     #[arg(long, value_name = "POLICY")]
     pub bad_banks: Option<BadBanks>,
-    /// Treatment of the checksums of MDF records: verify (an event with a wrong one is lost), skip (they are not checked)
+    /// Treatment of the checksums of MDF records: verify (a wrong checksum loses the event), skip (no check)
     #[arg(long, value_name = "POLICY", default_value_t)]
     pub checksum: ChecksumPolicy,
 }
@@ -85,8 +85,8 @@ pub struct ConfigArgs {
     /// (states of given tracks) [default: the sequence that fits the input, else velo]
     #[arg(long, value_name = "S")]
     pub sequence: Option<SequenceName>,
-    /// Products to write, by the names in `peloton describe --sequence S`: all in one job, each to a file of its own
-    /// [default: the last]
+    /// Products to write, by the names in `peloton describe --sequence S`; one job writes all of them, each to its own
+    /// file [default: the last product of the sequence]
     #[arg(long, value_name = "P,...", value_delimiter = ',')]
     pub write: Vec<String>,
     /// Preset for every stage that defines it: best, fast (velo, velo-ut, scifi, long, long-ut), two-pass (velo,
@@ -94,27 +94,27 @@ pub struct ConfigArgs {
     /// scifi, long, long-ut), hlt1-unrestricted (velo-ut) [default: best]
     #[arg(long, value_name = "NAME")]
     pub preset: Option<Preset>,
-    /// Instruction set level: auto, scalar, avx2, avx512, neon, portable (on x86-64 and aarch64 with the feature all-gangs);
-    /// avx512:loads and avx512:gathers say how AVX-512 gathers, which follows from the CPU else [default: auto]
+    /// Instruction set level: auto, scalar, avx2, avx512, neon, portable (on x86-64 and aarch64 with the feature
+    /// all-gangs); avx512:loads and avx512:gathers select how AVX-512 gathers, instead of by CPU model [default: auto]
     #[arg(long, value_name = "ISA")]
     pub isa: Option<Auto<Isa>>,
-    /// Lanes of a gang: auto, 1, 4, 8, 16, 32, 64 [default: auto]
+    /// Gang size: the number of SIMD lanes that run a kernel together; auto, 1, 4, 8, 16, 32, 64 [default: auto]
     #[arg(long, value_name = "N")]
     pub gang: Option<Auto<usize>>,
     /// Threads: auto (one per core) or a number [default: auto]
     #[arg(long, value_name = "N")]
     pub threads: Option<Auto<usize>>,
-    /// Events that a thread processes at once; changes the speed, never the result
+    /// Number of events that a thread processes at once; changes the speed, never the result
     #[arg(long, value_name = "N")]
     pub slice: Option<usize>,
-    /// Device: cpu, gpu, or emulated (the GPU's kernels on the CPU, for tests); on a device --threads is the number
-    /// of streams, and --slice the events of a slice
+    /// Device: cpu, gpu, or emulated (the GPU's kernels on the CPU, for tests); for gpu and emulated, --threads is the
+    /// number of streams, and --slice the number of events in a slice
     #[arg(long, value_name = "DEVICE", default_value_t)]
     pub device: Device,
-    /// Configuration in TOML (start from --print-config); flags take precedence over it
+    /// Configuration in TOML (start from --print-config); flags take precedence over this file
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Profile that `peloton tune` wrote: the fastest level and gang of this CPU
+    /// Profile that `peloton tune` wrote: the fastest instruction set and gang size of this CPU
     #[arg(long, value_name = "FILE")]
     pub profile: Option<PathBuf>,
     /// Print the configuration as TOML, with comments, and exit
@@ -122,19 +122,19 @@ pub struct ConfigArgs {
     pub print_config: bool,
 }
 
-/// Form of the output.
+/// Flags for the form of the output.
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Report")]
 pub struct ReportArgs {
     /// Write the output as JSON to a file, or with `-` to standard output instead of the text
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// No text and no progress; warnings and errors are still shown
+    /// Print no text and no progress; warnings and errors are still shown
     #[arg(long, short)]
     pub quiet: bool,
 }
 
-/// Flags of a single sequence.
+/// Flags that belong to one sequence.
 #[derive(Args, Debug, Clone, Default)]
 pub struct SequenceArgs {
     /// Flags of the sequence timepix.
@@ -146,13 +146,13 @@ pub struct SequenceArgs {
 }
 
 impl InputArgs {
-    /// Adds the files that the command reads.
+    /// Adds to `files` the files that the input flags name.
     pub fn name_files(&self, files: &mut JobFiles) {
         files.read("input", &self.inputs);
         files.read("--geometry", &self.geometry);
     }
 
-    /// The given flags that do not apply to all commands and sequences.
+    /// Returns the given flags that only some commands or sequences accept.
     fn given(&self) -> Vec<&'static str> {
         given(&[
             ("--events", self.events != EventRange::default()),
@@ -192,19 +192,19 @@ pub fn command_line() -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// The given flags.
+/// Returns the names of the flags in this list that were given.
 pub fn given(flags: &[(&'static str, bool)]) -> Vec<&'static str> {
     flags.iter().filter(|(_, is_given)| *is_given).map(|(flag, _)| *flag).collect()
 }
 
 impl ConfigArgs {
-    /// Adds the files that the command reads.
+    /// Adds the configuration file and the profile to `files`.
     pub fn name_files(&self, files: &mut JobFiles) {
         files.read("--config", &self.config);
         files.read("--profile", &self.profile);
     }
 
-    /// The given flags that do not apply to all commands and sequences.
+    /// Returns the given flags that only some commands or sequences accept.
     pub fn given(&self) -> Vec<&'static str> {
         given(&[
             ("--write", !self.write.is_empty()),
@@ -218,19 +218,19 @@ impl ConfigArgs {
 }
 
 impl SequenceArgs {
-    /// Adds the files that the command reads.
+    /// Adds the folder of the energy calibration to `files`.
     pub fn name_files(&self, files: &mut JobFiles) {
         files.read("--calibration", &self.pixels.calibration);
     }
 
-    /// The given flags.
+    /// Returns the names of the given flags.
     pub fn given(&self) -> Vec<&'static str> {
         [self.pixels.given(), self.cylinder.given()].concat()
     }
 }
 
 impl ReportArgs {
-    /// Adds the files that the command writes.
+    /// Adds the JSON file to `files`.
     pub fn name_files(&self, files: &mut JobFiles) {
         files.written("--json", &self.json);
     }
@@ -240,7 +240,7 @@ impl ReportArgs {
         Terminal::new(self.quiet)
     }
 
-    /// These flags, with `--quiet` when `output` is standard output.
+    /// Returns a copy of these flags, with `--quiet` if `output` is standard output.
     pub fn beside(&self, output: Option<&PathBuf>) -> Self {
         let quiet = self.quiet || output.is_some_and(|path| is_standard_output(path));
         Self { quiet, ..self.clone() }
@@ -256,9 +256,9 @@ impl ReportArgs {
     }
 }
 
-/// The flags of a job on events, common to all subcommands except `simulate`, `soak` and `isa`.
+/// The flags that are common to all subcommands that reconstruct given inputs.
 ///
-/// Flatten these flags after all others, because they end with headings of their own.
+/// Flatten these flags after the command's own flags, because they end with headings of their own.
 #[derive(Args, Debug, Clone, Default)]
 pub struct JobArgs {
     #[command(flatten)]
@@ -272,7 +272,7 @@ pub struct JobArgs {
 }
 
 impl JobArgs {
-    /// Adds the files that the command reads and writes.
+    /// Adds to `files` the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         self.input.name_files(files);
         self.config.name_files(files);
@@ -280,8 +280,8 @@ impl JobArgs {
         self.report.name_files(files);
     }
 
-    /// Makes the request; with `--print-config`, prints the configuration and returns none. `own` are the given flags
-    /// of the command itself.
+    /// Makes the request of the job; with `--print-config`, prints the configuration and returns none. `own` are the
+    /// names of the given flags that only this command has.
     pub fn request(&self, command: &str, own: &[&'static str]) -> Result<Option<Request>> {
         let InputArgs { inputs, format, .. } = &self.input;
         if !self.config.print_config {
@@ -299,7 +299,7 @@ impl JobArgs {
         self.sequence.cylinder.check_for(config.cylinder.builder)?;
         let ConfigArgs { sequence, config: file, slice, device, .. } = &self.config;
         if config.sequence == SequenceName::Timepix && *device == Device::Cpu && slice.is_some() {
-            let message = "--slice is for devices: on the CPU the sequence timepix takes blocks of hits (block_hits, see --print-config)";
+            let message = "--slice is for devices: on the CPU the sequence timepix processes blocks of block_hits hits (see --print-config)";
             return Err(Error::Config(message.into()));
         }
         if self.config.print_config {
@@ -312,7 +312,7 @@ impl JobArgs {
     }
 }
 
-/// The exit code of a finished job: failure when the job failed as a whole, or when `is_right` is false.
+/// Returns the exit code of a finished job: failure when the job failed as a whole, or when `is_right` is false.
 pub fn outcome(failure: Option<String>, is_right: bool) -> ExitCode {
     match failure {
         Some(failure) => {
@@ -324,7 +324,7 @@ pub fn outcome(failure: Option<String>, is_right: bool) -> ExitCode {
     }
 }
 
-/// The host of jobs of this process: progress and cancellation.
+/// Returns the host of this process's jobs: `terminal` shows their progress, a signal cancels them.
 pub fn host(terminal: &Terminal) -> Host<'_> {
     Host { progress: terminal, cancel: &CANCEL }
 }

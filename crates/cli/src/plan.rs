@@ -1,4 +1,4 @@
-//! `peloton plan` and `peloton manifest`: cut a job into parts, and check that all parts are there.
+//! `peloton plan` and `peloton manifest`: cut a job into parts, and check that all parts are complete.
 
 use crate::console;
 use crate::options::{ReportArgs, host, outcome};
@@ -15,9 +15,9 @@ use std::process::ExitCode;
 
 /// Cut a job into parts for many machines
 ///
-/// Files are scanned once: MDF from header to header, all others completely. Parts begin in the middle of a file
-/// where possible: in uncompressed MDF files, folders of bank containers and simulations; any other file is one part.
-/// Parts of 2 to 10 s each are small enough to repeat and large enough to justify their start.
+/// The command scans each file once: an MDF file from header to header, any other file completely. Uncompressed MDF
+/// files, folders of bank containers and simulations are cut into parts; any other file is one part. Parts of 2 to 10 s
+/// each are short enough to repeat after a failure and long enough to justify the start of a program.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -29,10 +29,10 @@ pub struct PlanCommand {
     /// Files, folders, or one simulation (`sim:lhcb,events=N,seed=K`)
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<String>,
-    /// Format of the input: auto (from the content), or as `peloton run` has it
+    /// Format of the input: auto (from the content), or another format that `peloton run` accepts
     #[arg(long, value_name = "FORMAT", default_value_t)]
     format: Format,
-    /// Maximum number of events of a part
+    /// Maximum number of events in a part
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     part_events: u64,
     /// File for the plan, as JSON
@@ -43,7 +43,7 @@ pub struct PlanCommand {
 }
 
 impl PlanCommand {
-    /// Adds the files that the command reads and writes.
+    /// Adds to `files` the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         files.read("input", &self.inputs);
         files.written("--output", [&self.output]);
@@ -63,18 +63,18 @@ impl PlanCommand {
     }
 }
 
-/// How files are compared with their recorded hashes.
+/// How the result file of a part is compared with the JSON file of the part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Verify {
     Content,
     Size,
 }
 
-/// Check that every part of a plan is there, and add them up
+/// Check that every part of a plan is complete, and sum the counters of all parts
 ///
-/// Reads every part and compares its hash. Writes the sums of all counters, hash_events, and missing parts with their
-/// reasons to _manifest.json in the folder. Exit code 1 when a part is missing, has changed, does not belong to the
-/// others, or is not part of the plan.
+/// The command reads every part and compares its hash. It writes the sums of all counters, the hash of all events
+/// (hash_events), and missing parts with their reasons to _manifest.json in the folder. The exit code is 1 when a part
+/// is missing, has changed, does not belong to the others, or is not part of the plan.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -84,15 +84,15 @@ pub struct ManifestCommand {
     /// The folder with the parts
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// The plan
+    /// File of the plan, from `peloton plan`
     #[arg(long, value_name = "FILE")]
     plan: PathBuf,
-    /// How result files are compared with their JSON: by content (each file is read, and its hash compared) or by size alone
+    /// How result files are compared with their JSON: by content (each file is read and hashed) or by size alone
     #[arg(long, value_name = "BY", default_value = "content", default_missing_value = "content")]
     #[arg(num_args = 0..=1, require_equals = true)]
     verify: Verify,
-    /// Exit with code 1 when more than N events could not be reconstructed, or more than N pixel hits were lost. N%
-    /// is a share; with 100% an empty result is accepted [default: the result must not be empty]
+    /// Exit with code 1 when more than N events could not be reconstructed, or more than N pixel hits were lost. N% is
+    /// a share of all events or hits; with 100% an empty result is accepted [default: the result must not be empty]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     max_bad: Option<MaxBad>,
     #[command(flatten)]
@@ -100,7 +100,7 @@ pub struct ManifestCommand {
 }
 
 impl ManifestCommand {
-    /// Adds the files that the command reads and writes.
+    /// Adds to `files` the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         files.read("--plan", [&self.plan]);
         self.report.name_files(files);

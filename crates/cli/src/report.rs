@@ -1,4 +1,4 @@
-//! `peloton report`: one page for results of other commands, and `--report` of these commands.
+//! `peloton report`: draws results of other commands as one HTML page, as these commands do with `--report`.
 
 use crate::options::ReportArgs;
 use clap::Args;
@@ -11,9 +11,9 @@ use std::process::ExitCode;
 
 /// Make a self-contained HTML page with figures of results
 ///
-/// Takes what check, throughput, tune, compare and soak write with --json FILE, and profiles that tune writes.
-/// Results of the same command and sequence are drawn into the same figures, with ratios to the first: presets,
-/// versions, before and after. The page has no scripts and requests nothing over the network.
+/// The files are results that check, throughput, tune, compare and soak write with --json FILE, and profiles of tune.
+/// Results of the same command and sequence are drawn into the same figures, with ratios to the first file, to compare
+/// presets or versions. The page has no scripts and requests nothing over the network.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -31,7 +31,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Adds the files that the command reads and writes.
+    /// Adds to `files` the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         files.read("input", &self.files);
         files.written("--output", [&self.output]);
@@ -54,12 +54,12 @@ pub struct PageArgs {
 }
 
 impl PageArgs {
-    /// Adds the files that the command writes.
+    /// Adds to `files` the page that the command writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         files.written("--report", &self.report);
     }
 
-    /// Prints the text, and writes the results and their origin as JSON and as a page, as requested.
+    /// Prints the text, and if requested by flags writes the results and their origin as JSON and as a page.
     pub fn report(&self, to: &ReportArgs, text: &str, about: About, results: &impl Serialize) -> Result<()> {
         let results = WithAbout { results, about };
         to.beside(self.report.as_ref()).report(text, &results)?;

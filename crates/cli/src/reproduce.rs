@@ -1,4 +1,4 @@
-//! `peloton reproduce`: makes the tables and figures of the papers again.
+//! `peloton reproduce`: reproduces tables and figures of the papers.
 
 use crate::console;
 use crate::options::{Auto, ReportArgs, command_line, host};
@@ -11,12 +11,12 @@ use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Make tables and figures of the papers again, beside the papers' own numbers
+/// Reproduce tables and figures of the papers, next to the papers' own numbers
 ///
 /// `peloton reproduce list` names every table and figure of the five papers: entries that can be made, entries that
-/// need a GPU, and entries that cannot be made, with the reason. Events are simulated, with seeds that no tuning
-/// used, unless --input gives others. Times are measured on one thread of this machine unless --threads says
-/// otherwise: compare ratios.
+/// need a GPU, and entries that cannot be made, with the reason. Events are simulated, with seeds that no tuning used,
+/// unless --input gives other events. Times are measured on this machine, on one thread unless --threads gives more:
+/// compare ratios of times, not times.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -25,16 +25,16 @@ Examples:
   peloton reproduce compass-table3 --quick --json table3.json --svg table3.svg
   peloton reproduce compass-table3 --input minbias.mdf --geometry geometry/")]
 pub struct Reproduce {
-    /// Name of the table or figure; `list` for all of them
+    /// Name of the table or figure; `list` prints all names
     #[arg(value_name = "NAME")]
     name: String,
-    /// Events in place of the simulated ones: files, or sim:...; may be given several times
+    /// Events to use instead of the simulated events: files, or sim:...; may be given several times
     #[arg(long, value_name = "INPUT")]
     input: Vec<String>,
     /// Folder of the detector's geometry files, which raw banks of --input need
     #[arg(long, value_name = "DIR", requires = "input")]
     geometry: Option<PathBuf>,
-    /// Few events and short times: shows that the command works; the numbers mean little
+    /// Use few events and short times, to show that the command works; the numbers mean little
     #[arg(long)]
     quick: bool,
     /// Threads: auto (one per core) or a number [default: auto; 1 where times are measured]
@@ -43,7 +43,7 @@ pub struct Reproduce {
     /// Time of each measurement, s [default: 1; with --quick 0.05]
     #[arg(long, value_name = "T", value_parser = seconds)]
     seconds: Option<f64>,
-    /// Also draw the figure, or the table; not every table has a drawing
+    /// Also draw the figure or the table, and write it to this file; not every table has a drawing
     #[arg(long, value_name = "FILE.svg")]
     svg: Option<PathBuf>,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub struct Reproduce {
 }
 
 impl Reproduce {
-    /// Adds the files that the command reads and writes.
+    /// Adds to `files` the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         files.read("--input", &self.input);
         files.read("--geometry", &self.geometry);

@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 /// Reconstruct events and write the results
 ///
-/// The printed rate is the rate of the reconstruction alone, from input in memory to results in memory; reading and
+/// The printed rate counts the time of the reconstruction alone, from input in memory to results in memory; reading and
 /// writing run at the same time, and the time of the whole job is printed as well.
 #[derive(Args)]
 #[command(after_help = "\
@@ -43,31 +43,31 @@ Of each sequence:
   peloton run --sequence cylinder toy.bin.zst --builder standard
   peloton run --sequence cylinder-fit toy.bin.zst --output fits.parquet")]
 pub struct Run {
-    /// Write the results: .parquet (all columns: one row per event, or per cluster of pixels), .ndjson or .ndjson.zst
-    /// (one object per line: an event with its numbers, status and tracks as lists of hit ids, or with the columns of
-    /// its hits; or a cluster), or `-` (NDJSON to standard output, instead of the text); clusters of pixels also as
-    /// .clog. docs/columns.md lists all columns. The file appears under its name when it is complete. With --plan,
-    /// the folder of the parts: part-00017.parquet, and part-00017.json when it is done
+    /// Write the results to this file: .parquet (all columns; a row per event, or per cluster of pixels), .ndjson or
+    /// .ndjson.zst (a JSON object per line, for an event with its numbers, status, and tracks as lists of hit ids or
+    /// columns of hits, or for a cluster), .clog (only clusters), or `-` (NDJSON to standard output, instead of the
+    /// text). docs/columns.md lists all columns. The file appears under its name when it is complete. With --plan, name
+    /// a folder: each part is a file such as part-00017.parquet, and part-00017.json when the part is done
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// In NDJSON, write each track (in the sequences ut and scifi-hits each hit) as an object of all its columns, by
     /// the names that `peloton describe --sequence S` lists, instead of a list of hit ids
     #[arg(long, requires = "output", conflicts_with = "plan")]
     named_fields: bool,
-    /// In .parquet, write these columns alone, by the names that `peloton describe --sequence S` lists [default: all]
+    /// In .parquet, write only these columns, by the names that `peloton describe --sequence S` lists [default: all]
     #[arg(long, value_name = "COLUMN,...", value_delimiter = ',', requires = "output")]
     columns: Vec<String>,
-    /// In .parquet, compress the columns: zstd[:N] (N from 1 to 22), lz4, none
+    /// Compression of the columns of .parquet: zstd[:N] (N from 1 to 22), lz4, none
     #[arg(long, value_name = "METHOD", default_value_t, requires = "output")]
     compression: TableCompression,
-    /// Run parts of this plan, which `peloton plan` made, instead of the inputs named here
+    /// Run parts of this plan, which `peloton plan` made, instead of inputs from the command line
     #[arg(long, value_name = "FILE", requires_all = ["part", "output"])]
     plan: Option<PathBuf>,
-    /// Number of the part, from 0, or FIRST:COUNT for several one after the other (`:` for all). Completed parts are
-    /// skipped
+    /// Number of the part, counted from 0, or FIRST:COUNT for several parts, one after the other (`:` for all parts).
+    /// Completed parts are skipped
     #[arg(long, value_name = "K", requires = "plan", value_parser = parts)]
     part: Option<EventRange>,
-    /// Run the part again although it is complete, even in a folder of another plan or other options
+    /// Run a part again although it is complete, even in a folder with parts of another plan or other options
     #[arg(long, requires = "plan")]
     force: bool,
     #[command(flatten)]
@@ -84,7 +84,7 @@ fn parts(text: &str) -> std::result::Result<EventRange, String> {
 }
 
 impl Run {
-    /// Adds the files that the command reads and writes.
+    /// Adds to `files` the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         self.job.name_files(files);
         files.read("--plan", &self.plan);
@@ -123,7 +123,7 @@ impl Run {
     /// The format of the output and its options.
     ///
     /// # Errors
-    /// [`Error::Config`] for named fields in a format that always names all columns.
+    /// Returns [`Error::Config`] for named fields in a format that always names all columns.
     fn output_options(&self) -> Result<OutputOptions> {
         let is_parquet = |path: &PathBuf| path.extension().is_some_and(|end| end == "parquet");
         if self.named_fields && self.output.as_ref().is_some_and(is_parquet) {

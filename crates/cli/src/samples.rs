@@ -1,26 +1,26 @@
-//! [`Samples`]: rate and memory use in the course of a long round, as a limited number of samples.
+//! [`Samples`]: a limited number of samples of rate and memory use in one round of `peloton soak`.
 
 use serde::Serialize;
 use std::time::Duration;
 
-/// Maximum number of samples; when it is reached, every two neighbours become one.
+/// Maximum number of samples; when it is reached, neighbouring samples are merged in pairs.
 const MAX_SAMPLES: usize = 256;
-/// First interval between samples.
+/// Interval between samples at the start of a round; doubled when samples are merged.
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// A time interval of a round.
+/// Rate and memory use in one time interval of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Sample {
     /// End of the interval, s since the round began.
     pub seconds: f64,
     /// Rate in this interval, hits/s.
     pub hits_per_second: f64,
-    /// Resident memory at the end of the interval, or the largest of merged intervals, MiB; none if the system does not
-    /// report it.
+    /// Resident memory at the end of the interval, or the largest value of merged intervals, MiB; none if the system
+    /// does not report it.
     pub memory_mib: Option<f64>,
 }
 
-/// All samples of a round.
+/// Samples of a whole round.
 #[derive(Debug, Clone)]
 pub struct Samples {
     list: Vec<Sample>,
@@ -36,12 +36,12 @@ impl Default for Samples {
 }
 
 impl Samples {
-    /// Whether a sample is due; `time` is since the round began.
+    /// Whether a sample is due at `time`, counted since the round began.
     pub fn is_due(&self, time: Duration) -> bool {
         time >= self.last + self.interval
     }
 
-    /// Takes a sample; `hits` have arrived since the round began.
+    /// Adds a sample at `time`; `hits` and `time` are counted since the round began.
     pub fn add(&mut self, time: Duration, hits: u64, memory_mib: Option<f64>) {
         let passed = time.saturating_sub(self.last).as_secs_f64();
         if passed <= 0.0 {

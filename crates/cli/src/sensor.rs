@@ -1,4 +1,4 @@
-//! Flags of a single sequence: timepix (pixel hits) or cylinder.
+//! Flags that belong to one sequence: timepix (pixel hits) or cylinder.
 
 use crate::options::given;
 use clap::Args;
@@ -11,10 +11,10 @@ use peloton_job::PixelOptions;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The kind of sensor, before the number of chips is known.
+/// The layout of the sensor, as the flag `--layout` gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayoutArg {
-    /// Number, width and height of chips, pixels; a cluster never spans two chips.
+    /// Number, width and height of separate chips, in pixels; a cluster never spans two chips.
     Apart(usize, usize, usize),
     /// Gap between four chips that form one sensor, pixels.
     Quad(usize),
@@ -72,59 +72,59 @@ fn delta_ns(text: &str) -> std::result::Result<f64, String> {
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Sequence timepix")]
 pub struct PixelArgs {
-    /// Definition of a cluster: hits on neighbouring pixels are linked when they are no more than delta apart in time
-    /// (local), when the cluster's latest hit is no older than delta (global), or when both are in the delta after
-    /// the cluster's first hit (static) [default: local]
+    /// Definition of a cluster: a chain of neighbouring pixels in which each hit is at most delta apart in time from a
+    /// neighbour (local), at most delta later than the latest hit of the cluster (global), or at most delta later than
+    /// the first hit of the cluster (static) [default: local]
     #[arg(long, value_name = "NAME")]
     pub definition: Option<Definition>,
     /// Algorithm that finds the clusters: fast, open, plain; changes the speed, never the result [default: fast]
     #[arg(long, value_name = "NAME")]
     pub algorithm: Option<Algorithm>,
-    /// Largest time difference that links hits, ns; for frames always 0 [default: 200]
+    /// Largest time difference (delta) that links hits, ns; always 0 for frames [default: 200]
     #[arg(long, value_name = "NS", value_parser = delta_ns)]
     pub delta_ns: Option<f64>,
-    /// A time difference of exactly delta does not link hits
+    /// Do not link hits whose time difference is exactly delta
     #[arg(long)]
     pub strict_delta: bool,
-    /// Largest lateness of hits, us: how much older a hit may be than an earlier one of the stream; later hits are
-    /// dropped and counted [default: by format]
+    /// Largest lateness of hits, us: how much older a hit may be than the latest hit before it in the stream; hits that
+    /// are later are dropped and counted [default: by format]
     #[arg(long, value_name = "US")]
     pub disorder_us: Option<f64>,
-    /// Sensor: single, single:WxH, apart:CHIPS, apart:CHIPS:WxH, quad, quad:GAP [default: by format]
+    /// Layout of the sensor: single, single:WxH, apart:CHIPS, apart:CHIPS:WxH, quad, quad:GAP [default: by format]
     #[arg(long, value_name = "LAYOUT")]
     pub layout: Option<LayoutArg>,
-    /// Folder with the energy calibration a.txt, b.txt, c.txt, t.txt of one chip, or with a folder chip0, chip1, ...
-    /// of these for each chip
+    /// Folder with the energy calibration of a chip, the files a.txt, b.txt, c.txt and t.txt; for several chips, a
+    /// folder that contains such a folder for each chip, named chip0, chip1 and so on
     #[arg(long, value_name = "DIR")]
     pub calibration: Option<PathBuf>,
-    /// Keep only clusters within limits: size, tot, height, energy (keV), duration (ns), length, breadth,
-    /// linearity, roundness, such as size=2:100,energy=10:
+    /// Keep only clusters with features in these limits, such as size=2:100,energy=10: (features: size, tot, height,
+    /// energy (keV), duration (ns), length, breadth, linearity, roundness)
     #[arg(long, value_name = "FEATURE=MIN:MAX,...")]
     pub filter: Option<Filter>,
     /// Drop the hits of pixels with more than N hits in the first million hits of the input
     #[arg(long, value_name = "N")]
     pub mask_hot: Option<u64>,
-    /// Pair each hit with the latest edge of a trigger input before it: rise1, fall1, rise2, fall2; written beside
-    /// the clusters
+    /// Pair each hit with the latest edge before it on a trigger input: rise1, fall1, rise2, fall2; the results get
+    /// columns for the pairs
     #[arg(long, value_name = "EDGE")]
     pub trigger: Option<Edge>,
-    /// Clocks in a unit of the Katherine readout's time offset [default: 1]
+    /// Clocks of 25 ns in one unit of the Katherine readout's time offset [default: 16384]
     #[arg(long, value_name = "N")]
     pub katherine_unit: Option<i64>,
-    /// Bits of the counter of times of arrival in t3pa files, such as 28 for AdvaPIX Quad, 30 for AdvaPIX [default: found from
-    /// the data]
+    /// Number of bits of the time-of-arrival counter in t3pa files, such as 28 for AdvaPIX Quad, 30 for AdvaPIX
+    /// [default: found from the data]
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(16..=48))]
     pub toa_bits: Option<u32>,
-    /// Unit of times in NumPy and Parquet files without a unit: ticks (of 1.5625 ns), clocks (of 25 ns), ps, ns, us, ms, s
+    /// Unit of times in NumPy and Parquet files that name no unit: ticks (1.5625 ns), clocks (25 ns), ps, ns, us, ms, s
     #[arg(long, value_name = "UNIT")]
     pub time_unit: Option<TimeUnit>,
-    /// Action when hits arrive faster than they can be clustered: wait, drop [default: wait]
+    /// Action when hits arrive faster than clusters can be found: wait, drop [default: wait]
     #[arg(long, value_name = "WHAT")]
     pub when_full: Option<WhenFull>,
 }
 
 impl PixelArgs {
-    /// Options for reading streams.
+    /// Returns the options for reading streams of pixel hits.
     pub fn options(&self) -> Result<PixelOptions> {
         Ok(PixelOptions {
             layout: self.layout.map(LayoutArg::layout).transpose()?,
@@ -139,7 +139,7 @@ impl PixelArgs {
         })
     }
 
-    /// The given flags.
+    /// Returns the names of the given flags.
     pub fn given(&self) -> Vec<&'static str> {
         given(&[
             ("--definition", self.definition.is_some()),
@@ -182,28 +182,28 @@ impl PixelArgs {
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Sequence cylinder")]
 pub struct CylinderArgs {
-    /// How tracks are built: best-hit, standard, clone-engine [default: clone-engine]
+    /// Algorithm that builds tracks: best-hit, standard, clone-engine [default: clone-engine]
     #[arg(long, value_name = "NAME")]
     pub builder: Option<Builder>,
-    /// Origin of the seeds: truth, hits [default: truth]
+    /// Source of the seeds: truth, hits [default: truth]
     #[arg(long, value_name = "FROM")]
     pub seeds: Option<SeedSource>,
-    /// Candidates kept for each seed
+    /// Maximum number of track candidates for each seed
     #[arg(long, value_name = "N")]
     pub candidates: Option<u32>,
-    /// Layers without a hit that a track may pass
+    /// Maximum number of layers without a hit (holes) that a track may pass
     #[arg(long, value_name = "N")]
     pub holes: Option<u32>,
-    /// Threads that share the seeds of one event, for each of --threads; for large events [default: 1]
+    /// Threads that share the seeds of one event, for each thread of --threads; useful for large events [default: 1]
     #[arg(long, value_name = "N")]
     pub event_threads: Option<u32>,
 }
 
 impl CylinderArgs {
-    /// Refuses flags that the builder would ignore.
+    /// Rejects flags that the builder would ignore.
     ///
     /// # Errors
-    /// [`Error::Config`] that names the flag.
+    /// Returns [`Error::Config`] that names the flag.
     pub fn check_for(&self, builder: Builder) -> Result<()> {
         if self.candidates.is_some() && builder == Builder::BestHit {
             let message =
@@ -222,7 +222,7 @@ impl CylinderArgs {
         config.event_threads = self.event_threads.unwrap_or(config.event_threads);
     }
 
-    /// The given flags.
+    /// Returns the names of the given flags.
     pub fn given(&self) -> Vec<&'static str> {
         given(&[
             ("--builder", self.builder.is_some()),

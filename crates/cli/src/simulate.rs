@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 /// Write simulated events with their truth
 ///
-/// One seed gives the same bytes on every machine.
+/// The same seed gives the same bytes on every machine.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -22,26 +22,26 @@ Examples:
   peloton simulate --detector cylinder,tracks=5000 --output toy.bin.zst
   peloton simulate --detector timepix,preset=pion45 --output hits.tpx3")]
 pub struct Simulate {
-    /// Detector: velo, lhcb, cylinder, timepix; with parameters, if any, as an input of `sim:` has them:
-    /// lhcb,velo=superpixel,signal=b or timepix,preset=lead0,rate=1e6. They take precedence over --events and --seed.
-    /// lhcb,realism=1: a SciFi that misses as many hits as in full simulation
+    /// Detector: velo, lhcb, cylinder, timepix, if wanted with the parameters of a `sim:` input, which take precedence
+    /// over --events and --seed: lhcb,velo=superpixel,signal=b or timepix,preset=lead0,rate=1e6. With lhcb,realism=1
+    /// the SciFi misses as many hits as in full simulation
     #[arg(long, value_name = "D", default_value = "velo")]
     detector: String,
     /// Folder of the detector's geometry files, for lhcb [default: nominal]
     #[arg(long, value_name = "DIR")]
     geometry: Option<PathBuf>,
-    /// Number of events, or of pixel hits
+    /// Number of events, or of pixel hits for timepix
     #[arg(long, value_name = "N", default_value_t = 1000)]
     events: u64,
-    /// Seed: other seeds give other events; for lhcb its low 32 bits are the run number
+    /// Seed of the random numbers; for lhcb its low 32 bits are the run number
     #[arg(long, value_name = "K", default_value_t = 1)]
     seed: u64,
-    /// Threads: auto (one per core) or a number; the bytes do not depend on it. Pixel hits are simulated on one
+    /// Threads: auto (one per core) or a number; the output does not depend on it. Pixel hits take one thread
     #[arg(long, value_name = "N", default_value = "auto")]
     threads: Auto<usize>,
-    /// The file to write. velo: .ndjson or .ndjson.zst, one event per line; lhcb: .mdf or .mdf.zst; cylinder: .bin or
-    /// .bin.zst; pixel hits: .tpx3, .bin (records of 16 bytes), .parquet, .txt (burda) or, for frames, .frames. `-`
-    /// is standard output
+    /// Output file, in a format of the detector. velo: .ndjson or .ndjson.zst, an event per line; lhcb: .mdf or
+    /// .mdf.zst; cylinder: .bin or .bin.zst; pixel hits: .tpx3, .bin (records of 16 bytes), .parquet, .txt (burda) or,
+    /// for frames, .frames. `-` writes to standard output
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
@@ -49,7 +49,7 @@ pub struct Simulate {
 }
 
 impl Simulate {
-    /// Adds the files that the command reads and writes.
+    /// Adds to `files` the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         files.read("--geometry", &self.geometry);
         files.written("--output", [&self.output]);
@@ -60,9 +60,7 @@ impl Simulate {
     pub fn execute(&self) -> Result<ExitCode> {
         let detector = self.detector.split(',').next().unwrap_or_default();
         if self.geometry.is_some() && detector != "lhcb" {
-            return Err(Error::Config(format!(
-                "--geometry is for the detector lhcb, and this is {detector}"
-            )));
+            return Err(Error::Config(format!("--geometry is for the detector lhcb, not for {detector}")));
         }
         if self.threads.0.is_some() && detector == "timepix" {
             let message = "--threads is for events: one thread simulates the stream of pixel hits";

@@ -1,4 +1,4 @@
-//! `peloton soak`: sends hits over TCP at a given rate for a long time and accounts for every one.
+//! `peloton soak`: sends pixel hits over TCP or UDP at given rates for a long time, and checks that none is lost.
 
 use crate::effects;
 use crate::interrupt::CANCEL;
@@ -26,11 +26,11 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes of a record of a hit.
+/// Size of a record of a hit, bytes.
 const RECORD: usize = 16;
-/// Hits sent at once.
+/// Number of hits sent at once.
 const PACKET: usize = 4096;
-/// Hits of a datagram.
+/// Number of hits in a UDP datagram.
 const DATAGRAM: usize = 512;
 
 /// Protocol of the sender.
@@ -40,12 +40,12 @@ enum Transport {
     Udp,
 }
 
-/// Send pixel hits over TCP or UDP on this machine at given rates, and account for every one
+/// Send pixel hits over TCP or UDP on this machine at given rates, and account for every hit
 ///
-/// The first round sends hits as fast as they are clustered, which measures that rate. More rounds follow, at shares
-/// of this rate. Over TCP with --when-full wait a sender that is too fast has to wait, and the table shows its delay;
-/// with drop hits are dropped and counted. Over UDP the sender never waits: the operating system drops and counts
-/// datagrams when the socket is full. Exit code 1 when a hit is neither in a cluster nor counted as dropped.
+/// The first round sends hits as fast as they can be clustered, and measures this rate. Further rounds send at shares
+/// of this rate. Over TCP with --when-full wait, a sender that is too fast waits, and the table shows its delay; with
+/// --when-full drop, hits are dropped and counted. Over UDP the sender never waits: the system drops and counts
+/// datagrams when the socket is full. The exit code is 1 if a hit is neither in a cluster nor counted.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -53,19 +53,19 @@ Examples:
   peloton soak --input sim:timepix,preset=lead0 --share 1.5 --when-full drop
   peloton soak --seconds 60 --report soak.html  latencies and memory as figures")]
 pub struct Soak {
-    /// Hits to send repeatedly
+    /// Simulation of the hits, which are sent repeatedly
     #[arg(long, value_name = "SIM", default_value = "sim:timepix,preset=am241,hits=2000000,seed=1")]
     input: String,
     /// Protocol of the sender
     #[arg(long, value_name = "NAME", default_value = "tcp")]
     transport: Transport,
-    /// Shares of the measured rate, one round each
+    /// Shares of the measured rate; each share adds a round that sends at this rate
     #[arg(long, value_name = "SHARE,...", value_delimiter = ',', default_values_t = [0.8, 1.5])]
     share: Vec<f64>,
-    /// Length of a round, s
+    /// Length of each round after the first, s
     #[arg(long, value_name = "T", default_value_t = 60.0, value_parser = crate::throughput::seconds)]
     seconds: f64,
-    /// Time for the measurement of the rate, s
+    /// Length of the first round, which measures the rate, s
     #[arg(long, value_name = "T", default_value_t = 3.0, value_parser = crate::throughput::seconds)]
     warm_up: f64,
     #[command(flatten)]
@@ -88,7 +88,7 @@ struct Soaked<'a> {
 /// Results of one round.
 #[derive(Debug, Clone, Serialize)]
 struct Round {
-    /// Requested rate, hits/s; null for the largest possible.
+    /// Requested rate, hits/s; null for the first round, which sends as fast as possible.
     asked: Option<f64>,
     seconds: f64,
     sent: u64,
@@ -100,21 +100,21 @@ struct Round {
     late: u64,
     /// Hits sent, but neither in a cluster nor counted as dropped.
     lost: u64,
-    /// Delay of the sender behind its schedule at the end, caused by back-pressure, s.
+    /// Delay of the sender behind its schedule at the end of the round, caused by back-pressure, s.
     held_back: f64,
     /// Latency from sending a packet to its results, ms: median, 99 %, 99.9 %, worst.
     latency_ms: [f64; 4],
-    /// Resident memory after the first tenth of the round, and the largest after that, MiB.
+    /// Resident memory after the first tenth of the round, and its largest value from then on, MiB.
     memory_mib: Option<[f64; 2]>,
     /// Rate and memory in the course of the round.
     samples: Vec<Sample>,
 }
 
-/// Numbers of hits sent so far, each with its time.
+/// For each packet, the number of hits sent up to and including it, and the time of sending.
 type Sent = Arc<Mutex<VecDeque<(u64, Instant)>>>;
 
 impl Soak {
-    /// Adds the files that the command reads and writes.
+    /// Adds to `files` the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         self.config.name_files(files);
         self.sequence.name_files(files);
@@ -160,7 +160,7 @@ impl Soak {
         Ok(if lost == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    /// Sends hits for some time and clusters the received hits.
+    /// Runs one round: sends hits for `seconds` and clusters the received hits.
     fn round(
         &self,
         config: &Config,
@@ -274,7 +274,7 @@ impl Sender {
         }
     }
 
-    /// Sends a packet; its hits are a whole number of datagrams.
+    /// Sends a packet, whose hits fill a whole number of datagrams.
     fn send(&mut self, packet: &[u8]) -> std::io::Result<()> {
         match self {
             Self::Tcp(stream) => stream.write_all(packet),
@@ -299,8 +299,8 @@ impl Sender {
     }
 }
 
-/// Sends the hits repeatedly, with later times in each repetition, on schedule if `rate` is given. Returns the number
-/// of hits and the delay of the last packet, s.
+/// Sends the hits repeatedly, with later times in each repetition, at `rate` hits/s if given. Returns the number of
+/// sent hits and the delay of the last packet, s.
 fn send(
     to: &mut Sender,
     hits: &PixelHits,
@@ -342,7 +342,7 @@ fn send(
     Ok((sent, behind))
 }
 
-/// Adds the latencies of the packets that have arrived.
+/// Adds the latencies of all packets within the first `arrived` hits.
 fn note_latencies(sent: &Sent, arrived: u64, latencies: &mut Latencies) {
     let mut log = sent.lock().unwrap_or_else(PoisonError::into_inner);
     while log.front().is_some_and(|(count, _)| *count <= arrived) {

@@ -1,12 +1,12 @@
-//! Suggestions for mistyped names. Finds the known name that is most similar to a mistyped one, among the names that
-//! an error lists.
+//! Suggestions for mistyped names. Finds the known name that is most similar to a mistyped name, among the names that
+//! an error message lists.
 
 use strsim::normalized_damerau_levenshtein;
 
-/// Smallest similarity of two words, from 0 to 1: one letter in three may differ.
+/// Smallest similarity of a suggested name, from 0 to 1: one letter in three may differ.
 const LIKENESS: f64 = 0.6;
 
-/// The text before the list of known names, in the errors of all parts of the program.
+/// Texts that precede a list of known names in the errors of all parts of the program.
 const LISTS: [&str; 9] = [
     "choose one of ",
     "choose from ",
@@ -19,7 +19,7 @@ const LISTS: [&str; 9] = [
     "expected ",
 ];
 
-/// The name most similar to `given`, if any.
+/// Returns the name most similar to `given`, if any is similar enough.
 pub fn closest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let given = given.to_lowercase();
     let likeness = |name: &str| {
@@ -32,7 +32,7 @@ pub fn closest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
     all.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 }
 
-/// The message of an error, with a suggestion if it lists names and one is similar.
+/// Returns the message of an error, with a suggestion if the message lists a name similar to the mistyped name.
 pub fn with_suggestion(message: &str) -> String {
     match suggestion(message) {
         Some(name) => format!("{message}; did you mean `{name}`?"),

@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Measure events/s, with events from memory
+/// Measure the rate of reconstruction, events/s, with events from memory
 ///
-/// All events are read into memory, and then reconstructed repeatedly. The timed part runs from hits or raw banks in
-/// memory to results in memory, by the wall clock, without reading and writing. Each thread writes its results over
-/// the results of its last slice of events, as a program that passes them on does, and keeps nothing from pass to
-/// pass. Passes before and after the timed ones must give the same hash, and timed slices the same number of tracks
-/// and hits. Hits of the cylinder detector are shuffled within their layers first, so that hashes differ from the
-/// hashes of `run`.
+/// All events are read into memory, and then reconstructed repeatedly. The measured wall-clock time runs from hits or
+/// raw banks in memory to results in memory, without reading and writing. Each thread overwrites the results of its
+/// previous slice of events, like a program that passes results on at once, and stores nothing from pass to pass. The
+/// passes before and after the timed passes must give the same hash, and timed slices the same number of tracks and
+/// hits. Hits of the cylinder detector are shuffled within their layers first, so that hashes differ from the hashes of
+/// `run`.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -31,15 +31,15 @@ Examples:
   peloton throughput events.ndjson --job tracks.parquet    from file to file
   peloton throughput sim:velo --report speed.html    stages and lanes as figures")]
 pub struct Throughput {
-    /// Also measure other slice sizes and numbers of threads, up to --threads; on a device numbers of streams, up to 16,
-    /// or 4 for pixel hits, or --threads, and with --slice that slice alone
+    /// Also measure other slice sizes, and other numbers of threads up to --threads; on a device only --slice if given,
+    /// and numbers of streams up to --threads, or without --threads up to 16 (4 for pixel hits)
     #[arg(long)]
     scan: bool,
-    /// Measure whole jobs, as `run` does them, and print the fastest: each reads the inputs, reconstructs, and writes
-    /// FILE in the format of its name; `none` writes no file
+    /// Measure whole jobs, as `run` does them, and print the fastest job: each job reads the inputs, reconstructs, and
+    /// writes FILE in the format of its name; `none` writes no file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scan", "report"])]
     job: Option<PathBuf>,
-    /// Have the events in memory N times, one copy behind the other; an endless stream goes on with the same hits
+    /// Number of copies of the events in memory, one behind the other; an endless stream repeats its hits N times
     #[arg(long, value_name = "N", default_value = "1", conflicts_with = "job",
         value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..))]
     copies: usize,
@@ -51,19 +51,19 @@ pub struct Throughput {
     args: JobArgs,
 }
 
-/// Duration of the measurement.
+/// Flags for the duration of a measurement.
 #[derive(Args, Debug, Clone)]
 pub struct PlanArgs {
-    /// Passes over all events [default: as many as fill --seconds]
+    /// Number of passes over all events [default: as many as fill --seconds]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     repetitions: Option<u64>,
-    /// Time to fill with passes, s [default: 3; for tune 0.5 at each level]
+    /// Time that the passes fill, s [default: 3; for tune 0.5 for each instruction set and gang size]
     #[arg(long, value_name = "T", value_parser = seconds, conflicts_with = "repetitions")]
     seconds: Option<f64>,
 }
 
 impl PlanArgs {
-    /// The plan; `seconds` unless the flags say otherwise.
+    /// Returns the plan of the measurement, which takes `seconds` unless a flag gives another duration.
     pub fn plan(&self, seconds: f64) -> Plan {
         let time = Duration::from_secs_f64(self.seconds.unwrap_or(seconds));
         Plan { copies: 1, passes: self.repetitions, time }
@@ -71,7 +71,7 @@ impl PlanArgs {
 }
 
 impl Throughput {
-    /// Adds the files that the command reads and writes.
+    /// Adds to `files` the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         self.args.name_files(files);
         files.written("--job", self.output());

@@ -1,4 +1,4 @@
-//! `peloton tune`: finds the fastest level and gang size of this machine.
+//! `peloton tune`: finds the fastest instruction set level and gang size of this machine.
 
 use crate::options::{JobArgs, host};
 use crate::report::PageArgs;
@@ -24,7 +24,7 @@ Examples:
   peloton tune sim:velo --report tune.html   all levels and gangs as heat maps
   peloton tune --sequence cylinder sim:cylinder,events=2,tracks=10000")]
 pub struct Tune {
-    /// Where to write the profile [default: peloton-profile.toml; nowhere when --json says where the results go]
+    /// File for the profile [default: peloton-profile.toml, or no file if --json is given]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub struct Tune {
 }
 
 impl Tune {
-    /// Adds the files that the command reads and writes.
+    /// Adds to `files` the files that the command reads and writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         self.job.name_files(files);
         self.page.name_files(files);

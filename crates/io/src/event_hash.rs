@@ -1,19 +1,19 @@
-//! [`EventHasher`]: one hash for a set of events, independent of their order and division: the hashes of the
-//! parts of a job add up to the hash of the whole job.
+//! [`EventHasher`]: one hash for a set of events, independent of their order. The hashes of the parts of a job add up
+//! to the hash of the whole job.
 
 use crate::input::EventId;
 use bytemuck::cast_slice;
 use peloton::event::{Hasher, Results, Schema, Table, Values};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Adds up hashes of events.
+/// Adds up the hashes of events to one hash for all of them.
 ///
-/// The hash of an event is the XXH3-64 of its number (u64) and of its values of the columns that `hash_int` covers,
-/// one column after the other, all little-endian: the status by its code (u16), starts as the end of each list
-/// counted from the first item of the event (u32), all others as in memory. The sum is taken modulo 2^64.
+/// The hash of an event is the XXH3-64 of the event's number (u64) and the event's values in the columns of `hash_int`,
+/// column by column, little-endian. The status is hashed as its code (u16), starts as the end of each list, relative to
+/// the event's first item (u32), all other values as in memory. Hashes are added modulo 2^64.
 ///
-/// Rows of an endless stream are not events. For them, a source such as a file replaces the event: its hash covers
-/// the number of the source, from 0, and the `hash_int` of its rows (u64).
+/// Rows of an endless stream are not events. For such a stream, each source (such as a file) has one hash: the XXH3-64
+/// of the source's number, from 0, and of the `hash_int` of its rows (u64).
 pub struct EventHasher {
     sum: u64,
     bytes: Vec<u8>,
@@ -23,12 +23,12 @@ pub struct EventHasher {
 }
 
 impl EventHasher {
-    /// Hashes events of results with these columns.
+    /// A hasher for results with the columns of `schema`, without events yet.
     pub fn new(schema: &'static Schema) -> Self {
         Self { sum: 0, bytes: Vec::new(), sources: 0, source: Hasher::new(schema), is_source_open: false }
     }
 
-    /// Adds the events of one piece; `ids` identifies each event, if rows are events.
+    /// Adds the rows of `piece`; where rows are events, `ids` holds the number of each event.
     pub fn add(&mut self, ids: &[EventId], piece: &dyn Results) {
         if !piece.schema().has_events() {
             self.source.update(piece);
@@ -41,7 +41,7 @@ impl EventHasher {
         }
     }
 
-    /// Ends a source of an endless stream.
+    /// Ends the current source of an endless stream and adds its hash.
     pub fn end_source(&mut self) {
         let schema = self.source.schema();
         let rows = std::mem::replace(&mut self.source, Hasher::new(schema)).finish().int;
@@ -51,13 +51,13 @@ impl EventHasher {
         self.is_source_open = false;
     }
 
-    /// Numbers the sources from this one on.
+    /// Sets the number of the first source of an endless stream; 0 by default.
     pub fn starting_at_source(mut self, number: u64) -> Self {
         self.sources = number;
         self
     }
 
-    /// The sum of all events so far.
+    /// The sum of the hashes of all events or sources so far.
     pub fn finish(mut self) -> u64 {
         // The last source is still open if its stream was ended early.
         if self.is_source_open {

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// A request to end a job early: results so far are still written and summed up. Clones share the request.
+/// A request to end a job early: the job still writes its results so far and their summary. Clones share the request.
 #[derive(Debug, Clone, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
@@ -19,7 +19,7 @@ impl Cancel {
     }
 }
 
-/// A part of a job that may take long.
+/// A step of a job that may take long, for a progress bar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Work {
     /// Name of the activity, such as `reconstructing`.
@@ -30,17 +30,17 @@ pub struct Work {
     pub items: Option<u64>,
 }
 
-/// Receives the progress of a job. Calls come from several threads.
+/// Receives the progress of a job. Several threads call the methods.
 pub trait Progress: Sync {
-    /// The following work belongs to this part of a job, such as one of several levels.
+    /// The work that begins next belongs to the part of the job with this name, such as one of several levels.
     fn stage(&self, _name: &str) {}
     /// Work begins.
     fn begin(&self, _work: Work) {}
-    /// This many more items are done.
+    /// This many more items of the current work are done.
     fn advance(&self, _items: u64) {}
-    /// This stage, such as `writing`, is the slowest: it was busy for this share of the time so far.
+    /// The named stage, such as `writing`, is the slowest: it was busy for this share of the time so far.
     fn busiest(&self, _part: &str, _share: f64) {}
-    /// The work is over.
+    /// The current work has ended.
     fn end(&self) {}
     /// A message during long work.
     fn note(&self, _text: &str) {}
@@ -54,19 +54,19 @@ pub struct Silent;
 
 impl Progress for Silent {}
 
-/// Passes on progress and holds back warnings: of several jobs on the same events, only one reports them.
+/// Passes on progress but stores warnings: when several jobs read the same events, only one job reports the warnings.
 pub struct Muffled<'a> {
     progress: &'a dyn Progress,
     warnings: Mutex<Vec<String>>,
 }
 
 impl<'a> Muffled<'a> {
-    /// Holds back the warnings of `progress`.
+    /// Passes progress on to `progress`, and stores warnings.
     pub fn new(progress: &'a dyn Progress) -> Self {
         Self { progress, warnings: Mutex::default() }
     }
 
-    /// Passes on the warnings.
+    /// Passes the stored warnings on.
     pub fn tell(self) {
         let warnings = self.warnings.into_inner().unwrap_or_default();
         warnings.iter().for_each(|text| self.progress.warn(text));
@@ -115,7 +115,7 @@ pub struct Host<'a> {
 }
 
 impl Host<'_> {
-    /// Reports the start of work; [`Progress::end`] reports the end.
+    /// Reports the start of a step; [`Progress::end`] reports the end of the step.
     pub fn begin(&self, what: &'static str, of: &'static str, items: Option<u64>) {
         self.progress.begin(Work { what, of, items });
     }

@@ -1,16 +1,16 @@
-//! The origin of results, [`About`], from the request of a job.
+//! Makes [`About`], the origin of results (command, inputs, configuration), from the request of a job.
 
 use crate::{Config, Request, cpu_name};
 use peloton_plot::{About, Changed};
 use serde_json::Value;
 use std::path::Path;
 
-/// Origin of the results of a job.
+/// Returns the origin of the results of a job.
 pub fn about(command: &str, request: &Request) -> About {
     about_inputs(command, &request.inputs, &request.config)
 }
 
-/// Origin of the results of these inputs and this configuration.
+/// Returns the origin of results from these inputs and this configuration.
 pub fn about_inputs(command: &str, inputs: &[String], config: &Config) -> About {
     About {
         command: command.into(),

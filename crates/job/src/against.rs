@@ -1,4 +1,4 @@
-//! [`Against`]: compares the checked tracks with tracks made elsewhere, particle by particle.
+//! [`Against`]: compares the checked tracks with a second set of tracks, particle by particle.
 
 use crate::{CheckOptions, Checked, Host};
 use peloton::Result;
@@ -9,7 +9,7 @@ use peloton_truth::{PairedChecker, Rules, TrackFile};
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Compares the checked tracks with the tracks of a file.
+/// Compares the checked tracks with a second set of tracks, read from a file.
 pub struct Against {
     path: PathBuf,
     file: TrackFile,
@@ -17,20 +17,20 @@ pub struct Against {
 }
 
 impl Against {
-    /// Opens the file, if one is named.
+    /// Opens the file of the second set of tracks, if `options` name one.
     ///
     /// # Errors
-    /// Errors of the file.
+    /// Returns errors of the file.
     pub fn open(options: &CheckOptions, rules: Rules) -> Result<Option<Self>> {
         let Some(path) = &options.against else { return Ok(None) };
         let (file, checker) = (TrackFile::open(path)?, PairedChecker::new(rules));
         Ok(Some(Self { path: path.clone(), file, checker }))
     }
 
-    /// Adds an event, and the particles that were found in it.
+    /// Adds an event; `found` are the particles that the checked tracks found in it.
     ///
     /// # Errors
-    /// Errors of the file.
+    /// Returns errors of the file.
     pub fn event(
         &mut self,
         id: &EventId,
@@ -42,11 +42,11 @@ impl Against {
         Ok(())
     }
 
-    /// Adds the comparison to the summary of a check. With `is_whole`, all events were checked: warns of lines left
-    /// over in the file.
+    /// Adds the comparison to the summary of a check. If `is_whole`, all events were checked, and lines of the file
+    /// that belong to no event cause a warning.
     ///
     /// # Errors
-    /// Errors of the file.
+    /// Returns errors of the file.
     pub fn finish(mut self, host: Host<'_>, is_whole: bool, checked: &mut Checked) -> Result<()> {
         let name = self.path.display().to_string();
         if is_whole {
@@ -59,10 +59,10 @@ impl Against {
     }
 }
 
-/// Warns of lines of a file of tracks that belong to no event, unless the job was ended early.
+/// Warns of lines in a file of tracks that belong to no event of the input, unless the job was ended early.
 ///
 /// # Errors
-/// Errors of the file.
+/// Returns errors of the file.
 pub fn warn_of_rest(file: &mut TrackFile, name: &str, host: Host<'_>) -> Result<()> {
     if host.is_cancelled() {
         return Ok(());
@@ -70,7 +70,7 @@ pub fn warn_of_rest(file: &mut TrackFile, name: &str, host: Host<'_>) -> Result<
     let rest = file.rest()?;
     if rest > 0 {
         let lines = text::count(rest, "line");
-        host.warn(&format!("{name}: {lines} left over, of events that are not in the input"));
+        host.warn(&format!("{name}: {lines} left over, from events that are not in the input"));
     }
     Ok(())
 }

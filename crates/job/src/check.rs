@@ -1,4 +1,4 @@
-//! [`check`]: reconstructs events, or reads tracks made elsewhere, and compares them with the truth.
+//! [`check`]: reconstructs events, or reads the tracks of another program, and compares the tracks with the truth.
 
 use crate::against::warn_of_rest;
 use crate::comparison::Comparison;
@@ -17,11 +17,11 @@ use serde_json::json;
 use std::path::Path;
 use std::time::Instant;
 
-/// Reconstructs the events of a request, or reads tracks made elsewhere, and compares them with the truth.
+/// Reconstructs the events of a request, or reads tracks from a file, and compares the tracks with the truth.
 ///
 /// # Errors
-/// Errors of the configuration and the inputs, and [`Error::Format`](peloton::Error::Format) when there is no event to
-/// check.
+/// Returns errors of the configuration and the inputs, and [`Error::Format`](peloton::Error::Format) when there is no
+/// event to check.
 pub fn check(request: &Request, options: &CheckOptions, host: Host<'_>) -> Result<Checked> {
     with_default_float_mode(|| check_results(request, options, host))
 }
@@ -50,7 +50,7 @@ fn check_results(request: &Request, options: &CheckOptions, host: Host<'_>) -> R
     finish(checker, &summary, host)
 }
 
-/// Finishes a comparison and puts the summary of the reconstruction before its result.
+/// Finishes a comparison, and puts the summary of the reconstruction before the result of the comparison.
 pub(crate) fn finish(checker: Box<dyn Check>, summary: &Summary, host: Host<'_>) -> Result<Checked> {
     let mut checked = checker.finish(summary, host)?;
     checked.failure = summary.failure.clone();
@@ -61,7 +61,7 @@ pub(crate) fn finish(checker: Box<dyn Check>, summary: &Summary, host: Host<'_>)
     Ok(checked)
 }
 
-/// Checks tracks made elsewhere, line by line.
+/// Compares tracks from a file with the truth, line by line.
 fn check_tracks(
     request: &Request,
     path: &Path,
@@ -94,7 +94,7 @@ fn check_tracks(
         warn_of_rest(&mut file, &name, host)?;
     }
     for (number, what) in
-        [(repeated, "named more than once in one track"), (unknown, "of no hit of its event")]
+        [(repeated, "named more than once in one track"), (unknown, "of no hit in the event")]
     {
         if number > 0 {
             host.warn(&format!("{name}: {} {what}", text::count(number as usize, "hit id")));

@@ -1,4 +1,4 @@
-//! [`check_each`]: several configurations on the same events.
+//! [`check_each`]: checks several configurations on the same events.
 
 use crate::check::finish;
 use crate::run::batch_items;
@@ -15,11 +15,11 @@ use peloton::simd::with_default_float_mode;
 use peloton_io::Muffled;
 use std::time::Instant;
 
-/// Like [`check`](crate::check), for several configurations of one sequence. Events are read or simulated once, and
-/// reconstructed by each configuration in turn, batch by batch.
+/// Does the same as [`check`](crate::check) for several configurations of one sequence. Events are read or simulated
+/// once, and reconstructed by each configuration in turn, batch by batch.
 ///
 /// # Errors
-/// Errors of the configurations and the inputs.
+/// Returns errors of the configurations and the inputs.
 pub fn check_each(
     request: &Request,
     configs: &[Config],

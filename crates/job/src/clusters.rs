@@ -1,4 +1,4 @@
-//! [`clusters`]: all clusters of pixel hits, in memory.
+//! [`clusters`]: finds all clusters of pixel hits and returns them in memory.
 
 use crate::run::reconstruct;
 use crate::system::open;
@@ -10,7 +10,7 @@ use peloton::event::{PixelClusters, append};
 pub struct FoundClusters {
     /// The clusters, in the order of the results.
     pub clusters: PixelClusters,
-    /// Columns and rows of the sensor.
+    /// Number of columns and of rows of the sensor.
     pub sensor: [usize; 2],
     /// Summary of the job.
     pub summary: Summary,
@@ -19,7 +19,7 @@ pub struct FoundClusters {
 /// Clusters all pixel hits of a request, and keeps the clusters in memory.
 ///
 /// # Errors
-/// Errors of the configuration and the inputs, and for a sequence whose results are not clusters.
+/// Returns errors of the configuration and the inputs, and an error for a sequence whose results are not clusters.
 pub fn clusters(request: &Request, host: Host<'_>) -> Result<FoundClusters> {
     let mut opened = open(request, false, host)?;
     let sensor = opened.detector.sensor().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! [`compare`]: compares the bits of two ways of computing.
+//! [`compare`]: compares the results of two ways of computing, bit by bit.
 
 use crate::run::{all_ok, batch_items};
 use crate::source::warn_of_problems;
@@ -27,18 +27,18 @@ pub struct Compared {
     pub equal: bool,
     /// Events whose results differ.
     pub different_events: u64,
-    /// One side.
+    /// First side of the comparison.
     pub left: Side,
-    /// The other side.
+    /// Second side of the comparison.
     pub right: Side,
-    /// The first difference.
+    /// The first difference between the sides; none if all results are equal.
     pub first_difference: Option<Difference>,
     /// Values that only some sequences have.
     #[serde(flatten)]
     pub facts: Map<String, Value>,
     /// Wall clock of the whole job: input, both sides, the comparison, s.
     pub wall_seconds: f64,
-    /// Why the job as a whole failed, although it ran to the end.
+    /// Reason why the job failed although it ran to the end, if it failed.
     #[serde(skip)]
     pub failure: Option<String>,
     /// Name of the counted items: event, or cluster.
@@ -49,23 +49,23 @@ pub struct Compared {
     pub is_interrupted: bool,
 }
 
-/// A way of computing and its result.
+/// One side of a comparison: a way of computing and its result.
 #[derive(Debug, Clone, Serialize)]
 pub struct Side {
-    /// Name of the parameters; null where the sequence has no presets.
+    /// Name of the preset, or `custom` if parameters differ from the preset; null for sequences without presets.
     pub preset: Option<String>,
-    /// Name of the level, or kind of device.
+    /// Name of the instruction set, or of the kind of device.
     pub isa: &'static str,
-    /// Lanes of the gang.
+    /// Gang size in lanes.
     pub gang: usize,
-    /// Threads, or streams.
+    /// Number of threads, or of streams on a device.
     pub threads: usize,
-    /// Items that a thread or stream processes at once.
+    /// Number of events or hits that a thread or stream processes at once.
     pub slice: usize,
-    /// Wall clock from input in memory to results in memory, ns per event. Every event is processed once, including
-    /// the growth of memory: `throughput` measures more precisely.
+    /// Wall clock from input in memory to results in memory, ns per event. Every event is processed only once, and
+    /// memory grows meanwhile: `throughput` measures more precisely.
     pub wall_ns_per_event: f64,
-    /// Whether this side is a device.
+    /// Whether this side ran on a device.
     #[serde(skip)]
     pub is_device: bool,
     /// Time by stage, summed over threads; on a device by kernel.
@@ -75,20 +75,20 @@ pub struct Side {
     pub hashes: Hashes,
 }
 
-/// The first difference.
+/// The first difference between the results of both sides.
 #[derive(Debug, Clone, Serialize)]
 pub struct Difference {
     /// Number of the event in its source.
     pub event: u64,
-    /// The difference in words.
+    /// Description of the difference.
     pub what: String,
 }
 
-/// Reconstructs the events of a request in two ways. A side is a list of `KEY=VALUE`, separated by commas, that
-/// overrides the configuration, or names a device.
+/// Reconstructs the events of a request in two ways. Each of the `sides` is a list of `KEY=VALUE`, separated by commas,
+/// that overrides the configuration, or names a device.
 ///
 /// # Errors
-/// Errors of the configuration, the inputs and the devices.
+/// Returns errors of the configuration, the inputs and the devices.
 pub fn compare(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<Compared> {
     with_default_float_mode(|| compare_sides(request, sides, host))
 }

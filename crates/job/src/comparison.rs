@@ -1,4 +1,4 @@
-//! [`Comparison`]: tracks against the truth, with the tables, warnings and files that every check of tracks has.
+//! [`Comparison`]: compares tracks with the truth, and makes the tables, warnings and files of every check of tracks.
 
 use crate::against::Against;
 use crate::summary::object;
@@ -23,10 +23,10 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// An empty comparison by these rules.
+    /// Makes a comparison by these rules, without events so far.
     ///
     /// # Errors
-    /// When the requested tables cannot be written, and errors of the file of other tracks.
+    /// Fails when the requested tables cannot be written, or the file of other tracks cannot be read.
     pub fn new(request: &Request, rules: Rules, options: &CheckOptions) -> Result<Self> {
         Ok(Self {
             checker: Checker::new(rules),
@@ -41,7 +41,7 @@ impl Comparison {
     /// Adds the tracks of an event: their hits, and their momenta if measured.
     ///
     /// # Errors
-    /// Errors of the files.
+    /// Returns errors of the files.
     pub fn event<'a, I>(&mut self, id: &EventId, truth: &TruthEvent, tracks: impl Fn() -> I) -> Result<()>
     where
         I: Iterator<Item = (&'a [u32], Option<Measured>)>,
@@ -57,15 +57,15 @@ impl Comparison {
         }
     }
 
-    /// The checker, which knows the matches of the last event.
+    /// Returns the checker, which holds the matches of tracks and particles of the last event.
     pub fn checker(&self) -> &Checker {
         &self.checker
     }
 
-    /// The results so far.
+    /// Returns the results of all events added so far.
     ///
     /// # Errors
-    /// [`Error::Format`] without any event.
+    /// Returns [`Error::Format`] if no event was added.
     pub fn report(&self) -> Result<CheckReport> {
         let report = self.checker.report();
         if report.events == 0 {
@@ -74,10 +74,10 @@ impl Comparison {
         Ok(report)
     }
 
-    /// Ends the files and returns the results; `add` adds what only one kind of check has.
+    /// Finishes the files and returns the results; `add` adds results that only one kind of check has.
     ///
     /// # Errors
-    /// Errors of the files, and [`Error::Format`] without any event.
+    /// Returns errors of the files, and [`Error::Format`] if no event was added.
     pub fn finish(mut self, host: Host<'_>, add: impl FnOnce(&mut Checked)) -> Result<Checked> {
         self.known.tell(host);
         self.rows.take().map_or(Ok(()), TruthOutput::finish)?;

@@ -15,13 +15,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 use std::str::FromStr;
 
-/// Maximum number of threads; a larger number than any machine has cores is a typing error.
+/// Maximum number of threads: more than the cores of any machine, so a larger number is a typing error.
 const MAX_THREADS: usize = 4096;
 
 /// The configuration of a job.
 ///
-/// In TOML every key may be left out; unknown keys are errors. `isa`, `gang` and `threads` take `"auto"`: they and
-/// `slice_events` change the speed, never the result.
+/// In TOML every key is optional; unknown keys are errors. `isa`, `gang`, `threads` and `slice_events` accept `"auto"`
+/// and change the speed, never the result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Config {
     /// Name of the sequence.
@@ -30,15 +30,15 @@ pub struct Config {
     /// other sequences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub algorithms: Vec<String>,
-    /// Products to write; empty for the last one of the sequence.
+    /// Products to write; empty for the last product of the sequence.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub write: Vec<String>,
     /// Preset that gives the defaults of all stages.
     pub preset: Preset,
-    /// Instruction set level; `None` is `"auto"`: `PELOTON_ISA`, else the best of this CPU.
+    /// Instruction set level; `None` is `"auto"`: the level of `PELOTON_ISA`, else the best level of this CPU.
     #[serde(serialize_with = "auto_or_text")]
     pub isa: Option<Isa>,
-    /// Lanes of a gang; `None` is `"auto"`: the best known for the level.
+    /// Gang size in lanes; `None` is `"auto"`: the usual gang of the instruction set.
     #[serde(serialize_with = "auto_or_number")]
     pub gang: Option<usize>,
     /// Threads; `None` is `"auto"`: one per core.
@@ -47,8 +47,8 @@ pub struct Config {
     /// Events that a thread, or a stream of a device, processes at once; `None` is `"auto"`.
     #[serde(serialize_with = "auto_or_number")]
     pub slice_events: Option<usize>,
-    /// Treatment of an event with a damaged raw bank: `event`: it is lost; `bank`: it is reconstructed without that
-    /// bank, with the status `partial`.
+    /// Treatment of an event with a damaged raw bank: `event`: the event is lost; `bank`: the event is reconstructed
+    /// without that bank, with the status `partial`.
     pub bad_banks: BadBanks,
     /// Parameters of the Velo stages.
     pub velo: VeloConfig,
@@ -71,7 +71,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The configuration of a preset.
+    /// Returns the configuration of a preset.
     pub fn preset(preset: Preset) -> Self {
         Self {
             sequence: SequenceName::default(),
@@ -92,11 +92,11 @@ impl Config {
         }
     }
 
-    /// Reads a TOML text. `preset` takes precedence over the `preset` key of the text; the keys of its sections
+    /// Reads a TOML text. `preset` takes precedence over the `preset` key of the text; the keys of the text's sections
     /// override the parameters of that preset.
     ///
     /// # Errors
-    /// [`Error::Config`] for text that is not TOML, unknown keys, and values that cannot be used.
+    /// Returns [`Error::Config`] for text that is not TOML, unknown keys, and values that cannot be used.
     pub fn from_toml(text: &str, preset: Option<Preset>) -> Result<Self> {
         // Parsing numbers takes floating-point arithmetic.
         with_default_float_mode(|| Self::parse(text, preset))
@@ -129,7 +129,7 @@ impl Config {
         File::read(text).is_ok_and(|file| file.named_sequence().is_some())
     }
 
-    /// The configuration as TOML that [`Config::from_toml`] reads back.
+    /// Returns the configuration as TOML that [`Config::from_toml`] reads back.
     pub fn to_toml(&self) -> String {
         let text =
             toml::to_string(self).expect("a configuration of numbers, names and tables is always TOML");
@@ -148,7 +148,7 @@ impl Config {
         })
     }
 
-    /// The configuration as TOML, with the meaning and unit of each key as comments.
+    /// Returns the configuration as TOML, with the meaning and unit of each key as comments.
     pub fn to_commented_toml(&self) -> String {
         crate::config_text::commented(self)
     }
@@ -172,10 +172,10 @@ impl Config {
         self.velo.validate()
     }
 
-    /// The level that runs.
+    /// Returns the instruction set level and gang size that run.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] or [`Error::Config`] when this CPU or build has no such level.
+    /// Returns [`Error::Unsupported`] or [`Error::Config`] when this CPU or build lacks the level.
     pub fn level(&self) -> Result<Level> {
         Level::choose(self.isa, self.gang)
     }
@@ -188,22 +188,22 @@ impl Config {
         Self { isa: None, gang: None, threads: None, slice_events: None, timepix, cylinder, ..self.clone() }
     }
 
-    /// The products that are written.
+    /// Returns the products to write.
     pub fn products(&self) -> Vec<Handle> {
         self.sequence.system().products(self)
     }
 
-    /// The columns of the first product that is written.
+    /// Returns the columns of the first product to write.
     pub fn schema(&self) -> &'static Schema {
         self.products()[0].schema()
     }
 
-    /// The stages in the order in which they run.
+    /// Returns the stages in the order in which they run.
     pub fn stages(&self) -> Vec<Stage> {
         self.sequence.system().stages(self)
     }
 
-    /// Refuses several products for a job that takes one; `user` is the name of the job.
+    /// Rejects a configuration that writes several products, for a job that takes one; `user` is the name of the job.
     pub(crate) fn one_product(&self, user: &str) -> Result<()> {
         if self.write.len() <= 1 {
             return Ok(());
@@ -212,18 +212,18 @@ impl Config {
         Err(Error::Config(message))
     }
 
-    /// The number of threads that run.
+    /// Returns the number of threads that run.
     pub fn thread_count(&self) -> usize {
         self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()))
     }
 
-    /// The preset; none where the sequence has no presets.
+    /// Returns the preset; none for a sequence without presets.
     pub fn preset_of_sequence(&self) -> Option<Preset> {
         (!self.sequence.presets().is_empty()).then_some(self.preset)
     }
 
-    /// The name of the parameters: the name of the preset, or `custom` when any parameter differs from the preset; none
-    /// where the sequence has no presets.
+    /// Returns the name of the preset, or `custom` when any parameter differs from the preset; none for a sequence
+    /// without presets.
     pub(crate) fn preset_name(&self) -> Option<String> {
         let is_preset = self.sequence.system().is_preset(self);
         let name = |preset: Preset| if is_preset { preset.to_string() } else { "custom".into() };

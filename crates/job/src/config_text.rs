@@ -1,4 +1,4 @@
-//! The configuration as a file to start from: every key once, with its meaning and unit.
+//! Writes the configuration as a TOML file to edit: every key once, with its meaning and unit as a comment.
 
 use crate::Config;
 use std::sync::LazyLock;
@@ -21,7 +21,7 @@ fn meaning(table: &str, key: &str) -> Option<&'static str> {
     names.try_fold(&*MEANINGS, |of, name| of.get(name)?.as_table())?.get(key)?.as_str()
 }
 
-/// The configuration as TOML with comments; [`Config::from_toml`] reads it back.
+/// Returns the configuration as TOML with comments; [`Config::from_toml`] reads it back.
 pub(crate) fn commented(config: &Config) -> String {
     let mut text = String::new();
     let mut table = String::new();

@@ -1,11 +1,11 @@
-//! Columns and algorithms of a sequence.
+//! Lists the columns and algorithms of a sequence.
 
 use crate::{Config, SequenceName};
 use peloton::engine::{AlgorithmInfo, Handle};
 use peloton_io::output::ColumnRow;
 use serde::Serialize;
 
-/// The columns of the results of a sequence, as in its files.
+/// Returns the columns of the results of a sequence, as output files contain them.
 pub fn describe_columns(sequence: SequenceName) -> Vec<ColumnRow> {
     sequence.system().columns(&Config { sequence, ..Config::default() })
 }
@@ -15,13 +15,13 @@ pub fn describe_columns(sequence: SequenceName) -> Vec<ColumnRow> {
 pub struct AlgorithmRow {
     /// Name of the algorithm and of its product.
     pub name: &'static str,
-    /// Products that the algorithm reads; empty for one that reads raw banks or hits.
+    /// Products that the algorithm reads; empty for an algorithm that reads raw banks or hits.
     pub reads: Vec<&'static str>,
-    /// Stages that are timed separately.
+    /// Names of the stages that are timed separately.
     pub stages: Vec<&'static str>,
     /// Section of the configuration with the parameters; empty for an algorithm without parameters.
     pub parameters: &'static str,
-    /// Last algorithm that reads the product; the memory of the product is free afterwards. None for a product that is written.
+    /// Last algorithm that reads the product, after which the product's memory is freed; none for a written product.
     pub freed_after: Option<&'static str>,
 }
 

@@ -7,12 +7,12 @@ use std::str::FromStr;
 /// The device that runs the sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Device {
-    /// Gangs of the CPU.
+    /// The CPU, with gangs of SIMD lanes.
     #[default]
     Cpu,
     /// NVIDIA GPUs.
     Gpu(Gpus),
-    /// The GPU's kernels on the CPU, for tests, with lanes in this order.
+    /// Emulation of the GPU: the GPU's kernels run on the CPU, for tests, with lanes in this order.
     Emulated(LaneOrder),
 }
 
@@ -25,15 +25,15 @@ pub enum Gpus {
     All,
 }
 
-/// The order of lanes on the emulated device.
+/// The order in which the emulated device runs its lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LaneOrder {
-    /// From the first to the last.
+    /// From the first lane to the last.
     #[default]
     Forward,
-    /// From the last to the first.
+    /// From the last lane to the first.
     Reverse,
-    /// In a random order with this seed.
+    /// In a random order, from this seed.
     Random(u32),
 }
 
@@ -67,7 +67,7 @@ impl fmt::Display for Device {
 }
 
 impl Device {
-    /// The kind of the device, as in results.
+    /// Returns the kind of the device, as results name it.
     pub fn kind(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
@@ -77,7 +77,7 @@ impl Device {
     }
 }
 
-/// A description of the GPUs that were found.
+/// Returns a description of the GPUs that were found.
 pub fn devices_found() -> String {
     if cfg!(feature = "cuda") { found() } else { "not built in (cargo feature cuda)".into() }
 }

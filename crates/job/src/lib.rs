@@ -1,4 +1,4 @@
-//! The subcommands of peloton as library calls: open any input, run, check, measure, tune, compare.
+//! The subcommands of peloton as library functions: run, check, measure, tune and compare, on any input.
 //!
 //! This crate prints nothing and reads no command lines: a [`Request`] describes the job, a [`Host`] receives
 //! progress and warnings and can end it early, and the result is a summary that can be shown as text or as JSON. The

@@ -12,26 +12,26 @@ use peloton::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Approximate length of a round of timed passes: much longer than the start of the threads takes.
+/// Approximate length of a round of timed passes: much longer than the time to start the threads.
 const ROUND: Duration = Duration::from_millis(100);
 /// Maximum number of hits, or of words of raw banks, in memory: offsets are 32 bits wide.
 const MAX_ITEMS: u64 = 1 << 31;
 
-/// Number of copies of the events in memory, and length of the measurement.
+/// Plan of a measurement: copies of the events in memory, and length of the measurement.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
-    /// Copies of the events.
+    /// Number of copies of the events.
     pub copies: usize,
-    /// Exactly this many passes; if none, as many as fill `time`.
+    /// Exact number of passes; if none, the passes fill `time`.
     pub passes: Option<u64>,
-    /// Time to fill.
+    /// Time that the passes fill.
     pub time: Duration,
 }
 
 /// Reads all events into memory, `copies` times, and prepares them for the measurement.
 ///
 /// # Errors
-/// Errors of the source, [`Error::Config`] for more than memory can address, [`Error::Format`] for an empty input.
+/// Errors of the source, [`Error::Config`] for too many items for 32-bit offsets, [`Error::Format`] for an empty input.
 pub fn load(opened: &mut Opened, config: &Config, copies: usize, host: Host<'_>) -> Result<Box<dyn Batch>> {
     let (mut batch, mut beside) = (opened.source.empty(), Beside::default());
     let source = &mut *opened.source;
@@ -64,13 +64,13 @@ pub fn load(opened: &mut Opened, config: &Config, copies: usize, host: Host<'_>)
 }
 
 /// Reconstructs all events repeatedly. A pass runs from input in memory to output columns in memory and keeps nothing
-/// from the pass before; each thread writes the results of a slice over the results of its last one, like a farm that
-/// passes them on. The threads go from pass to pass of a round without waiting for each other. Passes before and
-/// after the timed ones, which keep all results, must give the same hashes, and each timed slice the same number of
-/// items (for a stream, each timed round).
+/// from the pass before; each thread overwrites the results of its previous slice, like a program that passes results
+/// on. The threads go from pass to pass of a round without waiting for each other. The passes before and after the
+/// timed passes keep all results and must give the same hashes; each timed slice must give the same number of items in
+/// all passes (for a stream, each timed round).
 ///
 /// # Errors
-/// [`Error::Internal`] when hashes or numbers of items differ.
+/// Returns [`Error::Internal`] when hashes or numbers of items differ.
 pub fn measure(
     runs: &mut Runs,
     config: &Config,
@@ -193,7 +193,7 @@ fn size(results: &dyn Results) -> [usize; 2] {
     [results.items(1), results.hits()]
 }
 
-/// The hashes of all results of the configuration's sequence.
+/// Returns the hashes of all results of the configuration's sequence.
 pub fn hash(config: &Config, results: &Sliced) -> Hashes {
     let mut hasher = Hasher::new(config.schema());
     results.slices().for_each(|piece| hasher.update(&**piece));

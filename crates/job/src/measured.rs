@@ -4,12 +4,12 @@ use crate::totals::Totals;
 use peloton::event::{Counters, Hashes};
 use std::time::Duration;
 
-/// Results of a measurement.
+/// Results of a measurement by repeated passes.
 #[derive(Debug, Clone)]
 pub struct Measured {
     /// Sums over all timed passes.
     pub totals: Totals,
-    /// Hashes of a pass.
+    /// Hashes of the results of one pass.
     pub hashes: Hashes,
     /// Time of one pass in the fastest round.
     pub best_pass: Duration,

@@ -7,27 +7,27 @@ use peloton::ut::UtPreset;
 use peloton::velo;
 use serde::{Deserialize, Serialize};
 
-/// A set of parameters. It selects the parameters of all stages; a stage without a preset of that name takes its best match.
+/// A set of parameters for all stages; a stage without a preset of this name uses its most similar preset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
     /// The best physics at the best known speed.
     #[default]
     Best,
-    /// Nearly the same particles in half the time, for the first level of a farm; in the UT, only tracks above 0.25
-    /// GeV/c of transverse momentum. Stages without such a preset use `best`.
+    /// Nearly the same particles as `best` in half the time, for the first level of a trigger farm; in the UT, only
+    /// tracks above 0.25 GeV/c of transverse momentum. Stages without such a preset use `best`.
     Fast,
-    /// The Velo's search in two passes, which devices run. All other stages use `best`.
+    /// The search for Velo tracks in two passes, which GPUs run. All other stages use `best`.
     TwoPass,
-    /// Algorithms with the steps of their papers.
+    /// Algorithms with the steps of the published papers.
     Paper,
-    /// Algorithms with the steps of their papers; for the Velo, exactly as in its paper.
+    /// Algorithms with the steps of the published papers; for the Velo, exactly as its paper describes.
     PaperLiteral,
-    /// The sequential track forwarding of the Velo.
+    /// The Velo search that forwards one track after the other.
     Forwarding,
     /// The cuts of LHCb's first trigger stage in 2023.
     Hlt1,
-    /// The cuts of LHCb's first trigger stage in 2023, with lower cuts on the transverse momentum.
+    /// The cuts of `hlt1`, but with lower cuts on the transverse momentum.
     Hlt1Unrestricted,
 }
 
@@ -43,7 +43,7 @@ peloton::names!(Preset, "preset", {
 });
 
 impl Preset {
-    /// The matching preset of the Velo.
+    /// Returns the matching preset of the Velo.
     pub fn velo(self) -> velo::Preset {
         match self {
             Self::Best | Self::Hlt1 | Self::Hlt1Unrestricted => velo::Preset::Best,
@@ -55,7 +55,7 @@ impl Preset {
         }
     }
 
-    /// The matching preset of the search for UT hits of Velo tracks.
+    /// Returns the matching preset of the search for UT hits of Velo tracks.
     pub fn ut(self) -> UtPreset {
         match self {
             Self::Best | Self::TwoPass => UtPreset::Best,
@@ -66,7 +66,7 @@ impl Preset {
         }
     }
 
-    /// The matching preset of tracks in the SciFi.
+    /// Returns the matching preset of tracks in the SciFi.
     pub fn scifi(self) -> SciFiPreset {
         match self {
             Self::Best | Self::TwoPass => SciFiPreset::Best,
@@ -75,7 +75,7 @@ impl Preset {
         }
     }
 
-    /// The matching preset of long tracks.
+    /// Returns the matching preset of long tracks.
     pub fn long(self) -> LongPreset {
         match self {
             Self::Best | Self::TwoPass => LongPreset::Best,
@@ -84,8 +84,8 @@ impl Preset {
         }
     }
 
-    /// The events on which the parameters of this preset were chosen for a sequence: use other events for figures. None
-    /// for sequences without such a choice.
+    /// Returns the events on which the parameters of this preset were chosen for a sequence: figures should come from
+    /// other events. None for sequences without such a choice.
     pub fn chosen_on(self, sequence: SequenceName) -> Option<&'static str> {
         let is_ours = matches!(self, Self::Best | Self::Fast | Self::TwoPass);
         match sequence {

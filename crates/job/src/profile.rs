@@ -1,4 +1,4 @@
-//! [`Profile`]: the fastest level measured on a CPU; `peloton tune` writes it.
+//! [`Profile`]: the fastest instruction set and gang size measured on a CPU; `peloton tune` writes it.
 
 use crate::config::toml_error;
 use crate::{Config, SequenceName};
@@ -7,29 +7,29 @@ use peloton::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The result of a tuning scan, as TOML.
+/// The result of a tuning scan, stored as TOML.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     /// The sequence that was reconstructed.
     pub sequence: SequenceName,
-    /// Name of the parameters of the scan; none where the sequence has no presets.
+    /// Name of the preset of the scan, or `custom`; none for a sequence without presets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<String>,
-    /// The system's name of the measured CPU.
+    /// Name of the measured CPU, as the operating system reports it.
     pub cpu: String,
-    /// Name of the fastest level.
+    /// Name of the fastest instruction set level.
     pub isa: String,
-    /// The best gang size of each level, lanes.
+    /// The best gang size of each instruction set level, lanes.
     pub gangs: BTreeMap<String, usize>,
-    /// The fastest sizes at this level, by their keys in the configuration; empty if none is faster than the default.
+    /// The fastest sizes at this level, by their configuration keys; empty if none is faster than the default.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sizes: BTreeMap<String, usize>,
-    /// All measurements.
+    /// All measurements of the scan.
     pub measured: Vec<Measurement>,
 }
 
-/// Time per event at one level.
+/// Time per event with one instruction set level and gang size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measurement {
@@ -44,7 +44,7 @@ pub struct Measurement {
 }
 
 impl Profile {
-    /// Makes a profile from measurements. The fastest wins; the first if several are equal.
+    /// Makes a profile from measurements. The shortest time wins; the first if several are equal.
     pub fn new(
         sequence: SequenceName,
         preset: Option<String>,
@@ -64,10 +64,10 @@ impl Profile {
         Self { sequence, preset, cpu, isa, gangs, sizes: BTreeMap::new(), measured }
     }
 
-    /// Reads a profile.
+    /// Reads a profile from TOML text.
     ///
     /// # Errors
-    /// [`Error::Config`] for text that is not a profile.
+    /// Returns [`Error::Config`] for text that is not a profile.
     pub fn from_toml(text: &str) -> Result<Self> {
         let profile: Self = toml::from_str(text).map_err(|e| {
             let line = e.span().map(|span| 1 + text[..span.start].matches('\n').count());
@@ -78,13 +78,13 @@ impl Profile {
         Ok(profile)
     }
 
-    /// The profile as TOML.
+    /// Returns the profile as TOML.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("a profile of names and finite numbers is always TOML")
     }
 
-    /// Fills in values that `config` leaves to `auto`: the level, and the best gang size for the level that will run.
-    /// A level that the CPU lacks is ignored: profiles may come from other machines.
+    /// Fills in values that `config` leaves to `auto`: the level, and the best gang size for the level that will run. A
+    /// level that this CPU lacks is ignored, because profiles may come from other machines.
     ///
     /// # Errors
     /// [`Error::Config`] for the profile of another sequence, since the fastest level differs between sequences.
@@ -92,7 +92,7 @@ impl Profile {
         if self.sequence != config.sequence {
             let (measured, wanted) = (self.sequence, config.sequence);
             let message = format!(
-                "the profile was measured with the sequence {measured}, and this is {wanted}: make one with `peloton tune --sequence {wanted}`"
+                "the profile was measured with the sequence {measured}, not with {wanted}: make a profile with `peloton tune --sequence {wanted}`"
             );
             return Err(Error::Config(message));
         }

@@ -22,7 +22,7 @@ macro_rules! systems_of_names {
 with_all_sequences!(systems_of_names);
 
 impl SequenceName {
-    /// The presets of the sequence; none where it has one set of parameters.
+    /// Returns the presets of the sequence; none for a sequence with a single set of parameters.
     pub fn presets(self) -> &'static [Preset] {
         self.system().presets()
     }

@@ -11,12 +11,12 @@ use peloton_io::output::Metadata;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// A range of the input's events: `FIRST:COUNT`; either may be left out.
+/// A range of the input's events, `FIRST:COUNT`; both numbers are optional.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EventRange {
-    /// Number of the first event, from 0.
+    /// Number of the first event, counted from 0.
     pub first: usize,
-    /// Number of events, or all.
+    /// Number of events; none for all events.
     pub count: Option<usize>,
 }
 
@@ -36,23 +36,23 @@ impl FromStr for EventRange {
 /// Options for reading streams of pixel hits.
 #[derive(Debug, Clone, Default)]
 pub struct PixelOptions {
-    /// The sensor; if none, the sensor of the format.
+    /// The layout of the sensor; by default the usual layout of the format.
     pub layout: Option<Layout>,
     /// Options of the Katherine readout's format.
     pub katherine: KatherineOptions,
-    /// Bits of the counter of times of arrival in t3pa files; found from the data if none.
+    /// Number of bits of the time-of-arrival counter in t3pa files; by default found from the data.
     pub toa_bits: Option<u32>,
-    /// Unit of times in NumPy and Parquet files without a unit.
+    /// Unit of times, for NumPy and Parquet files that name no unit.
     pub time_unit: Option<TimeUnit>,
-    /// Drop the hits of pixels with more than this many hits in the first million hits.
+    /// Largest number of hits of a pixel in the first million hits; hits of pixels with more are dropped.
     pub mask_hot: Option<u64>,
-    /// Pair hits with this edge of a trigger input.
+    /// The edge of a trigger input that hits are paired with.
     pub trigger: Option<Edge>,
     /// Treatment of hits that arrive faster than they are processed.
     pub when_full: WhenFull,
 }
 
-/// The part of a plan that a request runs. Its output must be complete and the same on every machine.
+/// The part of a plan that a request runs. The output of a part must be complete and the same on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartOfPlan {
     /// The position at which reading begins.
@@ -64,7 +64,7 @@ pub struct PartOfPlan {
 /// Input and options of a job.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
-    /// Files, folders, `-`, `sim:...`, addresses; at least one, except for engines, which have no inputs.
+    /// Files, folders, `-`, `sim:...`, addresses; at least one input, except for engines, which have no inputs.
     pub inputs: Vec<String>,
     /// Format of every input.
     pub format: Format,
@@ -74,23 +74,23 @@ pub struct Request {
     pub checksum: ChecksumPolicy,
     /// Whether the first event that cannot be read or reconstructed ends the job.
     pub strict: bool,
-    /// Largest number of events, or pixel hits, that may be lost while the job succeeds; if none, at least one must remain.
+    /// Largest number of events or pixel hits that a successful job may lose; by default the result must not be empty.
     pub max_bad: Option<MaxBad>,
     /// Folder of the detector's geometry files, or `nominal`.
     pub geometry: Option<PathBuf>,
-    /// Kind of Velo banks to read if there are several.
+    /// Kind of Velo banks to read if events have several kinds.
     pub velo_banks: VeloBanks,
     /// Options for reading streams of pixel hits.
     pub pixels: PixelOptions,
     /// The configuration of the reconstruction.
     pub config: Config,
-    /// The device that reconstructs.
+    /// The device that runs the reconstruction.
     pub device: Device,
-    /// The format of the output and its options.
+    /// Columns, details and compression of the output.
     pub output: OutputOptions,
     /// The part of the plan that this request runs; none when the request runs no plan.
     pub part: Option<PartOfPlan>,
-    /// The command line, for the metadata of files.
+    /// The command line, which result files contain as metadata.
     pub command: String,
 }
 
@@ -101,7 +101,7 @@ impl Request {
     }
 
     /// # Errors
-    /// [`Error::Unsupported`] when a device is requested.
+    /// Returns [`Error::Unsupported`] when a device is requested.
     pub(crate) fn cpu_only(&self, sequence: &str) -> Result<()> {
         if self.is_on_cpu() {
             return Ok(());
@@ -128,7 +128,7 @@ impl Request {
             Some(count) if count as u64 != summary.events => {
                 let found = summary.events;
                 let message = format!(
-                    "{found} events instead of {count} in the plan: it has changed since it was planned"
+                    "{found} events instead of {count} in the plan: the input has changed since it was planned"
                 );
                 Err(Error::format(self.inputs.join(" "), message))
             }

@@ -22,10 +22,10 @@ use std::time::{Duration, Instant};
 /// Time between notes on a live input.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
-/// Reconstructs all events of a request and writes the results to `output`, if one is given; its name gives the format.
+/// Reconstructs all events of a request and writes the results to `output`, if given; its name selects the format.
 ///
 /// # Errors
-/// Errors of the configuration, the inputs and the output. Results before an error are written.
+/// Returns errors of the configuration, the inputs and the output. Results before an error are still written.
 pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<Summary> {
     with_default_float_mode(|| run_and_write(request, output, host))
 }
@@ -33,7 +33,7 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
 /// Like [`run`], but in the current float mode.
 ///
 /// # Errors
-/// Errors of [`run`].
+/// Returns errors of [`run`].
 pub(crate) fn run_and_write(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<Summary> {
     let begin = Instant::now();
     let products = request.config.products();

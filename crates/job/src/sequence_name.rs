@@ -1,4 +1,4 @@
-//! [`SequenceName`]: the sequences.
+//! [`SequenceName`]: the names of all sequences.
 
 use peloton_io::input::{Format, Kind, kind_of, kind_of_standard_input};
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ pub(crate) use with_all_sequences;
 
 macro_rules! names_of_sequences {
     ($($(#[$doc:meta])* $variant:ident = $name:literal: $system:expr,)+) => {
-        /// A sequence to run.
+        /// Name of a sequence to run.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
         pub enum SequenceName {
             $($(#[$doc])* #[serde(rename = $name)] $variant,)+
@@ -51,9 +51,9 @@ macro_rules! names_of_sequences {
 with_all_sequences!(names_of_sequences);
 
 impl SequenceName {
-    /// Returns the sequence that fits the inputs, by their names, their format or the content of the first input; none
-    /// if only a reader can identify the content, as for a named pipe, or if several sequences read it, as for raw
-    /// banks. Waits for the first bytes of standard input.
+    /// Returns the sequence that fits the inputs, by their names, their format or the content of the first input.
+    /// Returns none if only a reader can identify the content, as for a named pipe, or if several sequences read the
+    /// content, as for raw banks. Waits for the first bytes of standard input.
     pub fn of_inputs(inputs: &[String], format: Format) -> Option<Self> {
         match format {
             Format::Pixels(_) => return Some(Self::Timepix),

@@ -1,4 +1,4 @@
-//! Outputs of results: files whose names give their format.
+//! Writes results to files, whose names give their format.
 
 use crate::Cancel;
 use peloton::engine::Spread;
@@ -12,21 +12,21 @@ use peloton_io::output::{
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Results, and the identification of their events; no ids for an endless stream.
+/// Results, with the identification of each event; an endless stream has no identifications.
 pub type Piece<'a> = (&'a [EventId], &'a Columns);
 
-/// The format of the output and its options.
+/// Options for the format of the output.
 #[derive(Debug, Clone, Default)]
 pub struct OutputOptions {
-    /// Details of tracks and hits in lines of NDJSON.
+    /// Details of tracks and hits in NDJSON lines.
     pub fields: Fields,
-    /// The columns of a Parquet file, by their names; all if none is named.
+    /// Names of the columns to write to a Parquet file; empty for all columns.
     pub columns: Vec<String>,
     /// Compression of the columns of a Parquet file.
     pub compression: TableCompression,
 }
 
-/// The file to which results go.
+/// The file to which results are written, and the options for writing.
 pub struct Destination<'a> {
     /// The file, whose name gives the format.
     pub path: &'a Path,
@@ -34,24 +34,24 @@ pub struct Destination<'a> {
     pub options: &'a OutputOptions,
     /// Metadata on the origin of the results.
     pub metadata: &'a Metadata,
-    /// Ends the job when the reader of standard output is gone.
+    /// Cancels the job when the reader of standard output is gone.
     pub cancel: &'a Cancel,
-    /// Threads that format and encode.
+    /// Threads that format and encode results.
     pub threads: Arc<dyn Spread>,
 }
 
 impl Destination<'_> {
-    /// Options for writing tables.
+    /// Returns the options for writing tables.
     pub fn table_options(&self) -> WriteOptions {
         let OutputOptions { columns, compression, .. } = self.options;
         let threads = self.threads.clone();
         WriteOptions { columns: columns.clone(), missing: &[], compression: *compression, threads }
     }
 
-    /// The format by the name of the file, if it has one.
+    /// Returns the format that the file's name gives, if any.
     ///
     /// # Errors
-    /// [`Error::Config`] for options that this format does not have.
+    /// Returns [`Error::Config`] for options that the format does not have.
     pub fn format(&self) -> Result<Option<FileFormat>> {
         let format = FileFormat::of(self.path);
         let OutputOptions { columns, compression, .. } = self.options;
@@ -66,38 +66,38 @@ impl Destination<'_> {
     }
 }
 
-/// Writes results piece by piece.
+/// Writes the results of a job piece by piece.
 pub trait Sink: Send {
-    /// Names the input of the following results, if these are not events.
+    /// Sets the name of the input of the following results, for results without events.
     fn begin_input(&mut self, _name: &str) {}
 
     /// Writes the events of some pieces, in order.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// Fails when the file cannot be written.
     fn write(&mut self, pieces: &[Piece<'_>]) -> Result<()>;
 
-    /// Writes the remaining data and renames the file to its name; after an error it keeps the data so far, unless
-    /// that would replace an older file. Then the return value is `false`.
+    /// Writes the remaining data and renames the file to its final name. After an error, keeps the data so far; returns
+    /// `false` if an older file has this name, which then stays.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// Fails when the file cannot be written.
     fn finish(self: Box<Self>, hashes: Option<Hashes>, done: Done) -> Result<bool>;
 }
 
-/// Formats of files, by their names.
+/// Formats of result files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileFormat {
-    /// `.ndjson`, `.ndjson.zst` or `-`.
+    /// JSON lines: `.ndjson`, `.ndjson.zst` or `-`.
     Ndjson,
-    /// `.parquet`.
+    /// Parquet: `.parquet`.
     Parquet,
-    /// `.clog`, `.clog.zst`: clusters alone.
+    /// Lists of clusters: `.clog`, `.clog.zst`.
     Clog,
 }
 
 impl FileFormat {
-    /// The format of a file of this name, if it has one.
+    /// Returns the format of a file of this name, if any.
     pub fn of(path: &Path) -> Option<Self> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let ends = |ending: &str| name.ends_with(ending) || name.ends_with(&format!("{ending}.zst"));
@@ -110,12 +110,12 @@ impl FileFormat {
     }
 }
 
-/// The message for a name of unknown format.
+/// Makes the error for an output name of unknown format.
 pub fn unknown_format(path: &Path, endings: &str) -> Error {
     Error::Config(format!("--output {}: the name must end in {endings}", path.display()))
 }
 
-/// A file for results of any kind.
+/// A file that takes the results of any sequence.
 pub struct FileSink {
     path: PathBuf,
     writer: Writer,
@@ -127,10 +127,10 @@ enum Writer {
 }
 
 impl FileSink {
-    /// Begins the file of results with this schema.
+    /// Creates a file for results with this schema.
     ///
     /// # Errors
-    /// [`Error::Config`] for a name whose format is unknown, and then no file is touched; [`Error::Io`] when it
+    /// Returns [`Error::Config`] for a name of unknown format, before any file is touched; [`Error::Io`] when the file
     /// cannot be written.
     pub fn create(schema: &'static Schema, to: &Destination<'_>) -> Result<Self> {
         let path = to.path;

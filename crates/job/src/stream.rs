@@ -1,12 +1,12 @@
-//! Streams batches through reading, work and writing, which run in parallel.
+//! Runs the stages of a job (reading, parsing, reconstructing, writing) in parallel, batch by batch.
 //!
 //! ```text
 //! reader thread --cut--> parsing (a thread, the pool) --parsed--> work (this thread, the pool) --done--> writer thread
 //!      ^---------------------------------------------- empty -----------------------------------------------'
 //! ```
-//! The reader cuts events from the input with one jump per event; at the same time, threads of the pool parse them
-//! and reconstruct the previous chunk. The same few chunks circulate: the slowest stage makes the others wait, memory
-//! stays bounded, and the order of the events is kept.
+//! The reader cuts events from the input with one jump per event; at the same time, threads of the pool parse them and
+//! reconstruct the previous chunk. The same few chunks circulate, so that the slowest stage makes the other stages
+//! wait, memory stays bounded, and the order of the events is kept.
 
 use crate::{Beside, Host, Source};
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// Busy time of each part of a job, s. Parts run in parallel and share threads, so that these times overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Busy {
-    /// Reading and cutting the input, or simulating it.
+    /// Reading and cutting the input, or simulating the input.
     pub reading: f64,
     /// Parsing the events: checksums, lists of banks, text.
     pub parsing: f64,
@@ -57,7 +57,7 @@ impl Times {
 }
 
 impl Busy {
-    /// The part with the longest busy time, and that time.
+    /// Returns the part of the job with the longest busy time, and this time.
     pub fn longest(&self) -> (&'static str, f64) {
         let Self { reading, parsing, reconstructing, writing } = *self;
         let parts = [
@@ -80,27 +80,27 @@ const CHUNKS: usize = 4;
 pub struct Chunk<T> {
     /// The events.
     pub batch: Box<dyn Batch>,
-    /// Identification and truth of the events.
+    /// Auxiliary data of the events: identification and truth.
     pub beside: Beside,
-    /// The results of the work.
+    /// The results of `work`, the function that reconstructs the batch.
     pub result: T,
     /// The error that ends the job after these events, if any.
     failed: Result<()>,
 }
 
 impl<T: Default> Chunk<T> {
-    /// A chunk of the events of `batch`, without auxiliary data.
+    /// Makes a chunk of the events of `batch`, without auxiliary data.
     pub fn new(batch: Box<dyn Batch>) -> Self {
         Self { batch, beside: Beside::default(), result: T::default(), failed: Ok(()) }
     }
 }
 
-/// Consumer of processed chunks.
+/// Function that receives each processed chunk.
 pub type Consume<'a, T> = &'a mut (dyn FnMut(&Chunk<T>) -> Result<()> + Send);
 
-/// Reads everything from `source`, `items` at a time, and calls `work` and then `consume` with each chunk in order;
-/// `last` is processed after everything else, and `threads` parse the events. Ends early, without an error, when the
-/// host asks for it. Returns the busy time of each part.
+/// Reads all events from `source`, `items` at a time, and calls `work` and then `consume` with each chunk in order;
+/// `last` is processed after all other chunks, and `threads` parse the events. Ends early, without an error, when the
+/// host requests it. Returns the busy time of each part.
 pub fn stream<T: Default + Send>(
     (source, items): (&mut dyn Source, usize),
     last: Option<Box<dyn Batch>>,

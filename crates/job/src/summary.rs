@@ -1,4 +1,4 @@
-//! [`Summary`]: the result of a run, with keys that scripts depend on.
+//! [`Summary`]: the result of a run, whose JSON keys scripts depend on.
 
 use crate::stream::Busy;
 use crate::totals::{HITS_NOT_IN_GEOMETRY, Totals, UNUSABLE_INPUTS};
@@ -11,19 +11,19 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Time of one stage.
+/// Time of one stage of the sequence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StageTime {
     /// Name of the stage.
     pub name: &'static str,
-    /// Time per event on one thread, ns; an event of an endless stream is an item of its results.
+    /// Time per event on one thread, ns; for an endless stream per item of the results, such as a cluster.
     pub ns_per_event: f64,
     /// Time per input hit, ns.
     pub ns_per_hit: f64,
-    /// Share of the lanes that did useful work, 0..1; `None` when the stage does not count them.
+    /// Share of the SIMD lanes that did useful work, 0..1; `None` when the stage does not count its lanes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub occupancy: Option<f64>,
-    /// Times of its parts, if the algorithm measures them.
+    /// Times of the parts of the stage, if the algorithm measures them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PartTime>,
 }
@@ -37,14 +37,14 @@ pub struct PartTime {
     pub ns_per_event: f64,
 }
 
-/// Bytes of the inputs and outputs of a job, as stored, each with the rate during that part.
+/// Bytes that a job read and wrote, as stored, and the rates of reading and writing.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Bytes {
     /// Bytes read; null for a simulation.
     pub read: Option<u64>,
     /// Bytes read per second of reading.
     pub read_per_second: Option<f64>,
-    /// Bytes of all files written; null without any.
+    /// Bytes of all written files; null if no file was written.
     pub written: Option<u64>,
     /// Bytes written per second of writing.
     pub written_per_second: Option<f64>,
@@ -70,46 +70,46 @@ impl Bytes {
 pub struct Summary {
     /// The sequence that was reconstructed.
     pub sequence: SequenceName,
-    /// Name of the parameters: a preset, or `custom`; null where the sequence has no presets.
+    /// Name of the preset, or `custom` for other parameters; null where the sequence has no presets.
     pub preset: Option<String>,
-    /// Number of events, including dropped ones; for an endless stream the items of its results.
+    /// Number of events, including dropped events; for an endless stream the number of items in the results.
     pub events: u64,
-    /// Name of the level that ran, or kind of device.
+    /// Name of the instruction set that ran, or of the kind of device.
     pub isa: &'static str,
-    /// Lanes of the gang that ran.
+    /// Gang size that ran, lanes.
     pub gang: usize,
-    /// Number of threads, or streams of a device.
+    /// Number of threads, or of streams on a device.
     pub threads: usize,
     /// Hashes of the results.
     #[serde(flatten)]
     pub hashes: Hashes,
-    /// The hashes of each product, by its name, if several are written; the hashes above belong to the first.
+    /// Hashes of each product, by its name, if a job writes several; `hashes` belongs to the first product.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "by_name")]
     pub products: Vec<(&'static str, Hashes)>,
-    /// The sum of the hashes of all events, each with its number, independent of order: the sums of the parts of a
-    /// job add up to the sum of the whole. Absent where events are reconstructed repeatedly.
+    /// Sum of the hashes of all events, each hashed with its number, independent of order: the sums of the parts of a
+    /// plan add up to the sum of the whole job. Absent where events are reconstructed repeatedly.
     #[serde(serialize_with = "hexadecimal", skip_serializing_if = "Option::is_none")]
     pub hash_events: Option<u64>,
     /// Number of tracks.
     pub tracks: u64,
     /// Number of input hits.
     pub hits: u64,
-    /// Events and items that were lost, by reason.
+    /// Number of events and of items that were lost, by reason.
     pub dropped: BTreeMap<&'static str, u64>,
-    /// Rate of the reconstruction alone on the wall clock, events/s; null when no time passed.
+    /// Wall-clock rate of the reconstruction alone, events/s; null when no time passed.
     #[serde(serialize_with = "finite_or_null")]
     pub events_per_second: f64,
-    /// Rate on the wall clock, hits/s; null when no time passed.
+    /// Wall-clock rate of the reconstruction alone, hits/s; null when no time passed.
     #[serde(serialize_with = "finite_or_null")]
     pub hits_per_second: f64,
     /// Wall clock of the whole job: input, reconstruction, output, s.
     pub wall_seconds: f64,
-    /// Time of reading or simulating input, in part during the reconstruction, s.
+    /// Time of reading or simulating the input, which overlaps with the reconstruction, s.
     pub input_seconds: f64,
     /// Busy time of each part of the job; none where events are reconstructed repeatedly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy: Option<Busy>,
-    /// Bytes that were read and written; none where neither is a file or pipe.
+    /// Bytes that were read and written; none if neither input nor output is a file or pipe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Bytes>,
     /// Time of each stage.
@@ -120,37 +120,37 @@ pub struct Summary {
     /// Number of events that could not be reconstructed.
     #[serde(skip)]
     pub bad_events: u64,
-    /// The name of an item: an event, or an item of an endless stream's results such as a cluster.
+    /// Name of a counted item: `event`, or the item of an endless stream's results, such as `cluster`.
     #[serde(skip)]
     pub row: &'static str,
     /// Whether the sequence makes tracks.
     #[serde(skip)]
     pub has_tracks: bool,
-    /// Kind of the input: read, simulated, or live, when rates are input rates.
+    /// Kind of the input: read, simulated, or live, where rates are input rates.
     #[serde(skip)]
     pub input: InputKind,
     /// Whether the job was ended early.
     #[serde(skip)]
     pub is_interrupted: bool,
-    /// Why the job as a whole failed, although it ran to the end.
+    /// Reason why the job failed although it ran to the end, if it failed.
     #[serde(skip)]
     pub failure: Option<String>,
-    /// Reason why the input cannot have the format that it was read as.
+    /// Reason why the input cannot have the format as which it was read.
     #[serde(skip)]
     pub(crate) misread: Option<String>,
-    /// Whether the input had faults, which are reported.
+    /// Whether the input had faults, which were reported.
     #[serde(skip)]
     pub(crate) has_problems: bool,
 }
 
-/// Kind of an input.
+/// Kind of an input, by its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputKind {
-    /// Files and pipes.
+    /// Input from files and pipes.
     Read,
-    /// The simulation.
+    /// Input from the simulation.
     Simulated,
-    /// A readout, in real time.
+    /// Input from a readout, in real time.
     Live,
 }
 
@@ -183,7 +183,7 @@ impl Summary {
         self.products.get(product).map_or(self.hashes, |(_, hashes)| *hashes)
     }
 
-    /// The summary of equal passes over the same events.
+    /// Makes the summary of equal passes over the same events.
     pub(crate) fn new(config: &Config, machine: &Machine, totals: &Totals, hashes: Hashes) -> Self {
         let (system, levels) = (config.sequence.system(), config.schema().levels);
         let Totals { counters, events, hits, tracks, passes, time, .. } = *totals;
@@ -266,7 +266,7 @@ impl Summary {
         if found == 0 && count != Some(0) {
             let message = match count {
                 Some(_) => format!("--events {first}:{wanted}: the input has no event of this number"),
-                None if first > 0 => format!("--events {first}: lies behind the last event of the input"),
+                None if first > 0 => format!("--events {first}: the input ends before event {first}"),
                 None if self.has_problems => return,
                 None => return host.warn("the input is empty: there is no event in it"),
             };
@@ -302,13 +302,13 @@ impl Summary {
     /// Adds the losses and facts of the source of the events.
     ///
     /// # Errors
-    /// With `strict`, when a part of the input was lost.
+    /// Fails when a part of the input was lost, if `strict` is true.
     pub(crate) fn add_source(&mut self, source: &dyn Source, strict: bool) -> Result<()> {
         let lost: Vec<_> = source.dropped().into_iter().filter(|(_, count)| *count > 0).collect();
         let hits = ["late_hits", "lost_hits"].iter().find_map(|reason| self.dropped.get_key_value(*reason));
         let hits = hits.map(|(reason, count)| (*reason, *count));
         if strict && let Some((reason, count)) = lost.first().copied().or(hits) {
-            return Err(Error::format("input", format!("{count} parts of it cannot be used: {reason}")));
+            return Err(Error::format("input", format!("{count} parts cannot be used: {reason}")));
         }
         self.dropped.extend(lost);
         self.facts.extend(source.facts());

@@ -1,4 +1,4 @@
-//! [`Summary::text`]: a run as text.
+//! [`Summary::text`]: the summary of a run as text.
 
 use crate::{InputKind, Summary};
 use peloton::event::Hashes;
@@ -6,7 +6,7 @@ use peloton_plot::text::{count, grouped, percent, preset_words, rate, table, unq
 use serde_json::Value;
 
 impl Summary {
-    /// The run in a few aligned lines.
+    /// Formats the summary in a few aligned lines.
     pub fn text(&self) -> String {
         let Summary { sequence, preset, events, isa, gang, threads, hashes, tracks, hits, .. } = self;
         let per_event = |count: u64| format!("{:.1}", count as f64 / (*events).max(1) as f64);

@@ -1,6 +1,6 @@
-//! [`System`]: the part of a sequence that jobs need in addition to running it.
+//! [`System`]: the part of a sequence that jobs need in addition to the algorithms.
 
-use crate::display::Gather;
+use crate::display::gather::Gather;
 use crate::embed::AnyEngine;
 use crate::measured::Measured;
 use crate::sink::{Destination, FileSink, Sink};
@@ -18,9 +18,9 @@ use peloton_truth::Rules;
 use serde_json::{Map, Value};
 use std::ops::Range;
 
-/// Open inputs, and the detector that runs their events.
+/// Open inputs, and the detector that their events come from.
 pub struct Opened {
-    /// The events.
+    /// The source of the events.
     pub source: Box<dyn Source>,
     /// Information on the detector of the inputs.
     pub detector: Box<dyn Detector>,
@@ -29,7 +29,7 @@ pub struct Opened {
 /// Opens the inputs of a request after checking that its options are valid for its sequence.
 ///
 /// # Errors
-/// [`Error::Config`] for no input at all and for options of other sequences, and errors of [`System::open`].
+/// [`Error::Config`] for a job without inputs and for options of other sequences, and errors of [`System::open`].
 pub(crate) fn open(request: &Request, truth: bool, host: Host<'_>) -> Result<Opened> {
     let system = request.config.sequence.system();
     let name = system.name();
@@ -52,26 +52,26 @@ pub(crate) fn open(request: &Request, truth: bool, host: Host<'_>) -> Result<Ope
     system.open(request, truth, host)
 }
 
-/// Runs the events of a detector.
+/// The executor that runs the events of a detector.
 pub type Runs = Box<dyn Executor>;
 
-/// Names and values of sizes.
+/// Names of sizes, such as of blocks of hits, and their values.
 pub type Sizes = &'static [(&'static str, usize)];
 
-/// The part of a sequence that jobs need before its inputs are open.
+/// The part of a sequence that a job needs before the inputs are open.
 pub trait System: Sync {
-    /// The name on the command line and in results.
+    /// Returns the name of the sequence on the command line and in results.
     fn name(&self) -> &'static str;
 
-    /// The algorithms in the order in which they run; none for an endless stream.
+    /// Returns the algorithms in the order in which they run; empty for an endless stream.
     fn algorithms(&self, config: &Config) -> Vec<&'static AlgorithmInfo>;
 
-    /// The stages in the order in which they run.
+    /// Returns the stages in the order in which they run.
     fn stages(&self, config: &Config) -> Vec<Stage> {
         stages(&self.algorithms(config))
     }
 
-    /// The products to write: the products that the configuration names, else the last.
+    /// Returns the products to write: the products that the configuration names, else the last product.
     fn products(&self, config: &Config) -> Vec<Handle> {
         let all = self.algorithms(config);
         let made = |name: &String| all.iter().map(|info| info.makes).find(|made| made.name() == name);
@@ -81,10 +81,10 @@ pub trait System: Sync {
         if written.is_empty() { last() } else { written }
     }
 
-    /// Checks the sequence in a configuration.
+    /// Checks the algorithms and products of a configuration.
     ///
     /// # Errors
-    /// [`Error::Config`] for algorithms and products that do not fit together.
+    /// Returns [`Error::Config`] for algorithms and products that do not fit together.
     fn check_products(&self, config: &Config) -> Result<()> {
         let name = self.name();
         if !config.algorithms.is_empty() {
@@ -93,7 +93,7 @@ pub trait System: Sync {
         check_written(name, &self.algorithms(config), &config.write)
     }
 
-    /// The properties of the endless stream that the sequence reads; none for events.
+    /// Returns the properties of the endless stream that the sequence reads; none if it reads events.
     fn stream(&self) -> Option<&'static dyn EndlessStream> {
         None
     }
@@ -103,7 +103,7 @@ pub trait System: Sync {
         true
     }
 
-    /// The presets of the sequence; none where it has one set of parameters.
+    /// Returns the presets of the sequence; empty for a sequence with a single set of parameters.
     fn presets(&self) -> &'static [Preset] {
         &[]
     }
@@ -111,50 +111,50 @@ pub trait System: Sync {
     /// Opens the inputs of a request.
     ///
     /// # Errors
-    /// [`Error::Config`](peloton::Error::Config) for inputs that cannot be combined, and errors of the readers.
+    /// Returns [`Error::Config`](peloton::Error::Config) for inputs that cannot be combined, and errors of the readers.
     fn open(&'static self, request: &Request, truth: bool, host: Host<'_>) -> Result<Opened>;
 
-    /// Makes an engine for a program that has its own events, from the configuration and the geometry of a request.
+    /// Makes an engine for a program with its own events, from the configuration and the geometry of a request.
     ///
     /// # Errors
-    /// Errors of the configuration and of the geometry; [`Error::Unsupported`](peloton::Error::Unsupported) for endless
-    /// streams.
+    /// Returns errors of the configuration and of the geometry; [`Error::Unsupported`](peloton::Error::Unsupported) for
+    /// endless streams.
     fn embed(&self, _request: &Request) -> Result<AnyEngine> {
         let words = "takes an endless stream, not events";
         Err(Error::Unsupported(format!("the sequence {} {words}", self.name())))
     }
 
-    /// Number of events or hits to read at once for this many threads.
+    /// Returns the number of events or hits to read at once for this many threads.
     fn batch_items(&self, config: &Config, threads: usize) -> usize;
 
-    /// Whether the parameters equal the preset.
+    /// Whether the parameters equal the parameters of the preset.
     fn is_preset(&self, config: &Config) -> bool;
 
-    /// Applies a `KEY=VALUE` that only this system has, a part of a side of `compare`; false for unknown keys.
+    /// Applies a `KEY=VALUE` of a side of `compare` that only this system has; returns false for unknown keys.
     ///
     /// # Errors
-    /// For values that cannot be used.
+    /// Fails for values that cannot be used.
     fn override_key(&self, _config: &mut Config, _key: &str, _value: &str) -> Result<bool> {
         Ok(false)
     }
 
-    /// Sizes that `tune` tries in addition to the level, in groups: keys of the configuration and their values. Each
-    /// group starts from the best sizes of the groups before it. Sizes change the speed alone.
+    /// Returns the sizes that `tune` tries in addition to the level, in groups: keys of the configuration and their
+    /// values. Each group starts from the best sizes of the groups before. Sizes change only the speed.
     fn sizes(&self) -> &'static [&'static [Sizes]] {
         &[]
     }
 
-    /// Sets a size of [`System::sizes`] if the configuration does not set it; false for unknown names.
+    /// Sets a size of [`System::sizes`] if the configuration does not set it; returns false for unknown names.
     fn set_size(&self, _config: &mut Config, _name: &str, _value: usize) -> bool {
         false
     }
 
-    /// The columns of files of results.
+    /// Returns the columns of result files.
     fn columns(&self, config: &Config) -> Vec<ColumnRow> {
         column_rows(config.schema())
     }
 
-    /// Additional keys in the summaries of this system.
+    /// Returns the additional keys in the summaries of this system.
     fn facts(&self, _config: &Config, _totals: &Totals) -> Map<String, Value> {
         Map::new()
     }
@@ -167,7 +167,7 @@ pub trait System: Sync {
 pub(crate) const OWN_ALGORITHMS: &str =
     "has its own algorithms: leave out `algorithms`, or set sequence = \"own\"";
 
-/// Refuses products that no algorithm of a sequence makes, and one that is named twice.
+/// Rejects products that no algorithm of a sequence makes, and products that are named twice.
 pub(crate) fn check_written(sequence: &str, algorithms: &[&AlgorithmInfo], write: &[String]) -> Result<()> {
     let made: Vec<_> = algorithms.iter().map(|info| info.name()).collect();
     let is_wrong = |(at, name): &(usize, &String)| !made.contains(&&***name) || write[..*at].contains(name);
@@ -186,39 +186,39 @@ pub(crate) fn check_written(sequence: &str, algorithms: &[&AlgorithmInfo], write
     }
 }
 
-/// Properties of an endless stream.
+/// Properties of an endless stream of hits.
 pub trait EndlessStream: Sync {
-    /// Whether a source ends with this piece.
+    /// Whether a source ends with this piece of the stream.
     fn ends_source(&self, piece: &dyn Batch) -> bool;
 
-    /// The piece that ends the stream.
+    /// Returns the piece that ends the stream.
     fn last(&self) -> Box<dyn Batch>;
 
     /// Appends rows of a piece to the rows that wait for comparison.
     fn keep(&self, waiting: &mut Columns, piece: &Columns, rows: Range<usize>);
 }
 
-/// The part of a sequence that jobs need after its inputs are open.
+/// The part of a sequence that a job needs after the inputs are open.
 pub trait Detector: Send + Sync {
-    /// Makes the runner of the events, on the CPU or a device.
+    /// Makes the executor of the events, on the CPU or a device.
     ///
     /// # Errors
-    /// Errors of the configuration and of the device.
+    /// Returns errors of the configuration and of the device.
     fn executor(&self, request: &Request, config: &Config) -> Result<Runs>;
 
     /// Creates the file for results.
     ///
     /// # Errors
-    /// [`Error::Config`](peloton::Error::Config) for a name whose format is unknown, and for options that the format does not have;
-    /// then no file is touched.
+    /// Returns [`Error::Config`](peloton::Error::Config) for a name of unknown format, and for options that the format
+    /// does not have, before any file is touched.
     fn sink(&self, schema: &'static Schema, to: &Destination<'_>) -> Result<Box<dyn Sink>> {
         FileSink::create(schema, to).map(|sink| Box::new(sink) as Box<_>)
     }
 
-    /// The rules by which tracks made elsewhere are checked against the truth of these inputs.
+    /// Returns the rules for checking tracks of another program against the truth of these inputs.
     ///
     /// # Errors
-    /// When there are no such rules.
+    /// Fails when there are no such rules.
     fn track_rules(&self, request: &Request, _options: &CheckOptions) -> Result<Rules> {
         let message = "--tracks is not for this sequence, which checks its own tracks";
         Err(Error::Config(format!("sequence {}: {message}", request.config.sequence)))
@@ -227,7 +227,7 @@ pub trait Detector: Send + Sync {
     /// Makes the comparison of results with the truth, and requests the necessary truth from the source.
     ///
     /// # Errors
-    /// When results of this system cannot be checked with these options.
+    /// Fails when results of this system cannot be checked with these options.
     fn check(
         &self,
         request: &Request,
@@ -235,52 +235,52 @@ pub trait Detector: Send + Sync {
         source: &mut dyn Source,
     ) -> Result<Box<dyn Check>>;
 
-    /// Makes the collector of events for pictures.
+    /// Makes the collector of the events to draw.
     ///
     /// # Errors
-    /// For sequences whose results are not events.
+    /// Fails for sequences whose results are not events.
     fn gather(&self, request: &Request, _source: &mut dyn Source) -> Result<Box<dyn Gather>> {
         Err(Error::Unsupported(format!("the sequence {} has no events to draw", request.config.sequence)))
     }
 
-    /// Reasons and counts of losses, and keys and values of the summary, that are known only after the
+    /// Returns the reasons and counts of losses, and the keys and values of the summary, that are known only after the
     /// reconstruction.
     fn outcome(&self) -> (Vec<(&'static str, u64)>, Map<String, Value>) {
         Default::default()
     }
 
-    /// A message about requested data that the input lacks; known after the reconstruction.
+    /// Returns a message about requested data that the input lacks; known after the reconstruction.
     fn not_found(&self) -> Option<String> {
         None
     }
 
-    /// Width and height of the sensor that pictures of a stream show, pixels; none for events.
+    /// Returns width and height of the sensor in pictures of a stream, pixels; none for events.
     fn sensor(&self) -> Option<[usize; 2]> {
         None
     }
 
-    /// Whether the input arrives live, so that its rate is shown.
+    /// Whether the input arrives live, in which case a job shows its rate.
     fn is_live(&self) -> bool {
         false
     }
 
-    /// Changes events in memory so that measurements are realistic.
+    /// Changes events in memory before a measurement, so that the measurement is realistic.
     ///
     /// # Errors
-    /// For events of another kind.
+    /// Fails for events of another kind.
     fn prepare_for_measuring(&self, _batch: &mut dyn Batch) -> Result<()> {
         Ok(())
     }
 
-    /// Bytes of raw banks in a batch that the sequence reads; none for hits.
+    /// Returns the bytes of a batch's raw banks that the sequence reads; none for hits.
     fn bank_bytes(&self, _batch: &dyn Batch) -> Option<u64> {
         None
     }
 
-    /// Additional keys of `throughput`.
+    /// Returns the additional keys in the results of `throughput`.
     ///
     /// # Errors
-    /// Errors of the configuration.
+    /// Returns errors of the configuration.
     fn measured_facts(
         &self,
         _config: &Config,
@@ -290,16 +290,16 @@ pub trait Detector: Send + Sync {
         Ok(Map::new())
     }
 
-    /// Naive decoders of the raw banks, which find the causes of faults and the hits to draw; none for other events.
+    /// Returns naive decoders of the raw banks, which find the causes of faults and the hits to draw; empty for hits.
     fn decoders(&self) -> Vec<NaiveDecoder> {
         Vec::new()
     }
 }
 
-/// Refuses a preset that the sequence of a configuration does not have: its parameters would belong to another preset.
+/// Rejects a preset that the sequence does not have: its parameters would come from another preset.
 ///
 /// # Errors
-/// [`Error::Config`] that names the presets of the sequence.
+/// [`Error::Config`] names the presets of the sequence.
 pub(crate) fn check_preset(config: &Config) -> Result<()> {
     let Config { preset, sequence, .. } = config;
     let presets = sequence.presets();
@@ -316,8 +316,8 @@ pub(crate) fn check_preset(config: &Config) -> Result<()> {
     Err(Error::Config(message))
 }
 
-/// Diagnoses the first failed event, if it is in this batch and not yet diagnosed: which bank or hit caused its status.
-/// Counts the sources whose banks the partial events of the batch lack.
+/// Diagnoses the first failed event of a job, if it is in this batch: finds the bank or hit that caused its status.
+/// Counts for each source the partial events of the batch that lack its bank.
 pub(crate) fn explain(totals: &mut Totals, detector: &dyn Detector, batch: &dyn Batch, ids: &[EventId]) {
     // The search may take long, but only the first such event of a job is diagnosed.
     let diagnose = |event, status| diagnose(&detector.decoders(), batch, event, status);

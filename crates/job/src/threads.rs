@@ -6,11 +6,11 @@ use peloton::Result;
 use peloton::engine::{CommonThreads, Spread, ThisThread, Threads};
 use std::sync::Arc;
 
-/// The threads of a job: the threads that reconstruct its events, or as many in addition to the one that processes an
-/// endless stream.
+/// Returns the threads that a job uses for parsing and writing: the threads that reconstruct its events, or for an
+/// endless stream as many additional threads.
 ///
 /// # Errors
-/// [`Error::System`](peloton::Error::System) when the system cannot start more threads.
+/// Returns [`Error::System`](peloton::Error::System) when the system cannot start more threads.
 pub fn threads(request: &Request, runs: &Runs) -> Result<Arc<dyn Spread>> {
     if request.config.sequence.system().stream().is_none() {
         return Ok(runs.threads());
@@ -18,7 +18,7 @@ pub fn threads(request: &Request, runs: &Runs) -> Result<Arc<dyn Spread>> {
     Ok(Arc::new(Threads::new(request.config.thread_count())?))
 }
 
-/// The threads of a reader of events without reconstruction: the common ones, or only the calling thread if one is requested.
+/// Returns the threads for reading events without reconstruction: common threads, or for one thread only the caller.
 pub fn common_threads(config: &Config) -> &'static dyn Spread {
     if config.thread_count() == 1 { &ThisThread } else { &CommonThreads }
 }

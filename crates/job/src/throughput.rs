@@ -1,4 +1,4 @@
-//! [`throughput`]: repeated reconstruction of events from memory.
+//! [`throughput`]: measures the repeated reconstruction of events from memory.
 
 use crate::measure::{Plan, hash, load, measure};
 use crate::summary::InputKind;
@@ -17,7 +17,7 @@ use std::time::Instant;
 /// Results of repeated passes over events in memory.
 #[derive(Debug, Clone, Serialize)]
 pub struct Throughput {
-    /// The keys that every job gives.
+    /// The keys that the results of every job have.
     #[serde(flatten)]
     pub summary: Summary,
     /// Number of copies of the input's events in memory.
@@ -26,39 +26,39 @@ pub struct Throughput {
     pub repetitions: u64,
     /// Wall clock of all timed passes, s.
     pub seconds: f64,
-    /// Rate of the fastest round of passes, events/s.
+    /// Rate in the fastest round of passes, events/s.
     pub events_per_second_best: f64,
-    /// Rate of the fastest round of passes, hits/s.
+    /// Rate in the fastest round of passes, hits/s.
     pub hits_per_second_best: f64,
-    /// Rate of input raw banks, bytes/s; null for hits.
+    /// Rate at which raw banks are processed, bytes/s; null for hits.
     pub bytes_per_second: Option<f64>,
-    /// The device in words; null for the CPU.
+    /// Description of the device; null for the CPU.
     pub device: Option<String>,
-    /// Events, or hits of an endless stream, that a thread or stream of a device processed at once.
+    /// Number of events, or of hits of an endless stream, that a thread or a device's stream processes at once.
     pub slice: usize,
-    /// Memory that streams of a device hold there, bytes; 0 for the CPU.
+    /// Device memory that the streams hold, bytes; 0 for the CPU.
     pub arena_bytes: usize,
-    /// Page-locked memory that streams of a device hold on the host, bytes; 0 for the CPU.
+    /// Page-locked host memory that the streams of a device hold, bytes; 0 for the CPU.
     pub pinned_bytes: usize,
-    /// Time on a device, by kernel, and of copies, in a pass with one stream; empty for the CPU.
+    /// Time of each kernel on a device, and of copies, in a pass with one stream; empty for the CPU.
     pub kernels: Vec<KernelTime>,
-    /// Wall clock of that pass, ns per event; null for the CPU.
+    /// Wall clock of the pass that gives `kernels`, ns per event; null for the CPU.
     pub kernels_wall_ns_per_event: Option<f64>,
-    /// Rates for other slices and numbers of threads, or of streams of a device; empty unless requested.
+    /// Rates for other slice sizes and numbers of threads, or of a device's streams; empty unless requested.
     pub scan: Vec<ScanPoint>,
     /// Values that only some sequences have.
     #[serde(flatten)]
     pub facts: Map<String, Value>,
 }
 
-/// Time of one kernel on a device, of its copies, or of one stage.
+/// Time of one stage on the CPU, or of one kernel or the copies on a device.
 #[derive(Debug, Clone, Serialize)]
 pub struct KernelTime {
-    /// Name of the kernel; `copy_in` and `copy_out` for copies.
+    /// Name of the stage or kernel; `copy_in` and `copy_out` for copies.
     pub name: &'static str,
     /// Time per event, ns.
     pub ns_per_event: f64,
-    /// Share of the sum of all these times, 0..1.
+    /// Share of this time in the sum over all stages or kernels, 0..1.
     pub share: f64,
 }
 
@@ -75,21 +75,21 @@ impl KernelTime {
     }
 }
 
-/// The rate with other slices and threads.
+/// Rate with another slice size and another number of threads or streams.
 #[derive(Debug, Clone, Serialize)]
 pub struct ScanPoint {
-    /// Events of a slice; of an endless stream hits of a block.
+    /// Number of events in a slice; for an endless stream hits in a block.
     pub slice: usize,
-    /// Streams of a device; on the CPU threads.
+    /// Number of streams of a device; on the CPU number of threads.
     pub streams: usize,
-    /// Rate of the fastest round of passes, events/s.
+    /// Rate in the fastest round of passes, events/s.
     pub events_per_second: f64,
 }
 
-/// Measures events/s with input in memory; with `scan` also for other slices and numbers of threads, or of streams of a device.
+/// Measures events/s with input in memory; with `scan` also for other slice sizes and numbers of threads or streams.
 ///
 /// # Errors
-/// Errors of the configuration, the inputs and the device.
+/// Returns errors of the configuration, the inputs and the device.
 pub fn throughput(request: &Request, plan: Plan, scan: bool, host: Host<'_>) -> Result<Throughput> {
     with_default_float_mode(|| {
         let begin = Instant::now();
@@ -99,12 +99,12 @@ pub fn throughput(request: &Request, plan: Plan, scan: bool, host: Host<'_>) -> 
     })
 }
 
-/// Like [`throughput`], for several configurations of one sequence on the same events, which are read once. In all
-/// passes each configuration must give as many tracks and hits as in its first pass, but the numbers may differ between
-/// configurations.
+/// Does the same as [`throughput`] for several configurations of one sequence, on events that are read once. In all
+/// passes each configuration must give as many tracks and hits as in its first pass, but these numbers may differ
+/// between configurations.
 ///
 /// # Errors
-/// Errors of the configurations and the inputs.
+/// Returns errors of the configurations and the inputs.
 pub fn throughput_each(
     request: &Request,
     configs: &[Config],
@@ -205,7 +205,7 @@ impl Loaded {
     }
 }
 
-/// 1, 2, 4, ... and `all`: the numbers of threads that a scan measures.
+/// Returns the numbers of threads that a scan measures: 1, 2, 4, ... and `all`.
 pub fn doubling(all: usize) -> Vec<usize> {
     let doubled = std::iter::successors(Some(1), |n| Some(2 * n)).take_while(|n| *n < all);
     doubled.chain([all]).collect()

@@ -1,4 +1,4 @@
-//! [`throughput_of_jobs`]: repeated whole jobs, from files to a file.
+//! [`throughput_of_jobs`]: measures repeated whole jobs, from input files to an output file.
 
 use crate::measure::Plan;
 use crate::run::run_and_write;
@@ -12,22 +12,22 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Results of repeated jobs.
+/// Results of the measurement of repeated jobs.
 #[derive(Debug, Clone, Serialize)]
 pub struct JobThroughput {
-    /// The fastest job.
+    /// Summary of the fastest job.
     #[serde(flatten)]
     pub summary: Summary,
     /// Number of timed jobs.
     pub repetitions: u64,
     /// Wall clock of each timed job, s.
     pub seconds: Vec<f64>,
-    /// Events, or items of an endless stream's results, per second in the fastest job.
+    /// Rate of the fastest job, events/s; for an endless stream items of the results per second.
     pub job_events_per_second: f64,
 }
 
 impl JobThroughput {
-    /// Median wall clock of the jobs, s.
+    /// Returns the median wall clock of the jobs, s.
     pub fn median(&self) -> f64 {
         let mut seconds = self.seconds.clone();
         seconds.sort_unstable_by(f64::total_cmp);
@@ -35,12 +35,12 @@ impl JobThroughput {
     }
 }
 
-/// Measures whole jobs on the inputs of a request: reading, reconstructing, hashing, and writing to `output`, where
-/// one is named. One job runs before the timed ones, so that inputs are in the page cache if they fit.
+/// Measures whole jobs on the inputs of a request: reading, reconstructing, hashing, and writing to `output`, if given.
+/// One job runs before the timed jobs, so that inputs are in the page cache if they fit.
 ///
 /// # Errors
-/// Errors of the jobs, [`Error::Config`] for files that cannot be read or written twice, and [`Error::Internal`] for
-/// a job that gives another hash.
+/// Returns errors of the jobs, [`Error::Config`] for inputs or outputs that allow only one pass, such as pipes, and
+/// [`Error::Internal`] for a job that gives another hash.
 pub fn throughput_of_jobs(
     request: &Request,
     output: Option<&Path>,

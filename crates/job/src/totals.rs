@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Key of the number of inputs that were left out.
+/// Key in the summary of the number of inputs that could not be used, or not to their ends.
 pub const UNUSABLE_INPUTS: &str = "unusable_inputs";
 
-/// Key of the number of hits of true particles that are on no channel of the geometry.
+/// Key in the summary of the number of hits of true particles that are on no channel of the geometry.
 pub const HITS_NOT_IN_GEOMETRY: &str = "hits_not_in_geometry";
 
 /// Sums over all reconstructed events.
@@ -21,43 +21,43 @@ pub const HITS_NOT_IN_GEOMETRY: &str = "hits_not_in_geometry";
 pub struct Totals {
     /// Counts of all stages.
     pub counters: Counters,
-    /// Items of an endless stream's results, events otherwise.
+    /// Number of events; for an endless stream number of items in the results.
     pub events: u64,
     /// Number of input hits.
     pub hits: u64,
     /// Number of tracks.
     pub tracks: u64,
-    /// Hits in all results.
+    /// Number of hits in all results.
     pub hits_out: u64,
-    /// Events that could not be reconstructed.
+    /// Number of events that could not be reconstructed.
     pub bad: u64,
     /// The first event that could not be reconstructed.
     pub first_bad: Option<BadEvent>,
-    /// Events that were reconstructed without some of their raw banks.
+    /// Number of events that were reconstructed without some of their raw banks.
     pub partial: u64,
     /// The first partial event.
     pub first_partial: Option<EventId>,
-    /// Positions of partial events in the last added batch; and whether damaged banks were left out of it.
+    /// Indices of partial events in the last added batch, and whether damaged banks of this batch were left out.
     pub partial_here: (Vec<usize>, bool),
-    /// How many events lack the bank of a source, by the source.
+    /// For each source, the number of events that lack its bank.
     pub lacking: BTreeMap<BankSource, u64>,
-    /// Number of equal passes in these sums.
+    /// Number of equal passes that these sums contain.
     pub passes: u64,
     /// Wall clock from input in memory to results in memory.
     pub time: Duration,
 }
 
-/// A readout board: its detector, and the number of the source.
+/// A readout board: the name of its detector, and the number of the source.
 pub type BankSource = (&'static str, u16);
 
 /// An event that could not be reconstructed.
 #[derive(Debug, Clone)]
 pub struct BadEvent {
-    /// Its identification.
+    /// Run and event number of the event.
     pub id: EventId,
-    /// Its status.
+    /// Status of the event.
     pub status: Status,
-    /// The bank or hit to blame, after diagnosis; empty if there is none.
+    /// The bank or hit that caused the status; none before the diagnosis, empty if neither is the cause.
     pub blame: Option<String>,
 }
 
@@ -82,7 +82,7 @@ impl Default for Totals {
 }
 
 impl Totals {
-    /// Adds a batch.
+    /// Adds the results and counts of a batch.
     pub fn add(&mut self, counters: &Counters, time: Duration, batch: &dyn Batch, results: &Sliced) {
         self.counters.merge(counters);
         self.time += time;
@@ -108,8 +108,8 @@ impl Totals {
         }
     }
 
-    /// Finds the bank or hit that caused the first failure by `diagnose`, if that event is among these and not
-    /// diagnosed yet.
+    /// Finds the bank or hit that caused the first failure, with the function `diagnose`, if that event is among these
+    /// events and not diagnosed yet.
     pub fn explain(
         &mut self,
         events: &[u64],
@@ -134,7 +134,7 @@ impl Totals {
         }
     }
 
-    /// Describes the events that lack raw banks in a sentence, if there are any.
+    /// Returns a sentence about the events that lack raw banks, if there are any.
     pub fn partial_events(&self) -> Option<String> {
         let Self { partial, events, lacking, .. } = self;
         let first = self.first_partial?;
@@ -146,8 +146,8 @@ impl Totals {
         Some(format!("{partial} of {events} events are partial{most}; the first is {first}"))
     }
 
-    /// Values of the summary on events that lack raw banks, if any: their number, and how many of them lack the bank
-    /// of each source.
+    /// Returns the values of the summary about events that lack raw banks, if any: the number of these events, and for
+    /// each source how many events lack its bank.
     pub fn partial_facts(&self) -> Map<String, Value> {
         if self.partial == 0 {
             return Map::new();
@@ -161,7 +161,7 @@ impl Totals {
         facts.map(|(name, value)| (name.to_string(), value)).into_iter().collect()
     }
 
-    /// Describes the events that could not be reconstructed in a sentence, if there are any.
+    /// Returns a sentence about the events that could not be reconstructed, if there are any.
     pub fn bad_events(&self) -> Option<String> {
         let BadEvent { id, status, blame } = self.first_bad.as_ref()?;
         let (name, meaning) = (status.name(), status.meaning());
@@ -173,7 +173,7 @@ impl Totals {
         ))
     }
 
-    /// Why the job as a whole failed, if it did: too few events could be reconstructed.
+    /// Returns the reason why the job failed, if it did: too few events could be reconstructed.
     pub fn failure(&self, max_bad: Option<MaxBad>) -> Option<String> {
         text::bad_events_failure(self.bad, self.events, max_bad)
     }

@@ -1,4 +1,4 @@
-//! [`Check`]: comparison of results with the truth.
+//! [`Check`]: compares results with the truth.
 
 use crate::stream::Chunk;
 use crate::{Host, Request, Summary};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The rules that decide which particles are found.
+/// The rules that decide whether a particle counts as found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckRules {
     /// Rules of trackers.
@@ -36,22 +36,22 @@ impl FromStr for CheckRules {
 /// Options of a check.
 #[derive(Debug, Clone, Default)]
 pub struct CheckOptions {
-    /// The rules that decide which particles are found; the default of the sequence if none.
+    /// The rules that decide whether a particle counts as found; by default the rules of the sequence.
     pub rules: Option<CheckRules>,
-    /// Whether tables of efficiencies against momentum, angles and similar quantities are shown as text.
+    /// Whether the text contains tables of efficiencies by momentum, angles and similar quantities.
     pub tables: bool,
     /// Whether to find out why particles are missed.
     pub losses: bool,
-    /// Tracks made elsewhere, to check instead of reconstructed ones.
+    /// File with tracks of another program, to check instead of reconstructed tracks.
     pub tracks: Option<PathBuf>,
-    /// Tracks made elsewhere, to compare with particle by particle.
+    /// File with tracks of another program, to compare with the checked tracks, particle by particle.
     pub against: Option<PathBuf>,
-    /// Output for tables of all particles and tracks; [`truth_files`](crate::truth_files) gives the names.
+    /// Name for the tables of all particles and tracks; [`truth_files`](crate::truth_files) gives the file names.
     pub truth_output: Option<PathBuf>,
 }
 
 impl CheckOptions {
-    /// Begins the tables, if they are requested.
+    /// Creates the files of the tables, if they are requested.
     pub(crate) fn truth_tables(&self, request: &Request) -> Result<Option<TruthOutput>> {
         let Some(path) = &self.truth_output else { return Ok(None) };
         // Tracks made elsewhere have no instruction set level.
@@ -65,13 +65,13 @@ pub trait Check: Send {
     /// Adds the results of a batch.
     ///
     /// # Errors
-    /// When they cannot be checked, such as events of another kind.
+    /// Fails when the results cannot be checked, such as results for events of another kind.
     fn add(&mut self, chunk: &Chunk<Sliced>) -> Result<()>;
 
-    /// The result of the comparison, given the summary of the reconstruction.
+    /// Returns the result of the comparison, given the summary of the reconstruction.
     ///
     /// # Errors
-    /// When there was nothing to check.
+    /// Fails when there was nothing to check.
     fn finish(self: Box<Self>, summary: &Summary, host: Host<'_>) -> Result<Checked>;
 }
 
@@ -84,16 +84,16 @@ pub struct Checked {
     /// The result as JSON.
     #[serde(flatten)]
     pub json: Map<String, Value>,
-    /// Whether all required properties hold.
+    /// Whether all checked properties hold.
     #[serde(skip)]
     pub is_right: bool,
-    /// Why the job as a whole failed, although it ran to the end.
+    /// Reason why the job failed although it ran to the end, if it failed.
     #[serde(skip)]
     pub failure: Option<String>,
 }
 
 impl Checked {
-    /// A result that is right.
+    /// Makes a result without failures.
     pub(crate) fn new(text: String, json: Map<String, Value>) -> Self {
         Self { text, json, is_right: true, failure: None }
     }

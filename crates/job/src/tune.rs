@@ -1,4 +1,4 @@
-//! [`tune`]: finds the fastest level and gang size of this machine.
+//! [`tune`]: finds the fastest instruction set level and gang size of this machine.
 
 use crate::measure::{Plan, load, measure};
 use crate::system::{Sizes, open};
@@ -8,25 +8,25 @@ use peloton::simd::{Level, with_default_float_mode};
 use peloton::{Error, Result};
 use std::time::Instant;
 
-/// Result of a scan over levels.
+/// Result of a scan over instruction set levels and gang sizes.
 #[derive(Debug, Clone)]
 pub struct Tuned {
     /// The fastest level, and all measurements.
     pub profile: Profile,
-    /// Number of threads of the measurement.
+    /// Number of threads that the scan used.
     pub threads: usize,
     /// Wall clock of the whole scan, s.
     pub wall_seconds: f64,
-    /// Whether every level was measured.
+    /// Whether every level was measured, without an interruption.
     pub is_complete: bool,
     /// Sizes that were tried with the fastest level, and the time of each, ns per event.
     pub sizes: Vec<(Sizes, f64)>,
 }
 
-/// Measures the events of a request on every level and gang size, or on the ones that its configuration names.
+/// Measures the events of a request with every level and gang size, or with the level and gang of the configuration.
 ///
 /// # Errors
-/// Errors of the configuration and the inputs; [`Error::Internal`] when a level gives other results.
+/// Returns errors of the configuration and the inputs, and [`Error::Internal`] when a level gives other results.
 pub fn tune(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
     with_default_float_mode(|| tune_levels(request, plan, host))
 }
@@ -145,7 +145,7 @@ fn levels(config: &Config) -> Vec<Level> {
     Level::supported().into_iter().filter(wanted).collect()
 }
 
-/// The system's name of the CPU, or its architecture.
+/// Returns the name of the CPU as the system reports it, or its architecture.
 pub fn cpu_name() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));

@@ -7,13 +7,13 @@ use peloton::simd::Isa;
 use peloton::{Error, Result};
 use serde_json::Value;
 
-/// The input of tables.
+/// The measured facts from which tables are built.
 pub struct Facts<'a> {
-    /// The facts of each run of each part.
+    /// For each part of the entry, the facts of its runs.
     pub parts: &'a [Vec<Value>],
-    /// Whether there are too few particles for rates.
+    /// Whether the events have too few particles for percentages to be shown.
     pub is_few: bool,
-    /// Whether inputs are simulated, so that all rows are known beforehand.
+    /// Whether the inputs are simulated: published numbers for a row that does not exist are then an error.
     pub is_simulated: bool,
 }
 
@@ -23,12 +23,12 @@ fn categories(run: &Value) -> Result<Vec<&str>> {
     Ok(names.iter().filter_map(Value::as_str).collect())
 }
 
-/// Returns the tables of a specification: one, one for each property of [`Rows::Bins`], or none for a skipped part.
+/// Builds the tables of a specification. [`Rows::Bins`] gives one table for each property; a skipped part gives none.
 ///
 /// # Errors
-/// [`Error::Internal`] when the specification does not fit the facts.
+/// [`Error::Internal`] when the specification names a part, run, row or path that the facts lack.
 pub fn tables(spec: &TableSpec, facts: &Facts<'_>) -> Result<Vec<Table>> {
-    let wrong = || Error::Internal(format!("papers/*.toml: {}: there is no such part or run", spec.title));
+    let wrong = || Error::Internal(format!("papers/*.toml: table `{}`: unknown part or run", spec.title));
     let part = facts.parts.get(spec.part).ok_or_else(wrong)?;
     if part.is_empty() {
         return Ok(Vec::new());
@@ -196,7 +196,7 @@ fn publish(
     let is_lost = |key: &&String| *key != "*" && !known.contains(key);
     match spec.published.keys().find(is_lost) {
         Some(key) if facts.is_simulated && !known.is_empty() => {
-            Err(Error::Internal(format!("papers/*.toml: {}: there is no row `{key}`", table.title)))
+            Err(Error::Internal(format!("papers/*.toml: table `{}` has no row `{key}`", table.title)))
         }
         _ => Ok(()),
     }

@@ -1,5 +1,5 @@
-//! Measures the parts of an entry. Each gives *facts*: one JSON object for each run, whose keys are listed in
-//! [`facts`](super::facts).
+//! Measures the parts of an entry. The results of a part are *facts*: one JSON object for each run, with the keys that
+//! [`facts`](super::facts) lists.
 
 use super::facts;
 use super::job::{Job, Variant};
@@ -10,23 +10,23 @@ use peloton::{Error, Result};
 use peloton_job::{Config, EventRange, Request, doubling, override_with};
 use serde_json::Value;
 
-/// The result of a part.
+/// The results of measuring one part of an entry.
 #[derive(Default)]
 pub struct Made {
     /// Names of the inputs.
     pub inputs: Vec<String>,
     /// The facts of each run.
     pub facts: Vec<Value>,
-    /// Hashes of the results that a report lists.
+    /// Hashes of the results, for the report.
     pub hashes: Vec<String>,
-    /// The configuration that is varied; none if the inputs are varied, too.
+    /// The configuration before variations; none for a part with several samples, and for facts about the machine.
     pub config: Option<Config>,
 }
 
-/// Measures a part.
+/// Measures one part of an entry.
 ///
 /// # Errors
-/// Errors of the jobs, and an error when the part was interrupted.
+/// Errors of the measurements, and an error when the user interrupts them.
 pub fn make(part: &Part, job: &Job<'_>) -> Result<Made> {
     let mut made = Made::default();
     if part.only_simulated && !job.is_simulated() {
@@ -84,7 +84,7 @@ fn samples(part: &Part, job: &Job<'_>) -> Vec<(Cell, Vec<String>)> {
     names.iter().map(|sample| (sample.clone(), input(sample).into_iter().collect())).collect()
 }
 
-/// Returns every combination of a part's axes as a configuration.
+/// Returns a configuration for every combination of values along the part's axes.
 ///
 /// # Errors
 /// [`Error::Config`] for a combination that is not valid.
@@ -156,7 +156,7 @@ fn listed(which: Hashes, mut hashes: Vec<String>, request: &Request) -> Result<V
     }
     if which == Hashes::Same && hashes.len() > 1 {
         let message = format!(
-            "{}: configurations that differ in speed alone gave different results",
+            "{}: configurations that may differ only in speed gave different results",
             request.inputs.join(", ")
         );
         return Err(Error::Internal(message));

@@ -1,13 +1,13 @@
-//! The results of each kind of measurement: the facts of its runs, which `papers/*.toml` name by their paths, and hashes.
+//! Performs the measurement of a part. `papers/*.toml` name the values in the facts of a run by these paths:
 //!
-//! - `check`: the keys of `peloton check --json`, with `categories/NAME`, `names` of these in their order, and the bins of
-//!   a category against a property as `bins/NAME PROPERTY/NUMBER`.
-//! - `throughput`: `stages/NAME` and `parts/NAME` in ns per event on one thread, `all` stages together, `wall/NAME` as the
-//!   share of a stage in the wall clock (ns), `rate` and `hit_rate` per second, `hits` of an event, `threads`, `isa`, `gang`.
-//! - `tune`: `isa`, `gang`, `stages/NAME`, `all`, and for the whole scan `cpu` and `best/isa`, `best/gang`; all runs of a
-//!   level follow each other.
-//! - `scan`: `slice`, `threads`, `rate`; `machine`: `cpu`, `threads`, `sets`.
-//! - `layouts`, `agreement`, `splitting`: documented in their own modules.
+//! - `check`: the keys of `peloton check --json`, but `categories/NAME` for a category, `names` for the list of names,
+//!   and `bins/NAME PROPERTY/NUMBER` for a bin of a category against a property.
+//! - `throughput`: `stages/NAME` and `parts/NAME` in ns per event, summed over threads; `all`, the sum of the stages;
+//!   `wall/NAME`, a stage's share of the wall clock in ns per event; `rate` in events/s, `hit_rate` in hits/s; `hits`
+//!   per event; `threads`, `isa`, `gang`.
+//! - `tune`: `isa`, `gang`; `stages/NAME` and `all` in ns per event; `cpu`, `best/isa`, `best/gang` of the whole scan.
+//! - `scan`: `slice`, `threads`, and `rate` in events/s. `machine`: `name`, `threads`, and the instruction `sets`.
+//! - `layouts`: see `layouts.rs`. `agreement` and `splitting`: see `pixels.rs`.
 
 use super::job::{Facts, Job, Variant};
 use super::paper::{Measure, Part};
@@ -20,10 +20,10 @@ use peloton_job::{
 };
 use serde_json::{Map, Value, json};
 
-/// Measures one sample of a part.
+/// Measures one sample of a part with every configuration in `variants`.
 ///
 /// # Errors
-/// Errors of the jobs, and an error when the measurement was interrupted.
+/// Errors of the measurements, and an error when the user interrupts them.
 pub fn measure(part: &Part, request: &Request, variants: &[Variant], job: &Job<'_>) -> Result<Facts> {
     let configs: Vec<Config> = variants.iter().map(|variant| variant.config.clone()).collect();
     match &part.measure {
@@ -107,7 +107,7 @@ fn rates(part: &Part, request: &Request, configs: &[Config], job: &Job<'_>) -> R
     for (number, one) in later.iter().enumerate() {
         let (run, again) = (number % configs.len(), rate(one));
         if hash(one) != hash(&first[run]) {
-            return Err(Error::Internal("a later round gave other results than the first".into()));
+            return Err(Error::Internal("two rounds of a measurement gave different results".into()));
         }
         for (stage, least) in facts[run]["stages"].as_object_mut().into_iter().flatten() {
             if again["stages"][stage].as_f64() < least.as_f64() {

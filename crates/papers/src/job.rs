@@ -1,4 +1,4 @@
-//! [`Job`]: the request, and all that the measurements of an entry need.
+//! [`Job`]: the user's options for a table or figure, and the host that receives progress and can cancel.
 
 use peloton::{Error, Result};
 use peloton_job::{Config, Host, Plan, cpu_name};
@@ -6,31 +6,31 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Facts of each run, and hashes of the results.
+/// The facts of each run as JSON, and the hashes of the results.
 pub type Facts = (Vec<Value>, Vec<String>);
 
 /// Options for making a table or figure.
 #[derive(Debug, Clone, Default)]
 pub struct Reproduction {
-    /// Inputs in place of simulated events.
+    /// Names of inputs in place of simulated events; empty for simulated events.
     pub inputs: Vec<String>,
     /// Folder of the detector's geometry files, for raw banks.
     pub geometry: Option<PathBuf>,
-    /// Whether few events and short times are enough.
+    /// Whether to use few events and short times, which give rough numbers.
     pub quick: bool,
-    /// Number of threads; by default one per core, and one for measurements of times.
+    /// Number of threads; by default one thread for measurements of times, otherwise one per core.
     pub threads: Option<usize>,
-    /// Time of each measurement, s.
+    /// Duration of each measurement, s; by default 1 s, or 0.05 s if `quick`.
     pub seconds: Option<f64>,
-    /// The command line, for the metadata of files.
+    /// The command line, which is written to the metadata of files.
     pub command: String,
 }
 
-/// The request and the host.
+/// The user's options, and the host that runs the job.
 pub struct Job<'a> {
-    /// The request.
+    /// The user's options.
     pub options: &'a Reproduction,
-    /// Receives progress, and can end the work.
+    /// Receives progress, and can cancel the measurements.
     pub host: Host<'a>,
 }
 
@@ -40,27 +40,27 @@ impl Job<'_> {
         self.options.inputs.is_empty()
     }
 
-    /// Returns the first of a full and a short form, or the short form if that is enough.
+    /// Returns the full form (the first of `forms`), or the short form (the last) if the options say `quick`.
     pub fn size<'a, T>(&self, forms: &'a [T]) -> Option<&'a T> {
         if self.options.quick { forms.last() } else { forms.first() }
     }
 
-    /// Returns the time of each measurement.
+    /// Returns the duration and the number of copies of the events for each measurement.
     pub fn plan(&self) -> Plan {
         let seconds = self.options.seconds.unwrap_or(if self.options.quick { 0.05 } else { 1.0 });
         Plan { copies: 1, passes: None, time: Duration::from_secs_f64(seconds) }
     }
 
-    /// Reports the current activity.
+    /// Reports the name of a step that begins.
     pub fn stage(&self, name: &str) {
         self.host.progress.stage(name);
     }
 
-    /// Returns the result of a part of the work, or an error when an early end was requested: half a table is useless, and
-    /// other errors of an interrupted job (such as no events) only follow from the interruption.
+    /// Returns `part`, or an error when the user has interrupted the job. Half a table is useless, and other errors of
+    /// an interrupted job (such as no events) only follow from the interruption.
     ///
     /// # Errors
-    /// Errors of the part, and an error when it was interrupted.
+    /// The error of `part`, and an error when the job was interrupted.
     pub fn complete<T>(&self, part: Result<T>) -> Result<T> {
         if self.host.is_cancelled() {
             let message = "interrupted before the table was complete: nothing was printed or written";
@@ -69,27 +69,27 @@ impl Job<'_> {
         part
     }
 
-    /// Returns the number of threads for a measurement on all threads.
+    /// Returns the number of threads from the options, by default one per core.
     pub fn threads(&self) -> usize {
         Config { threads: self.options.threads, ..Config::default() }.thread_count().max(1)
     }
 }
 
-/// Returns the CPU, and the level and the threads of a configuration.
+/// Returns a text with the name of the CPU, and the level and number of threads of a configuration.
 ///
 /// # Errors
-/// Errors of a configuration that cannot run here.
+/// An error when this CPU cannot run the configuration.
 pub fn machine(config: &Config) -> Result<String> {
     let (level, threads) = (config.level()?, config.thread_count());
     Ok(format!("{}, {level}, {}", cpu_name(), peloton_plot::text::count(threads, "thread")))
 }
 
-/// A configuration, with the keys and values that made it.
+/// The configuration of a run, with the keys and values in `papers/*.toml` that set it.
 pub struct Variant {
     /// The configuration.
     pub config: Config,
-    /// The keys and values.
+    /// The keys and values that set the configuration.
     pub keys: toml::Table,
-    /// Name of the run in tables.
+    /// Name of the run in tables, if any.
     pub label: Option<String>,
 }

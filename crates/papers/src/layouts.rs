@@ -1,5 +1,5 @@
-//! Products of small matrices by memory layout (Matriplex, figure 4). Facts of a run: `isa`, `gang`, `products`, and
-//! the least time of a product in ns by layout: `array`, `gathered`, `gang_wide`, `some`, `together`.
+//! Times of products of small matrices in five memory layouts (Matriplex, figure 4). Facts of a run: `isa`, `gang`, the
+//! number of `products`, and the least ns per product by layout: `array`, `gathered`, `gang_wide`, `some`, `together`.
 
 use super::job::{Facts, Job};
 use peloton::kalman::layouts::{Layout, Products};
@@ -15,7 +15,7 @@ const SOME: usize = 256;
 /// Rounds in which the layouts take turns.
 const ROUNDS: usize = 5;
 
-/// Measures every layout for every configuration and number of products.
+/// Measures the time per product in every layout, for every configuration and number of products.
 ///
 /// # Errors
 /// An error when layouts give different products, or when the run is interrupted.

@@ -1,4 +1,4 @@
-//! Reproduces the tables and figures of five papers: [`papers`] lists all of them, [`reproduce`] makes one.
+//! Reproduces tables and figures of five papers: [`papers`] lists them, [`reproduce`] makes one table or figure.
 //!
 //! The papers are data: `papers/*.toml` of this crate has their numbers, our configurations, and the columns of each
 //! table. One driver runs the same checks and measurements as the other commands, on simulated or given events,
@@ -27,25 +27,25 @@ use job::Job;
 use peloton::{Error, Result};
 use peloton_job::{Config, Host};
 
-/// Refuses a table or figure without a drawing, before the work begins.
+/// Checks, before any measurement, that the table or figure `name` has a drawing.
 ///
 /// # Errors
-/// [`Error::Config`] that lists the entries with a drawing.
+/// [`Error::Config`] when the entry has no drawing; the message lists the entries with a drawing.
 pub fn check_drawing(name: &str) -> Result<()> {
     if entries().any(|entry| entry.name == name && entry.is_run() && !entry.is_drawn()) {
         let drawn: Vec<_> =
             entries().filter(|entry| entry.is_drawn()).map(|entry| entry.name.as_str()).collect();
-        let message = format!("--svg: {name} is a table without a drawing; drawn are {}", drawn.join(", "));
+        let message = format!("--svg: {name} is a table without a drawing; choose {}", drawn.join(", "));
         return Err(Error::Config(message));
     }
     Ok(())
 }
 
-/// Makes a table or figure by its name.
+/// Makes the table or figure with this name.
 ///
 /// # Errors
-/// [`Error::Config`] for an unknown name, [`Error::Unsupported`] for an entry that cannot be made here (the message
-/// lists the others); and errors of the job.
+/// [`Error::Config`] for an unknown name (the message lists the known names), [`Error::Unsupported`] for an entry that
+/// this program cannot make (the message gives the reason), and errors of the measurements.
 pub fn reproduce(name: &str, options: &Reproduction, host: Host<'_>) -> Result<Report> {
     let all = papers().iter().flat_map(|paper| paper.entries.iter().map(move |entry| (paper, entry)));
     let (paper, entry) = all.into_iter().find(|(_, entry)| entry.name == name).ok_or_else(|| {
@@ -60,7 +60,7 @@ pub fn reproduce(name: &str, options: &Reproduction, host: Host<'_>) -> Result<R
     let no = |words: &str| Err(Error::Unsupported(format!("{name}: {words}{reason}")));
     let report = match &entry.made {
         Making::Run(run) => run.make(&Job { options, host })?,
-        Making::Device(_) => return no("it needs a GPU, and another command makes it: "),
+        Making::Device(_) => return no("needs a GPU, and is made by this command: "),
         Making::Impossible(_) => return no("cannot be made here: "),
     };
     Ok(Report {

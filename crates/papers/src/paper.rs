@@ -1,7 +1,7 @@
-//! The papers as data: the files `papers/*.toml` of this crate, one for each paper, read into [`Paper`]s.
+//! [`Paper`]: the tables and figures of a paper, read from a file `papers/*.toml` of this crate.
 //!
-//! An entry is one table or figure. It either says why it is not made here, or lists *parts*, which
-//! [`make`](super::driver::make) measures, and the tables and checks that are read from the results of the parts.
+//! An entry is one table or figure. An entry that this program does not make gives the reason. All other entries list
+//! *parts*, which [`make`](super::driver::make) measures, and tables and checks that are built from measured values.
 
 use super::quantity::{Check, Quantity};
 use super::table::{Cell, Plot};
@@ -30,7 +30,7 @@ fn read<T: DeserializeOwned>(text: &str) -> T {
     toml::from_str(text).unwrap_or_else(|e| panic!("papers/*.toml: {e}"))
 }
 
-/// Returns the papers whose tables and figures are listed.
+/// Returns the papers whose tables and figures `peloton reproduce` knows.
 pub fn papers() -> &'static [Paper] {
     &PAPERS
 }
@@ -64,7 +64,7 @@ pub struct Paper {
 pub struct Entry {
     /// Name of the entry on the command line.
     pub name: String,
-    /// Table or figure in the paper.
+    /// Number of the table or figure in the paper, such as `figures 1 to 4`.
     pub of: String,
     /// Content of the table or figure.
     pub what: String,
@@ -78,12 +78,12 @@ impl Entry {
         matches!(self.made, Making::Run(_))
     }
 
-    /// Returns whether the entry can be drawn.
+    /// Returns whether the entry has a table with a chart.
     pub fn is_drawn(&self) -> bool {
         matches!(&self.made, Making::Run(run) if run.tables.iter().any(|table| table.plot.is_some()))
     }
 
-    /// Returns the command or the reason of an entry that is not run.
+    /// Returns the command of an entry that needs a GPU, or the reason why an entry cannot be made; otherwise none.
     pub fn reason(&self) -> Option<&str> {
         match &self.made {
             Making::Run(_) => None,
@@ -96,11 +96,11 @@ impl Entry {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Making {
-    /// By measurements.
+    /// The entry is made by measurements.
     Run(Box<Run>),
-    /// Only on a GPU, by this command.
+    /// The entry needs a GPU, and is made by this command.
     Device(String),
-    /// Not at all, for this reason.
+    /// The entry cannot be made, for this reason.
     Impossible(String),
 }
 
@@ -127,7 +127,7 @@ pub struct Run {
     pub(super) notes: Vec<String>,
 }
 
-/// Number of particles that rates require.
+/// Smallest number of particles for which checks and percentages are shown.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Enough {
@@ -167,36 +167,36 @@ pub struct Part {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Measure {
-    /// Nothing: facts about this machine.
+    /// Measures nothing: the facts describe this machine.
     #[default]
     Machine,
-    /// Efficiencies, from the truth.
+    /// Efficiencies against the truth, as in `peloton check`.
     Check,
-    /// Rates with events in memory.
+    /// Throughput, and times of the stages, with events in memory.
     Throughput,
-    /// Rates for several slices and numbers of threads.
+    /// Throughput for several slice sizes and numbers of threads.
     Scan,
-    /// Times on every level and gang.
+    /// Time per event on every level: instruction set and gang.
     Tune,
-    /// Products of matrices by layout: numbers of products in the full form and in the short form.
+    /// Times of matrix products by memory layout: the numbers of products in the full form and in the short form.
     Layouts([Vec<usize>; 2]),
-    /// Agreement of the clusters of these pairs of configurations, hit by hit.
+    /// Agreement between the clusters of two configurations, hit by hit, for each of these pairs of configurations.
     Agreement(Vec<[usize; 2]>),
-    /// Clusters that are split at borders of time windows (ns), of blocks of hits, and of regions along each side.
+    /// Shares of clusters that span several time windows (ns), blocks of hits, or sensor regions (number per side).
     Splitting { windows: Vec<f64>, blocks: Vec<usize>, regions: Vec<usize> },
 }
 
-/// An axis of variations of a configuration.
+/// An axis along which the configurations of the runs vary.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Axis {
-    /// A property of this machine.
+    /// Instruction sets or numbers of threads of this machine.
     Sweep(Sweep),
-    /// The keys and values that each run sets. `label` names a run; `"{n}"` is the number of a [`Sweep`].
+    /// The keys and values of each run. `label` names the run; `"{n}"` is the number of threads from a [`Sweep`].
     Patches(Vec<toml::Table>),
 }
 
-/// Variations that depend on the machine.
+/// Variations of a configuration that depend on the machine.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sweep {
@@ -204,28 +204,28 @@ pub enum Sweep {
     Levels,
     /// Every instruction set with every gang of this build.
     EveryLevel,
-    /// 1, 2, 4, ... threads, and all threads.
+    /// Powers of two as numbers of threads, and all threads.
     Doubling,
-    /// 1 to 16 threads.
+    /// Every number of threads from 1 to 16, at most all threads.
     #[serde(rename = "up-to-16")]
     UpTo16,
 }
 
-/// The hashes of results that a report lists.
+/// Which hashes of results a report lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Hashes {
-    /// One for each run.
+    /// One hash for each run.
     #[default]
     Each,
     /// Each different hash once.
     Distinct,
-    /// One for each sample: all runs must have the same hash.
+    /// One hash for each sample, which all runs of the sample must share.
     Same,
     None,
 }
 
-/// A table: the runs of its rows, and the sources of its columns.
+/// Specification of a table: the runs that give its rows, and the quantities in its columns.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TableSpec {
@@ -260,11 +260,11 @@ pub enum Rows {
     /// One row for each run, or for each group of runs.
     #[default]
     Each,
-    /// One row for each of these labels, which replace `{row}` in paths.
+    /// One row for each of these labels, which replace `{row}` in the paths of values.
     Labels(Vec<Label>),
     /// One row for each category of particles.
     Categories,
-    /// Bins of a category against properties, which have a name and a unit; one table for each property.
+    /// One table for each property (its name and unit), with a row for each bin of the property.
     Bins { category: String, against: Vec<[String; 2]> },
 }
 
@@ -272,9 +272,9 @@ pub enum Rows {
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Label {
-    /// A label, and a different text.
+    /// A label, and a different text that replaces `{row}`.
     Pair(Cell, String),
-    /// A label that is also the text.
+    /// A label that also replaces `{row}`.
     One(Cell),
 }
 
@@ -286,7 +286,7 @@ pub enum Given {
     Quantity(Box<Quantity>),
 }
 
-/// Returns the list as text, paper by paper: entries that run, that need a GPU, and that cannot be made.
+/// Returns a list of all entries as text, paper by paper; each entry says whether this program makes it, or why not.
 pub fn list_text() -> String {
     let mut out = String::new();
     for Paper { title, entries, .. } in papers() {
@@ -306,7 +306,7 @@ pub fn list_text() -> String {
         out.push('\n');
     }
     let (runs, all) = (entries().filter(|entry| entry.is_run()).count(), entries().count());
-    out.push_str(&format!("`peloton reproduce NAME` makes {runs} of these {all}: those marked yes\n"));
+    out.push_str(&format!("`peloton reproduce NAME` makes the {runs} of {all} entries marked yes\n"));
     out
 }
 

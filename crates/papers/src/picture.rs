@@ -1,4 +1,4 @@
-//! Pictures of tables: lines through points, and several tables below one another.
+//! Draws tables as SVG: one chart of lines through points for each table, the charts below one another.
 
 use super::table::{Column, Origin, Plot, Table};
 use peloton::{Error, Result};
@@ -18,10 +18,10 @@ struct Line {
     is_papers: bool,
 }
 
-/// Draws all tables that have a drawing, as one SVG file.
+/// Draws the charts of all tables that have a [`Plot`], as one SVG file.
 ///
 /// # Errors
-/// [`Error::Config`] when no table has a drawing.
+/// [`Error::Config`] when no table has a chart with points.
 pub fn picture(tables: &[Table]) -> Result<String> {
     let (mut body, mut height, mut width) = (String::new(), 0.0, 0.0f64);
     for (table, plot) in tables.iter().filter_map(|table| Some((table, table.plot.as_ref()?))) {

@@ -1,5 +1,5 @@
-//! The cluster of every hit of a sample, for the two tables of the pixel paper that need it: agreement of the
-//! clusters of two configurations, and number of clusters split when hits are distributed among workers.
+//! Measurements for two tables of the pixel paper: the agreement of the clusters that two configurations find, and the
+//! share of clusters that are split when hits are distributed among workers.
 
 use super::job::{Facts, Job, Variant};
 use peloton::event::{NS_PER_TICK, PixelClusters};
@@ -8,12 +8,12 @@ use peloton_job::{FoundClusters, Request, clusters};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
-/// Compares the clusters of pairs of configurations. Facts of a pair: labels of the configurations as `first` and
-/// `second`, `clusters` of both, number of `identical` clusters, `intersection` over union of the two sets, mean
-/// `overlap` in hits.
+/// Compares the clusters of pairs of configurations. Facts of a pair: the labels of the configurations, `first` and
+/// `second`; their numbers of `clusters`; the number of `identical` clusters; `intersection` over union of the two sets
+/// of clusters; the mean `overlap` of two clusters, as intersection over union of their hits.
 ///
 /// # Errors
-/// Errors of the jobs.
+/// Errors of the clustering, and an error when two configurations cluster different numbers of hits.
 pub fn agreement(
     pairs: &[[usize; 2]],
     request: &Request,
@@ -35,11 +35,11 @@ pub fn agreement(
     Ok((facts, found.into_iter().map(|labels| labels.hash).collect()))
 }
 
-/// Counts the clusters that are split at borders. Facts: the number of `clusters`; shares of them:
-/// `windows/NS/border`, `windows/NS/split`, `blocks/HITS/split`, `regions/NUMBER/split`.
+/// Counts the clusters that borders split. Facts: number of `clusters`; share `windows/NS/border` of clusters that may
+/// cross a border; shares of split clusters `windows/NS/split`, `blocks/HITS/split`, `regions/NUMBER/split`.
 ///
 /// # Errors
-/// Errors of the job.
+/// Errors of the clustering.
 pub fn splitting(
     windows: &[f64],
     blocks: &[usize],
@@ -85,7 +85,7 @@ impl Labels {
             return Err(Error::format(request.inputs.join(", "), failure));
         }
         if clusters.is_empty() {
-            return Err(Error::format(request.inputs.join(", "), "there is no hit in it"));
+            return Err(Error::format(request.inputs.join(", "), "the inputs contain no hit"));
         }
         let of_cluster = |cluster: usize| clusters.of_cluster(cluster).map(move |hit| (hit, cluster as u32));
         let mut hits: Vec<(usize, u32)> = (0..clusters.len()).flat_map(of_cluster).collect();

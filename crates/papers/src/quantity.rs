@@ -1,7 +1,7 @@
-//! [`Quantity`]: a number or word that is read from the facts of runs; [`Check`]: a limit on such numbers.
+//! [`Quantity`]: a number or word that is read from the facts of runs. [`Check`]: a limit on quantities.
 //!
-//! The facts of a run are one JSON object ([`make`](super::driver::make)). A quantity names values in it by paths, such as
-//! `categories/07_long/efficiency`.
+//! The facts of a run are one JSON object ([`make`](super::driver::make)). A quantity names its values by paths, such
+//! as `categories/07_long/efficiency`.
 
 use super::report::Asked;
 use super::table::{Cell, Origin};
@@ -16,47 +16,47 @@ use std::collections::BTreeSet;
 pub struct Quantity {
     /// Name of the column.
     pub name: String,
-    /// Unit of the column. Facts are shares, ns and numbers per second, and are converted to this unit.
+    /// Unit of the column. Facts, which are shares, times in ns and rates per second, are converted to this unit.
     pub unit: String,
-    /// Path of the value; several paths joined by ` + ` give their sum. `row` is the label of the row.
+    /// Path of the value; paths joined by ` + ` give the sum of their values. `row` stands for the label of the row.
     pub value: String,
-    /// The divisor of the value, in the same form. Without a value, the column has 1 over the divisor.
+    /// Path of the divisor, or paths joined by ` + `. If `value` is empty, the column contains 1 over the divisor.
     pub per: String,
-    /// Factor in place of the unit's factor.
+    /// Factor that converts facts to the column, in place of the factor that follows from the unit.
     pub scale: Option<f64>,
-    /// Digits after the point; two if none.
+    /// Number of digits after the decimal point; 2 by default.
     pub digits: Option<usize>,
-    /// Number of the run, among the runs of the row.
+    /// Number of the run that gives the value, from 0, among the runs of the row.
     pub run: usize,
-    /// Number of the run for `per`; the number in `run` if none.
+    /// Number of the run that gives the divisor `per`; `run` by default.
     pub per_run: Option<usize>,
-    /// Number of the part, for checks.
+    /// Number of the part that gives the value of a check, from 0.
     pub part: usize,
-    /// Combination of several runs.
+    /// Way to combine the values of several runs into one number, if any.
     pub fold: Option<Fold>,
-    /// The divisor of the column.
+    /// Value of the column by which the whole column is divided, if any.
     pub over: Option<Over>,
-    /// Whether there is one column for each category of particles, which replaces `{category}`.
+    /// Whether there is one column for each category of particles, whose name replaces `{category}`.
     pub each_category: bool,
 }
 
-/// Combination of the values of several runs.
+/// A way to combine the values of several runs into one number.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fold {
-    /// The least value of this many runs, from the first run on.
+    /// The least value among the first runs; the field is the number of these runs.
     Least(usize),
-    /// The largest difference within a group of this many successive values.
+    /// The largest difference between two values in a group of successive runs; the field is the size of a group.
     Spread(usize),
-    /// The number of values that differ.
+    /// The number of different values.
     Distinct,
 }
 
-/// The divisor of a column.
+/// The value of a column by which the whole column is divided.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Over {
-    /// The least value.
+    /// The least value of the column.
     Least,
     /// The column's first value among the rows with the same first cell.
     First,
@@ -72,9 +72,9 @@ pub struct Row {
 /// Returns the value of a run at a path.
 ///
 /// # Errors
-/// [`Error::Internal`] when there is no such path.
+/// [`Error::Internal`] when the facts have no value at the path.
 pub fn find<'a>(facts: &'a Value, path: &str) -> Result<&'a Value> {
-    let missing = || Error::Internal(format!("papers/*.toml: nothing was measured at `{path}`"));
+    let missing = || Error::Internal(format!("papers/*.toml: no measured value has the path `{path}`"));
     // Only some algorithms measure the times of their parts.
     let part = path.starts_with("parts/").then_some(&Value::Null);
     facts.pointer(&format!("/{path}")).or(part).ok_or_else(missing)
@@ -95,10 +95,10 @@ impl Quantity {
         })
     }
 
-    /// Returns the cell of a row that takes its numbers from these runs.
+    /// Returns the cell of this column in a row; `runs` are the runs that give the row its numbers.
     ///
     /// # Errors
-    /// [`Error::Internal`] when a path does not exist.
+    /// [`Error::Internal`] when the facts lack a path, or when a run does not exist.
     pub fn cell(&self, runs: &[&Value], row: &Row) -> Result<Cell> {
         if self.value == "row" {
             return Ok(row.label.clone());
@@ -162,7 +162,7 @@ impl Quantity {
     }
 }
 
-/// A limit on the numbers.
+/// A limit on measured numbers, with the text that reports the result.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Check {
@@ -218,10 +218,10 @@ fn number(quantity: &Quantity, parts: &[Vec<Value>]) -> Result<Option<f64>> {
 }
 
 impl Check {
-    /// Applies the limit to the facts of all parts; none if the short form does not measure them.
+    /// Applies the limit to the facts of all parts; returns none if only the full form has enough data for the check.
     ///
     /// # Errors
-    /// [`Error::Internal`] when a path does not exist.
+    /// [`Error::Internal`] when the facts lack a path, or when a run does not exist.
     pub fn ask(&self, parts: &[Vec<Value>], quick: bool) -> Result<Option<Asked>> {
         if quick && self.full_only {
             return Ok(None);

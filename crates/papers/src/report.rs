@@ -3,25 +3,25 @@
 use super::table::{Origin, Table};
 use serde::Serialize;
 
-/// A check of the numbers against a limit.
+/// The result of a check of measured numbers against a limit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Asked {
     /// Origin of the limit: the paper, or this project.
     pub limit: Origin,
-    /// The limited quantity.
+    /// Description of the checked quantity.
     pub what: String,
-    /// The value that was found.
+    /// The measured value, as text.
     pub found: String,
     /// Whether the limit is met.
     pub holds: bool,
 }
 
-/// A table or figure of a paper as made here.
+/// A reproduced table or figure of a paper.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
     /// Name of the entry.
     pub name: &'static str,
-    /// The paper, and its table or figure.
+    /// Citation of the paper, and number of the table or figure.
     pub of: String,
     /// Content of the table or figure.
     pub what: &'static str,
@@ -29,17 +29,17 @@ pub struct Report {
     pub input: Vec<String>,
     /// Conditions of this run: CPU, instruction set, threads.
     pub machine: String,
-    /// Program and machine of the paper's own numbers.
+    /// Program and machine that gave the paper's numbers.
     pub paper_machine: &'static str,
     /// The tables.
     pub tables: Vec<Table>,
-    /// Checks of the numbers.
+    /// Results of checks of the numbers against limits.
     pub asked: Vec<Asked>,
     /// Notes on the numbers.
     pub notes: Vec<String>,
-    /// Hashes of all results that must be equal or reproducible.
+    /// Hashes of the results that must be reproducible.
     pub hashes: Vec<String>,
-    /// Whether this is the short form, whose numbers mean little.
+    /// Whether few events and short times were used, so that the numbers are only rough.
     pub quick: bool,
 }
 

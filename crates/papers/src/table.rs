@@ -1,4 +1,4 @@
-//! [`Table`]: the common source of text, JSON and pictures of a reproduction.
+//! [`Table`]: a reproduced table, from which text, JSON and pictures are made.
 
 use peloton_plot::text;
 use serde::de::Error;
@@ -14,14 +14,14 @@ pub enum Origin {
     Here,
     /// The paper.
     Paper,
-    /// Published results of another program, named in the column.
+    /// Published results of another program, which the column's name contains.
     Program,
 }
 
 /// A column: its name, its unit (empty for none), and the origin of its values.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Column {
-    /// Name of the column; columns of the paper have the same name as ours.
+    /// Name of the column; columns of measured values and of the paper's values share names.
     pub name: String,
     /// Unit of the values; empty for none.
     pub unit: String,
@@ -39,17 +39,17 @@ pub enum Cell {
     Word(String),
     /// A whole number.
     Count(u64),
-    /// A number, with its digits after the point in text.
+    /// A number, and the number of digits after its decimal point in text.
     Number(f64, usize),
 }
 
 impl Cell {
-    /// Divides a number by another, with this many digits; nothing unless the divisor is above 0.
+    /// Returns `over / under` with `digits` digits after the point; [`Cell::Nothing`] unless `under` is above 0.
     pub fn ratio(over: f64, under: f64, digits: usize) -> Self {
         if under > 0.0 { Self::Number(over / under, digits) } else { Self::Nothing }
     }
 
-    /// Returns the value of a number.
+    /// Returns the value of a number; none for words and for numbers that are not finite.
     pub fn value(&self) -> Option<f64> {
         match self {
             Self::Count(count) => Some(*count as f64),
@@ -107,7 +107,7 @@ impl<'de> Deserialize<'de> for Cell {
             toml::Value::String(word) => Ok(Self::Word(word)),
             toml::Value::Integer(count) => u64::try_from(count).map(Self::Count).map_err(D::Error::custom),
             toml::Value::Float(value) => Ok(Self::Number(value, 2)),
-            _ => Err(D::Error::custom("neither a number nor a text")),
+            _ => Err(D::Error::custom("a cell must be a number or a text")),
         }
     }
 }
@@ -118,15 +118,15 @@ impl From<&str> for Cell {
     }
 }
 
-/// The drawing of a table: columns of numbers against another column.
+/// The chart of a table: columns of numbers along y against one column along x.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plot {
-    /// The column along x.
+    /// Number of the column along x.
     pub x: usize,
-    /// The columns along y; the axis has their unit.
+    /// Numbers of the columns along y, whose unit the axis has.
     pub y: Vec<usize>,
-    /// The column that distinguishes lines, if any.
+    /// Number of the column with a separate line for each of its values, if any.
     pub by: Option<usize>,
     /// Whether x is logarithmic.
     #[serde(default)]
@@ -148,7 +148,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Returns the title and aligned columns. Columns of the paper are marked.
+    /// Returns the title and the aligned columns as text; names of the paper's columns begin with `paper:`.
     pub fn text(&self) -> String {
         let head = |column: &Column| {
             let Column { name, unit, origin } = column;

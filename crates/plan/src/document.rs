@@ -1,4 +1,4 @@
-//! [`Plan`]: the events of each part, by input, as JSON.
+//! [`Plan`]: a JSON document that lists the inputs of a job and the events of each part.
 
 use crate::folder::text;
 use peloton::{Error, Result};
@@ -6,16 +6,16 @@ use peloton_io::output::write_whole;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Version of the document's form.
+/// Version of the format of the document.
 const PLAN_VERSION: u32 = 1;
 
 /// A job cut into parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// The version of this document's form.
+    /// Version of the format of this document.
     pub plan_version: u32,
-    /// Number of events; null for pixel hits, which are not events.
+    /// Total number of events; null for pixel hits, which are not events.
     pub events: Option<u64>,
     /// The inputs in the order in which their events are numbered.
     pub inputs: Vec<PlannedInput>,
@@ -31,15 +31,15 @@ pub struct PlannedInput {
     pub path: String,
     /// The format, as in `--format`.
     pub format: String,
-    /// Size, bytes; for a folder the sum of its files, for a simulation 0.
+    /// Size, bytes; for a folder the total size of its files, for a simulation 0.
     pub size: u64,
-    /// XXH3-64 of the first MiB; for a folder of the names and sizes of its files; empty for a simulation.
+    /// XXH3-64 of the first MiB, or of the names and sizes of the files in a folder; empty for a simulation.
     pub xxh3_first_mib: String,
     /// XXH3-64 of the last MiB; empty for a folder or a simulation.
     pub xxh3_last_mib: String,
-    /// Number of its first event in the numbering over all inputs.
+    /// Number of the input's first event, counted over all inputs.
     pub first_number: u64,
-    /// Number of its events; null for pixel hits.
+    /// Number of events in the input; null for pixel hits.
     pub events: Option<u64>,
 }
 
@@ -47,17 +47,17 @@ pub struct PlannedInput {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedPart {
-    /// Number of the input, from 0.
+    /// Index of the part's input, from 0.
     pub input: usize,
-    /// Number of the part's first event in the input, from 0.
+    /// Number of the part's first event, counted from 0 within the input.
     pub first_event: u64,
-    /// Number of events; null for all pixel hits of the input.
+    /// Number of events in the part; null for a part with all pixel hits of the input.
     pub events: Option<u64>,
-    /// The byte at which the first event begins, if reading can begin there.
+    /// Byte of the input at which the part's first event begins, if reading can begin at this byte.
     pub byte: Option<u64>,
 }
 
-/// A part with its input: together with the configuration it determines the results.
+/// A part and its input. The part, the input and the configuration determine the results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartSpec {
     /// Number of the part.
@@ -78,16 +78,16 @@ impl Plan {
     /// Reads a plan.
     ///
     /// # Errors
-    /// [`Error::Config`] when there is no such file, or it is not a plan.
+    /// [`Error::Config`] when the file cannot be read or is not a plan.
     pub fn read(path: &Path) -> Result<Self> {
         let wrong = |what: String| Error::Config(format!("--plan {}: {what}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
         let plan: Self = serde_json::from_str(&text).map_err(|e| wrong(format!("no plan: {e}")))?;
-        plan.check().map_err(|what| wrong(format!("{what}: make it again with `peloton plan`")))?;
+        plan.check().map_err(|what| wrong(format!("{what}: make the plan again with `peloton plan`")))?;
         Ok(plan)
     }
 
-    /// Writes the plan.
+    /// Writes the plan as JSON to a file.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -98,7 +98,7 @@ impl Plan {
     /// The part with this number.
     ///
     /// # Errors
-    /// [`Error::Config`] when there is none.
+    /// [`Error::Config`] when the plan has no such part.
     pub fn part(&self, part: usize) -> Result<PartSpec> {
         let events = *self.parts.get(part).ok_or_else(|| {
             let last = self.parts.len().saturating_sub(1);
@@ -119,7 +119,7 @@ impl Plan {
             ));
         }
         if self.parts.is_empty() {
-            return Err("there are no parts".into());
+            return Err("the plan has no parts".into());
         }
         let (mut number, mut parts) = (0u64, self.parts.iter().peekable());
         for (place, input) in self.inputs.iter().enumerate() {
@@ -130,18 +130,18 @@ impl Plan {
             let mut next = Some(0u64).filter(|_| input.events.is_some());
             while let Some(part) = parts.next_if(|part| part.input == place) {
                 if part.first_event != next.unwrap_or(0) || part.events.is_some() != next.is_some() {
-                    return Err(format!("the parts of {path} do not follow each other"));
+                    return Err(format!("the parts of {path} are not consecutive"));
                 }
                 next = next.zip(part.events).and_then(|(next, count)| next.checked_add(count));
             }
             if next != input.events {
-                return Err(format!("the parts of {path} are not all of its events"));
+                return Err(format!("the parts of {path} do not have all its events"));
             }
             let end = number.checked_add(input.events.unwrap_or(0));
             number = end.filter(|end| usize::try_from(*end).is_ok()).ok_or("there are too many events")?;
         }
         match parts.next() {
-            Some(part) => Err(format!("a part of the input {} is in the wrong place", part.input)),
+            Some(part) => Err(format!("a part of input {} is in the wrong place", part.input)),
             None => Ok(()),
         }
     }

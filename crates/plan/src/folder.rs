@@ -29,17 +29,17 @@ pub struct Failure {
 }
 
 impl PartFolder<'_> {
-    /// The results of a part.
+    /// Path of the file with the results of a part.
     pub fn results(self, part: usize) -> PathBuf {
         self.0.join(format!("part-{part:05}.parquet"))
     }
 
-    /// Report on how the part was made.
+    /// Path of the report on how a part was made.
     pub fn report(self, part: usize) -> PathBuf {
         self.0.join(format!("part-{part:05}.json"))
     }
 
-    /// Report on why the part failed.
+    /// Path of the report on why a part failed.
     pub fn failure(self, part: usize) -> PathBuf {
         self.0.join(format!("part-{part:05}.failed.json"))
     }
@@ -48,17 +48,17 @@ impl PartFolder<'_> {
         self.0.join(format!(".part-{part:05}.begun"))
     }
 
-    /// The job that the folder belongs to.
+    /// Path of the document that identifies the job to which the folder belongs.
     pub fn owner(self) -> PathBuf {
         self.0.join("_owner.json")
     }
 
-    /// The sum of all parts.
+    /// Path of the manifest, the sum of all parts.
     pub fn manifest(self) -> PathBuf {
         self.0.join("_manifest.json")
     }
 
-    /// Makes the folder.
+    /// Creates the folder.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -66,7 +66,7 @@ impl PartFolder<'_> {
         fs::create_dir_all(self.0).map_err(|e| Error::io(self.0, e))
     }
 
-    /// Records the start of a part.
+    /// Records an attempt at a part.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -81,8 +81,8 @@ impl PartFolder<'_> {
         fs::read_to_string(self.begun(part)).map_or(0, |text| text.lines().count() as u64)
     }
 
-    /// Removes the files that mark a part as done, or as failed. Results stay until others replace them; without
-    /// their report they do not count as done.
+    /// Removes the reports that mark a part as done or failed. Results stay until other results replace them, but
+    /// without a report the part does not count as done.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -115,7 +115,7 @@ impl PartFolder<'_> {
     }
 }
 
-/// A JSON document, if it exists and is complete.
+/// Reads a JSON document; none if the file does not exist or is incomplete.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
@@ -128,7 +128,7 @@ pub fn write(path: &Path, document: &impl Serialize) -> Result<()> {
     write_durably(path, text(path, document)?.as_bytes())
 }
 
-/// The text of a JSON document, for the file at this path.
+/// The text of a JSON document. Errors name the file by `path`.
 ///
 /// # Errors
 /// [`Error::Io`].

@@ -1,4 +1,4 @@
-//! Identification of an input of a plan.
+//! [`Identity`]: identifies an input of a plan by its size and hashes.
 
 use crate::document::PlannedInput;
 use peloton::{Error, Result};
@@ -17,17 +17,17 @@ pub struct Identity {
     pub size: u64,
     /// XXH3-64 of the first MiB, or of the names and sizes of a folder's files.
     pub first: String,
-    /// XXH3-64 of the last MiB.
+    /// XXH3-64 of the last MiB; empty for a folder or a simulation.
     pub last: String,
 }
 
-/// Formats a hash as the documents contain it.
+/// Formats a hash as in the JSON documents: 16 hexadecimal digits.
 pub fn hexadecimal(hash: u64) -> String {
     format!("{hash:016x}")
 }
 
 impl Identity {
-    /// The identification of a file or folder at present; nothing for a simulation.
+    /// The current size and hashes of a file or folder; zero and empty for a simulation.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -87,7 +87,7 @@ impl Identity {
             return Ok(());
         }
         let message = format!(
-            "it has changed since it was planned ({} bytes, then {size}): make a new plan",
+            "the input has changed since it was planned (now {} bytes, then {size}): make a new plan",
             found.size
         );
         Err(Error::format(path, message))

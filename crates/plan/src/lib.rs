@@ -1,4 +1,4 @@
-//! Plan, part, manifest: a job cut into parts that any number of machines run in any order.
+//! Cuts a job into parts, which any number of machines run in any order: plan, parts, manifest.
 //!
 //! ```text
 //! make      files --------------------------> plan.json           which events each part has

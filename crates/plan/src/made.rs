@@ -1,4 +1,4 @@
-//! [`Made`]: all that determines the results of parts, except the plan.
+//! [`Made`]: version, options and geometry, which together with the plan determine the results of parts.
 
 use crate::input::hexadecimal;
 use peloton::timepix::calibration_files;
@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-/// All that determines the results of parts, except the plan: parts that differ in it do not belong together.
+/// All data that determine the results of a part, except the plan. Parts with different data do not belong together.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Made {
     /// Version of the program.
     pub version: String,
-    /// XXH3-64 of the configuration without options that change the speed alone, and of the options for reading inputs.
+    /// XXH3-64 of the configuration, without options that change only the speed, and of the options for reading inputs.
     pub config_hash: String,
-    /// XXH3-64 of the files of geometry and calibration; null where none are named.
+    /// XXH3-64 of the files of geometry and calibration; null if the job names no such files.
     pub geometry_hash: Option<String>,
 }
 
 impl Made {
-    /// The description of a request.
+    /// The version, options and geometry of a request.
     ///
     /// # Errors
     /// Errors of the geometry and calibration files.
@@ -33,7 +33,7 @@ impl Made {
         })
     }
 
-    /// The hash of the configuration without options that change the speed alone, and of the options for reading inputs.
+    /// Hash of the configuration, without options that change only the speed, and of the options for reading inputs.
     pub fn config_hash(request: &Request) -> String {
         let Request { strict, velo_banks, pixels, config, checksum, output, .. } = request;
         let mut text = format!("{}\n{strict} {velo_banks} {pixels:?}", config.of_results().to_toml());

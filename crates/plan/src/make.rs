@@ -1,4 +1,4 @@
-//! [`make`]: cuts inputs into parts.
+//! [`make`]: cuts the inputs of a job into parts.
 
 use crate::document::{Plan, PlannedInput, PlannedPart};
 use crate::input::Identity;
@@ -15,8 +15,8 @@ use peloton_sim::timepix::PixelSimSpec;
 use peloton_sim::{CylinderSpec, SimSpec};
 use std::path::{Path, PathBuf};
 
-/// Cuts inputs into parts of at most this many events. Where reading cannot begin in the middle of a file (compressed
-/// files, text, toy files, pixel hits), the file is one part.
+/// Cuts inputs into parts of at most `part_events` events. A file in which reading can begin only at the first byte
+/// (compressed files, text, toy files, pixel hits) is one part.
 ///
 /// # Errors
 /// [`Error::Config`] for inputs that cannot be planned, such as a pipe, and errors of the readers.
@@ -48,7 +48,7 @@ pub fn make(names: &[String], format: Format, part_events: u64, host: Host<'_>) 
     if goes_on > 0 {
         let files = text::count(goes_on, "file");
         host.warn(&format!(
-            "{files} continue the run of the file before: each part begins anew, so clusters and triggers at the borders of files differ from a single job over all files"
+            "{files} continue the run of the previous file, but each part begins a new run: clusters and triggers at the borders of files differ from a single job over all files"
         ));
     }
     host.begin("planning", "inputs", Some(named.len() as u64));
@@ -119,7 +119,7 @@ fn pixel_format(path: &Path, format: Format) -> Result<PixelFormat> {
         _ => format_of_pixels(path).ok_or_else(|| {
             Error::format(
                 path.display().to_string(),
-                "not a format of pixel hits that its content identifies",
+                "the format of pixel hits cannot be recognised from the content",
             )
         }),
     }

@@ -1,4 +1,4 @@
-//! [`manifest`]: checks that all parts are there and belong together, and adds them up.
+//! [`manifest`]: checks that all parts of a job exist and belong together, and adds up their results.
 
 use crate::document::{PartSpec, Plan};
 use crate::folder::{self, Failure, PartFolder};
@@ -13,14 +13,14 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// A part that is missing, or does not belong to the others.
+/// A part that is missing, or does not belong to the other parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FailedPart {
     /// Number of the part.
     pub part: usize,
     /// Its input.
     pub input: String,
-    /// The fault, in words.
+    /// The reason why the part is missing, in words.
     pub reason: String,
     /// Number of attempts.
     pub runs: u64,
@@ -29,53 +29,53 @@ pub struct FailedPart {
 /// The sum of all parts of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Manifest {
-    /// Whether every part is there once and belongs to the others, and every file belongs to a part.
+    /// Whether all parts are done and belong together, and every result file belongs to a part.
     pub is_complete: bool,
-    /// Number of parts of the plan.
+    /// Number of parts in the plan.
     pub parts: usize,
     /// Number of parts that are done.
     pub parts_done: usize,
     /// Version, configuration and geometry of the parts; null when no part is done.
     #[serde(flatten)]
     pub made: Option<Made>,
-    /// The sequence; null when no part is done.
+    /// Name of the sequence; null when no part is done.
     pub sequence: Value,
-    /// The sum of the hashes of all events, each with its number: the hash of one run over all inputs when complete.
+    /// Sum of the hashes of all events with their numbers; equals the hash of one run over all inputs when complete.
     pub hash_events: String,
     /// Number of events that could not be reconstructed.
     pub bad_events: u64,
-    /// The sums of all whole numbers of the parts' summaries.
+    /// For each whole number in the summaries of the parts, its sum over all parts.
     #[serde(flatten)]
     pub sums: Map<String, Value>,
-    /// The sums of dropped events and hits, by reason.
+    /// Numbers of dropped events and hits of all parts, by reason.
     pub dropped: BTreeMap<String, u64>,
-    /// How many events lack the raw bank of each source, by detector and source.
+    /// For each detector and source, the number of events that lack the source's raw bank.
     pub lacking_sources: BTreeMap<String, u64>,
-    /// Wall clock of all parts, s.
+    /// Sum of the wall-clock times of all parts, s.
     pub seconds: f64,
     /// Number of attempts at all parts.
     pub runs: u64,
-    /// Parts with more than one attempt, and their number of attempts.
+    /// For each part with more than one attempt, the number of attempts.
     pub repeated: BTreeMap<usize, u64>,
-    /// Missing parts.
+    /// The parts that are missing or failed.
     pub failed: Vec<FailedPart>,
-    /// Files of results in the folder that are no part of the plan.
+    /// Result files in the folder that do not belong to a part of the plan.
     pub unplanned: Vec<String>,
     /// A sentence that lists the losses of the job; null when the job lost nothing.
     pub warning: Option<String>,
-    /// Why the job as a whole failed; null when it did not.
+    /// The reason why the whole job failed; null when it did not fail.
     pub failure: Option<String>,
 }
 
 /// Keys of whole numbers that are not counts.
 const NO_COUNTS: [&str; 2] = ["gang", "threads"];
 
-/// Checks all parts in a folder and writes their sum there as `_manifest.json`. With `verify` every result file is
-/// read and its hash compared; otherwise its size is compared. The job fails if more events, or pixel hits, are lost
-/// than `max_bad` allows, or all of them.
+/// Checks all parts in a folder and writes their sum there as `_manifest.json`. With `verify`, every result file is
+/// read and its hash is checked; otherwise only its size is checked. The job fails if it lost more events or pixel hits
+/// than `max_bad` allows, or lost all.
 ///
 /// # Errors
-/// [`Error::Io`] when the folder cannot be read or the manifest not be written.
+/// [`Error::Io`] when the folder cannot be read or the manifest cannot be written.
 pub fn manifest(
     plan: &Plan,
     from: &Path,
@@ -86,8 +86,8 @@ pub fn manifest(
     manifest_after(plan, from, verify, max_bad, &BTreeMap::new(), host)
 }
 
-/// [`manifest`] after a call in which some parts failed, with reasons. These parts count as failed even if the folder
-/// has their files, which may have been made earlier with other options.
+/// [`manifest`] after a run in which the parts `not_made` failed, with their reasons. These parts count as failed even
+/// if the folder has their files, which an earlier run may have made with other options.
 ///
 /// # Errors
 /// Errors of [`manifest`].
@@ -142,7 +142,7 @@ fn look(
     let reason = match (not_made, &report) {
         (Some(reason), _) => reason.clone(),
         (None, None) => missing(&spec, folder),
-        (None, Some(report)) if report.spec != spec => "made by another plan: run it again".into(),
+        (None, Some(report)) if report.spec != spec => "made by another plan: run the part again".into(),
         (None, Some(report)) => match check_file(report, folder, verify) {
             None => return Ok(Ok(report.clone())),
             Some(reason) => reason,
@@ -215,7 +215,7 @@ impl Manifest {
         let part = spec.part;
         let hash = |text: &Value| u64::from_str_radix(text.as_str()?, 16).ok();
         let Some(hash) = summary.get("hash_events").and_then(hash) else {
-            let reason = "its JSON has no hash_events: run it again".into();
+            let reason = "its JSON has no hash_events: run the part again".into();
             return self.fail(FailedPart { part, input: spec.input.path, reason, runs });
         };
         if self.made.as_ref() != Some(&made) {

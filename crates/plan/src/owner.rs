@@ -1,4 +1,4 @@
-//! [`Owner`]: the owner of a folder of parts, so that the parts of one job are never overwritten by another.
+//! [`Owner`]: records the job to which a folder of parts belongs, so that no other job overwrites its parts.
 
 use crate::document::Plan;
 use crate::folder::{self, PartFolder};
@@ -13,8 +13,8 @@ use std::io::Write;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The job that a folder of parts belongs to, as JSON. Geometry and calibration are files of the workers: each part
-/// records its own.
+/// The job to which a folder of parts belongs, as JSON. Geometry and calibration are not included, because they are
+/// files of each worker; each part records the hash of these files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
     /// XXH3-64 of the plan.
@@ -25,11 +25,11 @@ pub struct Owner {
     config_hash: String,
 }
 
-/// Makes a plan and a configuration the owner of a folder, before anything else is written there. A folder that
-/// belongs to other parts, or contains their files, changes its owner only with `force`.
+/// Records that a folder belongs to the job of a plan and its options, before any part is written there. A folder that
+/// belongs to another job, or contains its files, changes its owner only with `force`.
 ///
 /// # Errors
-/// [`Error::Config`] for a folder of another job, and then nothing is written; [`Error::Io`].
+/// [`Error::Config`] for a folder of another job, to which nothing is written; [`Error::Io`] when writing fails.
 pub fn claim(plan: &Plan, to: &Path, how: &Request, force: bool) -> Result<()> {
     check_request(how)?;
     let owner = Owner::of(plan, how)?;
@@ -58,9 +58,9 @@ pub fn claim(plan: &Plan, to: &Path, how: &Request, force: bool) -> Result<()> {
     folder::write(&folder.owner(), &owner)
 }
 
-/// The message for a folder of another job.
+/// The error for a folder that contains parts of another job.
 pub fn refused(to: &Path, why: &str) -> Error {
-    let what_to_do = "give another folder, or force it (--force, in Python force=True) to replace them";
+    let what_to_do = "give another folder, or replace these parts with --force (in Python force=True)";
     Error::Config(format!("{}: contains parts of another job ({why}): {what_to_do}", to.display()))
 }
 
@@ -106,7 +106,7 @@ impl Owner {
             let Made { version, config_hash, .. } = &report.made;
             let is_same = plan.part(report.spec.part).is_ok_and(|spec| spec == report.spec)
                 && (version, config_hash) == (&self.version, &self.config_hash);
-            (!is_same).then(|| format!("{name} was made by another plan, version or with other options"))
+            (!is_same).then(|| format!("{name} was made by another plan or version, or with other options"))
         })
     }
 }

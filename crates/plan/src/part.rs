@@ -1,4 +1,4 @@
-//! [`run_part`]: runs one part of a plan, unless it is done.
+//! [`run_part`]: runs one part of a plan, unless the part is done.
 
 use crate::document::{PartSpec, Plan};
 use crate::folder::{self, Failure, PartFolder};
@@ -22,14 +22,14 @@ pub struct PartReport {
     /// The part.
     #[serde(flatten)]
     pub spec: PartSpec,
-    /// All that determines its results, except the plan.
+    /// Version, options and geometry with which the part was made.
     #[serde(flatten)]
     pub made: Made,
-    /// Instruction set and lanes, or the device.
+    /// Instruction set and number of lanes, or the device.
     pub level: String,
     /// Name of the machine.
     pub host: String,
-    /// Wall clock, s.
+    /// Wall-clock time of the last attempt, s.
     pub seconds: f64,
     /// Number of attempts, including the last.
     pub runs: u64,
@@ -41,7 +41,7 @@ pub struct PartReport {
     pub summary: Map<String, Value>,
 }
 
-/// A file that was written.
+/// A file of results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrittenFile {
     /// Name of the file in the folder.
@@ -55,19 +55,19 @@ pub struct WrittenFile {
 /// Result of running a part.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ran {
-    /// Report on how the part was made, now or before.
+    /// Report on how the part was made, in this run or an earlier run.
     pub report: PartReport,
-    /// Whether it was done before.
+    /// Whether the part was already done.
     pub was_done: bool,
 }
 
-/// Runs a part of a plan and writes it to a folder, unless it is done and `force` is false. The request gives the
-/// options; inputs and events come from the part.
+/// Runs a part of a plan and writes its results to the folder `to`. Does nothing if the part is done and `force` is
+/// false. The request `how` gives the options; inputs and events come from the part.
 ///
 /// # Errors
-/// [`Error::Config`] for options that parts do not support and for a folder of other parts ([`claim`]),
-/// [`Error::Format`] when the input differs from the plan, and errors of [`run`](peloton_job::run()). Then the new results
-/// are discarded, and a file in the folder gives the reason.
+/// [`Error::Config`] for options that parts do not support and for a folder of another job ([`claim`]),
+/// [`Error::Format`] when the input differs from the plan, and errors of [`run`](peloton_job::run()). If running the
+/// part fails, new results are discarded, and a file in the folder gives the reason.
 pub fn run_part(
     plan: &Plan,
     part: usize,
@@ -96,7 +96,7 @@ pub fn run_part(
     ran.map(|report| Ran { report, was_done: false })
 }
 
-/// Refuses options that parts do not support, as far as the request alone shows them.
+/// Checks that the request has no options that parts do not support, as far as the request alone shows it.
 ///
 /// # Errors
 /// [`Error::Config`] for options that parts do not support.
@@ -178,7 +178,7 @@ impl PartFolder<'_> {
 }
 
 impl WrittenFile {
-    /// The description of a file at present.
+    /// The current name, size and hash of a file.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -201,15 +201,15 @@ impl WrittenFile {
     }
 }
 
-/// Refuses a result file whose bytes have changed, by the hash in the JSON beside the file.
+/// Checks the bytes of a result file against the hash in the JSON report next to the file.
 ///
 /// # Errors
-/// [`Error::Format`] for other bytes, and for a file without such a JSON.
+/// [`Error::Format`] when the bytes have changed, and for a file without a report.
 pub fn check_part(path: &Path, bytes: &[u8]) -> Result<()> {
     let name = path.display().to_string();
     let report: Option<PartReport> = folder::read(&path.with_extension("json"));
     let Some(PartReport { output, .. }) = report else {
-        let message = "there is no JSON beside it that describes it: it is not a completed part";
+        let message = "there is no JSON report next to it: it is not a completed part";
         return Err(Error::format(name, message));
     };
     if output.size == bytes.len() as u64 && output.xxh3 == hexadecimal(xxh3_64(bytes)) {
@@ -218,7 +218,7 @@ pub fn check_part(path: &Path, bytes: &[u8]) -> Result<()> {
     Err(Error::format(name, NOT_AS_WRITTEN))
 }
 
-/// The message for a part that has changed since it was made.
+/// The message for a result file that has changed since it was written.
 pub const NOT_AS_WRITTEN: &str = "it has changed since it was written: remove it and run the part again";
 
 /// Returns the name of this machine, or `unknown`.

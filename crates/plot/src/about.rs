@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Origin of results. It is part of their JSON under the key `about`.
+/// Origin of results, which the JSON of the results contains under the key `about`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct About {
@@ -23,7 +23,7 @@ pub struct About {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Changed {
-    /// Name of the parameter as in the TOML, such as `velo.find.max_gap`.
+    /// Name of the parameter in a TOML configuration, such as `velo.find.max_gap`.
     pub key: String,
     /// Value of the parameter.
     pub value: Value,

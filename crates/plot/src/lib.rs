@@ -1,4 +1,4 @@
-//! Figures, pages and tables of results. This crate draws; it neither opens inputs nor reconstructs.
+//! Figures, pages and tables of results. This crate only draws; other crates read and reconstruct.
 //!
 //! [`report()`] makes a page from results that were written as JSON, [`event`] draws events with their tracks, [`pixels`] draws a
 //! stream of pixel clusters; [`svg`] has the axes of all figures, [`text`] the words and tables that people read.

@@ -1,4 +1,4 @@
-//! [`Sensor`]: positions of the sensors of detectors, for displays and other programs.
+//! [`Sensor`]: the shape and position of each sensor of a detector, for displays and other programs.
 
 use peloton::cylinder::geometry::RADII;
 use peloton::event::UT_PLANES;
@@ -16,18 +16,18 @@ use std::path::Path;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
-    /// A flat sensor: its corners in order around it, x, y and z, mm.
+    /// A flat sensor: x, y and z of its four corners in order around the sensor, mm.
     Corners([[f32; 3]; 4]),
-    /// A cylinder around the z axis: its radius, mm.
+    /// A cylinder around the z axis, with this radius, mm.
     Radius(f32),
 }
 
 /// A sensor.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Sensor {
-    /// `Velo`, `UT`, `SciFi` or `cylinder`.
+    /// Name of the detector: `Velo`, `UT`, `SciFi` or `cylinder`.
     pub detector: &'static str,
-    /// Module of the Velo, plane of the UT, layer of the SciFi or of the cylinder, from 0.
+    /// Number of the Velo module, UT plane, SciFi layer or layer of the cylinder detector, from 0.
     pub plane: usize,
     /// Number of the sensor, sector or mat in its plane, from 0.
     pub sensor: usize,
@@ -47,7 +47,7 @@ impl Sensor {
         (0..ALL_SENSORS).map(sensor)
     }
 
-    /// Returns the sectors of the UT, in the order of hits.
+    /// Returns the sectors of the UT, in the order in which hits are stored.
     pub fn of_ut(geometry: &UtGeometry) -> impl Iterator<Item = Self> + '_ {
         (0..UT_PLANES).flat_map(|plane| {
             let sectors = geometry.corners(plane).enumerate();
@@ -73,8 +73,8 @@ impl Sensor {
         RADII.iter().enumerate().map(layer)
     }
 
-    /// The sensors of LHCb from a folder of geometry files, or `nominal`: the sensors of the detectors whose files are in
-    /// the folder.
+    /// Returns the sensors of LHCb's detectors whose geometry files are in a folder; the folder `nominal` stands for
+    /// the built-in geometry.
     ///
     /// # Errors
     /// Errors of reading the files, and an error when the folder has no geometry file.
@@ -99,7 +99,7 @@ impl Sensor {
         }
     }
 
-    /// The sensors of a simulated detector: `sim:velo`, `sim:lhcb` or `sim:cylinder`.
+    /// Returns the sensors of a simulated detector: `sim:velo`, `sim:lhcb` or `sim:cylinder`.
     ///
     /// # Errors
     /// [`Error::Config`] for other inputs.
@@ -110,7 +110,7 @@ impl Sensor {
             "sim:velo" => Ok(Self::of_velo(&Geometry::Nominal.velo()?).collect()),
             "sim:cylinder" => Ok(Self::of_cylinder().collect()),
             _ => Err(Error::Config(format!(
-                "`{input}`: only simulated detectors are described by name: sim:lhcb, sim:velo, sim:cylinder; others by --geometry DIR"
+                "`{input}` is no simulated detector: give sim:lhcb, sim:velo or sim:cylinder, or the files of a real one by --geometry DIR"
             ))),
         }
     }
@@ -119,7 +119,7 @@ impl Sensor {
 /// The cylinder's files and columns are in cm.
 const MM_PER_CM: f32 = 10.0;
 
-/// Returns sensors as CSV: a line of names, then a line for each sensor, lengths in mm.
+/// Returns sensors as CSV: a line of column names, then a line for each sensor, with lengths in mm.
 pub fn sensors_as_csv(sensors: &[Sensor]) -> String {
     let corner = |number: usize| ["x", "y", "z"].map(|axis| format!("{axis}{number}_mm")).join(",");
     let mut text = format!("detector,plane,sensor,{},radius_mm\n", [0, 1, 2, 3].map(corner).join(","));

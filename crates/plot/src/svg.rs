@@ -1,4 +1,4 @@
-//! Axes and frames of charts, as self-contained SVG: presentation attributes, no style sheets.
+//! Charts with axes as self-contained SVG, which uses presentation attributes in place of style sheets.
 
 use crate::text::grouped;
 use std::fmt::Write;
@@ -12,9 +12,9 @@ const MAX_TICKS: f64 = 8.0;
 /// A mapping of values to positions along an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// The value at the beginning.
+    /// The value at the beginning of the axis.
     pub from: f64,
-    /// The value at the end.
+    /// The value at the end of the axis.
     pub to: f64,
     /// Whether the axis is logarithmic.
     pub is_log: bool,
@@ -22,12 +22,12 @@ pub struct Axis {
     pub label: String,
 }
 
-/// A mark on an axis; marks without a label are short.
+/// A tick of an axis; ticks without a label are short.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tick {
-    /// The marked value.
+    /// The value at the tick.
     pub value: f64,
-    /// Text of the value; empty for a short mark.
+    /// Text of the value; empty for a short tick.
     pub label: String,
 }
 
@@ -39,13 +39,13 @@ impl Axis {
         Self { from, to, is_log: false, label: label.into() }
     }
 
-    /// Creates a logarithmic axis; the label says so. `from` and `to` are more than 0.
+    /// Creates a logarithmic axis, and adds `, logarithmic` to the label. `from` and `to` must be above 0.
     pub fn log(from: f64, to: f64, label: &str) -> Self {
         let to = if to > from { to } else { 10.0 * from };
         Self { from, to, is_log: true, label: format!("{label}, logarithmic") }
     }
 
-    /// Returns the position of a value: 0 at the beginning, 1 at the end, limited to this range.
+    /// Returns the position of a value, clamped to the axis: 0 at the beginning, 1 at the end.
     pub fn place(&self, value: f64) -> f64 {
         let share = if self.is_log {
             (value.max(f64::MIN_POSITIVE) / self.from).ln() / (self.to / self.from).ln()
@@ -55,7 +55,7 @@ impl Axis {
         share.clamp(0.0, 1.0)
     }
 
-    /// Returns the marks: on a logarithmic axis the powers of ten, and their multiples by 2 to 9.
+    /// Returns the ticks; a logarithmic axis has ticks at powers of ten and at 2 to 9 times these powers.
     pub fn ticks(&self) -> Vec<Tick> {
         if self.is_log { self.powers() } else { self.steps() }
     }
@@ -92,7 +92,7 @@ impl Axis {
     }
 }
 
-/// Returns a number, rounded to its significant digits.
+/// Returns a number as text, without superfluous digits.
 pub fn plain(value: f64) -> String {
     if value.abs() >= 1000.0 {
         let sign = if value < 0.0 { "-" } else { "" };
@@ -107,7 +107,7 @@ pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A picture with two axes, under construction.
+/// A chart with two axes, under construction.
 pub struct Chart {
     x: Axis,
     y: Axis,
@@ -122,7 +122,7 @@ pub struct Chart {
 }
 
 impl Chart {
-    /// Creates a picture whose drawing area has this width and height; space for all labels is added.
+    /// Creates a chart whose drawing area has this width and height; the size of the chart includes its labels.
     pub fn new(title: &str, x: Axis, y: Axis, [width, height]: [f64; 2]) -> Self {
         let longest = y.ticks().iter().map(|tick| tick.label.chars().count()).max().unwrap_or(0);
         let left = CHARACTER * longest as f64 + LINE + 18.0;
@@ -134,13 +134,13 @@ impl Chart {
         chart
     }
 
-    /// Returns the position of values on the screen.
+    /// Returns the position of a point (x, y) in the chart, pixels of the screen.
     pub fn at(&self, x: f64, y: f64) -> [f64; 2] {
         let across = self.left + self.width * self.x.place(x);
         [across, self.top + self.height * (1.0 - self.y.place(y))]
     }
 
-    /// Fills the drawing area.
+    /// Fills the drawing area with a colour.
     pub fn paper(&mut self, colour: &str) {
         let Self { left, top, width, height, .. } = *self;
         let _ = write!(
@@ -149,12 +149,12 @@ impl Chart {
         );
     }
 
-    /// Adds SVG in pixels of the screen.
+    /// Adds SVG elements, whose coordinates are pixels of the screen.
     pub fn draw(&mut self, svg: &str) {
         self.body.push_str(svg);
     }
 
-    /// Adds a filled rectangle between two corners, with a text under the mouse.
+    /// Adds a filled rectangle between two corners, with a text that appears under the mouse.
     pub fn bar(&mut self, [x0, y0]: [f64; 2], [x1, y1]: [f64; 2], colour: &str, hover: &str) {
         let ([left, bottom], [right, top]) = (self.at(x0, y0), self.at(x1, y1));
         let (width, height) = ((right - left).max(0.5), (bottom - top).max(0.0));
@@ -214,7 +214,7 @@ impl Chart {
         self.text([x, y], "middle", &turn, &y_label);
     }
 
-    /// Adds a bar of colours to the right, with its own axis.
+    /// Adds a colour scale with its own axis to the right of the drawing area.
     pub fn colour_bar(&mut self, axis: &Axis, colour: impl Fn(f64) -> String) {
         const WIDTH: f64 = 16.0;
         const STEPS: usize = 64;
@@ -243,7 +243,7 @@ impl Chart {
         self.right = x + 8.0 - self.left - self.width;
     }
 
-    /// Returns the whole picture; `more` are attributes of the outermost element.
+    /// Returns the chart as SVG; `more` contains attributes for the outermost element.
     pub fn finish(self, more: &str) -> String {
         let [width, height] = self.size();
         format!(
@@ -254,7 +254,7 @@ impl Chart {
         )
     }
 
-    /// Returns the width and height of the whole picture, pixels of the screen.
+    /// Returns the width and height of the chart with its labels, pixels of the screen.
     pub fn size(&self) -> [f64; 2] {
         [self.left + self.width + self.right, self.top + self.height + 50.0]
     }

@@ -5,8 +5,8 @@
 >>> len(tracks), tracks.column("chi2").dtype
 (3, dtype('float32'))
 
-Inputs are the same as on the command line: files, folders, `sim:...`, and for clusters addresses. Results are columns, which
-pyarrow, polars, pandas and duckdb read in place, and awkward through `to_awkward()`.
+Inputs are the same as on the command line: files, folders, simulations such as `sim:velo`, and network addresses for clusters.
+Results are columns, which pyarrow, polars, pandas and duckdb read in place; `to_awkward()` converts them for awkward.
 """
 
 from peloton._native import SCHEMA_VERSION, __version__

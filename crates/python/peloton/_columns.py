@@ -1,4 +1,4 @@
-"""Columns that users give in any container, as numpy arrays over the same memory."""
+"""Converts columns in any container of the user to numpy arrays over the same memory."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ def column(name: str, values: Any, kind: type[np.generic]) -> np.ndarray[Any, An
     """Returns the values as a contiguous array of one dimension over the same memory.
 
     numpy arrays, memoryviews, columns of pyarrow and polars, pandas series and flat awkward arrays are read in place.
-    Values that need a copy or a conversion are refused, because these would hide a mistake or cost time.
+    Values that need a copy or a conversion are refused, because a copy or conversion would cost time or hide a mistake.
     """
     array = _array(name, values)
     wanted = np.dtype(kind)

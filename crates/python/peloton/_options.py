@@ -1,4 +1,4 @@
-"""Converts the keyword arguments that all jobs have for the native half."""
+"""Converts the keyword arguments of all jobs for the native module."""
 
 import json
 import os
@@ -17,31 +17,31 @@ Config = Mapping[str, Any] | str | os.PathLike[str]
 
 
 class Options(TypedDict, total=False):
-    """Options of every job; all keys may be left out.
+    """Options of every job. Every option may be omitted.
 
     sequence: velo, velo-ut, scifi, long, long-ut (tracks), ut, scifi-hits (hits), own (algorithms of config), timepix (clusters), cylinder (tracks), cylinder-fit (states); without it
         the sequence for the input, else velo.
     preset: best, fast (velo, velo-ut, scifi, long, long-ut), two-pass (velo, velo-ut, long, long-ut), paper (velo, velo-ut, cylinder),
         paper-literal, forwarding (velo), hlt1 (velo-ut, scifi, long, long-ut),
         hlt1-unrestricted (velo-ut).
-    isa, gang, threads, slice_events: how the CPU computes; results never depend on them. Without them, or with "auto",
-        the best for this CPU, and a thread for each core.
-    geometry: folder of the detector's geometry files, which raw banks need; or "nominal", the ideal detector, for simulated
+    isa, gang, threads, slice_events: how the CPU computes; results never depend on these options. If omitted or "auto":
+        the best instruction set and gang size for this CPU, and one thread per core.
+    geometry: folder of the detector's geometry files, for raw banks; or "nominal", the ideal detector, for simulated
         events, and "nominal-forced" for any events.
     velo_banks: auto, retina, superpixel.
-    bad_banks: the treatment of an event with a damaged raw bank: event (it is lost), bank (it is reconstructed without that bank,
+    bad_banks: what happens to an event with a damaged raw bank: event (it is lost), bank (it is reconstructed without the bank,
         with the status partial).
-    checksum: the treatment of checksums of MDF records: verify (an event with a wrong one is lost), skip (they are not checked).
-    config: a dictionary, TOML text, or the path of a TOML file (`peloton run --print-config`).
-    columns: with `output`, the names of the columns of a Parquet file; all columns without it.
-    compression: with `output`, how the columns of a Parquet file are packed: zstd, zstd:N with N from 1 to 22, lz4, none.
-    format: format of the inputs; without it, by their content.
+    checksum: treatment of checksums of MDF records: verify (an event with a wrong checksum is lost), skip (no check).
+    config: the configuration: a dictionary, TOML text, or the path of a TOML file (`peloton run --print-config` prints one).
+    columns: names of the columns to write to a Parquet `output`; if omitted, all columns.
+    compression: compression of a Parquet `output`: zstd, zstd:N with N from 1 to 22, lz4, none.
+    format: format of the inputs; if omitted, it is recognised from their content.
     events: the events to read: slice(first, end), or a pair of first and count.
     strict: whether the first event that fails ends the job.
-    max_bad: how many events, or pixel hits, may be lost before the job counts as failed: a number, or a share such as "1%"; "100%" allows
+    max_bad: number of lost events, or pixel hits, above which the job fails, or their share, such as "1%"; "100%" allows
         the loss of all.
-    mask_hot: drop pixels with more hits than this in the first million.
-    trigger: pair hits with this edge of a trigger input: rise1, fall1, rise2, fall2.
+    mask_hot: drops the hits of pixels that have more hits than this number in the first million hits.
+    trigger: pairs hits with this edge of a trigger input: rise1, fall1, rise2, fall2.
     time_unit: unit of times in NumPy and Parquet files without a unit: ticks, clocks, ps, ns, us, ms, s.
     """
 
@@ -71,7 +71,7 @@ KEYS = frozenset(Options.__annotations__)
 
 
 def request(inputs: Path_ | Iterable[Path_], **options: Unpack[Options]) -> dict[str, Any]:
-    """Returns the request of a job, with every key that the native half needs."""
+    """Returns the request of a job, with every key that the native module needs."""
     unknown = sorted(set(options) - KEYS)
     if unknown:
         raise TypeError(f"unknown argument {', '.join(unknown)}: choose from {', '.join(sorted(KEYS))}")
@@ -111,7 +111,7 @@ def _inputs(inputs: Path_ | Iterable[Path_]) -> list[str]:
 
 
 def max_bad_text(value: int | str | None) -> str | None:
-    """Returns the largest loss as text: a number or a share."""
+    """Returns the value of `max_bad` as text: a number or a share."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, int):
@@ -156,7 +156,7 @@ def toml(config: Config | None) -> str:
 
 
 def _table(values: Mapping[str, Any], name: str) -> list[str]:
-    """Returns the lines of a TOML table: its own keys before the tables in it."""
+    """Returns the lines of a TOML table: first its values, then its nested tables."""
     lines = [f"[{name}]"] if name else []
     tables = {key: value for key, value in values.items() if isinstance(value, Mapping)}
     for key, value in values.items():
@@ -172,7 +172,7 @@ def _table(values: Mapping[str, Any], name: str) -> list[str]:
 
 
 def _key(key: object) -> str:
-    """Returns a key of a table, in quotes where TOML needs them."""
+    """Returns the key of a TOML table, in quotes if TOML needs quotes."""
     if not isinstance(key, str):
         raise ConfigError(f"config: the key {key!r} is no text")
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _string(key)

@@ -1,4 +1,4 @@
-"""Progress of a job: a function of the user, or a bar on a terminal."""
+"""Shows the progress of a job: by the user's function, or by a bar on a terminal."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ Progress = Callable[[str, int, int | None], object]
 
 @contextmanager
 def reporter(progress: Progress | bool | None) -> Iterator[Progress | None]:
-    """Yields the function that the native half calls now and then, or None."""
+    """Yields the function that the native module calls to report progress, or None."""
     if callable(progress):
         yield progress
         return

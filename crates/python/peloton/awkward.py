@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 def to_awkward(results: "Results") -> ak.Array:
     """Returns rows as records, and the items of a row as lists of records: `tracks.tracks.chi2`, `clusters.hits.x`.
 
-    An event of a sequence of tracks has its numbers, its status, and `tracks`. The columns of a state (`beam_x`, `beam_tx`, ...)
-    are one record (`tracks.beam.x`). Tracks of the sequence `cylinder` are vectors that also have `pt` (GeV/c), `eta` and `q`.
+    In sequences of tracks, an event has its numbers, its status, and a list `tracks`. The columns of a state, such as `beam_x`
+    and `beam_tx`, are one record (`tracks.beam.x`). Tracks of `cylinder` are vectors with `pt` (GeV/c), `eta` and `q`, too.
     """
     flat = ak.from_arrow(results.to_arrow())
     units = {field.name: field.unit for field in results.fields}
@@ -51,7 +51,7 @@ def _records(columns: dict[str, Any]) -> ak.Array:
 
 
 def _with_momentum(tracks: ak.Array) -> ak.Array:
-    """Returns tracks in a magnetic field as vectors of scikit-hep, where vector is installed."""
+    """Returns tracks in a magnetic field as momentum vectors of scikit-hep, if `vector` is installed."""
     qpt, theta = tracks.qpt, tracks.theta
     columns = {name: tracks[name] for name in tracks.fields}
     columns |= {"pt": 1.0 / abs(qpt), "eta": -np.log(np.tan(0.5 * theta)), "q": np.sign(qpt)}
@@ -60,6 +60,6 @@ def _with_momentum(tracks: ak.Array) -> ak.Array:
     except ImportError:
         return ak.zip(columns, depth_limit=2)
     vector.register_awkward()
-    # A vector has theta or eta, not both, and its z is a momentum: theta and the position's z get other names.
+    # A vector has only one of theta and eta, and its z is a momentum: theta and the position's z are renamed.
     columns["polar"], columns["z_hit"] = columns.pop("theta"), columns.pop("z")
     return ak.zip(columns, depth_limit=2, with_name="Momentum3D")

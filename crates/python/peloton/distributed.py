@@ -7,8 +7,8 @@
         manifest = peloton.distributed.run(["a.mdf", "b.mdf"], "tracks/", client, geometry="geometry/")
     print(manifest.hash_events)
 
-Each part is one task, which returns a few numbers: results go to files in a folder that all machines share. A part that
-is done is not run again, so that the same call after a crash makes the missing parts.
+Each part is one task, which writes its results to files in a folder that all machines share, and returns a few numbers. A part
+that is done is not run again, so the same call after a crash runs only the missing parts.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 __all__ = ["FailedPart", "Manifest", "PartsFailed", "run", "run_part"]
 
-# A part has all threads of its worker, so that a worker runs one part at a time.
+# Each part uses all threads of its worker, so a worker runs one part at a time.
 _one_at_a_time = threading.Lock()
 
 
 @dataclass(frozen=True)
 class FailedPart:
-    """A part that is missing, or does not belong to the others."""
+    """A part that is missing, or has another version, configuration or geometry than the other parts."""
 
     part: int
     input: str
@@ -49,26 +49,26 @@ class FailedPart:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The sum of all parts, from ``_manifest.json``."""
+    """The sums over all parts, from ``_manifest.json``."""
 
     is_complete: bool
-    """Whether every part exists once and belongs to the others."""
+    """Whether every part exists once, with the same version, configuration and geometry."""
     parts: int
     """Number of parts of the plan."""
     parts_done: int
     """Number of parts that are done."""
     hash_events: str
-    """The sum of the hashes of all events; when complete, the hash of one run over all inputs."""
+    """The sum of the hashes of all events; if all parts are complete, it equals the hash of one run over all inputs."""
     runs: int
-    """Number of starts of all parts together."""
+    """How often parts were started, summed over all parts."""
     failed: list[FailedPart]
-    """Missing parts, with reasons."""
+    """Missing parts, with the reasons why they are missing."""
     document: dict[str, Any] = field(repr=False)
-    """All of ``_manifest.json``, with the sums of all counters."""
+    """The whole content of ``_manifest.json``, with the sums of all counters."""
 
     @property
     def events(self) -> int:
-        """Number of events of all parts, with the events that could not be reconstructed; for pixel hits, number of clusters."""
+        """Number of events of all parts, with events that could not be reconstructed; for pixel hits, of clusters."""
         return int(self.document.get("events", 0))
 
     @property
@@ -78,27 +78,27 @@ class Manifest:
 
     @property
     def dropped(self) -> dict[str, int]:
-        """Losses of all parts, by reason; empty without losses."""
+        """Number of lost events or hits of all parts, by reason; empty without losses."""
         dropped: dict[str, int] = self.document["dropped"]
         return {reason: count for reason, count in dropped.items() if count > 0}
 
     @classmethod
     def of(cls, document: dict[str, Any]) -> Manifest:
-        """The manifest that a document describes."""
+        """Makes a manifest from the content of ``_manifest.json``."""
         names = ("is_complete", "parts", "parts_done", "hash_events", "runs")
         failed = [FailedPart(**part) for part in document["failed"]]
         return cls(**{name: document[name] for name in names}, failed=failed, document=document)
 
 
 class PartsFailed(Error):
-    """Some parts could not be made; all others exist."""
+    """The error when some parts could not be made; all other parts exist."""
 
     def __init__(self, manifest: Manifest) -> None:
         super().__init__(manifest.document["failure"] or "not all parts are there")
         self.manifest = manifest
 
     def __reduce__(self) -> tuple[type[PartsFailed], tuple[Manifest]]:
-        # Pickle else makes an exception again from its text alone.
+        # By default, pickle restores an exception from its message only, without the manifest.
         return PartsFailed, (self.manifest,)
 
 
@@ -115,38 +115,38 @@ def run(
     verify: bool = True,
     **options: Unpack[Options],
 ) -> Manifest:
-    """Reconstructs inputs in parts on a Dask cluster and adds the parts up.
+    """Reconstructs inputs in parts on a Dask cluster and sums the counts and hashes of the parts.
 
     Parameters
     ----------
     inputs
-        Files, folders or ``sim:...``; or a plan that ``peloton plan`` made, a file whose name ends in ``.json``.
+        Files, folders or simulations (``sim:lhcb``), or one plan made by ``peloton plan``: a file whose name ends in ``.json``.
     output
-        Folder of the parts, which all workers share: ``part-00017.parquet`` and ``part-00017.json`` each.
+        Folder of the parts, which all workers share; part 17 is ``part-00017.parquet`` and ``part-00017.json``.
     client
-        Client of the cluster; without it, a cluster of this machine's cores is started for the call.
+        Client of the cluster; if None, the call starts a cluster with this machine's cores.
     part_events
-        Largest number of events of a part, 10000 without it; parts of 2 to 10 s each are a good size. A plan is cut already and
-        takes no `part_events`.
+        Largest number of events of a part, by default 10000; parts that take 2 to 10 s each are a good size. Not for plans,
+        which already define their parts.
     retries
-        How often a part that fails is tried again, unless its configuration is wrong. Dask gives up a part after
+        Number of further tries of a part that fails, unless its configuration is wrong. Dask gives up a part after
         ``distributed.scheduler.allowed-failures`` + 1 of its workers have died. The part is then tried once more, alone, after
-        all others: it may have waited at workers that died of another part.
+        all other parts: another part may have killed these workers.
     on_error
-        ``"raise"``: `PartsFailed` at the end when parts are missing; ``"skip"``: return the manifest, which names them.
+        If parts are missing, ``"raise"`` raises `PartsFailed` at the end, ``"skip"`` returns the manifest with their numbers.
     progress
-        Whether to show how many parts are done; by default on a terminal.
+        Whether to show the number of parts that are done; by default only on a terminal.
     force
-        Whether parts that are done are made again, also where the folder holds parts of other inputs or options; without it such a
-        folder is refused (`ConfigError`) before anything is written.
+        Whether parts that are done are made again, even if the folder contains parts of other inputs or options; otherwise such
+        a folder is refused (`ConfigError`) before anything is written.
     verify
-        Whether every part is read at the end and compared with its stored hash; without it, only its size is checked.
+        Whether every part is read at the end and compared with its stored hash; if False, only the sizes of parts are checked.
     **options
-        The options of `peloton.run`: ``sequence="long"``, ``geometry="geometry/"``, ``preset="hlt1"``, ``strict=True``. A
-        configuration file is read here; geometry and calibration are read by the workers. ``max_bad`` is for all parts together.
+        The options of `peloton.run`: ``sequence="long"``, ``geometry="geometry/"``, ``preset="hlt1"``, ``strict=True``. This call
+        reads the configuration file, workers read geometry and calibration. ``max_bad`` limits losses of all parts together.
 
-    Events that could not be reconstructed, or pixel hits that were lost, raise one `PelotonWarning`; the manifest counts them
-    (``dropped``).
+    Events that could not be reconstructed, or pixel hits that were lost, raise one `PelotonWarning`; ``dropped`` of the manifest
+    counts these losses.
     """
     if on_error not in ("raise", "skip"):
         raise ValueError(f'on_error={on_error!r}: it is "raise" or "skip"')
@@ -173,7 +173,7 @@ def run(
         sums = _native.add_parts(str(folder), str(plan), max_bad_text(max_bad), reasons, verify)
         manifest = Manifest.of(json.loads(sums))
     except InputError as error:
-        # Where the disk has no room for the manifest, its reasons go into the exception.
+        # If the disk is too full for the manifest, the reasons of failed parts are added to the exception.
         for part, reason in sorted(reasons.items()):
             error.add_note(f"part {part}: {reason}")
         raise
@@ -194,8 +194,8 @@ def run_part(
 ) -> dict[str, Any]:
     """Runs one part, unless it is done, and returns its report: the content of ``part-00017.json``.
 
-    Your own scheduler needs only this function; ``threads`` is the number of threads of a part. Events that could not be
-    reconstructed raise no warning: they are counted.
+    Another scheduler than Dask needs only this function; ``threads`` is the number of threads of a part. Events that could not
+    be reconstructed are counted in the report and raise no warning.
     """
     for name in ("events", "format"):
         _leave_to_the_plan(name, options.get(name))
@@ -223,7 +223,7 @@ def _run_on_worker(job: _Job, part: int) -> dict[str, Any]:
         with _one_at_a_time:
             text, _was_done = _native.run_part(job.plan, part, asked, job.output, job.force)
     except ConfigError as error:
-        # Returned, not raised: Dask repeats a task that raises, and a wrong configuration fails every time.
+        # The error is returned, not raised: Dask repeats a task that raises, and a wrong configuration fails every time.
         return {"part": part, "wrong": _words(error)}
     report = json.loads(text)
     return {name: report[name] for name in ("part", "host", "level", "seconds", "runs", *_MADE)}
@@ -235,7 +235,7 @@ def _run_parts(client: Client, job: _Job, parts: range, progress: bool | None) -
     from distributed.scheduler import KilledWorker
 
     def submit(some: Iterable[int]) -> dict[Future[Any], int]:
-        # Not pure: else Dask reuses the result of equal arguments, even where the files of the part are gone.
+        # With pure=True, Dask would reuse the result of equal arguments, even if the files of the part are gone.
         return {
             client.submit(_run_on_worker, job, part, retries=job.retries, pure=False): part for part in some
         }
@@ -244,7 +244,7 @@ def _run_parts(client: Client, job: _Job, parts: range, progress: bool | None) -
     made: set[_Made] = set()
 
     def note(part: int, future: Future[Any]) -> BaseException | None:
-        """Notes the outcome of a part."""
+        """Stores the outcome of a part."""
         reasons.pop(part, None)
         error: BaseException | None = future.exception()
         if error is not None:
@@ -267,7 +267,7 @@ def _run_parts(client: Client, job: _Job, parts: range, progress: bool | None) -
             failed = f", {len(reasons)} failed" if reasons else ""
             end = "\n" if count == len(parts) else ""
             print(f"\r{count} of {len(parts)} parts{failed}", end=end, file=sys.stderr, flush=True)
-    # Dask suspects all parts that a worker had when it died. A part that runs alone shows whether it kills its worker.
+    # Dask suspects all parts that a worker had when the worker died. Running a suspect alone shows whether it kills its worker.
     killers = []
     for part in suspects:
         (future,) = submit([part])
@@ -275,14 +275,14 @@ def _run_parts(client: Client, job: _Job, parts: range, progress: bool | None) -
         if isinstance(error, KilledWorker):
             reasons[part] = f"{error.allowed_failures + 1} workers died while they ran it, and nothing else"
             killers.append(part)
-    # A worker may have died when the part was done already.
+    # A worker may have died after the part was done.
     for part in killers:
         if _made_of_part(Path(job.output), part) in made:
             del reasons[part]
     return reasons
 
 
-#: Keys with the same values in all parts that belong together.
+#: Keys of a part's report that must have the same values in all parts of a job.
 _MADE = ("version", "config_hash", "geometry_hash")
 _Made = tuple[str | None, ...]
 
@@ -292,7 +292,7 @@ def _made(report: dict[str, Any]) -> _Made:
 
 
 def _made_of_part(folder: Path, part: int) -> _Made | None:
-    """Returns version and hashes of a part in the folder; None if it is missing."""
+    """Returns version and hashes of a part in the folder; None if the part is missing."""
     try:
         return _made(json.loads((folder / f"part-{part:05}.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError):
@@ -300,24 +300,24 @@ def _made_of_part(folder: Path, part: int) -> _Made | None:
 
 
 def _words(error: BaseException) -> str:
-    """Returns the message of an exception, or its name where it has no message."""
+    """Returns the message of an exception, or its `repr` if the message is empty."""
     return str(error) or repr(error)
 
 
 @contextlib.contextmanager
 def _local_cluster() -> Iterator[Any]:
-    """Yields a cluster of this machine's cores, which is closed at the end."""
+    """Yields a Dask cluster that uses this machine's cores, and closes it at the end."""
     from distributed import LocalCluster
 
     cluster: Any = LocalCluster(processes=True, threads_per_worker=1, dashboard_address=":0")
     workers = len(cluster.workers)
-    # Workers that die while they start are replaced, too.
+    # Adaptive scaling also replaces workers that die while they start.
     adaptive = cluster.adapt(minimum=workers, maximum=workers)
     try:
         yield cluster
     finally:
         adaptive.stop()
-        # Closing fails while Dask is starting a dead worker's process again.
+        # Closing the cluster fails while Dask is restarting a dead worker's process.
         with contextlib.suppress(TimeoutError):
             cluster.wait_for_workers(workers, timeout=10)
         cluster.close()
@@ -331,7 +331,7 @@ def _plan(
     how: dict[str, Any],
     force: bool,
 ) -> Path:
-    """Returns the given plan, or makes a plan of the inputs; claims the folder for its parts."""
+    """Returns the given plan, or makes a plan of the inputs; reserves the folder for the plan's parts."""
     given = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
     names = [os.fspath(name) for name in given]
     if len(names) == 1 and names[0].endswith(".json") and "parts" in _keys(names[0]):
@@ -350,7 +350,7 @@ def _leave_to_the_plan(name: str, value: object) -> None:
 
 
 def _keys(path: str) -> Iterable[str]:
-    """Returns the keys of a JSON document; a file of hits is JSON, too, but has no key `parts`."""
+    """Returns the keys of a JSON document; a file of hits may be JSON, too, but has no key `parts`."""
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -360,7 +360,7 @@ def _keys(path: str) -> Iterable[str]:
 
 def _request(**options: Unpack[Options]) -> dict[str, Any]:
     """Returns the request of each part; the plan gives the inputs and their format."""
-    # Workers may run in another folder.
+    # The path is made absolute, since workers may run in another folder.
     geometry = options.get("geometry")
     if geometry is not None and os.fspath(geometry).rstrip("/") not in ("nominal", "nominal-forced"):
         options["geometry"] = os.path.abspath(geometry)
@@ -374,7 +374,7 @@ def _with_whole_paths(config: str) -> str:
     try:
         values = tomllib.loads(config)
     except tomllib.TOMLDecodeError:
-        # The native half reports the error.
+        # The native module reports the error.
         return config
     timepix = values.get("timepix")
     if not isinstance(timepix, dict):
@@ -396,9 +396,9 @@ def _threads_of_worker() -> int:
 
 
 def _write_reason(path: Path, reason: str) -> None:
-    """Writes why a part failed where the manifest looks for it."""
+    """Writes the reason of a part's failure to the file in which the manifest looks for it."""
     temporary = path.with_name("." + path.name)
-    # The manifest gets the reason from memory, too: this file may fail where the disk is full.
+    # The manifest also receives the reason from memory, since writing this file fails if the disk is full.
     with contextlib.suppress(OSError):
         temporary.write_text(json.dumps({"reason": reason}) + "\n", encoding="utf-8")
         temporary.replace(path)

@@ -23,8 +23,8 @@ class Engine:
     >>> len(engine.run(peloton.simulate("velo", events=5, seed=1)))
     5
 
-    A child of `fork` may use an engine, and it can be pickled: each process makes its own threads and memory. The
-    first argument is the name of the sequence, the others are the arguments of `peloton.run`; raw banks need a geometry.
+    An engine can be pickled, and used in a child of `fork`: each process makes its own threads and memory. The first argument is
+    the name of the sequence; the other arguments are the options of `peloton.run`. Raw banks need a geometry.
     """
 
     def __init__(self, name: str | None = None, /, **options: Unpack[Options]) -> None:
@@ -40,7 +40,7 @@ class Engine:
 
     @property
     def info(self) -> dict[str, Any]:
-        """Sequence, preset, instruction set, lanes of a gang, threads, and stages."""
+        """Sequence, preset, instruction set, number of lanes of a gang, number of threads, and stages."""
         info: dict[str, Any] = json.loads(self._native.info)
         return info
 
@@ -54,12 +54,12 @@ class Engine:
         module_start: Any = None,
         id: Any = None,
     ) -> Results:
-        """Reconstructs events; other Python threads can run meanwhile.
+        """Reconstructs events; other Python threads can run during the call.
 
-        Either events that `read` or `simulate` gave, or hits of the Velo as columns: positions `x`, `y`, `z` in mm (float32),
-        `module_start` (uint32): module m of event e has the hits from `module_start[52 * e + m]` up to the next value,
-        and `id` (uint32), the names of hits in tracks; without it their number in the event. Columns
-        (numpy, pyarrow, polars, pandas, awkward, memoryviews) are copied before the run: other threads may write to them meanwhile.
+        Takes events that `read` or `simulate` returned, or hits of the Velo as columns. `x`, `y`, `z` are positions in mm
+        (float32). Module m of event e has the hits from `module_start[52 * e + m]` up to the next value of `module_start`
+        (uint32). `id` (uint32) names the hits in tracks; if omitted, a hit's number in its event is its id. Columns (numpy,
+        pyarrow, polars, pandas, awkward, memoryviews) are copied before the run, so other threads may write to them.
 
         >>> import numpy, peloton
         >>> hits = peloton.simulate("velo", events=5, seed=1).hits()
@@ -98,12 +98,12 @@ def _restored(asked: dict[str, Any]) -> Engine:
     return engine
 
 
-#: Modules of the Velo, each with a list of hits in every event.
+#: Number of modules of the Velo; every event has one list of hits for each module.
 _MODULES = 52
 
 
 def _ids(starts: np.ndarray[Any, Any], hits: int) -> np.ndarray[Any, np.dtype[np.uint32]]:
-    """The number of each hit in its event."""
+    """Returns the number of each hit in its event."""
     first = starts[:-1:_MODULES].astype(np.int64)
     ends = starts[_MODULES::_MODULES].astype(np.int64)
     counts = ends - first[: len(ends)]

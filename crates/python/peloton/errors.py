@@ -4,7 +4,7 @@ import warnings
 
 
 class Error(RuntimeError):
-    """A job that could not be done."""
+    """The base class of all errors of peloton."""
 
 
 class ConfigError(Error, ValueError):
@@ -12,7 +12,7 @@ class ConfigError(Error, ValueError):
 
 
 class UnsupportedError(Error):
-    """Something that this CPU, build or sequence does not have."""
+    """A feature that this CPU, this build or this sequence lacks."""
 
 
 class InputError(Error, OSError):
@@ -20,11 +20,11 @@ class InputError(Error, OSError):
 
 
 class FormatError(Error, ValueError):
-    """Input with content that violates its format, or without any event that could be reconstructed."""
+    """Input whose content violates its format, or in which no event could be reconstructed."""
 
 
 class ColumnError(Error, ValueError):
-    """A column that cannot be used; the message has its name and the remedy."""
+    """A column that cannot be used; the message has the name of the column and the remedy."""
 
 
 class InternalError(Error):
@@ -32,9 +32,9 @@ class InternalError(Error):
 
 
 class PelotonWarning(UserWarning):
-    """Something may be wrong, such as events that could not be reconstructed; the job went on."""
+    """A warning of possible errors, such as events that could not be reconstructed; the job continued."""
 
 
 def warn(text: str, level: int = 4) -> None:
-    """Warns once for each run, at the caller `level` levels up."""
+    """Raises a PelotonWarning that points to the caller `level` levels above this function."""
     warnings.warn(text, PelotonWarning, stacklevel=level)

@@ -32,11 +32,11 @@ class EventBatch:
 
     @cached_property
     def ids(self) -> list[tuple[int, int | None, int | None]]:
-        """Of each event, its number among the events of the inputs, and the run and event numbers that the detector gave."""
+        """For each event, its number among the events of the inputs, and the run and event numbers from the detector."""
         return self._native.ids()
 
     def hits(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Returns the columns of hits of the Velo, which `Engine.run` takes: x, y, z in mm, id, module_start."""
+        """Returns the columns of Velo hits that `Engine.run` takes: x, y, z in mm, id, module_start."""
         names = ("x", "y", "z", "id", "module_start")
         return {name: np.asarray(self._native.hits(name)) for name in names}
 
@@ -45,15 +45,15 @@ class EventBatch:
         return self._native.banks(event)
 
     def truth(self) -> _native.Table | None:
-        """Returns the true particles, one a row, for pyarrow, polars and others: momenta in GeV/c, origins in mm, hits by id.
+        """Returns an Arrow table with one row per true particle: momentum in GeV/c, origin in mm, ids of its hits.
 
-        None where the particles were not requested, or the input has none.
+        The value is None if the particles were not requested, or if the input contains no truth.
         """
         return self._native.truth()
 
 
 class Reader(Iterator[EventBatch]):
-    """Reads inputs batch by batch; its memory does not grow with the inputs."""
+    """Reads inputs batch by batch, in memory that does not grow with the inputs."""
 
     def __init__(self, native: _native.Reader, batch: int) -> None:
         self._native = native
@@ -67,12 +67,12 @@ class Reader(Iterator[EventBatch]):
 
     @property
     def problems(self) -> tuple[list[str], int]:
-        """The first problems of the input so far that did not end it, and the number of all problems."""
+        """The first problems of the input so far that did not stop the reading, and the number of all problems."""
         return self._native.problems()
 
     @property
     def dropped(self) -> dict[str, int]:
-        """Data lost before they became events, by reason."""
+        """Counts of data that were lost before they became events, by reason."""
         return dict(self._native.dropped())
 
 
@@ -82,17 +82,17 @@ def read(
     truth: bool = False,
     **options: Unpack[Options],
 ) -> Reader:
-    """Reads events, `batch` at a time; with `truth` their true particles, too.
+    """Reads events, `batch` events at a time; with `truth=True` also their true particles.
 
-    From a folder that `peloton.distributed.run` or `peloton run --plan` wrote, or from one of its parts, it reads the results,
-    like `read_parts`.
+    If `inputs` is a folder that `peloton.distributed.run` or `peloton run --plan` wrote, or one of its parts, the results in it
+    are read, as by `read_parts`.
 
     >>> import peloton
     >>> [len(events) for events in peloton.read("sim:velo,events=5,seed=1", batch=2)]
     [2, 2, 1]
 
-    Raw banks of LHCb can be given to an engine of any LHCb sequence. Where files hold more than one kind of event, `sequence`
-    chooses the kind to read.
+    An engine of any LHCb sequence accepts the raw banks of LHCb. If files contain more than one kind of event, `sequence`
+    selects the kind to read.
     """
     if isinstance(inputs, str | os.PathLike) and parts_of(inputs):
         # A type checker cannot know the content of a folder.
@@ -112,8 +112,8 @@ def simulate(
 ) -> EventBatch:
     """Simulates events with their truth: `velo` (hits), `lhcb` (raw banks), `cylinder` (hits).
 
-    The same seed gives the same events everywhere. With `output` they are written to a file as well: `.ndjson`, `.mdf` or
-    `.bin`.
+    The same seed gives the same events on every machine. With `output`, the events are also written to a file: `.ndjson`, `.mdf`
+    or `.bin`.
 
     >>> import peloton
     >>> peloton.simulate("velo", events=2, seed=7)

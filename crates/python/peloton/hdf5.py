@@ -1,4 +1,4 @@
-"""Clusters as HDF5 files with the layout of pymepix (its documentation, users/postprocessing)."""
+"""Writes clusters to HDF5 files with the layout of pymepix (documentation of pymepix, users/postprocessing)."""
 
 import os
 from typing import Any
@@ -7,16 +7,16 @@ import numpy as np
 
 from peloton.errors import FormatError, InputError, UnsupportedError
 
-#: Nanoseconds in a second; times of flight of pymepix are in s.
+#: Nanoseconds in a second; pymepix stores times of flight in s.
 _NS = 1e9
 
 
 def write(table: Any, path: str | os.PathLike[str]) -> None:
     """Writes clusters from any table that Arrow reads: results of `peloton.clusters`, or the table of a Parquet file.
 
-    `centroided` has a value for each cluster, `raw` for each hit: `trigger nr`, `x`, `y` (pixel), `tof` (s since the trigger,
-    or since the stream began where no trigger is known), `tot` (ns; `tot avg`, `tot max`), `clustersize`. Triggers are
-    the triggers of `run(..., output="x.parquet", trigger="rise1")`; clusters before the first trigger are left out, as in pymepix.
+    The group `centroided` has one value for each cluster, `raw` one for each hit: `trigger nr`, `x`, `y` (pixel), `tof` (s since
+    the trigger, or since the beginning of the stream if there are no triggers), `tot` (ns; `tot avg`, `tot max`), `clustersize`.
+    Option `trigger` of `peloton.run` adds the triggers; clusters before the first trigger are omitted, as in pymepix.
     """
     try:
         import h5py
@@ -37,7 +37,7 @@ def write(table: Any, path: str | os.PathLike[str]) -> None:
         raise InputError(f"{os.fspath(path)}: {error}") from error
 
 
-#: A clock of the time over threshold, ns.
+#: Duration of a clock cycle of the time over threshold, ns.
 _TOT_NS = 25
 
 Datasets = dict[str, np.ndarray[Any, Any]]
@@ -78,7 +78,7 @@ def _datasets(table: Any) -> tuple[Datasets, Datasets, Datasets]:
 
 
 def _lists(column: Any) -> Any:
-    """Returns the lists of a column as one array; a table without rows has no chunks."""
+    """Returns the lists of a column as one array, also for a table without rows, which has no chunks."""
     import pyarrow as pa
 
     if not hasattr(column, "num_chunks"):

@@ -1,4 +1,4 @@
-"""Jobs, like the subcommands of the command line."""
+"""Functions that do the same jobs as the subcommands of the command line."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from peloton.errors import ConfigError, FormatError
 from peloton.reports import CheckReport, Comparison, Profile, Summary, Throughput
 from peloton.results import Results, wrap
 
-#: Called now and then with the name of the activity, its progress, and its total (None where it is unknown).
+#: A function that receives the name of the current activity, its progress, and its total (None if the total is unknown).
 Progress = Callable[[str, int, int | None], object]
 Shown = Progress | bool | None
 
@@ -35,19 +35,18 @@ def run(
 ) -> Results | Summary:
     """Reconstructs all events of the inputs.
 
-    Without `output`, returns the results in memory. With it, writes them to a file (`.parquet`; `.ndjson` or `.clog`, each also
-    `.zst`) and returns the summary. Positions are in mm, slopes without unit, momenta in GeV/c; the sequence
-    `cylinder` has cm.
+    Without `output`, returns the results in memory. With `output`, writes the results to a file (`.parquet`; `.ndjson` or
+    `.clog`, also with `.zst`) and returns the summary. Positions are in mm (`cylinder`: cm), momenta in GeV/c.
 
     >>> import peloton
     >>> tracks = peloton.run("sim:velo,events=3,seed=1", preset="best", threads=1)
     >>> tracks.column("beam_x").shape == tracks.column("chi2").shape
     True
 
-    `progress` is called as `progress(what, done, of)`, or True for a bar of tqdm; without it a terminal shows a bar
-    if tqdm is installed. Ctrl-C raises KeyboardInterrupt; the events written before are then a valid file.
-    Events that could not be reconstructed are counted in `dropped` and raise one PelotonWarning. FormatError is raised
-    if no event could be reconstructed.
+    `progress` is a function that is called as `progress(what, done, of)`, or True for a bar of tqdm; by default, a terminal
+    shows a bar if tqdm is installed. Ctrl-C raises KeyboardInterrupt; the output is then a valid file of the events so far.
+    Events that could not be reconstructed are counted in `dropped` and raise one PelotonWarning. FormatError is raised if no
+    event could be reconstructed.
     """
     asked = request(inputs, **options)
     if output is None and (asked["columns"] or asked["compression"]):
@@ -72,7 +71,7 @@ def run(
 
 
 def raise_failure(failure: str | None, made: object) -> None:
-    """Raises an error if a job as a whole has failed; its attribute `results` has the results nevertheless."""
+    """Raises an error if a job as a whole has failed; the attribute `results` of the error has the job's results."""
     if failure is not None:
         error = FormatError(failure)
         error.__dict__["results"] = made
@@ -91,9 +90,10 @@ def check(
 ) -> CheckReport:
     """Reconstructs events and compares tracks with the truth: efficiencies, ghosts, clones, with their intervals.
 
-    `rules` decide which particles count as found (by default the rules of the sequence); `tracks` is a file of tracks of another
-    program, which are checked instead; `losses` finds out why particles are missed; `against` is a file of tracks to compare with,
-    particle by particle; `truth_output` ("NAME.parquet") writes the outcome of every particle and track.
+    `rules` names the rules that decide which particles count as found (by default the rules of the sequence). `tracks` is a file
+    with tracks of another program, which are then checked instead. `losses` adds the reasons why particles are not found.
+    `against` is a file of tracks to compare with, particle by particle. `truth_output` ("NAME.parquet") is a file for the
+    outcome of every particle and track.
 
     >>> import peloton
     >>> report = peloton.check("sim:velo,events=5,seed=1")
@@ -122,7 +122,7 @@ def throughput(
     progress: Shown = None,
     **options: Unpack[Options],
 ) -> Throughput:
-    """Measures events/s with input in memory, for `seconds`, or for exactly `passes` passes."""
+    """Measures the rate, events/s, on events in memory, for `seconds`, or for exactly `passes` passes over the events."""
     asked = request(inputs, **options)
     with reporter(progress) as report:
         return Throughput(json.loads(_native.throughput(asked, seconds, passes, report)))
@@ -134,7 +134,7 @@ def tune(
     progress: Shown = None,
     **options: Unpack[Options],
 ) -> Profile:
-    """Measures every instruction set and gang size of this CPU, for `seconds` each."""
+    """Measures the time of every instruction set and gang size of this CPU, for `seconds` each."""
     asked = request(inputs, **options)
     with reporter(progress) as report:
         found, toml = _native.tune(asked, seconds, report)
@@ -148,7 +148,7 @@ def compare(
     progress: Shown = None,
     **options: Unpack[Options],
 ) -> Comparison:
-    """Reconstructs in two ways and compares bit by bit; a way is a text such as "isa=scalar,threads=1" or "preset=paper".
+    """Reconstructs twice, with options `left` and `right` such as "isa=scalar,threads=1", and compares the results bit by bit.
 
     >>> import peloton
     >>> peloton.compare("sim:velo,events=5,seed=1", "isa=scalar", "threads=2").equal

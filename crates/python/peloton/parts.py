@@ -1,4 +1,4 @@
-"""Results of jobs in parts; each part is compared with the hash that was stored when it was made."""
+"""Reads results of jobs in parts; each part is compared with the hash that was stored when the part was written."""
 
 import json
 import os
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Parts(Iterator["pyarrow.Table"]):
-    """Reads parts one by one, as tables of pyarrow (needs pyarrow)."""
+    """Reads parts one by one, each as a table of pyarrow (needs pyarrow)."""
 
     def __init__(self, paths: list[Path]) -> None:
         self._left = iter(paths)
@@ -34,9 +34,9 @@ class Parts(Iterator["pyarrow.Table"]):
 
 
 def read_parts(place: str | os.PathLike[str]) -> Parts:
-    """Reads the results of a job in parts: a table of pyarrow for each part of a folder, in order, or of one part.
+    """Reads the results of a job in parts: one pyarrow table for each part of a folder, in order, or for a single part.
 
-    FormatError names a part that has changed since it was written: its hash differs from the stored hash.
+    Raises FormatError for a part that has changed since it was written, so that its hash differs from the stored hash.
     """
     parts = parts_of(place)
     if not parts:
@@ -45,7 +45,7 @@ def read_parts(place: str | os.PathLike[str]) -> Parts:
 
 
 def parts_of(place: str | os.PathLike[str]) -> list[Path]:
-    """Returns the parts of a folder in their order, or a part alone; none for any other path."""
+    """Returns the paths of the parts of a folder, in order, or the path of a single part; for other paths, an empty list."""
     path = Path(place)
     if path.is_dir():
         return _of_folder(path) if (path / "_owner.json").exists() else []
@@ -54,7 +54,7 @@ def parts_of(place: str | os.PathLike[str]) -> list[Path]:
 
 
 def _of_folder(folder: Path) -> list[Path]:
-    """Returns the parts of a folder in their order; a warning names the missing parts."""
+    """Returns the paths of the parts of a folder, in their order; a warning names missing parts."""
     parts = sorted(folder.glob("part-*.parquet"))
     numbers = {int(number) for part in parts if (number := part.stem.removeprefix("part-")).isdigit()}
     try:

@@ -15,9 +15,9 @@ from peloton.jobs import raise_failure
 
 
 class Picture:
-    """A page with views of an event, or of a frame of pixel hits; notebooks show it if it is the last expression of a cell."""
+    """An HTML page with views of an event or of a frame of pixel hits; notebooks show it as the value of a cell."""
 
-    #: Height of the page in a notebook, pixels.
+    #: Height of the page in a notebook, in pixels of the screen.
     height = 760
 
     def __init__(self, json: dict[str, Any], page: str) -> None:
@@ -46,10 +46,10 @@ def display(
 ) -> Picture | dict[str, Any]:
     """Draws an event, or a frame of pixel hits, with its tracks or clusters.
 
-    `event` is its number from 0 over all inputs; without it the first event, or the frame (of `frame_us`, 1000 us) with the most
-    hits. Lengths are in mm. Where the input has truth, tracks are marked as found, clones or ghosts, unless `truth` is False.
-    With `output`, writes a file, `.html`, `.svg` (one `view`: rz, xy, xz or yz) or `.json` for HSF Phoenix, and returns a
-    dictionary. Where no event could be reconstructed, the FormatError has the return value as `results`.
+    `event` is the number of the event, from 0 over all inputs; by default, the first event is drawn, or the frame (of `frame_us`,
+    1000 us) with the most hits. Lengths are in mm. If the input has truth, tracks are marked as found, clones or ghosts, unless
+    `truth` is False. With `output`, writes a file (`.html`, `.svg` with one `view` of rz, xy, xz, yz, or `.json` for HSF Phoenix)
+    and returns a dictionary. If no event could be reconstructed, `results` of the FormatError is the return value.
 
     >>> import peloton
     >>> peloton.display("sim:velo,events=2,seed=1", event=1)

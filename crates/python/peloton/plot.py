@@ -1,4 +1,4 @@
-"""Figures with matplotlib: functions draw into axes and return them."""
+"""Draws figures with matplotlib. Each function draws into axes and returns the axes."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ def _axes(ax: Any) -> Any:
 
 
 def efficiency(table: dict[str, Any], ax: Any = None, **options: Any) -> Any:
-    """Draws the efficiency in bins with its interval; empty bins show nothing."""
+    """Draws the efficiency in each bin with its interval; bins without particles are not drawn."""
     bins = [
         one
         for one in table["bins"]
@@ -31,7 +31,7 @@ def efficiency(table: dict[str, Any], ax: Any = None, **options: Any) -> Any:
     up = np.array([one["efficiency_high"] for one in bins]) - values
     middle, half = (low + high) / 2, (high - low) / 2
     options.setdefault("label", table["category"])
-    # Equal series cover each other in a figure: each has its own mark, around the mark of the series before.
+    # Equal series would cover each other in a figure: each has a larger marker than the series before.
     before = len(ax.containers)
     options = {"fmt": "os^Dv"[before % 5], "markersize": 3 + 3 * (before % 5), "fillstyle": "none"} | options
     ax.errorbar(middle, values, yerr=[down, up], xerr=half, **options)
@@ -43,7 +43,7 @@ def efficiency(table: dict[str, Any], ax: Any = None, **options: Any) -> Any:
 
 
 def histograms(table: dict[str, Any]) -> tuple[Any, Any]:
-    """Returns reconstructed and reconstructible particles of a table as `hist.Hist`; bins without an end are left out."""
+    """Returns `hist.Hist` histograms of reconstructed and of reconstructible particles; open-ended bins are omitted."""
     import hist
 
     bins = [one for one in table["bins"] if one["low"] is not None and one["high"] is not None]
@@ -58,7 +58,7 @@ def histograms(table: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def profile(found: "Profile", stage: str | None = None, ax: Any = None) -> Any:
-    """Draws the time per event (µs) by instruction set and gang size; the best cell has a frame."""
+    """Draws the time per event (µs) by instruction set and gang size; a frame marks the shortest time."""
     from matplotlib.patches import Rectangle
 
     measured = found.json["measured"]

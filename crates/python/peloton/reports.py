@@ -1,4 +1,4 @@
-"""Results of jobs: the JSON of the command line, with names for the most used values."""
+"""Reports of jobs: the command line's JSON, with properties for the most used values."""
 
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Report:
-    """A JSON object with the keys of the command line's JSON."""
+    """The report of a job: a JSON object with the same keys as the command line's JSON."""
 
     #: Keys that `repr` shows.
     _SHOWN: ClassVar[tuple[str, ...]] = ()
@@ -62,7 +62,7 @@ class Throughput(Report):
 
 
 class Comparison(Report):
-    """Whether two ways of computing give the same bits."""
+    """Whether two configurations or devices give the same bits."""
 
     _SHOWN = ("sequence", "events", "equal", "different_events", "first_difference")
 
@@ -79,7 +79,7 @@ class Profile(Report):
 
     def __init__(self, json: dict[str, Any], toml: str) -> None:
         super().__init__(json)
-        #: The profile as TOML, which the command line's `--profile` takes.
+        #: The profile as TOML text for `--profile` of the command line.
         self.toml = toml
 
     @property
@@ -101,12 +101,12 @@ class CheckReport(Report):
     def __init__(self, json: dict[str, Any], text: str, is_right: bool) -> None:
         super().__init__(json)
         self.text = text
-        #: Whether all requirements hold.
+        #: Whether the results fulfil all requirements of the check.
         self.is_right = is_right
 
     def table(self, variable: str = "pt", category: str | None = None) -> dict[str, Any]:
-        """Returns efficiencies of a category of particles in bins of a variable: its `unit`, and `bins` with `low`, `high` (of the bin),
-        `reconstructible`, `reconstructed`, `efficiency` and its interval. Without a category, the efficiency of the first table.
+        """Returns efficiencies of a category of particles (if None, of the first) in bins of a variable: the variable's `unit`,
+        and `bins` with edges `low` and `high`, `reconstructible`, `reconstructed`, `efficiency` and its interval.
         """
         tables = [table for table in self.json.get("tables", []) if table["variable"] == variable]
         if not tables:
@@ -119,7 +119,7 @@ class CheckReport(Report):
 
     @property
     def tables(self) -> "pyarrow.Table":
-        """All bins of all tables of efficiencies, one a row (needs pyarrow)."""
+        """All bins of all tables of efficiencies, one bin per row (needs pyarrow)."""
         import pyarrow
 
         rows = []

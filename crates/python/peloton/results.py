@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Field:
-    """A column: its name, the depth of its values (0 for rows, 1 for items of rows, ...), its unit and meaning."""
+    """Description of a column: name, depth of the values (0 for rows, 1 for items of rows and so on), unit and meaning."""
 
     name: str
     depth: int
@@ -29,7 +29,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Hashes:
-    """Hashes of results, as on the command line: over the values that are the same on every device, and over all values."""
+    """Hashes, as on the command line: `hash_int` of hit lists, offsets and statuses, `output_hash` of all columns."""
 
     hash_int: str
     output_hash: str
@@ -38,11 +38,11 @@ class Hashes:
 class Results:
     """Results of a run: a row is an event (or cluster), with lists of its tracks and hits.
 
-    The columns are the columns of the files that the command line writes (docs/columns.md), with their units. They are in memory
-    once: `pyarrow.table(results)`, `polars.DataFrame(results)`, `pandas.DataFrame.from_arrow(results)` and `column` read them
-    in place, and keep them alive. Times and energies of pixels are converted to ns and keV once.
+    The columns and their units are the same as in the files that the command line writes (docs/columns.md). Columns are in
+    memory once: `pyarrow.table(results)`, `polars.DataFrame(results)`, `pandas.DataFrame.from_arrow(results)` and `column` read
+    this memory in place, and keep it alive. Times and energies of pixels are converted to ns and keV once.
 
-    Where `write` of the configuration names several products, these are the results of the first; `product` returns the others.
+    If `write` of the configuration names several products, this is the first product; `product()` returns the others by name.
     """
 
     def __init__(self, native: _native.Results) -> None:
@@ -83,7 +83,7 @@ class Results:
         return [values[inner[item] : inner[item + 1]].tolist() for item in range(first, end)]
 
     def _rows(self, values: np.ndarray[Any, Any], row: int) -> slice:
-        # Starts of several lists: each row has the same number of them.
+        # Starts of several lists: each row has the same number of starts.
         each = len(values) // len(self)
         return slice(row * each, (row + 1) * each)
 
@@ -93,7 +93,7 @@ class Results:
         return self._native.products
 
     def product(self, name: str) -> "Results":
-        """Returns the product with a name, of the same run and in the same memory.
+        """Returns the product of the same run with this name, without a copy.
 
         >>> import peloton
         >>> config = {"write": ["velo_tracks", "long_tracks"]}
@@ -108,46 +108,46 @@ class Results:
 
     @cached_property
     def fields(self) -> list[Field]:
-        """The columns, in their order."""
+        """Descriptions of the columns, in their order."""
         return [Field(**field) for field in json.loads(self._native.schema)]
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many events, tracks and hits there are, or clusters and hits."""
+        """Numbers of events, tracks and hits, or of clusters and hits."""
         return {level: self._native.items(depth) for depth, level in enumerate(self._native.levels)}
 
     @property
     def status(self) -> np.ndarray[Any, np.dtype[np.uint16]]:
-        """The status of each event: 0 for reconstructed, else a code of docs/columns.md."""
+        """The status of each event: 0 if reconstructed, otherwise a code listed in docs/columns.md."""
         return self.column("status")
 
     @cached_property
     def counters(self) -> dict[str, Any]:
-        """Counts of the run: `events`, `dropped` by reason, and `stages` with their times in ns; empty where a summary has
-        them."""
+        """Counts of the run: `events`, `dropped` by reason, and `stages` with their times in ns; empty for the blocks
+        of a stream, whose summary has the counts."""
         counters: dict[str, Any] = json.loads(self._native.counters)
         return counters
 
     @property
     def dropped(self) -> dict[str, int]:
-        """Losses, by reason; empty without losses."""
+        """Number of lost events or hits, by reason; empty without losses."""
         dropped: dict[str, int] = self.counters["dropped"]
         return dropped
 
     @cached_property
     def hash(self) -> Hashes:
-        """The hashes that `peloton run --json -` gives for the same events."""
+        """The hashes that `peloton run --json -` prints for the same events."""
         return Hashes(*self._native.hashes())
 
     def column(self, name: str) -> np.ndarray[Any, Any]:
-        """Returns the values of a column, row after row: read-only and without a copy.
+        """Returns the values of a column, row after row, as a read-only array without a copy.
 
-        `starts` returns where the lists begin.
+        `starts` returns the positions at which the lists of rows begin.
         """
         return np.asarray(self._native.column(name))
 
     def starts(self, depth: int = 0) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """Returns where the lists of each row (depth 0) or of each track (1) begin, and where the last one ends."""
+        """Returns the start of the list of each row (depth 0) or of each track (depth 1), and the end of the last list."""
         return np.asarray(self._native.starts(depth))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -157,7 +157,7 @@ class Results:
         return self._native.__arrow_c_schema__()
 
     def to_arrow(self) -> "pyarrow.Table":
-        """Returns a table of pyarrow, in the same memory."""
+        """Returns a table of pyarrow over the same memory."""
         import pyarrow
 
         return pyarrow.table(self)
@@ -175,13 +175,13 @@ class Results:
         return self.to_arrow().to_pandas(types_mapper=pandas.ArrowDtype)
 
     def to_awkward(self) -> "awkward.Array":
-        """Returns an array of records in the same memory: `tracks.beam.x`, `tracks.hits`; units in `attrs["units"]`."""
+        """Returns an awkward array over the same memory (`tracks.beam.x`, `tracks.hits`); `attrs["units"]` has units."""
         from peloton.awkward import to_awkward
 
         return to_awkward(self)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Writes a file: `.parquet` and `.ndjson` as the command line does, `.root` as an RNTuple (needs uproot)."""
+        """Writes a file: `.parquet` or `.ndjson` like the command line, or `.root` with an RNTuple (needs uproot)."""
         if os.fspath(path).endswith(".root"):
             from peloton.root import write
 
@@ -208,14 +208,14 @@ class Clusters(Results):
         write(self, path)
 
     def plot_frame(self, ax: Any = None, **options: Any) -> Any:
-        """Draws the energies, or times over threshold, of all pixels; returns the axes (needs matplotlib)."""
+        """Draws the sum of the times over threshold of each pixel; returns the axes (needs matplotlib)."""
         from peloton.plot import frame
 
         return frame(self, ax, **options)
 
 
 def wrap(native: _native.Results) -> Results:
-    """Returns the results as tracks, hits or clusters."""
+    """Returns the results as an object of the class Tracks, Hits or Clusters."""
     levels = native.levels
     if levels[0] == "cluster":
         return Clusters(native)

@@ -1,4 +1,4 @@
-"""Results as ROOT files."""
+"""Writes results to ROOT files."""
 
 import os
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ def write(results: "Results", path: str | os.PathLike[str]) -> None:
         import uproot
     except ImportError as error:
         raise UnsupportedError(f"{os.fspath(path)}: .root files need uproot and awkward: {error}") from error
-    # uproot's RNTuples have no missing values: a missing integer is the largest of its type, a missing float is NaN.
+    # uproot's RNTuples have no missing values: a missing integer becomes the largest of its type, a missing float NaN.
     table = results.to_arrow()
     columns = {name: ak.from_arrow(_filled(table[name])) for name in table.column_names}
     name = next(iter(results.counts)) + "s"
@@ -34,5 +34,6 @@ def _filled(values: Any) -> Any:
     if not values.null_count and not pa.types.is_integer(values.type):
         return values
     is_float = pa.types.is_floating(values.type)
-    missing = float("nan") if is_float else 2**values.type.bit_width - 1
+    bits = values.type.bit_width - pa.types.is_signed_integer(values.type)
+    missing = float("nan") if is_float else 2**bits - 1
     return pc.fill_null(values, pa.scalar(missing, values.type)).combine_chunks()

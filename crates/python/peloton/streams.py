@@ -16,7 +16,7 @@ Source = Path_ | bytes | bytearray | memoryview | Iterable[bytes]
 
 
 class ClusterStream(Iterator[Clusters]):
-    """Yields clusters block by block, while the stream runs. Closing it closes files and sockets."""
+    """Yields clusters block by block while the stream runs. `close` closes its files and sockets."""
 
     def __init__(self, native: _native.Stream, feeder: "_Feeder | None" = None) -> None:
         self._native = native
@@ -30,7 +30,7 @@ class ClusterStream(Iterator[Clusters]):
                     assert isinstance(results, Clusters)
                     return results
         except Error:
-            # An error of the source is the cause.
+            # If the source has failed, its error is the cause and is raised instead.
             if self._feeder is not None:
                 self._feeder.raise_failure()
             raise
@@ -46,7 +46,7 @@ class ClusterStream(Iterator[Clusters]):
 
     @property
     def summary(self) -> Summary | None:
-        """Summary of the whole run; None before its end."""
+        """Summary of the whole stream; None before the end of the stream."""
         import json
 
         summary = self._native.summary
@@ -71,13 +71,13 @@ def clusters(
     calibration: Path_ | None = None,
     **options: Unpack[Options],
 ) -> ClusterStream:
-    """Finds clusters of pixel hits from files, `sim:timepix,...`, `tcp://HOST:PORT` or `udp://HOST:PORT` (listens there), bytes, or
-    an iterable of bytes (which need a `format`, such as "tpx3").
+    """Finds clusters of pixel hits from files, `sim:timepix`, `tcp://HOST:PORT` or `udp://HOST:PORT` (listens on this port),
+    bytes, or an iterable of bytes (bytes need a `format`, such as "tpx3").
 
-    `definition` is local, global or static (`peloton run --help`), `delta_ns` the largest time difference that links hits,
-    `calibration` the folder of an energy calibration of one chip, or with a folder chip0, chip1, ... for each chip. Times are in
-    ns, energies in keV, positions in pixels. Triggers are
-    paired with clusters in files: `peloton.run(source, "clusters.parquet", trigger="rise1")`.
+    `definition` is local, global or static (`peloton run --help`). `delta_ns` is the largest time difference between linked
+    hits. `calibration` is a folder with the energy calibration of one chip, or with folders chip0, chip1 and so on for several
+    chips. Times are in ns, energies in keV, positions in pixels. Only `peloton.run` pairs clusters with triggers, in files:
+    `peloton.run(source, "clusters.parquet", trigger="rise1")`.
 
     >>> import peloton
     >>> with peloton.clusters("sim:timepix,hits=20000,seed=1") as blocks:
@@ -97,7 +97,7 @@ def clusters(
     return ClusterStream(stream, feeder)
 
 
-#: A tick of pixel times, ns.
+#: Duration of a tick of pixel times, ns.
 _TICK = 1.5625
 
 
@@ -120,7 +120,7 @@ def _config(
 
 
 class _Feeder:
-    """Writes bytes from Python to a pipe that the native half reads."""
+    """Writes bytes from Python to a pipe that the native module reads."""
 
     def __init__(self, source: bytes | bytearray | memoryview | Iterable[bytes]) -> None:
         self._failure: BaseException | None = None
@@ -131,7 +131,7 @@ class _Feeder:
         self._thread.start()
 
     def _feed(self, pieces: Iterable[bytes | bytearray | memoryview]) -> None:
-        # The pipe closes last: its reader then finds the failure.
+        # The pipe closes after the failure is stored, so that its reader finds the failure.
         with open(self._write, "wb", buffering=0) as pipe:
             try:
                 for piece in pieces:
@@ -145,7 +145,7 @@ class _Feeder:
                 self._failure = error
 
     def raise_failure(self) -> None:
-        """Raises the error of the source, after all bytes are read."""
+        """Closes the pipe, and raises the error of the source if it has failed."""
         self.close()
         if self._failure is not None:
             raise self._failure

@@ -1,4 +1,4 @@
-//! Work on a thread of its own, while the calling thread checks for signals and reports progress.
+//! Runs work on a separate thread, while the calling thread checks for signals and reports progress.
 //!
 //! ```text
 //! calling thread   waits without the interpreter's lock; every 20 ms: signals, progress
@@ -21,7 +21,7 @@ const POLL: Duration = Duration::from_millis(20);
 /// Time for an interrupted job to end, before the calling thread stops waiting for it.
 const GRACE: Duration = Duration::from_millis(50);
 
-/// Messages of a job so far.
+/// The progress and warnings that a job has reported so far.
 #[derive(Default)]
 pub struct Heard {
     what: Mutex<&'static str>,
@@ -30,7 +30,7 @@ pub struct Heard {
     warnings: Mutex<Vec<String>>,
 }
 
-/// The contents of a mutex, even after a panic.
+/// Locks a mutex, even after a panic of another thread.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -52,7 +52,7 @@ impl Progress for Heard {
 }
 
 impl Heard {
-    /// Warnings since the last call.
+    /// Takes the warnings that were added since the last call.
     pub fn take_warnings(&self) -> Vec<String> {
         std::mem::take(&mut lock(&self.warnings))
     }
@@ -68,20 +68,20 @@ impl Heard {
 /// Message of a thread at its end: the result, or none after a panic.
 type Done<T> = Option<Result<T>>;
 
-/// Observers of the work.
+/// How a caller observes and stops the work.
 #[derive(Default)]
 pub struct Watch<'py> {
-    /// Called with the name of the activity, its progress, and its total.
+    /// Function that is called with the name of the current activity, its progress, and its total.
     pub progress: Option<Bound<'py, PyAny>>,
-    /// Whether an interrupted job is awaited, because it is renaming a file.
+    /// Whether to wait for an interrupted job, because it may be renaming a file.
     pub until_end: bool,
-    /// Asks for an early end.
+    /// Flag that asks the work to end early.
     pub cancel: Cancel,
     /// Whether warnings are suppressed, because the result contains the losses.
     pub is_quiet: bool,
 }
 
-/// Works on another thread. An exception of a signal handler, such as `KeyboardInterrupt`, ends the work early.
+/// Runs `work` on another thread. An exception of a signal handler, such as `KeyboardInterrupt`, ends the work early.
 pub fn run<T: Send + 'static>(
     py: Python<'_>,
     watch: Watch<'_>,
@@ -133,7 +133,7 @@ fn wait<T>(receive: &Receiver<Done<T>>, until_end: bool) {
     }
 }
 
-/// Works on the calling thread, without interruption.
+/// Runs `work` on the calling thread, which signals cannot interrupt.
 pub fn at_once<T: Send>(py: Python<'_>, work: impl FnOnce(Host<'_>) -> Result<T> + Send) -> PyResult<T> {
     let (heard, cancel) = (Heard::default(), Cancel::default());
     let host = Host { progress: &heard, cancel: &cancel };

@@ -1,4 +1,4 @@
-//! Tables for any program that reads Arrow's capsules.
+//! Exports tables as Arrow's capsules, which other libraries read.
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
@@ -7,7 +7,7 @@ use arrow_schema::{ArrowError, Schema};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-/// Returns the columns as a stream of one batch. Nothing is copied: the batch keeps its memory alive.
+/// Returns the columns as a stream of one batch. The columns are not copied: the batch keeps their memory alive.
 pub fn stream<'py>(py: Python<'py>, batch: &RecordBatch) -> PyResult<Bound<'py, PyCapsule>> {
     let batches = RecordBatchIterator::new([Ok(batch.clone())], batch.schema());
     let stream = FFI_ArrowArrayStream::new(Box::new(batches));

@@ -1,4 +1,4 @@
-//! Columns between Python and Rust: out as `__array_interface__` over shared memory, in as copies of the caller's buffers.
+//! Python reads Rust's columns in place, by `__array_interface__`; Rust copies columns from Python.
 
 use crate::errors::{fault, named};
 use arrow_array::cast::AsArray;
@@ -24,7 +24,7 @@ impl Column {
     /// Makes a column of values that are not lists.
     ///
     /// # Errors
-    /// For types that numpy does not have, and columns with missing values.
+    /// Fails for types that numpy does not have, and for columns with missing values.
     pub fn new(name: &str, array: ArrayRef) -> PyResult<Self> {
         if array.null_count() > 0 {
             let words =
@@ -34,7 +34,7 @@ impl Column {
         Ok(Self(array))
     }
 
-    /// Makes a column of values, some of them missing: their positions contain arbitrary data.
+    /// Makes a column of which some values are missing: the positions of missing values contain arbitrary data.
     pub fn filled(array: ArrayRef) -> Self {
         Self(array)
     }
@@ -77,14 +77,14 @@ impl Column {
     }
 }
 
-/// Copies a column from Python into `values`, whose memory is reused: one contiguous dimension of the right type. The
-/// Python side has checked the column before, so that an error here only names it.
+/// Copies a contiguous, one-dimensional column of the right type from Python into `values`, whose memory is reused. The
+/// Python code has checked the column before, so an error here only names the column.
 ///
 /// The copy is made while this thread holds the interpreter's lock. Other threads may write to the column during a run,
 /// which then uses the copied values.
 ///
 /// # Errors
-/// For columns of another type or shape.
+/// Fails for columns of another type or shape.
 pub fn copy_column<T: Element + Default>(
     py: Python<'_>,
     name: &str,

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 /// Number of events up to which a run stays on the calling thread and cannot be interrupted.
 const FEW_EVENTS: usize = 32;
 
-/// An engine. Any number of Python threads may use it at once: each takes a free workspace, or makes a new one.
+/// An engine. Any number of Python threads may use an engine at once: each takes a free or new workspace.
 #[pyclass(frozen, module = "peloton._native")]
 pub struct Engine {
     request: Arc<Request>,
@@ -183,7 +183,7 @@ impl Engine {
         copy_column(py, "id", id, &mut hits.id)?;
         let starts = hits.module_start.len();
         if starts % VELO_MODULES != 1 {
-            let words = format!("{starts} values, which is not {VELO_MODULES} times the events and one more");
+            let words = format!("{starts} values, but {VELO_MODULES} for each event and one more are needed");
             return Err(named("ColumnError", &format!("module_start: {words}")));
         }
         hits.status.resize(starts / VELO_MODULES, Status::Ok);

@@ -1,4 +1,4 @@
-//! Errors as the exceptions of `peloton.errors`.
+//! Converts errors to the exceptions of `peloton.errors`.
 
 use peloton::Error;
 use pyo3::prelude::*;
@@ -33,7 +33,7 @@ pub fn fault(message: &str) -> PyErr {
     exception(Error::Internal(message.into()))
 }
 
-/// Raises a Python warning; under a filter that turns warnings into errors it is an exception.
+/// Raises a Python warning; a filter that turns warnings into errors makes it an exception.
 pub fn warn(py: Python<'_>, warnings: Vec<String>) -> PyResult<()> {
     if warnings.is_empty() {
         return Ok(());

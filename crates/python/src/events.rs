@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 /// Events in memory.
 #[pyclass(frozen, module = "peloton._native")]
 pub struct Events {
-    /// Shared with the thread that reconstructs them.
+    /// The events, shared with the thread that reconstructs them.
     pub read: Arc<ReadEvents>,
 }
 

@@ -1,4 +1,4 @@
-//! The jobs of the subcommands of the command line. Answers are JSON, with the keys that `--json` gives.
+//! The jobs of the command line's subcommands. Functions return JSON with the same keys as `--json`.
 
 use crate::background::{self, Watch};
 use crate::errors::{exception, fault};
@@ -23,7 +23,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulate, module)?)
 }
 
-/// Returns an answer as JSON.
+/// Returns the result of a job as JSON.
 pub fn json(value: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|e| fault(&e.to_string()))
 }

@@ -1,5 +1,5 @@
-//! The native half of the Python package `peloton`: jobs, engines and results; the Python files add the convenience.
-//! The Python files beside it (`../peloton`) are the public interface.
+//! The native module of the Python package `peloton`: jobs, engines and results. The Python files in `../peloton` are
+//! the public interface.
 //!
 //! Work runs on threads without the interpreter's lock. Meanwhile the calling thread checks for signals and reports progress
 //! (`background`).

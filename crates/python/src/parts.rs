@@ -1,5 +1,5 @@
-//! Jobs in parts, like `peloton plan`, `peloton run --plan` and `peloton manifest`. Answers are JSON, with the keys
-//! that `--json` gives.
+//! Jobs in parts, like `peloton plan`, `peloton run --plan` and `peloton manifest`. Functions return JSON with the same
+//! keys as `--json`.
 
 use crate::background::{self, Watch};
 use crate::errors::exception;

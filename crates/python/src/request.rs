@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The options of a job from Python: a dictionary with these keys, all of them present.
+/// The options of a job from Python: a dictionary that has all of these keys.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Asked {
@@ -101,7 +101,7 @@ impl Asked {
     }
 }
 
-/// Parses the largest loss: a number or a share.
+/// Parses `max_bad`, the largest number or share of lost events or hits.
 pub fn max_bad(text: Option<String>) -> Result<Option<MaxBad>> {
     let named = |error: Error| match error {
         Error::Config(message) => Error::Config(format!("max_bad: {message}")),

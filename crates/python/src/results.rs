@@ -1,4 +1,4 @@
-//! [`Results`]: the results of a sequence, in memory that every reader keeps alive.
+//! [`Results`]: the results of a sequence; objects that read their memory keep it alive.
 
 use crate::capsule;
 use crate::columns::{Column, innermost};
@@ -23,15 +23,15 @@ pub struct Results {
 }
 
 impl Results {
-    /// Makes results of columns and the same columns as Arrow.
+    /// Makes results from columns and from the same columns in Arrow's format.
     pub fn new(results: SharedResults, batch: RecordBatch, request: Arc<Request>) -> Self {
         Self { results, batch, request }
     }
 
-    /// Makes results of columns.
+    /// Makes results from columns.
     ///
     /// # Errors
-    /// For lists too long for Arrow.
+    /// Fails if lists are too long for Arrow.
     pub fn of(results: SharedResults, request: Arc<Request>) -> PyResult<Self> {
         let batch = results.arrow().map_err(exception)?;
         Ok(Self::new(results, batch, request))
@@ -135,7 +135,7 @@ impl Results {
         let inside = |info: &&ColumnInfo| info.depth > depth && info.kind != Kind::Starts;
         let info = self.results.schema().columns.iter().find(inside);
         let column = info.and_then(|info| self.batch.column_by_name(info.name));
-        let wrong = || named("ColumnError", &format!("nothing is in lists at the depth {depth}"));
+        let wrong = || named("ColumnError", &format!("there are no lists at depth {depth}"));
         let mut lists = column.ok_or_else(wrong)?.as_list_opt::<i32>().ok_or_else(wrong)?;
         for _ in 0..depth {
             lists = lists.values().as_list_opt::<i32>().ok_or_else(wrong)?;

@@ -25,7 +25,7 @@ enum Sent {
     End(Option<Result<Box<Summary>>>),
 }
 
-/// Results of a job, in order. The job waits when the results are not taken.
+/// Results of a job, in order. The job waits while earlier results have not been taken.
 #[pyclass(frozen, module = "peloton._native")]
 pub struct Stream {
     request: Arc<Request>,
@@ -39,7 +39,7 @@ pub struct Stream {
 fn job(request: &Request, heard: &Heard, cancel: &Cancel, send: &SyncSender<Sent>) {
     let host = Host { progress: heard, cancel };
     let take = |results| {
-        let gone = |_| Error::Internal("results that are not taken".into());
+        let gone = |_| Error::Internal("the receiver of the results is gone".into());
         send.send(Sent::Piece(results)).map_err(gone)
     };
     let done = catch_unwind(AssertUnwindSafe(|| embed::each(request, host, take).map(Box::new))).ok();
@@ -82,7 +82,7 @@ impl Stream {
                     // A job that came to its end may have failed as a whole.
                     return summary.failure.map_or(Ok(None), |failure| Err(named("FormatError", &failure)));
                 }
-                Some(Err(RecvTimeoutError::Disconnected)) => return Err(fault("a job is gone")),
+                Some(Err(RecvTimeoutError::Disconnected)) => return Err(fault("the job has no result")),
                 Some(Err(RecvTimeoutError::Timeout)) => {}
             }
             if let Err(interrupt) = py.check_signals() {

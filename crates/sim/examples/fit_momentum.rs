@@ -3,10 +3,10 @@
 //! ```text
 //! cargo run --release --example fit_momentum
 //! ```
-//! Least squares in f64 of p / true p - 1 over the particles of seeds 1 to 999 of `sim:lhcb` that are reconstructible
-//! in Velo and SciFi, no electrons, above 2 GeV/c. Slopes before the magnet are the true ones; slopes behind it come
-//! from the seeding's parabola through the true positions, which has a small constant bias. The same coefficients
-//! each time, on any machine.
+//! A least-squares fit in f64 minimises p / true p - 1. The particles come from seeds 1 to 999 of `sim:lhcb`, are
+//! reconstructible in Velo and SciFi, have more than 2 GeV/c, and are no electrons. Slopes before the magnet are true.
+//! Slopes behind the magnet come from the seeding's parabola through the true positions, which has a small constant
+//! bias. The coefficients are the same on every machine.
 
 use peloton::Result;
 use peloton_io::input::Geometry;
@@ -108,7 +108,7 @@ fn main() -> Result<()> {
             .filter(|bend| -polarity * (slope(bend.scifi) - bend.velo[0]) * bend.charge > 0.0)
             .count();
         println!(
-            "{low} to {high} GeV/c: {} particles, median {:+.3} %, half of the central 68 % {:.3} %, charge right {:.3} %",
+            "{low} to {high} GeV/c: {} particles, median {:+.3} %, half of the central 68 % {:.3} %, right charge {:.3} %",
             off.len(),
             at(0.5),
             0.5 * (at(0.8413) - at(0.1587)),

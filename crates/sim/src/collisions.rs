@@ -1,7 +1,7 @@
 //! Particles from the proton-proton collisions of one bunch crossing.
 //!
-//! This is not a physics generator: spectra, multiplicities and fractions imitate LHCb's full simulation with
-//! simple shapes.
+//! This generator contains no physics model: simple functions imitate spectra, multiplicities and fractions of LHCb's
+//! full simulation.
 
 use super::SimSpec;
 use super::flight::{

@@ -1,5 +1,5 @@
-//! The cylinder toy (`docs/algorithms.md`, "Cylinder: detector and events"): helices through ten cylinders, with
-//! smeared hits; optionally with inefficiency, noise and scattering.
+//! Simulation of the cylinder detector (`docs/algorithms.md`, "Cylinder: detector and events"): helices through ten
+//! cylinders, with smeared hits; optionally with inefficiency, noise and scattering.
 
 use super::cylinder_shuffle::cylinder_shuffle;
 use super::random::Random;
@@ -21,22 +21,22 @@ const WORTH_A_THREAD: u64 = 1000;
 /// Largest |eta| of particles.
 const ETA: f64 = 1.0;
 
-/// A simulated sample; the same specification gives the same events on every machine.
+/// Specification of a simulated sample, which determines the events on every machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CylinderSpec {
     /// Number of events; key `events`.
     pub events: u64,
-    /// Particles of an event; key `tracks`.
+    /// Number of particles of each event; key `tracks`.
     pub tracks: u64,
     /// Seed; key `seed`.
     pub seed: u64,
     /// Probability that a layer does not detect a particle; key `inefficiency`.
     pub inefficiency: f64,
-    /// Noise hits on each layer; key `noise`.
+    /// Number of noise hits on each layer of each event; key `noise`.
     pub noise: u64,
     /// Thickness of a layer in radiation lengths; key `material`.
     pub material: f64,
-    /// Field, T; key `field`.
+    /// Magnetic field along z, T; key `field`.
     pub field: f64,
 }
 
@@ -97,7 +97,7 @@ impl fmt::Display for CylinderSpec {
     }
 }
 
-/// Simulated events, read like events of files.
+/// A reader of simulated events, with the interface of readers of files.
 #[derive(Debug, Clone)]
 pub struct CylinderSim {
     spec: CylinderSpec,
@@ -105,18 +105,18 @@ pub struct CylinderSim {
 }
 
 impl CylinderSim {
-    /// The events from number `first` on, at most `count` of them.
+    /// Creates a reader of at most `count` events from number `first` on.
     pub fn new(spec: CylinderSpec, first: u64, count: Option<u64>) -> Self {
         let end = first.saturating_add(count.unwrap_or(u64::MAX)).min(spec.events);
         Self { spec, events: first.min(end)..end }
     }
 
-    /// Number of remaining events.
+    /// Returns the number of events that are not yet read.
     pub fn left(&self) -> u64 {
         self.events.end - self.events.start
     }
 
-    /// Appends up to `max_events` events and their truth; returns their number. The hits of a layer are not sorted.
+    /// Appends up to `max_events` events and their truth; returns their number. Hits of a layer are in random order.
     pub fn read(&mut self, max_events: usize, batch: &mut CylinderBatch, truth: &mut CylinderTruth) -> usize {
         let before = batch.len();
         for number in self.events.by_ref().take(max_events) {

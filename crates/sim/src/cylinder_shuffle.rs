@@ -1,10 +1,10 @@
-//! Reorders hits: files have hits in the order of their particles, unlike any real detector.
+//! Puts hits into a random order: in files, hits are in the order of their particles, unlike in a real detector.
 
 use super::random::Random;
 use peloton::event::{CYLINDER_LAYERS, CylinderBatch, CylinderTruth, NO_HIT};
 
-/// Puts the hits of each layer of some events in a random order, and adapts the truth. The number of hits and the
-/// seed determine the order.
+/// Puts the hits of each layer of the given events into a random order, and adapts the truth. The seed and the numbers
+/// of hits determine the order.
 pub fn cylinder_shuffle(
     batch: &mut CylinderBatch,
     truth: &mut CylinderTruth,

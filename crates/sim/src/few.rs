@@ -1,4 +1,4 @@
-//! [`Few`]: a list that is nearly always short, and then needs no heap memory.
+//! [`Few`]: a list that needs no heap memory as long as it is short.
 
 use std::ops::{Deref, DerefMut};
 
@@ -12,7 +12,7 @@ pub(super) struct Few<T, const N: usize> {
 }
 
 impl<T: Copy + Default, const N: usize> Few<T, N> {
-    /// A list of one item.
+    /// Creates a list of one item.
     pub fn one(item: T) -> Self {
         let mut few = Self::default();
         few.push(item);

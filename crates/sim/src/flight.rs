@@ -1,4 +1,4 @@
-//! Particles in flight: kinematics, decays and boosts. Momenta in GeV/c, masses in GeV/c^2, mm.
+//! Particles in flight: kinematics, decays and boosts. Units: GeV/c, GeV/c^2, mm.
 
 use super::random::Random;
 use std::f64::consts::{PI, TAU};
@@ -25,7 +25,7 @@ pub(super) const KAON: i32 = 321;
 pub(super) const PROTON: i32 = 2212;
 
 impl Flight {
-    /// A particle of the given kind; `charge` is the sign of charged ones.
+    /// Creates a particle; `kind` is its PDG code without sign, and `charge` is ignored for photons.
     pub fn new(kind: i32, charge: f64, momentum: Vector, origin: Vector) -> Self {
         // Negative leptons have positive codes.
         let sign = if matches!(kind, ELECTRON | MUON) { -charge } else { charge };
@@ -46,7 +46,7 @@ impl Flight {
         }
     }
 
-    /// Whether the particle takes part in the strong interaction.
+    /// Returns whether the particle is a hadron.
     pub fn is_hadron(&self) -> bool {
         self.pid.abs() > 100
     }
@@ -109,7 +109,7 @@ pub(super) struct TwoBody {
     pub mass: f64,
     pub ctau: f64,
     pub kinds: [i32; 2],
-    /// Momentum of the daughters in the rest frame of the parent.
+    /// Momentum of each daughter in the rest frame of the parent, GeV/c.
     pub at_rest: f64,
 }
 
@@ -119,7 +119,7 @@ pub(super) const LAMBDA: TwoBody =
     TwoBody { mass: 1.115_68, ctau: 78.9, kinds: [PROTON, PION], at_rest: 0.100_6 };
 
 impl TwoBody {
-    /// Makes the two daughters of a parent of momentum `p` from `origin`.
+    /// Returns the two daughters of a parent with momentum `p` that was produced at `origin`.
     pub fn decay(&self, p: Vector, origin: Vector, random: &mut Random) -> [Flight; 2] {
         let place = decay_point(origin, p, self.mass, self.ctau, random);
         let direction = scaled(random.direction(), self.at_rest);

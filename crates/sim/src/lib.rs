@@ -1,5 +1,5 @@
-//! Seeded simulations of detectors: any number of events that resemble real ones, for tests and measurements without
-//! data.
+//! Simulations of detectors with a seed: any number of events that resemble real events, for tests and measurements
+//! without data.
 //!
 //! Everything is computed with IEEE arithmetic and functions in software, so that one seed gives the same
 //! bytes on every machine; each event has its own random numbers, so that it does not depend on other events.
@@ -34,7 +34,7 @@ use peloton::Result;
 use peloton::event::{TruthEvent, VeloBatch};
 use std::ops::Range;
 
-/// Simulated events, read like events of files.
+/// A reader of simulated Velo events, with the interface of readers of files.
 #[derive(Debug, Clone)]
 pub struct SimReader {
     spec: SimSpec,
@@ -43,13 +43,13 @@ pub struct SimReader {
 }
 
 impl SimReader {
-    /// A reader of all events of the sample.
+    /// Creates a reader of all events of the sample.
     pub fn new(spec: SimSpec) -> Self {
         let events = 0..spec.events;
         Self { spec, events, threads: 1 }
     }
 
-    /// Simulates on this many threads; the events do not depend on the number.
+    /// Sets the number of threads that simulate; the events do not depend on this number.
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
@@ -62,7 +62,7 @@ impl SimReader {
         self
     }
 
-    /// Appends up to `max_events` events and their truth; returns their number. At the end it returns 0.
+    /// Appends up to `max_events` events and their truth; returns their number, 0 at the end of the sample.
     ///
     /// # Errors
     /// Errors of [`in_order`].

@@ -1,4 +1,4 @@
-//! [`NormalPair`]: two normal numbers, in full precision or approximately.
+//! [`NormalPair`]: two normally distributed random numbers, computed in full precision or approximately.
 
 use std::f64::consts::TAU;
 use std::sync::LazyLock;
@@ -38,10 +38,10 @@ impl NormalTables {
 }
 
 impl NormalPair {
-    /// Largest error of [`NormalPair::rough`].
+    /// Largest absolute error of the numbers of [`NormalPair::rough`].
     pub const ROUGH: f64 = 0.002;
 
-    /// The two numbers (Box and Muller).
+    /// Returns the two normal numbers in full precision (Box and Muller).
     pub fn exact(self) -> [f64; 2] {
         let radius = (-2.0 * libm::log(1.0 - self.radius)).sqrt();
         // Gives the same bits as `sin` and `cos`, which would reduce the angle twice.
@@ -49,7 +49,7 @@ impl NormalPair {
         [radius * cos, radius * sin]
     }
 
-    /// The two numbers from tables, at a tenth of the cost; NaN in the few cases in which a table is too coarse.
+    /// Interpolates the two normal numbers in tables, at a tenth of the cost; both are NaN where a table is too coarse.
     pub fn rough(self, NormalTables { radius, turn }: &NormalTables) -> [f64; 2] {
         // The tables are too coarse at both ends: the root is steep at the beginning, the logarithm at the end.
         if !(1.0 / STEPS as f64..1.0 - 1.0 / 64.0).contains(&self.radius) {

@@ -1,4 +1,4 @@
-//! Charge in pixels, clusters of pixels, positions of clusters.
+//! Simulates the charge that particles free in pixels, and finds the clusters of pixels and their positions.
 
 use super::few::Few;
 use super::normal::{NormalPair, NormalTables};
@@ -20,9 +20,9 @@ const LONGEST: f64 = 24.0;
 /// A group of pixels with signals, and the particles that caused them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cluster {
-    /// Column and row of each pixel, once, in rising order.
+    /// Column and row of each pixel, in rising order without duplicates.
     pub pixels: Few<(u32, u32), 4>,
-    /// Numbers of the particles; none for noise.
+    /// Indices of the particles that left the cluster; empty for noise.
     pub flights: Few<usize, 2>,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Ignition {
 const ROW_BITS: u32 = 16;
 
 impl Ignition {
-    /// The cluster of pixels that one particle turns on.
+    /// Returns the cluster of pixels in which one particle leaves a signal.
     pub fn ignite(&mut self, crossing: &Crossing, random: &mut Random) -> Cluster {
         let way = crossing.slope.map(|slope| {
             let limit = LONGEST * PITCH;

@@ -1,5 +1,5 @@
-//! Random numbers that are the same on every machine: integer generator, IEEE arithmetic, and functions
-//! from `libm`, which computes them in software.
+//! Random numbers that are the same on every machine: they use an integer generator, IEEE arithmetic, and functions
+//! of `libm`, which computes them in software.
 
 use super::normal::NormalPair;
 use rand_core::{Rng, SeedableRng};
@@ -21,7 +21,7 @@ pub(super) fn mix(mut bits: u64) -> u64 {
 }
 
 impl Random {
-    /// The stream of event `event` of the sample `seed`; streams are independent.
+    /// Creates the stream of event `event` in the sample with this seed; streams of different events are independent.
     pub fn new(seed: u64, event: u64) -> Self {
         const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
         let mut state = mix(seed.wrapping_add(GOLDEN)) ^ mix(event.wrapping_add(GOLDEN)).rotate_left(32);
@@ -33,22 +33,22 @@ impl Random {
         Self { generator: Xoshiro256PlusPlus::from_seed(bytes), spare: None }
     }
 
-    /// Uniform in [0, 1), 53 bits.
+    /// Returns a number that is uniform in [0, 1), with 53 random bits.
     pub fn uniform(&mut self) -> f64 {
         (self.generator.next_u64() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
-    /// Uniform in [low, high).
+    /// Returns a number that is uniform in [low, high).
     pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.uniform()
     }
 
-    /// True with the given probability.
+    /// Returns true with the given probability.
     pub fn chance(&mut self, probability: f64) -> bool {
         self.uniform() < probability
     }
 
-    /// Standard normal (Box and Muller).
+    /// Returns a normally distributed number with mean 0 and standard deviation 1 (Box and Muller).
     pub fn normal(&mut self) -> f64 {
         if let Some(value) = self.spare.take() {
             return value;
@@ -58,32 +58,32 @@ impl Random {
         first
     }
 
-    /// The next two normal numbers, not computed yet; first use the spare one ([`Random::take_spare`]).
+    /// Draws the next pair of normal numbers without computing them. Callers must first use [`Random::take_spare`].
     pub fn normal_pair(&mut self) -> NormalPair {
         NormalPair { radius: self.uniform(), turn: self.uniform() }
     }
 
-    /// Takes the spare normal number, if there is one.
+    /// Takes the second number of the last pair of normal numbers, if it is unused.
     pub fn take_spare(&mut self) -> Option<f64> {
         self.spare.take()
     }
 
-    /// Makes `value` the next normal number.
+    /// Makes `value` the number that the next call of [`Random::normal`] returns.
     pub fn put_spare(&mut self, value: f64) {
         self.spare = Some(value);
     }
 
-    /// Exponential with mean 1.
+    /// Returns an exponentially distributed number with mean 1.
     pub fn exponential(&mut self) -> f64 {
         -libm::log(1.0 - self.uniform())
     }
 
-    /// `t exp(-t)`: the sum of two exponentials, mean 2.
+    /// Returns a number with density `t exp(-t)` and mean 2: the sum of two exponential numbers.
     pub fn gamma2(&mut self) -> f64 {
         self.exponential() + self.exponential()
     }
 
-    /// Poisson, for any mean: by the exponential gaps between arrivals.
+    /// Returns a Poisson number of any mean, by counting exponentially distributed gaps.
     pub fn poisson(&mut self, mean: f64) -> usize {
         let mut count = 0;
         let mut time = self.exponential();
@@ -94,7 +94,7 @@ impl Random {
         count
     }
 
-    /// A direction, uniform over the sphere.
+    /// Returns a unit vector that is uniform over the sphere.
     pub fn direction(&mut self) -> [f64; 3] {
         let cos = self.between(-1.0, 1.0);
         let sin = (1.0 - cos * cos).sqrt();

@@ -1,4 +1,4 @@
-//! [`simulate`]: writes simulated events with their truth.
+//! [`simulate`]: writes simulated events with their truth to a file.
 
 use crate::timepix::{PixelSim, PixelSimSpec};
 use crate::{
@@ -23,49 +23,49 @@ const HITS: usize = 1 << 16;
 /// The events to simulate.
 #[derive(Debug, Clone)]
 pub struct Simulation {
-    /// The detector, with parameters if any: the text after `sim:` in the name of an input. Parameters in this text
-    /// take precedence over the other fields.
+    /// The detector and optional parameters, as after `sim:` in the name of an input. These parameters take precedence
+    /// over the other fields.
     pub detector: String,
-    /// Number of events, or pixel hits.
+    /// Number of events; for `timepix`, of pixel hits.
     pub events: u64,
-    /// Seed of the simulation; other seeds give other events.
+    /// Seed of the simulation; different seeds give different events.
     pub seed: u64,
-    /// Geometry of the detector, for `lhcb`.
+    /// Folder of geometry files, for `lhcb` only.
     pub geometry: Option<PathBuf>,
-    /// Threads that simulate; pixel hits are one stream, made on one thread. The bytes do not depend on the number.
+    /// Number of threads, which does not change the written bytes. Pixel hits are simulated on one thread.
     pub threads: usize,
 }
 
-/// Counts of the events that were written.
+/// Summary of the events that were written.
 #[derive(Debug, Clone, Serialize)]
 pub struct Simulated {
-    /// The whole specification, in the form of an input.
+    /// The complete specification of the simulation, which is also the name of an input.
     pub spec: String,
-    /// The detector and its parameters, as given.
+    /// The detector and its parameters, as given in [`Simulation::detector`].
     pub detector: String,
-    /// Number of events; for a pixel detector, of clusters.
+    /// Number of events; for `timepix`, of clusters.
     pub events: u64,
-    /// Number of clusters of a pixel detector; absent for other detectors.
+    /// Number of clusters for `timepix`; absent for other detectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clusters: Option<u64>,
     /// Number of hits; absent for raw banks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hits: Option<u64>,
-    /// Number of words of raw banks; absent for hits.
+    /// Number of words of raw banks, for `lhcb`; absent for other detectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub words: Option<u64>,
     /// The seed.
     pub seed: u64,
     /// The file.
     pub output: PathBuf,
-    /// Wall clock from the call to the finished file, s.
+    /// Wall clock from the call of [`simulate`] to the finished file, s.
     pub wall_seconds: f64,
 }
 
-/// Simulates events and writes them; the name of `output` gives the format.
+/// Simulates events and writes them to a file, in the format given by the ending of the name `output`.
 ///
 /// # Errors
-/// [`Error::Config`] for unknown specifications and names, and errors of the output.
+/// [`Error::Config`] for an unknown detector, parameter or ending, and errors of writing.
 pub fn simulate(what: &Simulation, output: &Path, host: Host<'_>) -> Result<Simulated> {
     let begin = Instant::now();
     // The caller may use another float mode; new threads inherit the mode that is set here.
@@ -97,7 +97,7 @@ fn simulated(what: &Simulation, output: &Path, host: Host<'_>) -> Result<Simulat
     let file = output.file_name().unwrap_or_default().to_string_lossy();
     if !endings.is_empty() && !is_no_file(output) && !endings.iter().any(|end| file.ends_with(end)) {
         let endings = endings.join(", ");
-        let message = format!("events of {name} are written to names that end in {endings}, or to -");
+        let message = format!("the name for events of {name} must end in {endings}, or be -");
         return Err(Error::Config(format!("--output {}: {message}", output.display())));
     }
     match name {
@@ -227,7 +227,7 @@ fn pixels(what: &Simulation, spec: &str, output: &Path, host: Host<'_>) -> Resul
     };
     if (format == PixelFormat::Frames) != (spec.frame_us > 0.0) {
         let message =
-            "files .frames are for simulations of frames (frame=US), others for simulations of single hits";
+            "frames (frame=US) need a name that ends in .frames, and single hits need another ending";
         return Err(Error::Config(format!("--output {name}: {message}")));
     }
     let mut sink = ByteSink::create(output, host.cancel)?;

@@ -6,14 +6,14 @@ use std::{fmt, str::FromStr};
 /// The simulated detector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SimDetector {
-    /// Hits of the Velo, ideal geometry.
+    /// Velo with ideal geometry; events are hits.
     Velo,
-    /// Raw banks of Velo, UT and SciFi, in a given geometry.
+    /// Velo, UT and SciFi with a given geometry; events are raw banks.
     Lhcb,
 }
 
-/// A simulated sample. The same specification always gives the same events, byte for byte, on every
-/// machine; each event depends only on the seed and its own number.
+/// Specification of a simulated sample, which determines the events on every machine byte for byte. Each event depends
+/// only on the specification and on the event's number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimSpec {
     /// The detector: the word after `sim:`.
@@ -24,21 +24,21 @@ pub struct SimSpec {
     pub seed: u64,
     /// Mean number of collisions in addition to the signal collision; key `pileup`.
     pub pileup: f64,
-    /// Whether each event has a pair of b hadrons; key `signal`, `b` or `none`.
+    /// Whether each event has a pair of b hadrons; key `signal` with value `b` or `none`.
     pub beauty: bool,
-    /// Probability that a sensor detects a particle; key `efficiency`.
+    /// Probability that a Velo sensor detects a particle; key `efficiency`.
     pub efficiency: f64,
     /// Mean number of noise hits per event; key `noise`.
     pub noise: f64,
     /// x and y of the beam line, mm; keys `beam_x` and `beam_y`.
     pub beam: [f64; 2],
-    /// Whether the Velo sends superpixels instead of clusters; key `velo`, `superpixel` or `retina`.
+    /// Whether Velo banks contain superpixels, not retina clusters; key `velo` with value `superpixel` or `retina`.
     pub superpixels: bool,
     /// Probability that a layer of the SciFi detects a particle; key `scifi_efficiency`.
     pub scifi_efficiency: f64,
-    /// Fraction of the SciFi's SiPMs that detect half as many particles, the same SiPMs in each event; key `weak_sipms`.
+    /// Fraction of the SciFi's SiPMs with half the efficiency, the same SiPMs in every event; key `weak_sipms`.
     pub weak_sipms: f64,
-    /// Fraction of the SciFi's channels that detect nothing, the same channels in each event; key `dead_channels`.
+    /// Fraction of dead SciFi channels, the same channels in every event; key `dead_channels`.
     pub dead_channels: f64,
 }
 
@@ -115,7 +115,7 @@ impl FromStr for SimSpec {
             }
             _ => {
                 return Err(wrong(format!(
-                    "unknown detector `{detector}`; there are: velo, lhcb, cylinder, timepix"
+                    "unknown detector `{detector}`: choose velo, lhcb, cylinder or timepix"
                 )));
             }
         };

@@ -1,4 +1,4 @@
-//! [`in_order`]: makes events on several threads and takes them in order.
+//! [`in_order`]: makes events on several threads and passes them on in order.
 
 use crossbeam_channel::{Receiver, bounded};
 use peloton::simd::set_default_float_mode;
@@ -9,8 +9,8 @@ use std::thread;
 /// Number of events that each thread makes ahead.
 const AHEAD: usize = 8;
 
-/// Calls `make` with the number of each event, on `threads` threads, and then `take` with the results, in the order
-/// of the events and on this thread; `take` returns whether to continue. Each thread has its own scratch memory.
+/// Calls `make` with the number of each event on `threads` threads, and calls `take` on the calling thread with each
+/// result, in the order of the events, until `take` returns false. Each thread has separate scratch memory.
 ///
 /// # Errors
 /// [`Error::System`] when a thread cannot start, [`Error::Internal`] when a thread panicked.
@@ -47,7 +47,7 @@ pub fn in_order<S: Default, T: Send>(
                 }
             };
             let worker = thread::Builder::new().name(format!("simulate-{first}")).spawn_scoped(scope, work);
-            workers.push(worker.map_err(|e| Error::System(format!("a thread to simulate with: {e}")))?);
+            workers.push(worker.map_err(|e| Error::System(format!("no simulating thread: {e}")))?);
             made.push(receiver);
         }
         // A thread that ended early has panicked; joining it gives the error.
@@ -57,7 +57,7 @@ pub fn in_order<S: Default, T: Send>(
             }
         }
         drop(made);
-        let failed = |_| Error::Internal("a thread that simulates panicked".into());
+        let failed = |_| Error::Internal("a simulating thread panicked".into());
         workers.into_iter().try_for_each(|worker| worker.join().map_err(failed))
     })
 }

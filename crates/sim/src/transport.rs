@@ -1,4 +1,4 @@
-//! Transports particles through foil and modules: hits, scattering, conversions, interactions.
+//! Transports particles through the foil and modules of the Velo: crossings, scattering, conversions, interactions.
 
 use super::flight::{ELECTRON, Flight, PHOTON, PION, PROTON, Vector, azimuth, deflected, norm, scaled, sum};
 use super::random::Random;
@@ -59,13 +59,13 @@ const DELTA_ENERGY: f64 = 0.001;
 /// A sensor crossed by a charged particle.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Crossing {
-    /// Number of the particle.
+    /// Index of the particle.
     pub flight: usize,
-    /// Four times the module, plus the sensor.
+    /// Index of the sensor: four times the module, plus the sensor in the module.
     pub sensor: usize,
-    /// Point of crossing in the middle of the sensor, in the sensor's frame, mm.
+    /// Coordinates of the crossing in the middle of the sensor's thickness, in the sensor's frame, mm.
     pub at: [f64; 2],
-    /// du/dz and dv/dz.
+    /// Slopes du/dz and dv/dz of the particle in the sensor's frame.
     pub slope: [f64; 2],
 }
 

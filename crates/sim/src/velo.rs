@@ -1,4 +1,4 @@
-//! Makes one simulated Velo event.
+//! Simulates one Velo event.
 
 use super::SimSpec;
 use super::collisions::collide;
@@ -16,8 +16,8 @@ const MIN_MODULES: usize = 3;
 
 /// Simulates event `number` of the sample and appends it to `batch`.
 ///
-/// The truth has the particles with hits in three modules or more; hits of all other particles have no particle in
-/// the truth, as in files of LHCb's simulation.
+/// The truth contains only particles with hits in three or more modules, as in files of LHCb's simulation. Hits of
+/// other particles thus belong to no particle in the truth.
 pub fn simulate_velo(spec: &SimSpec, number: u64, batch: &mut VeloBatch) -> TruthEvent {
     let mut random = Random::new(spec.seed, number);
     let (mut flights, _) = collide(spec, &mut random);

@@ -1,4 +1,4 @@
-//! [`Checker`]: adds up events under one set of rules.
+//! [`Checker`]: compares tracks with the truth by one set of rules, and sums the results of events.
 
 use super::efficiency::{Counter, Sum, ratio};
 use super::matching::{Association, Category, EventCategory, Fate, Match, Matcher, PartCounts};
@@ -13,8 +13,8 @@ use std::collections::HashSet;
 
 /// Compares tracks with the truth, event by event.
 ///
-/// Checkers of different threads are combined by [`merge`](Self::merge); sums are kept in fixed point, so that the
-/// result does not depend on the division of the events.
+/// [`merge`](Self::merge) combines checkers of different threads. Sums are in fixed point, so that the result does not
+/// depend on how events are divided among checkers.
 pub struct Checker {
     rules: Rules,
     events: u64,
@@ -64,14 +64,14 @@ struct Totals {
 }
 
 impl Rules {
-    /// Returns whether a particle belongs to a category, by the name in reports; none for an unknown category.
+    /// Returns whether a particle belongs to the category with this name in reports; none for an unknown name.
     pub fn holds(self, category: &str, particle: &Particle) -> Option<bool> {
         let category = self.categories().iter().find(|one| one.name == category)?;
         Some((category.holds)(particle))
     }
 
-    /// Returns the names of the categories, in the order of reports. A name may occur twice: lines that begin with
-    /// dashes are parts of the line above them.
+    /// Returns the names of the categories, in the order of reports. A name that begins with dashes is a part of the
+    /// category above, and may occur twice.
     pub fn category_names(self) -> impl Iterator<Item = &'static str> {
         self.categories().iter().map(|category| category.name)
     }
@@ -133,7 +133,7 @@ impl Rules {
 }
 
 impl Checker {
-    /// Creates an empty checker.
+    /// Creates a checker without events.
     pub fn new(rules: Rules) -> Self {
         let totals = || Totals { counts: ParticleCounts::new(), ..Totals::default() };
         Self {
@@ -162,7 +162,7 @@ impl Checker {
         self.measured_event(truth, tracks.map(|track| (track, None)));
     }
 
-    /// Adds one event, with the measured momenta of the tracks, if any.
+    /// Adds one event: its truth, and its tracks as lists of hit identifiers, each with the measured momentum if known.
     pub fn measured_event<'a>(
         &mut self,
         truth: &TruthEvent,
@@ -220,7 +220,7 @@ impl Checker {
         self.ghost_rates.add(ratio(f64::from(ghosts), f64::from(kept)).unwrap_or(0.0));
     }
 
-    /// Returns the results for each particle and track of the last event, given its truth.
+    /// Returns the results for each particle and track of the last event; `truth` is the truth of this event.
     pub fn last_event(&self, truth: &TruthEvent) -> EventMatches {
         let part = self.rules.part();
         let categories = |particle: &Particle| {
@@ -270,14 +270,14 @@ impl Checker {
         }
     }
 
-    /// Returns the numbers of the tracks of the last event that match a particle, rising: the labels for training
-    /// classifiers. A track that matches several particles comes several times. Tracks that the rules skip have no
-    /// numbers.
+    /// Returns the indices of the tracks of the last event that match a particle, rising, as labels for training
+    /// classifiers. The index of a track that matches several particles is repeated. Tracks that the rules skip are not
+    /// counted.
     pub fn true_tracks(&self) -> impl Iterator<Item = usize> + '_ {
         self.associations.iter().map(|association| association.track as usize)
     }
 
-    /// Returns the numbers of the particles of the last event that tracks match, one for each matching track.
+    /// Returns the index of the matched particle for each pair of a track and a matched particle in the last event.
     pub fn found(&self) -> impl Iterator<Item = usize> + '_ {
         self.associations.iter().map(|association| association.particle as usize)
     }
@@ -308,14 +308,14 @@ impl Checker {
         totals.add(counter, event, self.rules);
     }
 
-    /// Adds the counts of another checker, whose events follow the events of this one.
+    /// Adds the counts of another checker, whose events follow the events of this checker.
     ///
     /// # Errors
     /// [`Error::Config`] when the rules differ.
     pub fn merge(&mut self, later: &Checker) -> Result<()> {
         if self.rules != later.rules {
             return Err(Error::Config(format!(
-                "rules {} and {} cannot be combined",
+                "checks by rules {} and {} cannot be merged",
                 self.rules, later.rules
             )));
         }
@@ -333,7 +333,7 @@ impl Checker {
         Ok(())
     }
 
-    /// Returns the results so far.
+    /// Returns the results for all events so far.
     pub fn report(&self) -> CheckReport {
         let named = || self.rules.categories().iter().zip(&self.totals);
         let clone_rate = self.rules.clone_rate();

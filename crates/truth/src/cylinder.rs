@@ -1,5 +1,5 @@
-//! The rules of the cylinder toy (`docs/algorithms.md`, "Cylinder: checking"): a track belongs to a particle that
-//! left more than three quarters of the track's hits.
+//! The checker of the cylinder detector (`docs/algorithms.md`, "Cylinder: checking"): a track belongs to the particle
+//! that left more than three quarters of the track's hits.
 
 use super::cylinder_tables::{CylinderBins, CylinderTable};
 use super::efficiency::Counter;
@@ -22,7 +22,7 @@ struct Category {
     hits: [u64; 3],
 }
 
-/// Compares tracks with true particles.
+/// Compares tracks in the cylinder detector with true particles, event by event.
 #[derive(Debug, Clone, Default)]
 pub struct CylinderChecker {
     events: u64,
@@ -40,33 +40,33 @@ pub struct CylinderChecker {
 pub struct CylinderCategory {
     /// Name of the category.
     pub name: &'static str,
-    /// Particles.
+    /// Number of particles.
     pub reconstructible: u64,
     /// Number of particles with a track.
     pub reconstructed: u64,
-    /// Share of reconstructed particles.
+    /// Reconstructed over reconstructible particles.
     pub efficiency: Option<f64>,
-    /// Lower end of the 68 % Clopper-Pearson interval.
+    /// Lower end of the efficiency's 68 % Clopper-Pearson interval.
     pub efficiency_low: Option<f64>,
-    /// Upper end of the interval.
+    /// Upper end of the efficiency's interval.
     pub efficiency_high: Option<f64>,
-    /// Matched tracks beyond the first of each particle.
+    /// Number of matched tracks beyond the first of each particle.
     pub clones: u64,
     /// Clones over reconstructed particles.
     pub clone_rate: Option<f64>,
-    /// Share of the hits of matched tracks that their particle left.
+    /// Share of the hits of matched tracks that the matched particle left.
     pub purity: Option<f64>,
-    /// Share of the hits of their particles that are on matched tracks.
+    /// Share of the hits of matched particles that are on their tracks.
     pub hit_efficiency: Option<f64>,
-    /// Tracks.
+    /// Number of tracks.
     pub tracks: u64,
     /// Number of tracks that belong to no particle.
     pub ghosts: u64,
-    /// Ghosts over tracks.
+    /// Ghosts over all tracks.
     pub ghost_rate: Option<f64>,
 }
 
-/// Results of the checker.
+/// Results of [`CylinderChecker`].
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct CylinderReport {
     /// Number of events.
@@ -77,16 +77,16 @@ pub struct CylinderReport {
     pub ghosts: u64,
     /// Share of ghosts among tracks; `None` without tracks.
     pub ghost_rate: Option<f64>,
-    /// `all`, and `n_found>=7` without tracks of fewer hits.
+    /// Results of the category `all`, and of `n_found>=7`, which counts only tracks of at least 7 hits.
     pub categories: Vec<CylinderCategory>,
-    /// Tracks by number of hits: matched, ghosts.
+    /// Numbers of matched tracks and of ghosts, by number of hits.
     pub lengths: Vec<[u64; 2]>,
-    /// The categories against pT and eta.
+    /// Results of each category in bins of pT and of eta.
     pub tables: Vec<CylinderTable>,
 }
 
 impl CylinderChecker {
-    /// Adds one event: each track is a list of hit numbers, counted from the event's first hit.
+    /// Adds one event. Each track is a list of hit indices, which count from the first hit of the event.
     pub fn event<'a>(
         &mut self,
         hits: &CylinderBatch,
@@ -174,7 +174,7 @@ impl CylinderChecker {
         &self.last
     }
 
-    /// Returns the results so far.
+    /// Returns the results for all events so far.
     pub fn report(&self) -> CylinderReport {
         let [all, _] = &self.categories;
         let ratio = |a: u64, b: u64| (b > 0).then(|| a as f64 / b as f64);

@@ -1,10 +1,10 @@
-//! Smoothed states of given tracks against true particles, layer by layer.
+//! Compares smoothed states of given tracks with true particles, layer by layer.
 
 use super::cylinder_pulls::{CylinderPulls, Moments, Pull, Resolution};
 use peloton::event::{CYLINDER_LAYERS, CylinderBatch, CylinderFits, CylinderTruth, NO_HIT};
 
-/// Compares the states of tracks whose hits all belong to one particle with the particle's helix from its vertex.
-/// If particles scatter, the helix is the true state only up to the first layer.
+/// Compares smoothed states with the helix of a particle from its vertex, for tracks whose hits all belong to the
+/// particle. If particles scatter, the helix is the true path only up to the first layer.
 #[derive(Debug, Clone)]
 pub struct CylinderFitPulls {
     layers: [CylinderPulls; CYLINDER_LAYERS],
@@ -12,30 +12,30 @@ pub struct CylinderFitPulls {
     tracks: u64,
 }
 
-/// The states at the hits of one layer.
+/// Pulls and resolutions of the states at the hits of one layer.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct LayerPulls {
     /// Number of the layer, from 0.
     pub layer: usize,
-    /// Mean chi2 of the hits in the filter, with two measured coordinates.
+    /// Mean chi2 of a hit, which has two coordinates, when the filter adds the hit to a track.
     pub chi2_filtered: f64,
-    /// Mean chi2 of the hits to the smoothed states.
+    /// Mean chi2 of the distance between a hit and the smoothed state.
     pub chi2_smoothed: f64,
-    /// Pulls of each parameter; at the last layer the states come from the filter.
+    /// Pulls of each parameter; in the last layer, smoothed states equal filtered states.
     pub pulls: Vec<Pull>,
     /// Resolutions in bins of transverse momentum.
     pub resolutions: Vec<Resolution>,
 }
 
 impl CylinderFitPulls {
-    /// Creates empty sums for tracks in a field, T.
+    /// Creates a comparison without tracks; `field` is the magnetic field, T.
     pub fn new(field: f64) -> Self {
         let layers = std::array::from_fn(|_| CylinderPulls::new(field));
         Self { layers, chi2: Default::default(), tracks: 0 }
     }
 
-    /// Adds the tracks of one event: number `event` of `fits`, number `of_truth` of the hits and of the truth. Tracks
-    /// whose fit failed do not count, nor do tracks with hits of several particles.
+    /// Adds the tracks of one event, which has the index `event` in `fits`, and `of_truth` in `hits` and `truth`.
+    /// Tracks with a failed fit or with hits of several particles are ignored.
     pub fn event(
         &mut self,
         fits: &CylinderFits,
@@ -71,7 +71,7 @@ impl CylinderFitPulls {
         self.tracks
     }
 
-    /// Returns the results so far on the layers that have hits.
+    /// Returns the results so far for each layer with hits.
     pub fn report(&self) -> Vec<LayerPulls> {
         let layers = self.layers.iter().zip(&self.chi2).enumerate();
         let seen = layers.filter(|(_, (_, chi2))| chi2[0].n > 0);

@@ -1,10 +1,10 @@
-//! Fitted states against true particles: pulls and resolutions.
+//! Compares fitted states in the cylinder detector with true particles: pulls and resolutions.
 
 use super::state_pulls::PullHistogram;
 use peloton::cylinder::Helix;
 use peloton::event::{CYLINDER_LAYERS, CYLINDER_STATE, CylinderBatch, CylinderTracks, CylinderTruth, NO_HIT};
 
-/// Names of the parameters.
+/// Names of the five parameters of a state.
 pub const PARAMETERS: [&str; 5] = ["r-phi", "z", "1/pT", "phi", "theta"];
 /// Lower edges of the bins of transverse momentum of the resolution table, GeV/c.
 const PT_EDGES: [f64; 6] = [0.0, 1.0, 2.0, 4.0, 6.0, 8.0];
@@ -33,7 +33,7 @@ impl Moments {
     }
 }
 
-/// Compares states of tracks whose hits all belong to one particle with that particle.
+/// Compares the fitted states of tracks with true particles, for tracks whose hits all belong to one particle.
 #[derive(Debug, Clone, Default)]
 pub struct CylinderPulls {
     field: f64,
@@ -42,12 +42,12 @@ pub struct CylinderPulls {
     residuals: [[Moments; 5]; PT_EDGES.len()],
 }
 
-/// Mean and width of a pull.
+/// Mean, width and distribution of a parameter's pull.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Pull {
     /// Name of the parameter.
     pub parameter: &'static str,
-    /// Tracks.
+    /// Number of tracks.
     pub tracks: u64,
     /// Mean of (fitted - true) / sigma.
     pub mean: f64,
@@ -62,28 +62,28 @@ pub struct Pull {
 pub struct Resolution {
     /// Lower edge of the bin, GeV/c.
     pub pt_from: f64,
-    /// Tracks.
+    /// Number of tracks.
     pub tracks: u64,
-    /// Azimuth times radius, cm.
+    /// Resolution of the azimuth times the radius, cm.
     pub r_phi: f64,
-    /// z, cm.
+    /// Resolution of z, cm.
     pub z: f64,
     /// Resolution of pT, divided by pT (no unit).
     pub pt: f64,
-    /// phi, rad.
+    /// Resolution of phi, rad.
     pub phi: f64,
-    /// theta, rad.
+    /// Resolution of theta, rad.
     pub theta: f64,
 }
 
 impl CylinderPulls {
-    /// Creates empty sums for tracks in a field, T.
+    /// Creates a comparison without tracks; `field` is the magnetic field, T.
     pub fn new(field: f64) -> Self {
         Self { field, ..Self::default() }
     }
 
-    /// Adds the tracks of one event: number `event` of `tracks`, number `of_truth` of the hits and of the truth. Tracks
-    /// whose fit failed do not count.
+    /// Adds the tracks of one event, which has the index `event` in `tracks`, and `of_truth` in `hits` and `truth`.
+    /// Tracks with a failed fit or with hits of several particles are ignored.
     pub fn event(
         &mut self,
         tracks: &CylinderTracks,
@@ -105,12 +105,12 @@ impl CylinderPulls {
         }
     }
 
-    /// Adds one track of a particle from `vertex`: x, y, z, charge / pT, phi, theta.
+    /// Adds one track of a particle, whose state at its origin is `vertex`: x, y, z, charge / pT, phi, theta.
     pub fn track(&mut self, tracks: &CylinderTracks, track: usize, vertex: [f64; 6]) {
         self.state(tracks.state.each_ref().map(|column| f64::from(column[track])), vertex);
     }
 
-    /// Adds one state, its values in the order of the columns, of a particle from `vertex`.
+    /// Adds one state, with values in the order of the columns, of a particle with this state `vertex` at its origin.
     pub fn state(&mut self, state: [f64; CYLINDER_STATE], vertex: [f64; 6]) {
         let radius = state[0];
         let Some(truth) = Helix::new(vertex, self.field).at_radius(radius) else { return };

@@ -1,4 +1,4 @@
-//! Efficiency, clones and fakes of the cylinder's tracks against pT and eta.
+//! Efficiencies, clones and ghosts of tracks in the cylinder detector, in bins of pT and eta.
 
 use super::efficiency::{Counter, ratio};
 use super::tables::{Axis, EfficiencyBin};
@@ -50,14 +50,14 @@ impl CylinderBins {
         })
     }
 
-    /// Adds a particle, with its number of tracks.
+    /// Adds a particle with the number of tracks that match the particle.
     pub fn particle(&mut self, truth: &CylinderTruth, particle: usize, tracks: u64) {
         let one =
             Counter { reconstructible: 1, reconstructed: tracks.min(1), clones: tracks.saturating_sub(1) };
         self.of(truth, particle).for_each(|bin| bin.counter.add(one));
     }
 
-    /// Adds a track, with the particle that left most of its hits.
+    /// Adds a track; `particle` left most of the track's hits.
     pub fn track(&mut self, truth: &CylinderTruth, particle: usize, is_ghost: bool) {
         for bin in self.of(truth, particle) {
             bin.tracks += 1;
@@ -65,7 +65,7 @@ impl CylinderBins {
         }
     }
 
-    /// Returns the tables of a category.
+    /// Returns the tables against pT and eta; `category` is the name of their category.
     pub fn tables(&self, category: &'static str) -> impl Iterator<Item = CylinderTable> {
         let table = move |(axis, bins): (&Axis<Properties>, &Vec<Bin>)| CylinderTable {
             category,
@@ -77,12 +77,12 @@ impl CylinderBins {
     }
 }
 
-/// Efficiency, clones and fakes of one category against one property.
+/// Efficiency, clones and ghosts of one category in bins of one property.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct CylinderTable {
     /// Name of the category.
     pub category: &'static str,
-    /// The property: pt or eta.
+    /// Name of the property: `pt` or `eta`.
     pub variable: &'static str,
     /// Unit of the property; empty when it has none.
     pub unit: &'static str,
@@ -93,14 +93,14 @@ pub struct CylinderTable {
 /// One bin of a [`CylinderTable`]; rates are `None` for 0 / 0.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct CylinderBin {
-    /// Counts of particles. Clones are matched tracks beyond the first of a particle, over reconstructed particles.
+    /// Edges, and counts of particles. The clone rate is clones over reconstructed particles.
     #[serde(flatten)]
     pub particles: EfficiencyBin,
-    /// Tracks whose main particle is in the bin.
+    /// Number of tracks whose main particle (which left most of the hits) is in the bin.
     pub tracks: u64,
     /// Number of tracks that belong to no particle.
     pub ghosts: u64,
-    /// Ghosts over tracks.
+    /// Ghosts over all tracks.
     pub ghost_rate: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Efficiencies from counts, with intervals.
+//! Efficiencies and their intervals, computed from counts.
 
 use statrs::function::beta::beta_reg;
 
@@ -9,9 +9,9 @@ const COVERAGE: f64 = 0.682_689_492_137_085_9;
 /// less than 0.002 of the width, and series for the beta distribution no longer converge.
 const MANY: f64 = 1e5;
 
-/// Returns the Clopper-Pearson interval of 68 % for a probability, given `pass` successes out of `total` trials: the
-/// choice of the Particle Data Group (review of statistics, intervals for binomial data) and of ROOT's `TEfficiency`.
-/// Its coverage is never below 68 %. None for 0 out of 0 and for `pass > total`.
+/// Returns the 68 % Clopper-Pearson interval of a probability, given `pass` successes out of `total` trials; none for
+/// `total` 0 and for `pass > total`. The interval's coverage is never below 68 %. The Particle Data Group (review of
+/// statistics, intervals for binomial data) and ROOT's `TEfficiency` use this interval.
 pub fn clopper_pearson(pass: u64, total: u64) -> Option<(f64, f64)> {
     if total == 0 || pass > total {
         return None;
@@ -53,7 +53,7 @@ pub struct Counter {
     pub reconstructible: u64,
     /// Number of reconstructible particles that were found.
     pub reconstructed: u64,
-    /// Tracks of these particles beyond the first of each.
+    /// Number of tracks of reconstructed particles beyond the first track of each.
     pub clones: u64,
 }
 
@@ -65,12 +65,12 @@ impl Counter {
         self.clones += other.clones;
     }
 
-    /// Returns reconstructed over reconstructible particles; none for 0 / 0.
+    /// Returns the efficiency, reconstructed over reconstructible particles; none for 0 / 0.
     pub fn efficiency(&self) -> Option<f64> {
         ratio(self.reconstructed as f64, self.reconstructible as f64)
     }
 
-    /// Returns the 68 % interval of the efficiency.
+    /// Returns the 68 % Clopper-Pearson interval of the efficiency.
     pub fn interval(&self) -> Option<(f64, f64)> {
         clopper_pearson(self.reconstructed, self.reconstructible)
     }

@@ -1,17 +1,17 @@
-//! The strict validator of the public Velo JSON events, number for number.
+//! The rules `json`: they give the same numbers as the strict validator of the public Velo JSON events.
 //!
-//! With w(t, p) the share of track t's hits that particle p left (0 for tracks of fewer than two hits):
-//! - A track is a ghost when no particle of the event, of any kind, has w > 0.7.
-//! - Within a category, a track belongs to the particle with the largest w (the first if several are equal), when w >
-//!   0.7; a particle is reconstructed when any track has w > 0.7. Tracks beyond the first of a particle are clones;
-//!   their rate is per reconstructed particle.
-//! - Purity is the sum of w over (reconstructed + clones), which is not the number of matched tracks when
-//!   two particles share hits; hit efficiency is the mean over matched tracks.
-//! - The efficiency in brackets is the mean of the running efficiencies after each event, so it depends on the order
-//!   of the events. Events without a particle of the category do not count.
-//! - Tracks that repeat an earlier track of the event hit by hit are skipped, but count as tracks.
+//! w is the share of a track's hits that a particle left (0 for a track with fewer than two hits).
+//! - A track is a ghost when no particle of the event, in any category or none, has w > 0.7.
+//! - Within a category, a track belongs to the particle with the largest w > 0.7 (the first of equals). A particle is
+//!   reconstructed when it has w > 0.7 for a track. Tracks beyond the first of a particle are clones. The clone rate is
+//!   clones over reconstructed particles.
+//! - Purity is the sum of w over (reconstructed + clones), which exceeds the number of matched tracks when two
+//!   particles share hits. Hit efficiency is the mean over matched tracks.
+//! - The efficiency in brackets is the mean of the running efficiencies after each event. The mean depends on the order
+//!   of events, and ignores events without a particle of the category.
+//! - Tracks that have exactly the hits of an earlier track are skipped, but count in the number of tracks.
 //!
-//! Electrons belong to no category; there is no cut on pseudorapidity.
+//! Electrons belong to no category. There is no cut on pseudorapidity.
 
 use super::matching::{Association, Category, EventCategory, Fate};
 use peloton::event::Particle;

@@ -1,11 +1,11 @@
-//! LHCb's checker for tracks of several detectors, whose hits are LHCbIDs.
+//! The rules of LHCb's checker for tracks through several detectors; hits are given as LHCbIDs.
 //!
-//! A track matches a particle that left at least 70 % of the track's hits in the Velo, and as much in the SciFi; a
-//! part counts if the track has three or more hits there. If only one of them counts, the particle must also have left all
-//! but one of the track's hits in the UT. If both count, a mother with hits in the Velo and its daughter with hits in
-//! the SciFi share their hits: the truth has two particles for one that decays on the way, and for an electron that
-//! radiates. The hits of a particle whose mother has the particle's own key count once. Hit efficiencies refer to the
-//! last part that the track reaches.
+//! A particle matches a track if the particle left at least 70 % of the track's hits in the Velo, and at least 70 % in
+//! the SciFi; a detector with fewer than three hits of the track is ignored. If only one of Velo and SciFi is used, the
+//! particle must also have left all but one of the track's UT hits. If both are used, hits of a mother in the Velo and
+//! hits of its daughter in the SciFi are combined, because a particle that decays on the way, or an electron that
+//! radiates, is two particles in the truth. The hits of a particle whose mother has the particle's own key count once.
+//! Hit efficiencies refer to the last detector that the track reaches.
 
 use super::matching::{Match, PartCounts};
 use peloton::event::TruthEvent;
@@ -30,7 +30,7 @@ pub(super) fn part_of(hit: u32) -> usize {
     }
 }
 
-/// Returns the detector of a hit, by its LHCbID; other numbers count as SciFi hits of no particle.
+/// Returns the detector of a hit from the hit's LHCbID; a number that is no LHCbID counts as a SciFi hit.
 pub fn detector_of(hit: u32) -> HitsOf {
     [HitsOf::Velo, HitsOf::Ut, HitsOf::SciFi][part_of(hit)]
 }

@@ -1,4 +1,4 @@
-//! Truth: compares tracks with simulated particles.
+//! Compares reconstructed tracks with simulated particles, the truth.
 //!
 //! A [`Checker`] takes events one by one, each as its [`TruthEvent`] and the hit lists of its tracks, and
 //! gives a [`CheckReport`]: ghosts, and for each category of particles the efficiency, clones, purity and
@@ -62,16 +62,16 @@ use std::{fmt, str::FromStr};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rules {
-    /// The strict validator of the public Velo JSON events (github.com/dcampora/velopix_tracking): more
-    /// than 70 % of a track's hits, no cut on pseudorapidity, clones per reconstructed particle.
+    /// The strict validator of the public Velo JSON events (github.com/dcampora/velopix_tracking). A particle must
+    /// leave more than 70 % of a track's hits. There is no cut on pseudorapidity. The clone rate is per found particle.
     Json,
-    /// LHCb's track checker for Velo tracks: at least 70 %, particles with 2 < eta < 5, clones per track.
+    /// LHCb's checker for Velo tracks: at least 70 % of a track's hits; categories with 2 < eta < 5; clones per track.
     Lhcb,
-    /// LHCb's track checker for Velo tracks that were extended to the UT. Here and below, hits are LHCbIDs.
+    /// LHCb's track checker for Velo tracks that were extended to the UT. Hits are LHCbIDs.
     LhcbUt,
-    /// LHCb's track checker for tracks in the SciFi.
+    /// LHCb's track checker for tracks in the SciFi. Hits are LHCbIDs.
     LhcbSeed,
-    /// LHCb's track checker for tracks through Velo and SciFi, with UT or without.
+    /// LHCb's track checker for tracks through Velo and SciFi, with or without UT hits. Hits are LHCbIDs.
     LhcbLong,
 }
 
@@ -79,7 +79,7 @@ impl Rules {
     /// All rules.
     pub const ALL: [Rules; 5] = [Rules::Json, Rules::Lhcb, Rules::LhcbUt, Rules::LhcbSeed, Rules::LhcbLong];
 
-    /// Returns the detectors whose hits particles must list for these rules.
+    /// Returns the detectors whose hits the truth must contain for these rules.
     pub fn hits_of(self) -> HitsOf {
         match self {
             Rules::Json | Rules::Lhcb => HitsOf::Velo,

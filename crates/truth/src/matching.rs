@@ -1,4 +1,4 @@
-//! Finds the particles that share hits with a track, for all rules.
+//! Finds the particles that left hits of a track; all rules use this.
 
 use peloton::event::{Particle, TruthEvent};
 
@@ -11,15 +11,15 @@ pub(super) struct Category {
 /// A track that matches a particle by the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Association {
-    /// Number of the track in its event.
+    /// Index of the track in its event.
     pub track: u32,
-    /// Number of the particle in its event.
+    /// Index of the particle in its event.
     pub particle: u32,
-    /// Hits of the track that the particle left.
+    /// Number of hits of the track that the particle left.
     pub common: u32,
-    /// Hits of the track.
+    /// Number of hits of the track.
     pub track_hits: u32,
-    /// Numbers of the particle's hits in the part for hit efficiencies: on the track, and all.
+    /// Numbers of the particle's hits on the track, and of all its hits, in the detector of the hit efficiency.
     pub found: u32,
     pub left: u32,
 }
@@ -39,11 +39,11 @@ impl Association {
 /// Sums of one event for one category.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct EventCategory {
-    /// Tracks that match a particle of the category.
+    /// Number of tracks that match a particle of the category.
     pub matched: u64,
-    /// Sum of their purities.
+    /// Sum of the purities of these tracks.
     pub purity: f64,
-    /// Sum of their hit efficiencies: hits in common over hits of the particle.
+    /// Sum of these tracks' hit efficiencies: hits in common over hits of the particle.
     pub hit_efficiency: f64,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct EventCategory {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Fate {
     pub reconstructed: bool,
-    /// Tracks that match this particle.
+    /// Number of tracks that match this particle.
     pub tracks: u32,
 }
 
@@ -79,13 +79,13 @@ pub(super) struct Matcher {
 }
 
 impl Matcher {
-    /// Creates an empty matcher; `part_of` returns the part of a hit, below [`PARTS`].
+    /// Creates a matcher without particles; `part_of` returns the detector of a hit, a number below [`PARTS`].
     pub fn new(part_of: fn(u32) -> usize) -> Self {
         let (owners, hits, counts, shares) = Default::default();
         Self { owners, hits, counts, shares, part_of }
     }
 
-    /// Indexes the particles of another event.
+    /// Replaces the particles by the particles of another event.
     pub fn index(&mut self, truth: &TruthEvent) {
         self.owners.clear();
         for (number, particle) in truth.particles.iter().enumerate() {
@@ -102,19 +102,19 @@ impl Matcher {
         self.counts.resize(truth.particles.len(), [0; PARTS]);
     }
 
-    /// Returns the number of different hits of a particle.
+    /// Returns the number of different hits of a particle in each detector.
     pub fn hits_of(&self, particle: u32) -> PartCounts {
         self.hits[particle as usize]
     }
 
-    /// Returns the number of hits of a track in each part.
+    /// Returns the number of hits of a track in each detector.
     pub fn parts_of(&self, track: &[u32]) -> PartCounts {
         let mut counts = [0; PARTS];
         track.iter().for_each(|&hit| counts[(self.part_of)(hit)] += 1);
         counts
     }
 
-    /// Returns the particles that left hits of the track, rising, each with its number of hits.
+    /// Returns the particles that left hits of the track, rising, with the number of these hits in each detector.
     pub fn shares(&mut self, track: &[u32]) -> &[(u32, PartCounts)] {
         self.shares.clear();
         for &hit in track {

@@ -1,4 +1,4 @@
-//! Measured momenta against true momenta, in bins of the true momentum.
+//! Compares measured momenta with true momenta, in bins of the true momentum.
 
 use super::efficiency::{clopper_pearson, ratio};
 use super::state_pulls::is_prompt;
@@ -19,14 +19,14 @@ pub struct Measured {
     pub p: f64,
     /// Transverse momentum, GeV/c.
     pub pt: f64,
-    /// Charge; its sign alone counts.
+    /// Charge, of which only the sign is used.
     pub charge: f64,
     /// Standard deviation of q/p, e c/GeV, if known.
     pub qop_error: Option<f64>,
 }
 
 impl Measured {
-    /// Converts charge over momentum, c/GeV, with its variance, and the slopes dx/dz and dy/dz near the beam.
+    /// Creates a momentum from charge over momentum (c/GeV), its variance, and dx/dz and dy/dz near the beam.
     pub fn new(qop: f32, variance: Option<f32>, [tx, ty]: [f32; 2]) -> Self {
         let [qop, tx, ty] = [qop, tx, ty].map(f64::from);
         let (p, slope2) = (1.0 / qop.abs(), tx * tx + ty * ty);
@@ -54,7 +54,7 @@ pub(super) struct Momenta {
 }
 
 impl Momenta {
-    /// Adds the track of a particle. Electrons, which radiate, and particles outside of the detector do not count.
+    /// Adds the track of a particle. Electrons, which radiate, and particles outside of 2 < eta < 5 are ignored.
     pub fn add(&mut self, particle: &Particle, track: Measured) {
         let inside = particle.eta > 2.0 && particle.eta < 5.0;
         let deviation = track.p / particle.p - 1.0;
@@ -74,7 +74,7 @@ impl Momenta {
         self.bins.iter_mut().zip(&later.bins).for_each(|(bin, later)| bin.extend_from_slice(later));
     }
 
-    /// Returns the results; none when no track had a momentum.
+    /// Returns the results; none if no track had a momentum.
     pub fn report(&self) -> Option<MomentumReport> {
         let bins: Vec<_> = (EDGES.windows(2).zip(&self.bins))
             .map(|(edges, tracks)| MomentumBin::new([edges[0], edges[1]], tracks))
@@ -85,38 +85,38 @@ impl Momenta {
     }
 }
 
-/// Momenta of tracks that match a particle with 2 < eta < 5 that is no electron.
+/// Measured momenta of tracks that match a particle with 2 < eta < 5, except electrons.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MomentumReport {
-    /// Particles above 3 GeV/c.
+    /// Tracks of all particles above 3 GeV/c.
     pub all: MomentumBin,
     /// Tracks in bins of the true momentum.
     pub bins: Vec<MomentumBin>,
 }
 
-/// Tracks of particles in a range of momentum.
+/// Measured momenta of tracks of particles in a range of true momentum.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MomentumBin {
     /// Smallest true momentum, GeV/c.
     pub low: f64,
     /// Beginning of the next bin, GeV/c; the last bin includes all larger momenta.
     pub high: f64,
-    /// Tracks.
+    /// Number of tracks.
     pub tracks: u64,
-    /// Median of p / true p - 1.
+    /// Median of measured p / true p - 1.
     pub median: Option<f64>,
-    /// Half of the central 68 % of p / true p - 1.
+    /// Half of the central 68 % of measured p / true p - 1.
     pub half_width: Option<f64>,
-    /// Half of the central 68 % of (q/p - true q/p) / its standard deviation, if known: for prompt particles, or for
-    /// all particles if their origins are unknown.
+    /// Half of the central 68 % of (q/p - true q/p) / sigma, if sigma is known, for prompt particles and for particles
+    /// of unknown origin.
     pub pull_width: Option<f64>,
-    /// Tracks with the right charge.
+    /// Number of tracks with the right charge.
     pub right_charge: u64,
     /// Share of tracks with the right charge.
     pub right_charge_rate: Option<f64>,
-    /// Lower end of the share's 68 % Clopper-Pearson interval.
+    /// Lower end of the 68 % Clopper-Pearson interval of the share with the right charge.
     pub right_charge_low: Option<f64>,
-    /// Upper end of the interval.
+    /// Upper end of the interval of the share with the right charge.
     pub right_charge_high: Option<f64>,
 }
 

@@ -1,14 +1,14 @@
-//! [`TruthOutput`]: the results for every particle and every track, as two tables.
+//! [`TruthOutput`]: writes the results for every particle and every track as two tables.
 
 use crate::{EventRows, PARTICLE_FIELDS, TRACK_FIELDS};
 use peloton::{Error, Result};
 use peloton_io::output::{Done, Metadata, OutputFile, TableField, TableWriter};
 use std::path::{Path, PathBuf};
 
-/// The files of a truth output: for `NAME.parquet` they are `NAME.particles.parquet` and `NAME.tracks.parquet`.
+/// Returns both files of a truth output `NAME.parquet`: `NAME.particles.parquet` and `NAME.tracks.parquet`.
 ///
 /// # Errors
-/// [`Error::Config`] for another ending.
+/// [`Error::Config`] for a name that does not end in `.parquet`.
 pub fn truth_files(path: &Path) -> Result<[PathBuf; 2]> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let Some(stem) = name.strip_suffix(".parquet").filter(|stem| !stem.is_empty()) else {
@@ -18,7 +18,7 @@ pub fn truth_files(path: &Path) -> Result<[PathBuf; 2]> {
     Ok(["particles", "tracks"].map(|what| path.with_file_name(format!("{stem}.{what}.parquet"))))
 }
 
-/// Writes both tables.
+/// Writes the table of particles and the table of tracks.
 pub struct TruthOutput {
     particles: Table,
     tracks: Table,
@@ -40,10 +40,10 @@ impl Table {
 }
 
 impl TruthOutput {
-    /// Begins the files.
+    /// Creates both files.
     ///
     /// # Errors
-    /// Errors of [`truth_files`], and [`Error::Io`] when they cannot be written.
+    /// Errors of [`truth_files`], and [`Error::Io`] when a file cannot be written.
     pub fn create(path: &Path, metadata: &Metadata) -> Result<Self> {
         let [particles, tracks] = truth_files(path)?;
         Ok(Self {
@@ -52,19 +52,19 @@ impl TruthOutput {
         })
     }
 
-    /// Writes the rows of an event.
+    /// Writes the rows of an event to both tables.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// [`Error::Io`] when a file cannot be written.
     pub fn add(&mut self, rows: EventRows) -> Result<()> {
         rows.particles.into_iter().try_for_each(|row| self.particles.writer.push(row))?;
         rows.tracks.into_iter().try_for_each(|row| self.tracks.writer.push(row))
     }
 
-    /// Writes the remaining rows and renames both files to their names.
+    /// Writes the remaining rows, and renames both temporary files to their final names.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// [`Error::Io`] when a file cannot be written.
     pub fn finish(self) -> Result<()> {
         self.particles.finish()?;
         self.tracks.finish()

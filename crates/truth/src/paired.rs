@@ -1,4 +1,4 @@
-//! [`PairedChecker`]: compares two lists of tracks on the same particles.
+//! [`PairedChecker`]: compares which particles two programs found.
 
 use super::efficiency::clopper_pearson;
 use super::{Rules, TrackMatcher};
@@ -8,18 +8,18 @@ use serde::Serialize;
 /// Numbers of particles that both, one or none of two programs found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Paired {
-    /// Found by both.
+    /// Number of particles that both programs found.
     pub both: u64,
-    /// Found by the first alone.
+    /// Number of particles that only the first program found.
     pub first_only: u64,
-    /// Found by the second alone.
+    /// Number of particles that only the second program found.
     pub second_only: u64,
-    /// Found by neither.
+    /// Number of particles that neither program found.
     pub neither: u64,
 }
 
 impl Paired {
-    /// Adds a particle.
+    /// Adds a particle; `first` and `second` are whether these programs found the particle.
     pub fn add(&mut self, first: bool, second: bool) {
         *match (first, second) {
             (true, true) => &mut self.both,
@@ -35,24 +35,24 @@ impl Paired {
     }
 }
 
-/// The pairs of one category.
+/// The comparison of two programs on the particles of one category.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PairedCategory {
     /// Name of the category.
     pub name: &'static str,
-    /// Numbers of the particles of the category by the programs that found them.
+    /// Numbers of particles by the programs that found them.
     #[serde(flatten)]
     pub paired: Paired,
     /// Ends of the 68 % Clopper-Pearson interval of the share that the first program found.
     pub first_interval: Option<[f64; 2]>,
-    /// Ends of the interval for the second program.
+    /// Ends of the 68 % Clopper-Pearson interval of the share that the second program found.
     pub second_interval: Option<[f64; 2]>,
-    /// Ends of the interval for the first program's share of the particles found by one program alone: if the interval
-    /// excludes 0.5, one program finds more.
+    /// Ends of the 68 % interval of `first_only` / (`first_only` + `second_only`). If the interval excludes 0.5, one of
+    /// the programs finds more particles.
     pub first_only_interval: Option<[f64; 2]>,
 }
 
-/// Pairs two lists of tracks of the same events, particle by particle.
+/// Compares, particle by particle, the tracks of two programs for the same events.
 #[derive(Debug)]
 pub struct PairedChecker {
     rules: Rules,
@@ -62,14 +62,14 @@ pub struct PairedChecker {
 }
 
 impl PairedChecker {
-    /// Creates an empty checker.
+    /// Creates a checker without events.
     pub fn new(rules: Rules) -> Self {
         let pairs = rules.category_names().map(|_| Paired::default()).collect();
         Self { rules, matcher: TrackMatcher::new(rules), pairs, found: Default::default() }
     }
 
-    /// Adds one event: its truth, the particles that the first program found (possibly more than once), and the
-    /// tracks of the second as lists of hits.
+    /// Adds one event: its truth, the indices of the particles that the first program found (repeated indices are
+    /// allowed), and the tracks of the second program as lists of hits.
     pub fn event<'a>(
         &mut self,
         truth: &TruthEvent,
@@ -95,7 +95,7 @@ impl PairedChecker {
         }
     }
 
-    /// Returns the results, category by category.
+    /// Returns the results of each category.
     pub fn report(&self) -> Vec<PairedCategory> {
         let interval = |pass, total| clopper_pearson(pass, total).map(|(low, high)| [low, high]);
         let category = |(name, paired): (&'static str, &Paired)| {

@@ -1,4 +1,4 @@
-//! Results of a checker, as JSON and as text.
+//! Results of [`Checker`](crate::Checker), as JSON and as text.
 
 use super::Rules;
 use super::momentum::MomentumReport;
@@ -6,34 +6,34 @@ use super::tables::{EfficiencyTable, GhostTable};
 use serde::Serialize;
 use std::fmt;
 
-/// The result of a check. The keys of its JSON are part of the command line's interface; rates are 0..1, and none
-/// (`null`, a dash in text) for 0 / 0.
+/// The result of a check. The keys in its JSON are part of the command line's interface. Rates are from 0 to 1, and
+/// none (`null` in JSON, a dash in text) for 0 / 0.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CheckReport {
-    /// Tracks.
+    /// Number of tracks.
     pub tracks: u64,
-    /// Tracks without a particle.
+    /// Number of tracks that match no particle.
     pub ghosts: u64,
-    /// Ghosts over tracks.
+    /// Ghosts over all tracks.
     pub ghost_rate: Option<f64>,
-    /// Results for the particles, category by category.
+    /// Results for each category of particles.
     pub categories: Vec<CategoryReport>,
     /// The rules of the check.
     pub rules: Rules,
-    /// Events.
+    /// Number of events.
     pub events: u64,
-    /// Mean of the ghost rates of the events; 0 for an event without tracks.
+    /// Mean of the ghost rates of the events; the rate of an event without tracks is 0.
     pub ghost_rate_event_average: Option<f64>,
-    /// Tracks that repeat an earlier track hit by hit, which the json rules skip.
+    /// Number of tracks with exactly the hits of an earlier track, which the rules `json` skip.
     pub repeated_tracks: u64,
-    /// Efficiencies against properties of the particles.
+    /// Efficiencies in bins of properties of the particles.
     pub tables: Vec<EfficiencyTable>,
-    /// Ghost rates against properties of the tracks.
+    /// Ghost rates in bins of properties of the tracks.
     pub ghost_tables: Vec<GhostTable>,
-    /// Tracks with measured p > 3 GeV/c and pt > 0.5 GeV/c, if they have a momentum.
+    /// Ghosts among tracks with measured p > 3 GeV/c and pT > 0.5 GeV/c; none if momenta are not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fast: Option<FastGhosts>,
-    /// Momenta of tracks against true momenta.
+    /// Comparison of measured with true momenta.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub momentum: Option<MomentumReport>,
 }
@@ -41,11 +41,11 @@ pub struct CheckReport {
 /// Ghosts among tracks of high measured momentum.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FastGhosts {
-    /// Tracks.
+    /// Number of tracks with high momentum.
     pub tracks: u64,
-    /// Number of tracks without a particle.
+    /// Number of these tracks that match no particle.
     pub ghosts: u64,
-    /// Ghosts over tracks.
+    /// Ghosts over all tracks.
     pub ghost_rate: Option<f64>,
 }
 
@@ -54,36 +54,36 @@ pub struct FastGhosts {
 pub struct CategoryReport {
     /// Name of the category.
     pub name: String,
-    /// Particles.
+    /// Number of reconstructible particles.
     pub reconstructible: u64,
     /// Number of reconstructible particles that were found.
     pub reconstructed: u64,
-    /// Reconstructed over reconstructible.
+    /// Reconstructed over reconstructible particles.
     pub efficiency: Option<f64>,
-    /// Lower end of the 68 % Clopper-Pearson interval.
+    /// Lower end of the efficiency's 68 % Clopper-Pearson interval.
     pub efficiency_low: Option<f64>,
-    /// Upper end of the interval.
+    /// Upper end of the efficiency's interval.
     pub efficiency_high: Option<f64>,
-    /// Tracks beyond the first of each particle.
+    /// Number of tracks beyond the first of each particle.
     pub clones: u64,
-    /// json: clones / reconstructed; lhcb: clones / (reconstructed + clones).
+    /// Rules `json`: clones / reconstructed; rules of LHCb: clones / (reconstructed + clones).
     pub clone_rate: Option<f64>,
-    /// Share of the tracks' hits that their particle left, over all events.
+    /// Mean share of a track's hits that the matched particle left, over all events.
     pub purity: Option<f64>,
-    /// Share of the particles' hits that are on their tracks, mean over all matched tracks.
+    /// Mean share of a particle's hits that are on the matched track, over all matched tracks.
     pub hit_efficiency: Option<f64>,
-    /// lhcb: mean of the efficiencies of the events; json: mean of the running efficiencies after each
+    /// Rules of LHCb: mean of the efficiencies of the events. Rules `json`: mean of the running efficiencies after each
     /// event, which depends on the order of events.
     pub efficiency_event_average: Option<f64>,
-    /// Mean over events of the mean purity of their matched tracks.
+    /// Mean over events of the mean purity of an event's matched tracks.
     pub purity_event_average: Option<f64>,
-    /// Mean over events of the mean hit efficiency of their matched tracks.
+    /// Mean over events of the mean hit efficiency of an event's matched tracks.
     pub hit_efficiency_event_average: Option<f64>,
-    /// Tracks that match a particle of the category.
+    /// Number of tracks that match a particle of the category.
     pub matched_tracks: u64,
-    /// Sum of their purities.
+    /// Sum of the purities of the matched tracks.
     pub sum_purity: f64,
-    /// Sum of their hit efficiencies.
+    /// Sum of the hit efficiencies of the matched tracks.
     pub sum_hit_efficiency: f64,
 }
 

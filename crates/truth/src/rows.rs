@@ -1,4 +1,4 @@
-//! Tables of the truth: the results for every particle and every track, row by row.
+//! Rows of the tables that `--truth-output` writes: results for every particle and every track.
 
 use peloton::event::{CYLINDER_LAYERS, CylinderTruth, NO_HIT, Particle, TruthEvent};
 use peloton_io::input::EventId;
@@ -7,38 +7,38 @@ use peloton_io::output::{Cell, CellKind, ID_FIELDS, TableField, id_cells};
 /// Results for the particles and tracks of one event, by the rules of a checker.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EventMatches {
-    /// Results of the particles, one for each.
+    /// The result for each particle of the truth, in order.
     pub particles: Vec<ParticleMatch>,
-    /// Results of the tracks, one for each.
+    /// The result for each track, in order.
     pub tracks: Vec<TrackMatch>,
 }
 
-/// Result for a particle.
+/// Result of a check for one particle.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ParticleMatch {
     /// Categories of the particle.
     pub categories: Vec<&'static str>,
     /// Number of tracks that match this particle.
     pub tracks: u32,
-    /// Number of the particle's hits in the detectors of the rules.
+    /// Number of the particle's hits in the detector that the rules use for hit efficiencies.
     pub hits: u32,
-    /// The track with most of its hits, and their share; none when no track matches this particle.
+    /// Index of the matching track with most of the particle's hits, and the share of these hits; none without a match.
     pub best: Option<(u32, f64)>,
 }
 
-/// Result for a track.
+/// Result of a check for one track.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct TrackMatch {
-    /// Number of hits.
+    /// Number of hits of the track.
     pub hits: u32,
-    /// The particle that left most of its hits, and their share; none for a ghost. The first of several that left the
-    /// same number.
+    /// Index of the matched particle that left most of the track's hits (the first of equals), and the share of these
+    /// hits; none for a ghost.
     pub particle: Option<(u32, f64)>,
-    /// Number of particles that the track matches: several if they share hits.
+    /// Number of particles that the track matches, more than 1 if particles share hits.
     pub particles: u32,
     /// Whether an earlier track of the event matches the same particle.
     pub is_clone: bool,
-    /// Whether the track repeats an earlier track hit by hit, and the rules skip it.
+    /// Whether the rules skip the track because it has exactly the hits of an earlier track.
     pub is_repeated: bool,
 }
 
@@ -62,15 +62,15 @@ pub const PARTICLE_FIELDS: [TableField; 29] = {
         field("pt", F64, "GeV/c", "transverse momentum"),
         field("eta", F64, "1", "pseudorapidity"),
         field("phi", F64, "rad", "azimuth of the momentum"),
-        field("origin_x", F64, "mm", "x of the particle's origin; null if unknown, also for y and z"),
-        field("origin_y", F64, "mm", "y of the particle's origin"),
-        field("origin_z", F64, "mm", "z of the particle's origin"),
+        field("origin_x", F64, "mm", "x of the particle's origin; null if the origin is unknown"),
+        field("origin_y", F64, "mm", "y of the particle's origin; null if the origin is unknown"),
+        field("origin_z", F64, "mm", "z of the particle's origin; null if the origin is unknown"),
         field("mother", I64, "1", "key of the mother particle; null if there is none"),
         field(
             "is_long",
             Bool,
             "1",
-            "reconstructible in Velo and SciFi; null for other detectors, also in the next columns",
+            "reconstructible in Velo and SciFi; the columns is_long to from_strange are null except for LHCb events",
         ),
         field("is_down", Bool, "1", "reconstructible in UT and SciFi"),
         field("has_velo", Bool, "1", "reconstructible in the Velo"),
@@ -79,7 +79,7 @@ pub const PARTICLE_FIELDS: [TableField; 29] = {
         field("from_beauty", Bool, "1", "from the decay of a b hadron"),
         field("from_charm", Bool, "1", "from the decay of a c hadron"),
         field("from_strange", Bool, "1", "from the decay of a strange hadron"),
-        field("categories", Words, "1", "categories of the rules in which it counts"),
+        field("categories", Words, "1", "categories of the rules in which the particle counts"),
         field("reconstructible", Bool, "1", "whether the particle counts in any category"),
         field("found", Bool, "1", "whether a track matches this particle"),
         field(
@@ -92,13 +92,13 @@ pub const PARTICLE_FIELDS: [TableField; 29] = {
             "best_track",
             U32,
             "1",
-            "number of the matching track that has most of its hits; null when not found. If particles share hits, a track can match several of them, and its own column particle then names one",
+            "number of the matching track that has most of the particle's hits; null when not found. If particles share hits, a track can match several particles, and its column particle names one of them",
         ),
         field(
             "hit_efficiency",
             F64,
             "1",
-            "share of the particle's hits that this track has, 0 to 1; null when not found",
+            "share of the particle's hits that best_track has, 0 to 1; null when not found",
         ),
     ]
 };
@@ -112,33 +112,33 @@ pub const TRACK_FIELDS: [TableField; 12] = {
         run_number,
         event_number,
         field("track", U32, "1", "number of the track in its event, from 0, as in the results of run"),
-        field("hits", U32, "1", "hits of the track"),
+        field("hits", U32, "1", "number of hits of the track"),
         field(
             "particle",
             U32,
             "1",
-            "number of the particle that left most of its hits, in its event; the first if several left as many; null for a ghost",
+            "number in the event of the particle that left most of the track's hits; the first if several left as many; null for a ghost",
         ),
         field(
             "particles",
             U32,
             "1",
-            "number of particles that it matches: 0 for a ghost, more than one where particles share hits; it counts as a track of each",
+            "number of particles that the track matches: 0 for a ghost, more than 1 where particles share hits; the track counts for each of them",
         ),
-        field("key", I64, "1", "key of this particle; null for a ghost, or if there is none"),
+        field("key", I64, "1", "key of the particle in column particle; null for a ghost or without a key"),
         field(
             "purity",
             F64,
             "1",
-            "share of the track's hits that this particle left, 0 to 1; null for a ghost",
+            "share of the track's hits that the particle in column particle left, 0 to 1; null for a ghost",
         ),
-        field("ghost", Bool, "1", "whether it is a ghost"),
+        field("ghost", Bool, "1", "whether the track is a ghost"),
         field("clone", Bool, "1", "whether an earlier track of the event matches the same particle"),
         field(
             "repeated",
             Bool,
             "1",
-            "whether the rules skip it, because it repeats an earlier track hit by hit",
+            "whether the rules skip the track because it has exactly the hits of an earlier track",
         ),
     ]
 };
@@ -220,7 +220,7 @@ fn about_cylinder(truth: &CylinderTruth, particle: usize) -> Vec<Cell> {
     cells
 }
 
-/// Rows of both tables.
+/// Rows of one event for the table of particles and the table of tracks.
 #[derive(Debug, Default)]
 pub struct EventRows {
     /// Rows with the columns [`PARTICLE_FIELDS`].
@@ -230,7 +230,7 @@ pub struct EventRows {
 }
 
 impl EventRows {
-    /// Creates the rows of an event of LHCb.
+    /// Creates the rows of an LHCb event.
     pub fn of_event(id: &EventId, truth: &TruthEvent, matches: &EventMatches) -> Self {
         let particles = matches.particles.iter().enumerate();
         let key = |track: &TrackMatch| Some(truth.particles[track.particle?.0 as usize].key);

@@ -1,10 +1,10 @@
-//! [`StageLosses`]: the stages of a chain at which particles were lost.
+//! [`StageLosses`]: counts lost particles by the stage of a sequence that lost them.
 
 use super::efficiency::clopper_pearson;
 use serde::Serialize;
 
-/// Counts lost particles by the stage that lost them: the caller names the stages and gives, for each lost particle,
-/// the first stage that failed to lead to its track.
+/// Counts lost particles by the stage that lost them. The caller gives the names of the stages, and for each lost
+/// particle the first stage that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StageLosses {
     stages: &'static [&'static str],
@@ -13,15 +13,15 @@ pub struct StageLosses {
 }
 
 impl StageLosses {
-    /// Creates a table without particles, with the stages in the order in which tracks pass them.
+    /// Creates counts without particles; `stages` are names in the order in which the stages run.
     pub fn new(stages: &'static [&'static str]) -> Self {
         Self { stages, lost: vec![0; stages.len()], particles: 0 }
     }
 
-    /// Adds a particle: the number of the stage that lost it, or none if it was found.
+    /// Adds a particle; `lost_at` is the index of the stage that lost the particle, or none for a found particle.
     ///
     /// # Panics
-    /// When there is no such stage.
+    /// When `lost_at` is not below the number of stages.
     pub fn add(&mut self, lost_at: Option<usize>) {
         self.particles += 1;
         if let Some(stage) = lost_at {
@@ -29,14 +29,14 @@ impl StageLosses {
         }
     }
 
-    /// Adds the counts of another table of the same stages.
+    /// Adds the counts of other particles, with the same stages.
     pub fn merge(&mut self, later: &Self) {
         debug_assert_eq!(self.stages, later.stages);
         self.particles += later.particles;
         self.lost.iter_mut().zip(&later.lost).for_each(|(lost, later)| *lost += later);
     }
 
-    /// Returns one line for each stage.
+    /// Returns the counts of each stage.
     pub fn report(&self) -> Vec<StageLoss> {
         let mut left = self.particles;
         let line = |(&stage, &lost): (&&'static str, &u64)| {
@@ -55,18 +55,18 @@ impl StageLosses {
     }
 }
 
-/// One stage of a chain.
+/// Losses of one stage of a sequence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StageLoss {
     /// Name of the stage.
     pub stage: &'static str,
-    /// Particles that no earlier stage lost.
+    /// Number of particles that no earlier stage lost.
     pub entered: u64,
     /// Number of particles that this stage lost.
     pub lost: u64,
     /// Lower end of the 68 % Clopper-Pearson interval of lost over entered particles.
     pub low: Option<f64>,
-    /// Upper end of the interval.
+    /// Upper end of the interval of lost over entered particles.
     pub high: Option<f64>,
 }
 
@@ -82,12 +82,12 @@ pub struct LossTable {
     pub particles: u64,
     /// Number of particles without a track.
     pub lost: u64,
-    /// Losses, stage by stage.
+    /// Losses of each stage, in the order of stages.
     pub stages: Vec<StageLoss>,
 }
 
 impl StageLosses {
-    /// Returns the table of a category, in a part of the detector if one is given.
+    /// Returns the counts as a table with the names of a category and, if any, of a part of the detector.
     pub fn table(&self, category: &'static str, part: Option<&'static str>) -> LossTable {
         let Self { lost, particles, .. } = self;
         LossTable { category, part, particles: *particles, lost: lost.iter().sum(), stages: self.report() }

@@ -1,4 +1,4 @@
-//! Fitted states against true states: pulls and resolutions, at any place of any detector.
+//! Compares fitted states with true states at several places of the LHCb detector: pulls and resolutions.
 
 use peloton::event::{Particle, SciFiStates, States, TrueState, VeloUtTracks};
 use serde::Serialize;
@@ -18,7 +18,7 @@ const UT_Z: f64 = 2484.6;
 /// z of the states in the SciFi, mm.
 const SCIFI_Z: f64 = 9410.0;
 
-/// Places of states.
+/// The places at which states are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// The closest approach to the beam line.
@@ -55,21 +55,21 @@ impl Place {
     }
 }
 
-/// A fitted state.
+/// A fitted state of a track at a place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FittedState {
-    /// Place of the state.
+    /// The place of the state.
     pub place: Place,
     /// The state.
     pub at: TrueState,
-    /// Standard deviations of x, y (mm) and their slopes.
+    /// Standard deviations of x, y (mm), dx/dz and dy/dz.
     pub sigma: [f64; 4],
     /// Charge over momentum and its standard deviation, c/GeV, if known.
     pub qop: Option<[f64; 2]>,
 }
 
 impl FittedState {
-    /// Returns the state of a track in the Velo, at one of its ends.
+    /// Returns the state of a Velo track at `place`, the beam line or the end of the Velo.
     pub fn of_velo(place: Place, states: &States, track: usize) -> Self {
         let States { x, y, z, tx, ty, cov_xx, cov_txtx, .. } = states;
         let [x, y, z, tx, ty, xx, tt] =
@@ -79,7 +79,7 @@ impl FittedState {
         Self { place, at: TrueState { x, y, z, tx, ty }, sigma, qop: None }
     }
 
-    /// Returns the state of a track in Velo and UT.
+    /// Returns the state of a Velo-UT track in the middle of the UT.
     pub fn of_ut(tracks: &VeloUtTracks, track: usize) -> Self {
         let VeloUtTracks { x, y, tx, ty, cov_xx, cov_txtx, cov_yy, cov_tyty, .. } = tracks;
         let [x, y, tx, ty] = [x, y, tx, ty].map(|column| f64::from(column[track]));
@@ -88,7 +88,7 @@ impl FittedState {
         Self { place: Place::Ut, at: TrueState { x, y, z: UT_Z, tx, ty }, sigma, qop: Some(qop) }
     }
 
-    /// Returns the state of a track in the SciFi; `variance` is the variance of charge over momentum, if known.
+    /// Returns the state of a track at the end of the SciFi; `variance` is the variance of q/p, if known.
     pub fn of_scifi(states: &SciFiStates, track: usize, variance: Option<f32>) -> Self {
         let SciFiStates { x, y, tx, ty, qop, cov_xx, cov_txtx, cov_yy, cov_tyty, .. } = states;
         let [x, y, tx, ty] = [x, y, tx, ty].map(|column| f64::from(column[track]));
@@ -110,14 +110,14 @@ struct Values {
     hit_shares: Vec<f64>,
 }
 
-/// Numbers of pulls in equal bins; pulls beyond the ends are not counted.
+/// Histogram of pulls with bins of equal width; pulls beyond the ends are not counted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PullHistogram {
-    /// Beginning of the first bin, in units of sigma.
+    /// Lower edge of the first bin, in units of sigma.
     pub low: f64,
-    /// End of the last bin.
+    /// Upper edge of the last bin, in units of sigma.
     pub high: f64,
-    /// Tracks, bin by bin.
+    /// Number of tracks in each bin.
     pub counts: Vec<u64>,
 }
 
@@ -139,35 +139,35 @@ impl PullHistogram {
     }
 }
 
-/// One parameter in one bin of momentum. A width is half of the central 68 %.
+/// Pulls of one parameter at one place in one bin of momentum. Widths are half of the central 68 %.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StatePull {
-    /// `beam` (closest approach to the beam line), `end` (of the Velo), `ut` (its middle) or `scifi` (its end).
+    /// `beam` (closest approach to the beam line), `end` (of the Velo), `ut` (middle of the UT), `scifi` (its end).
     pub place: &'static str,
-    /// The parameter; for q/p the fitted and the true value are multiplied by the true charge, so that a positive
-    /// mean is a momentum that is too small.
+    /// Name of the parameter. Fitted and true q/p are multiplied by the true charge, so that a positive mean stands for
+    /// fitted momenta that are too small.
     pub parameter: &'static str,
-    /// Lower limit of the momentum, GeV/c.
+    /// Lower limit of the true momentum, GeV/c.
     pub p_from: f64,
-    /// Upper limit, GeV/c; none when there is no limit.
+    /// Upper limit of the true momentum, GeV/c; none for the last bin and for all momenta.
     pub p_to: Option<f64>,
-    /// Tracks.
+    /// Number of tracks.
     pub tracks: u64,
-    /// Mean of (fitted - true) / sigma, for pulls within 5.
+    /// Mean of (fitted - true) / sigma, over pulls between -5 and 5.
     pub mean: f64,
     /// Width of (fitted - true) / sigma.
     pub width: f64,
-    /// Share of pulls beyond 5.
+    /// Share of pulls below -5 or above 5.
     pub far: f64,
-    /// Width of fitted - true, mm and rad; for q/p relative to the true value.
+    /// Width of fitted - true, mm or rad; for q/p relative to the true value.
     pub resolution: f64,
-    /// Share of sigma^2 from the errors of the hits; the rest is the scattering assumed in the fit. For each track,
-    /// the textbook's filter in f64 processes the same hits with the same noise, and propagates the contribution of
-    /// the hits' variances to the covariance separately. None when positions of hits are unknown.
+    /// Share of sigma^2 that hit errors cause; the rest is the scattering assumed in the fit. A plain Kalman filter in
+    /// f64 processes the hits of each track with the same noise, and propagates the contribution of hit errors to the
+    /// covariance separately. None when positions of hits are unknown.
     pub hit_share: Option<f64>,
-    /// Share of the real variance, `width`^2 in units of sigma^2, from the errors of the hits; the rest is real scattering.
+    /// Share of the real variance (`width`^2 in units of sigma^2) that hit errors cause; the rest is real scattering.
     pub true_hit_share: Option<f64>,
-    /// The distribution of (fitted - true) / sigma, for all momenta together only.
+    /// Distribution of (fitted - true) / sigma; only in the row of all momenta.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub histogram: Option<PullHistogram>,
 }
@@ -190,7 +190,7 @@ pub(super) fn is_prompt(particle: &Particle) -> bool {
 pub(super) struct PlaceValues([[Values; PARAMETERS.len()]; P_EDGES.len()]);
 
 impl PlaceValues {
-    /// Adds the state of a particle of this bin; `shares` are the shares of the hits in the variances of x and slope.
+    /// Adds a state of a particle in a bin of momentum; `shares` are of hit errors in the variances of x and slope.
     pub fn add(&mut self, bin: usize, fitted: &FittedState, particle: &Particle, shares: Option<[f64; 2]>) {
         let Some(truth) = fitted.place.truth(particle) else { return };
         let FittedState { at, sigma, qop, .. } = *fitted;
@@ -210,7 +210,7 @@ impl PlaceValues {
         }
     }
 
-    /// Returns the rows of all momenta, then of each bin.
+    /// Returns the rows for all momenta together, then the rows of each bin.
     pub fn rows(&self, place: Place) -> Vec<StatePull> {
         let mut rows = Vec::new();
         let all = std::iter::once(0..P_EDGES.len()).chain((0..P_EDGES.len()).map(|bin| bin..bin + 1));
@@ -226,8 +226,8 @@ impl PlaceValues {
     }
 }
 
-/// Compares the states of tracks with the true states of prompt particles above 3 GeV/c that are no electrons. Truth
-/// without states adds nothing.
+/// Compares the states of tracks with the true states of prompt particles above 3 GeV/c, except electrons. Particles
+/// without true states are ignored.
 #[derive(Debug, Default)]
 pub struct StatePulls {
     values: [PlaceValues; Place::ALL.len()],
@@ -235,8 +235,8 @@ pub struct StatePulls {
 }
 
 impl StatePulls {
-    /// Adds an event: its truth, the particle of each track (numbers, by track), and the states of each track. If
-    /// several tracks match a particle, the first counts; if a track matches several particles, the first counts.
+    /// Adds an event. `matches` are pairs of indices of a track and a matched particle, by track; `states` returns the
+    /// states of a track. Only the first track of a particle, and the first particle of a track, are used.
     pub fn event<'a>(
         &mut self,
         particles: &[Particle],
@@ -258,7 +258,7 @@ impl StatePulls {
         }
     }
 
-    /// Returns the results so far, place by place; no rows for a place where no particle had a state.
+    /// Returns the results so far for each place at which tracks had states and true states.
     pub fn report(&self) -> Vec<StatePull> {
         Place::ALL.into_iter().zip(&self.values).flat_map(|(place, values)| values.rows(place)).collect()
     }

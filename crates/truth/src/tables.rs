@@ -1,4 +1,4 @@
-//! Tables: efficiencies against properties of particles, ghost rates against properties of tracks.
+//! Tables of efficiencies in bins of properties of particles, and of ghost rates in bins of properties of tracks.
 
 use super::efficiency::{Counter, clopper_pearson, ratio};
 use peloton::event::Particle;
@@ -102,7 +102,7 @@ impl ParticleCounts {
         }
     }
 
-    /// Returns the tables that contain particles. `clone_rate` follows the definition of the rules.
+    /// Returns the tables that contain particles; `clone_rate` computes the clone rate as the rules define it.
     pub fn tables(&self, category: &str, clone_rate: fn(&Counter) -> Option<f64>) -> Vec<EfficiencyTable> {
         let known = |bins: &[Counter]| bins.iter().any(|bin| bin.reconstructible > 0);
         let axes = particle_axes();
@@ -171,39 +171,39 @@ impl TrackCounts {
     }
 }
 
-/// Efficiency of one category against one property of its particles.
+/// Efficiency of one category in bins of one property of its particles.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EfficiencyTable {
     /// Name of the category.
     pub category: String,
-    /// The property: p, pt, eta, phi, origin_z or particles_in_event.
+    /// Name of the property: `p`, `pt`, `eta`, `phi`, `origin_z` or `particles_in_event`.
     pub variable: &'static str,
     /// Unit of the property; empty when it has none.
     pub unit: &'static str,
-    /// Bins, rising. The first and last bin include all values beyond them.
+    /// Bins in rising order. The first and the last bin include all values beyond their outer edges.
     pub bins: Vec<EfficiencyBin>,
 }
 
-/// One bin of an [`EfficiencyTable`]; rates 0..1, none for 0 / 0.
+/// One bin of an [`EfficiencyTable`]. Rates are from 0 to 1, and none for 0 / 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct EfficiencyBin {
     /// Lower edge, in the table's unit.
     pub low: f64,
     /// Upper edge, in the table's unit.
     pub high: f64,
-    /// Particles.
+    /// Number of reconstructible particles.
     pub reconstructible: u64,
     /// Number of reconstructible particles that were found.
     pub reconstructed: u64,
-    /// Reconstructed over reconstructible.
+    /// Reconstructed over reconstructible particles.
     pub efficiency: Option<f64>,
-    /// Lower end of the 68 % interval.
+    /// Lower end of the efficiency's 68 % Clopper-Pearson interval.
     pub efficiency_low: Option<f64>,
-    /// Upper end of the 68 % interval.
+    /// Upper end of the efficiency's 68 % Clopper-Pearson interval.
     pub efficiency_high: Option<f64>,
-    /// Tracks beyond the first of each particle.
+    /// Number of tracks beyond the first of each particle.
     pub clones: u64,
-    /// Clones over the denominator of the rules.
+    /// Clones over the denominator that the rules define ([`CategoryReport`](crate::CategoryReport)).
     pub clone_rate: Option<f64>,
 }
 
@@ -223,32 +223,32 @@ impl EfficiencyBin {
     }
 }
 
-/// Ghost rate against one property of the tracks.
+/// Ghost rate in bins of one property of the tracks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GhostTable {
-    /// The property: track_hits or particles_in_event.
+    /// Name of the property: `track_hits` or `particles_in_event`.
     pub variable: &'static str,
     /// Unit of the property; empty when it has none.
     pub unit: &'static str,
-    /// Bins, rising. The first and last bin include all values beyond them.
+    /// Bins in rising order. The first and the last bin include all values beyond their outer edges.
     pub bins: Vec<GhostBin>,
 }
 
-/// One bin of a [`GhostTable`]; rates 0..1, none for 0 / 0.
+/// One bin of a [`GhostTable`]. Rates are from 0 to 1, and none for 0 / 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct GhostBin {
     /// Lower edge, in the table's unit.
     pub low: f64,
     /// Upper edge, in the table's unit.
     pub high: f64,
-    /// Tracks.
+    /// Number of tracks.
     pub tracks: u64,
-    /// Number of tracks without a particle.
+    /// Number of tracks that match no particle.
     pub ghosts: u64,
-    /// Ghosts over tracks.
+    /// Ghosts over all tracks.
     pub ghost_rate: Option<f64>,
-    /// Lower end of the 68 % interval.
+    /// Lower end of the ghost rate's 68 % Clopper-Pearson interval.
     pub ghost_rate_low: Option<f64>,
-    /// Upper end of the 68 % interval.
+    /// Upper end of the ghost rate's 68 % Clopper-Pearson interval.
     pub ghost_rate_high: Option<f64>,
 }

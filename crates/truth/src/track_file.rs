@@ -1,4 +1,4 @@
-//! [`TrackFile`]: tracks made elsewhere, one line per event.
+//! [`TrackFile`]: reads tracks of other programs from a file with one line per event.
 
 use crate::Measured;
 use peloton::{Error, Result};
@@ -29,10 +29,10 @@ struct Named {
 }
 
 fn incomplete<'de, D: Deserializer<'de>>(_: D) -> std::result::Result<(), D::Error> {
-    Err(D::Error::custom("a momentum is p, pt and charge"))
+    Err(D::Error::custom("a momentum must have p, pt and charge"))
 }
 
-/// A track made elsewhere: the ids of its hits, and its momentum, if given.
+/// A track of another program: the ids of its hits, and its momentum, if given.
 pub type OtherTrack = (Vec<u32>, Option<Measured>);
 
 impl From<Written> for OtherTrack {
@@ -50,9 +50,9 @@ impl From<Written> for OtherTrack {
 /// Tracks of one event.
 pub type Tracks = Vec<OtherTrack>;
 
-/// Reads tracks from NDJSON, compressed when the name ends in `.zst`. A line is a line of `run --output`, an object
-/// that names its event, or a bare list of tracks; line i of bare lists is event i of the inputs. The first line
-/// decides the form. A track is a list of hit ids, or an object with hit ids and, optionally, a momentum (GeV/c):
+/// Reads tracks from NDJSON, which is compressed if the name ends in `.zst`. All lines must have the same form: objects
+/// with the event's number, as `run --output` writes, or bare lists of tracks; list i is event i of the inputs.
+/// A track is a list of hit ids, or an object with hit ids and, optionally, a momentum (GeV/c):
 /// `{"hits": [1, 2], "p": 5.2, "pt": 0.8, "charge": -1}`.
 pub struct TrackFile {
     path: PathBuf,
@@ -95,7 +95,7 @@ enum Line {
 }
 
 impl TrackFile {
-    /// Opens the file.
+    /// Opens a file of tracks.
     pub fn open(path: &Path) -> Result<Self> {
         let failed = |e| Error::io(path, e);
         let file = File::open(path).map_err(failed)?;
@@ -118,7 +118,7 @@ impl TrackFile {
     /// Returns the tracks of an event.
     ///
     /// # Errors
-    /// [`Error::Format`] when no line or two lines are of this event, or a line has no lists of hit ids.
+    /// [`Error::Format`] when no line or two lines have this event, or when a line has another form.
     pub fn tracks_of(&mut self, id: &EventId) -> Result<Tracks> {
         if let Some((_, tracks)) = self.passed.remove(&Key::of(id)) {
             return Ok(tracks);
@@ -139,19 +139,19 @@ impl TrackFile {
                 return Ok(tracks);
             }
             if let Some((other, _)) = self.passed.insert(key, (self.line, tracks)) {
-                return Err(self.wrong(&format!("this is the event of line {other} once more")));
+                return Err(self.wrong(&format!("this line has the same event as line {other}")));
             }
         }
         Err(match self.is_bare {
-            Some(false) => Error::format(self.path.display().to_string(), format!("no line is of {id}")),
-            _ => self.wrong("the file ends before the events do"),
+            Some(false) => Error::format(self.path.display().to_string(), format!("no line has {id}")),
+            _ => self.wrong("the file has fewer lines than there are events"),
         })
     }
 
-    /// Returns the number of lines of events that were not requested.
+    /// Reads the remaining lines; returns the number of lines whose events were not requested.
     ///
     /// # Errors
-    /// [`Error::Format`] when bare lists follow, whose events are unknown.
+    /// [`Error::Format`] when more bare lists follow, since their events are unknown.
     pub fn rest(&mut self) -> Result<usize> {
         let mut lines = self.passed.len();
         while let Some(line) = self.read()? {
@@ -179,13 +179,13 @@ impl TrackFile {
         self.events += 1;
         let line: Line = serde_json::from_str(&self.text).map_err(|_| {
             self.wrong(
-                "neither a list of tracks, each a list of hit ids or an object with them, nor an object with event_id and \
-                 tracks",
+                "a line must be a list of tracks (each a list of hit ids, or an object with hits), or an object with event_id \
+                 and tracks",
             )
         })?;
         let is_bare = matches!(line, Line::Bare(_));
         if *self.is_bare.get_or_insert(is_bare) != is_bare {
-            return Err(self.wrong("lists of tracks and objects that name their events do not mix"));
+            return Err(self.wrong("a file cannot have both bare lists of tracks and objects with event_id"));
         }
         Ok(Some(line))
     }

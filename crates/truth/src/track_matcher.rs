@@ -1,10 +1,10 @@
-//! [`TrackMatcher`]: finds the particles of tracks, without counting.
+//! [`TrackMatcher`]: finds the particles that a track matches.
 
 use super::Rules;
 use super::matching::Matcher;
 use peloton::event::TruthEvent;
 
-/// Finds the particles of an event that a track matches by given rules.
+/// Finds the particles of an event that a track matches by the given rules, without statistics.
 #[derive(Debug)]
 pub struct TrackMatcher {
     rules: Rules,
@@ -12,17 +12,17 @@ pub struct TrackMatcher {
 }
 
 impl TrackMatcher {
-    /// Creates an empty matcher.
+    /// Creates a matcher without an event.
     pub fn new(rules: Rules) -> Self {
         Self { rules, matcher: rules.matcher() }
     }
 
-    /// Indexes the particles of another event.
+    /// Sets the current event by its truth.
     pub fn index(&mut self, truth: &TruthEvent) {
         self.matcher.index(truth);
     }
 
-    /// Returns the numbers of the particles that a track matches, rising; `truth` belongs to the current event.
+    /// Returns the indices of the particles that a track matches, rising; `truth` is the current event's truth.
     pub fn particles(&mut self, truth: &TruthEvent, track: &[u32]) -> Vec<usize> {
         let parts = self.matcher.parts_of(track);
         let matches = self.rules.associate(self.matcher.shares(track), parts, truth);

@@ -1,4 +1,4 @@
-//! Fitted states of the Velo against true particles: pulls, resolutions, impact parameters.
+//! Compares fitted states in the Velo with true particles: pulls, resolutions, impact parameters.
 
 use super::lhcb_rules;
 use super::matching::Matcher;
@@ -15,7 +15,7 @@ const INVERSE_PT_BINS: usize = 6;
 /// The places of states.
 const PLACES: [Place; 2] = [Place::Beam, Place::VeloEnd];
 
-/// Positions of hits, and parameters of the fit, to separate hit errors from scattering.
+/// Positions of hits and parameters of the fit, which separate the effects of hit errors and of scattering.
 #[derive(Clone, Copy)]
 pub struct VeloHits<'a> {
     /// The parameters of the fit.
@@ -24,8 +24,8 @@ pub struct VeloHits<'a> {
     pub event: VeloEvent<'a>,
 }
 
-/// Compares the states of tracks with the true states of prompt particles above 3 GeV/c that are no electrons. Truth
-/// without states adds nothing: states at the beam line need an origin, states at the end of the Velo an exit.
+/// Compares the states of tracks with the true states of prompt particles above 3 GeV/c, except electrons. Particles
+/// without a true origin are ignored, and so are states at the end of the Velo without a true state there.
 #[derive(Default)]
 pub struct VeloPulls {
     matcher: Option<Matcher>,
@@ -36,33 +36,33 @@ pub struct VeloPulls {
     impact: [Vec<f64>; INVERSE_PT_BINS],
 }
 
-/// The resolution of the impact parameter in one projection, in one bin of 1/pT.
+/// The resolution of the impact parameter in the projections x and y, in one bin of 1/pT.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ImpactParameter {
     /// Lower limit of 1/pT, c/GeV.
     pub inverse_pt_from: f64,
     /// Upper limit of 1/pT, c/GeV.
     pub inverse_pt_to: f64,
-    /// Tracks.
+    /// Number of tracks.
     pub tracks: u64,
-    /// Half of the central 68 % of fitted - true values of x and y, at the z of the origin, mm.
+    /// Half of the central 68 % of fitted - true x and y at the z of the particle's origin, mm.
     pub resolution: f64,
-    /// Resolution of LHCb's first detector in this bin: 15 um + 29 um GeV/c / pT, mm.
+    /// Resolution of LHCb's Run 1 detector in this bin, mm: 15 um + 29 um GeV/c / pT.
     pub lhcb_run1: f64,
 }
 
 /// Results of [`VeloPulls`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VeloPullReport {
-    /// Pulls and resolutions of the states.
+    /// Pulls and resolutions of states at the beam line and at the end of the Velo.
     pub pulls: Vec<StatePull>,
-    /// Resolutions of the impact parameter.
+    /// Resolutions of the impact parameter in bins of 1/pT.
     pub impact_parameters: Vec<ImpactParameter>,
 }
 
 impl VeloPulls {
-    /// Adds the tracks of event number `event` of `tracks`. If several tracks match a particle, the first counts.
-    /// Positions of hits are known for events of hits, but not for raw banks.
+    /// Adds the tracks of event number `event` of `tracks`. Only the first track of a particle is used. `hits` is none
+    /// for raw banks, for which positions of hits are unknown.
     pub fn event(
         &mut self,
         truth: &TruthEvent,
@@ -117,7 +117,7 @@ impl VeloPulls {
         }
     }
 
-    /// Returns the results so far; none when no particle had a state. The rows of all momenta come first.
+    /// Returns the results so far, or none when no particle had a state. Rows for all momenta together come first.
     pub fn report(&self) -> Option<VeloPullReport> {
         let rows = PLACES.into_iter().zip(&self.values).flat_map(|(place, values)| values.rows(place));
         let pulls: Vec<_> = rows.collect();

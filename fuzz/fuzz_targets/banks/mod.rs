@@ -1,4 +1,4 @@
-//! Banks from any bytes: `u8 source, u8 version, u8 length`, payload, repeated.
+//! Makes raw banks from arbitrary bytes: `u8 source, u8 version, u8 length`, payload, repeated.
 
 use peloton::Status;
 use peloton::event::{BankKind, RawBatch};
@@ -16,7 +16,7 @@ pub fn event(kind: BankKind, mut bytes: &[u8], source: impl Fn(u8) -> u16) -> Ra
     batch
 }
 
-/// Returns the usual level of this CPU, and scalar code.
+/// Returns two levels: this CPU's usual level, and scalar code.
 pub fn levels() -> [Level; 2] {
     let usual = Level::choose(None, None).expect("a level");
     [usual, Level::new(Isa::Scalar, 1).expect("scalar code")]

@@ -21,8 +21,8 @@ pub struct GrowingStream {
 }
 
 impl GrowingStream {
-    /// Opens a stream with this capacity. It grows until a slice can hold events that all have the size of the
-    /// largest event so far, or to the largest slice of a stream.
+    /// Opens a stream with this capacity. The capacity grows until a slice can hold events that are all as large as the
+    /// largest event so far, but not above the largest slice of a stream.
     ///
     /// # Errors
     /// Errors of [`CylinderStream::open`].

@@ -255,7 +255,7 @@ impl DeviceStream for CylinderStream {
 fn builder(config: &CylinderConfig) -> Result<(&'static str, u32, usize)> {
     let unsupported = |what: &str| Err(Error::Unsupported(format!("cylinder on a device: {what}")));
     if config.seeds != SeedSource::Truth {
-        return unsupported("seeds come from truth; CPUs alone make them from hits");
+        return unsupported("seeds come from truth; only CPUs make seeds from hits");
     }
     if config.material > 0.0 {
         return unsupported("layers have no material; scattering runs on CPUs only");
@@ -279,11 +279,11 @@ fn check_lists(CylinderInput { hits, seeds }: CylinderInput<'_>, range: Range<us
     let wrong = |what: String| Err(Error::Columns(what));
     let lists = seeds.start.len().saturating_sub(1);
     if lists < hits.len() {
-        return wrong(format!("seeds of {lists} events for hits of {} events", hits.len()));
+        return wrong(format!("there are seeds for {lists} events, but hits for {} events", hits.len()));
     }
     let Some(layers) = hits.layer_start.get(CYLINDER_LAYERS * range.start..=CYLINDER_LAYERS * range.end)
     else {
-        return wrong(format!("no hits of events {range:?}"));
+        return wrong(format!("there are no hits for the events {range:?}"));
     };
     for (name, starts) in [("layer_start", layers), ("seeds.start", &seeds.start[range.start..=range.end])] {
         if starts.windows(2).any(|pair| pair[0] > pair[1]) {

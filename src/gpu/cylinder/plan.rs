@@ -18,11 +18,11 @@ const HELIX: usize = 20;
 /// Capacity of one stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capacity {
-    /// Events of a slice.
+    /// Largest number of events of a slice.
     pub events: usize,
-    /// Hits of a slice.
+    /// Largest number of hits of a slice.
     pub hits: usize,
-    /// Seeds of a slice.
+    /// Largest number of seeds of a slice.
     pub seeds: usize,
 }
 

@@ -56,7 +56,7 @@ pub(super) fn source_hash() -> String {
 /// The kernels as machine code for an architecture such as `sm_90`; compiled once, then read from the cache.
 ///
 /// # Errors
-/// [`Error::Device`] without NVRTC, or with its message.
+/// [`Error::Device`] if NVRTC is missing, or if it fails (with NVRTC's message).
 pub(super) fn compile(architecture: &str) -> Result<Vec<u8>> {
     let file = cache::get(&[&source_hash(), architecture, &version()?], "cubin", |path| {
         let (cubin, _) = build(architecture, Target::Cubin)?;
@@ -68,7 +68,7 @@ pub(super) fn compile(architecture: &str) -> Result<Vec<u8>> {
 /// Compiles the kernels and reports the resources of each.
 ///
 /// # Errors
-/// [`Error::Device`] without NVRTC, or with its message.
+/// [`Error::Device`] if NVRTC is missing, or if it fails (with NVRTC's message).
 pub fn usage(architecture: &str) -> Result<Vec<Usage>> {
     let (_, log) = build(architecture, Target::Cubin)?;
     Ok(read_log(&log))
@@ -135,7 +135,7 @@ impl Drop for Program {
 /// Compiles the kernels. Returns the code and the compiler's messages.
 ///
 /// # Errors
-/// [`Error::Device`] without NVRTC, or with its message.
+/// [`Error::Device`] if NVRTC is missing, or if it fails (with NVRTC's message).
 #[allow(unsafe_code)]
 pub(super) fn build(architecture: &str, target: Target) -> Result<(Vec<u8>, String)> {
     check_present()?;

@@ -18,15 +18,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// The order in which the lanes of a block, and the blocks, run. Results must not depend on it.
+/// The order in which the lanes of a block, and the blocks, run. Results must not depend on this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
-    /// From the first to the last.
+    /// From the first lane and block to the last.
     #[default]
     Forward,
-    /// From the last to the first.
+    /// From the last lane and block to the first.
     Reverse,
-    /// A different order in every round, from this seed.
+    /// A different random order in every round, drawn with this seed.
     Random(u32),
 }
 
@@ -39,18 +39,18 @@ struct Functions {
     _library: Library,
 }
 
-/// Makes one call of an emulated device fail, for tests; counts the calls of the device's queues.
+/// Makes one call to an emulated device fail, for tests; counts the calls of the device's queues.
 #[derive(Debug, Clone, Default)]
 pub struct Faults(Arc<AtomicU64>);
 
 impl Faults {
-    /// Makes call number `call` from now on fail, counted from 1; calls are copies, launches and waits of all
-    /// queues of the device. 0 means that no call fails.
+    /// Makes a later call fail; the next call has the number 1. Copies, launches and waits of all queues of the device
+    /// are calls. With 0, no call fails.
     pub fn fail(&self, call: u64) {
         self.0.store(call, Ordering::Relaxed);
     }
 
-    /// Whether that call is still to come.
+    /// Whether the call that is to fail has not been made yet.
     pub fn is_waiting(&self) -> bool {
         self.0.load(Ordering::Relaxed) > 0
     }

@@ -44,7 +44,7 @@ const SOURCE: &str = include_str!("../kernels/compiled/source.txt");
 /// The kernels for a GPU.
 pub(super) struct Image {
     pub bytes: Vec<u8>,
-    /// Origin of the kernels, in words.
+    /// Describes where the kernels come from.
     pub name: String,
 }
 

@@ -20,10 +20,10 @@ pub(super) trait Commands: Send {
     /// Staging memory on the host. The caller ensures that no copy is in progress.
     fn staging(&mut self) -> &mut [u8];
 
-    /// Copies from staging to the arena.
+    /// Copies bytes from staging memory to the arena.
     fn copy_in(&mut self, from: Range<usize>, to: usize) -> Result<()>;
 
-    /// Copies from the arena to staging.
+    /// Copies bytes from the arena to staging memory.
     fn copy_out(&mut self, from: Range<usize>, to: usize) -> Result<()>;
 
     /// Fills a range of the arena with zeros.
@@ -37,13 +37,13 @@ pub(super) trait Commands: Send {
     #[allow(unsafe_code)]
     unsafe fn launch(&mut self, kernel: &'static str, blocks: u32, threads: u32, args: &[u8]) -> Result<()>;
 
-    /// Returns when all commands have run.
+    /// Waits until all commands have run.
     fn wait(&mut self) -> Result<()>;
 
     /// Switches the measurement of times.
     fn set_timed(&mut self, yes: bool);
 
-    /// Calls `visit` with each kernel and copy that ended and its time, ns; then discards them.
+    /// Calls `visit` with each kernel and copy that ended and its time, ns; then discards these times.
     fn times(&mut self, visit: &mut dyn FnMut(&'static str, u64)) -> Result<()>;
 
     /// The arena of an emulated device.
@@ -76,15 +76,15 @@ impl Queue {
     /// Staging memory on the host.
     ///
     /// # Errors
-    /// [`Error::Device`] while work may be in progress: before the first [`Queue::wait`] that succeeds.
+    /// [`Error::Device`] while commands may be running, until a [`Queue::wait`] succeeds.
     pub fn staging(&mut self) -> Result<&mut [u8]> {
         if self.is_busy {
-            return Err(Error::Device("copies may still be under way".into()));
+            return Err(Error::Device("copies may still be in progress".into()));
         }
         Ok(self.commands.staging())
     }
 
-    /// Copies from staging to the arena.
+    /// Copies bytes from staging memory to the arena.
     ///
     /// # Errors
     /// As [`Queue::wait`].
@@ -101,7 +101,7 @@ impl Queue {
         self.commands.copy_in(from, to)
     }
 
-    /// Copies from the arena to staging.
+    /// Copies bytes from the arena to staging memory.
     ///
     /// # Errors
     /// As [`Queue::wait`].
@@ -154,10 +154,10 @@ impl Queue {
         unsafe { self.commands.launch(kernel, blocks, threads, bytemuck::bytes_of(args)) }
     }
 
-    /// Returns when all commands have run.
+    /// Waits until all commands have run.
     ///
     /// # Errors
-    /// [`Error::Device`] with the device's message.
+    /// [`Error::Device`] with the device's message, if a command failed.
     pub fn wait(&mut self) -> Result<()> {
         self.commands.wait()?;
         self.is_busy = false;
@@ -175,7 +175,7 @@ impl Queue {
     }
 
     /// Calls `visit` with each kernel, [`COPY_IN`] and [`COPY_OUT`] that was timed and ended before the last
-    /// [`Queue::wait`], and its time, ns; then discards them.
+    /// [`Queue::wait`], and its time, ns; then discards these times.
     ///
     /// # Errors
     /// As [`Queue::wait`].

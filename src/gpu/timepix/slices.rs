@@ -1,9 +1,9 @@
 //! [`PixelDevice`]: endless streams of pixel hits on a device, slice by slice, in bounded memory.
 //!
 //! A slice consists of the hits that wait from the previous slice, and as many new hits as fit. Clusters are in the
-//! order of their first hits. All clusters before the first one that may still grow are output; the hits of all
-//! others wait. A new hit is at most `disorder` older than the latest hit, and links to hits within delta: a cluster
-//! whose last hit is older than `disorder` + delta is complete. So results do not depend on the ends of slices.
+//! order of their first hits. All clusters before the first cluster that may still grow are output; the hits of the
+//! other clusters wait. A new hit is at most `disorder` older than the latest hit, and links to hits within delta: a
+//! cluster whose last hit is older than `disorder` + delta is complete. So results do not depend on the ends of slices.
 //!
 //! Each stream of the device processes its own slice. While the kernels of one slice run, the host fills the next slice with new
 //! hits, and the clusters of the previous slice are copied to the host. The copy of a slice to the device begins as soon as the

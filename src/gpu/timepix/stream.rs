@@ -18,8 +18,8 @@ const DIGIT: u32 = DIGITS.trailing_zeros();
 
 /// One stream: a queue of the device with its arena and its staging memory.
 ///
-/// A stretch consists of hits that waited and of new hits. New hits may be copied to the device before it is known
-/// which hits wait.
+/// A stretch consists of hits that waited since the last stretch, and of new hits. New hits may be copied to the device
+/// before it is known which hits wait.
 pub struct PixelStream {
     queue: Queue,
     plan: Plan,
@@ -41,7 +41,7 @@ pub struct PixelStream {
 pub(super) struct Found {
     /// Number of all clusters, and of their hits.
     pub all: [usize; 2],
-    /// Number of clusters before the first one that may still grow, and of their hits.
+    /// Number of clusters before the first cluster that may still grow, and of their hits.
     pub complete: [usize; 2],
 }
 
@@ -49,8 +49,8 @@ impl PixelStream {
     /// Opens a stream for blocks of at most `capacity` hits.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a definition of clusters other than the local one, [`Error::Config`], and
-    /// [`Error::Device`] when the device has too little memory.
+    /// [`Error::Unsupported`] for a definition of clusters other than the local definition, [`Error::Config`] for
+    /// values that cannot be used, and [`Error::Device`] when the device has too little memory.
     pub fn open(
         device: &Device,
         config: &FindConfig,

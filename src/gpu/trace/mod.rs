@@ -1,6 +1,6 @@
-//! Formulas of the CPU as CUDA C++. The kernels of `kalman` are generic over the gang, and [`Traced`] is a gang that
-//! records operations instead of computing. So each formula is written once, and a device runs the same operations in
-//! the same order.
+//! Translates the CPU's formulas to CUDA C++. The kernels of `kalman` are generic over the gang, and [`Traced`] is a
+//! gang that records operations instead of computing. Each formula is therefore written once, and a device runs the
+//! same operations in the same order.
 
 mod gang;
 
@@ -48,17 +48,17 @@ pub(super) fn yes(name: &str) -> Mask<Traced> {
 pub(super) struct Outputs(Vec<(String, Node)>);
 
 impl Outputs {
-    /// Adds a float.
+    /// Adds an output of type float.
     pub fn float(&mut self, place: &str, value: F32<Traced>) {
         self.0.push((place.into(), value.v));
     }
 
-    /// Adds a bool.
+    /// Adds an output of type bool.
     pub fn yes(&mut self, place: &str, value: Mask<Traced>) {
         self.0.push((place.into(), value.v));
     }
 
-    /// Adds an unsigned integer.
+    /// Adds an output that is an unsigned integer.
     pub fn whole(&mut self, place: &str, value: U32<Traced>) {
         self.0.push((place.into(), value.v));
     }

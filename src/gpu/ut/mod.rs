@@ -69,7 +69,7 @@ impl UtStream {
     /// # Panics
     /// When `velo` and `hits` differ in the number of events.
     pub fn run(&mut self, velo: &VeloTracks, hits: &UtBatch, out: &mut Outcome<VeloUtTracks>) -> Result<()> {
-        assert_eq!(velo.events(), hits.status.len(), "events of Velo tracks and of hits");
+        assert_eq!(velo.events(), hits.status.len(), "numbers of events of Velo tracks and of hits");
         let (config, layout) = (self.config.clone(), self.layout.clone());
         let halves = Halves { config: &config, layout: &layout, velo, hits };
         for first in (0..velo.events()).step_by(SLICE_EVENTS) {

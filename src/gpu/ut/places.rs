@@ -88,7 +88,7 @@ impl Sizes {
         let out = [doublet; 6];
         let scratch = [UT_PLANES * SLOTS * track, UT_PLANES * track, track, doublet, doublet, doublet];
         let all = [&inputs[..], &of_hits, &of_tracks, &out, &scratch].concat();
-        all.try_into().expect("a size for each column")
+        all.try_into().expect("each column has a size")
     }
 }
 

@@ -106,7 +106,7 @@ impl VeloStream {
     }
 
     /// Reconstructs all events and appends them to `out`. Events that do not fit together are repeatedly split into
-    /// halves; an event that does not fit alone gets no tracks and a status.
+    /// halves; an event that does not fit alone gets a status and no tracks.
     ///
     /// # Errors
     /// [`Error::Device`] when the device fails.

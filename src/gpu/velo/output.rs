@@ -1,4 +1,4 @@
-//! The output columns in one piece of memory, packed, so that one copy transfers them to the host.
+//! The output columns, packed into one piece of memory, so that one copy transfers all columns to the host.
 
 use super::args::VeloArgs;
 use crate::Result;

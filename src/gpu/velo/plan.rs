@@ -9,13 +9,13 @@ use crate::velo::geometry::PAIRS;
 /// Capacity of one stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capacity {
-    /// Events of a slice.
+    /// Largest number of events of a slice.
     pub events: usize,
-    /// Hits of a slice.
+    /// Largest number of hits of a slice.
     pub hits: usize,
-    /// Candidates of both passes, distributed over the events by their hits.
+    /// Largest number of candidates of both passes; each event gets a share in proportion to its hits.
     pub rows: usize,
-    /// Output columns, bytes.
+    /// Largest size of the output columns, bytes.
     pub output: usize,
 }
 

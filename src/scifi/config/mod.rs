@@ -1,19 +1,20 @@
-//! All parameters of the search for tracks in the SciFi.
+//! Parameters of the search for tracks in the SciFi, and their presets.
 
 mod rows;
 
+use crate::scifi::weights::FEATURES;
 use crate::{Error, Result};
 pub use rows::{RowPass, RowsConfig};
 use serde::{Deserialize, Serialize};
 
-/// A ready configuration.
+/// Named set of parameters for tracks in the SciFi.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SciFiPreset {
-    /// The best physics at the best known speed.
+    /// The search by rows of bits in two passes: most particles and fewest ghosts.
     #[default]
     Best,
-    /// For the first level of a farm: the same search in one pass.
+    /// The search by rows of bits in one pass, in less time, for a first trigger level.
     Fast,
     /// The hybrid seeding of LHCb's first trigger stage of 2023, without its limits on the numbers of candidates.
     Hlt1,
@@ -21,47 +22,48 @@ pub enum SciFiPreset {
 
 crate::names!(SciFiPreset, "preset of the SciFi", { Best => "best", Fast => "fast", Hlt1 => "hlt1" });
 
-/// Parameters of tracks in the SciFi.
+/// Parameters of the search for tracks in the SciFi.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SciFiConfig {
     /// Preset that gives the defaults of the other parameters.
     pub preset: SciFiPreset,
-    /// Limits on an event.
+    /// Limits on the hits of an event and on the lists of the search.
     pub limits: LimitConfig,
     /// Resolution of a hit across its fibre, used in covariances but not in the search, mm.
     pub resolution: f32,
-    /// Factor on the variance of scattering in the SciFi in the covariances of states (no unit), for elastic
-    /// scattering off nuclei.
+    /// Factor on the variance of scattering in the SciFi, used in covariances of states to account for elastic
+    /// scattering off nuclei (no unit).
     pub scattering: f32,
     /// Standard deviation of z of the particles' origin, mm, used in errors of momenta, which assume particles from
     /// the origin.
     pub origin_z: f32,
     /// Relative error of the formula for the momentum of a track in the SciFi alone.
     pub momentum_error: f32,
-    /// Whether the search copies the x of an event's hits to one block, half by half; otherwise it reads the event's
-    /// columns. The tracks found are the same. Only for the preset `hlt1`.
+    /// Whether the search of the preset `hlt1` copies x of an event's hits to one block, half by half, or reads the
+    /// event's columns. Both find the same tracks.
     pub compact: bool,
-    /// The search of the preset `hlt1`.
+    /// Parameters of the search of the preset `hlt1`.
     pub hlt1: SeedPass,
-    /// The search of the presets `best` and `fast`.
+    /// Parameters of the search of the presets `best` and `fast`.
     pub rows: RowsConfig,
 }
 
-/// Limits beyond which an event is refused, or lists are truncated and counted.
+/// Limits on hits, beyond which an event is rejected, and on lists, which are truncated with the losses counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitConfig {
-    /// Hits in one event; busy real events have 10,000. With rows of bits at most 65,000.
+    /// Largest number of hits in one event, at most 65,000 with `best` and `fast`; busy real events have 10,000 hits.
     pub hits: u32,
-    /// Hits in one zone, a half of a layer; 350 have been seen in minimum bias.
+    /// Largest number of hits in one zone, a half of a layer; up to 350 have been seen in minimum-bias events.
     pub hits_in_zone: u32,
-    /// |x| of a hit, mm.
+    /// Largest |x| of a hit, mm.
     pub coordinate: f32,
-    /// Triplets of one kind in a half, runs of bits of a pivot in a half, or lines in y of a pass; further ones are counted
-    /// as dropped.
+    /// Largest number of triplets of one kind in a half, runs of bits of a pivot in a half, or lines in y of a pass;
+    /// further elements are counted as dropped.
     pub triplets: u32,
-    /// Candidates in x, of a half or, with rows of bits, of both halves, at most 65,536; further ones are counted as dropped.
+    /// Largest number of candidates in x, of a half or, with rows of bits, of both halves, at most 65,536; further
+    /// candidates are counted as dropped.
     pub candidates: u32,
 }
 
@@ -87,9 +89,9 @@ pub struct SeedPass {
     pub min_momentum: f64,
     /// Largest distance of a hit in one of the other x layers from the parabola through a triplet, mm.
     pub x_tolerance: f32,
-    /// Fewest hits in x.
+    /// Fewest hits of a track in x layers.
     pub min_x_hits: u32,
-    /// Largest distance of a hit in a u or v layer from its expected place, mm.
+    /// Largest distance of a hit in a u or v layer from its expected position, mm.
     pub uv_tolerance: f32,
     /// Fewest hits of a track.
     pub min_hits: u32,
@@ -98,7 +100,7 @@ pub struct SeedPass {
     /// A track in x with fewer than six hits must be the best track of at least this many of its hits; otherwise it is dropped
     /// as a clone.
     pub min_own_hits: u32,
-    /// The same for a track in x with six hits.
+    /// The value of `min_own_hits` for a track in x with six hits.
     pub min_own_of_six: u32,
 }
 
@@ -109,21 +111,18 @@ const SCATTERING: f32 = 1.5;
 /// Most hits of an event for which 16 bits can number all places, including the empty places around layers.
 const MOST_HITS: u32 = 65_000;
 
-/// Number of features of a track that the classifier weighs.
-pub(in crate::scifi) const FEATURES: usize = 15;
-
-/// Choice among the tracks of a pass. First, each track needs a minimum weighted sum of its features (`rows/choose.rs`),
-/// the logarithm of the odds that the track is true. Then tracks that share many hits with better tracks are dropped.
+/// Parameters of the choice among the tracks of a pass. First, tracks with a small weighted sum of features
+/// (`rows/choose.rs`) are dropped: the sum is the logarithm of the odds that a track is true. Then tracks that share
+/// many hits with better tracks are dropped.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChoiceConfig {
-    /// Weights of the constant; of the numbers of missing hits in x, and in u and v; of the logarithms of the chi2 in x and
-    /// y; of y at the origin; of products of these, the bend and its products; of the logarithm of the number of tracks in
-    /// the pass.
+    /// Weights, in order: constant; numbers of missing hits in x, and in u and v; logarithms of chi2 in x and in y; |y|
+    /// at the origin; eight products of these features and the bend; logarithm of the number of tracks in the pass.
     pub weights: [f32; FEATURES],
     /// Smallest weighted sum of a chosen track.
     pub min_score: f32,
-    /// Most hits that a track may share with better tracks.
+    /// Largest number of hits that a track may share with better tracks.
     pub shared_hits: u32,
 }
 
@@ -176,30 +175,30 @@ impl SciFiConfig {
         }
     }
 
-    /// Checks limits that serde cannot check.
+    /// Checks that all values are within their limits.
     ///
     /// # Errors
-    /// [`Error::Config`] naming the value and its limits.
+    /// Returns [`Error::Config`] with the name and the limits of a value that is out of range.
     pub fn validate(&self) -> Result<()> {
         let wrong = |what: String| Err(Error::Config(what));
         self.hlt1.validate()?;
         self.rows.validate()?;
         if !(self.resolution > 0.0 && self.resolution <= 10.0) {
-            return wrong(format!("resolution = {}: above 0 and at most 10 mm", self.resolution));
+            return wrong(format!("resolution = {}: must be above 0 and at most 10 mm", self.resolution));
         }
         if !(0.0..=100.0).contains(&self.scattering) {
-            return wrong(format!("scattering = {}: from 0 to 100", self.scattering));
+            return wrong(format!("scattering = {}: must be from 0 to 100", self.scattering));
         }
         if !(0.0..=10_000.0).contains(&self.origin_z) {
-            return wrong(format!("origin_z = {}: from 0 to 10,000 mm", self.origin_z));
+            return wrong(format!("origin_z = {}: must be from 0 to 10,000 mm", self.origin_z));
         }
         if !(0.0..=1.0).contains(&self.momentum_error) {
-            return wrong(format!("momentum_error = {}: from 0 to 1", self.momentum_error));
+            return wrong(format!("momentum_error = {}: must be from 0 to 1", self.momentum_error));
         }
         let limits = &self.limits;
         if !(limits.coordinate > 0.0 && limits.coordinate <= 1e5) {
             return wrong(format!(
-                "limits.coordinate = {}: above 0 and at most 100,000 mm",
+                "limits.coordinate = {}: must be above 0 and at most 100,000 mm",
                 limits.coordinate
             ));
         }
@@ -210,12 +209,12 @@ impl SciFiConfig {
             ("candidates", limits.candidates, 1 << 20),
         ] {
             if value == 0 || value > most {
-                return wrong(format!("limits.{key} = {value}: from 1 to {most}"));
+                return wrong(format!("limits.{key} = {value}: must be from 1 to {most}"));
             }
         }
         if self.preset != SciFiPreset::Hlt1 && limits.hits > MOST_HITS {
-            let message = "of the presets best and fast";
-            return wrong(format!("limits.hits = {}: at most {MOST_HITS}, {message}", limits.hits));
+            let message = "with the presets best and fast";
+            return wrong(format!("limits.hits = {}: must be at most {MOST_HITS} {message}", limits.hits));
         }
         Ok(())
     }
@@ -225,11 +224,11 @@ impl SeedPass {
     fn validate(&self) -> Result<()> {
         let wrong = |key: &str, what: String| Err(Error::Config(format!("hlt1.{key}{what}")));
         if !(1..=8).contains(&self.triplets.len()) {
-            return wrong("triplets", ": one to eight kinds of triplets".into());
+            return wrong("triplets", ": must be one to eight kinds of triplets".into());
         }
         for layers in &self.triplets {
             if !(layers[0] < layers[1] && layers[1] < layers[2] && layers[2] < 6) {
-                return wrong("triplets", format!(" = {layers:?}: three layers of 0 to 5, rising"));
+                return wrong("triplets", format!(" = {layers:?}: must be three rising numbers, 0 to 5"));
             }
         }
         if !(1_000.0..=1e6).contains(&self.min_momentum) {
@@ -237,7 +236,7 @@ impl SeedPass {
         }
         for (key, value) in [("x_tolerance", self.x_tolerance), ("uv_tolerance", self.uv_tolerance)] {
             if !(value > 0.0 && value <= 100.0) {
-                return wrong(key, format!(" = {value}: above 0 and at most 100 mm"));
+                return wrong(key, format!(" = {value}: must be above 0 and at most 100 mm"));
             }
         }
         for (key, value, range) in [

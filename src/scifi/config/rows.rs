@@ -1,42 +1,42 @@
 //! Parameters of the search by rows of bits.
 
-use super::{ChoiceConfig, FEATURES};
-use crate::scifi::weights;
+use super::ChoiceConfig;
+use crate::scifi::weights::{self, FEATURES};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// Parameters of the search of the presets `best` and `fast`: shifts of rows of bits find all tracks through a hit of a
-/// pivot's layer at once.
+/// Parameters of the search by rows of bits (presets `best` and `fast`), which tests all momenta of tracks through one
+/// hit of a layer, the pivot, at once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RowsConfig {
-    /// The x layers of the middle station, 2 and 3, in the order in which their hits are pivots (no unit).
+    /// The x layers of the middle station, 2 and 3, in the order in which the search takes pivots from them (no unit).
     pub pivots: [usize; 2],
-    /// Half width of the mark of a hit in its row: a constant, mm, and a factor on the median deviation of a fixed
-    /// set of tracks from a line with one parameter.
+    /// Half width of the mark that a hit sets in the row of its layer: a constant, mm, plus a factor times the median
+    /// deviation of fixed tracks from the formula with one parameter, the shift.
     pub reach: [f32; 2],
-    /// |x| beyond which a hit marks one more bit at both ends, mm: tracks deviate more there, and hits are few.
+    /// |x| beyond which a hit's mark has one more bit at both ends, mm: far out, tracks deviate more, and hits are few.
     pub outer: f32,
-    /// The passes: each uses the hits that earlier passes left.
+    /// Passes of the search: each pass uses the hits that earlier passes left.
     pub passes: Vec<RowPass>,
 }
 
-/// One pass over the rows.
+/// Parameters of one pass of the search by rows of bits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RowPass {
-    /// Largest absolute shift of a track, mm. The shift is x in the first layer minus x in the last layer, each relative to
-    /// the line from the origin through the pivot: 307 is a particle of about 4 GeV/c, 540 one of 2.3 GeV/c.
+    /// Largest absolute shift of a track, mm. The shift is x in the first layer minus x in the last layer, both
+    /// relative to the line from the origin through the pivot: 307 mm at about 4 GeV/c, 540 mm at 2.3 GeV/c.
     pub shift: f32,
-    /// Factor on the reach of marks (no unit).
+    /// Factor on the half width of the marks of hits (no unit).
     pub width: f32,
-    /// Fewest hits in x, 5 or 4 (no unit).
+    /// Fewest hits of a track in x layers, 5 or 4 (no unit).
     pub min_x_hits: u32,
-    /// Largest shift of a track with four hits in x, mm.
+    /// Largest absolute shift of a track with four hits in x layers, mm.
     pub four_hit_shift: f32,
-    /// Largest distance of a hit in x from a parabola through three other hits, mm.
+    /// Largest distance of a hit in an x layer from the parabola through three other hits, mm.
     pub x_tolerance: f32,
-    /// Largest distance of a hit in a u or v layer from its expected place, mm.
+    /// Largest distance of a hit in a u or v layer from its expected position, mm.
     pub uv_tolerance: f32,
     /// Largest distance of a hit in a u or v layer from the fitted line in y, for the final choice of hits, mm.
     pub line_tolerance: f32,
@@ -47,9 +47,9 @@ pub struct RowPass {
     /// A track in x with fewer than six hits must be the best track of at least this many of its hits; otherwise it is dropped
     /// as a clone (no unit).
     pub min_own_hits: u32,
-    /// The same for a track in x with six hits (no unit).
+    /// The value of `min_own_hits` for a track in x with six hits (no unit).
     pub min_own_of_six: u32,
-    /// The final choice of tracks (no unit).
+    /// Parameters of the final choice of tracks (no unit).
     pub choice: ChoiceConfig,
 }
 
@@ -132,17 +132,17 @@ impl RowsConfig {
     pub(super) fn validate(&self) -> Result<()> {
         let wrong = |what: String| Err(Error::Config(what));
         if ![[2, 3], [3, 2]].contains(&self.pivots) {
-            return wrong(format!("rows.pivots = {:?}: 2 and 3, in any order", self.pivots));
+            return wrong(format!("rows.pivots = {:?}: must be 2 and 3, in any order", self.pivots));
         }
         let [constant, factor] = self.reach;
         if !((0.05..=10.0).contains(&constant) && (0.0..=10.0).contains(&factor)) {
-            return wrong(format!("rows.reach = {:?}: from 0.05 to 10 mm, and from 0 to 10", self.reach));
+            return wrong(format!("rows.reach = {:?}: must be 0.05 to 10 mm, and 0 to 10", self.reach));
         }
         if self.outer.is_nan() || self.outer < 0.0 {
-            return wrong(format!("rows.outer = {}: at least 0 mm", self.outer));
+            return wrong(format!("rows.outer = {}: must be at least 0 mm", self.outer));
         }
         if !(1..=4).contains(&self.passes.len()) {
-            return wrong(format!("rows.passes: {} of them, there are one to four", self.passes.len()));
+            return wrong(format!("rows.passes: {} passes, must be one to four", self.passes.len()));
         }
         self.passes.iter().enumerate().try_for_each(|(number, pass)| pass.validate(number))
     }

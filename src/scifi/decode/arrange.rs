@@ -1,7 +1,7 @@
-//! Puts the codes of a quarter in the order of x. Modules, and the hits within a module, are copied in order or reversed.
+//! Sorts the codes of a quarter by x: copies modules, and the hits within a module, in order or in reverse order.
 //!
-//! Codes are copied in whole blocks. The last block of a module includes codes beyond its end, which the next module
-//! overwrites: a branch predictor cannot guess the length of modules, and most fit in one block.
+//! Codes are copied in whole blocks, because a branch predictor cannot guess the length of a module, and most modules
+//! fit in one block. The last block of a module includes codes beyond its end, which the next module overwrites.
 
 use super::CHANNEL_SHIFT;
 use crate::event::Column;

@@ -1,5 +1,5 @@
-//! Decodes banks of version 5, a quarter at a time, in lanes. A cluster is one word, except that two successive words
-//! of one link that are both flagged as large are the edges of one wide cluster:
+//! Decodes banks of version 5, one quarter of a layer at a time, in lanes. Each word is one cluster, but two successive
+//! words of one link that are both flagged as large are the edges of one wide cluster:
 //!
 //! ```text
 //!   words     a  B  C  d  E  F  G  h         large ones in capitals
@@ -7,7 +7,7 @@
 //!   first        1        1                  every other one of each run of pairable ones
 //!   hits      a  BC    d  EF    G  h
 //! ```
-//! The carries of one addition find every other word of a run of pairable words, without a loop.
+//! The carries of one addition select every other word of a run of pairable words, without a loop.
 
 use super::{CHANNEL, CHANNEL_SHIFT, MAX_HITS, PART, SciFiScratch, USUAL, WIDTH_SHIFT, code, words_of};
 use crate::Status;

@@ -1,4 +1,4 @@
-//! Decode: raw banks of an event to hits by zone (layer and half) and x.
+//! Decode: converts raw banks of an event to hits sorted by zone (layer and half) and x.
 //!
 //! ```text
 //! banks of version 5 -> stream: a quarter's words, in the order of channels
@@ -8,7 +8,7 @@
 //!                    -> place: x, z, y of the fibre's end, LHCbID; is x in order?       (in lanes)
 //!                    -> settle: sorts the zones that are not in order
 //! ```
-//! The last step is needed because neighbouring mats overlap slightly, and mapped boards have their links in any order.
+//! Zones can be out of order because neighbouring mats overlap, and mapped boards have their links in any order.
 
 mod arrange;
 mod edges;
@@ -71,13 +71,13 @@ impl Default for SciFiScratch {
     }
 }
 
-/// Decodes the events of `range` and appends them to `out`, in order. An event that cannot be decoded gives
-/// no hits and a [`Status`]; the first stage counts words and hits.
+/// Decodes the events of `range` and appends them to `out`, in order. An event that cannot be decoded has no hits, and
+/// its [`Status`] gives the reason; the counters of the first stage include words read and hits written.
 ///
-/// Output bytes do not depend on `level`. Memory is allocated only while `scratch` and `out` still grow.
+/// Output bytes do not depend on `level`. Memory is allocated only until `scratch` and `out` are large enough.
 ///
 /// # Panics
-/// When `range` is not within the events.
+/// Panics if `range` is not within the events.
 pub fn decode(
     level: Level,
     geometry: &SciFiGeometry,

@@ -1,4 +1,4 @@
-//! Checks the order of the hits of a zone, and corrects it where necessary.
+//! Checks that the hits of a zone are sorted, and sorts them if they are not.
 
 use crate::event::{Column, SciFiBatch};
 use crate::lhcb::decode::Order;
@@ -37,7 +37,7 @@ fn neighbours<G: Gang>(g: G, column: &Column<u32>, at: usize) -> (U32<G>, U32<G>
 #[inline(never)]
 pub(super) fn settle(order: &mut Order, out: &mut SciFiBatch, range: Range<usize>) {
     order.find(range, |a, b| {
-        let by_x = out.x[a].partial_cmp(&out.x[b]).expect("numbers, as the mats exist");
+        let by_x = out.x[a].partial_cmp(&out.x[b]).expect("x is not NaN");
         by_x.then(out.id[a].cmp(&out.id[b])).then(out.width[a].cmp(&out.width[b]))
     });
     for column in [&mut out.x, &mut out.z, &mut out.y_end] {

@@ -1,4 +1,4 @@
-//! Decodes banks of any version, one word after another, then sorts the codes by zone.
+//! Decodes banks of any version, one word after another, then sorts the codes of channels by zone.
 
 use super::{CHANNEL_SHIFT, MAX_HITS, PART, SciFiScratch, USUAL, code, find_board, words_of};
 use crate::Status;
@@ -46,7 +46,7 @@ pub(super) fn one_by_one(
                 first.iter_mut().zip(0..).for_each(|(first, link)| *first = channel + 128 * link);
             }
             Boards::Mapped(boards) => {
-                let sipms = find_board(boards, bank.source).expect("the sources were checked");
+                let sipms = find_board(boards, bank.source).expect("the geometry has this board");
                 first.iter_mut().zip(sipms).for_each(|(first, &sipm)| *first = sipm.wrapping_mul(128));
             }
         }

@@ -1,4 +1,4 @@
-//! Removes clones in x: of candidates that share hits the best one is kept.
+//! Removes clones among tracks in x: of candidates that share hits only the best remains.
 
 use super::half::HalfHits;
 use super::triplets::Candidates;

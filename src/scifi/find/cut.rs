@@ -1,5 +1,5 @@
-//! Cuts the windows of last hits into gangs. The windows of all first hits are in one list, so that the loop over them has
-//! no branch that depends on the number of hits of a window.
+//! Divides the windows of last hits into pieces of one gang each. All windows are in one list, so that the loop over
+//! them has no branch that depends on the number of hits in a window.
 
 use super::half::HalfHits;
 use super::plan::Kind;

@@ -1,4 +1,4 @@
-//! [`HalfHits`]: the common input of the steps of the search.
+//! [`HalfHits`]: the hits of one half of the SciFi, input of all steps of the search.
 
 use crate::scifi::index::{Index, Layer};
 

@@ -1,5 +1,5 @@
-//! Find: tracks of each half, lower and upper, from the hits of its x layers first and then of its u and v layers (the
-//! hybrid seeding of LHCb's first trigger stage, presets and constants in `config`).
+//! Find: the hybrid seeding of LHCb's first trigger stage, with parameters in `config`. It searches the lower and the
+//! upper half for tracks in x layers, and then adds hits of u and v layers.
 //!
 //! ```text
 //!   pairs      first and last hit of particles from near the origin        one lane per last hit
@@ -11,8 +11,8 @@
 //!              the places of the next hits
 //! ```
 //!
-//! Lists grow as needed, up to the limits of the configuration, which no real event reaches. Work beyond the limits, such as the
-//! pairs of hits that are all in one place, is left out and counted.
+//! Lists of candidates grow as needed, up to the limits of the configuration, which no real event reaches. Candidates
+//! beyond the limits, as in an event with all hits in one place, are dropped and counted.
 //!
 //! Results do not depend on the gang: every list keeps the order of its input or is sorted when elements are chosen.
 

@@ -1,4 +1,4 @@
-//! Pairs: first and last hits of a half, one lane per last hit; pairs need a middle hit at the expected place.
+//! Pairs: finds first and last hits with a middle hit at the expected position, one last hit per lane.
 
 use super::cut::Cut;
 use super::half::HalfHits;

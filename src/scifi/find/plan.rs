@@ -1,4 +1,4 @@
-//! Windows, parabolas and fits of the layers of a pass, which are computed once.
+//! Constants of the search by triplets, computed once: windows, parabolas and fits for each combination of layers.
 
 use crate::scifi::config::SeedPass;
 use crate::scifi::layers::{CUBIC, X_LAYERS, Z, Z_REFERENCE, bend};
@@ -70,7 +70,7 @@ impl Kind {
     pub(in crate::scifi) fn new(pass: &SeedPass, number: usize) -> Self {
         let layers = pass.triplets[number];
         let mut rest = (0..X_LAYERS).filter(|layer| !layers.contains(layer));
-        let others = std::array::from_fn(|_| rest.next().expect("six layers less three"));
+        let others = std::array::from_fn(|_| rest.next().expect("three other layers"));
         let [z1, z2, z3] = layers.map(|layer| Z[layer]);
         let [d1, d2, d3] = layers.map(|layer| Z[layer] - Z_REFERENCE);
         let [b1, b2, b3] = [d1, d2, d3].map(bend);

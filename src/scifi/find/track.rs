@@ -1,4 +1,4 @@
-//! [`Track`]: a track under construction.
+//! [`Track`]: a track during the search, with hits, parameters and chi2.
 
 use crate::scifi::layers::{UV_LAYERS, X_LAYERS};
 

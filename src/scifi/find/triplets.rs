@@ -1,5 +1,5 @@
-//! Triplets: pairs of hits with one middle hit each, one lane per triplet. A parabola through the three hits predicts the
-//! hits of the other x layers, and a step of least squares adds them.
+//! Triplets: pairs of hits with one middle hit each, one triplet per lane. A parabola through the three hits predicts
+//! the positions of hits in the other x layers, and a step of least squares adds these hits.
 
 use super::half::HalfHits;
 use super::occupancy::Occupancy;

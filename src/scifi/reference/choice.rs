@@ -1,7 +1,8 @@
-//! The choice among the tracks of a pass.
+//! Naive reference of the choice among the tracks of a pass, for tests.
 
 use super::track::Found;
-use crate::scifi::config::{ChoiceConfig, FEATURES};
+use crate::scifi::config::ChoiceConfig;
+use crate::scifi::weights::FEATURES;
 
 /// Returns an approximation of the logarithm to base 2: exact at powers of 2, linear between them.
 fn logarithm(x: f32) -> f32 {

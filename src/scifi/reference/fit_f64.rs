@@ -1,4 +1,4 @@
-//! The fits of a track in f64, written as in a textbook: least squares by Gram-Schmidt orthogonalisation, errors by moving
+//! Fits of a SciFi track in f64, by textbook methods: least squares by Gram-Schmidt orthogonalisation; errors by moving
 //! the hits for each source of errors.
 
 use super::layers::{bend, distance};
@@ -98,33 +98,32 @@ pub(super) struct Shapes {
     pub(super) in_y: [f64; 2],
 }
 
-/// The fits of a track to its hits, for given z of the hits and dx/dy of the fibres of u and v layers.
+/// Least-squares fits of a track in x and in y, for given z of the hits and dx/dy of the fibres of u and v layers.
 pub struct Fit {
     x: LeastSquares,
     y: LeastSquares,
     slopes: Vec<f64>,
 }
 
-/// A fitted track: the three parameters in x and the two in y (mm, and per power of a metre), and the sums of the squared
-/// distances of hits in x and in y, mm^2.
+/// A fitted track: three parameters in x and two in y, in mm per power of a metre, and chi2 in x and in y.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FittedTrack {
-    /// x at the reference, mm, and its further parameters, mm per m and per m^2.
+    /// Parameters in x: x at z = 8,520 mm, mm; slope, mm per m; curvature, mm per m^2.
     pub x: Vec<f64>,
-    /// y at the reference, mm, and slope, mm per m.
+    /// Parameters in y: y at z = 8,520 mm, mm; slope, mm per m.
     pub y: Vec<f64>,
-    /// Sums of the squared distances in x and in y, mm^2.
+    /// Sums of the squared distances of hits from the track in x and in y, mm^2.
     pub chi2: [f64; 2],
 }
 
 impl Fit {
-    /// Returns the fits for hits in upright layers at these z, and in tilted layers at these z and slopes.
+    /// Returns the fits for hits in x layers at z `upright`, and in u and v layers at z and dx/dy `tilted`.
     pub fn new(upright: &[f64], tilted: &[[f64; 2]]) -> Self {
         let (zs, slopes): (Vec<f64>, Vec<f64>) = tilted.iter().map(|[z, slope]| (*z, *slope)).unzip();
         Self { x: LeastSquares::new(upright, basis_x), y: LeastSquares::new(&zs, basis_y), slopes }
     }
 
-    /// Fits a track to these x of upright and of tilted hits.
+    /// Fits a track to the x of hits in x layers (`upright`) and in u and v layers (`tilted`).
     pub fn track(&self, upright: &[f64], tilted: &[f64]) -> FittedTrack {
         let x = self.x.solve(upright);
         let in_y = |(at, hit): (usize, &f64)| (dot(&x, &basis_x(self.y.zs[at])) - hit) / self.slopes[at];
@@ -148,8 +147,8 @@ impl Fit {
         [0, 1].map(|axis| [0, 1].map(|of| found[axis][of] - end[axis][of]))
     }
 
-    /// Returns the covariances of x and its slope, and of y and its slope, for hits with this resolution, mm, and a
-    /// particle of this q/p, c/GeV.
+    /// Returns the covariance of x and dx/dz, and of y and dy/dz, for hits with this resolution, mm, and a particle
+    /// with this q/p, c/GeV.
     pub fn covariance(&self, resolution: f64, qop: f64) -> [[f64; 3]; 2] {
         let mut sums = [[0.0; 3]; 2];
         let mut add = |errors: [[f64; 2]; 2]| {
@@ -176,8 +175,8 @@ impl Fit {
         sums
     }
 
-    /// Returns the variance of x where the line of the track meets z = 0, relative to a track without scattering, mm^2, for
-    /// hits with this resolution, mm, and a particle of this q/p, c/GeV. It includes scattering before the SciFi.
+    /// Returns the variance of x of the track's line at z = 0, relative to a track without scattering, mm^2, for hits
+    /// with this resolution, mm, and a particle with this q/p, c/GeV. Scattering before the SciFi is included.
     pub fn variance_of_origin(&self, resolution: f64, qop: f64) -> f64 {
         let origin = |parameters: Vec<f64>| {
             let [x, slope] = state_x(&parameters);
@@ -199,7 +198,7 @@ impl Fit {
         of_hits.sum::<f64>() + scattered.sum::<f64>() + before.sum::<f64>() + 4.0 * in_ut * in_ut
     }
 
-    /// Returns the variance of the slope in x relative to a track without scattering.
+    /// Returns the variance of dx/dz relative to a track without scattering, for a resolution, mm, and q/p, c/GeV.
     pub fn variance_of_turn(&self, resolution: f64, qop: f64) -> f64 {
         let of_hits = (0..self.x.zs.len()).map(|hit| {
             let mut moved = vec![0.0; self.x.zs.len()];
@@ -213,8 +212,8 @@ impl Fit {
         of_hits.sum::<f64>() + scattered.sum::<f64>()
     }
 
-    /// Returns the state at z = 9,410 mm of a fitted track: x, y and their slopes. It includes corrections for the
-    /// field beyond the parabola, and for layers that lean.
+    /// Returns x, y, dx/dz and dy/dz of a fitted track at z = 9,410 mm, with corrections for the field's deviation from
+    /// the parabola and for leaning layers.
     pub fn state(&self, track: &FittedTrack) -> [f64; 4] {
         let ([x, tx], [y, ty]) = (state_x(&track.x), state_y(&track.y));
         let shapes = self.shapes();

@@ -1,4 +1,4 @@
-//! Positions of the layers, written independently for the twin.
+//! Positions of the layers, written independently of the kernels for tests.
 
 /// z of the x layers, mm, and their zones in the lower half.
 pub(super) const X_Z: [f64; 6] = [7826.106, 8035.9048, 8508.1064, 8717.9043, 9193.1064, 9402.9043];

@@ -1,7 +1,7 @@
-//! The naive twin of the search for tracks: scalar, with linear scans, and without code of the kernels.
+//! Naive reference of the search for tracks, for tests: scalar, with linear scans, and without code of the kernels.
 //!
-//! [`find`] gives the tracks of one event in the order of the kernels, with the same bits in the results of the
-//! search; covariances and field corrections are computed in f64 ([`Fit`]), so positions agree to rounding.
+//! [`find`] returns the tracks of one event in the order of the kernels, with the same bits in hits and fitted
+//! parameters. Covariances and field corrections are computed in f64 ([`Fit`]), so states agree to rounding.
 
 mod choice;
 mod fit_f64;
@@ -24,7 +24,7 @@ use states::state;
 use track::Hits;
 pub use track::ReferenceTrack;
 
-/// Finds the tracks of one event, given the detector and its magnet. Hits must be finite and in order.
+/// Finds the tracks of one event, given the detector and its magnet. Hits must be finite and sorted by zone and x.
 pub fn find(
     config: &SciFiConfig,
     (geometry, bending): (&SciFiGeometry, &Bending),

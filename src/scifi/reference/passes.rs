@@ -1,4 +1,4 @@
-//! The searches over the halves of an event.
+//! Runs the searches, by triplets or by rows of bits, on the halves of an event.
 
 use super::choice::choose;
 use super::layers::{UV_ZONE, X_ZONE};

@@ -1,5 +1,5 @@
-//! Finds tracks in x by rows of bits: for every hit of a pivot's layer and every shift, takes the layers that have a hit where
-//! the track crosses them.
+//! Naive reference of the search in x by rows of bits: for every hit of a pivot's layer and every shift, finds the
+//! layers with a hit where the track crosses them.
 
 use super::layers::{X_Z, bend, distance};
 use super::track::Place;

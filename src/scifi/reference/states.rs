@@ -1,4 +1,4 @@
-//! States of tracks, with covariances in f64.
+//! Computes the states of tracks, with covariances in f64.
 
 use super::choice::features;
 use super::fit_f64::Fit;

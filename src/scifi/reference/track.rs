@@ -1,28 +1,28 @@
-//! Hits and tracks.
+//! Hits and tracks of the naive reference of the search.
 
 use super::layers::{X_Z, bend, distance};
-use crate::scifi::config::FEATURES;
+use crate::scifi::weights::FEATURES;
 
-/// A track of the reference.
+/// A track that the naive reference of the search finds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReferenceTrack {
-    /// LHCbIDs of its hits, in rising order of z.
+    /// LHCbIDs of the track's hits, in rising order of z.
     pub hits: Vec<u32>,
     /// x and y at z = 9,410 mm, mm.
     pub position: [f32; 2],
     /// dx/dz and dy/dz at z = 9,410 mm.
     pub slope: [f32; 2],
-    /// x, y and their slopes in the model of the search.
+    /// x, y, dx/dz and dy/dz at z = 9,410 mm in the model of the search, without corrections.
     pub searched: [f32; 4],
     /// Charge over momentum, c/GeV.
     pub qop: f32,
-    /// Variance of charge over momentum.
+    /// Variance of charge over momentum, (c/GeV)^2.
     pub var_qop: f64,
-    /// Sums of the squared distances in x and in y, mm^2.
+    /// Sums of the squared distances of hits from the track in x and in y, mm^2.
     pub chi2: [f32; 2],
-    /// Features that the classifier weighs.
+    /// Input of the classifier of tracks.
     pub features: [f32; FEATURES],
-    /// Variance of x, covariance with its slope, variance of the slope; then the variances and covariance of y.
+    /// Variance of x, covariance of x and dx/dz, variance of dx/dz; then the same for y and dy/dz.
     pub covariance: [[f64; 3]; 2],
 }
 

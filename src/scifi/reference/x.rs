@@ -1,5 +1,5 @@
-//! Tracks in x: every pair, every middle hit, the nearest hits of the other layers; of tracks that share hits the worse
-//! ones are removed.
+//! Finds tracks in x: tries every pair of hits with every middle hit, adds the nearest hits of the other layers, and
+//! removes the worse of tracks that share hits.
 
 use super::layers::{X_Z, bend, distance};
 use super::track::Place;

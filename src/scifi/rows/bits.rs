@@ -1,7 +1,7 @@
-//! Rows of bits: hits mark bits in them, and windows of them are added.
+//! Rows of bits: hits mark bits in the row of their layer, and windows of several rows are added.
 //!
-//! Words have 64 bits on every gang, and a window has as many words as it needs; this module does not use lanes. The
-//! compiler vectorises loops over the four words of a window, if a register holds four words.
+//! Words have 64 bits on every gang, so this module does not use lanes. The compiler vectorises loops over the four
+//! words of a window if a register holds four words.
 
 use super::plan::SHIFTS;
 use crate::event::{Column, PAD};

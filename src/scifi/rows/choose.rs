@@ -1,13 +1,14 @@
-//! The choice among the tracks of a pass: a classifier separates tracks from ghosts, and of tracks that share hits
-//! the better ones are kept.
+//! Chooses among the tracks of a pass: a classifier rejects ghosts, and of tracks that share hits the better ones
+//! remain.
 
 use super::exact::{A, B, C, CHI2};
 use super::hits::RowHits;
 use super::uv::{CHI2_Y, Confirmed, TY, VALUES, Y};
 use crate::event::Column;
-use crate::scifi::config::{ChoiceConfig, FEATURES};
+use crate::scifi::config::ChoiceConfig;
 use crate::scifi::find::track::{NO_HIT, Track};
 use crate::scifi::layers::{HALF_LAYERS, X_LAYERS, Z_REFERENCE};
+use crate::scifi::weights::FEATURES;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, array_of, for_each, inlined};
 

@@ -1,4 +1,4 @@
-//! Removes clones in x: of candidates that share hits the best one is kept, the first one if several are equal.
+//! Removes clones among tracks in x: of candidates that share hits only the best remains (the first of equals).
 
 use super::exact::{Candidates, VALUE, VALUES};
 use crate::event::Column;

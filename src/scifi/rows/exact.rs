@@ -1,4 +1,4 @@
-//! Exact: finds the hits of the other layers for runs of bits, and fits candidates; one lane per run.
+//! Exact: finds the hits of the other layers for each run of bits, and fits the candidate; one run per lane.
 
 use super::hits::{Four, RowHits, UPPER};
 use super::plan::{Plan, Rows};
@@ -99,7 +99,7 @@ fn choose<G: Gang, const N: usize, const Q: usize>(
     let upper_begin = U32::splat(g, hits.layer(HALF_LAYERS).start as u32 - 1);
     let upper = upper_begin.lt(pivot).select_u(U32::splat(g, UPPER), U32::splat(g, 0));
     let is_outer = value(plan.outer).lt(x.abs());
-    let rows: &[_; N] = set.rows.first_chunk().expect("as many rows as the pivot has");
+    let rows: &[_; N] = set.rows.first_chunk().expect("the set has N rows");
     let reach: [F32<G>; N] =
         array_of!(row => is_outer.select_f(value(rows[row].tolerance[1]), value(rows[row].tolerance[0])));
     let off: [F32<G>; N] = array_of!(row => value(rows[row].k) * shift);
@@ -162,7 +162,7 @@ fn fit<G: Gang, const N: usize>(
     let value = inlined!(|value: f32| F32::splat(g, value));
     let (pu, pv) = (set.u, set.v);
     let Chosen { hits, off, has, any } = chosen;
-    let rows: &[_; N] = set.rows.first_chunk().expect("as many rows as the pivot has");
+    let rows: &[_; N] = set.rows.first_chunk().expect("the set has N rows");
     let (mut n, mut u, mut v) = (value(1.0), value(pu), value(pv));
     let (mut uu, mut uv, mut vv) = (value(pu * pu), value(pu * pv), value(pv * pv));
     let (mut t0, mut t1, mut t2) = (value(0.0), value(0.0), value(0.0));

@@ -1,5 +1,5 @@
-//! [`RowHits`]: x of an event's hits by half and layer, with far places around each layer, and a table of the first hit of
-//! each bucket.
+//! [`RowHits`]: x of an event's hits by half and layer, with distant sentinels around each layer, and a table of the
+//! first hit of each bucket.
 
 use super::plan::REACH;
 use crate::Status;

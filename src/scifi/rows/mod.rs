@@ -1,4 +1,4 @@
-//! Rows of bits: tracks of an event from shifts of rows, pass by pass (presets `best` and `fast`).
+//! Search by rows of bits: finds the tracks of an event, pass by pass (presets `best` and `fast`).
 
 mod bits;
 mod choose;
@@ -8,6 +8,7 @@ mod hits;
 mod plan;
 mod scan;
 mod sensitivity;
+mod step;
 mod table;
 mod uv;
 
@@ -26,6 +27,7 @@ use hits::RowHits;
 use plan::Plan;
 use scan::{Enough, Runs, ScanScratch};
 pub(super) use sensitivity::{Crossings, Sensitivity, fixed_tracks};
+use step::step;
 use uv::{Confirmed, UvScratch};
 
 /// Memory of the search.
@@ -65,7 +67,7 @@ impl Plans {
 /// Returns z of the x layers at y = 0, mm: the middle of their mats there, or the nominal z where the layer is far from it.
 pub(super) fn z_of_layers(geometry: &SciFiGeometry) -> Crossings {
     std::array::from_fn(|layer| {
-        let number = BY_Z.iter().position(|of| *of == layer).expect("all layers stand in the order of z");
+        let number = BY_Z.iter().position(|of| *of == layer).expect("`BY_Z` has all layers");
         let ends = geometry.corners(number).flat_map(|(_, corners)| [corners[0][2], corners[1][2]]);
         let (sum, count) = ends.fold((0.0, 0), |(sum, count), z| (sum + f64::from(z), count + 1));
         let middle = sum / f64::from(count);
@@ -91,22 +93,6 @@ pub(super) struct RowCounts {
     /// Number of runs, lines and candidates that were dropped.
     pub(super) dropped: u64,
 }
-
-/// Runs a step in a function of its own, compiled for the gang.
-macro_rules! step {
-    ($g:ident, $body:expr) => {{
-        #[inline(never)]
-        fn run<G: Gang, R>(g: G, body: impl FnOnce() -> R) -> R {
-            g.vectorize(body)
-        }
-        run(
-            $g,
-            #[inline(always)]
-            || $body,
-        )
-    }};
-}
-use step;
 
 /// Fewest hits of a candidate whose hit in the second pivot's layer is not used as a pivot.
 const STANDS_FOR: u32 = 5;

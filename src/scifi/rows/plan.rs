@@ -1,4 +1,4 @@
-//! Rows, windows and parabolas of a pass, which are computed once.
+//! Constants of a pass of the search by rows of bits, computed once: rows, windows and parabolas.
 
 use super::sensitivity::{Crossings, Sensitivity};
 use crate::scifi::config::{RowPass, RowsConfig};

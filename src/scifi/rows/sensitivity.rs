@@ -1,8 +1,8 @@
-//! Deviations of tracks from the straight line from the origin in the x layers, computed from tracks with fixed directions
-//! and momenta through the magnet's field.
+//! Deviations of tracks from straight lines in each x layer, computed from fixed tracks through the magnetic field.
 //!
-//! A track at x in the pivot's layer passes another layer near x z / z_pivot + k s. The number s, mm, is the same for
-//! all layers: its sign is the charge's, its size is proportional to 1/p. The remaining deviations are the spread.
+//! A track at x in the pivot's layer crosses another layer near x z / z_pivot + k s. The shift s, mm, is the same for
+//! all layers: its sign is the charge's, its size is proportional to 1/p. The spread of a layer is the typical
+//! deviation from this formula.
 
 use crate::lhcb::magnet::field;
 use crate::scifi::layers::X_LAYERS;

@@ -1,4 +1,4 @@
-//! [`Table`]: columns with a common index, spaced so that no two columns use the same lines of the first-level cache.
+//! [`Table`]: columns with a common index, spaced so that two columns do not compete for cache lines.
 
 use crate::event::{Column, PAD};
 use crate::simd::array_of;
@@ -62,7 +62,7 @@ impl<T: Pod, const K: usize> Table<T, K> {
         let mut columns = self.data.chunks_exact_mut(self.stride);
         std::array::from_fn(
             #[inline(always)]
-            |_| columns.next().expect("as many columns as there are"),
+            |_| columns.next().expect("`data` has K columns"),
         )
     }
 }

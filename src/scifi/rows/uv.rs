@@ -1,11 +1,11 @@
 //! Confirm: adds hits of the u and v layers to tracks in x. Rows of bits test all slopes in y at once; then the lines
-//! with hits in most layers are fitted, one lane per line.
+//! with hits in most layers are fitted, one line per lane.
 
 use super::bits::{Marks, draw, each, odd_of, two_of, window};
 use super::exact::{A, B, C, CHI2, Candidates};
 use super::hits::{Four, RowHits, UPPER};
 use super::plan::{BEFORE, Plan, REACH, SLOPES, UvRow};
-use super::step;
+use super::step::step;
 use super::table::Table;
 use crate::event::Column;
 use crate::scifi::config::RowPass;

@@ -1,4 +1,4 @@
-//! [`Ymm`]: eight lanes in a 256-bit register, AVX2 with FMA. A mask is a register of all-ones and all-zeros.
+//! [`Ymm`]: eight lanes in a 256-bit register, AVX2 with FMA. The lanes of a mask are all ones or all zeros.
 
 use super::{
     Avx2Context, Avx512Context, Context, array_of, gathers_by_columns, lanewise, memory_through_u32,

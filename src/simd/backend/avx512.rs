@@ -1,4 +1,4 @@
-//! [`Zmm`]: sixteen lanes in a 512-bit register, AVX-512. A mask is a mask register.
+//! [`Zmm`]: sixteen lanes in a 512-bit register, AVX-512. A mask is in a mask register.
 
 use super::avx2::{four, four_places};
 use super::{

@@ -1,7 +1,7 @@
-//! Contexts: zero-sized proofs that the CPU has an instruction set; they also compile code for it. A gang smaller
-//! than the level's register is plain code in the level's context.
+//! Contexts: zero-sized values that prove that the CPU has an instruction set, and compile code for this set. A gang
+//! smaller than the register of a level is plain Rust code that is compiled in the context of the level.
 //!
-//! Only `simd` makes contexts, after it has checked the CPU, so code that has a context may rely on the instructions.
+//! Only the module `simd` makes contexts, after a check of the CPU: code that has a context may use the instructions.
 
 use super::array_of;
 use crate::simd::Isa;
@@ -10,7 +10,7 @@ use bytemuck::cast;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use std::sync::LazyLock;
 
-/// A proof that the CPU has some instructions, with the level that uses them.
+/// A proof that the CPU has the instructions of a level.
 pub trait Context: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// The level that a gang in this context reports.
     const ISA: Isa;
@@ -18,19 +18,19 @@ pub trait Context: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// Runs `body`, compiled for the context's instructions.
     fn run<R>(self, body: impl FnOnce() -> R) -> R;
 
-    /// `a * b + c` with one rounding: by an instruction if the context has one, otherwise by exact software.
+    /// `a * b + c` with one rounding: by an instruction if the CPU has one, otherwise by exact software.
     #[inline(always)]
     fn mul_add(a: f32, b: f32, c: f32) -> f32 {
         a.mul_add(b, c)
     }
 
-    /// Square root, IEEE.
+    /// Square root, rounded as in IEEE-754.
     #[inline(always)]
     fn sqrt(a: f32) -> f32 {
         a.sqrt()
     }
 
-    /// [`Context::mul_add`] of four lanes.
+    /// [`Context::mul_add`] for four lanes.
     #[inline(always)]
     fn mul_add_four(self, a: [f32; 4], b: [f32; 4], c: [f32; 4]) -> [f32; 4] {
         array_of!(i => Self::mul_add(a[i], b[i], c[i]))

@@ -1,4 +1,4 @@
-//! The model of this CPU, on which the size of its address caches and the faster way to gather depend.
+//! Identifies the model of this CPU, which determines the faster way to gather and the size of the address caches.
 
 #[cfg(target_arch = "x86_64")]
 use std::sync::LazyLock;

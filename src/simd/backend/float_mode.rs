@@ -1,7 +1,7 @@
 //! The CPU's floating-point mode: rounding, denormals, exceptions. Rust assumes the default mode, and so does the
 //! guarantee that all levels give the same bits. A host program may use another mode: programs and shared libraries
-//! linked with `-ffast-math` switch on flush-to-zero in their process, others set a rounding mode, and new threads
-//! inherit the mode.
+//! linked with `-ffast-math` switch on flush-to-zero in their process, other programs set a rounding mode, and new
+//! threads inherit the mode.
 
 use std::hint::black_box;
 
@@ -93,8 +93,8 @@ impl Drop for Found {
 /// calling thread's mode afterwards.
 ///
 /// This crate gives the same bits in every mode of the caller, because its entry points and each
-/// [`dispatch!`](crate::dispatch) already do this. The function is for a program's own computations on events or
-/// results. It takes about five nanoseconds if the mode is the default, and seven if not.
+/// [`dispatch!`](crate::dispatch) already set the default mode. Use this function for a program's own computations on
+/// events or results. A call takes about five nanoseconds if the mode is the default, and seven if not.
 #[inline]
 pub fn with_default_float_mode<R, F: FnOnce() -> R>(work: F) -> R {
     let mode = register::read();
@@ -114,8 +114,8 @@ fn apart<R, F: FnOnce() -> R>(work: F) -> R {
     work()
 }
 
-/// Sets the default floating-point mode for the rest of the calling thread. Call it at the start of a program's own
-/// threads, which inherit the mode of their parent.
+/// Sets the default floating-point mode for the rest of the calling thread. Call this function at the start of a
+/// program's own threads, which inherit the mode of their parent.
 pub fn set_default_float_mode() {
     register::write(register::DEFAULT);
 }

@@ -4,12 +4,12 @@ use bytemuck::Pod;
 
 /// Copies values into memory that another core has read and will read again, and that this core does not read.
 ///
-/// A core that writes to a cache line first fetches it and removes it from all other caches. This takes several
-/// times as long if another core has the line, longest between distant cores. Stores that bypass the caches do not
-/// fetch the line.
+/// A core that writes to a cache line first fetches the line and removes it from all other caches. The fetch takes
+/// several times as long if another core has the line, and longest between distant cores. Stores that bypass the caches
+/// do not fetch the line.
 ///
 /// # Panics
-/// When the slices differ in length.
+/// Panics if the slices differ in length.
 pub fn copy_to_hand_over<T: Pod>(from: &[T], to: &mut [T]) {
     copy_past_caches(from, to);
     finish_copies();
@@ -19,9 +19,9 @@ pub fn copy_to_hand_over<T: Pod>(from: &[T], to: &mut [T]) {
 /// a device reads them.
 ///
 /// # Panics
-/// When the slices differ in length.
+/// Panics if the slices differ in length.
 pub(crate) fn copy_past_caches<T: Pod>(from: &[T], to: &mut [T]) {
-    assert_eq!(from.len(), to.len(), "as many values on both sides");
+    assert_eq!(from.len(), to.len(), "the slices must have one length");
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};

@@ -1,5 +1,5 @@
 //! The only folder with `core::arch`: one file per register kind, each a [`Gang`](super::Gang).
-#![allow(unsafe_code, reason = "intrinsics and gathers; every block says why it is sound")]
+#![allow(unsafe_code, reason = "intrinsics and gathers; a comment at each block says why it is sound")]
 
 mod arrays;
 #[cfg(target_arch = "x86_64")]
@@ -71,7 +71,7 @@ fn gather_four_source(from: &[f32]) -> (&[f32], u32) {
 #[cold]
 #[inline(never)]
 fn index_too_short() -> ! {
-    panic!("fewer places than the gang has lanes")
+    panic!("the slice has fewer indices than the gang has lanes")
 }
 
 /// The masked load of a slice that is shorter than the gang. It is rare, so it is not inlined.
@@ -174,7 +174,7 @@ use records_by_lane;
 macro_rules! lanewise {
     ($($name:ident$(<const $bits:ident>)?($($arg:ident: $kind:ident),*) -> $out:ident { $body:expr })*) => {
         $(#[inline(always)]
-        #[allow(unused_unsafe, reason = "a change of type alone is no instruction")]
+        #[allow(unused_unsafe, reason = "an operation that only changes the type is safe")]
         fn $name$(<const $bits: u32>)?(self, $($arg: Self::$kind),*) -> Self::$out {
             // SAFETY: the token `self` proves that the CPU has every instruction used here; none of them
             // touches memory.

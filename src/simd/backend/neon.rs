@@ -1,4 +1,4 @@
-//! [`Quad`]: four lanes in a 128-bit NEON register. A mask is a register of all-ones and all-zeros.
+//! [`Quad`]: four lanes in a 128-bit NEON register. The lanes of a mask are all ones or all zeros.
 
 use super::{
     Context, NeonContext, array_of, gather_four_source, gather_record_source, gather_source, lanewise,

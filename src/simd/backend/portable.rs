@@ -1,5 +1,5 @@
-//! [`Portable`]: four lanes through the `wide` crate, whose registers are fixed when the crate is built: SSE2 on
-//! x86-64, NEON on aarch64, arrays elsewhere. A mask is a register of all-ones and all-zeros.
+//! [`Portable`]: four lanes of the `wide` crate, whose registers are chosen when that crate is built: SSE2 on x86-64,
+//! NEON on aarch64, arrays elsewhere. The lanes of a mask are all ones or all zeros.
 
 use super::{
     Context, array_of, for_each, gather_record_source, gather_source, load_short, memory_through_u32,

@@ -1,11 +1,11 @@
 //! [`prefetch`]: requests memory before it is needed.
 
 /// Prefetches an element that will be read soon. Does nothing if the element does not exist or the CPU has no
-/// instruction for it. Results never depend on it.
+/// instruction for prefetches. Results never depend on prefetches.
 ///
-/// Use it for elements in random order, which the CPU cannot predict, and for more columns than the CPU's own
-/// prefetcher follows. Elements requested while the previous gang is computed arrive from the second or third cache
-/// in time.
+/// Use prefetches for elements in random order, which the CPU cannot predict, and for more columns than the CPU's own
+/// prefetcher follows. Elements that are requested during the computation of the previous gang arrive in time from the
+/// second or third cache.
 #[inline(always)]
 pub fn prefetch<T>(from: &[T], index: u32) {
     let address = from.as_ptr().wrapping_add(index as usize);

@@ -11,10 +11,8 @@ use crate::event::{Column, PixelClusters, PixelHits};
 use crate::simd::Gang;
 use shapes::{Chunk, has_fused};
 use std::ops::Range;
-use sums::Sums;
+use sums::{CHUNK, Sums};
 
-/// Number of clusters that are processed at once.
-const CHUNK: usize = 16;
 /// Number of clusters whose hits, as records, are in the first-level cache at the same time.
 const PIECE: usize = 128;
 

@@ -1,7 +1,6 @@
 //! [`Chunk`]: features of some clusters from sums over their hits.
 
-use super::CHUNK;
-use super::sums::Sums;
+use super::sums::{CHUNK, Sums};
 use crate::event::{ClusterFeatures, PAD, PixelHits};
 use crate::simd::{Isa, for_each};
 use std::f64::consts::FRAC_PI_4;

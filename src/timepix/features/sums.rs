@@ -3,11 +3,12 @@
 //! Lanes add the second hit of their clusters, then the third, and so on, up to the last hit of the largest cluster: about
 //! twice as many turns as clusters have hits on average. Nothing is stored per hit, and the results are already columns.
 
-use super::CHUNK;
 use crate::event::{Column, PAD, PixelHits};
 use crate::simd::varying::{F32, I32, Mask, U32};
 use crate::simd::{Gang, array_of, for_each, inlined};
 
+/// Number of clusters that are processed at once.
+pub(super) const CHUNK: usize = 16;
 /// Fewest hits of a cluster that is added up separately, with hits instead of clusters in the lanes.
 const LARGE: u32 = 24;
 /// Largest distance of a pixel from the cluster's first hit, so that the sums fit 32 bits.

@@ -1,4 +1,4 @@
-//! Reads the hits of all banks, in both versions of the encoding, as one word per hit.
+//! Reads the hits of all raw banks, of versions 3 and 4, as one word per hit.
 
 use super::{BOARD_SHIFT, FLIPS, LANE_SHIFT, MAX_HITS};
 use crate::Status;

@@ -1,4 +1,4 @@
-//! Decode for the search by pairs: raw banks of an event to hits by cell; a cell is a quarter of a sector.
+//! Decode for the search by pairs: converts raw banks to hits sorted by cell, a quarter of a sector.
 
 use super::{FLIPS, HitColumns, SECTOR_SHIFT, UtScratch, WITHIN_SECTOR, decode_in_order, gather};
 use crate::Status;
@@ -13,13 +13,13 @@ use std::ops::Range;
 /// Bits of the number of a quarter-strip in a quarter of a sector.
 const PART_SHIFT: u32 = SECTOR_SHIFT - 2;
 
-/// Decodes the events of `range` and appends them to `out`, in order, like [`decode`](super::decode), with the hits
-/// in the order of cells. `layout` belongs to the geometry.
+/// Decodes the events of `range` and appends them to `out`, in order, like [`decode`](super::decode), but with hits in
+/// the order of cells. `layout` must come from the same geometry.
 ///
-/// Output bytes do not depend on `level`. Memory is allocated only while `scratch` and `out` still grow.
+/// Output bytes do not depend on `level`. Memory is allocated only until `scratch` and `out` are large enough.
 ///
 /// # Panics
-/// When `range` is not within the events.
+/// Panics if `range` is not within the events.
 pub fn decode_by_cell(
     level: Level,
     (geometry, layout): (&UtGeometry, &UtLayout),

@@ -1,7 +1,7 @@
-//! Decode: raw banks of an event to hits by plane, group of sectors, y.
+//! Decode: converts raw banks of an event to hits sorted by plane, group of sectors, and y.
 //!
-//! The steps follow the Compass paper (Fernandez Declara et al., section IV), with sectors in place of sector groups,
-//! which makes the sort nearly free: within a sector hits already come in order.
+//! The steps follow the Compass paper (Fernandez Declara et al., section IV), but sort by sector instead of sector
+//! group, which makes the sort nearly free, because the hits of a sector come in order.
 //!
 //! ```text
 //! banks -> gather:  one word a hit, with its board                  (eight words at a time)
@@ -11,10 +11,10 @@
 //!       -> place:   sector and strip of each hit at its place       (permutation)
 //!       -> decode:  x, z, ends in y, weight, LHCbID in order        (in lanes)
 //! ```
-//! At the end the order is checked, and hits are sorted where banks or geometry have another order.
+//! At the end the order is checked, and hits that are not in order because of their banks or the geometry are sorted.
 //!
-//! The search by pairs reads hits by plane, row of sectors and x. For it, `by_cell` has the same steps with quarters of
-//! sectors in place of sectors. It needs no check, since the hits of a quarter stay in the order of their bank.
+//! The search by pairs reads hits by plane, row of sectors and x. For this search, `by_cell` has the same steps with
+//! quarters of sectors in place of sectors, and no check, since the hits of a quarter stay in the order of their bank.
 
 mod banks;
 mod by_cell;
@@ -77,13 +77,13 @@ impl Default for UtScratch {
     }
 }
 
-/// Decodes the events of `range` and appends them to `out`, in order. An event that cannot be decoded gives
-/// no hits and a [`Status`]; everything dropped is counted, and the first stage counts words and hits.
+/// Decodes the events of `range` and appends them to `out`, in order. An event that cannot be decoded has no hits, and
+/// its [`Status`] gives the reason. Words read, hits written and hits dropped are counted.
 ///
-/// Output bytes do not depend on `level`. Memory is allocated only while `scratch` and `out` still grow.
+/// Output bytes do not depend on `level`. Memory is allocated only until `scratch` and `out` are large enough.
 ///
 /// # Panics
-/// When `range` is not within the events.
+/// Panics if `range` is not within the events.
 pub fn decode(
     level: Level,
     geometry: &UtGeometry,

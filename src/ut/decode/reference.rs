@@ -1,4 +1,4 @@
-//! The naive twin of the decoder: one hit after another, then a sort.
+//! Naive reference of the decoder, for tests: decodes one hit after another, then sorts the hits.
 
 use crate::Status;
 use crate::event::{BankKind, RawBank, RawEvent, UT_CELLS, UT_GROUPS, UtBatch, UtCellHits};
@@ -25,8 +25,7 @@ pub fn reference(geometry: &UtGeometry, event: &RawEvent<'_>, out: &mut UtBatch)
     reference_with(false, geometry, event, out);
 }
 
-/// Decodes one event like [`reference()`], optionally with a planted fault: one flipped comparison, which tests must
-/// detect.
+/// Decodes one event like [`reference()`]; with `fault`, one comparison is flipped, which tests must detect.
 pub fn reference_with(fault: bool, geometry: &UtGeometry, event: &RawEvent<'_>, out: &mut UtBatch) {
     let (mut hits, status) = match hits(geometry, event) {
         Ok(hits) => (hits, Status::Ok),
@@ -52,7 +51,8 @@ pub fn reference_with(fault: bool, geometry: &UtGeometry, event: &RawEvent<'_>, 
     out.status.push(status);
 }
 
-/// Decodes one event into the order of cells and appends it to `out`: sectors by plane and row, each in quarters by x.
+/// Decodes one event and appends it to `out`, with hits in the order of cells: sectors by plane and row, the quarters
+/// of a sector by x.
 pub fn reference_by_cell(
     geometry: &UtGeometry,
     layout: &UtLayout,
@@ -225,8 +225,8 @@ impl Strip {
     }
 }
 
-/// Returns the position of the strip of a hit, computed in f64 from the tables: x at y = 0, lower end in y, z, mm. The
-/// hit is given by its LHCbID, quarters of a strip, and the version of its bank.
+/// Returns the position of a hit's strip, computed in f64: x at y = 0, y of the lower end, and z, mm. The LHCbID, the
+/// quarter of the strip, and the version of the bank identify the hit.
 pub fn position_f64(geometry: &UtGeometry, version: u8, id: u32, quarter: u32) -> Option<[f64; 3]> {
     let number = if version == 3 { geometry.first_number } else { 0 };
     let strips = 0..crate::ut::geometry::STRIPS;

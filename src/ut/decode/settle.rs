@@ -1,4 +1,4 @@
-//! Checks the order of the hits, and corrects it where necessary.
+//! Checks that the hits of an event are sorted, and sorts them if they are not.
 
 use super::SECTOR_SHIFT;
 use crate::event::{Column, UT_GROUPS, UtBatch};

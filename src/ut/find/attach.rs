@@ -1,9 +1,9 @@
-//! Attach: finds hits in the UT for tracks of known momentum, from Velo and SciFi, one track per lane.
+//! Attach: finds hits in the UT for tracks through Velo and SciFi, whose momentum is known, one track per lane.
 //!
-//! The magnet bends such a track at the meeting point of velo-ut's fit; a hit near its position in the first plane with
-//! any hits corrects the position, and the hits nearest to the corrected positions are taken in the later planes. The
-//! combination with most hits wins, then the combination with the smallest distances: LHCb's method of 2025 (Allen,
-//! `TrackMatchingAddUTHitsTools`), in distances from the Velo track.
+//! The track bends at the kink of velo-ut's fit. In the first plane with a hit near the predicted position, each near
+//! hit corrects the prediction for the later planes, where the nearest hits are taken. Combinations with most hits win,
+//! then the one with the smallest distances. This is LHCb's method of 2025 (Allen, `TrackMatchingAddUTHitsTools`),
+//! computed in distances from the Velo track.
 
 use super::fit::{Track, field_integral};
 use super::{Beside, Line, MIDDLE, NONE, SLOPE, Tally};

@@ -1,11 +1,11 @@
-//! Errors of fits: effects of hits, the Velo track and scattering on states and momenta.
+//! Errors of fitted states and momenta, from the errors of hits and of the Velo track and from scattering.
 //!
-//! Fits weight the point where the Velo track meets the line of the hits by a parametrised error. The real errors of
-//! their results combine the effects of all sources of errors:
-//! - hits, by their weights;
-//! - the Velo track, whose line has a covariance, and material before the UT, which turns the track: both move the line
-//!   of the hits, and the fit suppresses a part of this movement, given by the weight of the meeting point;
-//! - the first two planes of the UT, which turn the particle in front of the last two.
+//! A fit uses a parametrised error for the point where the Velo track meets the line through the hits. The errors of
+//! its results combine the effects of all sources:
+//! - errors of hits, from the weights of the hits;
+//! - the covariance of the Velo track and scattering before the UT: both move the line through the hits, and the fit
+//!   suppresses a part of this movement, which depends on the weight of the meeting point;
+//! - scattering in the first two planes of the UT, which turns the particle before the last two planes.
 
 use super::MIDDLE;
 use super::tracklets::Tracklet;

@@ -1,5 +1,5 @@
-//! The steps before and after the tracklets, for a device that finds the tracklets itself. They run on one lane of the
-//! scalar level, since all levels give the same bits.
+//! The steps of the search before and after `tracklets`, for a GPU that finds the tracklets itself. The steps run on
+//! one lane of the scalar level, since all levels give the same bits.
 
 use super::tracklets::{Best, NONE};
 use super::{Search, TRACKLETS, UtFindWorkspace, WINDOWS, fill_store, fit_tracklets, select};

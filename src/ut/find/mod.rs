@@ -1,21 +1,21 @@
-//! Find: hits in the UT for Velo tracks, and with them their momentum.
+//! Find: finds hits in the UT for Velo tracks, and determines the momentum of tracks with hits.
 //!
 //! ```text
 //!   Velo track ------------- - - - - x - - - x - - - - - - x - - - x -    extended straight on
 //!                    z = 770 mm       plane 0   1            2       3
 //!                                        o       o           o        o   hits: at distance d from it
 //! ```
-//! Two searches: the search of the choice `line` is in `pairs`. The choices `kick` and `compass` have the structure
-//! of Compass UT (IEEE Access 7, 2019, 91612):
-//! - `select`: tracks that fly forward and into the UT;
-//! - `windows`: hits of each plane near a track, as far as its momentum may bend it; one track per lane;
-//! - `doublets`: pairs of hits in planes 0 and 2, then in 3 and 1; one track per lane;
-//! - `complete`: nearest hits in the other two planes and a first fit; one doublet per lane, for all tracks together;
-//! - `choose`: the best tracklet of each track;
-//! - `fit`: momentum, state and quality of the best tracklets; one tracklet per lane.
+//! There are two searches. The module `pairs` has the search of the choice `line`. The search of the choices `kick` and
+//! `compass` has the structure of Compass UT (IEEE Access 7, 2019, 91612):
+//! - `select` selects Velo tracks that fly forward and into the UT;
+//! - `windows` finds the hits of each plane that a track of the smallest momentum can reach; one track per lane;
+//! - `doublets` finds pairs of hits in planes 0 and 2, then in planes 3 and 1; one track per lane;
+//! - `complete` adds the nearest hits in the other two planes and makes a first fit; one doublet of any track per lane;
+//! - `choose` chooses the best tracklet of each track;
+//! - `fit` computes momentum, state and quality of the best tracklets; one tracklet per lane.
 //!
 //! All computations use distances from the Velo track, which are small although coordinates are large. Results do not
-//! depend on the gang: lanes do not see one another, and choices among their results are made in order.
+//! depend on the gang: lanes are independent, and choices among their results follow the order of the tracks.
 
 mod attach;
 mod columns;
@@ -47,7 +47,7 @@ const STORE: usize = 0;
 const WINDOWS: usize = 1;
 const TRACKLETS: usize = 2;
 
-/// Reused memory of one thread.
+/// Memory of `find` that one thread reuses from event to event.
 #[derive(Debug, Default)]
 pub struct UtFindWorkspace {
     store: UtStore,
@@ -58,21 +58,21 @@ pub struct UtFindWorkspace {
     pairs: pairs::Workspace,
 }
 
-/// Events with their intermediate results: Velo tracks, and hits of the UT.
+/// Input of `find`: Velo tracks and UT hits of the same events.
 #[derive(Debug, Clone, Copy)]
 pub struct UtFindInput<'a> {
     /// Velo tracks.
     pub velo: &'a VeloTracks,
-    /// Hits of the same events.
+    /// UT hits.
     pub hits: UtHitsIn<'a>,
 }
 
-/// Hits in the order of a choice.
+/// UT hits in the order that a `UtChoice` needs.
 #[derive(Debug, Clone, Copy)]
 pub enum UtHitsIn<'a> {
-    /// By group of sectors: for the choices `kick` and `compass`.
+    /// Hits by group of sectors, for the choices `kick` and `compass`.
     Groups(&'a UtBatch),
-    /// By cell: for the choice `line`.
+    /// Hits by cell, for the choice `line`.
     Cells(&'a UtCellHits),
 }
 
@@ -109,14 +109,14 @@ impl<G: Gang> Tally<G> {
     }
 }
 
-/// Finds the hits in the UT of the Velo tracks of all events, and appends the tracks with hits to `out`, event by
-/// event. An event that failed before has no tracks and keeps its status. The stages are `ut decode`, which includes
-/// the store where there is one, `ut windows` and `ut tracklets`.
+/// Finds UT hits for the Velo tracks of all events, and appends the tracks with hits to `out`, event by event. An event
+/// that failed in an earlier step has no tracks and keeps its status. Times are added to the stages `ut decode`
+/// (sorting of hits for the choices `kick` and `compass`), `ut windows` and `ut tracklets`.
 ///
-/// Output bytes do not depend on `level`. Memory is allocated only while `workspace` and `out` still grow.
+/// Output bytes do not depend on `level`. Memory is allocated only until `workspace` and `out` are large enough.
 ///
 /// # Panics
-/// When the numbers of events of hits and of Velo tracks differ, or hits are in the order of another choice
+/// Panics if the numbers of events of hits and of Velo tracks differ, or if hits are in the order of another choice
 /// ([`UtConfig::reads_cells`]).
 pub fn find(
     level: Level,
@@ -126,7 +126,7 @@ pub fn find(
     workspace: &mut UtFindWorkspace,
     out: &mut Outcome<VeloUtTracks>,
 ) {
-    assert_eq!(velo.events(), hits.status().len(), "events of Velo tracks and of hits");
+    assert_eq!(velo.events(), hits.status().len(), "numbers of events of Velo tracks and of hits");
     let search = Search { config, layout, velo };
     match (config.choice, hits) {
         (UtChoice::Kick | UtChoice::Compass, UtHitsIn::Groups(hits)) => {

@@ -1,4 +1,4 @@
-//! The columns of accepted tracks.
+//! Writes accepted tracks to the output columns.
 
 use super::Search;
 use super::errors::Errors;

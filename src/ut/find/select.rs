@@ -1,4 +1,4 @@
-//! Select: Velo tracks that fly forward and into the UT, outside the hole for the beam.
+//! Select: selects Velo tracks that fly forward and into the UT, outside the hole for the beam.
 
 use super::MIDDLE;
 use crate::event::{Column, States, VeloTracks};

@@ -1,9 +1,9 @@
-//! Simulated hits, whose sectors are unknown, in the order of cells.
+//! Sorts hits whose sectors are unknown, such as simulated hits, in the order of cells.
 
 use crate::event::{UT_CELLS, UT_GROUPS, UT_PLANES, UtBatch, UtCellHits};
 use crate::ut::layout::UtLayout;
 
-/// Returns the hits of all events in the order of cells. Hits outside all rows of sectors are omitted.
+/// Returns the hits of all events in the order of cells. Hits outside all rows of sectors are left out.
 pub fn by_cell(layout: &UtLayout, hits: &UtBatch) -> UtCellHits {
     let mut out = UtCellHits::default();
     for (event, &status) in hits.status.iter().enumerate() {

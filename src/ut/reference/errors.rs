@@ -1,4 +1,4 @@
-//! Errors of fits, the twin of `find/errors.rs`.
+//! Naive reference of `find/errors.rs`: errors of fitted states and momenta.
 
 use super::line::{Beside, MIDDLE, SLOPE};
 use crate::ut::layout::UtLayout;

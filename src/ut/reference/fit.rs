@@ -1,4 +1,4 @@
-//! The fit of the best tracklet, and the decision whether to keep it.
+//! Naive reference of `find/fit.rs`: fits the best tracklet of a track, and accepts or rejects the track.
 
 use super::errors::{Errors, Normal};
 use super::line::{Beside, Line, MIDDLE, SLOPE};

@@ -18,30 +18,30 @@ pub struct UtHit64 {
     pub z: f64,
     /// One over the variance of x, 1/mm^2.
     pub weight: f64,
-    /// Plane, 0 to 3 by z.
+    /// Number of the plane, 0 to 3 in rising order of z.
     pub plane: usize,
 }
 
-/// The end of a Velo track: position, slopes, and covariance in one projection (variance of the position, covariance of
-/// position and slope, variance of the slope).
+/// The state of a Velo track at the end of the Velo.
 #[derive(Debug, Clone, Copy)]
 pub struct VeloEnd64 {
     /// x, y, z, mm.
     pub position: [f64; 3],
     /// dx/dz and dy/dz.
     pub slope: [f64; 2],
-    /// In one projection: mm^2, mm, 1.
+    /// Covariance in x and in y alike: variance of position, mm^2, covariance of position and slope, mm, variance of
+    /// slope.
     pub covariance: [f64; 3],
 }
 
 /// Results of the fit, in the units of [`VeloUtTracks`](crate::event::VeloUtTracks).
 #[derive(Debug, Clone, Copy)]
 pub struct UtFit64 {
-    /// x and dx/dz in the middle of the UT.
+    /// x, mm, and dx/dz in the middle of the UT.
     pub x: [f64; 2],
-    /// Covariance of x and dx/dz.
+    /// Variance of x, covariance of x and dx/dz, and variance of dx/dz.
     pub cov_x: [f64; 3],
-    /// Covariance of y and dy/dz.
+    /// Variance of y, covariance of y and dy/dz, and variance of dy/dz.
     pub cov_y: [f64; 3],
     /// Charge over momentum, c/GeV, and its variance.
     pub qop: [f64; 2],

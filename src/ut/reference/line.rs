@@ -1,4 +1,4 @@
-//! A Velo track as a line, and hits near it.
+//! A Velo track as a straight line, and hits near this line.
 
 use crate::event::{States, UT_PLANES};
 

@@ -1,4 +1,4 @@
-//! The naive twin of `store` and `find`: linear scans over the hits of a plane, one track after another.
+//! Naive reference of `store` and `find`, for tests: linear scans over the hits of a plane, one track after another.
 
 mod attach;
 mod by_cell;
@@ -14,7 +14,7 @@ use super::config::{UtChoice, UtConfig};
 use super::find::{UtFindInput, UtHitsIn};
 use super::layout::{BUCKET_WIDTH, BUCKETS, LEFT, LOWEST, ROW_STEP, ROWS, UtLayout};
 use crate::Status;
-use crate::event::{UT_GROUPS, UT_PLANES, UtBatch, UtCellHits, VeloTracks, VeloUtTracks};
+use crate::event::{UT_GROUPS, UtBatch, UtCellHits, VeloTracks, VeloUtTracks};
 pub(crate) use attach::attach;
 pub use by_cell::by_cell;
 use fit::Fitted;
@@ -23,7 +23,7 @@ pub use fit_f64::{UtFit64, UtHit64, VeloEnd64, fit_f64};
 use line::{Beside, Line, MIDDLE, SLOPE};
 pub use per_track::{Ranges, per_track, ranges};
 use std::ops::Range;
-use tracklets::Tracklet;
+use tracklets::{Tracklet, Windows};
 
 /// Largest number of hits of a plane that are tried.
 const SLOTS: usize = 16;
@@ -67,8 +67,8 @@ pub fn reference(config: &UtConfig, layout: &UtLayout, input: UtFindInput<'_>, o
     reference_with(false, config, layout, input, out);
 }
 
-/// Reconstructs all events like [`reference()`], optionally with a planted fault: windows one per cent too narrow, which
-/// tests must detect.
+/// Reconstructs all events like [`reference()`]; with `fault`, windows are one per cent too narrow, which tests must
+/// detect.
 pub fn reference_with(
     fault: bool,
     config: &UtConfig,
@@ -112,9 +112,6 @@ pub fn reference_with(
 fn starts_of(hits: &UtBatch, number: usize) -> (&[u32], Status) {
     (&hits.group_start[UT_GROUPS * number..=UT_GROUPS * (number + 1)], hits.status[number])
 }
-
-/// Possible hits of a track in each plane.
-type Windows = [Vec<Beside>; UT_PLANES];
 
 /// Reconstructs all events. `starts_of` returns the first hits of the groups or cells of an event and its status,
 /// `fill` fills the windows of a track, and `best` chooses the best tracklet and counts the tracklets of the event.

@@ -1,9 +1,9 @@
-//! The search by pairs: tries all pairs of hits, one track after another.
+//! Naive reference of the search by pairs: tries all pairs of hits, one track after another.
 
 use super::fit::{cost, per_kick};
 use super::line::{Beside, Line, MIDDLE, SLOPE};
-use super::tracklets::Tracklet;
-use super::{Event, SLOTS, Windows};
+use super::tracklets::{Tracklet, Windows};
+use super::{Event, SLOTS};
 use crate::event::UT_PLANES;
 use crate::ut::config::UtConfig;
 

@@ -1,8 +1,8 @@
-//! Compass as its paper runs it on CPUs (section V.C): one track after another, first its windows, then its tracklets.
+//! Compass UT as its paper describes it for CPUs (section V.C): one track after another, first windows, then tracklets.
 //!
-//! Windows are ranges of hits in groups of sectors, as in the paper (section V.A, figure 7): hits of a group are in the
-//! order of y, two binary searches find the beginning and end of the track's y range, and at both ends hits that are
-//! too far away are left out. The remaining hits are tested again when tracklets are made.
+//! Windows are ranges of hits in groups of sectors, as in the paper (section V.A, figure 7). The hits of a group are
+//! sorted by y; two binary searches find the range of y near the track, and hits at both ends of the range that are too
+//! far away are left out. The remaining hits are tested again when tracklets are formed.
 
 use super::line::Beside;
 use super::{Event, Line, Tolerances, search, starts_of};
@@ -13,22 +13,22 @@ use crate::ut::layout::{ROW_STEP, UtLayout};
 /// Largest number of groups of sectors that are searched for a track.
 const MOST_GROUPS: usize = 5;
 
-/// The windows of a track in the paper's layout: for each plane the first hits of its groups in the order of the
-/// search, relative to the first hit of the plane, and the numbers of hits; a size of 0 means none.
+/// The windows of a track in the paper's layout: for each plane and each group of sectors, in the order of the search,
+/// the first hit relative to the first hit of the plane, and the number of hits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ranges {
     /// First hits.
     pub first: [[i16; MOST_GROUPS]; UT_PLANES],
-    /// Numbers of hits.
+    /// Numbers of hits; 0 for a group without hits in the window.
     pub size: [[i16; MOST_GROUPS]; UT_PLANES],
 }
 
-/// Reconstructs all events, a track at a time, and appends their tracks to `out`: the same tracks as
-/// [`find`](crate::ut::find) as long as no window has more hits than its limit. The function is always inlined, so that
-/// fused multiply-adds are no calls in a caller with the instruction.
+/// Reconstructs all events, one track at a time, and appends their tracks to `out`: the same tracks as
+/// [`find`](crate::ut::find), provided that no window has more hits than its limit. The function is always inlined, so
+/// that a caller compiled for fused multiply-adds uses the instruction instead of a function call.
 ///
 /// # Panics
-/// When the configuration has no number of `sectors`.
+/// Panics if `sectors` is 0 in the configuration.
 #[inline(always)]
 pub fn per_track(
     config: &UtConfig,
@@ -37,7 +37,7 @@ pub fn per_track(
     hits: &UtBatch,
     out: &mut VeloUtTracks,
 ) {
-    assert!(config.sectors > 0, "ut.sectors = 0: windows of this form need groups of sectors");
+    assert!(config.sectors > 0, "ut.sectors = 0: windows by group of sectors need 1, 3 or 5");
     search(
         (config, layout),
         (velo, hits.into()),

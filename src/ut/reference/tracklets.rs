@@ -1,9 +1,11 @@
-//! Doublets, their third and fourth hits, and the choice of the best tracklet.
+//! Naive reference of `find/tracklets`: doublets, their third and fourth hits, and the choice of the best tracklet.
 
-use super::Windows;
 use super::line::{Beside, KINK, Line, MIDDLE};
 use crate::event::UT_PLANES;
 use crate::ut::config::{UtChoice, UtConfig};
+
+/// Possible hits of a track in each plane.
+pub(super) type Windows = [Vec<Beside>; UT_PLANES];
 
 /// A tracklet: hits in the order of their roles, cost, and kick or slope.
 pub(super) struct Tracklet {

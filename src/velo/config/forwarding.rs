@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Parameters of the preset `forwarding` (`docs/algorithms.md`, "Velo: preset `forwarding`"). The paper prints only
-/// the number of modules that may be missed; the slope comes from its authors' public code of 2018, the others from
+/// Parameters of the preset `forwarding` (`docs/algorithms.md`, "Velo: preset `forwarding`"). The paper prints only the
+/// number of modules that may be missed. The slope comes from the authors' public code of 2018, the other values from
 /// [`PaperConfig`](super::PaperConfig).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -5,36 +5,36 @@ use serde::{Deserialize, Serialize};
 /// Largest number of hits in an event: indices in a pair of modules have 16 bits.
 pub(in crate::velo) const MOST_HITS: u32 = 60_000;
 
-/// Parameters of the preset `fast`. Hits are judged as in [`BestConfig`](super::BestConfig). Tuned on the even lines
-/// of the public 200-event sample.
+/// Parameters of the preset `fast`. Hits are judged as in [`BestConfig`](super::BestConfig). The values are tuned on
+/// the even lines (events) of the public 200-event sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkConfig {
     /// Resolution of a hit in x and in y, mm (12.5 um, weight 6400 / mm^2).
     pub hit_resolution: f32,
-    /// Variance of the scattering angle in one pair, slope-independent part, rad^2.
+    /// Variance of the scattering angle in one pair of modules, part that does not depend on the slope, rad^2.
     pub scatter_constant: f32,
-    /// Part of the variance proportional to tx^2 + ty^2, rad^2.
+    /// Coefficient of tx^2 + ty^2 in the variance of the scattering angle, rad^2.
     pub scatter_slope: f32,
-    /// Largest chi2 of a triplet of the first pass, whose hits are within two of 512 bins of a turn (no unit).
+    /// Largest chi2 of a triplet of the first pass, whose outer hits are in two of 512 bins in phi (no unit).
     pub score: f32,
     /// Largest chi2 of a track of three hits in the first pass (no unit).
     pub weak_score: f32,
-    /// Half width of the window for the outer hit of a triplet of the second pass, in 1/256 turn, 0..=16.
+    /// Half width in phi of the window for the outer hit of a triplet of the second pass, in 1/256 turn, 0..=16.
     pub second_window: f32,
-    /// Largest distance of a doublet's line to the beam line in this pass, mm.
+    /// Largest distance between the line of a doublet and the beam line in the second pass, mm.
     pub second_doublet_doca: f32,
-    /// Largest score in the second pass: chi2 plus a weight times the distance of closest approach to the beam line (no
-    /// unit).
+    /// Largest score of a triplet in the second pass: chi2 plus a weight times the distance of closest approach to the
+    /// beam line (no unit).
     pub second_score: f32,
     /// Weight of the distance of closest approach in `second_score`, 1/mm.
     pub second_doca_weight: f32,
     /// Largest score of a track of three hits in the second pass (no unit).
     pub second_weak_score: f32,
-    /// Largest sum of both chi2 for joining two tracks, where one begins beyond the end of the other, and each has a
-    /// chi2 for the end hit of the other; 0: never joined, even if they share a hit (no unit).
+    /// Largest sum of chi2 for joining two tracks, where one begins beyond the end of the other; each track's line has
+    /// a chi2 for the end hit of the other. At 0 no tracks are joined, even if they share a hit (no unit).
     pub join_chi2: f32,
-    /// Largest number of pairs between the ends of joined tracks (no unit).
+    /// Largest number of pairs of modules between the ends of joined tracks (no unit).
     pub join_pairs: u32,
 }
 

@@ -1,4 +1,4 @@
-//! All parameters of the Velo reconstruction, with defaults and their sources.
+//! Parameters of the Velo reconstruction, their defaults, and the sources of the defaults.
 
 mod forwarding;
 mod link;
@@ -13,24 +13,24 @@ pub use link::LinkConfig;
 pub(super) use link::MOST_HITS;
 pub use paper::PaperConfig;
 
-/// A ready configuration.
+/// Named set of parameters for the Velo reconstruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
-    /// The best physics at the best known speed: two passes of triplet search (`find`).
+    /// Most particles and few ghosts: a search for triplets in two passes (`find`).
     #[default]
     Best,
-    /// Nearly the same particles in half the time: links between triplets of all hits (`link`).
+    /// Nearly the same particles as `best` in half the time: links between triplets of all hits (`link`).
     Fast,
-    /// The search of `best` under its own name, which devices run.
+    /// The search of `best` under a second name, by which devices select the search.
     TwoPass,
-    /// Search by triplet with the steps of its paper (IEEE 8778210) and the constants of LHCb's public code of 2019:
-    /// modules by side, phi windows.
+    /// Search by triplet with the steps of its paper (IEEE 8778210), which searches the modules of each side in windows
+    /// of phi, and the constants of LHCb's public code of 2019.
     Paper,
-    /// Search by triplet exactly as in the paper: triplets by the chi2 of their least-squares line, hits of tracks by
-    /// (dx^2 + dy^2) / dz^2, tracks fitted by least squares.
+    /// Search by triplet exactly as in the paper: the chi2 of a least-squares line judges triplets, (dx^2 + dy^2) /
+    /// dz^2 judges hits of tracks, and tracks are fitted by least squares.
     PaperLiteral,
-    /// The sequential track forwarding of the paper's section II.A: the baseline.
+    /// The sequential track forwarding of section II.A of the paper on Search by triplet: the baseline.
     Forwarding,
 }
 
@@ -68,9 +68,9 @@ impl std::fmt::Display for Preset {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct VeloConfig {
-    /// Algorithm (no unit).
+    /// Preset, which selects the search algorithm (no unit).
     pub preset: Preset,
-    /// Limits on an event (no unit).
+    /// Limits on the hits of an event and of a search window (no unit).
     pub limits: LimitConfig,
     /// Parameters of the presets `best` and `two-pass` (no unit).
     pub best: BestConfig,
@@ -84,7 +84,7 @@ pub struct VeloConfig {
     pub fit: FitConfig,
 }
 
-/// Limits beyond which an event is refused, or lists are truncated and counted.
+/// Limits on hits, beyond which an event is rejected, and on windows, which are truncated with the losses counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitConfig {
@@ -104,35 +104,35 @@ impl Default for LimitConfig {
     }
 }
 
-/// Parameters of the preset `best`. A hit's distance d from an extrapolated line is judged by
-/// chi2 = d^2 / (resolution + scattering), where scattering grows with the slope: low transverse momentum
-/// means a small p at a large angle. Tuned on the even lines of the public 200-event sample.
+/// Parameters of the preset `best`. A hit at distance d from an extrapolated line has chi2 = d^2 / (variance of a hit +
+/// variance by scattering). Scattering grows with the slope, since tracks at large angles have lower momenta. The
+/// values are tuned on the even lines (events) of the public 200-event sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BestConfig {
     /// Resolution of a hit in x and in y, mm (12.5 um, weight 6400 / mm^2).
     pub hit_resolution: f32,
-    /// Variance of the scattering angle in one pair, slope-independent part, rad^2.
+    /// Variance of the scattering angle in one pair of modules, part that does not depend on the slope, rad^2.
     pub scatter_constant: f32,
-    /// Part of the variance proportional to tx^2 + ty^2 when a track is forwarded, rad^2.
+    /// Coefficient of tx^2 + ty^2 in the variance of the scattering angle when a track is forwarded, rad^2.
     pub scatter_slope: f32,
-    /// Largest chi2 of a hit that a track is forwarded to (no unit).
+    /// Largest chi2 of a hit that forwarding adds to a track (no unit).
     pub forward_chi2: f32,
-    /// Smallest distance from the beam axis at which the line of a doublet leads to a hit, mm. The sensors' inner edge
-    /// is at 5.1 mm when the Velo is closed; the difference allows for tracks that bend.
+    /// Smallest distance from the beam axis at which the line of a doublet may meet the next pair, mm. Sensors of a
+    /// closed Velo begin at 5.1 mm; the margin allows for scattering.
     pub inner_radius: f32,
-    /// Smallest distance of hits from the beam axis in forwarding, mm.
+    /// Smallest distance from the beam axis at which a forwarded track may meet the next pair, mm.
     pub forward_inner_radius: f32,
-    /// Largest distance from the beam axis for both searches, mm: the sensors' outer corners are at 50.7 mm.
+    /// Largest distance from the beam axis for doublets and forwarded tracks, mm; the sensors' corners are at 50.7 mm.
     pub outer_radius: f32,
-    /// Largest sum of both chi2 for joining two tracks, where one begins in the pair after the end of the other, and
-    /// each has a chi2 for the end hit of the other; 0: never joined (no unit).
+    /// Largest sum of chi2 for joining two tracks, where one begins in the pair after the end of the other; each
+    /// track's line has a chi2 for the end hit of the other. At 0 no tracks are joined (no unit).
     pub join_chi2: f32,
-    /// Number of consecutive pairs that a track may miss (no unit).
+    /// Number of consecutive pairs of modules that a track may miss (no unit).
     pub skipped_pairs: u32,
-    /// First pass: narrow windows over all hits (no unit).
+    /// Parameters of the first pass, with narrow windows over all hits (no unit).
     pub first: PassConfig,
-    /// Second pass: wide windows, and triplets over a gap, over the remaining hits (no unit).
+    /// Parameters of the second pass, over the remaining hits, with wide windows, and gaps in triplets (no unit).
     pub second: PassConfig,
     /// A track is a clone when more than this share of its hits is on longer tracks (no unit).
     pub shared_hits: f32,
@@ -183,26 +183,26 @@ impl Default for BestConfig {
     }
 }
 
-/// Parameters of one pass of the preset `best`. The score of a triplet is its chi2 plus a weight times its
-/// distance of closest approach to the beam line; small is good.
+/// Parameters of one pass of the preset `best`. The score of a triplet is its chi2 plus a weight times its distance of
+/// closest approach to the beam line; the smallest is best.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PassConfig {
-    /// Half width of the window for the outer hit of a triplet, in 1/256 turn, 0..=16.
+    /// Half width in phi of the window for the outer hit of a triplet, in 1/256 turn, 0..=16.
     pub window: f32,
-    /// Largest distance of a doublet's line to the beam line, mm.
+    /// Largest distance between the line of a doublet and the beam line, mm.
     pub doublet_doca: f32,
     /// Largest score of a triplet (no unit).
     pub score: f32,
-    /// Variance of the scattering angle proportional to tx^2 + ty^2, rad^2.
+    /// Coefficient of tx^2 + ty^2 in the variance of the scattering angle, rad^2.
     pub scatter_slope: f32,
-    /// Score per distance of closest approach to the beam line, 1/mm.
+    /// Weight of the distance of closest approach to the beam line in the score, 1/mm.
     pub doca_weight: f32,
     /// Largest score of a track of three hits (no unit).
     pub weak_score: f32,
-    /// Whether triplets may step over one pair (no unit).
+    /// Whether triplets may skip one pair of modules, a gap (no unit).
     pub gaps: bool,
-    /// Half width of the window for the outer hit of a triplet over a gap, in 1/256 turn, 0..=16.
+    /// Half width in phi of the window for the outer hit of a triplet over a gap, in 1/256 turn, 0..=16.
     pub gap_window: f32,
     /// Largest distance from the beam line to the line of a doublet over a gap, mm.
     pub gap_doublet_doca: f32,
@@ -218,33 +218,33 @@ impl Default for PassConfig {
     }
 }
 
-/// Parameters of the straight-line Kalman fit (`docs/algorithms.md`, "Velo: straight-line fit"). Momenta are unknown:
-/// the noise begins with an estimate from the slope, and then adapts to the scattering of the track itself. Tuned on
-/// pulls of `sim:velo`, seed 101, in bins of momentum above 3 GeV/c. The other presets have the values of Allen,
-/// where the slope alone decides.
+/// Parameters of the straight-line Kalman fit (`docs/algorithms.md`, "Velo: straight-line fit"). Momenta are unknown,
+/// so the variance of scattering (the noise) begins with an estimate from the slope and adapts to the residuals of the
+/// track. Defaults are tuned on pulls of `sim:velo`, seed 101, in bins of momentum above 3 GeV/c. `paper` and
+/// `forwarding` have the values of Allen, whose noise depends on the slope alone; `paper-literal` has least squares.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FitConfig {
     /// Weight of a hit, 1/mm^2.
     pub weight: f32,
-    /// Variance of the scattering angle per hit, slope-independent part, rad^2.
+    /// Variance of the scattering angle per hit, part that does not depend on the slope, rad^2.
     pub noise_constant: f32,
-    /// Part of the variance proportional to tx^2 + ty^2, rad^2.
+    /// Coefficient of tx^2 + ty^2 in the variance of the scattering angle, rad^2.
     pub noise_slope: f32,
-    /// Part of the variance proportional to (tx^2 + ty^2)^1.5, rad^2.
+    /// Coefficient of (tx^2 + ty^2)^1.5 in the variance of the scattering angle, rad^2.
     pub noise_steep: f32,
-    /// Strength of a hit's change of the variance: from the fourth hit on, a hit multiplies it by 1 + `noise_gain` x
-    /// share x (chi2 - `noise_chi2`), where the share is the part of the slope's error in the error of the residual. 0:
-    /// the variance depends on the slopes alone (no unit).
+    /// Strength of the adaptation of the variance of scattering: from the fourth hit on, each hit multiplies the
+    /// variance by 1 + `noise_gain` x share x (chi2 - `noise_chi2`), where share is the part of the slope's error in
+    /// the residual's error. At 0 the variance depends on the slopes alone (no unit).
     pub noise_gain: f32,
-    /// The chi2 of a hit at which the variance stays unchanged (no unit).
+    /// The chi2 of a hit that leaves the variance of scattering unchanged (no unit).
     pub noise_chi2: f32,
-    /// Upper limit of a hit's chi2 in this factor: a hit of another particle is no sign of scattering (no unit).
+    /// Upper limit of chi2 in the factor of `noise_gain`: a hit of another particle is no sign of scattering (no unit).
     pub noise_largest_chi2: f32,
-    /// Scattering between the innermost hit and the beam line, in the module of the hit and in the foil, in units of
-    /// the variance per hit (no unit).
+    /// Variance of scattering between the innermost hit and the beam line (in the module of the hit and in the foil),
+    /// in units of the variance per hit (no unit).
     pub noise_beam: f32,
-    /// Scattering between the last hit and the end of the Velo, in the module of the hit, in the same units (no unit).
+    /// Variance of scattering in the module of the last hit, in units of the variance per hit (no unit).
     pub noise_end: f32,
     /// z of the state at the end of the Velo, mm.
     pub end_z: f32,
@@ -315,10 +315,10 @@ impl VeloConfig {
         Self { preset, paper, fit, ..Self::default() }
     }
 
-    /// Checks limits that serde cannot check.
+    /// Checks that all values are within their limits.
     ///
     /// # Errors
-    /// [`Error::Config`] naming the value and its limits.
+    /// Returns [`Error::Config`] with the name and the limits of a value that is out of range.
     pub fn validate(&self) -> Result<()> {
         let wrong = |what: String| Err(Error::Config(what));
         let best = &self.best;
@@ -379,12 +379,12 @@ impl VeloConfig {
         let fit = &self.fit;
         if fit.noise_gain * fit.noise_chi2 > 0.8 {
             return wrong(format!(
-                "fit.noise_gain = {} times fit.noise_chi2 = {}: at most 0.8, or the noise could become negative",
+                "fit.noise_gain = {} times fit.noise_chi2 = {}: must be at most 0.8, or the noise could become negative",
                 fit.noise_gain, fit.noise_chi2
             ));
         }
         if !(0.0..=1.0).contains(&best.shared_hits) {
-            return wrong(format!("best.shared_hits = {}: a share is from 0 to 1", best.shared_hits));
+            return wrong(format!("best.shared_hits = {}: must be from 0 to 1", best.shared_hits));
         }
         for (name, radius) in [
             ("best.inner_radius", best.inner_radius),
@@ -405,7 +405,7 @@ impl VeloConfig {
         }
         if self.preset == Preset::Fast && self.limits.hits > MOST_HITS {
             return wrong(format!(
-                "limits.hits = {}: at most {MOST_HITS} with preset fast",
+                "limits.hits = {}: must be at most {MOST_HITS} with preset fast",
                 self.limits.hits
             ));
         }

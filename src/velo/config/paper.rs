@@ -1,10 +1,10 @@
-//! Parameters of the preset `paper`.
+//! Parameters of the presets `paper` and `paper-literal`.
 
 use serde::{Deserialize, Serialize};
 
-/// Parameters of the presets `paper` and `paper-literal`. The paper prints none; the values come from the public code
-/// of 2019, LHCb's Allen (`docs/algorithms.md`, "Velo: preset `paper`"), which also judges hits differently from the
-/// paper: `seed_by_fit` and `forward_by_angle` select the paper's way ([`PaperConfig::literal`] sets both).
+/// Parameters of the presets `paper` and `paper-literal`. The paper prints no values; these come from LHCb's public
+/// code of 2019, Allen (`docs/algorithms.md`, "Velo: preset `paper`"). Allen also judges hits differently from the
+/// paper: `seed_by_fit` and `forward_by_angle` select the paper's criteria ([`PaperConfig::literal`] sets both).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PaperConfig {
@@ -17,19 +17,19 @@ pub struct PaperConfig {
     /// Whether a triplet is judged by the chi2 of the least-squares line through its hits, as in the paper, instead of
     /// the distance in `seed_scatter` (no unit).
     pub seed_by_fit: bool,
-    /// Largest chi2 per degree of freedom of a triplet with `seed_by_fit`, where hits have the weight `weak_weight` (no
+    /// Largest chi2 per degree of freedom of a triplet if `seed_by_fit` is set; hits have the weight `weak_weight` (no
     /// unit).
     pub seed_chi2: f32,
     /// Half width of the phi window of forwarding around the extrapolated track, rad.
     pub forward_window: f32,
     /// Largest squared distance of a hit from the extrapolated track, mm^2.
     pub forward_scatter: f32,
-    /// Whether a hit is judged by its squared distance divided by dz^2, as in the paper, instead of by the distance; dz
-    /// is measured from the track's last hit (no unit).
+    /// Whether forwarding judges a hit by its squared distance from the extrapolated track divided by dz^2, as in the
+    /// paper, instead of by `forward_scatter`; dz is the distance in z from the track's last hit (no unit).
     pub forward_by_angle: bool,
-    /// Largest (dx^2 + dy^2) / dz^2 of a hit with `forward_by_angle` (no unit).
+    /// Largest (dx^2 + dy^2) / dz^2 of a hit if `forward_by_angle` is set (no unit).
     pub forward_angle2: f32,
-    /// Number of consecutive pairs that a track may miss (no unit).
+    /// Number of consecutive pairs of modules that a track may miss (no unit).
     pub skipped_pairs: u32,
     /// Largest chi2 per degree of freedom of a track of three hits (no unit).
     pub weak_chi2: f32,

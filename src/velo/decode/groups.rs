@@ -1,15 +1,15 @@
-//! Groups of touching pixels that extend over several superpixels, exact for any shape.
+//! Finds groups of touching pixels that extend over several superpixels, exactly for any shape.
 //!
-//! The superpixels of a whole event are one list, sorted by sensor, column, row. Each is split into its one
-//! or two groups of pixels, the *nodes*. A node's neighbours in the list are close before it, at four
-//! distances of the key, and two nodes touch when their pixels along the common edge do:
+//! The superpixels of an event are one list, sorted by sensor, column and row. Each superpixel is split into one or two
+//! groups of touching pixels, the *nodes*. The neighbours of a node come shortly before it in the list, at four
+//! differences of the key, and two nodes touch if their pixels along the common edge touch:
 //!
 //! ```text
 //!   row + 1 | 127 |            key = ((sensor + 1) * 1024 + column) * 128 + row
 //!   row     | 128 | x           the numbers: key of x minus key of its neighbour
 //!   row - 1 | 129 | 1           a gang holds LANES nodes x and looks back 1, 2, ... places
 //! ```
-//! Touching nodes are joined by a union-find with the first node as the root; O(nodes * rows within reach).
+//! A union-find joins touching nodes, with the first node as the root, in time O(nodes * rows within reach).
 
 use super::patterns::{GROUPS, SUMS};
 use super::{COLUMN_SHIFT, Clusters, MODULE_SHIFT, SENSOR_SHIFT};

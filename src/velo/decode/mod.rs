@@ -1,4 +1,4 @@
-//! Decode: raw banks of an event to hits by module.
+//! Decode: converts raw banks of an event to hits sorted by module.
 //!
 //! ```text
 //! retina words      -> retina ------------.
@@ -6,8 +6,8 @@
 //! superpixel words  -> superpixel --------'               +--> place: x, y, z, id by module
 //!                          '--> groups --> joined --------'
 //! ```
-//! Every bank is first turned into *clusters*: a channel (sensor, column, row) and the fractions of a pixel beyond it.
-//! Clusters then become points in space, whole modules at a time.
+//! First, banks are converted to *clusters*: a channel (sensor, column, row) and the position within its pixel. Then
+//! clusters are converted to points in space, one module after another.
 
 mod groups;
 mod patterns;
@@ -45,10 +45,10 @@ const MODULE_SHIFT: u32 = 20;
 /// Kind of Velo banks to decode if an event has several kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum VeloBanks {
-    /// Clusters from the readout if there are any, else superpixels.
+    /// Retina clusters, which the readout finds, if the event has any; otherwise superpixels.
     #[default]
     Auto,
-    /// Clusters from the readout.
+    /// Retina clusters, which the readout finds.
     Retina,
     /// Superpixels.
     Superpixel,
@@ -134,7 +134,7 @@ struct Part<'a> {
     range: Range<usize>,
 }
 
-/// The sensors and options of the decoder.
+/// Parameters of the decoder: sensors, and the kind of banks.
 #[derive(Debug, Clone, Copy)]
 pub struct VeloDecoder<'a> {
     /// The sensors.
@@ -153,13 +153,13 @@ pub struct DecodeScratch {
     pub(super) salvage: Salvage,
 }
 
-/// Decodes the events of `range` and appends them to `out`, in order; the id of an event is its number. An event
-/// that cannot be decoded gives no hits and a [`Status`]; items in are words, items out hits.
+/// Decodes the events of `range` and appends them to `out`, in order, with the number of each event as its id. An event
+/// that cannot be decoded has no hits, and its [`Status`] gives the reason. Words read and hits written are counted.
 ///
-/// Output bytes do not depend on `level`. Memory is allocated only while `scratch` and `out` still grow.
+/// Output bytes do not depend on `level`. Memory is allocated only until `scratch` and `out` are large enough.
 ///
 /// # Panics
-/// When `range` is not within the events.
+/// Panics if `range` is not within the events.
 pub fn decode(
     level: Level,
     decoder: VeloDecoder<'_>,

@@ -1,7 +1,7 @@
-//! Clusters in the 256 patterns of a superpixel. Bit b is the pixel in column b / 4, row b % 4.
+//! Clusters of each of the 256 patterns of a superpixel. Bit b of a pattern is the pixel in column b / 4, row b % 4.
 //!
-//! Pixels of one superpixel touch unless an empty row lies between them, so a pattern is one group, or two
-//! with an empty row between them.
+//! Pixels of one superpixel belong to one group unless an empty row separates them, so a pattern has one group, or two
+//! groups with an empty row in between.
 
 /// The groups of one pattern.
 #[derive(Clone, Copy)]

@@ -1,4 +1,4 @@
-//! The naive twin of the decoder: pixels in a grid, a flood fill, one cluster after another.
+//! Naive reference of the decoder, for tests: pixels in a grid, a flood fill, one cluster after another.
 
 use super::VeloBanks;
 use crate::Status;
@@ -32,8 +32,7 @@ pub fn reference(
     reference_with(false, sensors, banks, event, number, out);
 }
 
-/// Decodes one event like [`reference()`], optionally with a planted fault: one flipped comparison, which tests must
-/// detect.
+/// Decodes one event like [`reference()`]; with `fault`, one comparison is flipped, which tests must detect.
 pub fn reference_with(
     fault: bool,
     sensors: &VeloSensors,
@@ -238,8 +237,8 @@ fn append(sensors: &VeloSensors, clusters: &[Cluster], number: u64, out: &mut Ve
     out.status.push(Status::Ok);
 }
 
-/// Returns the position of a hit, computed in f64 from the tables, mm. The hit is given by its LHCbID and by the offset
-/// of the cluster's middle in its pixel.
+/// Returns the position of a hit, mm, computed in f64 from the sensors. The LHCbID and the offset of the cluster's
+/// middle within its pixel identify the hit.
 pub fn position_f64(sensors: &VeloSensors, id: u32, [fx, fy]: [f64; 2]) -> Option<[f64; 3]> {
     let (row, column, sensor) = (id & 0xFF, (id >> 8 & 0x3FF) as usize, (id >> 18 & 0xFF) as usize);
     let u = f64::from(*sensors.column_x.get(column)?) + fx * f64::from(sensors.column_pitch[column]);

@@ -1,4 +1,4 @@
-//! Clusters that the readout found: one word each, fixed-point positions in units of a fraction of a pixel.
+//! Reads clusters that the readout found: one word per cluster, with a fixed-point position in fractions of a pixel.
 
 use super::{Clusters, SENSOR_SHIFT, Words};
 use crate::Status;

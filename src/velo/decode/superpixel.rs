@@ -1,5 +1,5 @@
-//! Superpixels: 2 x 4 pixels each. A table gives the clusters of superpixels that the readout marks as isolated; the
-//! other superpixels are grouped.
+//! Reads superpixels of 2 x 4 pixels. A table gives the clusters of superpixels that the readout marks as isolated; the
+//! other superpixels are joined to groups of touching pixels.
 
 use super::groups::{self, GroupScratch, Superpixels};
 use super::patterns::CLUSTER;

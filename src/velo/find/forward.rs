@@ -1,4 +1,4 @@
-//! Forwarding: every track under construction looks for its next hit, one track per lane.
+//! Forwarding: finds the next hit of every track under construction, one track per lane.
 
 use super::nearest::{Candidates, Line, Reach, Search, columns_of_lines};
 use super::scratch::{FindScratch, OF_SECOND};

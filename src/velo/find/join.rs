@@ -1,5 +1,5 @@
-//! Joining: a particle that scatters in a module may leave two tracks, one that ends there and one that begins in a
-//! later pair.
+//! Joins the two tracks of a particle that scatters in a module: one track ends in the module, and the other begins in
+//! a later pair.
 
 use super::nearest::{Judge, Line, columns_of_lines};
 use crate::event::{Column, PAD};

@@ -1,8 +1,8 @@
-//! Find: tracks from sorted hits, by triplets, in two passes (preset `best`).
+//! Find: finds tracks in sorted hits, by triplets, in two passes (preset `best`).
 //!
-//! The structure follows Search by triplet (IEEE 8778210, section III): the pairs of modules are visited once, from the
-//! largest z down, and at each step the tracks under construction are *forwarded* into the next pair, then new triplets
-//! are *seeded* around the current pair; hits of tracks are flagged and no longer used for seeds.
+//! The structure follows Search by triplet (IEEE 8778210, section III). The search visits the pairs of modules once,
+//! from the largest z down. At each pair, the tracks under construction are *forwarded* into the next pair, then new
+//! triplets are *seeded* around the current pair. Hits of tracks are flagged and no longer used for seeds.
 //!
 //! ```text
 //!      z  <----------------------------------------------
@@ -11,21 +11,21 @@
 //!             o  <- - - - - - o - - - - - - -  o ...         one lane a track
 //! ```
 //!
-//! Differences from the paper, with reasons:
-//! - Pairs instead of modules of one side: particles that cross sides stay whole.
-//! - Two passes. The first, with narrow windows, takes the nine tracks in ten that point at the beam line, with their
-//!   hits; the second, with windows many times as wide and triplets over a gap, processes the few remaining hits.
-//!   Both cost less than one pass with wide windows, and find fewer ghosts.
-//! - chi2 with a scattering term that grows with the slope, not a fixed distance; a triplet also pays for its
-//!   distance to the beam line. Of triplets that share an outer hit only the best is kept.
-//! - The line of a triplet's doublet must meet the next pair on the same side of the beam as its hits. A third of all
-//!   ghosts fail this.
-//! - Three-hit tracks compete for hits, best first; tracks that share most hits with longer tracks are clones. Two
-//!   tracks are joined when one begins at the end of the other.
+//! Differences from the paper, and the reasons for them:
+//! - The search uses pairs of modules, not modules of one side, so that a particle that crosses sides is one track.
+//! - There are two passes. The first, with narrow windows, finds the nine in ten tracks that point at the beam line.
+//!   The second, with much wider windows and triplets over a gap, searches the few remaining hits. The two passes take
+//!   less time than one pass with wide windows, and find fewer ghosts.
+//! - Hits are judged by a chi2 whose scattering grows with the slope, not by distance, and the score of a triplet also
+//!   grows with its distance to the beam line. Of triplets that share an outer hit only the best remains.
+//! - The line of a triplet's doublet must meet the next pair on the same side of the beam as its hits, which rejects a
+//!   third of all ghosts.
+//! - Three-hit tracks compete for hits, the best first. Tracks that share most hits with longer tracks are dropped as
+//!   clones. Two tracks are joined if one begins at the end of the other.
 //!
-//! Results do not depend on the gang: within a step lanes do not see each other, a triplet or track takes the first
-//! of equally good hits in the order of its window, and all other choices are made in order. For the same reason two
-//! events can be searched side by side ([`EVENTS`](super::index::EVENTS)): no lane looks at hits of the other event.
+//! Results do not depend on the gang: the lanes of a step are independent, a triplet or track takes the first of
+//! equally good hits in the order of its window, and all other choices are made in order. For the same reason two
+//! events can be searched side by side ([`EVENTS`](super::index::EVENTS)): a lane reads the hits of only one event.
 
 mod forward;
 mod join;

@@ -1,4 +1,4 @@
-//! The search shared by seeding and forwarding: the best hit of a layer for a line, one line per lane.
+//! The search shared by seeding and forwarding: finds the best hit of a pair of modules for a line, one line per lane.
 
 use super::tally::Tally;
 use crate::simd::Gang;

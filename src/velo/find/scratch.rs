@@ -1,4 +1,4 @@
-//! Memory of the searches, reused from event to event.
+//! Memory of seeding, forwarding and joining, reused from event to event.
 
 use super::seed::SeedScratch;
 use crate::event::{Column, PAD};

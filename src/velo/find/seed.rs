@@ -1,5 +1,5 @@
-//! Seeding: triplets around the free hits of one pair. Doublets are listed first, so that every lane of the search has
-//! a doublet, for any number of candidates of a hit.
+//! Seeding: finds triplets around the free hits of one pair. Doublets are listed first, so that every lane of the
+//! search has a doublet, however many doublets each hit has.
 
 use super::nearest::{Candidates, Line, Reach, Search, columns_of_lines, distance_to_beam};
 use super::scratch::{FindScratch, OF_SECOND};

@@ -1,4 +1,4 @@
-//! The shapes of triplets: the pairs of modules of their hits.
+//! The shapes of triplets: the pairs of modules of the three hits, with or without a gap.
 
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};

@@ -1,4 +1,4 @@
-//! Counts of the work of the searches.
+//! Counts the work of the searches: hits compared, lanes used, and windows cut short.
 
 use crate::event::{Counters, StageCounter, Truncation};
 use crate::simd::Gang;

@@ -1,4 +1,4 @@
-//! Counts of hits by their bins.
+//! Counts hits by bins of phi, and gives the place of each hit in sorted order.
 
 use super::Binning;
 use crate::simd::Gang;

@@ -1,17 +1,17 @@
-//! Sort: hits of two events by (event, pair of modules, phi bin, input order), with a table of where each bin begins.
+//! Sort: sorts hits of two events by (event, pair of modules, phi bin, input order), with a table of bin starts.
 //!
-//! phi is only a way to find neighbours, so a turn is cut into bins on a scale that is cheap and exact on every gang:
-//! the *diamond angle* t = y / (|x| + |y|), continued around the four quadrants. A window is a number of whole bins,
-//! read off the table in two look-ups; no search is needed. The bins of a pair continue after a full turn, and so do
-//! its hits, so that a window across the wrap is one range:
+//! phi only serves to find neighbours, so bins are equal on a scale that is cheap and exact on every gang: the *diamond
+//! angle* t = y / (|x| + |y|), continued around the four quadrants. A window is a number of whole bins, which two
+//! look-ups in the table find. The first bins of a pair and their hits are repeated after a full turn, so that a window
+//! across phi = 2 pi is one range:
 //!
 //! ```text
 //!   table of a pair:        bin 0  bin 1  ...  bin 255 | bin 0, bin 1, ... bin 33 again
 //!   sorted hits of a pair: [h h  | h    | ... | h h    | copies of the hits of the first bins]
 //! ```
 //!
-//! Counting sort, O(hits + bins), pair by pair: a pair's hits and its part of the table stay in the first
-//! cache.
+//! Hits are sorted by counting, pair by pair, in a time proportional to hits plus bins: a pair's hits and its part of
+//! the table stay in the first-level cache.
 
 mod bins;
 mod layer;

@@ -1,4 +1,4 @@
-//! Sorts the hits of an event into the index.
+//! Sorts the hits of an event by pair of modules and phi bin, and appends them to the index.
 
 use super::{Bins, Index, phi_turn};
 use crate::Status;

@@ -1,7 +1,7 @@
-//! Links between triplets, and the chains that they form.
+//! Links triplets that contain one another's middle hits, and follows links to form chains.
 
+use super::candidate::Best;
 use super::hits::Span;
-use super::triplets::Best;
 use super::{HIT, NONE, PAIR_SHIFT};
 use crate::event::{Column, PAD};
 use crate::simd::varying::{F32, Mask, U32};

@@ -1,9 +1,9 @@
-//! Middle hits with many candidates, or with candidates far from their neighbours' candidates: the search tries all
-//! pairs of candidates, one middle hit per lane.
+//! Finds triplets for middle hits with many candidates, or with candidates far from the candidates of other lanes:
+//! tries all pairs of candidates, one middle hit per lane.
 
+use super::candidate::{Above, Below, Best, Middle, cells, wrapped};
 use super::chains::Links;
 use super::hits::{LinkHits, ROW};
-use super::triplets::{Above, Below, Best, Middle, cells, wrapped};
 use super::{HIT, PAIR_SHIFT};
 use crate::event::Column;
 use crate::simd::Gang;

@@ -1,8 +1,8 @@
-//! Sort: hits by pair of modules, phi bin and input order, as columns and as records.
+//! Sort: sorts hits by pair of modules, phi bin and input order, and writes them as columns and as records.
 //!
-//! The table has a word per bin: its first hit, and the end of the next bin, both counted in the pair; so a window of
-//! two bins needs one look-up. Even bins come first, then odd bins, because the counts have two bins in a word. Copies
-//! of the first hits of each pair follow the last ones, because a window may continue past phi = 2 pi.
+//! The table has a word per bin, with the first hit of the bin and the end of the next bin, counted within the pair, so
+//! that a window of two bins needs one look-up. Even bins precede odd bins, because a word has the counts of two bins.
+//! Copies of the first hits of a pair follow its last hits, because windows may continue past phi = 2 pi.
 
 use crate::Status;
 use crate::event::{Column, PAD, VeloEvent};
@@ -212,7 +212,7 @@ impl LinkHits {
         }
         let (keys, unsorted) = (&self.keys[..len], &self.unsorted[..len]);
         let counts: &mut [u16] = cast_slice_mut(&mut words[1..=WORDS]);
-        let counts: &mut [u16; 2 * WORDS] = counts.try_into().expect("two numbers a word");
+        let counts: &mut [u16; 2 * WORDS] = counts.try_into().expect("two counts per word");
         for &key in keys {
             counts[key as usize % (2 * WORDS)] += 1;
         }
@@ -227,7 +227,7 @@ impl LinkHits {
             sum += all;
         }
         let counts: &mut [u16] = cast_slice_mut(&mut words[1..=WORDS]);
-        let counts: &mut [u16; 2 * WORDS] = counts.try_into().expect("two numbers a word");
+        let counts: &mut [u16; 2 * WORDS] = counts.try_into().expect("two counts per word");
         let records = &mut self.records.padded_mut()[begin..begin + len];
         let source = &mut self.source.padded_mut()[begin..begin + len];
         for ((&key, record), &id) in keys.iter().zip(unsorted).zip(ids) {

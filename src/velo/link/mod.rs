@@ -1,7 +1,7 @@
 //! Link search: finds tracks in sorted hits by loops over all hits of an event at once (preset `fast`).
 //!
-//! Nothing is followed step by step, and no hit is marked while tracks are under construction. Every hit looks for
-//! the best triplet around it; triplets that contain one another's middle hits are linked; links form chains:
+//! The search neither forwards tracks nor marks hits while tracks are under construction. It finds the best triplet
+//! around every hit, and links triplets that contain one another's middle hits; links form chains:
 //!
 //! ```text
 //!      pair k+1    k    k-1   k-2
@@ -10,18 +10,18 @@
 //!         o ====== o ==== o ==== o     a chain of four hits
 //! ```
 //!
-//! 1. `hits`: sort into columns by pair and phi, with a table that gives a window of two bins in one look-up.
-//! 2. `triplets`: the best triplet of each hit, with the neighbours of a gang of hits in registers.
-//! 3. `chains`: links, and chains followed in lockstep. Two hits of one pair between the same neighbours count as one.
-//! 4. `ends`: drops ends that lie inside other chains, and joins chains that meet in one hit.
-//! 5. `left`: the hits on no track, with windows from the table of all hits.
-//! 6. `second`: doublets within wide windows, and their extrapolations, for the whole event at once; then chains of the
-//!    triplets.
-//! 7. As in `find`, two tracks are joined when one begins a few pairs after the end of the other.
+//! 1. `hits` sorts hits by pair and phi, with a table that gives a window of two bins in one look-up.
+//! 2. `triplets` finds the best triplet of each hit, with the neighbours of a gang of hits in registers.
+//! 3. `chains` links triplets and follows the chains. Two hits of a pair with the same neighbours count as one.
+//! 4. `ends` drops ends of chains that lie inside other chains, and joins chains that meet in one hit.
+//! 5. `left` collects the hits on no track.
+//! 6. `second` finds triplets of these hits within wide windows, by loops over the event, and forms chains of triplets.
+//! 7. As in `find`, two tracks are joined if one begins a few pairs after the end of the other.
 //!
-//! Results do not depend on the gang: lanes do not see each other, scatters come before reads, and ordered choices
-//! are made in the order of hits.
+//! Results do not depend on the gang: lanes are independent, all scatters to memory come before reads, and choices are
+//! made in the order of hits.
 
+mod candidate;
 mod chains;
 mod deferred;
 mod ends;

@@ -1,10 +1,10 @@
-//! The second pass: triplets of the remaining hits, with wide windows. The first loop over the event lists the doublets
-//! that pass the cuts, the second opens their windows, and the third judges the hits in these. A loop that did all of
-//! this hit by hit would wait for memory and for divisions, and would be mispredicted at the end of each hit.
+//! The second pass: finds triplets of the remaining hits, with wide windows. The first loop over the event lists the
+//! doublets that pass the cuts, the second loop opens the windows of the doublets, and the third loop judges the hits
+//! in the windows. A single loop would wait for memory and divisions, and mispredict a branch at the end of each hit.
 
+use super::candidate::wrapped;
 use super::hits::{BINS, LinkHits, ROW, Span, bin, cell};
 use super::left::Left;
-use super::triplets::wrapped;
 use crate::event::Column;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, inlined};

@@ -1,4 +1,4 @@
-//! Chooses the chains that become tracks.
+//! Chooses the chains of triplets that become tracks.
 
 use super::chains::{Chains, Links};
 use super::left::Left;

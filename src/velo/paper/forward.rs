@@ -1,4 +1,4 @@
-//! Track forwarding: every track under construction looks for its next hit in both modules of a pair, one track per
+//! Track forwarding: finds the next hit of every track under construction in both modules of a pair, one track per
 //! lane.
 
 use super::scratch::{Active, PaperScratch, Step};

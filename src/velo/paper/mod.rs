@@ -1,24 +1,24 @@
 //! Search by triplet with the steps of its paper (presets `paper` and `paper-literal`): D. H. Cámpora Pérez, N.
-//! Neufeld, A. Riscos Núñez, "A fast local algorithm for track reconstruction on parallel architectures", section
-//! III, IEEE 8778210. The paper prints no constants; these come from LHCb's public code of 2019
+//! Neufeld, A. Riscos Núñez, "A fast local algorithm for track reconstruction on parallel architectures", section III,
+//! IEEE 8778210. The paper prints no constants; the constants come from LHCb's public code of 2019
 //! (`docs/algorithms.md`, "Velo: preset `paper`").
 //!
-//! The search has five parts: sort by phi per module (`sort`), candidate windows by binary search (`search`), and then,
-//! from the largest z down, at each pair of modules: *forward* the tracks under construction into the next pair
-//! (`forward`), *seed* triplets of free hits of one side around the current pair (`seed`); at the end the filter of
-//! three-hit tracks (`weak`).
+//! The search has five parts. `sort` sorts the hits of each module by phi, and `search` finds candidate windows by
+//! binary search. At each pair of modules, from the largest z down, `forward` extends the tracks under construction
+//! into the next pair, and `seed` forms triplets of free hits of one side around the current pair. At the end, `weak`
+//! filters three-hit tracks.
 //!
 //! ```text
 //!   module  m-2             m             m+2         (one side)
 //!            h2 <- - - - - h1 - - - - - - h0          one lane a doublet (h0, h1)
 //! ```
 //!
-//! Points that the paper leaves open follow the source of [`PaperConfig`](super::PaperConfig). Where that source
-//! differs from the paper, [`PaperConfig`](super::PaperConfig) has a switch; `paper-literal` sets all switches as in
-//! the paper. Two things are done differently and give the same tracks: windows are opened when a hit is seeded, not
-//! for every hit beforehand, and doublets are listed so that lanes do not wait for the hit with the most candidates.
+//! Points that the paper leaves open follow LHCb's code of 2019. Where this code differs from the paper,
+//! [`PaperConfig`](super::PaperConfig) has a switch; `paper-literal` sets all switches as in the paper. Two differences
+//! from the paper do not change the tracks: windows are opened when a hit is seeded, not for every hit beforehand, and
+//! doublets are listed so that lanes do not wait for the hit with the most candidates.
 //!
-//! Results do not depend on the gang, for the reasons given in `find`.
+//! Results do not depend on the gang, for the reasons given in `velo/find/mod.rs`.
 
 mod forward;
 mod scratch;

@@ -1,4 +1,4 @@
-//! Memory of the preset, reused from event to event, and the arguments of its steps.
+//! Memory of the preset `paper`, reused from event to event, and the arguments of its steps.
 
 use super::seed::SeedScratch;
 use crate::event::Column;

@@ -1,4 +1,4 @@
-//! Track seeding: the best triplet around each free hit of a pair of modules, its outer hits on the same side.
+//! Track seeding: finds the best triplet around each free hit of a pair of modules, with all three hits on one side.
 
 use super::scratch::{Active, PaperScratch, Step};
 use super::search::{Best, Candidates, Line, Measure, Window, limit, window};

@@ -1,4 +1,4 @@
-//! Naive search for tracks: two passes of forwarding and seeding, pair by pair from the largest z down.
+//! Naive reference of `find`: two passes of forwarding and seeding, pair by pair from the largest z down.
 
 use super::join::{Track, join};
 use super::{BINS, Fault, Hit, max, min, phi_turn, window};

@@ -1,4 +1,4 @@
-//! Naive straight-line Kalman fit of one track.
+//! Naive reference of the straight-line Kalman fit of a track.
 
 use super::{max, min};
 use crate::event::{States, VeloTracks};

@@ -1,12 +1,12 @@
-//! The textbook's straight-line Kalman filter, in f64: the fit's states and chi2 must agree with it to a hundredth of
-//! their errors.
+//! A textbook straight-line Kalman filter in f64. Tests require that states and chi2 of the fit in f32 agree with this
+//! filter to a hundredth of their errors.
 //!
-//! The model: a hit measures x and y with variance 1 / weight; between hits the slopes scatter; the filter starts with
-//! the slopes of the line through the first and the last hit, with a variance of 1.
+//! In the model, a hit measures x and y with variance 1 / weight, and the slopes scatter between hits. The filter
+//! starts with the slopes of the line through the first and the last hit, with a variance of 1.
 
 use crate::velo::config::FitConfig;
 
-/// A filtered line: position and slopes at `z`, the covariance of one projection, chi2.
+/// A filtered line: position and slopes at `z`, the covariance of one projection, and chi2.
 #[derive(Debug, Clone, Copy)]
 pub struct Line {
     /// x, mm.
@@ -27,12 +27,12 @@ pub struct Line {
     pub tt: f64,
     /// chi2 of both projections.
     pub chi2: f64,
-    /// Contributions of the hits' errors alone to `xx`, `xt` and `tt`; the rest comes from scattering and the start.
+    /// Contributions of the hits' errors to `xx`, `xt` and `tt`; the rest is from scattering and the filter's start.
     pub of_hits: [f64; 3],
 }
 
 impl Line {
-    /// Returns the line at another z, without scattering on the way.
+    /// Returns the line extrapolated to another z, without scattering on the way.
     pub fn at(self, z: f64) -> Self {
         let dz = z - self.z;
         Self {
@@ -55,7 +55,7 @@ impl Line {
         Self { tt: self.tt + noise, ..self }
     }
 
-    /// Returns z of the closest approach to the beam line; the line's own z for a line along the beam.
+    /// Returns z of the closest approach to the beam line, or `self.z` if the line is parallel to the beam.
     pub fn closest_to_beam(self, config: &FitConfig) -> f64 {
         let (x, y) = (f64::from(config.beam_x) - self.x, f64::from(config.beam_y) - self.y);
         let slope2 = self.tx * self.tx + self.ty * self.ty;
@@ -98,22 +98,22 @@ impl Line {
     }
 }
 
-/// Results of the filters for a track.
+/// Results of the two filters of a track, which run in opposite directions.
 #[derive(Debug, Clone, Copy)]
 pub struct Filtered {
-    /// Filter from the first hit to the last.
+    /// Result of the filter from the first hit to the last.
     pub down: Line,
-    /// Filter from the last hit to the first.
+    /// Result of the filter from the last hit to the first.
     pub up: Line,
-    /// Variance of the scattering angle in a module, rad^2, at the end of the filter up.
+    /// Variance of the scattering angle in a module at the end of the filter `up`, rad^2.
     pub noise: f64,
 }
 
-/// Runs the filters from the first hit to the last, and from the last to the first; both end at a hit, before any
-/// scattering there.
+/// Runs a filter from the first hit to the last, and a filter from the last hit to the first. Each result is the line
+/// at the filter's last hit, before scattering there.
 ///
 /// # Panics
-/// When there is no hit.
+/// Panics if `hits` is empty.
 pub fn fit_f64(config: &FitConfig, hits: &[[f32; 3]]) -> Filtered {
     let hits: Vec<_> = hits.iter().map(|hit| hit.map(f64::from)).collect();
     let (top, bottom) = (hits[0], hits[hits.len() - 1]);

@@ -1,4 +1,4 @@
-//! Naive sequential track forwarding: every pair of hits of one side is followed at once.
+//! Naive reference of the preset `forwarding`: every pair of hits of one side is followed at once.
 
 use super::Fault;
 use super::modules::{Hit, Place, chi2, sorted, window};

@@ -1,4 +1,4 @@
-//! Naive joining: compares the end of every track with the beginnings of all tracks in later pairs.
+//! Naive reference of joining tracks: compares the end of every track with the beginnings of all tracks in later pairs.
 
 use super::find::{Finder, Line, Nearest};
 use crate::velo::geometry::{MOST_ON_SENSORS, PAIRS, pair_middle};
@@ -79,7 +79,7 @@ fn both_chi2(finder: &Finder<'_>, track: &Track, other: &Track) -> f32 {
 
 /// Returns the line through the last two hits, at the last hit.
 fn end(track: &Track) -> Line {
-    let [.., before, last] = track.positions[..] else { unreachable!("two hits at least") };
+    let [.., before, last] = track.positions[..] else { unreachable!("fewer than two hits") };
     Line::through(before, last)
 }
 

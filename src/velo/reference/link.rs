@@ -1,5 +1,5 @@
-//! Naive link search: the best triplet of every hit, links between triplets that contain one another's middle hits, and
-//! chains of links; a second pass does this with wider windows for the remaining hits.
+//! Naive reference of `link`: finds the best triplet of every hit, links triplets that contain one another's middle
+//! hits, and forms chains of links. A second pass uses wider windows for the remaining hits.
 
 use super::find::{Finder, Line, score};
 use super::join::{Track, join};
@@ -362,12 +362,12 @@ fn merge_twins(triplets: &mut Triplets) {
 /// Returns the chains of links, in the order of their starts.
 fn chains(triplets: &Triplets) -> Vec<Chain> {
     let chain = |(pair, hit): (usize, usize)| {
-        let first = triplets[pair][hit].expect("a start is a triplet");
+        let first = triplets[pair][hit].expect("a chain starts at a triplet");
         let mut hits = vec![first.up, hit, first.down];
         let mut at = pair;
         while leads_down(triplets, at, hits[hits.len() - 2]) {
             at -= 1;
-            hits.push(triplets[at][hits[hits.len() - 1]].expect("a link is a triplet").down);
+            hits.push(triplets[at][hits[hits.len() - 1]].expect("a link leads to a triplet").down);
         }
         Chain { pair: pair + 1, hits, score: first.score }
     };

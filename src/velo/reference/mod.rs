@@ -1,9 +1,9 @@
-//! The naive twin of all presets: the same tracks, bit for bit, from plain loops over one hit at a time.
+//! Naive reference of all presets, for tests: finds the same tracks as the kernels, bit for bit, by plain loops over
+//! one hit at a time.
 //!
-//! It shares only the configuration and the geometry with the kernel: it has no gangs, no tables, no blocks, no
-//! packing. Only the parts that determine bits are the same: the order of arithmetic operations, the places where two
-//! of them are rounded once (`mul_add`), and the order of equally good hits. It is for tests and for reading; it is far
-//! too slow for anything else.
+//! The reference shares only the configuration and the geometry with the kernels, and has no gangs, tables, blocks or
+//! packing. Choices that determine bits are the same as in the kernels: the order of arithmetic operations, fused
+//! multiply-adds (`mul_add`), and the order of equally good hits. The reference is too slow for other uses.
 
 mod find;
 mod fit;
@@ -23,17 +23,17 @@ use crate::event::{VELO_MODULES, VeloEvent, VeloEvents, VeloTracks};
 pub use fit_f64::{Filtered, Line, fit_f64};
 pub use scores::{Judge, Scores};
 
-/// A comparison that is flipped on purpose, to show that tests which compare with the kernel can fail.
+/// A comparison in the reference that is flipped on purpose, to show that tests can detect a fault.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// None: the correct reference.
+    /// No fault: the correct reference.
     None,
-    /// Of equally near hits the last is taken, not the first.
+    /// Takes the last of equally near hits, not the first.
     LastOfEquals,
-    /// A track is a clone already when exactly the allowed share of its hits is on longer tracks.
+    /// Drops a track as a clone even if exactly the allowed share of its hits is on longer tracks.
     CloneAtLimit,
-    /// Of two hits the hit farther from the line is taken.
+    /// Takes the hit farther from the line, not the nearer hit.
     Farthest,
 }
 
@@ -71,12 +71,12 @@ impl Hit {
 /// Number of bins of a turn.
 const BINS: u32 = 256;
 
-/// Reconstructs all events; returns the tracks that [`super::reconstruct`] gives on every level.
+/// Reconstructs all events, and returns the same tracks as [`super::reconstruct`] on every level.
 pub fn reconstruct(config: &VeloConfig, events: VeloEvents<'_>) -> VeloTracks {
     reconstruct_with(Fault::None, config, events)
 }
 
-/// Reconstructs all events with a planted fault.
+/// Reconstructs all events with a deliberate fault, which tests must detect.
 #[doc(hidden)]
 pub fn reconstruct_with(fault: Fault, config: &VeloConfig, events: VeloEvents<'_>) -> VeloTracks {
     let mut out = VeloTracks::default();
@@ -106,7 +106,7 @@ pub fn reconstruct_with(fault: Fault, config: &VeloConfig, events: VeloEvents<'_
     out
 }
 
-/// Fits tracks, given as positions of hits; returns the results of [`super::fit_tracks`] on every level.
+/// Fits tracks, given as positions of hits, and returns the same results as [`super::fit_tracks`] on every level.
 pub fn fit_tracks<Hits: AsRef<[[f32; 3]]>>(config: &FitConfig, tracks: &[Hits]) -> VeloTracks {
     let mut out = VeloTracks::default();
     for track in tracks.iter().map(AsRef::as_ref) {

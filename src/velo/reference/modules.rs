@@ -1,4 +1,4 @@
-//! Code shared by the naive twins of the presets `paper` and `forwarding`: sorted hits of one module.
+//! Code shared by the naive references of the presets `paper` and `forwarding`: sorted hits of one module.
 
 use crate::event::VeloEvent;
 

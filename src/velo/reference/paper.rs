@@ -1,4 +1,4 @@
-//! Naive Search by triplet with its paper's steps: forwarding and seeding from the largest z down, module by module.
+//! Naive reference of the preset `paper`: forwarding and seeding from the largest z down, module by module.
 
 use super::Fault;
 use super::modules::{Hit, Place, chi2, sorted, window};

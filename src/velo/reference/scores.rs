@@ -1,5 +1,5 @@
-//! Scores of triplets and tracks of three hits: in f32 as in the searches ([`Scores::in_f32`]), and in f64 by the
-//! textbook ([`Scores::in_f64`]), to test the effect of single precision.
+//! Scores of triplets and of tracks of three hits, in f32 as in the searches ([`Scores::in_f32`]) and in f64 by
+//! textbook formulas ([`Scores::in_f64`]), to test the effect of single precision.
 
 use super::modules::{Hit, chi2};
 use super::{find, forwarding, paper};
@@ -8,31 +8,31 @@ use crate::velo::config::{BestConfig, PassConfig};
 /// Scores of three hits, in the order from outer to inner.
 #[derive(Debug, Clone, Copy)]
 pub struct Scores {
-    /// Preset `best`: chi2 of the inner hit, plus a weight times the distance to the beam (no unit).
+    /// Score in the preset `best`: chi2 of the inner hit plus a weight times the distance to the beam (no unit).
     pub triplet: f64,
-    /// Presets `paper` and `forwarding`: squared distance of the inner hit from the line of the other two, mm^2.
+    /// Scores in `paper` and `forwarding`: squared distance of the inner hit from the line through the other two, mm^2.
     pub scatter: [f64; 2],
-    /// Presets `paper` and `forwarding`: chi2 per degree of freedom of the least-squares line (no unit).
+    /// Score of tracks in `paper` and `forwarding`: chi2 per degree of freedom of the least-squares line (no unit).
     pub chi2: f64,
-    /// Preset `paper-literal`: chi2 per degree of freedom of a triplet (no unit).
+    /// Score of triplets in the preset `paper-literal`: chi2 per degree of freedom (no unit).
     pub seed_chi2: f64,
 }
 
-/// Parameters for judging three hits.
+/// Parameters of the scores of three hits.
 #[derive(Debug, Clone, Copy)]
 pub struct Judge<'a> {
     /// Parameters of the preset `best`.
     pub best: &'a BestConfig,
-    /// Parameters of one of its passes.
+    /// Parameters of a pass of the preset `best`.
     pub pass: &'a PassConfig,
-    /// Score per distance to the beam, 1/mm.
+    /// Weight of the distance to the beam in the score, 1/mm.
     pub doca_weight: f32,
     /// Weight of a hit in the chi2, 1/mm^2.
     pub weight: f32,
 }
 
 impl Scores {
-    /// Returns the scores as in the searches.
+    /// Returns the scores in f32, computed as in the searches.
     pub fn in_f32(judge: &Judge<'_>, hits: [[f32; 3]; 3]) -> Self {
         let [a, b, c] = hits.map(|[x, y, z]| Hit { key: 0.0, x, y, z, source: 0, used: false });
         let triplet = find::triplet_score(judge.best, judge.pass, judge.doca_weight, hits);
@@ -44,7 +44,7 @@ impl Scores {
         }
     }
 
-    /// Returns the scores by textbook formulas.
+    /// Returns the scores in f64, computed by textbook formulas.
     pub fn in_f64(judge: &Judge<'_>, hits: [[f32; 3]; 3]) -> Self {
         let hits = hits.map(|hit| hit.map(f64::from));
         let [outer, middle, inner] = hits;

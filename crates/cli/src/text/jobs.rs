@@ -1,11 +1,11 @@
-//! Text output of jobs other than runs and checks.
+//! Text output of the commands tune, throughput and compare.
 
 use peloton::event::Hashes;
 use peloton::simd::{GANGS, Isa};
 use peloton_job::{Compared, Config, JobThroughput, Measurement, Profile, Side, Throughput, Tuned};
 use peloton_plot::text::{count, grouped, percent, preset_words, rate, table, unquoted};
 
-/// Formats the scan as tables: the whole sequence, then each stage.
+/// Formats the results of `peloton tune` as tables: the whole sequence, then each stage.
 pub fn tuned(tuned: &Tuned) -> String {
     let Tuned { profile, threads, wall_seconds, .. } = tuned;
     let Profile { cpu, sequence, preset, .. } = profile;
@@ -35,11 +35,11 @@ pub fn tuned(tuned: &Tuned) -> String {
     text
 }
 
-/// Formats repeated whole jobs: the fastest in full, and all of them in one line.
+/// Formats the results of repeated whole jobs: the fastest job in full, and a line about all jobs.
 pub fn throughput_of_jobs(jobs: &JobThroughput) -> String {
     let JobThroughput { summary: fastest, repetitions, job_events_per_second, .. } = jobs;
     format!(
-        "{}\nof {} the fastest took {:.3} s, half of them {:.3} s or less: {} {}s/s\n",
+        "{}\nof {} the fastest took {:.3} s, half of all jobs {:.3} s or less: {} {}s/s\n",
         fastest.text(),
         count(*repetitions as usize, "job"),
         fastest.wall_seconds,
@@ -75,7 +75,7 @@ fn section(name: &str, profile: &Profile, of: impl Fn(&Measurement) -> Option<f6
     format!("\n{}", table(&rows))
 }
 
-/// The result of a comparison.
+/// Formats the result of a comparison.
 pub fn compared(report: &Compared) -> String {
     let side = |side: &Side| {
         let Side { preset, isa, gang, threads, slice, .. } = side;
@@ -137,7 +137,7 @@ fn times(sides: [&Side; 2], row: &str) -> String {
     table(&rows)
 }
 
-/// The results of repeated passes.
+/// Formats the results of `peloton throughput`.
 pub fn throughput(report: &Throughput) -> String {
     let mut text = match &report.device {
         Some(device) => format!(

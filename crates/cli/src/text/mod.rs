@@ -1,4 +1,4 @@
-//! Results of jobs as text.
+//! Formats the results of jobs as text.
 
 mod jobs;
 mod plan;

@@ -1,10 +1,10 @@
-//! Text output of parts and manifests.
+//! Text output of the parts of a plan, and of manifests.
 
 use peloton_plan::{Manifest, Ran};
 use peloton_plot::text::{grouped, table};
 use serde_json::Value;
 
-/// The result of a part, in a line.
+/// Formats the result of one part of a plan as a line.
 pub fn part(ran: &Ran) -> String {
     let Ran { report, was_done } = ran;
     let how = if *was_done { "done before".into() } else { format!("{:.2} s", report.seconds) };
@@ -15,10 +15,10 @@ pub fn part(ran: &Ran) -> String {
     format!("part {part}: {name}, {} {row}, {how}, hash_events {hash}\n", grouped(events))
 }
 
-/// The sum of all parts.
+/// Formats a manifest: the sums over all parts of a plan.
 pub fn manifest(manifest: &Manifest) -> String {
     let Manifest { parts, parts_done, hash_events, bad_events, runs, seconds, .. } = manifest;
-    let mut text = format!("{parts_done} of {parts} parts, begun {runs} times, {seconds:.1} s in all\n\n");
+    let mut text = format!("{parts_done} of {parts} parts complete, {runs} runs, {seconds:.1} s in all\n\n");
     let mut rows: Vec<_> = manifest
         .sums
         .iter()

@@ -194,7 +194,7 @@ fn what_cannot_be_paired_is_refused() {
     let tracks = file("short.ndjson");
     std::fs::write(&tracks, "[[1, 2, 3]]\n").expect("a file");
     let message = failure(&["check", "--sequence", "long", SIM, "--against", words(&tracks)]);
-    assert!(message.contains("the file ends before the events do"), "{message}");
+    assert!(message.contains("the file has fewer lines than there are events"), "{message}");
     let job = ["check", "--sequence", "cylinder", "sim:cylinder,tracks=10", "--against", words(&tracks)];
     let message = failure(&job);
     assert!(message.contains("--against is for the sequences"), "{message}");

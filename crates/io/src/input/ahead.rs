@@ -10,7 +10,7 @@ const MOST_COMPRESSED: usize = 256 << 10;
 /// Bytes of standard input that were examined and not yet passed to a reader.
 static OF_STANDARD_INPUT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
-/// Standard input from its first byte on, including bytes already examined.
+/// Standard input from its first byte, including bytes that were already read to recognise the format.
 pub fn standard_input() -> Chain<Cursor<Vec<u8>>, Stdin> {
     let mut kept = OF_STANDARD_INPUT.lock().unwrap_or_else(PoisonError::into_inner);
     Cursor::new(std::mem::take(&mut *kept)).chain(io::stdin())
@@ -26,8 +26,8 @@ pub(super) fn look_at_standard_input(want: usize) -> io::Result<Vec<u8>> {
     look_ahead(&mut io::stdin(), want, &mut kept)
 }
 
-/// Extends `kept` until `want` bytes of the stream's content are known, or it ends; returns these bytes, decompressed
-/// if `kept` is compressed.
+/// Reads `stream` into `kept` until `want` bytes of content are known or the stream ends. Returns the content: `kept`,
+/// decompressed if it is compressed.
 ///
 /// # Errors
 /// Errors of the stream.

@@ -1,9 +1,9 @@
-//! Bank containers: files with the banks of one type of one event, as in Allen.
+//! Bank containers, as in Allen: each file holds all banks of one type of one event.
 //!
 //! ```text
 //! u32 n | u32 offset[n + 1], counted from the end of this list | n times: u32 source, payload
 //! ```
-//! The version of the banks is not stored; [`assumed_version`] gives the version of the public files.
+//! Containers do not store the version of the banks; [`assumed_version`] gives the version in the public containers.
 
 use peloton::bytes::Fields;
 use peloton::event::BankKind;
@@ -21,7 +21,7 @@ pub(super) const FOLDERS: [(&str, BankKind); 4] = [
     ("FTCluster", BankKind::SciFi),
 ];
 
-/// Version of the banks in the public containers, which do not contain it.
+/// Version of the banks of this kind in the public containers, which do not store the version.
 pub fn assumed_version(kind: BankKind) -> u8 {
     match kind {
         BankKind::VeloSuperpixel => 2,
@@ -30,10 +30,10 @@ pub fn assumed_version(kind: BankKind) -> u8 {
     }
 }
 
-/// The banks of a container, as (source, payload) in the order of the file; messages name `file`.
+/// Reads the banks of a container as (source, payload), in the order of the file. Error messages name `file`.
 ///
 /// # Errors
-/// [`Error::Format`] for offsets that fall or do not end at the end of the file.
+/// [`Error::Format`] for offsets that decrease or do not end at the end of the file.
 pub fn read_container<'a>(file: &'a str, bytes: &'a [u8]) -> Result<Vec<(u16, &'a [u8])>> {
     let mut fields = Fields::new(file, bytes);
     let count = fields.u32("number of banks")? as usize;
@@ -44,7 +44,7 @@ pub fn read_container<'a>(file: &'a str, bytes: &'a [u8]) -> Result<Vec<(u16, &'
     let offsets = fields.u32s("offsets", count + 1)?;
     let rising = offsets.windows(2).all(|pair| pair[0] <= pair[1]);
     if offsets[0] != 0 || !rising || offsets[count] as usize != fields.left() {
-        let message = format!("they do not rise from 0 to the {} bytes that follow", fields.left());
+        let message = format!("the offsets must rise from 0 to {} bytes", fields.left());
         return Err(list.wrong("offsets", &message));
     }
     let mut banks = Vec::with_capacity(count);
@@ -60,7 +60,7 @@ pub fn read_container<'a>(file: &'a str, bytes: &'a [u8]) -> Result<Vec<(u16, &'
     Ok(banks)
 }
 
-/// Writes a container; payloads are padded with zeros to multiples of four bytes, as in reading.
+/// Writes a container; each payload is padded with zeros to a multiple of four bytes.
 ///
 /// # Errors
 /// Errors of `writer`; [`Error::Columns`] for more banks or bytes than the format can hold.

@@ -1,4 +1,4 @@
-//! [`CutEvents`]: events of raw banks after cutting and before parsing, which any number of threads do in parallel.
+//! [`CutEvents`]: events of raw banks that are cut out of their inputs. Any number of threads then parse the events.
 //!
 //! ```text
 //! words of a batch | record 0 | record 1 | record 2 | ...      cut: a jump an event, in the order of the input
@@ -6,10 +6,10 @@
 //! pieces           | events 0, 1, ... | events 32, ... |       parse: checksums in lanes, lists of banks, truth
 //! ```
 
+use super::event_note::{EventNote, TruthJudge};
 use super::mdf::{BEFORE_BODY, Record, checked, decompress, unpacked_size};
 use super::problems::Problems;
 use super::raw_event::OpenEvent;
-use super::raw_reader::{EventNote, TruthJudge};
 use peloton::engine::Spread;
 use peloton::event::RawBatch;
 use peloton::lhcb::checksum::{Checksums, Span};
@@ -30,12 +30,12 @@ pub(super) struct Rules {
     pub truth: bool,
     pub strict: bool,
     pub only_nominal: bool,
-    /// Whether checksums are compared.
+    /// Whether the checksums of MDF records are verified.
     pub verify: bool,
     pub judge: TruthJudge,
 }
 
-/// Events that were cut from their inputs but not parsed; their bytes are in the words of a [`RawBatch`].
+/// Events that were cut from their inputs and not yet parsed; their bytes are in the words of a [`RawBatch`].
 #[derive(Debug, Default)]
 pub struct CutEvents {
     // Only the thread that has piece i locks entry i, so no thread waits. The mutex proves this to the compiler.
@@ -79,12 +79,12 @@ struct CutEvent {
 pub(super) struct Origin {
     /// Name of the input in messages.
     pub input: Arc<str>,
-    /// Folders that may contain truth.
+    /// Folders that may contain the simulated truth of the event.
     pub truth: [Option<Arc<Path>>; 2],
 }
 
 impl CutEvents {
-    /// Whether there are neither events nor messages.
+    /// Whether there are neither events nor problems of the inputs.
     pub fn is_empty(&self) -> bool {
         self.events == 0 && self.problems.count() == 0
     }
@@ -150,11 +150,11 @@ impl CutEvents {
         PIECE.min(self.events - piece * PIECE)
     }
 
-    /// Parses the events on `threads`, and appends them in order to `batch`, which holds their words, and to
-    /// `notes`. Adds their problems to `problems`.
+    /// Parses the events on `threads`, appends them in order to `batch`, which already holds their words, and to
+    /// `notes`, and adds their problems to `problems`.
     ///
     /// # Errors
-    /// Errors that end the job at an event, see [`RawReader::read`](super::RawReader::read). Events before it are appended.
+    /// Errors that end the job, see [`RawReader::read`](super::RawReader::read). Events before the error are appended.
     pub fn parse(
         &mut self,
         threads: &dyn Spread,
@@ -269,7 +269,7 @@ impl CutEvent {
         }
         let status = event.banks.status();
         if rules.only_nominal && event.banks.lacks_nominal() {
-            let message = "its raw banks are not marked as simulated with the nominal detector: name the folder of their detector's geometry files with --geometry, or decode them with the nominal geometry anyway by --geometry nominal-forced";
+            let message = "the raw banks are not marked as simulated with the nominal detector: name the folder of their detector's geometry files with --geometry, or decode the banks with the nominal geometry anyway by --geometry nominal-forced";
             let place = place(&self.input, self.number);
             return Err(Error::Config(format!("--geometry nominal: {place}: {message}")));
         }

@@ -1,8 +1,9 @@
-//! [`CutTexts`]: texts of events after cutting and before parsing, which any number of threads do in parallel.
+//! [`CutTexts`]: texts of events that are cut out of their inputs. Any number of threads then parse them in parallel.
 
 use super::problems::Problems;
 use super::records::Cut;
-use super::velo_json::{Decoded, Trouble, decode};
+use super::velo_json::decode;
+use super::velo_json_columns::{Decoded, Trouble};
 use peloton::engine::Spread;
 use peloton::event::{TruthEvent, VeloBatch};
 use peloton::{Error, Result, Status};
@@ -37,7 +38,7 @@ struct CutText {
 }
 
 impl CutTexts {
-    /// Whether there are neither events nor messages.
+    /// Whether there are neither events nor problems of the inputs.
     pub fn is_empty(&self) -> bool {
         self.used == 0 && self.problems.count() == 0
     }
@@ -47,7 +48,7 @@ impl CutTexts {
         self.used
     }
 
-    /// Bytes of all texts.
+    /// Total length of all texts, bytes.
     pub fn bytes(&self) -> usize {
         self.text.len()
     }
@@ -94,7 +95,7 @@ impl CutTexts {
     /// requested, and their faults to `problems`.
     ///
     /// # Errors
-    /// [`Error::Format`] at the first problem in strict mode. Events before it are appended.
+    /// [`Error::Format`] at the first problem in strict mode. Events before the problem are still appended.
     pub fn parse(
         &mut self,
         threads: &dyn Spread,

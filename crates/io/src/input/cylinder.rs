@@ -1,10 +1,10 @@
-//! Events of the cylinder detector: the toy format of mkFit (2017), read and written.
+//! Reads and writes events of the cylinder detector in the toy format of mkFit (2017).
 //!
-//! Little endian: i32 number of events; per event i32 size of the record in bytes (itself included); i32 number of
-//! tracks, tracks of 168 bytes; i32 number of layers (10), per layer i32 number of hits, hits of 40 bytes; i32 number
-//! of truth records, records of 16 bytes. Track: f32 x, y, z, 1/pT, phi, theta, 21 covariance, i16 charge, two bytes,
-//! f32 chi2, i32 hit of each layer, i32 last layer, i32 hits, i32 label. Hit: f32 x, y, z, f32 covariance (xx, xy,
-//! yy, xz, yz, zz), i32 truth record. Truth record: i32 track, layer, number on the layer, own number.
+//! Little-endian: i32 number of events; per event i32 bytes of the record (with this field); i32 number of tracks,
+//! tracks of 168 bytes; i32 number of layers (10), per layer i32 number of hits, hits of 40 bytes; i32 number of truth
+//! records, records of 16 bytes. Track: f32 x, y, z, 1/pT, phi, theta, 21 covariances, i16 charge, two flag bytes, f32
+//! chi2, i32 hit on each layer, i32 last layer, i32 number of hits, i32 label. Hit: f32 x, y, z, f32 covariance (xx,
+//! xy, yy, xz, yz, zz), i32 truth record. Truth record: i32 track, layer, hit on the layer, number of the record.
 
 use super::problems::ProblemLog;
 use super::source::{PutBack, Stream, entries};
@@ -59,7 +59,7 @@ struct Current {
 }
 
 impl CylinderReader {
-    /// Lists the sources.
+    /// Lists the files of the sources; each file is opened when reading reaches it.
     ///
     /// # Errors
     /// [`Error::Io`] for a path that does not exist.
@@ -71,7 +71,7 @@ impl CylinderReader {
         Ok(Self::new(waiting, options))
     }
 
-    /// Reads any stream, compressed or not; messages name `name`.
+    /// Reads events from any stream, compressed or not. Messages call the stream `name`.
     pub fn from_stream(name: &str, stream: impl Read + Send + 'static, options: ReadOptions) -> Self {
         let stream: Stream = Box::new(std::io::BufReader::new(stream));
         Self::new([super::source::Entry::Stream { name: name.into(), stream }].into(), options)
@@ -84,7 +84,7 @@ impl CylinderReader {
         Self { waiting, current: None, options, next, inputs, problems, record: Vec::new() }
     }
 
-    /// Skips all events and returns their number.
+    /// Counts all events of the sources without decoding them.
     ///
     /// # Errors
     /// Errors of [`CylinderReader::read`].
@@ -94,16 +94,16 @@ impl CylinderReader {
         Ok(self.next as u64)
     }
 
-    /// Faults so far that did not end the job.
+    /// Problems so far that did not end the job.
     pub fn problems(&self) -> &ProblemLog {
         &self.problems
     }
 
-    /// Appends up to `max_events` events and their truth; returns their number. At the end it returns 0. An event
-    /// that cannot be decoded has no hits and the status [`Status::Corrupt`].
+    /// Appends up to `max_events` events to `batch` and their truth to `truth`. Returns the number of events, 0 at the
+    /// end of the input. An event that cannot be decoded has no hits and the status [`Status::Corrupt`].
     ///
     /// # Errors
-    /// [`Error::Io`], and [`Error::Format`] for a stream that is not a toy file; in strict mode for any problem.
+    /// [`Error::Io`], [`Error::Format`] for a stream in another format; in strict mode any problem is an error.
     pub fn read(
         &mut self,
         max_events: usize,
@@ -196,7 +196,7 @@ impl CylinderReader {
                 // The beginning of the next record is not known.
                 self.current = None;
                 if lost > 0 {
-                    let words = format!("{name}: the {lost} events after it cannot be found and are lost");
+                    let words = format!("{name}: {lost} events after a damaged record are lost");
                     self.problems.lock().add(words);
                 }
                 Err(fault)
@@ -208,7 +208,7 @@ impl CylinderReader {
 
 /// Message for a file of another format.
 const NO_TOY_FILE: &str = "not a file of the cylinder detector: it does not begin with a number of events and the size \
-                           of the first";
+                           of the first event";
 
 /// Opens a source; none when it is not a toy file.
 fn begin(entry: super::source::Entry, bytes: &ByteCount) -> Result<Option<Current>> {
@@ -233,7 +233,7 @@ fn count(fields: &mut Fields, field: &str, size: usize) -> Result<usize> {
     let count = fields.i32(field)?;
     match usize::try_from(count) {
         Ok(count) if count <= fields.left() / size => Ok(count),
-        _ => Err(fields.wrong(field, &format!("{count} records of {size} bytes do not fit"))),
+        _ => Err(fields.wrong(field, &format!("{count} records of {size} bytes are too many"))),
     }
 }
 
@@ -249,7 +249,7 @@ fn decode(place: &str, record: &[u8], batch: &mut CylinderBatch, truth: &mut Cyl
             Some(slot @ None) => *slot = Some(particle),
             _ => {
                 return Err(
-                    fields.wrong("label", &format!("{label} is not the number of a track, or comes twice"))
+                    fields.wrong("label", &format!("{label} is not the number of a track, or occurs twice"))
                 );
             }
         }
@@ -290,7 +290,7 @@ fn decode(place: &str, record: &[u8], batch: &mut CylinderBatch, truth: &mut Cyl
             let Ok(hit) = usize::try_from(hits[layer]) else { continue };
             let count = starts[layer + 1] - starts[layer];
             if hit >= count {
-                let words = format!("a track has number {hit} on layer {layer}, which has {count}");
+                let words = format!("a track has hit {hit} on layer {layer}, which has {count} hits");
                 return Err(fields.wrong("hit of a track", &words));
             }
             *place = (starts[layer] + hit) as u32;
@@ -341,15 +341,15 @@ fn read_hit(fields: &mut Fields) -> Result<([f32; 3], [f32; 3], i32)> {
         && small((x * yz - y * xz) / square.sqrt(), across, zz);
     // Also false for NaN.
     if !independent {
-        return Err(fields.wrong("hit", "errors along r, r-phi and z that are not independent"));
+        return Err(fields.wrong("hit", "the errors along r, r-phi and z are not independent"));
     }
     Ok(([values[0], values[1], values[2]], [along as f32, across as f32, values[8]], record))
 }
 
-/// Writes all events in the toy format. Covariances of tracks are written as zeros.
+/// Writes all events in the toy format, with zeros as covariances of tracks.
 ///
 /// # Errors
-/// Errors of the writer; [`std::io::ErrorKind::InvalidInput`] for an event beyond the format's 2 GiB.
+/// Errors of `out`; [`std::io::ErrorKind::InvalidInput`] for an event larger than the format's limit of 2 GiB.
 pub fn write_cylinder(
     batch: &CylinderBatch,
     truth: &CylinderTruth,

@@ -1,4 +1,4 @@
-//! Decimal digits, eight at a time, as the bytes of a word; the first digit is the lowest byte.
+//! Parses decimal digits, eight at a time, in a 64-bit word; the first digit is the lowest byte.
 
 /// Bytes of a word; most numbers are shorter.
 pub(super) const WORD: usize = 8;
@@ -43,7 +43,7 @@ const POWERS: [u64; WORD] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_0
 #[inline(always)]
 pub(super) fn whole_number(text: &[u8; 2 * WORD], count: usize) -> u64 {
     let [first, second] = [&text[..WORD], &text[WORD..]]
-        .map(|word| values(u64::from_le_bytes(*word.first_chunk().expect("half of the bytes"))));
+        .map(|word| values(u64::from_le_bytes(*word.first_chunk().expect("each half has 8 bytes"))));
     match count.checked_sub(WORD) {
         None | Some(0) => number_of(first, count).into(),
         Some(more) => u64::from(number_of(first, WORD)) * POWERS[more] + u64::from(number_of(second, more)),

@@ -1,4 +1,4 @@
-//! Formats that are recognised by their first bytes but not read: an error names them.
+//! Recognises unsupported formats by their first bytes, so that an error message can name the format.
 
 /// Nanoseconds since 1970 that may be the time of a measurement: the years 2009 to 2100.
 const UNIX_TIMES: std::ops::Range<u64> = 1_230_768_000_000_000_000..4_102_444_800_000_000_000;
@@ -14,7 +14,7 @@ pub(super) fn known_but_not_read(head: &[u8]) -> Option<&'static str> {
             "bzip2-compressed data: decompress it, or use zstd"
         }
         [0xFD, b'7', b'z', b'X', b'Z', 0, ..] => "xz-compressed data: decompress it, or use zstd",
-        [b'P', b'K', 3, 4, ..] => "a zip archive, as .npz files are: take the files out of it",
+        [b'P', b'K', 3, 4, ..] => "a zip archive, such as an .npz file: extract the files in it",
         [0x89, b'H', b'D', b'F', ..] => "an HDF5 file, which is not read",
         [b'r', b'o', b'o', b't', 0, ..] => "a ROOT file, which is not read",
         _ if is_pymepix(head) => {

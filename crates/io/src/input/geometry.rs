@@ -1,4 +1,4 @@
-//! [`Geometry`]: the detector's geometry; each part is read when it is needed.
+//! [`Geometry`]: the geometry of the LHCb detector; each file is read when a sequence needs it.
 
 use peloton::bytes::{Fields, File};
 use peloton::lhcb::Bending;
@@ -12,10 +12,10 @@ use xxhash_rust::xxh3::Xxh3;
 /// Longest geometry file, bytes: far above any real one.
 const MAX_FILE: u64 = 16 << 20;
 
-/// The name of the nominal detector in place of a folder.
+/// The name that selects the nominal detector instead of a geometry folder.
 pub const NOMINAL: &str = "nominal";
 
-/// The name of the nominal detector for events that are not marked as simulated with it.
+/// The name that selects the nominal detector even for events without the mark that they were simulated with it.
 pub const NOMINAL_FORCED: &str = "nominal-forced";
 
 /// Largest distance of the beam line from the z axis, mm: far inside the edges of the innermost modules.
@@ -32,15 +32,15 @@ const FILES: [&str; 7] = [
     "velo_geometry.bin",
 ];
 
-/// Geometry and conditions of LHCb.
+/// Geometry, beam line and magnet polarity of LHCb.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Geometry {
-    /// A nominal detector, magnet down: the detector of simulations without geometry files.
+    /// The nominal detector, magnet down, without geometry files; only for events marked as simulated with it.
     Nominal,
-    /// The nominal detector, also for events that are not marked as simulated with it.
+    /// The nominal detector, even for events without the mark that they were simulated with it.
     NominalForced,
     /// A folder with the files `velo_geometry.bin`, `ut_boards.bin`, `ut_geometry.bin`, `ut_tables.bin`,
-    /// `scifi_geometry.bin`, `beamline.bin` and `polarity.bin`, if they are needed.
+    /// `scifi_geometry.bin`, `beamline.bin` and `polarity.bin`; only the files that a sequence needs must exist.
     Folder(PathBuf),
 }
 
@@ -84,10 +84,10 @@ impl Geometry {
         Ok(Some(hasher.digest()))
     }
 
-    /// Sensors of the Velo.
+    /// The geometry of the Velo sensors.
     ///
     /// # Errors
-    /// [`Error::Io`] for a file that cannot be read, [`Error::Format`] names file, field and offset.
+    /// [`Error::Io`] for a file that cannot be read, [`Error::Format`] with the field and offset of a fault.
     pub fn velo(&self) -> Result<VeloSensors> {
         match self {
             Self::Nominal | Self::NominalForced => Ok(VeloSensors::nominal()),
@@ -98,7 +98,7 @@ impl Geometry {
         }
     }
 
-    /// Sectors and boards of the UT.
+    /// The geometry of the UT: its sectors and readout boards.
     ///
     /// # Errors
     /// As [`Geometry::velo`].
@@ -112,7 +112,7 @@ impl Geometry {
         }
     }
 
-    /// Bending before the UT.
+    /// Tables of the magnetic field before the UT.
     ///
     /// # Errors
     /// As [`Geometry::velo`].
@@ -126,7 +126,7 @@ impl Geometry {
         }
     }
 
-    /// Mats and boards of the SciFi.
+    /// The geometry of the SciFi: its mats and readout boards.
     ///
     /// # Errors
     /// As [`Geometry::velo`].
@@ -159,7 +159,7 @@ impl Geometry {
         Ok([xy[0], xy[1]])
     }
 
-    /// The magnet: its polarity, and the coefficients of momenta.
+    /// The magnet's polarity, and the coefficients that give a momentum from the bending of a track.
     ///
     /// # Errors
     /// As [`Geometry::velo`].

@@ -1,4 +1,4 @@
-//! [`kind_of`]: the kind of a file, by its first bytes.
+//! [`kind_of`]: the kind of data in a file, recognised by the first bytes.
 
 use super::ahead::look_at_standard_input;
 use super::cylinder::begins_toy_file;
@@ -16,7 +16,7 @@ const HEAD: usize = 256;
 /// Number of bytes that are examined first in a stream, which may be slow: enough for all formats except JSON after white space.
 const HEAD_OF_STREAM: usize = 64;
 
-/// The kind of an input.
+/// The kind of data in an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Hits of the Velo, as JSON.
@@ -29,8 +29,8 @@ pub enum Kind {
     Pixels,
 }
 
-/// The kind of a file, or of the first known file of a folder; none for an unknown or unreadable file, or a pipe,
-/// from which nothing may be read beforehand.
+/// The kind of data in a file, or in the first recognised file of a folder. None for an unknown or unreadable file, and
+/// for a pipe, whose first bytes would be lost to the reader.
 pub fn kind_of(path: &Path) -> Option<Kind> {
     if is_pipe(path) {
         return None;
@@ -43,19 +43,19 @@ pub fn kind_of(path: &Path) -> Option<Kind> {
     unpiped.filter_map(kind_of_entry).next()
 }
 
-/// Whether the name identifies the format when the beginning is damaged.
+/// Whether the path is a file with a name in `.mdf` or `.mdf.zst`: MDF, even if the first bytes are damaged.
 pub fn is_named_mdf(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     path.is_file() && (name.ends_with(".mdf") || name.ends_with(".mdf.zst"))
 }
 
-/// The kind of standard input, whose first bytes the next reader reads again. Waits until bytes are available.
+/// The kind of data on standard input; a later reader gets the examined bytes, too. Waits until bytes are available.
 pub fn kind_of_standard_input() -> Option<Kind> {
     let of_first = |bytes| look_at_standard_input(bytes).ok().and_then(|head| kind_of_head(&head));
     of_first(HEAD_OF_STREAM).or_else(|| of_first(HEAD))
 }
 
-/// The format of a file of pixel hits by its first bytes.
+/// The format of a file of pixel hits, recognised by its first bytes.
 pub fn format_of_pixels(path: &Path) -> Option<PixelFormat> {
     PixelFormat::detect(&head_of(Entry::File { path: path.into(), listed: false })?)
 }

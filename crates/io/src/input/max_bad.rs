@@ -1,9 +1,9 @@
-//! [`MaxBad`]: the largest loss of input with which a job succeeds.
+//! [`MaxBad`]: the largest number or share of lost events with which a job still succeeds.
 
 use peloton::{Error, Result};
 use std::{fmt, str::FromStr};
 
-/// The number of events, or pixel hits, that may be lost.
+/// The largest number or share of events, or pixel hits, that a job may lose and still succeed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum MaxBad {
     /// A number of events or hits.
@@ -13,7 +13,7 @@ pub enum MaxBad {
 }
 
 impl MaxBad {
-    /// Whether `bad` of `all` may be lost.
+    /// Whether a job that lost `bad` of `all` events or hits succeeds.
     pub fn allows(self, bad: u64, all: u64) -> bool {
         match self {
             Self::Count(most) => bad <= most,
@@ -21,7 +21,7 @@ impl MaxBad {
         }
     }
 
-    /// Whether an empty result is accepted.
+    /// Whether a job succeeds even if it lost all events or hits.
     pub fn allows_all(self) -> bool {
         self == Self::Percent(100.0)
     }
@@ -44,7 +44,7 @@ impl FromStr for MaxBad {
             }
             None => {
                 let count = text.parse().map(Self::Count);
-                count.map_err(|_| wrong("a whole number from 0, nor a share such as 1%"))
+                count.map_err(|_| wrong("a whole number from 0 or a share such as 1%"))
             }
         }
     }

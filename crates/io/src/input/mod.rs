@@ -1,12 +1,12 @@
-//! Readers: event files and streams, decoded into batches of columns ([`VeloReader`]) or cut into the raw banks of a
-//! detector ([`RawReader`]); [`EventBatch`] takes banks from memory.
+//! Readers of event files and streams. [`VeloReader`] decodes events into batches of columns, [`RawReader`] cuts events
+//! into the raw banks of a detector, and [`EventBatch`] takes raw banks from memory.
 //!
-//! Input may be hostile. A fault of one event (a corrupt line, wrong offsets, an absurd size) gives that event a
-//! [`Status`](peloton::Status) and a line in [`VeloReader::problems`], and reading continues; with
-//! [`ReadOptions::strict`] the first such problem ends the job with an [`Error::Format`]. Memory is bounded: texts of
-//! events that are cut at once have at most [`MAX_EVENT_BYTES`] and one more event. Raw banks with their decompressed
-//! bodies have four times as much. The first text of a stream, which is examined before it is read, needs the same
-//! memory again. A job has four such chunks in memory.
+//! Input may be corrupt or malicious. A fault of one event (a corrupt line, wrong offsets, an absurd size) gives that
+//! event a [`Status`](peloton::Status) and a line in [`VeloReader::problems`], and reading continues; with
+//! [`ReadOptions::strict`] the first such problem ends the job with an [`Error::Format`]. Memory is bounded: a chunk of
+//! texts has at most [`MAX_EVENT_BYTES`] and one more event. A chunk of raw banks, with decompressed bodies, has at
+//! most four times as much. The first text of a stream needs twice its memory, because it is examined before it is
+//! read. A job has four chunks in memory.
 
 mod ahead;
 mod containers;
@@ -15,6 +15,7 @@ mod cut_texts;
 mod cylinder;
 mod digits;
 mod event_batch;
+mod event_note;
 mod foreign;
 mod geometry;
 mod kind;
@@ -28,6 +29,7 @@ mod records;
 mod source;
 pub mod timepix;
 mod velo_json;
+mod velo_json_columns;
 mod velo_json_truth;
 mod velo_json_usual;
 mod write;
@@ -41,33 +43,34 @@ pub use cut_events::CutEvents;
 pub use cut_texts::CutTexts;
 pub use cylinder::{CylinderReader, write_cylinder};
 pub use event_batch::{EventBatch, known_status};
+pub use event_note::{EventNote, McBanks, McFormat, TruthJudge};
 pub use geometry::{Geometry, NOMINAL, NOMINAL_FORCED};
 pub use kind::{Kind, format_of_pixels, is_named_mdf, kind_of, kind_of_standard_input};
 pub use max_bad::MaxBad;
 pub use problems::{MAX_PROBLEMS, ProblemLog, Problems};
-pub use raw_reader::{EventNote, McBanks, McFormat, RawReader, TruthJudge, find_raw, is_pipe, is_raw_stream};
+pub use raw_reader::{RawReader, find_raw, is_pipe, is_raw_stream};
 pub use reader::VeloReader;
 pub use source::{ByteCount, files};
 pub use write::write_velo_json;
 
-/// Longest text of one event, bytes. A longer text is skipped and not kept, with the status
-/// [`Status::TooManyHits`](peloton::Status::TooManyHits): three million hits fit below it.
+/// Longest text of one event, bytes: enough for three million hits. A longer text is skipped, and the event gets the
+/// status [`Status::TooManyHits`](peloton::Status::TooManyHits).
 pub const MAX_EVENT_BYTES: usize = 128 << 20;
 
 /// Format of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Format {
-    /// Recognised from the content.
+    /// The format of each input is recognised from its content.
     #[default]
     Auto,
-    /// Velo JSON: objects one after another, in any layout.
+    /// Velo JSON: one object per event, one after another, with any white space.
     VeloJson,
-    /// Velo NDJSON: one object per line. A corrupt line costs one event.
+    /// Velo NDJSON: one event per line. A corrupt line loses only its own event.
     VeloNdjson,
     /// MDF: whole events as sent by the detector.
     Mdf,
-    /// Folders `VP`, `VPRetinaCluster`, `UT`, `FTCluster` of bank containers, one file per event.
+    /// Bank containers in folders `VP`, `VPRetinaCluster`, `UT` and `FTCluster`, each with one file per event.
     Banks,
     /// Events of the cylinder detector: the toy format of mkFit.
     Cylinder,
@@ -122,7 +125,7 @@ impl FromStr for Format {
     }
 }
 
-/// Identification of an event and its results.
+/// Numbers that identify an event and its results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EventId {
     /// Number of the event over all inputs, from 0.
@@ -158,10 +161,10 @@ pub enum Source {
 /// The position at which reading begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Start {
-    /// Position of the first byte to read of the first source, at which an event must begin; other than 0 only for
-    /// an uncompressed MDF file.
+    /// Byte of the first source at which reading begins: the beginning of an event. Must be 0 unless the source is an
+    /// uncompressed MDF file.
     pub byte: u64,
-    /// Number of the event that begins there; 0 unless other sources were read before.
+    /// Number of the event that begins at `byte`, counted over all sources.
     pub event: usize,
 }
 
@@ -172,19 +175,19 @@ pub struct ReadOptions {
     pub format: Format,
     /// Number of the first event, counted from 0 over all sources; earlier events are not decoded.
     pub first: usize,
-    /// Largest number of events; all if none.
+    /// Largest number of events to read; all events if none.
     pub count: Option<usize>,
     /// Whether the first problem ends the job.
     pub strict: bool,
-    /// Whether events must be marked as simulated with the nominal detector: the first event without the mark ends the job.
+    /// Whether the first event that is not marked as simulated with the nominal detector ends the job.
     pub only_nominal: bool,
-    /// Whether to read simulated truth. An event without truth is then dropped.
+    /// Whether to read simulated truth. If true, an event without truth is dropped.
     pub truth: bool,
     /// The position at which reading begins.
     pub start: Start,
     /// Treatment of the checksums of MDF records.
     pub checksum: ChecksumPolicy,
-    /// Number of events that are cut at once even if they are long: enough for every thread that parses them. A
+    /// Number of events that are cut into one batch even if they are long, so that each parsing thread gets events. A
     /// batch with more events ends after a few megabytes.
     pub least: usize,
     /// Counts the bytes read.
@@ -211,7 +214,7 @@ impl Default for ReadOptions {
 /// Treatment of the checksums of MDF records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ChecksumPolicy {
-    /// Checksums are compared: an event with a wrong checksum is dropped, with a status.
+    /// Checksums are verified; an event with a wrong checksum is dropped and gets a status.
     #[default]
     Verify,
     /// Checksums are ignored.

@@ -1,12 +1,12 @@
-//! Faults that did not end the job.
+//! Records problems of the input that did not end the job.
 
 use peloton::{Error, Result};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Largest number of problems kept in words; all are counted.
+/// Largest number of problems whose messages are stored; all problems are counted.
 pub const MAX_PROBLEMS: usize = 20;
 
-/// Problems; the first [`MAX_PROBLEMS`] are kept in words.
+/// Problems of the input: their number, and the messages of the first [`MAX_PROBLEMS`].
 #[derive(Debug, Default)]
 pub struct Problems {
     kept: Vec<String>,
@@ -75,15 +75,15 @@ impl Problems {
     /// Records an input that cannot be read to its end; its earlier events are used.
     pub(super) fn break_off(&mut self, words: &str) {
         self.unusable += 1;
-        self.add(format!("{words}; events before that were read"));
+        self.add(format!("{words}; events before the damage were read"));
     }
 
-    /// Number of inputs that could not be used at all, while others could, or not completely.
+    /// Number of inputs that were skipped because they cannot be used, or not read to their ends.
     pub(super) fn unusable(&self) -> u64 {
         self.unusable
     }
 
-    /// The first [`MAX_PROBLEMS`], in words.
+    /// Messages of the first [`MAX_PROBLEMS`] problems.
     pub(super) fn kept(&self) -> &[String] {
         &self.kept
     }
@@ -94,17 +94,17 @@ impl Problems {
     }
 }
 
-/// The problems of a reader so far. Clones share them, so that any thread can parse what the reader cuts.
+/// The problems of a reader so far. Clones share them, so that other threads can parse the reader's events.
 #[derive(Debug, Clone, Default)]
 pub struct ProblemLog(Arc<Mutex<Problems>>);
 
 impl ProblemLog {
-    /// The problems, to add to.
+    /// Locks the problems, to add or read some.
     pub fn lock(&self) -> MutexGuard<'_, Problems> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The first [`MAX_PROBLEMS`], in words.
+    /// Messages of the first [`MAX_PROBLEMS`] problems.
     pub fn kept(&self) -> Vec<String> {
         self.lock().kept.clone()
     }
@@ -114,7 +114,7 @@ impl ProblemLog {
         self.lock().count
     }
 
-    /// Number of inputs that could not be used at all, while others could, or not completely.
+    /// Number of inputs that were skipped because they cannot be used, or not read to their ends.
     pub fn unusable(&self) -> u64 {
         self.lock().unusable
     }

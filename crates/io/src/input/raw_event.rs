@@ -1,7 +1,7 @@
-//! [`OpenEvent`]: one event under construction from its banks, and its truth.
+//! [`OpenEvent`]: one event under construction, with its raw banks and its simulated truth.
 
+use super::event_note::{EventNote, McBanks, McFormat, TruthJudge};
 use super::mdf::{BANK_HEADER, Banks, bank_type, is_nominal, odin_numbers};
-use super::raw_reader::{EventNote, McBanks, McFormat, TruthJudge};
 use peloton::event::{BankKind, EventBanks, RawBank};
 use peloton::{Error, Result, Status};
 use std::collections::HashSet;
@@ -30,7 +30,7 @@ pub(super) struct OpenEvent {
     /// Reason why the event failed.
     words: String,
     pub banks: EventBanks,
-    /// Banks whose payloads are followed by bytes other than zeros in their last words.
+    /// Banks whose last word has bytes other than zeros after the payload.
     pub ragged: Vec<RawBank>,
     pub note: EventNote,
     /// Whether the truth is requested.
@@ -61,7 +61,7 @@ impl Default for OpenEvent {
 }
 
 impl OpenEvent {
-    /// Discards the last event and begins one without banks, whose truth is kept or skipped.
+    /// Discards the last event and begins an event without banks. `truth`: whether to store simulated truth.
     pub fn begin(&mut self, truth: bool) {
         self.status = Status::Ok;
         self.damaged = None;
@@ -75,7 +75,7 @@ impl OpenEvent {
         self.vertices.clear();
     }
 
-    /// Records that the event failed; the first failure is reported.
+    /// Records that the event failed. Only the first failure is reported.
     pub fn fail(&mut self, status: Status, words: &str) {
         if self.status == Status::Ok {
             self.status = self.damaged.unwrap_or(status);
@@ -96,7 +96,7 @@ impl OpenEvent {
         }
     }
 
-    /// Adds a bank whose payload begins at word `first` of the batch; `is_filled`: zeros follow the payload up to the next word.
+    /// Adds a bank whose payload begins at word `first` of the batch. `is_filled`: zeros fill the payload's last word.
     pub fn push(
         &mut self,
         kind: BankKind,
@@ -117,18 +117,18 @@ impl OpenEvent {
         }
     }
 
-    /// Moves the payloads by this many words.
+    /// Adds this many words to the positions of the payloads.
     pub fn move_by(&mut self, words: u32) {
         self.banks.move_by(words);
         self.ragged.iter_mut().for_each(|bank| bank.first += words);
     }
 
-    /// Ends the event; returns its status.
+    /// Ends the event, and returns its status.
     pub fn close(&mut self) -> Status {
         self.banks.close(self.status)
     }
 
-    /// The reason why the event cannot be used, once it is closed.
+    /// The reason why a closed event cannot be used.
     pub fn why(&self) -> String {
         let mut earlier = HashSet::new();
         let mut twice = || self.came.iter().find(|bank| !earlier.insert(**bank));
@@ -141,7 +141,7 @@ impl OpenEvent {
         }
     }
 
-    /// Adds the banks of a body that begins at a word of the batch.
+    /// Adds the banks of `body`, which begins at word `first_word` of the batch.
     pub fn take_banks(&mut self, body: &[u8], first_word: u32) {
         let (mut banks, mut number) = (Banks::new(body), 0);
         while let Some(bank) = banks.next() {
@@ -170,7 +170,7 @@ impl OpenEvent {
                 }
                 code if bank_type::is_error(code) => {
                     let by = if bank_type::is_detector_error(code) { "a detector" } else { "the readout" };
-                    let words = format!("{by} reports fault {code} of source {}", bank.source);
+                    let words = format!("{by} reports an error of source {} (bank type {code})", bank.source);
                     self.damage(Status::DaqError, &words);
                 }
                 code if is_nominal(code, bank.version, bank.payload) => self.banks.mark_nominal(),
@@ -187,8 +187,8 @@ impl OpenEvent {
         }
     }
 
-    /// Reads the truth, if requested and no fault has occurred: from banks, or from files in the first of `folders`
-    /// that has them. An event without truth is dropped; if the truth cannot be decoded, it is corrupt.
+    /// Reads the simulated truth, if it is requested and the event has no fault, from banks or else from files in the
+    /// first of `folders` that has them. An event without truth, or with truth that `judge` rejects, fails.
     pub fn find_truth(
         &mut self,
         place: impl Fn() -> String,
@@ -202,7 +202,7 @@ impl OpenEvent {
             Some(&(_, version, _)) => {
                 let (Some(tracks), Some(vertices)) = (join(&mut self.tracks), join(&mut self.vertices))
                 else {
-                    self.fail(Status::Corrupt, "the truth: a piece of it came twice or is missing");
+                    self.fail(Status::Corrupt, "a piece of the simulated truth is missing or occurs twice");
                     return Ok(());
                 };
                 let (format, place) = (McFormat::Bank(version), place());
@@ -212,7 +212,7 @@ impl OpenEvent {
         };
         let Some(truth) = found else {
             let words =
-                "no simulated truth: neither in banks nor in a file in truth/tracks beside the events";
+                "no simulated truth, neither in banks nor in a file in truth/tracks next to the events";
             self.fail(Status::NoTruth, words);
             return Ok(());
         };

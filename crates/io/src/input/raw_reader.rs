@@ -1,14 +1,15 @@
-//! [`RawReader`]: raw banks from MDF files and streams and from folders of bank containers.
+//! [`RawReader`]: reads raw banks from MDF files and streams, and from folders of bank containers.
 
 use super::containers::{FOLDERS, assumed_version, read_container};
 use super::cut_events::{CutEvents, Origin, Rules};
+use super::event_note::{EventNote, TruthJudge};
 use super::mdf::{Cut, Records, looks_like_record};
 use super::problems::{ProblemLog, Problems};
 use super::raw_event::read_file;
 use super::source::{Entry, SMALL_BUFFER, STDIN, Stream, entries, natural_order};
 use super::{ByteCount, ChecksumPolicy, Format, ReadOptions, Source, passing};
 use peloton::engine::ThisThread;
-use peloton::event::{RawBatch, TrueStates};
+use peloton::event::RawBatch;
 use peloton::{Error, Result, Status};
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{BufReader, Read};
@@ -23,52 +24,6 @@ const LONG_BATCH: usize = 1 << 20;
 
 /// Words of a long event, for which memory is reserved after a batch of [`LONG_BATCH`] words.
 const LONG_EVENT: usize = 1 << 17;
-
-/// The encoding of the truth of an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum McFormat {
-    /// Files next to bank containers, without a version.
-    File,
-    /// Raw banks of this version.
-    Bank(u8),
-}
-
-/// The simulated truth of one event as bytes, for [`truth::decode_mc`](crate::input::mdf::decode_mc).
-#[derive(Debug, Clone, PartialEq)]
-pub struct McBanks {
-    /// True particles and their hits.
-    pub tracks: Vec<u8>,
-    /// The encoding of `tracks`.
-    pub format: McFormat,
-    /// True vertices; empty when there are none.
-    pub vertices: Vec<u8>,
-    /// Points on the paths of particles, by their keys, which rise: only simulations provide them, with their banks.
-    pub states: Vec<(u32, TrueStates)>,
-    /// Name in messages.
-    pub place: String,
-}
-
-impl McBanks {
-    /// The known points on the path of the particle with this key.
-    pub(crate) fn states_of(&self, key: u32) -> TrueStates {
-        let found = self.states.binary_search_by_key(&key, |(key, _)| *key);
-        found.map(|at| self.states[at].1).unwrap_or_default()
-    }
-}
-
-/// Auxiliary data of an event.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct EventNote {
-    /// Number of the run, if known.
-    pub run: Option<u32>,
-    /// Number that the detector gave the event, if known.
-    pub number: Option<u64>,
-    /// The simulated truth, if requested and present.
-    pub truth: Option<McBanks>,
-}
-
-/// Returns the reason why the truth of an event cannot be used, if any: `decode_mc` of [`truth`](crate::input::mdf) is one.
-pub type TruthJudge = fn(&McBanks) -> Result<()>;
 
 /// Reads raw banks from any number of sources, one after another.
 pub struct RawReader {
@@ -111,12 +66,12 @@ struct MdfFile {
     is_told: bool,
 }
 
-/// Whether a path holds raw banks: an MDF file, a folder with one, or a folder of bank containers. The format, or
-/// none for other content.
+/// The format of the raw banks at a path, which may be an MDF file, a folder with an MDF file, or a folder of bank
+/// containers. None if the path holds no raw banks.
 ///
 /// # Errors
-/// [`Error::Io`] for a path that does not exist or cannot be read, [`Error::Config`] for a pipe, since the bytes
-/// needed for recognition would be lost.
+/// [`Error::Io`] for a path that does not exist or cannot be read, [`Error::Config`] for a pipe, because the bytes that
+/// recognition reads would be lost.
 pub fn find_raw(path: &Path) -> Result<Option<Format>> {
     if is_pipe(path) {
         let words = "is a pipe, which can be read only once: name its format with --format";
@@ -141,12 +96,12 @@ pub fn find_raw(path: &Path) -> Result<Option<Format>> {
     Ok(None)
 }
 
-/// Whether the path can be read only once, like a named pipe: neither a file nor a directory.
+/// Whether the path is neither a file nor a directory, such as a named pipe, so that it can be read only once.
 pub fn is_pipe(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|kind| !kind.is_file() && !kind.is_dir())
 }
 
-/// Whether a stream with this beginning consists of MDF records.
+/// Whether a stream that begins with `head` consists of MDF records.
 pub fn is_raw_stream(head: &[u8]) -> bool {
     looks_like_record(head)
 }
@@ -194,7 +149,7 @@ impl RawReader {
                     Source::Path(path) => path.display().to_string(),
                     Source::Stdin => STDIN.into(),
                 };
-                return Err(Error::format(place, "no folder VP, VPRetinaCluster, UT or FTCluster in it"));
+                return Err(Error::format(place, "contains no folder VP, VPRetinaCluster, UT or FTCluster"));
             }
             reader.waiting.extend(entries(source)?.into_iter().map(Input::Mdf));
         }
@@ -202,7 +157,7 @@ impl RawReader {
         Ok(reader)
     }
 
-    /// Reads MDF records from any stream, zstd-compressed or not; messages name `name`.
+    /// Reads MDF records from any stream, zstd-compressed or not. Messages call the stream `name`.
     pub fn from_stream(name: &str, stream: impl Read + Send + 'static, options: ReadOptions) -> Self {
         let mut reader = Self::new(options);
         let stream: Stream = Box::new(BufReader::new(stream));
@@ -225,17 +180,17 @@ impl RawReader {
         }
     }
 
-    /// Calls `judge` with the truth of each event, which is corrupt when `judge` refuses it.
+    /// Sets a function that checks the truth of each event; an event whose truth it rejects is corrupt.
     pub fn judging_truth(self, judge: TruthJudge) -> Self {
         Self { judge, ..self }
     }
 
-    /// Appends up to `max_events` events to `batch` and as many to `notes`; returns their number. At the end it
-    /// returns 0. An event that cannot be read has no banks and a status.
+    /// Appends up to `max_events` events to `batch`, and one note per event to `notes`. Returns the number of events, 0
+    /// at the end of the input. An event that cannot be read has no banks and a status.
     ///
     /// # Errors
     /// [`Error::Io`] when a file cannot be read, [`Error::Format`] when a file holds no event at all or, in strict
-    /// mode, at the first problem. `batch` then holds the events before it, and reading is at its end.
+    /// mode, at the first problem. `batch` then holds the events before the error, and later calls return 0.
     pub fn read(
         &mut self,
         max_events: usize,
@@ -261,13 +216,12 @@ impl RawReader {
         Ok(batch.len() - before)
     }
 
-    /// Cuts up to `max_events` events from the inputs: their bytes go to the words of `batch`, and
-    /// [`CutEvents::parse`] parses them later. `cut` is emptied before. Returns the number of events; at the end it
-    /// returns 0.
+    /// Cuts up to `max_events` events from the inputs: their bytes go to the words of `batch`, and [`CutEvents::parse`]
+    /// parses them later. Earlier events in `cut` are removed. Returns the number of events, 0 at the end of the input.
     ///
     /// # Errors
-    /// As for [`RawReader::read`], as far as they concern inputs and not the content of events. `cut` then holds the
-    /// events before it.
+    /// Errors of [`RawReader::read`] that concern an input and not the content of an event. `cut` then holds the events
+    /// before the error.
     pub fn cut(&mut self, max_events: usize, batch: &mut RawBatch, cut: &mut CutEvents) -> Result<usize> {
         let ReadOptions { truth, strict, only_nominal, checksum, .. } = self.options;
         let verify = checksum == ChecksumPolicy::Verify;
@@ -316,7 +270,7 @@ impl RawReader {
         Ok(())
     }
 
-    /// Skips all events and returns their number.
+    /// Counts all events of the sources without decoding them.
     ///
     /// # Errors
     /// Errors of [`RawReader::read`].
@@ -326,7 +280,7 @@ impl RawReader {
         Ok(self.event as u64)
     }
 
-    /// Faults so far that did not end the job.
+    /// Problems so far that did not end the job.
     pub fn problems(&self) -> &ProblemLog {
         &self.log
     }

@@ -1,4 +1,4 @@
-//! [`VeloReader`]: events from files, directories and streams, a batch at a time.
+//! [`VeloReader`]: reads Velo events from files, directories and streams, batch by batch.
 
 use super::cut_texts::CutTexts;
 use super::foreign::known_but_not_read;
@@ -91,7 +91,7 @@ impl VeloReader {
         Ok(reader)
     }
 
-    /// Reads any stream, compressed or not; messages name `name`.
+    /// Reads events from any stream, compressed or not. Messages call the stream `name`.
     pub fn from_stream(name: &str, stream: impl Read + Send + 'static, options: ReadOptions) -> Self {
         let mut reader = Self::new(options);
         let stream: Stream = Box::new(BufReader::new(stream));
@@ -116,19 +116,19 @@ impl VeloReader {
         }
     }
 
-    /// Lowers the longest text of one event, bytes; [`MAX_EVENT_BYTES`] by default.
+    /// Sets the longest text of one event, bytes: at most [`MAX_EVENT_BYTES`], which is the default.
     pub fn with_event_limit(mut self, bytes: usize) -> Self {
         self.limit = bytes.min(MAX_EVENT_BYTES);
         self
     }
 
-    /// Appends up to `max_events` events to `batch`, and as many to `truth` if requested; returns their number. At
-    /// the end it returns 0. An event that cannot be read has no hits and a status. Batches are cut short when they
-    /// get very large (tens of millions of hits).
+    /// Appends up to `max_events` events to `batch`, and their truth to `truth` if requested. Returns the number of
+    /// events, 0 at the end of the input. An event that cannot be read has no hits and a status. A batch with tens of
+    /// millions of hits ends with fewer events.
     ///
     /// # Errors
     /// [`Error::Io`] when a file cannot be read, [`Error::Format`] when a source holds no event at all or, in strict
-    /// mode, at the first problem. `batch` then holds the events before it, and reading is at its end.
+    /// mode, at the first problem. `batch` then holds the events before the error, and later calls return 0.
     pub fn read(
         &mut self,
         max_events: usize,
@@ -154,12 +154,12 @@ impl VeloReader {
         Ok(appended)
     }
 
-    /// Cuts the texts of up to `max_events` events from the inputs: [`CutTexts::parse`] parses them later. `texts` is
-    /// emptied before. Returns the number of events; at the end it returns 0.
+    /// Cuts the texts of up to `max_events` events from the inputs: [`CutTexts::parse`] parses them later. Earlier
+    /// texts in `texts` are removed. Returns the number of events, 0 at the end of the input.
     ///
     /// # Errors
-    /// As for [`VeloReader::read`], as far as they concern inputs and not the content of events. `texts` then holds
-    /// the events before it.
+    /// Errors of [`VeloReader::read`] that concern an input and not the content of an event. `texts` then holds the
+    /// events before the error.
     pub fn cut(&mut self, max_events: usize, texts: &mut CutTexts) -> Result<usize> {
         texts.begin(self.options.truth, self.options.strict, self.limit);
         let done = self.cut_texts(max_events, texts);
@@ -196,7 +196,7 @@ impl VeloReader {
         Ok(())
     }
 
-    /// Skips all events and returns their number.
+    /// Counts all events of the sources without decoding them.
     ///
     /// # Errors
     /// Errors of [`VeloReader::read`].
@@ -206,7 +206,7 @@ impl VeloReader {
         Ok(self.event as u64)
     }
 
-    /// Faults so far that did not end the job.
+    /// Problems so far that did not end the job.
     pub fn problems(&self) -> &ProblemLog {
         &self.log
     }
@@ -266,19 +266,19 @@ impl VeloReader {
         if let Some(what) = known_but_not_read(head).filter(|_| self.options.format == super::Format::Auto) {
             return Err(Error::format(
                 name,
-                format!("unknown format: this is {what}; formats that are read: docs/formats.md"),
+                format!("unknown format: this is {what}; docs/formats.md lists all formats"),
             ));
         }
         let found = match head.trim_ascii_start() {
             [] | [b'{', ..] => return Ok(()),
             _ if self.options.format != super::Format::Auto => return Ok(()),
-            [b'[', ..] => "a JSON list: one object per event is read, not a list",
+            [b'[', ..] => "a JSON list, but each event must be a separate object",
             _ => {
                 "neither Velo JSON, which begins with `{`, nor MDF, bank containers, events of the cylinder detector \
                  or a format of pixel hits, each of them also zstd-compressed"
             }
         };
-        Err(Error::format(name, format!("unknown format: this is {found} (--format names it)")))
+        Err(Error::format(name, format!("unknown format: this is {found} (--format sets the format)")))
     }
 
     /// Counts a stream that has ended. A source without events is recorded as a problem; it is an error if it has other files.

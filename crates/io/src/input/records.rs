@@ -1,4 +1,4 @@
-//! Cuts a stream into the texts of single events, and holds only one text at a time.
+//! Cuts a stream into the texts of single events, with only one text in memory at a time.
 
 use super::Format;
 use super::source::{PutBack, Stream};
@@ -40,7 +40,7 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Examines the beginning of the stream to find the separator of its texts.
+    /// Finds out from the beginning of the stream whether its texts are lines or objects.
     pub fn new(stream: Stream, compressed: bool, format: Format, limit: usize) -> std::io::Result<Self> {
         let stream = PutBack::new(stream);
         let mut records = Self { stream, framing: Framing::Lines, compressed, limit, line: 1, broken: None };
@@ -53,7 +53,7 @@ impl Records {
         Ok(records)
     }
 
-    /// Reads the first `want` bytes (fewer at the end of the stream), and puts them back.
+    /// The next `want` bytes, or fewer if the stream ends, without consuming them.
     pub fn peek(&mut self, want: usize) -> std::io::Result<Vec<u8>> {
         let mut head = Vec::new();
         let read = self.stream.by_ref().take(want as u64).read_to_end(&mut head);
@@ -113,7 +113,7 @@ impl Records {
         }
     }
 
-    /// Appends the next text to `text`. Blank lines are skipped. An incomplete text is discarded.
+    /// Appends the next event's text to `text`. Blank lines are skipped, and an incomplete text is discarded.
     pub fn next(&mut self, text: &mut Vec<u8>) -> std::io::Result<Cut> {
         let begin = text.len();
         let found = match self.framing {

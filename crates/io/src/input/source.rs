@@ -22,7 +22,7 @@ const BUFFER: usize = 256 << 10;
 pub struct ByteCount(Arc<AtomicU64>);
 
 impl ByteCount {
-    /// The bytes so far.
+    /// Number of bytes read so far.
     pub fn get(&self) -> u64 {
         self.0.load(Relaxed)
     }
@@ -79,7 +79,7 @@ impl PutBack {
         self.at = 0;
     }
 
-    /// The next `want` bytes, or fewer if the stream ends or fails; the next read reports the failure.
+    /// The next `want` bytes, not consumed; fewer if the stream ends or fails. The next read reports a failure.
     pub fn peek(&mut self, want: usize) -> Vec<u8> {
         let mut head = Vec::new();
         let read = self.by_ref().take(want as u64).read_to_end(&mut head);
@@ -139,7 +139,7 @@ pub(super) enum Entry {
 }
 
 impl Entry {
-    /// Name in messages.
+    /// Name of the stream in messages.
     pub fn name(&self) -> String {
         match self {
             Entry::File { path, .. } => path.display().to_string(),
@@ -148,7 +148,7 @@ impl Entry {
         }
     }
 
-    /// Whether the entry is a file that was found in a directory, which may hold no events.
+    /// Whether the entry is a file that was found in a directory. Such a file may hold no events.
     pub fn is_listed(&self) -> bool {
         matches!(self, Entry::File { listed: true, .. })
     }
@@ -157,7 +157,7 @@ impl Entry {
     pub fn open_at(self, byte: u64, count: &ByteCount) -> Result<(Stream, bool)> {
         let name = self.name();
         let Entry::File { path, .. } = self else {
-            return Err(Error::Config(format!("{name}: only files can be read from a byte on")));
+            return Err(Error::Config(format!("{name}: only a file can be read from a given byte")));
         };
         let mut file = File::open(&path).map_err(|e| Error::io(&path, e))?;
         file.seek(SeekFrom::Start(byte)).map_err(|e| Error::io(&path, e))?;
@@ -165,7 +165,7 @@ impl Entry {
         Ok((Box::new(Counted { stream, count: count.clone() }), false))
     }
 
-    /// Opens the stream, and adds the bytes read to `count`. The flag is true for a compressed stream.
+    /// Opens the stream, whose bytes are added to `count`. The returned flag is true for a compressed stream.
     pub fn open(self, count: &ByteCount) -> Result<(Stream, bool)> {
         self.open_with(BUFFER, count)
     }
@@ -186,7 +186,7 @@ impl Entry {
     }
 }
 
-/// The files of a source: itself, or the files of a folder in reading order.
+/// The files at a path: the file itself, or the files in the folder, in reading order.
 ///
 /// # Errors
 /// [`Error::Io`] for a path that does not exist, [`Error::Format`] for a folder without files.

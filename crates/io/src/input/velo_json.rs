@@ -1,9 +1,9 @@
-//! Decodes the text of one Velo JSON event: the numbers of hits of modules, summed up, and x, y, z in mm.
+//! Decodes the text of one Velo JSON event: the prefix sums of the modules' numbers of hits, and x, y, z in mm.
 
+use super::velo_json_columns::{Columns, Decoded, Trouble};
 use super::velo_json_truth::{Montecarlo, decode_truth};
 use super::velo_json_usual::usual_event;
 use peloton::Status;
-use peloton::event::{TruthEvent, VELO_MODULES};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
@@ -11,37 +11,6 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 /// belongs to the old schema, which is refused by name.
 pub(super) const FIRST_KEYS: [&str; 9] =
     ["description", "module_prefix_sum", "x", "y", "z", "t", "montecarlo", "event", "number_of_modules"];
-
-/// One event, decoded.
-#[derive(Debug, Default)]
-pub(super) struct Decoded {
-    pub x: Vec<f32>,
-    pub y: Vec<f32>,
-    pub z: Vec<f32>,
-    pub module_start: Vec<u32>,
-    pub truth: TruthEvent,
-    /// Faults of the truth that do not make the event useless.
-    pub notes: Vec<String>,
-}
-
-/// The reason why a text is not an event.
-#[derive(Debug)]
-pub(super) struct Trouble {
-    pub status: Status,
-    pub message: String,
-    /// Line in the text, from 1, and column in that line, if known.
-    pub place: Option<(usize, usize)>,
-}
-
-impl Trouble {
-    pub fn corrupt(message: impl Into<String>) -> Self {
-        Self { status: Status::Corrupt, message: message.into(), place: None }
-    }
-
-    pub fn offsets(message: impl Into<String>) -> Self {
-        Self { status: Status::BadOffsets, message: message.into(), place: None }
-    }
-}
 
 /// An event as JSON; `M` is the truth, or a type that skips it.
 #[derive(Deserialize)]
@@ -53,15 +22,6 @@ struct RawEvent<M> {
     z: Option<Vec<f32>>,
     montecarlo: Option<M>,
     event: Option<IgnoredAny>,
-}
-
-/// The columns of hits that the text has.
-#[derive(Debug, Default)]
-pub(super) struct Columns {
-    pub sums: Option<Vec<i64>>,
-    pub x: Option<Vec<f32>>,
-    pub y: Option<Vec<f32>>,
-    pub z: Option<Vec<f32>>,
 }
 
 /// Decodes one event, with truth only if requested.
@@ -96,49 +56,10 @@ fn general<M: DeserializeOwned>(text: &[u8]) -> Result<(Columns, Option<M>), Tro
     if event.is_some() && sums.is_none() {
         return Err(Trouble::corrupt(
             "this is the old Velo JSON schema (an `event` object with LHCb channel ids), which is not read: \
-             it needs `module_prefix_sum`, `x`, `y`, `z` at the top",
+             an event needs `module_prefix_sum`, `x`, `y`, `z` at the top",
         ));
     }
     Ok((Columns { sums, x, y, z }, montecarlo))
-}
-
-impl Columns {
-    fn decoded(self) -> Result<Decoded, Trouble> {
-        let missing = |name: &str| Trouble::corrupt(format!("the column `{name}` is missing"));
-        let sums = self.sums.ok_or_else(|| missing("module_prefix_sum"))?;
-        let x = self.x.ok_or_else(|| missing("x"))?;
-        let y = self.y.ok_or_else(|| missing("y"))?;
-        let z = self.z.ok_or_else(|| missing("z"))?;
-        for (name, column) in [("y", &y), ("z", &z)] {
-            if column.len() != x.len() {
-                let message = format!("{name} has {} values, x has {}", column.len(), x.len());
-                return Err(Trouble::offsets(message));
-            }
-        }
-        let module_start = offsets(&sums, x.len())?;
-        Ok(Decoded { x, y, z, module_start, ..Decoded::default() })
-    }
-}
-
-fn offsets(sums: &[i64], hits: usize) -> Result<Vec<u32>, Trouble> {
-    if sums.len() != VELO_MODULES + 1 {
-        let message = format!("module_prefix_sum has {} values, not {}", sums.len(), VELO_MODULES + 1);
-        return Err(Trouble::offsets(message));
-    }
-    if let Some(at) = sums.windows(2).position(|pair| pair[0] > pair[1]) {
-        let message = format!("module_prefix_sum falls from {} to {} at module {at}", sums[at], sums[at + 1]);
-        return Err(Trouble::offsets(message));
-    }
-    if sums[0] != 0 || usize::try_from(sums[VELO_MODULES]) != Ok(hits) {
-        let message = format!(
-            "module_prefix_sum runs from {} to {}, not from 0 to the {hits} hits",
-            sums[0], sums[VELO_MODULES]
-        );
-        return Err(Trouble::offsets(message));
-    }
-    sums.iter()
-        .map(|&sum| u32::try_from(sum).map_err(|_| Trouble::offsets(format!("{hits} hits are too many"))))
-        .collect()
 }
 
 /// Whether a text with this beginning may be an event.

@@ -1,6 +1,6 @@
-//! Decodes the simulated truth of a Velo JSON event: rows of values, decoded by the names of the columns.
+//! Decodes the simulated truth of a Velo JSON event: one row of values per particle, and the names of the columns.
 
-use super::velo_json::Trouble;
+use super::velo_json_columns::Trouble;
 use peloton::event::{Particle, TrueStates, TruthEvent};
 use peloton::units::MEV_PER_GEV;
 use serde::Deserialize;
@@ -164,7 +164,7 @@ impl Row<'_> {
         // Makes one note for all unknown hits, so that memory is bounded.
         if let Some(hit) = first {
             let number = self.number;
-            let mut note = format!("montecarlo: particle {number} lists hit {hit}, the event has {hits}");
+            let mut note = format!("montecarlo: particle {number} lists hit {hit} of {hits} hits");
             if missing > 1 {
                 note.push_str(&format!(" ({missing} such hits)"));
             }

@@ -1,11 +1,10 @@
-//! Reads the usual form of a Velo JSON event in one pass: known keys, each once, decimal numbers without exponent, no
-//! white space except one space after a comma or a colon. The general parser reads all other forms and reports
-//! faults.
+//! Reads the usual form of a Velo JSON event in one pass. In this form, each key is known and occurs once, numbers have
+//! no exponent, and the only white space is one space after a comma or colon. The general parser reads other forms.
 //!
-//! The values are the same as from the general parser. Truth is skipped, with the same checks.
+//! Both parsers give the same values. This parser skips truth, with the same checks as the general parser.
 
 use super::digits::{WORD, bytes_equal, number_of, others, values};
-use super::velo_json::Columns;
+use super::velo_json_columns::Columns;
 
 /// Powers of 1/10.
 const PARTS: [f64; WORD] = [1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7];
@@ -273,7 +272,7 @@ impl Short {
     fn at_beginning(text: &[u8; 2 * WORD]) -> Option<Self> {
         let is_negative = text[0] == b'-';
         let sign = if is_negative { 0xFF } else { 0 };
-        let word = u64::from_le_bytes(*text.first_chunk().expect("it is half of the text"));
+        let word = u64::from_le_bytes(*text.first_chunk().expect("the text has 16 bytes"));
         let digits = values(word) & !sign;
         let (others, points) = (others(digits), bytes_equal(digits, b'.' ^ b'0'));
         let ends = others & !points;

@@ -1,4 +1,4 @@
-//! Writes Velo JSON, in the schema that the reader reads.
+//! Writes events as Velo JSON, in the same schema as the reader's.
 
 use super::velo_json_truth::COLUMNS;
 use peloton::event::{Particle, TruthEvent, VELO_MODULES, VeloEvent};
@@ -6,9 +6,9 @@ use peloton::units::MEV_PER_GEV;
 use std::collections::HashMap;
 use std::io::{Result, Write};
 
-/// Writes one event as one line of NDJSON (which is also a complete Velo JSON file), with its truth if there is any.
-/// Reading the line gives the same columns and the same truth, except that the format cannot store origins, and that
-/// hits are identified by their index in the event.
+/// Writes one event, with its truth if given, as one line of NDJSON, which is also a complete Velo JSON file. Reading
+/// the line gives the same columns and truth, except that origins of particles are not stored, and that the id of a hit
+/// is its index in the event.
 ///
 /// # Errors
 /// Errors of `writer`.

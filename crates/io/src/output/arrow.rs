@@ -1,7 +1,7 @@
-//! Results as Arrow: one row per event (or cluster), with items below it as list columns; only the schema determines them.
+//! Converts results to Arrow: one row per event (or cluster), with tracks and hits as list columns.
 
 use super::columns::{Memory, Owner, kept};
-use super::table::{ID_FIELDS, TableField};
+use super::fields::{ID_FIELDS, TableField, described, element};
 use super::units::Form;
 use crate::input::EventId;
 use arrow_array::{ArrayRef, ListArray, RecordBatch, UInt32Array, UInt64Array};
@@ -9,14 +9,13 @@ use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use peloton::event::{ColumnInfo, Kind, Schema as ResultSchema, Table, Values};
 use peloton::{Error, Result};
-use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The Arrow schema of results with this schema: `event_id`, `run_number` and `event_number` where rows are events,
-/// then the columns in their order, columns of tracks and hits as lists, then `extra`. Lists are never null, nor are
-/// their values (a field named `element`). Times are in ns and energies in keV, for any unit in memory. Starts of
-/// lists follow from the lists themselves and are omitted, unless an event has several lists of hits: then they are a
-/// list, counted from the event's first hit. Each field's metadata hold its `unit` and its `description`.
+/// The Arrow schema of results with the schema `of`: `event_id`, `run_number` and `event_number` if rows are events,
+/// then the columns of `of`, with columns of tracks and hits as lists, then `extra`. Lists and their values (a field
+/// named `element`) are never null. Times are in ns and energies in keV, for any unit in memory. A column of starts is
+/// omitted, unless an event has several lists of hits. Then the column is a list, counted from the event's first hit.
+/// The metadata of each field have its `unit` and its `description`.
 pub fn arrow_schema(of: &'static ResultSchema, extra: &[Field]) -> SchemaRef {
     let ids = of.has_events().then(id_fields).into_iter().flatten();
     let columns = of.columns.iter().filter(|info| is_written(info));
@@ -31,11 +30,11 @@ pub fn arrow_schema(of: &'static ResultSchema, extra: &[Field]) -> SchemaRef {
     Arc::new(Schema::new(ids.chain(columns).chain(extra.iter().cloned()).collect::<Vec<_>>()))
 }
 
-/// Results as a batch of [`arrow_schema()`], or of some of its fields in their order. `ids` identifies each event
-/// (none where rows are not events), `extra` holds the columns of the extra fields.
+/// Copies results to a batch with [`arrow_schema()`], or with some of its fields in the same order. `ids` identifies
+/// each event (empty if rows are not events), and `extra` has the columns of the extra fields.
 ///
 /// # Errors
-/// [`Error::Columns`] when lengths contradict each other, or lists are too long for Arrow's 32-bit offsets.
+/// [`Error::Columns`] when columns have contradictory lengths, or lists are too long for Arrow's 32-bit offsets.
 pub fn arrow_batch(
     schema: &SchemaRef,
     ids: &[EventId],
@@ -48,9 +47,9 @@ pub fn arrow_batch(
     RecordBatch::try_new(schema.clone(), arrays).map_err(|e| Error::Columns(e.to_string()))
 }
 
-/// Makes the batch of [`arrow_batch`] without copies: it uses the memory of the results, which live as long as any
-/// part of the batch. Only statuses are copied, and columns whose unit or shape differs between files and memory:
-/// times and energies of pixels, and starts where an event has several lists.
+/// Makes the batch of [`arrow_batch`] in the memory of the results, which live as long as any part of the batch. Copies
+/// only statuses and columns with another unit or shape than in memory: times and energies of pixels, and starts if an
+/// event has several lists.
 ///
 /// # Errors
 /// As [`arrow_batch`].
@@ -121,18 +120,6 @@ fn is_written(info: &ColumnInfo) -> bool {
     info.kind != Kind::Starts || info.lists > 1
 }
 
-/// A field with its unit and description as metadata.
-pub(super) fn described(name: &str, kind: DataType, unit: &str, description: &str) -> Field {
-    let metadata = [("unit", unit), ("description", description)];
-    Field::new(name, kind, false)
-        .with_metadata(HashMap::from(metadata.map(|(key, value)| (key.to_string(), value.to_string()))))
-}
-
-/// The field of the elements of a list.
-pub(super) fn element(kind: DataType) -> Arc<Field> {
-    Arc::new(Field::new("element", kind, false))
-}
-
 /// Starts of an event's several lists, counted from the event's first item.
 fn counted_starts(starts: &[u32], lists: usize) -> UInt32Array {
     let rows = (starts.len() - 1) / lists;
@@ -149,7 +136,7 @@ fn list(
 ) -> Result<ArrayRef> {
     let wrong = |what: String| Error::Columns(what);
     if i32::try_from(values.len()).is_err() || starts.windows(2).any(|pair| pair[0] > pair[1]) {
-        return Err(wrong(format!("{} values in falling or too long lists", values.len())));
+        return Err(wrong(format!("{} values in too long lists, or falling starts", values.len())));
     }
     let field = element(values.data_type().clone());
     let list = ListArray::try_new(field, OffsetBuffer::new(offsets(starts)), values, None);

@@ -1,4 +1,4 @@
-//! [`ByteSink`]: bytes to a file or to standard output, compressed by the name.
+//! [`ByteSink`]: writes bytes to a file or to standard output, compressed if the name ends in `.zst`.
 
 use super::file::{Done, OutputFile, is_standard_output};
 use crate::Cancel;
@@ -6,7 +6,7 @@ use peloton::{Error, Result};
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// A file or standard output, compressed when the name ends in `.zst`.
+/// A file or standard output, zstd-compressed if the name ends in `.zst`.
 pub struct ByteSink {
     path: PathBuf,
     to: Compression,
@@ -18,10 +18,10 @@ enum Compression {
 }
 
 impl ByteSink {
-    /// Begins the file; `-` is standard output, and `cancel` ends the job when its reader is gone.
+    /// Begins the output at `path`; `-` is standard output. `cancel` ends the job when standard output is closed.
     ///
     /// # Errors
-    /// [`Error::Io`] when it cannot be written.
+    /// [`Error::Io`] when the output cannot be written.
     pub fn create(path: &Path, cancel: &Cancel) -> Result<Self> {
         let file = if is_standard_output(path) {
             OutputFile::stream(path, Box::new(Stdout(cancel.clone())))
@@ -37,10 +37,10 @@ impl ByteSink {
         Ok(Self { path: path.into(), to })
     }
 
-    /// Writes the end of the stream and renames the file to its name.
+    /// Writes the end of the output, and gives a file its final name.
     ///
     /// # Errors
-    /// [`Error::Io`] when it cannot be written.
+    /// [`Error::Io`] when the output cannot be written.
     pub fn finish(self, done: Done) -> Result<bool> {
         let file = match self.to {
             Compression::None(to) => buffered(to, &self.path)?,

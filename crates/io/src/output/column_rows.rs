@@ -1,11 +1,11 @@
-//! The columns of results as rows of text, for documents and `peloton describe`.
+//! Describes the columns of results as rows of text, for the documentation and `peloton describe`.
 
 use super::arrow_schema;
 use arrow_schema::{DataType, Field};
 use peloton::event::{ColumnInfo, Kind, Schema};
 use serde::Serialize;
 
-/// A row of a table of columns.
+/// The description of one column of results.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ColumnRow {
     /// Name of the column.
@@ -13,9 +13,9 @@ pub struct ColumnRow {
     /// Type of the values, in memory and in files.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The items with one value each.
+    /// The items that each have one value in the column, such as `track`.
     pub per: &'static str,
-    /// Unit, 1 for none.
+    /// Unit of the values; `1` for none.
     pub unit: String,
     /// Whether `hash_int` covers the column.
     pub in_hash_int: bool,
@@ -23,7 +23,7 @@ pub struct ColumnRow {
     pub meaning: String,
 }
 
-/// The columns of a sequence: first the columns of its files that identify the event, then the columns of its results.
+/// Describes the columns of a sequence: first columns in files that identify the event, then columns of results.
 pub fn column_rows(of: &'static Schema) -> Vec<ColumnRow> {
     let Schema { levels, columns } = of;
     let schema = arrow_schema(of, &[]);
@@ -49,7 +49,7 @@ pub fn column_rows(of: &'static Schema) -> Vec<ColumnRow> {
     rows
 }
 
-/// Columns of files that are not in the schema of the results.
+/// Describes columns that are in files but not in the schema of the results.
 pub fn field_rows(schema: &Schema, fields: &[Field]) -> Vec<ColumnRow> {
     let per = |field: &Field| schema.levels[usize::from(field.data_type().is_nested())];
     fields.iter().map(|field| field_row(field, per(field))).collect()

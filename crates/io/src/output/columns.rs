@@ -1,4 +1,4 @@
-//! [`Memory`]: columns of results as Arrow arrays, as copies or in the memory of the results.
+//! [`Memory`]: makes Arrow arrays of the columns of results, as copies or in the memory of the results.
 
 use arrow_array::types::{Float32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray, UInt16Array};
@@ -16,7 +16,7 @@ pub(super) enum Memory<'a> {
     Shared(&'a dyn Fn(usize) -> Bytes),
 }
 
-/// An owner of results, such as [`Columns`](peloton::event::Columns).
+/// A type that owns results, such as [`Columns`](peloton::event::Columns).
 pub trait Owner: Deref<Target = dyn Results> + Send + Sync + 'static {}
 
 impl<T: Deref<Target = dyn Results> + Send + Sync + 'static> Owner for T {}
@@ -58,7 +58,7 @@ fn bytes_of(values: Values<'_>) -> &[u8] {
 }
 
 impl Memory<'_> {
-    /// The values of the column at `index` as an array; starts as plain numbers.
+    /// The values of the column at `index` as an array; a column of starts becomes an array of numbers.
     pub fn array(&self, index: usize, values: Values<'_>) -> ArrayRef {
         match values {
             Values::Status(values) => {
@@ -73,7 +73,7 @@ impl Memory<'_> {
         }
     }
 
-    /// Starts as offsets; the bits are equal, because starts end below 2^31.
+    /// A column of starts as Arrow offsets, with the same bits, because starts are below 2^31.
     pub fn offsets(&self, index: usize, starts: &[u32]) -> ScalarBuffer<i32> {
         match self {
             Self::Copied => starts.iter().map(|&start| start as i32).collect(),

@@ -1,11 +1,11 @@
-//! [`OutputFile`]: a file that gets its name at the end: when it is complete, or as the part that a job has written before an error.
+//! [`OutputFile`]: a file that gets its name only at the end, when it is complete or the job has failed.
 //!
 //! ```text
 //! create    tracks.parquet: unchanged, or absent      .peloton-x1Y2z3.part: the output
 //! finish    tracks.parquet: the output        <------ renamed
 //! dropped   tracks.parquet: unchanged, or absent      removed
 //! ```
-//! Devices, pipes and standard output cannot be replaced by renaming: they are written directly.
+//! Devices, pipes and standard output are written directly, because renaming cannot replace them.
 
 use crate::input::is_pipe;
 use peloton::{Error, Result};
@@ -21,7 +21,7 @@ const MAX_LINKS: usize = 40;
 /// How complete the output of a job is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
-    /// Complete, or as much as was requested before an early end.
+    /// Complete, or with all results up to a requested early end.
     All,
     /// Complete and synced to the disk.
     Durable,
@@ -31,8 +31,8 @@ pub enum Done {
     Nothing,
 }
 
-/// An output of a job, under a temporary name in the folder of its own name until it is finished. If it is dropped
-/// before, the temporary file is removed, and an older file of the name is unchanged.
+/// An output file of a job, which has a temporary name in the same folder until it is finished. If it is dropped
+/// unfinished, the temporary file is removed, and an older file with the final name is unchanged.
 pub struct OutputFile {
     path: PathBuf,
     to: Target,
@@ -54,25 +54,25 @@ struct Temporary {
 }
 
 impl OutputFile {
-    /// Begins the file. Symbolic links stay: their target is replaced, and its permissions are kept. `-` is standard
-    /// output.
+    /// Begins the file. If `path` is a symbolic link, the link stays and its target is replaced. A replaced file's
+    /// permissions are kept. `-` is standard output.
     ///
     /// # Errors
-    /// [`Error::Io`] when nothing can be written there; an older file is left unchanged.
+    /// [`Error::Io`] when `path` cannot be written; an older file is left unchanged.
     pub fn create(path: &Path) -> Result<Self> {
         let to = target(path).map_err(|e| Error::io(path, e))?;
         Ok(Self { path: path.into(), to, is_broken: false })
     }
 
-    /// A stream as an output; `path` names it in errors.
+    /// Uses a stream as the output; errors name it by `path`.
     pub fn stream(path: &Path, stream: Box<dyn Write + Send>) -> Self {
         Self { path: path.into(), to: Target::Stream(stream), is_broken: false }
     }
 
-    /// Renames the complete file to its name, and replaces an older one.
+    /// Gives the complete file its final name, and replaces an older file.
     ///
     /// # Errors
-    /// [`Error::Io`], also when an earlier write failed; then nothing of the file is left.
+    /// [`Error::Io`], also when an earlier write failed. The temporary file is then removed.
     pub fn finish(self) -> Result<()> {
         let (path, to) = self.flush()?;
         match to {
@@ -84,7 +84,7 @@ impl OutputFile {
         }
     }
 
-    /// Syncs the complete file to the disk and renames it, the directory included.
+    /// Syncs the complete file to the disk, gives it its final name, and syncs the directory.
     ///
     /// # Errors
     /// Errors of [`finish`](Self::finish).
@@ -103,8 +103,8 @@ impl OutputFile {
         }
     }
 
-    /// Renames the output of a failed job to its name unless an older file has that name, which is worth more than a
-    /// partial one: then the older file is kept, and the return value is `false`.
+    /// Gives the incomplete output of a failed job its final name. If an older file has that name, the older file is
+    /// kept, because it may be complete, the output is removed, and the return value is `false`.
     ///
     /// # Errors
     /// Errors of [`finish`](Self::finish).
@@ -119,8 +119,8 @@ impl OutputFile {
         }
     }
 
-    /// Ends the file in the way that `done` requires. Returns `false` if the file is incomplete and an older file of the name
-    /// was kept.
+    /// Ends the file as `done` requires. Returns `false` if the file is incomplete and an older file with its name was
+    /// kept.
     ///
     /// # Errors
     /// Errors of [`finish`](Self::finish).
@@ -137,7 +137,7 @@ impl OutputFile {
         let flushed = Write::flush(&mut self);
         let Self { path, to, is_broken } = self;
         match flushed {
-            Ok(()) if is_broken => Err(Error::io(path, io::Error::other("a write to it failed before"))),
+            Ok(()) if is_broken => Err(Error::io(path, io::Error::other("an earlier write failed"))),
             Ok(()) => Ok((path, to)),
             Err(e) => Err(Error::io(path, e)),
         }
@@ -186,7 +186,7 @@ impl Drop for Unfinished {
     }
 }
 
-/// Removes all unfinished outputs, for a process that ends without dropping them.
+/// Removes the temporary files of all unfinished outputs, for a process that ends without dropping them.
 pub fn remove_unfinished() {
     for path in &*UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) {
         // Files that were finished meanwhile no longer exist.
@@ -194,7 +194,7 @@ pub fn remove_unfinished() {
     }
 }
 
-/// Writes a whole file at once, like [`OutputFile`].
+/// Writes a whole file at once through an [`OutputFile`].
 ///
 /// # Errors
 /// Errors of [`OutputFile`].
@@ -214,12 +214,12 @@ pub fn write_durably(path: &Path, bytes: &[u8]) -> Result<()> {
     file.finish_durably()
 }
 
-/// Whether an output of this name goes to standard output: `-`, or the system's own names for it.
+/// Whether `path` is standard output: `-`, or one of the system's names for it, such as `/dev/stdout`.
 pub fn is_standard_output(path: &Path) -> bool {
     matches!(place_of(path), Ok(Place::StandardOutput))
 }
 
-/// Whether the name is standard output, a pipe or a device, whose name gives no format.
+/// Whether `path` is standard output, a pipe or a device, whose name says nothing about the format.
 pub fn is_no_file(path: &Path) -> bool {
     is_standard_output(path) || is_pipe(path)
 }
@@ -296,7 +296,7 @@ fn temporary(place: &Path, permissions: Option<fs::Permissions>) -> io::Result<N
     }));
     let folder = place.parent().unwrap_or(Path::new("."));
     let file = builder.tempfile_in(folder).map_err(|e| {
-        let message = format!("no temporary file can be made in its folder: {}", e.kind());
+        let message = format!("cannot make a temporary file in the output's folder: {}", e.kind());
         io::Error::new(e.kind(), message)
     })?;
     if let Some(permissions) = permissions {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Depth of nested folders that are searched: the depth to which inputs are read.
 const DEPTH: usize = 2;
 
-/// The files of a job by the names that the user gave them.
+/// The input and output files of a job, by the names that the user gave.
 #[derive(Debug, Default)]
 pub struct JobFiles {
     read: Vec<Named>,
@@ -29,27 +29,27 @@ impl Named {
 }
 
 impl JobFiles {
-    /// Adds files or folders that are read; `-` is standard input, and names of other inputs are skipped.
+    /// Adds files or folders that the job reads. `-` is standard input; other inputs, such as `sim:velo`, are skipped.
     pub fn read<P: AsRef<Path>>(&mut self, what: &'static str, paths: impl IntoIterator<Item = P>) {
         self.read.extend(paths.into_iter().map(|path| Named { what, path: path.as_ref().into() }));
     }
 
-    /// Adds files that are written; `-` is standard output.
+    /// Adds files that the job writes; `-` is standard output.
     pub fn written<P: AsRef<Path>>(&mut self, what: &'static str, paths: impl IntoIterator<Item = P>) {
         self.written.extend(paths.into_iter().map(|path| Named { what, path: path.as_ref().into() }));
     }
 
-    /// Finds a file that is written twice, or both read and written, under any names.
+    /// Checks that the job writes no file twice, and no file that it reads, even under different names.
     ///
     /// # Errors
-    /// [`Error::Config`] that names both sides.
+    /// [`Error::Config`] that gives both names of the file.
     pub fn check(&self) -> Result<()> {
         for (i, one) in self.written.iter().enumerate() {
             if let Some(other) = self.written[..i].iter().find(|other| is_same_output(&other.path, &one.path))
             {
                 let (one, other) = (one.text(), other.text());
                 let message =
-                    format!("{other} and {one} are the same file: give each output a name of its own");
+                    format!("{other} and {one} are the same file: give each output a separate name");
                 return Err(Error::Config(message));
             }
         }

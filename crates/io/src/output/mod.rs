@@ -1,10 +1,11 @@
-//! Writes results: NDJSON, Arrow and Parquet by the schema of the columns, clusters of pixels as text. Files get
-//! their names at the end of the job.
+//! Writes results as NDJSON, Arrow or Parquet, according to the schema of their columns, and clusters of pixels as
+//! text. Output files get their final names at the end of the job.
 
 mod arrow;
 mod byte_sink;
 mod column_rows;
 mod columns;
+mod fields;
 mod file;
 mod job_files;
 mod ndjson;
@@ -21,6 +22,7 @@ pub use arrow::{arrow_batch, arrow_schema, arrow_shared};
 pub use arrow_array::RecordBatch;
 pub use byte_sink::ByteSink;
 pub use column_rows::{ColumnRow, column_rows, field_rows};
+pub use fields::{CellKind, ID_FIELDS, TableField};
 pub use file::{
     Done, OutputFile, is_no_file, is_standard_output, remove_unfinished, write_durably, write_whole,
 };
@@ -28,5 +30,5 @@ pub use job_files::JobFiles;
 pub use ndjson::{Fields, NdjsonWriter};
 pub use parquet::{Metadata, ParquetWriter};
 pub use side_by_side::SideBySide;
-pub use table::{Cell, CellKind, ID_FIELDS, TableField, TableWriter, id_cells};
+pub use table::{Cell, TableWriter, id_cells};
 pub use write_options::{TableCompression, WriteOptions};

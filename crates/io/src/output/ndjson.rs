@@ -1,5 +1,4 @@
-//! [`NdjsonWriter`]: writes one line per event: its identification, its status, and its tracks as lists of hits
-//! or as objects, or its hits.
+//! [`NdjsonWriter`]: writes one JSON object per event, with the event's numbers, its status, and its tracks or hits.
 
 use super::SideBySide;
 use crate::input::EventId;
@@ -16,11 +15,11 @@ type Column<'a> = (&'static ColumnInfo, Values<'a>);
 
 /// Writes results as newline-delimited JSON.
 ///
-/// A line is an event, including dropped ones: `{"event_id":0,"run_number":null,"event_number":null,"status":"ok",
-/// "tracks":[[3,17,40],[8,21,44,60]]}` for an event of two tracks. `event_id` is its number over all inputs, the
-/// other two are the numbers from the detector, null if the input has none. If the results are hits, their columns
-/// replace the tracks: `"start":[0,...],"id":[...],...`, the first hit of each group and the number of hits, then
-/// column by column. With [`Fields::Named`] each track, or each of such hits, is an object of its columns:
+/// Each event has one line, even if it was dropped: `{"event_id":0,"run_number":null,"event_number":null,"status":"ok",
+/// "tracks":[[3,17,40],[8,21,44,60]]}` for an event with two tracks. `event_id` is the event's number over all inputs;
+/// `run_number` and `event_number` are from the detector, or null. If results are hits, columns of hits replace the
+/// tracks: `"start":[0,...],"id":[...],...`, where `start` lists the first hit of each group, then the number of hits.
+/// With [`Fields::Named`], each track or hit is an object of its columns:
 /// `"tracks":[{"hits":[3,17,40],"chi2":0.5,...}]`, `"hits":[{"id":7,...}]`.
 #[derive(Debug)]
 pub struct NdjsonWriter<W: Write> {
@@ -29,26 +28,26 @@ pub struct NdjsonWriter<W: Write> {
     texts: SideBySide,
 }
 
-/// Details of a track or hit in a line.
+/// The form of tracks and hits in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fields {
-    /// Only the hits of a track.
+    /// Each track is the list of its hits; hits are lists of values, column by column.
     #[default]
     Lists,
-    /// Every column, by its name.
+    /// Each track or hit is an object with all its columns, by their names.
     Named,
 }
 
 impl<W: Write> NdjsonWriter<W> {
-    /// Writes to `to`; `threads` format lines in parallel, and the bytes do not depend on them.
+    /// A writer to `to`. `threads` format lines in parallel; the bytes do not depend on the number of threads.
     pub fn new(to: W, fields: Fields, threads: Arc<dyn Spread>) -> Self {
         Self { to, fields, texts: SideBySide::new(threads) }
     }
 
-    /// Writes the events of some pieces; their ids identify each event.
+    /// Writes the events of some pieces, which are pairs of the events' ids and results.
     ///
     /// # Errors
-    /// Errors of the sink.
+    /// Errors of the output stream.
     pub fn write(&mut self, pieces: &[(&[EventId], Table<'_>)]) -> io::Result<()> {
         let fields = self.fields;
         self.texts.write(pieces.len(), &mut self.to, &|number, text| {
@@ -61,10 +60,10 @@ impl<W: Write> NdjsonWriter<W> {
         })
     }
 
-    /// Flushes and returns the sink.
+    /// Flushes and returns the output stream.
     ///
     /// # Errors
-    /// Errors of the sink.
+    /// Errors of the output stream.
     pub fn finish(mut self) -> io::Result<W> {
         self.to.flush()?;
         Ok(self.to)
@@ -108,7 +107,7 @@ impl Line {
             self.text,
             "{{\"event_id\":{number},\"run_number\":{run},\"event_number\":{event},\"status\":\"{name}\""
         )
-        .expect("a String takes everything");
+        .expect("writing to a String cannot fail");
     }
 
     /// Appends an event's tracks to the line, as lists of their hits.
@@ -206,7 +205,7 @@ impl Line {
             Values::F32(values) if !values[at].is_finite() => write!(to, "null"),
             Values::F32(values) => write!(to, "{}", values[at]),
         };
-        written.expect("a String takes everything");
+        written.expect("writing to a String cannot fail");
     }
 
     /// Appends a list to the line.
@@ -215,7 +214,7 @@ impl Line {
         self.text.push('[');
         for (number, value) in values.into_iter().enumerate() {
             let comma = if number == 0 { "" } else { "," };
-            write!(self.text, "{comma}{value}").expect("a String takes everything");
+            write!(self.text, "{comma}{value}").expect("writing to a String cannot fail");
         }
         self.text.push(']');
     }

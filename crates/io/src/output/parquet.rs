@@ -1,4 +1,4 @@
-//! [`ParquetWriter`]: results of any kind, one row per event (or cluster), tracks and hits as list columns.
+//! [`ParquetWriter`]: writes results as Parquet, one row per event (or cluster), with tracks and hits as list columns.
 
 use super::OutputFile;
 use super::arrow::{arrow_batch, arrow_schema};
@@ -30,20 +30,20 @@ const PAGE_BYTES: usize = 256 << 10;
 /// Number of rows that are encoded at once: for events, and for smaller rows.
 const BLOCK_ROWS: [usize; 2] = [256, 2048];
 
-/// Metadata on the origin of results, for the file. Empty values are omitted.
+/// The origin of results, for the metadata of the file. Empty values are omitted.
 #[derive(Debug, Clone, Default)]
 pub struct Metadata {
-    /// The sequence, as `peloton.sequence`.
+    /// Name of the sequence, for the key `peloton.sequence`.
     pub sequence: String,
-    /// The command line, as `peloton.command`.
+    /// The command line, for the key `peloton.command`.
     pub command: String,
-    /// The configuration as TOML, as `peloton.configuration`.
+    /// The configuration as TOML, for the key `peloton.configuration`.
     pub configuration: String,
-    /// The inputs, one a line, as `peloton.inputs`.
+    /// The inputs, one per line, for the key `peloton.inputs`.
     pub inputs: String,
-    /// The folder of the geometry, as `peloton.geometry`.
+    /// The geometry folder, for the key `peloton.geometry`.
     pub geometry: String,
-    /// Instruction set and lanes, as `peloton.level`.
+    /// Instruction set and number of lanes, for the key `peloton.level`.
     pub level: String,
 }
 
@@ -69,9 +69,9 @@ fn entry((key, value): (&str, &str)) -> KeyValue {
     KeyValue::new(format!("peloton.{key}"), value.to_string())
 }
 
-/// Writes results as Parquet: the columns of [`arrow_schema()`], which `docs/columns.md` lists, and in the file's own
-/// metadata `peloton.schema_version`, `peloton.version`, the values of [`Metadata`], and at the end
-/// `peloton.hash_int` and `peloton.output_hash`. Bytes do not depend on the division of the events into pieces.
+/// Writes results as Parquet, with the columns of [`arrow_schema()`], which `docs/columns.md` lists. The metadata of
+/// the file are `peloton.schema_version`, `peloton.version`, the values of [`Metadata`], `peloton.hash_int` and
+/// `peloton.output_hash`. The bytes of the file do not depend on the division of the events into pieces.
 pub struct ParquetWriter {
     writer: RowGroups,
     columns: &'static [ColumnInfo],
@@ -90,7 +90,7 @@ pub struct ParquetWriter {
 }
 
 impl ParquetWriter {
-    /// Writes results with this schema to `to`; `path` names it in errors. `extra` are additional columns.
+    /// A writer to `to`, for results with the schema `of` and extra columns. Errors name the file by `path`.
     ///
     /// # Errors
     /// Errors of the file, and [`Error::Config`] for unknown columns.
@@ -127,20 +127,20 @@ impl ParquetWriter {
         })
     }
 
-    /// Whether the column of this name is written.
+    /// Whether the column with this name is written to the file.
     pub fn writes(&self, name: &str) -> bool {
         self.schema.field_with_name(name).is_ok()
     }
 
-    /// Writes the events of one piece; `ids` identifies each event (none where rows are not events), `extra` holds
-    /// the values of the extra columns; columns that are not [written](Self::writes) may have any values.
+    /// Writes the events of one piece. `ids` identifies each event (empty if rows are not events). `extra` has the
+    /// values of the extra columns, which may be any values for a column that is not [written](Self::writes).
     ///
     /// # Errors
     /// Errors of the file, and [`Error::Columns`](peloton::Error::Columns) for results with other columns.
     pub fn write(&mut self, ids: &[EventId], table: &Table<'_>, extra: Vec<ArrayRef>) -> Result<()> {
         if !table.columns().iter().map(|(info, _)| *info).eq(self.columns) {
             return Err(Error::Columns(
-                "these results have other columns than the file was opened for".into(),
+                "these results have other columns than the file that they are written to".into(),
             ));
         }
         let mut written = self.extra.iter();
@@ -178,7 +178,7 @@ impl ParquetWriter {
         RecordBatch::try_new(self.schema.clone(), columns).map_err(|e| Error::Columns(e.to_string()))
     }
 
-    /// Writes the file's end, with the hashes of all results if known, and returns the file.
+    /// Writes the end of the file, with the hashes of all results if given, and returns the file.
     ///
     /// # Errors
     /// Errors of the file.

@@ -1,13 +1,13 @@
-//! Event data for HSF Phoenix (`github.com/HSF/phoenix`, "event data format"): mm, MeV, one object per event, in it
-//! collections of hits and tracks by name.
+//! Event data for the event display HSF Phoenix (`github.com/HSF/phoenix`, "event data format"): one object per event,
+//! which has collections of hits and tracks by name, in mm and MeV.
 //!
-//! Phoenix extrapolates a track of fewer than three points, or does not draw it, and takes the style of hits and the
-//! cuts of a collection from the collection's first object: this module writes collections accordingly.
+//! Phoenix extrapolates a track of fewer than three points, or does not draw it. It takes the hits' style and the cuts
+//! of a collection from the first object. So tracks here have three or more points, and collections are uniform.
 
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
-/// Smallest number of points of a track.
+/// Smallest number of points with which Phoenix draws a track without extrapolation.
 pub const MIN_POINTS: usize = 3;
 /// Precision of coordinates: 1/GRAIN mm.
 const GRAIN: f64 = 1000.0;
@@ -20,10 +20,10 @@ pub enum PhoenixHit {
     Point(#[serde(serialize_with = "point")] [f64; 3]),
     /// A strip.
     Line {
-        /// The style `Line`.
+        /// The shape of the hit: always `Line`.
         #[serde(rename = "type")]
         shape: &'static str,
-        /// Both ends, mm.
+        /// x, y, z of both ends of the strip, mm.
         #[serde(serialize_with = "ends")]
         pos: [f64; 6],
     },
@@ -36,17 +36,17 @@ impl PhoenixHit {
     }
 }
 
-/// A track, or a true particle.
+/// A reconstructed track, or the path of a true particle.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct PhoenixTrack {
     #[serde(serialize_with = "points")]
     pos: Vec<[f64; 3]>,
     /// Azimuth of the track's direction at its first point, rad.
     pub phi: f64,
-    /// Pseudorapidity at the first point.
+    /// Pseudorapidity of the track's direction at its first point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eta: Option<f64>,
-    /// chi2 of the fit.
+    /// chi2 of the track fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chi2: Option<f64>,
     /// Momentum of the track, MeV.
@@ -70,8 +70,8 @@ pub struct PhoenixTrack {
 }
 
 impl PhoenixTrack {
-    /// A track through some points, from its start, mm; none for fewer than two finite points. Points half way
-    /// between others are inserted if there are too few.
+    /// A track through `points`, mm, in order from its start. None for fewer than two different finite points; a third
+    /// point is inserted half way between two points.
     pub fn new(points: &[[f64; 3]]) -> Option<Self> {
         let mut pos: Vec<_> =
             points.iter().copied().filter(|point| point.iter().all(|value| value.is_finite())).collect();
@@ -99,7 +99,7 @@ impl PhoenixTrack {
     }
 }
 
-/// An event: collections by name.
+/// An event with collections of hits and tracks, by their names.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PhoenixEvent {
     #[serde(rename = "event number")]
@@ -118,14 +118,14 @@ impl PhoenixEvent {
         Self { event, run, hits: BTreeMap::new(), tracks: BTreeMap::new() }
     }
 
-    /// Adds hits, all points or all strips; an empty collection is omitted.
+    /// Adds a collection of hits, which are all points or all strips. An empty collection is omitted.
     pub fn add_hits(&mut self, name: &str, hits: Vec<PhoenixHit>) {
         if !hits.is_empty() {
             self.hits.insert(name.into(), hits);
         }
     }
 
-    /// Adds tracks; an empty collection is omitted.
+    /// Adds a collection of tracks. An empty collection is omitted.
     pub fn add_tracks(&mut self, name: &str, tracks: Vec<PhoenixTrack>) {
         if !tracks.is_empty() {
             self.tracks.insert(name.into(), tracks);

@@ -1,12 +1,12 @@
-//! [`RowGroups`]: writes row groups of Parquet, whose columns any number of threads encode in parallel.
+//! [`RowGroups`]: writes the row groups of a Parquet file. Any number of threads encode columns in parallel.
 //!
 //! ```text
 //! batches, as they come | 4 rows | 4 rows | 3 rows | ...
 //! blocks, always alike  |      256 rows      |      256 rows      | ...      rest of the group |
 //!                         a thread a column: levels, encoding, compression
 //! ```
-//! Pages end with blocks, so bytes do not depend on the division of the rows or on the number of threads. The file
-//! has its own thread, which waits for the encoding threads while the next rows are made.
+//! Pages end with blocks, so bytes do not depend on the division of the rows into batches or on the number of threads.
+//! One thread per file waits for the encoding threads, while other threads make the next rows.
 
 use super::OutputFile;
 use arrow_array::{ArrayRef, RecordBatch};
@@ -46,10 +46,10 @@ enum Task {
 const TASKS: usize = 1;
 
 impl RowGroups {
-    /// Begins the file; `block` rows are encoded at once.
+    /// Begins a file. `block` is the number of rows that are encoded at once.
     ///
     /// # Errors
-    /// Errors of the file, and when the system cannot start a thread.
+    /// Errors of the file, and an error when the operating system cannot start a thread.
     pub fn new(
         to: OutputFile,
         schema: SchemaRef,
@@ -66,7 +66,7 @@ impl RowGroups {
     /// Adds rows to the open group.
     ///
     /// # Errors
-    /// Errors of the file, also of earlier writes.
+    /// Errors of this or an earlier write to the file.
     pub fn write(&mut self, batch: RecordBatch) -> Result<()> {
         self.send(Task::Rows(batch))
     }
@@ -79,7 +79,7 @@ impl RowGroups {
         self.send(Task::EndGroup)
     }
 
-    /// Adds to the metadata of the file.
+    /// Adds an entry to the metadata of the file.
     ///
     /// # Errors
     /// As [`RowGroups::write`].
@@ -103,8 +103,8 @@ impl RowGroups {
 
     fn join(&mut self) -> Result<BufWriter<OutputFile>> {
         self.tasks = None;
-        let gone = || ParquetError::General("the file has failed before".into());
-        let panicked = |_| Err(ParquetError::General("a thread that writes panicked".into()));
+        let gone = || ParquetError::General("an earlier write to the file failed".into());
+        let panicked = |_| Err(ParquetError::General("the thread that writes the file panicked".into()));
         self.thread.take().ok_or_else(gone)?.join().unwrap_or_else(panicked)
     }
 }

@@ -1,11 +1,11 @@
-//! [`SideBySide`]: text that any number of threads format piece by piece, written in order.
+//! [`SideBySide`]: formats pieces of text on any number of threads, and writes the pieces in order.
 
 use peloton::engine::Spread;
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Formats pieces of text in parallel; needs memory for the pieces of one call.
+/// Formats pieces of text in parallel. The texts of all pieces of one call are in memory at once.
 pub struct SideBySide {
     threads: Arc<dyn Spread>,
     // Only the thread that has piece i locks entry i, so no thread waits. The mutex proves this to the compiler.
@@ -25,15 +25,15 @@ impl fmt::Debug for SideBySide {
 }
 
 impl SideBySide {
-    /// Formats on these threads.
+    /// Creates a formatter that uses these threads.
     pub fn new(threads: Arc<dyn Spread>) -> Self {
         Self { threads, texts: Vec::new() }
     }
 
-    /// Calls `format` to append each piece, by its number, to its own text, and writes the texts in order.
+    /// Calls `format` with the number of each piece and an empty text to fill, and writes the texts to `to` in order.
     ///
     /// # Errors
-    /// Errors of the sink and of `format`, the first in the order of the pieces; pieces before it are written.
+    /// The first error of `to` or `format`, in the order of the pieces. Pieces before the error are written.
     pub fn write(
         &mut self,
         pieces: usize,

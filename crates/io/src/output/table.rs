@@ -1,6 +1,6 @@
-//! [`TableWriter`]: a table of rows as Parquet, for data that are not results of a sequence.
+//! [`TableWriter`]: writes a table as Parquet, for data that are not results of a sequence.
 
-use super::arrow::{described, element};
+use super::fields::{CellKind, TableField, described, element};
 use super::parquet::{ended, failed, plain_properties};
 use super::{Metadata, OutputFile};
 use crate::input::EventId;
@@ -16,40 +16,10 @@ use std::sync::Arc;
 /// Largest number of rows in memory.
 const ROWS: usize = 1 << 16;
 
-/// Type of the values of a column of a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CellKind {
-    /// u32.
-    U32,
-    /// u64.
-    U64,
-    /// i64.
-    I64,
-    /// f64.
-    F64,
-    /// bool.
-    Bool,
-    /// A list of words.
-    Words,
-}
-
-/// A column of a table.
-#[derive(Debug, Clone, Copy)]
-pub struct TableField {
-    /// Name of the column.
-    pub name: &'static str,
-    /// Kind of the values.
-    pub kind: CellKind,
-    /// Unit of the values, `1` for none.
-    pub unit: &'static str,
-    /// Meaning of the values.
-    pub meaning: &'static str,
-}
-
-/// A value of a row.
+/// One value in a row of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
-    /// No value is known.
+    /// An unknown value, written as null.
     Null,
     /// A count or an index.
     Count(u64),
@@ -89,35 +59,13 @@ cells! {
     bool => Bool,
 }
 
-/// The columns that identify the event of a row.
-pub const ID_FIELDS: [TableField; 3] = [
-    TableField {
-        name: "event_id",
-        kind: CellKind::U64,
-        unit: "1",
-        meaning: "number of the event over all inputs, from 0",
-    },
-    TableField {
-        name: "run_number",
-        kind: CellKind::U32,
-        unit: "1",
-        meaning: "number of the run; null if the input has none",
-    },
-    TableField {
-        name: "event_number",
-        kind: CellKind::U64,
-        unit: "1",
-        meaning: "number that the detector gave the event; null if the input has none",
-    },
-];
-
-/// The values of [`ID_FIELDS`].
+/// The values of [`ID_FIELDS`] for one event.
 pub fn id_cells(id: &EventId) -> [Cell; 3] {
     [id.number.into(), id.run.into(), id.event.into()]
 }
 
-/// Writes rows as Parquet. Each column's metadata hold its `unit` and its `description`, the file's metadata the
-/// values of [`Metadata`].
+/// Writes rows as Parquet. The metadata of a column are its `unit` and its `description`; the metadata of the file are
+/// the values of [`Metadata`].
 pub struct TableWriter {
     writer: ArrowWriter<BufWriter<OutputFile>>,
     schema: SchemaRef,
@@ -127,7 +75,7 @@ pub struct TableWriter {
 }
 
 impl TableWriter {
-    /// Writes to `to`; `path` names it in errors.
+    /// A writer to the file `to`. Errors name the file by `path`.
     ///
     /// # Errors
     /// Errors of the file.
@@ -143,7 +91,7 @@ impl TableWriter {
         Ok(Self { writer, schema, fields: fields.to_vec(), rows: Vec::new(), path: path.into() })
     }
 
-    /// Writes a row: one value for each field.
+    /// Writes a row, which has one value for each field.
     ///
     /// # Errors
     /// Errors of the file, and [`Error::Columns`] for values of other types than the fields.
@@ -155,7 +103,7 @@ impl TableWriter {
         if self.rows.len() >= ROWS { self.write() } else { Ok(()) }
     }
 
-    /// Writes the file's end and returns the file.
+    /// Writes the end of the file, and returns the file.
     ///
     /// # Errors
     /// Errors of the file.
@@ -171,20 +119,6 @@ impl TableWriter {
         let batch = batch.map_err(|e| Error::Columns(e.to_string()))?;
         self.rows.clear();
         self.writer.write(&batch).map_err(|e| failed(&self.path, e))
-    }
-}
-
-impl CellKind {
-    /// The type in Arrow.
-    pub(super) fn data_type(self) -> DataType {
-        match self {
-            Self::U32 => DataType::UInt32,
-            Self::U64 => DataType::UInt64,
-            Self::I64 => DataType::Int64,
-            Self::F64 => DataType::Float64,
-            Self::Bool => DataType::Boolean,
-            Self::Words => DataType::List(element(DataType::Utf8)),
-        }
     }
 }
 
@@ -220,6 +154,7 @@ fn column(field: &TableField, rows: &[Vec<Cell>], number: usize) -> Result<Array
 
 #[cfg(test)]
 mod tests {
+    use super::super::ID_FIELDS;
     use super::*;
     use crate::output::file::tests::in_memory;
     use arrow_array::Array;

@@ -1,4 +1,4 @@
-//! Units of files: converts values from the kernels' units to usual units.
+//! Converts values from the kernels' units to the units in files.
 
 use arrow_array::{ArrayRef, Float64Array};
 use arrow_schema::DataType;
@@ -20,7 +20,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// The form of a column.
+    /// The form in which a column is written to files.
     pub fn of(info: &ColumnInfo) -> Self {
         match info.unit {
             "1.5625 ns" => Self::Nanoseconds,
@@ -42,7 +42,7 @@ impl Form {
         }
     }
 
-    /// Unit of the values in a file; `unit` is the one in memory.
+    /// Unit of the values in files; `unit` is the unit of the values in memory.
     pub fn unit(self, unit: &'static str) -> &'static str {
         match self {
             Self::Plain => unit,
@@ -51,12 +51,12 @@ impl Form {
         }
     }
 
-    /// Whether values may be missing.
+    /// Whether values in files may be null.
     pub fn is_nullable(self) -> bool {
         self == Self::KiloElectronVolts
     }
 
-    /// The values in the unit of files; none for a form without conversion.
+    /// The values, converted to the unit in files; none for a form that needs no conversion.
     pub fn convert(self, values: Values<'_>) -> Option<ArrayRef> {
         match (self, values) {
             (Self::Nanoseconds, Values::I64(ticks)) => Some(times(ticks.iter().copied())),

@@ -1,4 +1,4 @@
-//! [`WriteOptions`]: columns and compression of a table.
+//! [`WriteOptions`]: the columns of a Parquet table that are written, and their compression.
 
 use arrow_schema::{Schema, SchemaRef};
 use parquet::basic::{Compression, ZstdLevel};
@@ -12,13 +12,13 @@ use std::sync::Arc;
 /// Options for writing tables.
 #[derive(Debug, Clone)]
 pub struct WriteOptions {
-    /// The columns to write, by their names; all if the list is empty.
+    /// Names of the columns to write; all columns if the list is empty.
     pub columns: Vec<String>,
-    /// Columns without values in the results: they are null.
+    /// Names of the columns for which the results have no values; these columns are null.
     pub missing: &'static [&'static str],
     /// Compression of the columns.
     pub compression: TableCompression,
-    /// Threads that encode columns in parallel. The bytes do not depend on them.
+    /// Threads that encode columns in parallel. The bytes do not depend on the number of threads.
     pub threads: Arc<dyn Spread>,
 }
 
@@ -51,7 +51,7 @@ impl WriteOptions {
 /// Compression of the columns of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableCompression {
-    /// zstd of this level, 1 to 22.
+    /// zstd with this compression level, 1 to 22.
     Zstd(i32),
     /// LZ4.
     Lz4,

@@ -14,14 +14,14 @@ pub struct EventChoice {
 }
 
 impl EventChoice {
-    /// The number of the only event.
+    /// Returns the number of the event, if only one event is chosen.
     ///
     /// # Errors
-    /// [`Error::Config`] with the reason `why` when there are several.
+    /// Returns [`Error::Config`] with the reason `why` when several events are chosen.
     pub fn single(self, why: &str) -> Result<u64> {
         match self.count {
             1 => Ok(self.first as u64),
-            count => Err(Error::Config(format!("--event: {why}, and these are {count}"))),
+            count => Err(Error::Config(format!("--event: {why}, not {count}"))),
         }
     }
 

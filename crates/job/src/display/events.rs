@@ -43,7 +43,7 @@ impl Kind {
 /// Draws events of a system.
 ///
 /// # Errors
-/// Errors of the options, the inputs and the output.
+/// Returns errors of the options, the inputs and the output.
 pub fn display(
     request: &Request,
     options: &DisplayOptions,
@@ -120,7 +120,7 @@ fn collect(request: &Request, options: &DisplayOptions, host: Host<'_>) -> Resul
     let has_no_truth = |event: &DrawnEvent| event.status == Status::NoTruth;
     if collected.scene.events.iter().any(has_no_truth) {
         if request.inputs.iter().any(|input| input == "-" || is_pipe(Path::new(input))) {
-            let message = "its events come without truth, and it can be read only once: add --no-truth";
+            let message = "the input has no truth, and can be read only once: add --no-truth";
             return Err(Error::format(request.inputs.join(", "), message));
         }
         collected = collect_once(request, false, host)?;

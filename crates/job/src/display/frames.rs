@@ -1,4 +1,4 @@
-//! One frame of a stream of pixel hits, as a page of pictures.
+//! Draws one frame of a stream of pixel hits as an HTML page.
 
 use super::{DisplayOptions, Displayed, Frame, title};
 use crate::source::warn_of_problems;
@@ -20,7 +20,7 @@ const FRAME_US: f64 = 1000.0;
 /// Draws a frame of pixel hits, a map of all hits, and the distributions of times, energies and sizes, as one HTML file.
 ///
 /// # Errors
-/// [`Error::Config`] for options that frames do not have, and errors of the inputs and the output.
+/// Returns [`Error::Config`] for options that frames do not have, and errors of the inputs and the output.
 pub fn display(
     request: &Request,
     options: &DisplayOptions,

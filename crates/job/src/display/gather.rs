@@ -1,4 +1,4 @@
-//! [`Gather`]: collects the data for pictures of a system's events.
+//! [`Gather`]: collects the data for drawing a system's events.
 
 use crate::system::Detector;
 use crate::systems::{NaiveDecoder, Rows, TrackRows, hits_of};
@@ -10,7 +10,7 @@ use peloton_plot::Sensor;
 use peloton_plot::event::Gathered;
 use peloton_truth::{Checker, Rules};
 
-/// One event, by its numbers in its batch and in its results.
+/// One event: its number in a batch, and its number in the results.
 pub struct Of<'a> {
     /// The batch, its auxiliary data, and its results.
     pub chunk: &'a Chunk<Sliced>,
@@ -18,34 +18,34 @@ pub struct Of<'a> {
     pub number: usize,
     /// The piece of the results that contains the event.
     pub results: &'a Columns,
-    /// Number of the event in that piece.
+    /// Number of the event in `results`.
     pub event: usize,
 }
 
-/// Collects the drawn parts of the events of a system.
+/// Collects the data of events that a picture shows.
 pub trait Gather: Send {
-    /// The sensors.
+    /// Returns the sensors to draw.
     fn sensors(&self) -> Vec<Sensor>;
 
-    /// Collects the drawn parts of an event.
+    /// Returns the data of an event that a picture shows.
     fn event(&mut self, of: &Of<'_>) -> Gathered;
 }
 
-/// Collects events of LHCb.
+/// Collects the data of LHCb events that a picture shows.
 pub struct GatherTracks {
-    /// Decodes the hits.
+    /// Decoders of the hits.
     decoders: Vec<NaiveDecoder>,
-    /// Appends the tracks of an event; none for a sequence that ends at hits.
+    /// Function that appends the tracks of an event; none for a sequence that finds only hits.
     rows: Option<Rows>,
-    /// The rules that decide which particles are found.
+    /// Rules that decide whether a particle counts as found.
     rules: Rules,
 }
 
 impl GatherTracks {
-    /// Collects the events of a detector, and requests the necessary truth from the source.
+    /// Returns the collector for a detector, and requests the necessary truth from the source.
     ///
     /// # Errors
-    /// Errors of the rules.
+    /// Returns the error of a detector that has no rules for the request.
     pub fn of(
         detector: &dyn Detector,
         request: &Request,

@@ -1,12 +1,11 @@
-//! [`display`]: pictures of reconstructed events, for the browser, for papers and for HSF Phoenix.
+//! [`display`]: draws reconstructed events, for the browser, for papers and for HSF Phoenix.
 
 mod choice;
 mod events;
 mod frames;
-mod gather;
+pub(crate) mod gather;
 
 pub use choice::EventChoice;
-pub(crate) use gather::{Gather, GatherTracks, Of};
 
 use crate::about::input_name;
 use crate::{Host, Request, SequenceName};
@@ -19,19 +18,19 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of inputs that a title names one by one.
+/// Maximum number of inputs that a title lists by name.
 const NAMED: usize = 3;
 
 /// The events and the view to draw.
 #[derive(Debug, Clone, Copy)]
 pub struct DisplayOptions {
-    /// The events, or the frame of a stream; if none, the first event, or the frame with the most hits.
+    /// The events, or the frame of a stream; by default the first event, or the frame with the most hits.
     pub events: Option<EventChoice>,
     /// Length of the frames of a stream, us; 1000 by default.
     pub frame_us: Option<f64>,
-    /// The view of a figure; by default the first of the sequence.
+    /// The view of a figure; by default the first view of the sequence.
     pub view: Option<View>,
-    /// Whether tracks are compared with the truth, if there is one.
+    /// Whether tracks are compared with the truth, if the input has truth.
     pub truth: bool,
 }
 
@@ -50,19 +49,19 @@ pub struct Frame {
     pub event: u64,
     /// Number of frames.
     pub frames: u64,
-    /// The page.
+    /// Path of the page.
     pub output: PathBuf,
     /// Hits in the frame.
     pub frame_hits: u64,
     /// Clusters in the frame.
     pub frame_clusters: u64,
-    /// Number of input hits.
+    /// Number of hits in the input.
     pub hits: u64,
-    /// Number of clusters.
+    /// Number of clusters in the input.
     pub clusters: u64,
-    /// Reasons and counts of lost hits.
+    /// Number of lost hits for each reason.
     pub dropped: BTreeMap<&'static str, u64>,
-    /// Why the job as a whole failed, although it ran to the end.
+    /// Reason why the job failed although it ran to the end, if it failed.
     #[serde(skip)]
     pub failure: Option<String>,
 }
@@ -74,17 +73,17 @@ pub struct DrawnEvents {
     pub sequence: SequenceName,
     /// Number of the first event.
     pub event: u64,
-    /// Number of events.
+    /// Number of drawn events.
     pub events: usize,
-    /// The page, figure or file.
+    /// Path of the page, figure or event data.
     pub output: PathBuf,
-    /// Hits in these events.
+    /// Number of hits in these events.
     pub hits: usize,
-    /// Tracks in these events.
+    /// Number of tracks in these events.
     pub tracks: usize,
-    /// Classes of the tracks by the truth, and number of missed particles; empty without truth.
+    /// Number of tracks by class (found, clones, ghosts), and of missed particles; empty without truth.
     pub classes: BTreeMap<&'static str, usize>,
-    /// Why the job as a whole failed, although it ran to the end.
+    /// Reason why the job failed although it ran to the end, if it failed.
     #[serde(skip)]
     pub failure: Option<String>,
 }
@@ -93,14 +92,14 @@ pub struct DrawnEvents {
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 pub enum Displayed {
-    /// A frame of a stream.
+    /// A frame of a stream of pixel hits.
     Frame(Frame),
-    /// Events.
+    /// One or more events.
     Events(DrawnEvents),
 }
 
 impl Displayed {
-    /// A description of the picture, in a line.
+    /// Returns a description of the picture, as one line.
     pub fn text(&self) -> String {
         match self {
             Self::Frame(drawn) => format!(
@@ -131,7 +130,7 @@ impl Displayed {
         }
     }
 
-    /// Why the job as a whole failed, although it ran to the end.
+    /// Returns the reason why the job failed although it ran to the end, if it failed.
     pub fn failure(&self) -> Option<&str> {
         match self {
             Self::Frame(drawn) => drawn.failure.as_deref(),
@@ -143,7 +142,7 @@ impl Displayed {
 /// Draws events, or a frame of a stream of pixel hits; the extension of the output selects the format.
 ///
 /// # Errors
-/// Errors of the options, the inputs and the output.
+/// Returns errors of the options, the inputs and the output.
 pub fn display(
     request: &Request,
     options: &DisplayOptions,

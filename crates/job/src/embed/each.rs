@@ -1,4 +1,4 @@
-//! Jobs that give their results to the caller instead of a file: in pieces, or as one.
+//! Jobs that return their results to the caller and write no file: batch by batch, or all at once.
 
 use super::shared::SharedResults;
 use super::spares::Spares;
@@ -10,11 +10,11 @@ use peloton::engine::Products;
 use peloton::simd::with_default_float_mode;
 use std::time::Instant;
 
-/// Reconstructs all events of a request and gives the results to `take`, batch by batch and in order. Counts are in
-/// the summary.
+/// Reconstructs all events of a request and gives the results to `take`, batch by batch and in order. The returned
+/// summary contains the counts.
 ///
 /// # Errors
-/// Errors of the configuration and the inputs, and of `take`.
+/// Returns errors of the configuration, the inputs, and `take`.
 pub fn each(
     request: &Request,
     host: Host<'_>,
@@ -23,11 +23,11 @@ pub fn each(
     with_default_float_mode(|| pieces(request, host, false, &mut take))
 }
 
-/// Reconstructs all events of a request and returns the results as one.
+/// Reconstructs all events of a request and returns all results at once.
 ///
 /// # Errors
-/// Errors of the configuration and the inputs, and [`Error::Columns`](peloton::Error::Columns) for results that are too
-/// long for 32-bit starts.
+/// Returns errors of the configuration and the inputs, and [`Error::Columns`](peloton::Error::Columns) for results too
+/// long for 32-bit offsets.
 pub fn collect(request: &Request, host: Host<'_>) -> Result<(SharedResults, Summary)> {
     let mut all = None;
     let mut take = |results| {

@@ -1,4 +1,4 @@
-//! [`AnyEngine`]: an engine of the sequence that a configuration names.
+//! [`AnyEngine`]: an engine for the sequence that a configuration names.
 
 use super::outcome::AnyOutcome;
 use super::pool::AnyPool;
@@ -13,7 +13,7 @@ use std::path::Path;
 /// A check of events in addition to the checks of the sequence.
 pub type CheckEvents = fn(Events<'_>) -> Result<()>;
 
-/// Refuses raw banks without the mark of the nominal detector.
+/// Rejects raw banks that are not marked as simulated with the nominal detector.
 fn check_nominal(events: Events<'_>) -> Result<()> {
     let Events::Banks(events) = events else { return Ok(()) };
     let Some(event) = (0..events.len()).find(|&event| events.lacks_nominal(event)) else { return Ok(()) };
@@ -21,8 +21,8 @@ fn check_nominal(events: Events<'_>) -> Result<()> {
     Err(Error::Config(format!("geometry `nominal`, event {event} of the batch: {words}")))
 }
 
-/// An engine of the sequence that a configuration names. It does not change, so that any number of threads may share
-/// it; clones are the same engine.
+/// An engine for the sequence that a configuration names. The engine is immutable, so that any number of threads may
+/// share it; clones share one engine.
 #[derive(Clone)]
 pub struct AnyEngine {
     engine: Engine,
@@ -30,26 +30,26 @@ pub struct AnyEngine {
     pub(super) checks: Vec<CheckEvents>,
 }
 
-/// Scratch memory of one thread, for every engine of the same sequence.
+/// Scratch memory of one thread, for any engine of the same sequence.
 pub struct AnyWorkspace {
     workspace: Workspace,
     cancel: Cancel,
 }
 
 impl AnyWorkspace {
-    /// Lets `cancel` end runs with this workspace, after the current slice.
+    /// Lets `cancel` end runs that use this workspace, after the current slice.
     pub fn end_by(&mut self, cancel: &Cancel) {
         self.cancel = cancel.clone();
     }
 }
 
 impl AnyEngine {
-    /// An engine for the configuration and the geometry of a request; its inputs are ignored. Without a geometry only
-    /// events of hits can be reconstructed.
+    /// Makes an engine for the configuration and the geometry of a request, and ignores the request's inputs. Without a
+    /// geometry the engine reconstructs only events of hits.
     ///
     /// # Errors
-    /// Errors of the configuration and of the geometry; [`Error::Unsupported`] for the sequence of an endless stream, which
-    /// [`ClusterStream`](super::ClusterStream) runs.
+    /// Returns errors of the configuration and of the geometry; [`Error::Unsupported`] for the sequence of an endless
+    /// stream, which [`ClusterStream`](super::ClusterStream) runs.
     pub fn new(request: &Request) -> Result<Self> {
         check_preset(&request.config)?;
         request.config.sequence.system().check_products(&request.config)?;
@@ -58,47 +58,47 @@ impl AnyEngine {
         Ok(if is_nominal { engine.with_check(check_nominal) } else { engine })
     }
 
-    /// Makes an engine of a sequence.
+    /// Makes an engine of a sequence with this configuration.
     pub fn of(sequence: impl Into<Sequence>, config: Config) -> Self {
         Self { engine: Engine::new(sequence), config, checks: Vec::new() }
     }
 
-    /// Adds a check of all events.
+    /// Adds a check that all events must pass.
     pub(crate) fn with_check(mut self, check: CheckEvents) -> Self {
         self.checks.push(check);
         self
     }
 
-    /// The configuration of the engine.
+    /// Returns the configuration of the engine.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// The sequence.
+    /// Returns the sequence of the engine.
     pub fn sequence(&self) -> &Sequence {
         self.engine.sequence()
     }
 
-    /// The instruction set level and gang size that run.
+    /// Returns the instruction set level and gang size that run.
     pub fn level(&self) -> Level {
         self.engine.level()
     }
 
-    /// Scratch memory for one more thread.
+    /// Makes scratch memory for one more thread.
     pub fn workspace(&self) -> AnyWorkspace {
         AnyWorkspace { workspace: self.engine.workspace(), cancel: Cancel::default() }
     }
 
-    /// Memory for results.
+    /// Makes empty memory for results.
     pub fn outcome(&self) -> AnyOutcome {
         AnyOutcome::new(self.sequence().products())
     }
 
-    /// Reconstructs all events on the calling thread: `to` is emptied and receives one entry per event, in order.
-    /// Nothing is allocated once `workspace` and `to` have grown to the size of the data.
+    /// Reconstructs all events on the calling thread: `to` is emptied and receives one entry per event, in order. A run
+    /// allocates nothing once `workspace` and `to` have grown to the size of the data.
     ///
     /// # Errors
-    /// [`Error::Config`] for events, a workspace or an outcome of another sequence, and errors of
+    /// Returns [`Error::Config`] for events, a workspace or an outcome of another sequence, and errors of
     /// [`Engine::run_range`]; [`Error::System`] when the run was ended early ([`AnyWorkspace::end_by`]). Errors of one
     /// event are a status in the results.
     pub fn run(&self, events: Events<'_>, workspace: &mut AnyWorkspace, to: &mut AnyOutcome) -> Result<()> {
@@ -122,13 +122,13 @@ impl AnyEngine {
     /// Starts threads that run this engine.
     ///
     /// # Errors
-    /// When `threads` is 0, and when the system cannot start the threads.
+    /// Fails when `threads` is 0, and when the system cannot start the threads.
     pub fn pool(&self, threads: usize) -> Result<AnyPool> {
         AnyPool::new(self.engine.clone(), self.checks.clone(), threads, self.slice_events())
     }
 }
 
-/// The geometry that a request names, for sequences that start from raw banks.
+/// Returns the geometry that a request names, for sequences that start from raw banks.
 pub(crate) fn geometry(request: &Request, sequence: &str) -> Result<peloton_io::input::Geometry> {
     let missing = || {
         let words = "needs a geometry: the folder of the detector's geometry files, or `nominal` for simulated events";

@@ -1,5 +1,5 @@
-//! Reconstruction for programs that keep their own events, threads and results, by any sequence that a configuration
-//! names: the base of the bindings to other languages.
+//! Reconstruction for programs that manage their own events, threads and results, with the sequence that a
+//! configuration names. The bindings to other languages use this module.
 //!
 //! ```text
 //! AnyEngine     the sequence of a Request; shared by any number of threads

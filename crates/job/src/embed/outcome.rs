@@ -1,4 +1,4 @@
-//! [`AnyOutcome`]: results of any sequence, as columns with their schema.
+//! [`AnyOutcome`]: the results of any sequence, as columns with their schema.
 
 use super::shared::{SharedResults, number_rows};
 use super::spares::Spares;
@@ -27,7 +27,7 @@ impl AnyOutcome {
         &mut self.products
     }
 
-    /// Reuses recycled buffers for the next results, if there are any.
+    /// Takes recycled buffers for the next results, if there are any.
     pub fn reuse(&mut self, spares: &Spares) {
         for columns in self.products.columns_mut() {
             if let Some(results) = spares.take(columns.schema()) {
@@ -36,49 +36,49 @@ impl AnyOutcome {
         }
     }
 
-    /// Shares the results, which are read-only from then on; their memory goes to `home` after the last reader. This
+    /// Shares the results, which are read-only from then on; their memory returns to `home` after the last reader. This
     /// outcome is then empty and usable again.
     pub fn share(&mut self, home: &Spares) -> SharedResults {
         SharedResults::new(&mut self.products, std::mem::take(&mut self.ids), home)
     }
 
-    /// All products that the configuration writes.
+    /// Returns all products that the configuration writes.
     pub fn products(&self) -> &Products {
         &self.products
     }
 
-    /// The product with a name.
+    /// Returns the product of this name.
     ///
     /// # Errors
-    /// [`Error::Config`] for a product that the configuration does not write.
+    /// Returns [`Error::Config`] for a product that the configuration does not write.
     pub fn product(&self, name: &str) -> Result<&Columns> {
         self.products.position(name).map(|product| &self.products.columns()[product])
     }
 
-    /// The product that the configuration writes first.
+    /// Returns the product that the configuration writes first.
     pub fn columns(&self) -> &Columns {
         self.products.first()
     }
 
-    /// The counts of the run that made these results.
+    /// Returns the counts of the run that made these results.
     pub fn counters(&self) -> &Counters {
         &self.products.counters
     }
 
-    /// Sets the identification of these events, one entry for each.
+    /// Sets the run and event numbers of these events, one entry for each event.
     pub fn set_ids(&mut self, ids: &[EventId]) {
         self.ids.clear();
         self.ids.extend_from_slice(ids);
     }
 
-    /// Moves the columns of a product, by its place in [`products`](Self::products), out as an Arrow batch that uses
-    /// their memory ([`arrow_shared`]); this product is then empty and usable again.
+    /// Moves the columns of a product out, as an Arrow batch that uses the memory of the columns ([`arrow_shared`]).
+    /// `product` is an index of [`products`](Self::products); the product is then empty and usable again.
     ///
     /// # Errors
-    /// [`Error::Columns`] for lists too long for Arrow's 32-bit offsets; the results are lost.
+    /// [`Error::Columns`] for lists too long for Arrow's 32-bit offsets; the results of the product are then lost.
     ///
     /// # Panics
-    /// When there is no product at this place.
+    /// Panics when there is no product with this index.
     pub fn take_arrow(&mut self, product: usize) -> Result<RecordBatch> {
         let results = Arc::new(self.products.columns_mut()[product].take());
         number_rows(&mut self.ids, &**results);
@@ -86,15 +86,15 @@ impl AnyOutcome {
     }
 }
 
-/// Hashes one product of a sequence, over any number of runs in order, like `hash_int` and `output_hash` of a job.
+/// Hashes one product of a sequence over any number of runs, as a job computes `hash_int` and `output_hash`.
 #[derive(Default)]
 pub struct AnyHasher(Option<Hasher>);
 
 impl AnyHasher {
-    /// Adds the results of a run.
+    /// Adds the results of a run to the hashes.
     ///
     /// # Errors
-    /// [`Error::Config`] for a product other than the one that was added first.
+    /// Returns [`Error::Config`] for another product than the first added product.
     pub fn add(&mut self, columns: &Columns) -> Result<()> {
         let hasher = self.0.get_or_insert_with(|| Hasher::new(columns.schema()));
         if !hasher.schema().is(columns.schema()) {
@@ -105,7 +105,7 @@ impl AnyHasher {
         Ok(())
     }
 
-    /// The hashes of everything so far; none when nothing was added.
+    /// Returns the hashes of all added results; none when nothing was added.
     pub fn finish(&self) -> Option<Hashes> {
         self.0.as_ref().map(Hasher::finish)
     }

@@ -1,11 +1,11 @@
-//! [`AnyPool`]: threads for callers that have none of their own.
+//! [`AnyPool`]: threads for programs that have no threads of their own.
 
 use super::engine::CheckEvents;
 use super::outcome::AnyOutcome;
 use peloton::engine::{Engine, Events, Pool, Sliced};
 use peloton::{Error, Result};
 
-/// Threads that run one engine. Results are joined, so that they equal the results of one thread, column by column.
+/// Threads that run one engine. The results of all threads are joined, and equal the results of one thread.
 pub struct AnyPool {
     pool: Pool,
     results: Sliced,
@@ -25,7 +25,7 @@ impl AnyPool {
         Ok(Self { pool, results: Sliced::default(), checks, process: std::process::id() })
     }
 
-    /// Whether the threads exist: a child of `fork` has none.
+    /// Whether the threads exist in this process: a child of `fork` has none.
     pub fn has_threads(&self) -> bool {
         self.process == std::process::id()
     }
@@ -33,11 +33,11 @@ impl AnyPool {
     /// Reconstructs all events; `to` is emptied and receives one entry per event, in order.
     ///
     /// # Errors
-    /// Errors of [`AnyEngine::run`](super::AnyEngine::run), and [`Error::System`] in a child of `fork`.
+    /// Returns errors of [`AnyEngine::run`](super::AnyEngine::run), and [`Error::System`] in a child of `fork`.
     pub fn run(&mut self, events: Events<'_>, to: &mut AnyOutcome) -> Result<()> {
         if !self.has_threads() {
             return Err(Error::System(
-                "a child of fork has no threads of its parent: make a pool in it".into(),
+                "a child of fork has no threads of its parent: make a pool in the child".into(),
             ));
         }
         self.checks.iter().try_for_each(|check| check(events))?;

@@ -1,4 +1,4 @@
-//! [`Reader`]: the events of any input, batch by batch, for programs that reconstruct them themselves.
+//! [`Reader`]: reads the events of any input, batch by batch, for programs that reconstruct events themselves.
 
 use crate::system::open;
 use crate::threads::common_threads;
@@ -9,7 +9,7 @@ use peloton::event::TruthEvent;
 use peloton::simd::with_default_float_mode;
 use peloton_io::input::EventId;
 
-/// Reads the inputs of a request, as jobs on its sequence do.
+/// Reads the inputs of a request, as a job with the same sequence does.
 pub struct Reader {
     source: Box<dyn Source>,
     threads: &'static dyn Spread,
@@ -19,17 +19,17 @@ pub struct Reader {
     is_over: bool,
 }
 
-/// Events in memory, accepted by every engine for events of their kind.
+/// Events in memory, which every engine for this kind of events accepts.
 pub struct ReadEvents {
     batch: Box<dyn Batch>,
     beside: Beside,
 }
 
 impl Reader {
-    /// Opens the inputs; `truth` says whether the true particles are read, too.
+    /// Opens the inputs; if `truth` is true, the true particles are read, too.
     ///
     /// # Errors
-    /// Errors of the readers, and for the sequence of an endless stream, whose input has no events.
+    /// Returns errors of the readers, and an error for the sequence of an endless stream, whose input has no events.
     pub fn open(request: &Request, truth: bool, host: Host<'_>) -> Result<Self> {
         let system = request.config.sequence.system();
         if system.stream().is_some() {
@@ -40,10 +40,10 @@ impl Reader {
         Ok(Self { source, threads: common_threads(&request.config), truth, is_over: false })
     }
 
-    /// The next events, at most this many; none at the end, and after an error.
+    /// Returns the next events, at most `events`; none at the end of the input, and after an error.
     ///
     /// # Errors
-    /// When reading cannot continue, or a fault in an event ends the input.
+    /// Fails when reading cannot continue, or a fault in an event ends the input.
     pub fn read(&mut self, events: usize) -> Result<Option<ReadEvents>> {
         let (events, mut batch, mut beside) = (events.max(1), self.source.empty(), Beside::default());
         while batch.len() < events && !self.is_over {
@@ -61,29 +61,29 @@ impl Reader {
         Ok((!batch.is_empty()).then_some(ReadEvents { batch, beside }))
     }
 
-    /// Faults of the input so far that did not end it, and their total number.
+    /// Returns the faults found so far that did not end the input, and their total number.
     pub fn problems(&self) -> (Vec<String>, u64) {
         self.source.problems()
     }
 
-    /// Reasons and counts of data lost before they became events.
+    /// Returns the reasons and counts of data that were lost before they became events.
     pub fn dropped(&self) -> Vec<(&'static str, u64)> {
         self.source.dropped()
     }
 }
 
 impl ReadEvents {
-    /// The events, as engines take them.
+    /// Returns the events in the form that engines accept.
     pub fn events(&self) -> Events<'_> {
         self.batch.events()
     }
 
-    /// Identification of the events.
+    /// Returns the run and event numbers of the events.
     pub fn ids(&self) -> &[EventId] {
         &self.beside.ids
     }
 
-    /// The true particles of each event of LHCb, if requested and known.
+    /// Returns the true particles of each LHCb event, if requested and known.
     pub fn truth(&self) -> &[TruthEvent] {
         &self.beside.truth
     }

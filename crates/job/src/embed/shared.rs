@@ -1,4 +1,4 @@
-//! [`SharedResults`]: read-only results, in memory that their readers keep alive.
+//! [`SharedResults`]: read-only results, whose memory stays valid while any reader holds them.
 
 use super::spares::Spares;
 use crate::sink::{Destination, FileFormat, FileSink, Sink};
@@ -67,53 +67,53 @@ impl SharedResults {
         Self(Arc::new(Shown { all: all.into(), product: 0 }))
     }
 
-    /// The names of all products of these results.
+    /// Returns the names of all products of these results.
     pub fn products(&self) -> &[&'static str] {
         self.0.all.products.names()
     }
 
-    /// The product with a name.
+    /// Returns the product of this name.
     ///
     /// # Errors
-    /// [`Error::Config`] for a product that the configuration does not write.
+    /// Returns [`Error::Config`] for a product that the configuration does not write.
     pub fn product(&self, name: &str) -> Result<Self> {
         let all = self.0.all.clone();
         let product = all.products.position(name)?;
         Ok(Self(Arc::new(Shown { all, product })))
     }
 
-    /// The schema: the columns, and their nesting.
+    /// Returns the schema: the columns, and their nesting.
     pub fn schema(&self) -> &'static Schema {
         self.0.schema()
     }
 
-    /// Number of items at a depth of the nesting; events, or clusters, are at depth 0.
+    /// Returns the number of items at a depth of the nesting; events, or clusters, are at depth 0.
     pub fn items(&self, depth: usize) -> usize {
         self.0.items(depth)
     }
 
-    /// The counts of the run that made these results.
+    /// Returns the counts of the run that made these results.
     pub fn counters(&self) -> &Counters {
         &self.0.all.products.counters
     }
 
-    /// The hashes that a job over the same events gives.
+    /// Returns the hashes, which equal the hashes of a job over the same events.
     pub fn hashes(&self) -> Hashes {
         Hasher::of(&**self.0)
     }
 
-    /// All columns, without a copy, see [`arrow_shared`].
+    /// Returns all columns as an Arrow batch, without a copy, see [`arrow_shared`].
     ///
     /// # Errors
-    /// [`Error::Columns`] for lists too long for Arrow's 32-bit offsets.
+    /// Returns [`Error::Columns`] for lists too long for Arrow's 32-bit offsets.
     pub fn arrow(&self) -> Result<RecordBatch> {
         arrow_shared(&self.0.all.ids, &self.0)
     }
 
-    /// Writes a file like the output of a job; the name gives the format.
+    /// Writes the results to a file, as a job does; the name of the file selects the format.
     ///
     /// # Errors
-    /// [`Error::Config`] for names of unknown formats, and errors of the file.
+    /// Returns [`Error::Config`] for a name of unknown format, and errors of the file.
     pub fn write(&self, path: &Path, request: &Request) -> Result<()> {
         let schema = self.schema();
         if !schema.has_events() && FileFormat::of(path) != Some(FileFormat::Parquet) {

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 /// Maximum number of results of a product that are kept for each user, who may hold one result and make the next.
 const KEPT: usize = 2;
 
-/// Recycled memory of dropped results: fresh memory costs a large part of the time of fast kernels. It never blocks:
-/// while another thread uses it, it returns nothing.
+/// Recycled memory of dropped results: fresh memory costs a large part of the time of fast kernels. A caller never
+/// blocks: while another thread uses the memory, the caller gets none.
 #[derive(Clone, Default)]
 pub struct Spares(Arc<Shared>);
 
@@ -19,7 +19,7 @@ struct Shared {
 }
 
 impl Spares {
-    /// Adds a thread that makes results, until the return value is dropped.
+    /// Registers a thread that makes results, until the return value is dropped.
     pub fn add_user(&self) -> SpareUser {
         self.0.users.fetch_add(1, Ordering::Relaxed);
         SpareUser(self.clone())
@@ -51,7 +51,7 @@ impl Spares {
     }
 }
 
-/// One thread that makes results. When it is dropped, less memory is kept.
+/// One registered thread that makes results. When this value is dropped, less memory is kept for reuse.
 #[must_use]
 pub struct SpareUser(Spares);
 

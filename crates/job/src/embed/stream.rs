@@ -1,4 +1,4 @@
-//! [`ClusterStream`]: clusters pixel hits, which arrive in pieces cut anywhere.
+//! [`ClusterStream`]: clusters pixel hits, which may arrive in pieces of any length.
 
 use super::AnyOutcome;
 use crate::Config;
@@ -12,7 +12,7 @@ use peloton_io::input::timepix::{PixelColumns, PixelCounts, PixelDecoder, PixelF
 /// Number of bytes that are decoded before their hits are clustered.
 const PIECE: usize = 256 << 10;
 
-/// Clusters of an endless stream of pixel hits. The clusters do not depend on how the stream is cut into pieces.
+/// Finds clusters in an endless stream of pixel hits. The clusters do not depend on how the stream is cut into pieces.
 pub struct ClusterStream {
     timepix: Timepix,
     decoder: PixelDecoder,
@@ -28,11 +28,11 @@ pub struct ClusterStream {
 }
 
 impl ClusterStream {
-    /// Makes a stream for this sensor; if none, for four chips without common clusters. The caller's thread runs it,
-    /// unless the configuration requests more threads.
+    /// Makes a stream for this sensor, or without `layout` for four chips, where no cluster spans two chips. The stream
+    /// runs on the caller's thread, unless the configuration requests more threads.
     ///
     /// # Errors
-    /// Errors of the configuration and of the system's threads.
+    /// Returns errors of the configuration, and of starting threads.
     pub fn new(config: &Config, layout: Option<Layout>) -> Result<Self> {
         let format = PixelFormat::Tpx3;
         let layout = layout.map_or_else(|| format.default_layout(), Ok)?;
@@ -53,16 +53,16 @@ impl ClusterStream {
         })
     }
 
-    /// Whether its threads exist: a child of `fork` has none, and would wait for them for ever, also at the end of
-    /// the stream.
+    /// Whether the stream's threads exist. A child of `fork` has none, and would wait for the threads for ever, also at
+    /// the end of the stream.
     pub fn has_threads(&self) -> bool {
         self.threads <= 1 || self.process == std::process::id()
     }
 
-    /// Adds raw words of Timepix3.
+    /// Adds raw words of the Timepix3 format.
     ///
     /// # Errors
-    /// [`Error::Columns`](peloton::Error::Columns) when the waiting clusters are too many for 32-bit starts; they are lost.
+    /// [`Error::Columns`](peloton::Error::Columns) when the waiting clusters exceed 32-bit offsets, and are lost.
     pub fn tpx3(&mut self, bytes: &[u8]) -> Result<()> {
         for piece in bytes.chunks(PIECE) {
             self.decoder.push(piece, &mut self.batch.block);
@@ -71,7 +71,7 @@ impl ClusterStream {
         Ok(())
     }
 
-    /// Adds hits: their times, then x, y and times over threshold; hits outside of the sensor are counted and dropped.
+    /// Adds hits: times, then x, y and times over threshold; hits outside of the sensor are counted and dropped.
     ///
     /// # Errors
     /// [`Error::Columns`](peloton::Error::Columns) for columns of different lengths, and errors of [`tpx3`](Self::tpx3).
@@ -80,22 +80,22 @@ impl ClusterStream {
         self.work_if_full()
     }
 
-    /// Ends the stream: waiting clusters are complete, and another stream may begin.
+    /// Ends the stream: all clusters are complete then, and another stream may begin.
     ///
     /// # Errors
-    /// Errors of [`tpx3`](Self::tpx3).
+    /// Returns errors of [`tpx3`](Self::tpx3).
     pub fn end(&mut self) -> Result<()> {
         self.decoder.finish(&mut self.batch.block);
         self.columns.finish(&mut self.batch.block);
         self.work(true)
     }
 
-    /// Memory for clusters.
+    /// Makes empty memory for clusters.
     pub fn outcome() -> AnyOutcome {
         AnyOutcome::new(Products::new(&[Timepix::PRODUCT]))
     }
 
-    /// Moves the complete clusters to `to`, with the counts since the last call.
+    /// Moves the complete clusters to `to`, with the counts since the last call of this function.
     ///
     /// # Errors
     /// [`Error::Config`](peloton::Error::Config) for an outcome of another sequence, and errors of [`tpx3`](Self::tpx3).
@@ -111,7 +111,7 @@ impl ClusterStream {
         Ok(())
     }
 
-    /// Counts of the input so far.
+    /// Returns the counts of the input so far.
     pub fn counts(&self) -> PixelCounts {
         let mut counts = *self.columns.counts();
         counts.merge(self.decoder.counts());

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The auxiliary data so far, shared between a source and its cut events.
+/// Auxiliary data of all events so far, shared between a source and its cut events.
 #[derive(Clone)]
 pub struct BankNotes(Arc<Mutex<Inside>>);
 
@@ -34,7 +34,7 @@ struct Inside {
 }
 
 impl BankNotes {
-    /// Makes empty auxiliary data; hits of true particles are looked up in the geometry if `looks_up_hits` is true.
+    /// Makes empty auxiliary data; if `looks_up_hits` is true, hits of true particles are looked up in the geometry.
     pub fn new(request: &Request, geometry: Geometry, truth: bool, looks_up_hits: bool) -> Self {
         Self(Arc::new(Mutex::new(Inside {
             geometry,
@@ -52,23 +52,23 @@ impl BankNotes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Requests the truth, with these hits of particles.
+    /// Requests the truth, with particles that list the hits of these detectors.
     pub fn take_truth(&self, hits: HitsOf) {
         self.lock().truth = Some(hits);
     }
 
-    /// Number of hits of true particles on no channel of the geometry.
+    /// Returns the number of hits of true particles on channels that the geometry lacks.
     pub fn unknown_hits(&self) -> u64 {
         self.lock().unknown_hits
     }
 
-    /// Names of the hits of raw events, of these detectors.
+    /// Returns the identifiers of the hits that raw events have in these detectors.
     pub fn hit_names(&self, hits_of: HitsOf) -> HitNames {
         let inside = self.lock();
         HitNames::new(&inside.geometry, inside.banks, hits_of)
     }
 
-    /// Facts about the input, see [`Source::facts`](crate::Source::facts).
+    /// Returns facts about the input, see [`Source::facts`](crate::Source::facts).
     pub fn facts(&self) -> Map<String, Value> {
         let Inside { not_nominal, checksum, .. } = *self.lock();
         let facts = [
@@ -78,10 +78,10 @@ impl BankNotes {
         facts.into_iter().flatten().map(|(name, value)| (name.to_string(), value)).collect()
     }
 
-    /// Adds the events of a batch from `first` on, with their notes.
+    /// Adds the auxiliary data of the events of a batch from number `first` on.
     ///
     /// # Errors
-    /// For truth that cannot be decoded.
+    /// Fails for truth that cannot be decoded.
     pub fn note(
         &self,
         (batch, first): (&RawBatch, usize),
@@ -111,10 +111,10 @@ impl BankNotes {
     }
 }
 
-/// The raw banks of a batch.
+/// Returns the raw banks of a batch.
 ///
 /// # Errors
-/// For events of another kind.
+/// Fails for events of another kind.
 pub fn banks_of(batch: &mut dyn Batch) -> Result<&mut RawBatch> {
     if (batch as &dyn Any).is::<VeloInputBatch>() {
         return batch.of_mut().map(VeloInputBatch::banks_mut);
@@ -132,7 +132,7 @@ pub struct RawCut {
 }
 
 impl RawCut {
-    /// Memory for events.
+    /// Makes memory for cut events.
     pub fn new(found: BankNotes, problems: ProblemLog) -> Self {
         Self { events: CutEvents::default(), notes: Vec::new(), found, problems }
     }

@@ -1,4 +1,4 @@
-//! Diagnosis of the raw banks of one event by naive decoders: the faulty bank, the hits and their positions.
+//! Diagnosis of the raw banks of an event by naive decoders: finds the faulty bank, and the hits with their positions.
 
 use crate::totals::BankSource;
 use peloton::Status;
@@ -20,7 +20,7 @@ use peloton_truth::{HitsOf, detector_of};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Decodes the banks of one detector, slowly and with diagnosis.
+/// Simple decoder of the banks of one detector, which is slow and finds the causes of faults.
 pub enum NaiveDecoder {
     /// Decodes the Velo.
     Velo(Arc<VeloSensors>, VeloBanks),
@@ -31,7 +31,7 @@ pub enum NaiveDecoder {
 }
 
 impl NaiveDecoder {
-    /// The hits of an event, or the reason why it has none.
+    /// Returns the hits of an event, or the status of an event that cannot be decoded.
     pub fn hits(&self, event: &RawEvent<'_>) -> Result<Vec<Hit>, Status> {
         let (hits, statuses) = match self {
             Self::Velo(sensors, banks) => {
@@ -61,7 +61,7 @@ impl NaiveDecoder {
         Ok(self.hits(event)?.into_iter().map(|hit| hit.id).collect())
     }
 
-    /// The sensors.
+    /// Returns the sensors of the detector.
     pub fn sensors(&self) -> Vec<Sensor> {
         match self {
             Self::Velo(sensors, _) => Sensor::of_velo(sensors).collect(),
@@ -118,7 +118,7 @@ impl NaiveDecoder {
         let differs = banks.iter().find(|bank| bank.version != banks[0].version);
         differs.map(|bank| {
             let (first, name) = (words(&banks[0]), name(kind));
-            format!("the {name} bank {} has another version than the one {first}", words(bank))
+            format!("the {name} bank {} has another version than the bank {first}", words(bank))
         })
     }
 }
@@ -154,7 +154,7 @@ fn scifi_hits(geometry: &SciFiGeometry, hits: &SciFiBatch) -> Vec<Hit> {
     (0..events * SCIFI_ZONES).flat_map(of_zone).map(hit).collect()
 }
 
-/// The hits of an event for drawing, without banks that cannot be decoded.
+/// Returns the hits of an event for drawing, without the hits of banks that cannot be decoded.
 pub fn hits_of(decoders: &[NaiveDecoder], batch: &dyn Batch, event: usize) -> Vec<Hit> {
     match batch.events() {
         Events::VeloHits(hits) => velo_hits(&hits.event(event)),
@@ -166,7 +166,7 @@ pub fn hits_of(decoders: &[NaiveDecoder], batch: &dyn Batch, event: usize) -> Ve
     }
 }
 
-/// The bank or hit that caused an event's status, in words, if one did: the bank that the first failing decoder blames.
+/// Describes the bank or hit that caused an event's status, if any: the bank that the first failing decoder finds.
 pub fn diagnose(
     decoders: &[NaiveDecoder],
     batch: &dyn Batch,
@@ -204,8 +204,8 @@ fn blame_hit(event: &VeloEvent<'_>, status: Status) -> Option<String> {
     Some(format!("hit {hit}{module} at x {x}, y {y}, z {z} mm"))
 }
 
-/// The sources whose banks are missing in these partial events: one entry for each event and source. `has_damaged` says
-/// whether any of their banks is damaged and was left out.
+/// Returns the sources whose banks these partial events lack: one entry for each event and source. If `has_damaged` is
+/// true, some banks of the events are damaged and were left out.
 pub fn lacking(
     decoders: &[NaiveDecoder],
     batch: &dyn Batch,
@@ -256,7 +256,7 @@ impl KnownChannels {
         Self { ut: geometry.ut().ok(), scifi: geometry.scifi().ok() }
     }
 
-    /// Number of `hits`, by their LHCbIDs, that are on no channel of the geometry; hits of other detectors are skipped.
+    /// Returns the number of `hits` (LHCbIDs) on channels that the geometry lacks; skips hits of other detectors.
     pub fn unknown<'a>(&self, hits: impl Iterator<Item = &'a u32>) -> u64 {
         let is_unknown = |hit: &&u32| match detector_of(**hit) {
             HitsOf::Ut => self.ut.as_ref().is_some_and(|ut| !ut.has_id(**hit)),
@@ -267,12 +267,12 @@ impl KnownChannels {
     }
 }
 
-/// The identifiers of the hits of raw events, for tracks made elsewhere; for the detectors in the geometry.
+/// The identifiers of the hits of raw events in the geometry's detectors, to check tracks of other programs.
 #[derive(Default)]
 pub struct HitNames(Vec<(HitsOf, NaiveDecoder)>);
 
 impl HitNames {
-    /// The names of the hits that these rules need.
+    /// Makes decoders for the hits that these rules need.
     pub fn new(geometry: &Geometry, banks: VeloBanks, hits_of: HitsOf) -> Self {
         let wanted = |part| hits_of == part || hits_of == HitsOf::All;
         let velo = || geometry.velo().ok().map(|sensors| NaiveDecoder::Velo(Arc::new(sensors), banks));
@@ -284,7 +284,7 @@ impl HitNames {
         Self(found.filter_map(|(part, decoder)| Some((part, decoder()?))).collect())
     }
 
-    /// Number of `hits` that an event does not have. Hits of detectors that cannot be decoded are skipped.
+    /// Returns the number of `hits` that an event does not have; skips hits of detectors that cannot be decoded.
     pub fn unknown<'a>(&self, event: &RawEvent<'_>, hits: impl Iterator<Item = &'a u32>) -> u64 {
         let names = |(part, decoder): &(HitsOf, NaiveDecoder)| {
             let ids: HashSet<u32> = decoder.ids(event).ok()?.into_iter().collect();

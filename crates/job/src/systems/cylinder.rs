@@ -1,11 +1,11 @@
-//! The cylinder detector: hits to tracks with states, and given tracks to smoothed states.
+//! The cylinder detector: finds tracks with states in hits, and fits given tracks.
 
 use super::cylinder_check::CylinderCheck;
 use super::cylinder_display::GatherCylinder;
 use super::event_source::EventSource;
 use super::inputs;
 use super::over_banks::pool;
-use crate::display::Gather;
+use crate::display::gather::Gather;
 use crate::embed::{AnyEngine, Events};
 use crate::measured::Measured;
 use crate::summary::object;
@@ -29,8 +29,8 @@ const SHUFFLE: u64 = 1;
 pub enum CylinderSystem {
     /// Finds tracks with states from hits.
     Find,
-    /// Fits given tracks to smoothed states: tracks of files, with the hits that they name, or particles of
-    /// simulations.
+    /// Fits given tracks to smoothed states. Files contain tracks with their hits; for simulations each particle is a
+    /// track.
     Fit,
 }
 
@@ -187,7 +187,7 @@ impl Detector for CylinderSystem {
         Ok(Box::new(GatherCylinder { field: f64::from(request.config.cylinder.field) }))
     }
 
-    /// Shuffles the hits in each layer: files contain them in the order of their particles, but a real detector does not.
+    /// Shuffles the hits in each layer: files contain hits in the order of particles, but a real detector does not.
     fn prepare_for_measuring(&self, batch: &mut dyn Batch) -> Result<()> {
         let CylinderSample { hits, truth, .. } = batch.of_mut()?;
         let all = 0..hits.len();
@@ -195,8 +195,8 @@ impl Detector for CylinderSystem {
         Ok(())
     }
 
-    /// Returns the time of each stage, us per track on one thread, in the fastest round; of the sequence that finds tracks
-    /// also the time of the fit of given particles (`fit_particles`).
+    /// Returns the time of each stage in the fastest round, us per track on one thread; for the sequence that finds
+    /// tracks also the time of the fit of given particles (`fit_particles`).
     fn measured_facts(
         &self,
         config: &Config,

@@ -1,4 +1,4 @@
-//! [`CylinderCheck`]: tracks and states of the cylinder detector against true particles.
+//! [`CylinderCheck`]: compares tracks and states of the cylinder detector with true particles.
 
 use super::cylinder::CylinderSystem;
 use super::track_check::product;
@@ -35,15 +35,15 @@ enum Pulls {
 }
 
 impl CylinderCheck {
-    /// A check of a sequence.
+    /// Makes the check of a sequence.
     ///
     /// # Errors
-    /// [`Error::Config`] for options that checks of the cylinder detector do not have, and when the requested tables cannot
-    /// be written.
+    /// Returns [`Error::Config`] for options that checks of the cylinder detector do not have. Fails when the requested
+    /// tables cannot be written.
     pub fn new(sequence: CylinderSystem, request: &Request, options: &CheckOptions) -> Result<Self> {
         let name = sequence.name();
         if let Some(CheckRules::Tracker(rules)) = options.rules {
-            let message = format!("--rules {rules} is not for the sequence {name}: its rules are cylinder");
+            let message = format!("--rules {rules} is not for the sequence {name}, whose rules are cylinder");
             return Err(Error::Config(message));
         }
         if options.against.is_some() {

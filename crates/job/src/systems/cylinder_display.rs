@@ -1,13 +1,13 @@
 //! Pictures of events of the cylinder detector.
 
 use super::track_check::product;
-use crate::display::{Gather, Of};
+use crate::display::gather::{Gather, Of};
 use peloton::cylinder::CylinderSample;
 use peloton::event::{CylinderFits, CylinderTracks};
 use peloton_plot::Sensor;
 use peloton_plot::event::Gathered;
 
-/// Collects events of the cylinder detector, with found tracks or with given tracks after their fit.
+/// Collects events of the cylinder detector to draw, with found tracks, or with given tracks after the fit.
 pub struct GatherCylinder {
     /// Magnetic field along z, T.
     pub field: f64,

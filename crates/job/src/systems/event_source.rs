@@ -1,4 +1,4 @@
-//! [`EventSource`]: the events of any format or simulation.
+//! [`EventSource`]: the source of events in files of any format, or from a simulation.
 
 use super::bank_notes::BankNotes;
 use crate::totals::{HITS_NOT_IN_GEOMETRY, UNUSABLE_INPUTS};
@@ -9,27 +9,27 @@ use peloton_io::input::{ByteCount, ProblemLog};
 use peloton_truth::Rules;
 use serde_json::{Map, Value};
 
-/// Cuts events from an input, as [`Source::cut`] does: the part in which formats and simulations differ.
+/// Function that cuts events from an input, as [`Source::cut`] does; formats and simulations differ in this function.
 pub type Cut = Box<dyn FnMut(usize, &mut dyn Batch, &mut Beside) -> Result<usize> + Send>;
 
 /// Events of files, of a pipe or of a simulation.
 pub struct EventSource {
-    /// Makes a batch without events.
+    /// Function that makes a batch without events.
     pub empty: fn() -> Box<dyn Batch>,
-    /// Cuts events.
+    /// Function that cuts events from the input.
     pub cut: Cut,
-    /// Bytes and problems of files and pipes; none for a simulation.
+    /// Counts of bytes and problems of files and pipes; none for a simulation.
     pub files: Option<(ByteCount, ProblemLog)>,
     /// Number of events of a simulation.
     pub known: Option<u64>,
     /// Auxiliary data of raw banks; none for hits.
     pub banks: Option<BankNotes>,
-    /// Result of [`Source::waits_for_faults`].
+    /// The return value of [`Source::waits_for_faults`].
     pub waits_for_faults: bool,
 }
 
 impl EventSource {
-    /// Events of files or of a pipe, whose bytes and problems their reader counts.
+    /// Makes the source of events in files or a pipe, whose reader counts bytes and problems.
     pub fn files(
         empty: fn() -> Box<dyn Batch>,
         bytes: ByteCount,
@@ -40,7 +40,7 @@ impl EventSource {
         Self { empty, cut, files, known: None, banks: None, waits_for_faults: false }
     }
 
-    /// This many events of a simulation.
+    /// Makes the source of a number of simulated events.
     pub fn simulated(
         empty: fn() -> Box<dyn Batch>,
         events: u64,

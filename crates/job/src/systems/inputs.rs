@@ -9,10 +9,10 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// Refuses a job without inputs, and a pattern that the shell did not expand because no file matches.
+/// Rejects a job without inputs, and a pattern that the shell did not expand because no file matches.
 ///
 /// # Errors
-/// [`Error::Config`] for no input at all, [`Error::Io`] for the pattern.
+/// Returns [`Error::Config`] for a job without inputs, [`Error::Io`] for a pattern.
 pub fn check(inputs: &[String]) -> Result<()> {
     if inputs.is_empty() {
         let message = "no input: give files, a folder, `-` for standard input, or a simulation such as sim:velo,events=1000,seed=1 (a shell may remove a pattern that matches no file)";
@@ -31,10 +31,10 @@ pub fn check(inputs: &[String]) -> Result<()> {
     }
 }
 
-/// The single input with one of these prefixes.
+/// Returns the input that begins with one of the prefixes `starts`, if any.
 ///
 /// # Errors
-/// [`Error::Config`] when there are other inputs, too.
+/// Returns [`Error::Config`] when the request has other inputs, too.
 pub fn special<'a>(inputs: &'a [String], starts: &[&str]) -> Result<Option<&'a str>> {
     let is_special = |input: &&String| starts.iter().any(|start| input.starts_with(start));
     match inputs.iter().find(is_special) {
@@ -43,7 +43,7 @@ pub fn special<'a>(inputs: &'a [String], starts: &[&str]) -> Result<Option<&'a s
     }
 }
 
-/// Converts the names of inputs to files, folders and standard input.
+/// Converts the names of inputs to files, folders or standard input.
 pub fn sources(inputs: &[String]) -> Vec<InputSource> {
     let source = |input: &String| {
         if input == "-" { InputSource::Stdin } else { InputSource::Path(input.into()) }
@@ -54,7 +54,7 @@ pub fn sources(inputs: &[String]) -> Vec<InputSource> {
 /// Minimum number of events of any size that are cut at once for each thread: two default slices.
 const EVENTS_PER_THREAD: usize = 8;
 
-/// Options for readers of events.
+/// Returns the options for readers of events.
 pub fn options(request: &Request, truth: bool) -> ReadOptions {
     ReadOptions {
         format: request.format,
@@ -77,15 +77,15 @@ pub fn waits_for_faults(request: &Request) -> bool {
     (strict || only_nominal) && request.inputs.iter().any(|name| is_piped(name))
 }
 
-/// Whether an input can be read only once.
+/// Whether an input is a pipe or socket, which can be read only once.
 pub fn is_piped(name: &str) -> bool {
     name == "-" || name.starts_with("tcp://") || name.starts_with("udp://") || is_pipe(Path::new(name))
 }
 
-/// Standard input or a named pipe; none for a file or a folder.
+/// Opens standard input or a named pipe; returns none for a file or a folder.
 ///
 /// # Errors
-/// [`Error::Io`] when the pipe cannot be opened.
+/// Returns [`Error::Io`] when the pipe cannot be opened.
 pub fn open_pipe(name: &str) -> Result<Option<Box<dyn Read + Send>>> {
     if name == "-" {
         return Ok(Some(Box::new(standard_input())));

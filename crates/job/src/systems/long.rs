@@ -1,4 +1,4 @@
-//! Long tracks: raw banks of Velo and SciFi to tracks through both, and with the UT to tracks through all three.
+//! The sequences of long tracks: from raw banks of Velo and SciFi to tracks through both detectors, with or without UT.
 
 use super::over_banks::OverBanks;
 use super::scifi::scifi_losses;
@@ -7,7 +7,7 @@ use peloton_truth::{LongLosses, Matching};
 
 const PRESETS: &[Preset] = &[Preset::Best, Preset::Fast, Preset::TwoPass, Preset::Hlt1];
 
-/// Raw banks to long tracks.
+/// The sequence `long`: decodes Velo and SciFi banks and finds long tracks.
 pub static LONG: OverBanks = OverBanks {
     name: "long",
     algorithms: &["velo_tracks", "scifi_hits", "scifi_tracks", "long_tracks"],
@@ -19,7 +19,7 @@ pub static LONG: OverBanks = OverBanks {
     }),
 };
 
-/// Raw banks to long tracks with their hits in the UT.
+/// The sequence `long-ut`: finds long tracks, and adds their hits in the UT.
 pub static LONG_UT: OverBanks = OverBanks {
     name: "long-ut",
     algorithms: &["velo_tracks", "ut_hits", "scifi_hits", "scifi_tracks", "long_tracks"],

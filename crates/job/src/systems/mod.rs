@@ -1,4 +1,4 @@
-//! The systems of all sequences.
+//! The systems of all sequences: inputs, checks and outputs for jobs.
 
 mod bank_notes;
 mod banks;

@@ -1,11 +1,11 @@
-//! [`OverBanks`]: the systems that read only raw banks of LHCb, each a list of algorithms.
+//! [`OverBanks`]: the systems of sequences that read only raw banks of LHCb, each with a list of algorithms.
 
 use super::banks::NaiveDecoder;
 use super::parts::{Parts, are_presets, infos};
 use super::raw;
 use super::rows::of_product;
 use super::track_check::{Rows, TrackCheck};
-use crate::display::{Gather, GatherTracks};
+use crate::display::gather::{Gather, GatherTracks};
 use crate::embed::{self, AnyEngine};
 use crate::system::{Detector, OWN_ALGORITHMS, Runs, check_written};
 use crate::truth_check::no_tracks;
@@ -15,19 +15,19 @@ use peloton::{Error, Result};
 use peloton_io::input::{Format, Geometry};
 use peloton_truth::{FindLosses, Rules};
 
-/// A sequence from raw banks of LHCb, in the form that jobs need.
+/// The system of a sequence that starts from raw banks of LHCb.
 pub struct OverBanks {
-    /// The name on the command line and in results.
+    /// Name of the sequence on the command line and in results.
     pub name: &'static str,
     /// Algorithms in the order in which they run, named by their products; empty when the configuration lists them.
     pub algorithms: &'static [&'static str],
-    /// The presets of the sequence; none where it has one set of parameters.
+    /// Presets of the sequence; empty for a sequence with a single set of parameters.
     pub presets: &'static [Preset],
-    /// Finds where the sequence lost particles; none where it ends at hits.
+    /// Function that makes the search for lost particles; none for a sequence that finds only hits.
     pub losses: Option<MakeLosses>,
 }
 
-/// Makes the search for lost particles of a sequence.
+/// Function that makes the search for lost particles of a sequence.
 pub type MakeLosses = fn(&Parts, &Config) -> Result<Box<dyn FindLosses>>;
 
 /// The detector that banks come from.
@@ -37,7 +37,7 @@ struct BankDetector {
     config: Config,
 }
 
-/// The sequence of the algorithms that the configuration lists.
+/// The sequence `own`: runs the algorithms that the configuration lists.
 pub static OWN: OverBanks = OverBanks {
     name: "own",
     algorithms: &[],
@@ -177,19 +177,19 @@ impl Detector for BankDetector {
     }
 }
 
-/// Starts threads of the CPU that run a sequence.
+/// Starts CPU threads that run a sequence.
 ///
 /// # Errors
-/// When the system cannot start threads.
+/// Fails when the system cannot start threads.
 pub fn pool(sequence: impl Into<Sequence>, config: &Config) -> Result<Runs> {
     let slice = config.slice_events.unwrap_or(SLICE_EVENTS);
     Ok(Box::new(Pool::new(Engine::new(sequence), config.thread_count(), slice)?))
 }
 
-/// The requested rules for trackers; `default` if none.
+/// Returns the requested rules for trackers, or `default` if no rules are requested.
 ///
 /// # Errors
-/// [`Error::Config`] for rules of another detector.
+/// Returns [`Error::Config`] for rules of another detector.
 pub fn tracker_rules(options: &CheckOptions, default: Rules) -> Result<Rules> {
     match options.rules {
         Some(CheckRules::Tracker(rules)) => Ok(rules),

@@ -1,4 +1,4 @@
-//! [`Parts`]: algorithms by name, and the parts of the detector that they need.
+//! [`Parts`]: the parts of the detector that algorithms need, and the algorithms by name.
 
 use super::banks::NaiveDecoder;
 use crate::{Config, Request};
@@ -12,11 +12,11 @@ use peloton::{Error, Result};
 use peloton_io::input::Geometry;
 use std::sync::Arc;
 
-/// All algorithms over raw banks of LHCb.
+/// All algorithms of sequences that start from raw banks of LHCb.
 pub const ALGORITHMS: [&AlgorithmInfo; 7] =
     [Velo::INFO, UtHits::INFO, UtCells::INFO, VeloUtByCell::INFO, SciFiHits::INFO, SciFi::INFO, Long::INFO];
 
-/// The section of a configuration with the parameters of an algorithm; empty where it has none.
+/// Returns the configuration section with the parameters of an algorithm; empty for an algorithm without parameters.
 pub fn section_of(algorithm: &str) -> &'static str {
     match algorithm {
         "velo_tracks" => "velo",
@@ -28,10 +28,10 @@ pub fn section_of(algorithm: &str) -> &'static str {
     }
 }
 
-/// Information on the algorithms of these names, which run in this order. Long tracks get hits in the UT if it is decoded.
+/// Returns information on the algorithms of these names, in this order. Long tracks get UT hits if the UT is decoded.
 ///
 /// # Errors
-/// [`Error::UnknownName`] that lists all algorithms over raw banks of LHCb.
+/// [`Error::UnknownName`] lists all algorithms over raw banks of LHCb.
 pub fn infos(names: &[&str]) -> Result<Vec<&'static AlgorithmInfo>> {
     let info = |name: &&str| match *name {
         "long_tracks" if names.contains(&"ut_hits") => Ok(LongUt::INFO),
@@ -45,7 +45,7 @@ pub fn infos(names: &[&str]) -> Result<Vec<&'static AlgorithmInfo>> {
     names.iter().map(info).collect()
 }
 
-/// Whether the algorithms use the parameters of the preset. Long tracks use no parameter of the search in the UT.
+/// Whether the algorithms use the parameters of the preset. Long tracks ignore the parameters of the UT search.
 pub fn are_presets(names: &[&str], config: &Config) -> bool {
     let preset = config.preset;
     names.iter().all(|name| match *name {
@@ -80,10 +80,10 @@ struct VeloPart {
 }
 
 impl Parts {
-    /// The parts of a geometry that these algorithms need.
+    /// Makes the parts of the detector that these algorithms need, from a geometry.
     ///
     /// # Errors
-    /// When the geometry lacks one of the parts.
+    /// Fails when the geometry lacks a part of the detector.
     pub fn new(names: &[&str], request: &Request, geometry: &Geometry) -> Result<Self> {
         // Each part is read once for all algorithms. The function `sequence` checks that the input of each algorithm is made.
         let with_ut = has_ut(names);
@@ -109,11 +109,11 @@ impl Parts {
         Ok(parts)
     }
 
-    /// The sequence of these algorithms, in this order.
+    /// Makes the sequence of these algorithms, in this order.
     ///
     /// # Errors
-    /// Errors of the configuration, and [`Error::Config`] for an algorithm without a product that it reads, and for
-    /// no algorithm.
+    /// Returns errors of the configuration, and [`Error::Config`] for an empty list and for an algorithm that reads a
+    /// product that no algorithm before it makes.
     pub fn sequence(&self, name: &'static str, algorithms: &[&str], config: &Config) -> Result<Sequence> {
         let mut adding = Adding { name, sequence: None };
         for algorithm in algorithms {
@@ -144,7 +144,7 @@ impl Parts {
         adding.sequence.ok_or_else(|| Error::Config(format!("sequence {name}: it has no algorithm")))
     }
 
-    /// Decoders that can name the faulty bank.
+    /// Returns the decoders that can name the faulty bank.
     pub fn decoders(&self) -> Vec<NaiveDecoder> {
         let velo = self.velo.iter().map(|part| NaiveDecoder::Velo(part.sensors.clone(), part.banks));
         let ut = self.ut.iter().map(|geometry| NaiveDecoder::Ut(geometry.clone()));
@@ -164,7 +164,7 @@ impl Parts {
         Ok(UtHits::new(config.level()?, geometry.clone()).with_bad_banks(config.bad_banks))
     }
 
-    /// The UT, and the magnet before it.
+    /// Returns the UT, and the magnetic field before it.
     pub fn ut(&self) -> Result<UtDetector> {
         let geometry = self.ut.clone().ok_or_else(|| missing("UT"))?;
         let (tables, polarity) = self.magnet_tables.clone().ok_or_else(|| missing("magnet"))?;
@@ -175,12 +175,12 @@ impl Parts {
         Ok(SciFiHits::new(config.level()?, self.scifi_geometry()?).with_bad_banks(config.bad_banks))
     }
 
-    /// The SciFi.
+    /// Returns the geometry of the SciFi.
     pub fn scifi_geometry(&self) -> Result<Arc<SciFiGeometry>> {
         self.scifi.clone().ok_or_else(|| missing("SciFi"))
     }
 
-    /// The magnet before the SciFi.
+    /// Returns the bending in the magnet before the SciFi.
     pub fn bending(&self) -> Result<Bending> {
         self.bending.ok_or_else(|| missing("magnet"))
     }
@@ -202,7 +202,7 @@ impl Parts {
         Long::new(self.scifi(config)?, parameters, self.bending()?)
     }
 
-    /// Makes the matching of tracks that adds hits in the UT, with these parameters.
+    /// Makes the matching of tracks that also adds UT hits, with these parameters.
     pub fn long_ut(&self, config: &Config, parameters: LongConfig) -> Result<LongUt> {
         LongUt::new(&self.velo(config)?, &self.ut()?, self.scifi(config)?, parameters, self.bending()?)
     }

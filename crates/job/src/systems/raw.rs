@@ -1,4 +1,4 @@
-//! Events of raw banks: files, streams and the simulation.
+//! Sources of events of raw banks: files, streams and the simulation.
 
 use super::bank_notes::{BankNotes, RawCut, banks_of};
 use super::event_source::EventSource;
@@ -17,7 +17,7 @@ use std::io::{Cursor, Read};
 /// Number of bytes that identify the format of a stream.
 const HEAD: usize = 64;
 
-/// The content of the inputs of a request, other than simulated hits.
+/// Content of the inputs of a request, except for simulated hits.
 pub enum Found {
     /// Raw banks.
     Raw(EventSource, Geometry),
@@ -27,10 +27,10 @@ pub enum Found {
     OtherFiles(Vec<InputSource>),
 }
 
-/// The geometry that a request names, for raw banks.
+/// Returns the geometry that a request names for raw banks.
 ///
 /// # Errors
-/// [`Error::Config`] if events are not simulated and no geometry is named.
+/// Returns [`Error::Config`] if events are not simulated and no geometry is named.
 pub fn geometry(request: &Request, is_simulated: bool) -> Result<Geometry> {
     match &request.geometry {
         Some(folder) => Geometry::named(folder),
@@ -42,10 +42,10 @@ pub fn geometry(request: &Request, is_simulated: bool) -> Result<Geometry> {
     }
 }
 
-/// Simulated events of a specification.
+/// Makes the source of simulated events by a specification.
 ///
 /// # Errors
-/// Errors of the geometry.
+/// Returns errors of the geometry.
 pub fn simulated(request: &Request, spec: SimSpec, truth: bool) -> Result<(EventSource, Geometry)> {
     let geometry = geometry(request, true)?;
     let (first, count) = (request.events.first as u64, request.events.count.map(|count| count as u64));
@@ -82,10 +82,10 @@ fn read(request: &Request, reader: RawReader, bytes: ByteCount, truth: bool) -> 
     Ok(Found::Raw(EventSource { banks: Some(banks), waits_for_faults, ..source }, geometry))
 }
 
-/// Determines the content of the inputs.
+/// Determines the content of the inputs of a request.
 ///
 /// # Errors
-/// Errors of the readers and of the geometry.
+/// Returns errors of the readers and of the geometry.
 pub fn find(request: &Request, options: ReadOptions) -> Result<Found> {
     let (names, bytes, truth) = (&request.inputs[..], options.bytes.clone(), options.truth);
     if let [name] = names
@@ -112,7 +112,7 @@ pub fn find(request: &Request, options: ReadOptions) -> Result<Found> {
 /// Opens inputs that must be raw banks.
 ///
 /// # Errors
-/// [`Error::Config`] for other inputs, and errors of the readers and of the geometry.
+/// Returns [`Error::Config`] for other inputs, and errors of the readers and of the geometry.
 pub fn open(
     request: &Request,
     sequence: &str,

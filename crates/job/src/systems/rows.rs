@@ -1,11 +1,11 @@
-//! The check of the tracks of each product: its rules, and its data.
+//! The rules and data that the check of a product's tracks needs.
 
 use super::track_check::{Rows, TrackRows, product};
 use peloton::event::{Columns, LongTracks, SciFiTracks, VeloTracks, VeloUtTracks};
 use peloton_truth::{FittedState, Measured, Place, Rules};
 
-/// The default rules for the tracks of a product, and the function that appends the tracks of an event; none for
-/// hits.
+/// Returns the default rules for the tracks of a product, and the function that appends the tracks of an event; none
+/// for products without tracks.
 pub fn of_product(name: &str) -> (Rules, Option<Rows>) {
     match name {
         "velo_tracks" => (Rules::Lhcb, Some(velo)),

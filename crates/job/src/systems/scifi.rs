@@ -1,4 +1,4 @@
-//! SciFi: raw banks to tracks in the SciFi.
+//! The sequence of the SciFi: decodes raw banks and finds tracks.
 
 use super::over_banks::OverBanks;
 use super::parts::Parts;
@@ -6,7 +6,7 @@ use crate::{Config, Preset};
 use peloton::Result;
 use peloton_truth::SciFiLosses;
 
-/// Decodes SciFi banks and finds tracks in the SciFi.
+/// The sequence `scifi`: decodes SciFi banks and finds tracks in the SciFi.
 pub static SCIFI: OverBanks = OverBanks {
     name: "scifi",
     algorithms: &["scifi_hits", "scifi_tracks"],

@@ -1,4 +1,4 @@
-//! [`TrackCheck`]: the check of any sequence whose tracks are lists of LHCbIDs.
+//! [`TrackCheck`]: checks the tracks of any sequence whose tracks are lists of LHCbIDs.
 
 use crate::comparison::Comparison;
 use crate::{Check, CheckOptions, Checked, Chunk, Host, Request, Summary};
@@ -9,15 +9,15 @@ use peloton_plot::text;
 use peloton_truth::{FindLosses, FittedState, Losses, Measured, Rules, StatePulls};
 use serde_json::json;
 
-/// Appends the tracks of one event, for a check.
+/// Function that appends the tracks of one event, for a check.
 pub type Rows = fn(&Columns, usize, &mut TrackRows);
 
-/// Returns results as the product of a sequence.
+/// Casts results to the product type `P` of a sequence.
 pub fn product<P: Product>(results: &Columns) -> &P {
     results.get().expect("results of this sequence")
 }
 
-/// The tracks of one event in the form of a check.
+/// Tracks of one event, in the form that checks need.
 #[derive(Debug, Default)]
 pub struct TrackRows {
     ids: Vec<u32>,
@@ -42,7 +42,7 @@ impl TrackRows {
         self.state_ends.push(self.states.len());
     }
 
-    /// The states of a track.
+    /// Returns the states of a track.
     pub fn states(&self, track: usize) -> &[FittedState] {
         let begin = track.checked_sub(1).map_or(0, |before| self.state_ends[before]);
         &self.states[begin..self.state_ends[track]]
@@ -55,7 +55,7 @@ impl TrackRows {
         self.state_ends.clear();
     }
 
-    /// The tracks: LHCbIDs of the hits, and the momentum if measured.
+    /// Returns the tracks: LHCbIDs of the hits, and the momentum if measured.
     pub fn iter(&self) -> impl Iterator<Item = (&[u32], Option<Measured>)> {
         let begins = std::iter::once(0).chain(self.tracks.iter().map(|(end, _)| *end));
         begins.zip(&self.tracks).map(|(begin, (end, measured))| (&self.ids[begin..*end], *measured))
@@ -73,17 +73,17 @@ pub struct TrackCheck {
 }
 
 impl TrackCheck {
-    /// An empty check with these rules.
+    /// Makes a check with these rules, without events so far.
     ///
     /// # Errors
-    /// Errors of [`Comparison::new`].
+    /// Returns errors of [`Comparison::new`].
     pub fn new(request: &Request, rules: Rules, options: &CheckOptions, rows: Rows) -> Result<Self> {
         let compared = Comparison::new(request, rules, options)?;
         let (event, pulls) = (TrackRows::default(), StatePulls::default());
         Ok(Self { compared, rows, event, pulls, losses: None })
     }
 
-    /// Adds the search for lost particles; `rules` and `bad_banks` belong to the sequence.
+    /// Adds the search for lost particles; `rules` and `bad_banks` are the settings of the sequence.
     pub fn with_losses(self, of: Box<dyn FindLosses>, rules: Rules, bad_banks: BadBanks) -> Self {
         Self { losses: Some(Losses::new(of, rules, bad_banks)), ..self }
     }

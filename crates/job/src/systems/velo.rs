@@ -1,4 +1,4 @@
-//! The Velo: hits or raw banks to tracks.
+//! The sequence of the Velo: finds tracks in hits or raw banks.
 
 use super::banks::NaiveDecoder;
 use super::event_source::EventSource;
@@ -8,7 +8,7 @@ use super::parts::Parts;
 use super::raw::{self, Found, warn_of_format};
 use super::rows;
 use crate::comparison::Comparison;
-use crate::display::{Gather, GatherTracks};
+use crate::display::gather::{Gather, GatherTracks};
 use crate::embed::{self, AnyEngine};
 use crate::system::{Detector, Runs};
 use crate::{
@@ -26,7 +26,7 @@ use peloton_truth::{Rules, VeloHits, VeloLosses, VeloPulls};
 
 const NAME: &str = "velo";
 
-/// Finds Velo tracks from Velo banks or hits.
+/// The system of the sequence velo, which finds Velo tracks from Velo banks or hits.
 pub struct VeloSystem;
 
 /// The detector that the events come from.
@@ -41,7 +41,7 @@ impl VeloDetector {
     /// The sequence for these events.
     ///
     /// # Errors
-    /// Errors of the configuration.
+    /// Returns errors of the configuration.
     fn sequence(&self, config: &Config) -> Result<Velo> {
         match &self.parts {
             Some(parts) => parts.velo(config),

@@ -1,10 +1,10 @@
-//! Velo and UT: raw banks to Velo tracks with hits in the UT.
+//! The sequence of Velo and UT: finds Velo tracks in raw banks and adds UT hits.
 
 use super::over_banks::OverBanks;
 use crate::Preset;
 use peloton_truth::VeloUtLosses;
 
-/// Decodes Velo and UT banks and finds tracks through both.
+/// The sequence `velo-ut`: decodes Velo and UT banks and finds tracks through both detectors.
 pub static VELO_UT: OverBanks = OverBanks {
     name: "velo-ut",
     // Hits in the order that the search reads: see `OverBanks::names`.

@@ -1,4 +1,4 @@
-//! [`Gathered::of_cylinder`]: the drawn parts of an event of the cylinder detector, whose files are in cm.
+//! [`Gathered::of_cylinder`]: hits, tracks and truth of an event of the cylinder detector, converted from cm to mm.
 
 use super::{Gathered, Hit, Line, Momentum, Part, Particle, Piece, Point, Track, Truth};
 use peloton::cylinder::{CylinderSample, Helix};
@@ -11,8 +11,8 @@ const MM_PER_CM: f64 = 10.0;
 const STEPS: usize = 24;
 
 impl Gathered {
-    /// Gathers event `number` of a sample with its tracks, each given by its hits and its state at the innermost hit: radius
-    /// and parameters; `field` is the magnetic field, T.
+    /// Gathers the hits, tracks and truth of event `number` of a sample. A track is given by its hits and its state at
+    /// the innermost hit: radius (cm) and five parameters. `field` is the magnetic field, T.
     pub fn of_cylinder<'a>(
         sample: &CylinderSample,
         number: usize,

@@ -1,15 +1,15 @@
-//! [`Gathered::of_lhcb`]: the drawn parts of an event of LHCb, from its tracks as lists of hits, and its truth.
+//! [`Gathered::of_lhcb`]: hits, tracks and truth of an LHCb event in the form that is drawn.
 
 use super::{Gathered, Hit, Momentum, Particle, Point, Track, Truth, path};
 use peloton::event::{Particle as TrueParticle, TruthEvent};
 use peloton_truth::{EventMatches, FittedState, Measured};
 use std::collections::HashMap;
 
-/// A track of the results: ids of its hits, its momentum, if measured, and its states.
+/// A reconstructed track: the ids of its hits, its momentum (if measured), and its fitted states.
 pub type FoundTrack<'a> = (&'a [u32], Option<Measured>, &'a [FittedState]);
 
 impl Gathered {
-    /// Gathers the hits, tracks and truth of an event. Hits that are not finite are left out.
+    /// Gathers the hits, tracks and truth of an event. Hits without finite coordinates are omitted.
     pub fn of_lhcb<'a>(
         mut hits: Vec<Hit>,
         tracks: impl Iterator<Item = FoundTrack<'a>>,

@@ -1,4 +1,4 @@
-//! Pictures of events: hits, tracks and their truth, in one form for all sequences.
+//! Pictures of events: hits, tracks and true particles, in the same types for all sequences.
 //!
 //! ```text
 //! Gathered (by a job) --> DrawnEvent --+--> view: one projection as SVG --> svg: a figure
@@ -28,7 +28,7 @@ use peloton::Status;
 use peloton_io::input::EventId;
 use peloton_truth::{EventMatches, Measured, ParticleMatch, TrackMatch};
 
-/// A part of a detector.
+/// A drawn detector: a part of LHCb, or the cylinder detector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// The Velo of LHCb.
@@ -45,7 +45,7 @@ impl Part {
     /// All parts.
     pub const ALL: [Part; 4] = [Part::Velo, Part::Ut, Part::SciFi, Part::Cylinder];
 
-    /// Returns the displayed name of the part, the same as [`Sensor::detector`].
+    /// Returns the displayed name of the part, which is also the name in [`Sensor::detector`].
     pub fn name(self) -> &'static str {
         match self {
             Part::Velo => "Velo",
@@ -64,9 +64,9 @@ pub type Point = [f64; 3];
 pub struct Hit {
     /// Part of the detector that the hit is in.
     pub part: Part,
-    /// Identifier of the hit in tracks.
+    /// Identifier of the hit in the hit lists of tracks.
     pub id: u32,
-    /// Both ends of the strip; the same point twice for a pixel.
+    /// Both ends of the strip or fibre; for a pixel, its position twice.
     pub ends: [Point; 2],
 }
 
@@ -76,7 +76,7 @@ impl Hit {
         Self { part, id, ends: [at; 2] }
     }
 
-    /// Returns the point halfway between the ends.
+    /// Returns the point halfway between the ends of the strip.
     pub fn middle(&self) -> Point {
         let [a, b] = self.ends;
         std::array::from_fn(|axis| 0.5 * (a[axis] + b[axis]))
@@ -108,13 +108,13 @@ impl Hit {
 /// A drawn track.
 #[derive(Debug, Clone, Default)]
 pub struct Track {
-    /// Hits of the track, as indices into the hits of the event; hits that the event lacks are omitted.
+    /// Hits of the track, as indices into the hits of the event, without hits that the event lacks.
     pub hits: Vec<usize>,
-    /// Number of hits in the track's list.
+    /// Number of hits in the track's hit list, including hits that the event lacks.
     pub named: usize,
-    /// Positions of the hits: for a strip the point nearest to the fitted line.
+    /// Positions of the hits; on a strip or fibre, the point where the fitted line crosses.
     pub points: Vec<Point>,
-    /// The fitted line, piece by piece.
+    /// Pieces of the fitted line.
     pub pieces: Vec<Piece>,
     /// Whether the track flies towards smaller z, from the last of its points to the first.
     pub is_backward: bool,
@@ -145,7 +145,7 @@ impl From<Measured> for Momentum {
 /// A drawn true particle.
 #[derive(Debug, Clone, Default)]
 pub struct Particle {
-    /// Name of the particle: PDG code and key, if known.
+    /// Name of the particle: its kind (if known) and its key or number.
     pub name: String,
     /// Momentum, GeV/c.
     pub p: f64,
@@ -153,7 +153,7 @@ pub struct Particle {
     pub pt: f64,
     /// Pseudorapidity.
     pub eta: f64,
-    /// Hits of the particle, as indices into the hits of the event, by rising z, or from the inside out.
+    /// Hits of the particle, as indices into the hits of the event, by z (LHCb) or from the inside out (cylinder).
     pub hits: Vec<usize>,
     /// Positions of the hits.
     pub points: Vec<Point>,
@@ -164,11 +164,11 @@ pub struct Particle {
 pub struct Truth {
     /// All particles.
     pub particles: Vec<Particle>,
-    /// Matches of particles and tracks.
+    /// Matches between particles and tracks.
     pub matches: EventMatches,
 }
 
-/// The drawn parts of one event.
+/// The parts of one event that are drawn: hits, tracks and truth.
 #[derive(Debug, Clone, Default)]
 pub struct Gathered {
     /// Hits of the event.
@@ -184,13 +184,13 @@ pub struct Gathered {
 pub struct TrackColumn {
     /// Name of the column.
     pub name: &'static str,
-    /// Unit, 1 for none.
+    /// Unit of the values; `1` for none.
     pub unit: &'static str,
     /// Meaning of the values.
     pub meaning: &'static str,
 }
 
-/// A drawn event. Lengths are mm.
+/// A drawn event. Lengths are in mm.
 #[derive(Debug, Clone)]
 pub struct DrawnEvent {
     /// Identification of the event.
@@ -207,14 +207,14 @@ pub struct DrawnEvent {
     pub truth: Option<Truth>,
 }
 
-/// The class of a line in the picture, by the truth.
+/// The class of a drawn line: the result of comparing a track or a particle with the truth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// A track of an event without truth.
     Track,
     /// The first track of a particle.
     Found,
-    /// Another track of a particle that already has one.
+    /// A further track of a particle that already has a track.
     Clone,
     /// A track that belongs to no particle.
     Ghost,
@@ -226,7 +226,7 @@ impl Class {
     /// All classes, in drawing order.
     pub const ALL: [Class; 5] = [Class::Track, Class::Found, Class::Missed, Class::Clone, Class::Ghost];
 
-    /// Returns the name of the class in the singular, which is also the name of its style.
+    /// Returns the name of the class in the singular, which is also the class of its lines in the style sheet.
     pub fn name(self) -> &'static str {
         match self {
             Class::Track => "track",
@@ -251,11 +251,11 @@ impl Class {
     /// Returns a description of the class, in a sentence.
     pub fn meaning(self) -> &'static str {
         match self {
-            Class::Track => "tracks; the input has no truth to compare with",
-            Class::Found => "tracks that belong to a true particle, the first of each",
-            Class::Clone => "further tracks of a particle that already has one",
+            Class::Track => "tracks of an input without truth",
+            Class::Found => "the first track of each true particle",
+            Class::Clone => "further tracks of a particle that has a track",
             Class::Ghost => "tracks that belong to no particle",
-            Class::Missed => "reconstructible particles without a track: their hits are joined",
+            Class::Missed => "reconstructible particles without a track, drawn as lines through their hits",
         }
     }
 
@@ -291,7 +291,7 @@ impl DrawnEvent {
         self.truth.as_ref()?.matches.tracks.get(track)
     }
 
-    /// Returns the reconstructible particles that have hits here and no track; none where nothing was reconstructed.
+    /// Returns reconstructible particles with hits but without a track; none if the event was not reconstructed.
     pub fn missed(&self) -> impl Iterator<Item = (&Particle, &ParticleMatch)> {
         let truth = self.truth.iter().filter(|_| self.status.is_reconstructed());
         let all = truth.flat_map(|truth| truth.particles.iter().zip(&truth.matches.particles));
@@ -300,7 +300,7 @@ impl DrawnEvent {
         })
     }
 
-    /// Returns the number of lines of a class.
+    /// Returns the number of lines (tracks or missed particles) of a class.
     pub fn count(&self, class: Class) -> usize {
         match class {
             Class::Missed => self.missed().count(),
@@ -308,7 +308,7 @@ impl DrawnEvent {
         }
     }
 
-    /// Returns the classes of the lines of this event, with the number of lines of each.
+    /// Returns the classes that lines of this event can have, each with its number of lines.
     pub fn classes(&self) -> Vec<(Class, usize)> {
         let known = |class: &Class| (*class == Class::Track) == self.truth.is_none();
         Class::ALL.into_iter().filter(known).map(|class| (class, self.count(class))).collect()
@@ -324,14 +324,14 @@ impl DrawnEvent {
     }
 }
 
-/// The whole scene: events, and their detector.
+/// Events to draw, and the sensors of their detector.
 #[derive(Debug, Clone)]
 pub struct Scene {
-    /// Name of the sequence that was reconstructed.
+    /// Name of the sequence that reconstructed the events.
     pub sequence: &'static str,
     /// Name of the input.
     pub title: String,
-    /// Sensors or layers.
+    /// Sensors of LHCb, or layers of the cylinder detector.
     pub sensors: Vec<Sensor>,
     /// The events.
     pub events: Vec<DrawnEvent>,

@@ -1,4 +1,4 @@
-//! An event as a page: linked views, switches for classes of tracks, a table of tracks.
+//! An event as an HTML page: linked views, switches for classes of tracks, and a table of tracks.
 
 use super::svg::title;
 use super::view::{self, Frame};
@@ -31,7 +31,7 @@ struct ColumnData {
     meaning: String,
 }
 
-/// Returns the first event of a scene as a page.
+/// Returns the first event of a scene as an HTML page.
 pub fn page(scene: &Scene) -> String {
     let Some(event) = scene.events.first() else { return String::new() };
     let views = View::of(scene).map(|view| (view, Frame::around(view, scene, event)));
@@ -97,7 +97,7 @@ fn switches(event: &DrawnEvent) -> Markup {
                     (switch(class.name(), format!("{} {}", class.legend(), grouped(number as u64)), class.meaning()))
                 }
             }
-            (switch("others", format!("other hits {}", grouped(unused as u64)), "hits that are on no line"))
+            (switch("others", format!("other hits {}", grouped(unused as u64)), "hits on no drawn line"))
             (switch("sensors", "sensors".into(), "outlines of sensors, sectors, mats or layers"))
             button #whole type="button" title="show the whole detector in all views" { "whole detector" }
         }
@@ -127,10 +127,10 @@ fn figure(scene: &Scene, event: &DrawnEvent, view: View, frame: &Frame) -> Marku
 
 fn caption(view: View) -> &'static str {
     match view {
-        View::Rz => "r-z: distance from the z axis",
-        View::Xy => "x-y: along the z axis",
-        View::Xz => "z-x: from above",
-        View::Yz => "z-y: from the side",
+        View::Rz => "r-z: distance from the z axis against z",
+        View::Xy => "x-y: seen along the z axis",
+        View::Xz => "z-x: seen from above",
+        View::Yz => "z-y: seen from the side",
     }
 }
 
@@ -138,7 +138,7 @@ fn help(event: &DrawnEvent) -> String {
     let has_tracks = !event.tracks.is_empty() || event.truth.is_some();
     let mut text = String::from("Dots are hits");
     text.push_str(match has_tracks {
-        true => "; thick lines join the hits of a track, thin lines are its fitted states, extrapolated. ",
+        true => "; thick lines join the hits of a track; thin lines extrapolate its fitted states. ",
         false => ". ",
     });
     let joins = |track: &Track| track.pieces.iter().any(|piece| piece.line == Line::Join);
@@ -148,21 +148,21 @@ fn help(event: &DrawnEvent) -> String {
         );
     }
     if event.hits.iter().any(|hit| hit.length() > 0.0) {
-        text.push_str("A strip or fibre measures one direction: ");
+        text.push_str("A strip or fibre measures one coordinate. ");
         text.push_str(match has_tracks {
             true => {
-                "its hit is drawn where the track crosses it, and long unused ones are only drawn from above. "
+                "Hits on tracks are drawn where the track crosses the strip, other hits of long strips only from above. "
             }
-            false => "long ones are only drawn from above. ",
+            false => "Hits of long strips are only drawn from above. ",
         });
     }
-    text.push_str("Wheel: zoom; drag: move; double click: the whole view");
+    text.push_str("The mouse wheel zooms, dragging moves, and a double click shows the whole view");
     if has_tracks {
         text.push_str(
-            "; the mouse on a track or its row highlights it in all views, a click keeps the highlight",
+            "; pointing at a track or its row highlights the track in all views, a click keeps the highlight",
         );
     }
-    text.push_str(". The address stores the view.");
+    text.push_str(". The address of the page stores the view.");
     text
 }
 
@@ -170,15 +170,15 @@ fn help(event: &DrawnEvent) -> String {
 fn columns(event: &DrawnEvent) -> Vec<ColumnData> {
     let column =
         |name: &str, unit, meaning: &str| ColumnData { name: name.into(), unit, meaning: meaning.into() };
-    let mut columns = vec![column("hits", "1", "hits of the track, or of the missed particle")];
+    let mut columns = vec![column("hits", "1", "number of hits of the track or missed particle")];
     columns.extend(event.columns.iter().map(|own| column(own.name, own.unit, own.meaning)));
     if has_momenta(event) {
         columns.push(column("p", "GeV/c", "momentum of the track"));
         columns.push(column("pT", "GeV/c", "transverse momentum of the track"));
     }
     if event.truth.is_some() {
-        columns.push(column("particle", "1", "the true particle and its key"));
-        columns.push(column("true p", "GeV/c", "its momentum"));
+        columns.push(column("particle", "1", "name and key of the true particle"));
+        columns.push(column("true p", "GeV/c", "momentum of the true particle"));
         columns.push(column("purity", "1", "share of the track's hits that the particle left"));
     }
     columns

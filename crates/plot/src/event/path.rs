@@ -1,4 +1,4 @@
-//! The line of a track: straight at fitted states, and a smooth join between them, where the magnet bends.
+//! The drawn line of a track: straight at fitted states, with smooth joins between them where the magnet bends.
 
 use super::{Hit, Part, Point};
 use peloton_truth::{FittedState, Place};
@@ -6,19 +6,19 @@ use peloton_truth::{FittedState, Place};
 /// Number of steps in a join between two straight pieces.
 const STEPS: usize = 16;
 
-/// The kind of a piece of a line.
+/// The kind of a piece of a track's line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line {
-    /// A fitted state, extrapolated.
+    /// A straight line that extrapolates a fitted state.
     State,
-    /// A smooth join of two states, which is not fitted.
+    /// A smooth curve that joins two states, and is not fitted.
     Join,
 }
 
 /// A piece of the line of a track.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Piece {
-    /// Meaning of the line.
+    /// Kind of the piece.
     pub line: Line,
     /// Points of the piece, at least two.
     pub points: Vec<Point>,
@@ -71,8 +71,8 @@ pub fn is_backward(hits: &[Hit], states: &[FittedState]) -> bool {
     ahead < 0.0
 }
 
-/// Returns the line of a track with these hits and states. In the Velo a line through the hits replaces a state
-/// that a sequence does not provide.
+/// Returns the pieces of the line of a track with these hits and states. If no state is in the Velo, a straight line
+/// through the Velo hits replaces it.
 pub fn of_states(hits: &[Hit], states: &[FittedState]) -> Vec<Piece> {
     let pieces: Vec<_> =
         [Part::Velo, Part::Ut, Part::SciFi].into_iter().filter_map(|of| straight(of, hits, states)).collect();
@@ -131,7 +131,7 @@ fn least_squares(points: &[Point]) -> Option<Straight> {
     (spread > 0.0).then_some(Straight { at: mean, slope, from, to })
 }
 
-/// Returns the position of a line at this z; its end pieces extend without limit.
+/// Returns the point of a line at this z; the first and the last piece extend without limit.
 pub fn at_z(line: &[Piece], z: f64) -> Option<Point> {
     let points: Vec<_> = line.iter().flat_map(|piece| &piece.points).collect();
     let spans = points.windows(2).filter(|pair| pair[0][2] < pair[1][2]);

@@ -1,4 +1,4 @@
-//! Events for HSF Phoenix, in 3D.
+//! Events as JSON for the 3D event display HSF Phoenix.
 
 use super::{Class, DrawnEvent, Hit, Part, Particle, Point, Scene, Track};
 use peloton::units::MEV_PER_GEV;
@@ -6,7 +6,7 @@ use peloton::{Error, Result};
 use peloton_io::output::phoenix::{PhoenixEvent, PhoenixHit, PhoenixTrack};
 use serde_json::{Map, Value, json};
 
-/// Returns the events of a scene as JSON.
+/// Returns the events of a scene as JSON for HSF Phoenix.
 ///
 /// # Errors
 /// [`Error::Internal`] if a value cannot be written as JSON.

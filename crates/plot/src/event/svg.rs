@@ -12,7 +12,7 @@ const HITS: &str = "#9aa0a6";
 const LINE: f64 = 15.0;
 const CHARACTER: f64 = 6.4;
 
-/// Returns the first event of a scene as a figure.
+/// Returns one view of the first event of a scene as an SVG figure.
 pub fn figure(scene: &Scene, view: View) -> String {
     let Some(event) = scene.events.first() else { return String::new() };
     let frame = view::Frame::around(view, scene, event);
@@ -32,7 +32,7 @@ pub fn figure(scene: &Scene, view: View) -> String {
     chart.finish(&format!("class=\"figure\" data-view=\"{view}\""))
 }
 
-/// Returns a description of the figure, in a line.
+/// Returns a description of the figure in one line.
 pub fn title(scene: &Scene, event: &DrawnEvent) -> String {
     let mut title = format!("{}, {}", scene.title, event.id);
     if event.status != peloton::Status::Ok {

@@ -1,4 +1,4 @@
-//! One projection of an event, as SVG in units of a frame.
+//! One projection of an event, as SVG elements with the coordinates of a [`Frame`].
 
 use super::{Class, DrawnEvent, Hit, Line, Part, Piece, Point, Scene};
 use crate::svg::Axis;
@@ -6,7 +6,7 @@ use crate::{Sensor, Shape};
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// The axes of a view.
+/// A projection of an event, named by its two axes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
     /// Distance from the z axis against z.
@@ -35,7 +35,7 @@ const FAR: f64 = 2e4;
 const GRAIN: f64 = 100.0;
 
 impl View {
-    /// Returns the best views of an event of this detector.
+    /// Returns the three most useful views of the scene's detector.
     pub fn of(scene: &Scene) -> [View; 3] {
         let is_there = |part: Part| scene.sensors.iter().any(|sensor| sensor.detector == part.name());
         match () {
@@ -55,7 +55,7 @@ impl View {
         }
     }
 
-    /// Returns a projected point, mm.
+    /// Projects a point: returns its values along the horizontal and the vertical axis, mm.
     pub fn project(self, [x, y, z]: Point) -> [f64; 2] {
         match self {
             View::Rz => [z, x.hypot(y)],
@@ -79,14 +79,14 @@ impl View {
     }
 }
 
-/// The drawn part of a view, and its size.
+/// The drawn range of a view, and the size of its picture.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Frame {
     /// Smallest values of the axes, mm.
     pub low: [f64; 2],
-    /// Largest values, mm.
+    /// Largest values of the axes, mm.
     pub high: [f64; 2],
-    /// Width and height, units of the frame.
+    /// Width and height of the picture, SVG units.
     pub size: [f64; 2],
 }
 
@@ -141,7 +141,7 @@ impl Frame {
         [share(0) * self.size[0], (1.0 - share(1)) * self.size[1]]
     }
 
-    /// Returns the axes of a figure.
+    /// Returns both axes of a figure of this view.
     pub fn axes(&self, view: View) -> [Axis; 2] {
         let [first, second] = view.axes();
         [(0, first), (1, second)].map(|(axis, name)| Axis {
@@ -153,7 +153,7 @@ impl Frame {
     }
 }
 
-/// An SVG path under construction, in relative steps, which have short numbers.
+/// An SVG path under construction, with relative coordinates, which are short as text.
 #[derive(Debug, Default)]
 pub struct Path {
     text: String,
@@ -173,12 +173,12 @@ impl Path {
         self.last = rounded;
     }
 
-    /// Begins a line.
+    /// Begins a line at a point.
     pub fn begin(&mut self, point: [f64; 2]) {
         self.step('m', point);
     }
 
-    /// Continues the path.
+    /// Continues the line to a point.
     pub fn go(&mut self, point: [f64; 2]) {
         self.step('l', point);
     }
@@ -202,9 +202,9 @@ impl Path {
     }
 }
 
-/// Returns the whole event in one view, as elements of SVG in units of a frame. Their classes are the classes of the
-/// style sheet: `sensors`, `hits` (also `strips`), and a group for each [`Class`] with `dots` (used hits) and the tracks,
-/// each a group of `state` (fitted states), `join` (between two states) and `line` (hits joined).
+/// Returns one view of the event as SVG elements, with these classes for a style sheet: `sensors`; `hits` for unused
+/// hits (strips also `strips`); a group for each [`Class`], with `dots` for used hits and a group for each track, which
+/// has the lines `state` (a fitted state), `join` (between two states) and `line` (between hits).
 pub fn elements(scene: &Scene, event: &DrawnEvent, view: View, frame: &Frame) -> String {
     let mut svg = format!("<path class=\"sensors\" d=\"{}\"/>", outlines(&scene.sensors, view, frame));
     let used = event.used();

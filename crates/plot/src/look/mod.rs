@@ -1,5 +1,5 @@
-//! The style that all pages share: one self-contained HTML file, without network requests, readable on a phone, on a
-//! dark screen and on paper.
+//! [`Page`]: the style that all HTML pages share. A page is one self-contained file, makes no network requests, and is
+//! readable on a phone, on a dark screen and on paper.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
@@ -9,10 +9,10 @@ const CSS: &str = include_str!("look.css");
 /// Content security policies of a page: without a script, and with one.
 const POLICIES: &str = include_str!("policy.txt");
 
-/// Number of colours for series: the classes `s1` to `s8` of the style sheet.
+/// Number of colours for data series: the classes `s1` to `s8` of the style sheet.
 pub const SERIES: usize = 8;
 
-/// Returns the class of the colour of a series; classes repeat after the last.
+/// Returns the CSS class with the colour of a data series; series 8 has the class of series 0 again.
 pub fn series_class(number: usize) -> String {
     format!("s{}", number % SERIES + 1)
 }
@@ -21,7 +21,7 @@ pub fn series_class(number: usize) -> String {
 pub struct Page<'a> {
     /// Title of the page in the browser.
     pub title: &'a str,
-    /// Styles of this page alone.
+    /// CSS of this page, added to the common style.
     pub css: &'a str,
     /// Content of the page.
     pub body: Markup,
@@ -30,7 +30,7 @@ pub struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// Returns the page as HTML. Its policy forbids browsers to load anything, for any text of the page.
+    /// Returns the page as HTML. Its policy forbids browsers to load other resources, for any text of the page.
     pub fn html(&self) -> String {
         let Self { title, css, body, script } = self;
         let policy = POLICIES.lines().nth(usize::from(script.is_some())).unwrap_or_default();
@@ -55,7 +55,7 @@ impl Page<'_> {
     }
 }
 
-/// Returns data as JSON for a script: no text in it can end the script.
+/// Returns data as JSON for an HTML script element; no text in the data can end the element.
 pub fn script_data(data: &impl Serialize) -> String {
     let text = serde_json::to_string(data).unwrap_or_else(|_| "null".into());
     text.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")

@@ -1,4 +1,4 @@
-//! Distributions, and maps of hits.
+//! Charts of pixel clusters: distributions, and a map of hits.
 
 use super::PixelDisplay;
 use super::colours::{STEPS, heat, of_step, step};
@@ -103,14 +103,14 @@ fn distribution(histogram: &Histogram, labels: &Labels) -> String {
     chart.finish(&format!("class=\"picture\" data-name=\"{name}\""))
 }
 
-/// Draws clusters by size and time over threshold.
+/// Draws the number of clusters by size and time over threshold.
 pub fn tot_of_size(display: &PixelDisplay) -> String {
     let cells: Vec<_> = display.tot_of_size.cells().collect();
     let end = |of: fn(&Cell) -> f64| cells.iter().map(of).fold(1.0, f64::max);
     let x = Axis::log(1.0, end(|cell| cell.0[1]), "hits in the cluster");
     let y = Axis::log(1.0, end(|cell| cell.1[1]), "time over threshold of the cluster, clocks of 25 ns");
     let colours = Axis::log(1.0, end(|cell| cell.2 as f64).max(2.0), "clusters");
-    let mut chart = Chart::new("Time over threshold against size", x, y, [400.0, 400.0]);
+    let mut chart = Chart::new("Time over threshold against cluster size", x, y, [400.0, 400.0]);
     for (across, up, count) in &cells {
         let hover = format!(
             "{} to {} hits, {} to {} clocks: {} clusters",
@@ -128,7 +128,7 @@ pub fn tot_of_size(display: &PixelDisplay) -> String {
     chart.finish("class=\"picture\" data-name=\"tot-size\"")
 }
 
-/// Draws hits by pixel.
+/// Draws a map of the number of hits of each pixel.
 pub fn occupancy(display: &PixelDisplay) -> String {
     let [width, height] = display.sensor.map(|side| side as f64);
     let scale = MAP / width.max(height);
@@ -179,7 +179,7 @@ fn squares(display: &PixelDisplay, colours: &Axis) -> Vec<Strokes> {
     paths
 }
 
-/// Returns the pixels with the most hits, as a table; none if pixels are not counted individually.
+/// Returns a table of the pixels with the most hits; empty for large sensors, whose pixels are counted in squares.
 pub fn hottest(display: &PixelDisplay) -> Markup {
     if display.square > 1 {
         return Markup::default();

@@ -1,4 +1,4 @@
-//! Colours of values: from dark over red and orange to a light yellow, for dark and light pages alike.
+//! Colours of values: from dark violet over red and orange to light yellow, for dark and for light pages.
 
 /// Red, green and blue at equal distances.
 const STOPS: [[f64; 3]; 6] = [
@@ -10,10 +10,10 @@ const STOPS: [[f64; 3]; 6] = [
     [252.0, 255.0, 200.0],
 ];
 
-/// Number of colours in pictures: pixels of one colour are drawn together.
+/// Number of different colours in a picture; all pixels of one colour are drawn as one path.
 pub const STEPS: usize = 48;
 
-/// Returns the colour of a share of the largest value, 0 to 1.
+/// Returns the colour of a value, given as a share of the largest value, 0 to 1.
 pub fn heat(share: f64) -> String {
     let at = share.clamp(0.0, 1.0) * (STOPS.len() - 1) as f64;
     let from = (at as usize).min(STOPS.len() - 2);
@@ -23,12 +23,12 @@ pub fn heat(share: f64) -> String {
     format!("#{r:02x}{g:02x}{b:02x}")
 }
 
-/// Returns the step of a share, below [`STEPS`].
+/// Returns the number of the colour for a share of the largest value, 0 to [`STEPS`] - 1.
 pub fn step(share: f64) -> usize {
     ((share * STEPS as f64) as usize).min(STEPS - 1)
 }
 
-/// Returns the colour of a step.
+/// Returns the colour with this number.
 pub fn of_step(step: usize) -> String {
     heat((step as f64 + 0.5) / STEPS as f64)
 }

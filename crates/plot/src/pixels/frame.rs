@@ -1,4 +1,4 @@
-//! The picture of one frame: pixels by time over threshold, outlines of clusters, and details under the mouse.
+//! The picture of one frame: pixels coloured by time over threshold, outlines of clusters, and values under the mouse.
 
 use super::colours::{STEPS, heat, of_step, step};
 use super::strokes::{Along, Strokes};
@@ -15,7 +15,7 @@ const SIDE: f64 = 480.0;
 const OUTLINE: f64 = 0.14;
 const PAPER: &str = "#12121a";
 
-/// Returns the frame as SVG. It contains a second SVG, in pixels of the sensor, which the page zooms.
+/// Returns the frame as SVG. An inner SVG, whose unit is a pixel of the sensor, is the part that the page zooms.
 pub fn picture(display: &PixelDisplay) -> String {
     let [width, height] = display.sensor.map(|side| side as f64);
     let scale = SIDE / width.max(height);
@@ -118,7 +118,7 @@ fn outlines(display: &PixelDisplay) -> String {
     )
 }
 
-/// Returns the hits as lists for the page's script: x, y, time over threshold, ns since the first hit, cluster.
+/// Returns the hits as lists for the page's script: x, y, time over threshold, ns since the first cluster, cluster.
 pub fn data(display: &PixelDisplay) -> String {
     let mut text = String::from("[");
     for (number, &(x, y, tot, time, cluster)) in display.chosen.hits.iter().enumerate() {

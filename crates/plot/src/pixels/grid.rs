@@ -1,11 +1,11 @@
-//! [`Grid`]: counts of pairs of whole numbers, in bins that grow with the numbers.
+//! [`Grid`]: a two-dimensional histogram of whole numbers, with bins that are wider for larger numbers.
 
 /// Number of bins in a doubling, and number of doublings.
 const PARTS: u32 = 4;
 const OCTAVES: u32 = 24;
 const BINS: usize = (PARTS * OCTAVES) as usize;
 
-/// Counts by two numbers of at least 1 each; the last bin contains all larger values.
+/// A histogram of pairs of numbers from 1 on; the last bin along each axis contains all larger numbers.
 #[derive(Debug, Clone)]
 pub struct Grid {
     counts: Vec<u64>,
@@ -30,11 +30,11 @@ fn edge(bin: usize) -> f64 {
     f64::from(PARTS + part) / f64::from(PARTS) * 2f64.powi(octave as i32)
 }
 
-/// Ends in x, ends in y, and the count.
+/// A bin: its two ends in x, its two ends in y, and its count.
 pub type Cell = ([f64; 2], [f64; 2], u64);
 
 impl Grid {
-    /// Counts a pair.
+    /// Adds a pair of numbers.
     pub fn add(&mut self, x: u64, y: u64) {
         self.counts[bin(y) * BINS + bin(x)] += 1;
     }

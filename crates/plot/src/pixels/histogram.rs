@@ -1,9 +1,9 @@
-//! [`Histogram`]: counts of values with unknown range, in bounded memory.
+//! [`Histogram`]: a histogram of values whose range is unknown beforehand, with a fixed number of bins.
 
 /// Number of bins; even.
 const BINS: usize = 256;
 
-/// Counts of whole numbers from `start` on. Bins double in width when a value lies beyond the last bin, so that nothing is lost.
+/// A histogram of whole numbers from `start` on. All bins double in width when a value lies beyond the last bin.
 #[derive(Debug, Clone)]
 pub struct Histogram {
     counts: [u64; BINS],
@@ -21,7 +21,7 @@ impl Histogram {
         Self { counts: [0; BINS], start, width: width.max(1), below: 0 }
     }
 
-    /// Counts a value.
+    /// Adds a value.
     pub fn add(&mut self, value: i64) {
         if value < self.start {
             self.below += 1;
@@ -52,7 +52,7 @@ impl Histogram {
         self.below
     }
 
-    /// Returns the beginnings of bins and their counts, up to the last bin that is not empty; at least one.
+    /// Returns the beginning and the count of each bin up to the last bin that is not empty; at least one bin.
     pub fn bins(&self) -> impl Iterator<Item = (i64, u64)> + '_ {
         let last = self.counts.iter().rposition(|count| *count > 0).unwrap_or(0);
         let place = |i: usize| self.start.saturating_add(self.width.saturating_mul(i as i64));

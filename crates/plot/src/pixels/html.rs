@@ -1,4 +1,4 @@
-//! The page: one file of HTML with the pictures, their data and a script inside it.
+//! The page of a stream of pixel clusters: one HTML file that contains the pictures, their data and a script.
 
 use super::{PixelDisplay, charts, frame};
 use crate::look::Page;
@@ -8,7 +8,7 @@ use maud::{Markup, PreEscaped, html};
 pub struct Texts {
     /// Name of the input, such as a file.
     pub title: String,
-    /// Results, settings and losses: names and values.
+    /// Names and values of results, settings and losses.
     pub facts: Vec<(String, String)>,
 }
 
@@ -55,5 +55,5 @@ pub fn table(heading: &str, head: &[&str], rows: &[Vec<String>], note: &str) -> 
 }
 
 /// Explains how to read the frame.
-const HELP: &str = "A square is a pixel with a hit; its colour is its time over threshold (of several hits, the last one's). \
-                    Lines go around clusters. Wheel: zoom; drag: move; double click: all of the sensor; the mouse on a pixel: its measured values.";
+const HELP: &str = "A square is a pixel with a hit; the colour shows the time over threshold (of the pixel's last hit). \
+                    Lines go around clusters. The mouse wheel zooms, dragging moves, a double click shows the whole sensor, pointing at a pixel shows its measured values.";

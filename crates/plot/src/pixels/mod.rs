@@ -1,4 +1,4 @@
-//! [`PixelDisplay`]: the picture of a stream, as a page: one frame, a map of hits, and distributions.
+//! [`PixelDisplay`]: a page with pictures of a stream of pixel clusters: one frame, a map of hits, and distributions.
 
 mod charts;
 mod colours;
@@ -41,7 +41,7 @@ impl FrameHits {
     }
 }
 
-/// Collects the clusters of a stream and draws them.
+/// Collects the clusters of a stream, and draws them as a page.
 pub struct PixelDisplay {
     /// Width and height of the sensor, pixels.
     sensor: [usize; 2],
@@ -72,8 +72,8 @@ pub struct PixelDisplay {
 }
 
 impl PixelDisplay {
-    /// Draws frame number `wanted`. Frames of `frame_us` begin with the first cluster. Without a number, draws the frame
-    /// with the most hits, the first of several.
+    /// Creates a display of frame number `wanted`, or of the first frame with the most hits. Frames last `frame_us`;
+    /// frame 0 begins with the first cluster.
     pub fn new(sensor: [usize; 2], wanted: Option<u64>, frame_us: f64) -> Self {
         let mut square = 1;
         while sensor[0].div_ceil(square) * sensor[1].div_ceil(square) > MAX_PIXELS {
@@ -101,7 +101,7 @@ impl PixelDisplay {
         }
     }
 
-    /// Adds clusters of a source, in the order of time.
+    /// Adds clusters of the current source; calls must follow the order of time.
     pub fn add(&mut self, clusters: &PixelClusters) {
         for cluster in 0..clusters.len() {
             let range = clusters.of_cluster(cluster);
@@ -163,7 +163,7 @@ impl PixelDisplay {
         }
     }
 
-    /// Ends a source: the next source has another clock, and is drawn from the next frame on.
+    /// Ends a source. The next source has another clock; its first cluster begins the next frame.
     pub fn end_source(&mut self) {
         if self.start.take().is_some() {
             self.sources += 1;
@@ -172,13 +172,13 @@ impl PixelDisplay {
         }
     }
 
-    /// Ends the last frame: nothing may be added after that.
+    /// Ends the last source and frame. No clusters may be added afterwards.
     pub fn end(&mut self) {
         self.end_source();
         self.choose();
     }
 
-    /// Returns whether there is nothing to draw.
+    /// Returns whether no cluster was added.
     pub fn is_empty(&self) -> bool {
         self.clusters == 0
     }
@@ -188,12 +188,12 @@ impl PixelDisplay {
         self.hits
     }
 
-    /// Returns the number of sources with clusters, each with its own clock.
+    /// Returns the number of ended sources that had clusters.
     pub fn sources(&self) -> usize {
         self.sources
     }
 
-    /// Returns the number of the drawn frame, and its numbers of hits and clusters.
+    /// Returns the index of the drawn frame, and the numbers of hits and clusters in the frame.
     pub fn frame(&self) -> (u64, [u64; 2]) {
         (self.chosen.number, [self.chosen.total(), self.chosen.clusters.into()])
     }
@@ -208,7 +208,7 @@ impl PixelDisplay {
         self.ticks() as f64 * NS_PER_TICK * 1e-9
     }
 
-    /// Returns the time from the first cluster to the last hit, in words.
+    /// Returns the time from the first cluster to the last hit as text with a unit.
     pub fn duration(&self) -> String {
         match 1e6 * self.seconds() {
             us if us < 1e3 => format!("{us:.1} us"),

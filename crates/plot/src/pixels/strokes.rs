@@ -1,8 +1,8 @@
-//! [`Strokes`]: many horizontal or vertical lines as one short path.
+//! [`Strokes`]: many horizontal or vertical lines as one short SVG path.
 
 use std::fmt::Write;
 
-/// A path of lines. Each line begins at a step from the end of the previous one: half as long as with absolute positions.
+/// An SVG path of lines. Positions are relative to the end of the previous line, which halves the length of the text.
 #[derive(Debug, Clone, Default)]
 pub struct Strokes {
     path: String,
@@ -12,9 +12,9 @@ pub struct Strokes {
 /// Direction of the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Along {
-    /// To the right.
+    /// Horizontal, to the right.
     X,
-    /// Downwards.
+    /// Vertical, downwards.
     Y,
 }
 
@@ -32,7 +32,7 @@ impl Strokes {
         self.at = end;
     }
 
-    /// Adds lines of length 1, sorted by row (or column) and position: neighbours become one line.
+    /// Adds lines of length 1, sorted by row (or column) and position; adjacent lines are joined.
     pub fn push_joined(&mut self, along: Along, places: impl IntoIterator<Item = [i64; 2]>) {
         let next = |[x, y]: [i64; 2], length| match along {
             Along::X => [x + length, y],
@@ -55,7 +55,7 @@ impl Strokes {
         }
     }
 
-    /// Returns the path; empty without lines.
+    /// Returns the text of the path; empty if no line was added.
     pub fn path(&self) -> &str {
         &self.path
     }

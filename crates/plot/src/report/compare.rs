@@ -1,11 +1,11 @@
-//! A comparison of two runs with different settings.
+//! The section of a report on `compare`: two runs of the same events with different settings.
 
 use super::table::table;
 use crate::text::grouped;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-/// Results of `compare`.
+/// JSON results of `peloton compare`.
 #[derive(Debug, Deserialize)]
 pub struct CompareData {
     events: u64,
@@ -35,7 +35,7 @@ struct Difference {
     what: String,
 }
 
-/// Returns the verdict and both sides.
+/// Returns whether both runs are equal, and a table of the settings and hashes of both.
 pub fn section(names: &[String], all: &[CompareData]) -> Markup {
     html! {
         @for (name, one) in names.iter().zip(all) {
@@ -67,7 +67,7 @@ fn rows(left: &Side, right: &Side) -> Vec<Vec<String>> {
         ("threads", |side| side.threads.to_string()),
         ("slice", |side| side.slice.to_string()),
         ("hash of integers", |side| side.hash_int.clone()),
-        ("hash of all output", |side| side.output_hash.clone()),
+        ("hash of all output columns", |side| side.output_hash.clone()),
     ];
     let rows = of.into_iter().map(|(name, of)| vec![name.into(), of(left), of(right)]);
     // Sequences without presets have no preset on either side.

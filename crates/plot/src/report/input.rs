@@ -1,4 +1,4 @@
-//! [`ReportInput`]: results of other commands, of a known kind.
+//! [`ReportInput`]: the results of one command, parsed and checked.
 
 use super::check::CheckData;
 use super::compare::CompareData;
@@ -65,12 +65,12 @@ impl ReportInput {
     /// Reads a file: JSON of `check`, `throughput`, `tune`, `compare` or `soak`, or the profile that `tune` writes.
     ///
     /// # Errors
-    /// [`Error::Io`] when it cannot be read, [`Error::Format`] when it is not such a file.
+    /// [`Error::Io`] when the file cannot be read, [`Error::Format`] when it contains no such results.
     pub fn read(path: &Path) -> Result<Self> {
         let size = std::fs::metadata(path).map_err(|e| Error::io(path, e))?.len();
         let place = path.display().to_string();
         if size > MAX_BYTES {
-            let message = format!("{} MB are too many for results: is this a file of events?", size >> 20);
+            let message = format!("{} MB is too large for results: is this a file of events?", size >> 20);
             return Err(Error::format(place, message));
         }
         // Pipes and devices have no known size.
@@ -78,7 +78,7 @@ impl ReportInput {
         let file = std::fs::File::open(path).map_err(|e| Error::io(path, e))?;
         file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(|e| Error::io(path, e))?;
         let text =
-            String::from_utf8(bytes).map_err(|_| Error::format(&place, "this is not text, so no JSON"))?;
+            String::from_utf8(bytes).map_err(|_| Error::format(&place, "this is not text, so not JSON"))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         if path.extension().is_some_and(|end| end == "toml") {
             let profile = toml::from_str::<toml::Table>(&text);
@@ -99,13 +99,13 @@ impl ReportInput {
         Ok(Self { path: Some(path.into()), ..input })
     }
 
-    /// Reads results, with their name in figures.
+    /// Parses results; `name` is their name in figures.
     ///
     /// # Errors
-    /// [`Error::Format`] for results of an unknown kind and for text that is no valid result.
+    /// [`Error::Format`] for results of an unknown kind, and for results with missing or impossible values.
     pub fn from_json(name: String, json: Value) -> Result<Self> {
         if let Some(number) = too_large(&json) {
-            return Err(Error::format("results", format!("a number of {number:e} cannot be a result")));
+            return Err(Error::format("results", format!("the number {number:e} is too large")));
         }
         let has = |key: &str| json.get(key).is_some();
         let results = if has("categories") {
@@ -178,7 +178,7 @@ fn at(place: &str, error: Error) -> Error {
 }
 
 fn parse<T: DeserializeOwned>(json: &Value) -> Result<T> {
-    T::deserialize(json).map_err(|e| Error::format("results", format!("not as peloton writes them: {e}")))
+    T::deserialize(json).map_err(|e| Error::format("results", format!("not written by peloton: {e}")))
 }
 
 /// Makes the names of inputs different: adds as many of their folders as are necessary to distinguish inputs of the same

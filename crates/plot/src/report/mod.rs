@@ -1,7 +1,7 @@
-//! [`report`]: results of other commands, read from JSON, as one self-contained HTML page with figures.
+//! [`report`]: makes one self-contained HTML page with figures from JSON results of other commands.
 //!
-//! Files of one kind and sequence are drawn into the same figures, with ratios to the first. A page has no scripts
-//! and makes no network requests; each figure has its numbers next to it.
+//! Results of the same command and sequence share figures, with ratios to the first file. A page has no scripts and
+//! makes no network requests; each figure has its numbers next to it.
 
 mod check;
 mod compare;
@@ -25,10 +25,10 @@ use peloton::{Error, Result};
 /// Largest number of files: the number of colours.
 const MAX_INPUTS: usize = crate::look::SERIES;
 
-/// Returns the page of some results.
+/// Returns the HTML page of these results.
 ///
 /// # Errors
-/// [`Error::Config`] without input or with too many.
+/// [`Error::Config`] without inputs, or with more inputs than figures have colours.
 pub fn report(mut inputs: Vec<ReportInput>) -> Result<String> {
     if inputs.is_empty() || inputs.len() > MAX_INPUTS {
         return Err(Error::Config(format!("a report takes 1 to {MAX_INPUTS} files, not {}", inputs.len())));

@@ -1,11 +1,11 @@
-//! A check of pixel clusters: whether all algorithms find the same clusters.
+//! The section of a report on `check` of pixel hits: whether all algorithms find the same clusters.
 
 use super::table::{short, table};
 use crate::text::grouped;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-/// The output of `check` on pixel hits.
+/// The JSON results of `peloton check` on pixel hits.
 #[derive(Debug, Deserialize)]
 pub struct PixelData {
     definitions: Vec<Definition>,
@@ -25,7 +25,7 @@ struct Definition {
     differ: Vec<String>,
 }
 
-/// Returns the definitions of a cluster, and the algorithms that agree and differ.
+/// Returns a table of the definitions of a cluster, with the algorithms that agree and that differ.
 pub fn section(names: &[String], all: &[PixelData]) -> Markup {
     let head =
         ["definition of a cluster", "clusters", "hits in a cluster", "algorithms that agree", "that differ"];
@@ -34,7 +34,7 @@ pub fn section(names: &[String], all: &[PixelData]) -> Markup {
             @if names.len() > 1 { h3 { (name) } }
             p {
                 @if one.all_accounted { span.good { "Every hit" } " is in a cluster or counted as dropped." }
-                @else { span.bad { "Hits are missing" } ": they are neither in clusters nor counted as dropped." }
+                @else { span.bad { "Hits are missing" } ": some hits are neither in clusters nor counted as dropped." }
             }
             @let rows: Vec<_> = one.definitions.iter().map(row).collect();
             (table(&head, &rows))

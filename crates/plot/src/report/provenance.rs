@@ -11,7 +11,7 @@ const MAX_CHANGED: usize = 40;
 /// The name of a row, and its text for an input; empty if the input has none.
 type Row = (&'static str, fn(&ReportInput) -> String);
 
-/// Returns a table with a row for each fact of any input, and a column for each input.
+/// Returns a table of the origin of all results: a row for each fact, and a column for each input.
 pub fn section(inputs: &[ReportInput]) -> Markup {
     let rows: Vec<Row> = vec![
         ("command", |input| input.about.command.clone()),
@@ -32,7 +32,7 @@ pub fn section(inputs: &[ReportInput]) -> Markup {
         ("hits", |input| text(&input.json, "hits")),
         ("dropped", dropped),
         ("hash of integers", |input| text(&input.json, "hash_int")),
-        ("hash of all output", |input| text(&input.json, "output_hash")),
+        ("hash of all output columns", |input| text(&input.json, "output_hash")),
         ("hash of events", |input| text(&input.json, "hash_events")),
     ];
     let rows = rows.into_iter().map(|(name, of)| (name, inputs.iter().map(of).collect::<Vec<_>>()));

@@ -1,4 +1,4 @@
-//! A soak test: latencies, rates and memory, round by round.
+//! The section of a report on `soak`: latencies, rates and memory of each round.
 
 use super::figures::{Bar, Bars, Curve, Curves, Drawing, Figures, Point, Segment, YRange};
 use super::table::{short, table};
@@ -12,7 +12,7 @@ const MAX_SAMPLES: usize = 20_000;
 /// Positions and names of the quantiles of a round's latencies.
 const SHARES: [(f64, &str); 4] = [(0.0, "median"), (1.0, "99 %"), (2.0, "99.9 %"), (3.0, "worst")];
 
-/// Results of `soak`.
+/// JSON results of `peloton soak`.
 #[derive(Debug, Deserialize)]
 pub struct SoakData {
     rounds: Vec<Round>,
@@ -46,7 +46,7 @@ struct Sample {
 }
 
 impl SoakData {
-    /// Returns the error of the numbers, if any.
+    /// Checks that all numbers are possible; otherwise returns a message.
     pub fn validate(&self) -> Result<(), String> {
         let samples: usize = self.rounds.iter().map(|round| round.samples.len()).sum();
         if self.rounds.len() > MAX_ROUNDS || samples > MAX_SAMPLES {
@@ -57,7 +57,7 @@ impl SoakData {
             numbers.chain(round.asked).any(|number| !number.is_finite() || number < 0.0)
         };
         if self.rounds.iter().any(is_bad) {
-            return Err("a time or rate of a round is negative".into());
+            return Err("a time or rate of a round is negative or not a number".into());
         }
         Ok(())
     }
@@ -74,7 +74,7 @@ fn rounds<'a>(names: &[String], all: &'a [SoakData]) -> Vec<(String, &'a Round)>
     named.collect()
 }
 
-/// Returns the rounds as a table and as figures.
+/// Returns a table and figures of all rounds.
 pub fn section(names: &[String], all: &[SoakData], figures: &mut Figures) -> Markup {
     let rounds = rounds(names, all);
     let lost = rounds.iter().fold(0u64, |sum, (_, round)| sum.saturating_add(round.lost));
@@ -82,7 +82,7 @@ pub fn section(names: &[String], all: &[SoakData], figures: &mut Figures) -> Mar
     html! {
         p {
             @if lost == 0 { span.good { "Every hit" } " is in a cluster or counted as dropped." }
-            @else { span.bad { (grouped(lost)) " hits are missing" } ": they are neither in clusters nor counted as dropped." }
+            @else { span.bad { (grouped(lost)) " hits are missing" } ": these hits are neither in clusters nor counted as dropped." }
         }
         (overview(&rounds))
         div.figures { @for drawing in drawings.into_iter().flatten() { (figures.figure(drawing)) } }
@@ -104,7 +104,7 @@ fn overview(rounds: &[(String, &Round)]) -> Markup {
         "time, s",
         "hits sent",
         "dropped",
-        "dropped by the system",
+        "dropped by the operating system",
         "late",
         "lost",
         "latency: median, ms",
@@ -124,9 +124,9 @@ fn latencies(rounds: &[(String, &Round)]) -> Option<Drawing> {
     });
     let curves = Curves {
         title: "Latency".into(),
-        description: "Time from sending a packet of hits to its results: median, 99 %, 99.9 % and worst, a line a round."
+        description: "Time from sending a packet of hits to its results: median, 99 %, 99.9 % and worst, with a line for each round."
             .into(),
-        x: "share of the packets that are not slower",
+        x: "share of packets with at most this latency",
         y: "latency, ms",
         x_is_log: false,
         range: YRange::Log,
@@ -148,7 +148,7 @@ fn in_time(rounds: &[(String, &Round)], value: impl Fn(&Sample) -> Option<f64>) 
 fn rates(rounds: &[(String, &Round)]) -> Option<Drawing> {
     let curves = Curves {
         title: "Rate".into(),
-        description: "Hits clustered per second against the time since the round began, a line a round."
+        description: "Hits clustered per second against time in the round, with a line for each round."
             .into(),
         x: "time, s",
         y: "million hits/s",
@@ -163,7 +163,7 @@ fn rates(rounds: &[(String, &Round)]) -> Option<Drawing> {
 fn memory(rounds: &[(String, &Round)]) -> Option<Drawing> {
     let curves = Curves {
         title: "Memory".into(),
-        description: "Resident memory against the time since the round began, a line a round.".into(),
+        description: "Resident memory against time in the round, with a line for each round.".into(),
         x: "time, s",
         y: "resident memory, MiB",
         x_is_log: false,
@@ -182,7 +182,7 @@ fn fates(rounds: &[(String, &Round)]) -> Option<Drawing> {
         let parts = [
             ("clustered", round.sent.saturating_sub(lost)),
             ("dropped", round.dropped),
-            ("dropped by the system", round.dropped_by_system),
+            ("dropped by the operating system", round.dropped_by_system),
             ("late", round.late),
             ("lost", round.lost),
         ];
@@ -196,10 +196,10 @@ fn fates(rounds: &[(String, &Round)]) -> Option<Drawing> {
     });
     let bars = Bars {
         title: "Fate of the hits".into(),
-        description: "Hits of each round: clustered, dropped, dropped by the system, late, lost.".into(),
+        description: "Numbers of hits of each round that were clustered, dropped, dropped by the operating system, late, or lost.".into(),
         x: "million hits".into(),
         bars: bars.collect(),
-        keys: ["clustered", "dropped", "dropped by the system", "late", "lost"].map(String::from).to_vec(),
+        keys: ["clustered", "dropped", "dropped by the operating system", "late", "lost"].map(String::from).to_vec(),
         to: None,
     };
     bars.drawing()

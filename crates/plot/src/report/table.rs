@@ -1,8 +1,8 @@
-//! Tables of a page, and their numbers.
+//! Tables of a report, and the format of their numbers.
 
 use maud::{Markup, html};
 
-/// Returns a table: the first column is text, the others are numbers. It scrolls if it is wider than the page.
+/// Returns a table: the first column is text, the others are numbers. A table that is wider than the page scrolls.
 pub fn table(head: &[&str], rows: &[Vec<String>]) -> Markup {
     html! {
         div.scroll {
@@ -43,7 +43,7 @@ pub fn short(value: f64) -> String {
     }
 }
 
-/// Returns the divisor of times in ns, and the unit after the division, so that times up to this one are easy to read.
+/// Returns a divisor for times in ns and the resulting unit, chosen so that times up to `longest_ns` are easy to read.
 pub fn time_unit(longest_ns: f64) -> (f64, &'static str) {
     match longest_ns {
         ns if ns < 1e4 => (1.0, "ns"),

@@ -1,4 +1,4 @@
-//! Throughput: rates, and times of the stages.
+//! The section of a report on `throughput`: rates, and times of the stages.
 
 use super::figures::{Bar, Bars, Figures, Segment};
 use super::table::{NOTHING, short, table, time_unit};
@@ -9,7 +9,7 @@ use serde::Deserialize;
 /// Largest number of stages.
 const MAX_STAGES: usize = 64;
 
-/// Results of `throughput`.
+/// JSON results of `peloton throughput`.
 #[derive(Debug, Deserialize)]
 pub struct ThroughputData {
     #[serde(default)]
@@ -37,7 +37,7 @@ struct Stage {
 }
 
 impl ThroughputData {
-    /// Returns the error of the numbers, if any.
+    /// Checks that all numbers are possible; otherwise returns a message.
     pub fn validate(&self) -> Result<(), String> {
         if self.stages.len() > MAX_STAGES {
             return Err(format!("{} stages are more than {MAX_STAGES}", self.stages.len()));
@@ -46,13 +46,13 @@ impl ThroughputData {
             stage.ns_per_event < 0.0 || stage.occupancy.is_some_and(|share| !(0.0..=1.0).contains(&share))
         };
         match self.stages.iter().find(is_bad) {
-            Some(stage) => Err(format!("stage {}: its time or lane occupancy is not possible", stage.name)),
+            Some(stage) => Err(format!("stage {}: impossible time or lane occupancy", stage.name)),
             None => Ok(()),
         }
     }
 }
 
-/// Returns rates, times of stages, and lane occupancy.
+/// Returns a table of rates, and figures of the stages' times and lane occupancies.
 pub fn section(names: &[String], all: &[ThroughputData], figures: &mut Figures) -> Markup {
     let pictures = [stages(names, all), occupancy(names, all)];
     html! {
@@ -143,7 +143,7 @@ fn occupancy(names: &[String], all: &[ThroughputData]) -> Option<super::figures:
     let keys = if all.len() > 1 { names.to_vec() } else { Vec::new() };
     let bars = Bars {
         title: "Lane occupancy".into(),
-        description: "Share of the lanes that did useful work, for each stage that counts them.".into(),
+        description: "Share of the lanes that did useful work, for each stage that counts lanes.".into(),
         x: "share of the lanes that did useful work".into(),
         bars,
         keys,

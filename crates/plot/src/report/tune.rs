@@ -1,4 +1,4 @@
-//! Tuning: time of each instruction set and gang, for the whole sequence and for each stage.
+//! The section of a report on `tune`: times by instruction set and gang, of the sequence and of each stage.
 
 use super::figures::{Cell, Drawing, Figures, Heat};
 use super::table::{short, time_unit};
@@ -11,7 +11,7 @@ const MAX_MEASURED: usize = 500;
 /// Instruction sets in drawing order; others follow them.
 const ORDER: [&str; 7] = ["scalar", "portable", "avx2", "avx512", "avx512:loads", "avx512:gathers", "neon"];
 
-/// Results of `tune`.
+/// JSON results of `peloton tune`.
 #[derive(Debug, Deserialize)]
 pub struct TuneData {
     measured: Vec<Measured>,
@@ -27,7 +27,7 @@ struct Measured {
 }
 
 impl TuneData {
-    /// Returns the error of the numbers, if any.
+    /// Checks that all times are possible; otherwise returns a message.
     pub fn validate(&self) -> Result<(), String> {
         if self.measured.len() > MAX_MEASURED {
             return Err(format!("{} measurements are more than {MAX_MEASURED}", self.measured.len()));
@@ -42,10 +42,10 @@ impl TuneData {
     }
 }
 
-/// Returns heat maps, input by input.
+/// Returns heat maps of the times of each input.
 pub fn section(names: &[String], all: &[TuneData], figures: &mut Figures) -> Markup {
     html! {
-        p { "Time per event; the fastest is framed. Point at a cell for its ratio to scalar code of one lane." }
+        p { "Time per event; the shortest time is framed. Point at a cell for the speedup over scalar code with one lane." }
         @for (name, one) in names.iter().zip(all) {
             @if names.len() > 1 { h3 { (name) } }
             @let stages: BTreeSet<&String> = one.measured.iter().flat_map(|one| one.stages.keys()).collect();

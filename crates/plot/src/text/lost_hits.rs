@@ -1,5 +1,5 @@
-//! Lost events, and lost hits of a stream of pixel hits: how many, the main reason, and the option to check. [`WAYS`] lists all
-//! ways to lose hits.
+//! Messages about lost events and lost pixel hits: their number, the main reason, and the option to check. [`WAYS`]
+//! lists all reasons why hits are lost.
 
 use super::{count, grouped};
 use peloton_io::input::MaxBad;
@@ -9,14 +9,14 @@ use serde_json::{Map, Value};
 /// Shares above this are worth a warning, per cent.
 const WORTH_TELLING: u64 = 1;
 
-/// Key of the fact that lists chips that have hits but are not in the layout.
+/// Key of a summary's list of chips that have hits but are not in the layout.
 pub const OUTSIDE_CHIPS: &str = "outside_chips";
 
-/// A way to lose hits.
+/// A reason why hits are lost.
 pub struct Way {
-    /// Key of the way among the counts of dropped hits.
+    /// Key of the reason among the counts of dropped hits.
     pub key: &'static str,
-    /// Returns the number of hits that the input lost in this way; none for hits that are lost after reading.
+    /// Returns the number of hits that were lost for this reason while reading; none if hits are lost after reading.
     pub of_input: Option<fn(&PixelCounts) -> u64>,
     /// Words of the message that follow the number of hits.
     words: &'static str,
@@ -45,7 +45,7 @@ const fn of_work(key: &'static str, words: &'static str, look_at: &'static str, 
     Way { key, of_input: None, words, look_at, is_wanted, is_certain: true }
 }
 
-/// All ways to lose hits.
+/// All reasons why hits are lost.
 pub const WAYS: &[Way] = &[
     of_input(
         "outside_sensor",
@@ -65,18 +65,18 @@ pub const WAYS: &[Way] = &[
     of_input(
         "lost_by_device",
         |counts| counts.lost_by_device,
-        "were lost by the device itself, by its own count",
+        "were lost by the device, which counted them",
         "the rate of the device",
     ),
     // Ways to lose hits after reading.
     of_work(TOO_FAST, "came faster than they were clustered", "--when-full", false),
-    of_work("late_hits", "came too late for their order", "--disorder-us", false),
+    of_work("late_hits", "came too late to be sorted by time", "--disorder-us", false),
     of_work("lost_hits", "were lost by a fault of this program", "internal_fault among the counts", false),
     of_work("masked_hits", "lie on masked pixels", "--mask-hot", true),
     of_work("filtered_hits", "are in clusters that the filter removed", "--filter", true),
 ];
 
-/// Hits that arrived faster than they were processed.
+/// Key of hits that arrived faster than they were processed.
 pub const TOO_FAST: &str = "input_too_fast";
 
 impl Way {
@@ -90,27 +90,27 @@ impl Way {
 pub struct HitFlow<'a> {
     /// Number of input hits.
     pub read: u64,
-    /// Hits in the results.
+    /// Number of hits in the results.
     pub left: u64,
-    /// Returns the number of dropped hits by the key of a way.
+    /// Returns the number of hits dropped for the reason with this key.
     pub dropped: &'a dyn Fn(&str) -> u64,
     /// Chips that have hits but are not in the layout.
     pub chips: Vec<u64>,
 }
 
-/// Messages about a stream.
+/// Messages about the lost hits of a stream.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// One line that says how much was lost.
+    /// A line with the number of lost hits and the main reason.
     pub warning: Option<String>,
-    /// Why the job as a whole failed.
+    /// The reason why the job failed, if it failed.
     pub failure: Option<String>,
 }
 
 impl HitFlow<'_> {
-    /// Judges a stream of hits: more than 1 % lost, or all hits of a chip, give a warning; no hit left, and more lost
-    /// than `max_bad` allows, are failures. Hits that masks and filters removed are no loss by `max_bad`, unless
-    /// nothing is left.
+    /// Judges the losses of a stream. More than 1 % of lost hits, or chips outside of the layout, give a warning. The
+    /// job fails if no hit is left, or if more hits are lost than `max_bad` allows; `max_bad` does not count hits that
+    /// masks and filters removed.
     pub fn judge(&self, max_bad: Option<MaxBad>) -> Verdict {
         let lost_in = |way: &Way| (self.dropped)(way.key);
         let sum = |is_it: &dyn Fn(&Way) -> bool| {
@@ -172,13 +172,13 @@ fn ranges(numbers: &[u64]) -> String {
     runs.map(run).collect::<Vec<_>>().join(", ")
 }
 
-/// The chips in the facts of a summary that have hits but are not in the layout.
+/// Returns the chips in a summary that have hits but are not in the layout.
 pub fn outside_chips(facts: &Map<String, Value>) -> Vec<u64> {
     let chips = facts.get(OUTSIDE_CHIPS).and_then(Value::as_array);
     chips.into_iter().flatten().filter_map(Value::as_u64).collect()
 }
 
-/// Why a job with this many bad events failed, if it did.
+/// Returns the reason why a job fails with `bad` of `events` events not reconstructed; none if it does not fail.
 pub fn bad_events_failure(bad: u64, events: u64, max_bad: Option<MaxBad>) -> Option<String> {
     match max_bad {
         Some(max) if max.allows_all() => None,
@@ -206,7 +206,7 @@ mod tests {
         let late = judge(1000, 989, &[("late_hits", 11)], &[], "");
         assert_eq!(
             late.warning.as_deref(),
-            Some("11 of 1,000 hits (1.1 %) came too late for their order: see --disorder-us")
+            Some("11 of 1,000 hits (1.1 %) came too late to be sorted by time: see --disorder-us")
         );
         assert_eq!(late.failure, None);
         let both = judge(900, 700, &[("late_hits", 200), ("outside_sensor", 100)], &[], "");

@@ -1,4 +1,4 @@
-//! Results as text: words, aligned columns, and tables of comparisons with the truth.
+//! Results as text: numbers, aligned columns, and tables of comparisons with the truth.
 
 mod lost_hits;
 mod truth;

@@ -1,4 +1,4 @@
-//! Text output of checks.
+//! Results of checks against the truth as text.
 
 use super::words::{axis, edge, percent, table};
 use peloton_truth::{
@@ -6,7 +6,7 @@ use peloton_truth::{
     MomentumReport, PairedCategory, Pull, Resolution, StageLoss, StatePull, VeloPullReport,
 };
 
-/// Returns efficiencies and ghost rates in bins.
+/// Returns tables of efficiencies and ghost rates in bins of properties.
 pub fn tables(report: &CheckReport) -> String {
     let mut text = String::new();
     for one in &report.tables {
@@ -33,7 +33,7 @@ pub fn tables(report: &CheckReport) -> String {
     text
 }
 
-/// Returns causes of missed particles, false tracks and clones.
+/// Returns tables of the causes of missed particles, ghosts and clones.
 pub fn losses(report: &LossReport) -> String {
     let share = |count, of: u64| percent((of > 0).then_some(count as f64 / of as f64));
     let mut text = String::new();
@@ -57,7 +57,7 @@ pub fn losses(report: &LossReport) -> String {
     text
 }
 
-/// Returns measured momenta against true momenta.
+/// Returns a table that compares measured with true momenta.
 pub fn momenta(report: &MomentumReport) -> String {
     let heads =
         ["p, GeV/c", "tracks", "median dp/p", "half 68 %", "pull of q/p", "right charge", "68 % interval"];
@@ -77,12 +77,12 @@ pub fn momenta(report: &MomentumReport) -> String {
         ]);
     }
     format!(
-        "\nmomenta of matched tracks of non-electrons, 2 < eta < 5: measured / true - 1; pulls: prompt particles\n{}",
+        "\nmomenta (measured / true - 1) of matched tracks, 2 < eta < 5, without electrons; pulls are of prompt particles\n{}",
         table(&rows)
     )
 }
 
-/// Returns the numbers of particles that each stage lost, category by category.
+/// Returns, for each category, a table of the numbers of particles that each stage lost.
 pub fn stage_losses(tables: &[LossTable]) -> String {
     let title = |table: &LossTable| {
         let part = table.part.map(|part| format!(", {part}")).unwrap_or_default();
@@ -107,7 +107,7 @@ fn stages(title: &str, losses: &[StageLoss]) -> String {
     format!("\n{}", table(&rows))
 }
 
-/// Returns fitted states of prompt particles against true states.
+/// Returns a table that compares fitted with true states of prompt particles.
 pub fn state_pulls(pulls: &[StatePull]) -> String {
     let heads = [
         "state",
@@ -141,12 +141,12 @@ pub fn state_pulls(pulls: &[StatePull]) -> String {
         ]);
     }
     format!(
-        "\nstates of prompt particles above 3 GeV/c, no electrons: pulls are (fitted - true) / sigma, for q/p times the charge; widths and resolutions half of the central 68 %; hits: share of sigma^2, and of the real variance, from hit errors, the rest from scattering {}",
+        "\nstates of prompt particles above 3 GeV/c, without electrons. Pulls are (fitted - true) / sigma; pulls of q/p are multiplied by the charge. Widths and resolutions are half of the central 68 %. Columns with hits: share of sigma^2 and of the true variance from hit errors; the rest is scattering\n{}",
         table(&rows)
     )
 }
 
-/// Returns fitted states of the Velo against true states, and impact parameters.
+/// Returns tables that compare fitted with true states in the Velo, and of the impact parameter's resolution.
 pub fn velo_pulls(report: &VeloPullReport) -> String {
     let mut text = state_pulls(&report.pulls);
     let mut rows = vec![["1/pT, c/GeV", "tracks", "impact parameter", "LHCb run 1"].map(String::from)];
@@ -163,7 +163,7 @@ pub fn velo_pulls(report: &VeloPullReport) -> String {
     text
 }
 
-/// Returns the particles found by the checked tracks and by the tracks of a file; categories without particles are left out.
+/// Returns a table of the particles that the checked tracks, the tracks of a file, both or neither found.
 pub fn paired(name: &str, categories: &[PairedCategory]) -> String {
     let heads = [
         "particles found",
@@ -174,7 +174,7 @@ pub fn paired(name: &str, categories: &[PairedCategory]) -> String {
         "by neither",
         "here, 68 %",
         "there, 68 %",
-        "here alone, share of found by one, 68 %",
+        "68 % interval of here alone / found by one",
     ];
     let mut rows = vec![heads.map(String::from)];
     let interval = |ends: Option<[f64; 2]>| {
@@ -195,12 +195,12 @@ pub fn paired(name: &str, categories: &[PairedCategory]) -> String {
         ]);
     }
     format!(
-        "\ncompared with {name}: here are the checked tracks, there the tracks of this file {}",
+        "\ncompared with {name}: `here` is the checked tracks, `there` the tracks of this file\n{}",
         table(&rows)
     )
 }
 
-/// Returns efficiency, ghosts and pulls of the cylinder detector.
+/// Returns efficiencies, ghosts and pulls of the cylinder detector as text.
 pub fn cylinder(check: &CylinderReport, pulls: &[Pull]) -> String {
     let mut text = format!("ghosts     : {}/{} {}\n", check.ghosts, check.tracks, percent(check.ghost_rate));
     check.categories.iter().for_each(|category| text.push_str(&category_line(category)));
@@ -213,12 +213,12 @@ pub fn cylinder(check: &CylinderReport, pulls: &[Pull]) -> String {
     text
 }
 
-/// Returns lengths of tracks, and resolutions.
+/// Returns tables of the cylinder detector: tracks by number of hits, efficiencies in bins, resolutions.
 pub fn cylinder_tables(check: &CylinderReport, bins: &[Resolution]) -> String {
     lengths(check) + &cylinder_bins(check) + &resolutions(bins)
 }
 
-/// Returns pulls of smoothed states, layer by layer.
+/// Returns a table of the pulls of smoothed states in each layer of the cylinder detector.
 pub fn cylinder_fit(layers: &[LayerPulls]) -> String {
     let mut heads = vec!["layer".into(), "tracks".into()];
     let pulls = layers.first().map_or(&[][..], |layer| &layer.pulls);
@@ -235,7 +235,7 @@ pub fn cylinder_fit(layers: &[LayerPulls]) -> String {
     format!("pulls of the smoothed states\n{}", table(&rows))
 }
 
-/// Returns resolutions of smoothed states, layer by layer.
+/// Returns tables of the resolutions of smoothed states in each layer of the cylinder detector.
 pub fn cylinder_fit_tables(layers: &[LayerPulls]) -> String {
     layers.iter().map(|layer| format!("\nlayer {}{}", layer.layer, resolutions(&layer.resolutions))).collect()
 }

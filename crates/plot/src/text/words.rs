@@ -1,6 +1,6 @@
-//! Tables and numbers as text.
+//! Formats tables and numbers as text.
 
-/// Returns rows of text in aligned columns, the first aligned to the left and the others to the right.
+/// Returns rows as text with aligned columns: the first column to the left, all others to the right.
 pub fn table<R: AsRef<[String]>>(rows: &[R]) -> String {
     let columns = rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0);
     let mut widths = vec![0; columns];
@@ -21,7 +21,7 @@ pub fn table<R: AsRef<[String]>>(rows: &[R]) -> String {
     text
 }
 
-/// Returns a number with its noun.
+/// Returns a number with a noun, which gets a plural s unless the number is 1.
 pub fn count(number: usize, thing: &str) -> String {
     format!("{} {thing}{}", grouped(number as u64), if number == 1 { "" } else { "s" })
 }
@@ -39,12 +39,12 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// Returns a rate: whole, in groups of three digits, from 100 on; smaller rates have one digit after the point.
+/// Returns a rate as text: from 100 on as a whole number, below 100 with one digit after the point.
 pub fn rate(per_second: f64) -> String {
     if per_second < 100.0 { format!("{per_second:.1}") } else { grouped(per_second.round() as u64) }
 }
 
-/// Returns a share in per cent; a dash for none.
+/// Returns a share in per cent; `-` for none.
 pub fn percent(share: Option<f64>) -> String {
     share.map_or("-".into(), |share| format!("{:.2} %", 100.0 * share))
 }
@@ -59,12 +59,12 @@ pub(super) fn edge(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').into()
 }
 
-/// Returns a JSON value without quotation marks.
+/// Returns a JSON value as text; a string has no quotation marks.
 pub fn unquoted(value: &serde_json::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), String::from)
 }
 
-/// Returns the preset for the middle of a line; empty if the sequence has none.
+/// Returns `preset NAME, ` for the middle of a line; an empty text if the sequence has no preset.
 pub fn preset_words(preset: Option<&str>) -> String {
     preset.map_or(String::new(), |preset| format!("preset {preset}, "))
 }

@@ -1,9 +1,9 @@
-//! Fits the weights of `peloton::lhcb::magnet` to public data on the real field:
+//! Fits the weights of the field model `peloton::lhcb::magnet` to public data on LHCb's real magnetic field:
 //!
 //! ```text
 //! cargo run --release --example fit_magnet -- ../shared/data/lhcb
 //! ```
-//! Least squares by Levenberg and Marquardt, in f64 and in one fixed order: the same weights each time.
+//! The fit is a least-squares fit by Levenberg and Marquardt in f64. A fixed order of sums makes weights reproducible.
 
 mod model;
 mod public;

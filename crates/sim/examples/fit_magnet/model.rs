@@ -1,4 +1,4 @@
-//! The fitted field, with free weights: as in `peloton::lhcb::magnet`, which has constant ones.
+//! The field model of `peloton::lhcb::magnet` with free weights, for the fit; the library has constant weights.
 
 /// First knot, distance of knots, mm, and number of pieces, as there.
 const FIRST: f64 = -600.0;
@@ -9,10 +9,10 @@ const CURVATURE: f64 = 0.299_792_458e-3;
 /// Longest step of a particle, and steps of a sum, mm.
 const LONGEST: f64 = 130.0;
 const SUM_STEPS: f64 = 60.0;
-/// Change of weights for numerical derivatives.
+/// Change of a weight that gives a numerical derivative.
 pub const CHANGE: f64 = 1e-4;
 
-/// The weights of both splines, by turns.
+/// The weights of both splines of the field, alternating.
 #[derive(Clone)]
 pub struct Model {
     pub weights: Vec<f64>,
@@ -31,7 +31,7 @@ impl Model {
         Self { weights: (0..PIECES + 3).flat_map(|at| [weight(at), 0.0]).collect() }
     }
 
-    /// The components of the field, T.
+    /// Returns the components of the field at a position (mm), T.
     pub fn at(&self, [x, y, z]: [f64; 3]) -> [f64; 3] {
         let way = (z - FIRST) / STEP;
         if !(0.0..PIECES as f64).contains(&way) {
@@ -53,7 +53,7 @@ impl Model {
         [y * 2.0 * b1 * x, b0 + b1 * x * x - 0.5 * y * y * second, y * (d0 + d1 * x * x)]
     }
 
-    /// Follows a particle (x, y, slopes) from one z to another, magnet down; charge over momentum in c/GeV.
+    /// Propagates a particle (x, y, slopes) from one z to another, with polarity down; charge over momentum in c/GeV.
     pub fn fly(&self, start: [f64; 4], [from, to]: [f64; 2], qop: f64) -> [f64; 4] {
         let steps = ((to - from) / LONGEST).ceil();
         let h = (to - from) / steps;
@@ -82,7 +82,7 @@ impl Model {
         state
     }
 
-    /// The sideways bending of a straight path in the plane x = 0, times `weight`, summed between two z.
+    /// Returns the integral of the field that bends along x, times `weight`, on a straight path in the plane x = 0.
     pub fn sideways(&self, ty: f64, origin: f64, [from, to]: [f64; 2], weight: impl Fn(f64) -> f64) -> f64 {
         let step = (to - from) / SUM_STEPS;
         let at = |i: usize| {
@@ -93,8 +93,8 @@ impl Model {
         step * (0..SUM_STEPS as usize).map(at).sum::<f64>()
     }
 
-    /// Appends the deviation of the splines from smooth ones that vanish at their ends and do not depend on x where
-    /// there are no data.
+    /// Appends residuals that pull the splines towards smooth curves, which vanish at their ends, and which do not
+    /// depend on x without data.
     pub fn roughness(&self, strength: f64, all: &mut Vec<f64>) {
         for term in 0..2 {
             // In units of what b1 adds where particles are furthest out.

@@ -1,24 +1,24 @@
-//! Public data on the real field.
+//! Public data on LHCb's real magnetic field.
 
 use peloton::{Error, Result};
 use peloton_io::input::Geometry;
 use std::path::Path;
 
-/// z of the UT's tables, mm.
+/// z of the middle of the UT, to which the public UT tables refer, mm.
 pub const UT_MIDDLE: f64 = 2484.6;
 const UT_PLANES: [f64; 4] = [2327.5, 2372.5, 2597.5, 2642.5];
-/// The reference layer.
+/// Index in [`Public::layers`] of the pair of layers to which the other pairs are compared.
 pub const REFERENCE_LAYER: usize = 4;
 
-/// Transport of a particle: its start behind the UT, charge over momentum, c/GeV, and its position in the first and
-/// in the last layer of the SciFi.
+/// Transport of a particle through the magnet: its state behind the UT, its charge over momentum (c/GeV), and its
+/// states in the first and in the last layer of the SciFi.
 pub struct Ray {
     pub start: [f64; 4],
     pub qop: f64,
     pub ends: [[f64; 4]; 2],
 }
 
-/// The field's integral up to the middle of the UT, T m.
+/// Integral of the field along a straight path from `z` to the middle of the UT, T m.
 pub struct Integral {
     pub ty: f64,
     pub origin: f64,
@@ -26,7 +26,7 @@ pub struct Integral {
     pub value: f64,
 }
 
-/// Deflection in the middle of the UT over that at a plane.
+/// Ratio of the deflection in the middle of the UT to the deflection at a UT plane.
 pub struct Factor {
     pub ty: f64,
     pub z: f64,
@@ -35,11 +35,11 @@ pub struct Factor {
 
 pub struct Public {
     pub rays: Vec<Ray>,
-    /// z where rays start and end, mm.
+    /// z where rays start, and z of both of their ends, mm.
     pub z: [f64; 3],
     pub integrals: Vec<Integral>,
     pub factors: Vec<Factor>,
-    /// z between two layers of the SciFi, and the bending there (`params_predictT.txt`, sixth number).
+    /// For each pair of neighbouring SciFi layers, z halfway and the bending (sixth number of `params_predictT.txt`).
     pub layers: Vec<(f64, f64)>,
 }
 
@@ -52,7 +52,7 @@ fn table(path: &Path) -> Result<Vec<f64>> {
     let text = String::from_utf8_lossy(&bytes);
     let numbers = text.split_ascii_whitespace().map(|word| word.parse().ok()).collect::<Option<Vec<f64>>>();
     let numbers = numbers.filter(|numbers| numbers.len() == 19 + NODES[0] * NODES[1] * NUMBERS);
-    numbers.ok_or_else(|| Error::format(path.display().to_string(), "this is not a table of transport"))
+    numbers.ok_or_else(|| Error::format(path.display().to_string(), "not a table of particle transport"))
 }
 
 /// x, y and slopes where a table ends, of a node's particle.
@@ -111,14 +111,14 @@ fn layers(path: &Path) -> Result<Vec<(f64, f64)>> {
     let bends: Vec<f64> =
         text.lines().filter_map(|line| line.split_ascii_whitespace().nth(6)?.parse().ok()).collect();
     if bends.len() < 2 * (LAYERS.len() - 1) {
-        return Err(Error::format(path.display().to_string(), "there are too few lines of parameters"));
+        return Err(Error::format(path.display().to_string(), "the file has too few lines of parameters"));
     }
     let between = |(pair, bends): (&[f64], &[f64])| (0.5 * (pair[0] + pair[1]), 0.5 * (bends[0] + bends[1]));
     Ok(LAYERS.windows(2).zip(bends.chunks(2)).map(between).collect())
 }
 
 impl Public {
-    /// Reads the folder `data/lhcb`.
+    /// Reads the public data from the folder `data/lhcb`.
     pub fn read(folder: &Path) -> Result<Self> {
         let [first, last] =
             ["test_UT_T1", "test_UT_T3"].map(|name| folder.join(format!("field/{name}.tab.zst")));

@@ -1,4 +1,4 @@
-//! Raw banks of simulated hits, in the form of the readout.
+//! Encodes simulated hits in raw banks of LHCb's formats.
 
 use super::trackers::TrackerHits;
 use crate::pixels::Cluster;

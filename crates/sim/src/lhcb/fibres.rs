@@ -1,5 +1,5 @@
-//! Losses of the SciFi: a fraction of all particles, half of the particles in SiPMs with little light, all
-//! particles in dead channels.
+//! Detection losses of the SciFi: a fraction of all particles is lost, in weak SiPMs half of the rest, in dead
+//! channels all particles.
 
 use crate::SimSpec;
 use crate::random::{Random, mix};
@@ -32,13 +32,13 @@ impl Fibres {
         Self { efficiency: spec.scifi_efficiency, weak: spec.weak_sipms, dead: spec.dead_channels }
     }
 
-    /// Whether a particle at the position of this hit is detected. Always draws one random number.
+    /// Returns whether a particle at the position of this hit is detected. Every call draws one random number.
     pub fn see(&self, hit: &SciFiChannel, random: &mut Random) -> bool {
         let is_weak = fixed(OF_SIPMS | u64::from(hit.id >> SIPM)) < self.weak;
         random.chance(if is_weak { self.efficiency * WEAK } else { self.efficiency }) && !self.is_dead(hit)
     }
 
-    /// Whether the channel is dead.
+    /// Returns whether the channel of this hit is dead.
     pub fn is_dead(&self, hit: &SciFiChannel) -> bool {
         fixed(OF_CHANNELS | u64::from(hit.id)) < self.dead
     }

@@ -1,4 +1,4 @@
-//! Tracks through the magnet of the nominal detector ([`peloton::lhcb::magnet`]).
+//! Propagates particles through the magnet of the nominal detector ([`peloton::lhcb::magnet`]).
 
 use peloton::lhcb::magnet::MidPlane;
 
@@ -10,10 +10,10 @@ const STEP: f64 = 150.0;
 const MAX_SLOPE: f64 = 1.5;
 const MAX_X: f64 = 4500.0;
 
-/// A particle in the magnet of `sim:lhcb`.
+/// The state of a particle in the magnet of `sim:lhcb`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Track {
-    /// Position of the particle, mm.
+    /// x, mm.
     pub x: f64,
     /// y, mm.
     pub y: f64,
@@ -31,8 +31,8 @@ pub struct Track {
 type State = [f64; 4];
 
 impl Track {
-    /// Follows the track to `z`, mm, without scattering; none when it is lost before. `polarity` is the polarity of
-    /// the magnet, -1 or 1.
+    /// Propagates the particle to `z` (mm) without scattering; returns none if the particle leaves the detector before.
+    /// `polarity` is the polarity of the magnet, -1 or 1.
     pub fn to(self, z: f64, polarity: f64) -> Option<Self> {
         let mut track = self;
         let steps = ((z - track.z).abs() / STEP).ceil().max(1.0);

@@ -1,9 +1,9 @@
-//! An LHCb-like detector: particles fly through Velo, UT, a dipole and SciFi; the results are raw banks with truth.
+//! Simulates an LHCb-like detector: particles fly through Velo, UT, a dipole and SciFi, and leave raw banks with truth.
 //!
 //! ```text
 //! collisions -> Velo (as in `sim:velo`) -> magnet, UT, SciFi -> raw banks, true particles
 //! ```
-//! This is an imitation, not a physics simulation: it makes events of realistic size and shape in the given geometry.
+//! The simulation contains no physics model: it imitates the size and shape of real events in the given geometry.
 
 mod banks;
 mod fibres;
@@ -44,7 +44,7 @@ const ODIN_VERSION: u8 = 6;
 /// Smallest number of tracks in the Velo of a vertex that can be found.
 const VERTEX_TRACKS: i32 = 4;
 
-/// The simulated detector: the ideal Velo, and trackers from their geometry files.
+/// The simulated detector: an ideal Velo, and UT and SciFi with the given geometry.
 #[derive(Debug, Clone, Copy)]
 pub struct LhcbDetector<'a> {
     /// Sectors and boards of the UT.
@@ -77,7 +77,7 @@ pub struct SimulatedEvent {
     seen: Vec<TrueHit>,
 }
 
-/// Bending of a particle that is reconstructible in Velo and SciFi and not an electron.
+/// The path of a particle through the magnet; the particle is reconstructible in Velo and SciFi, and is no electron.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bend {
     /// True momentum, GeV/c.
@@ -86,7 +86,7 @@ pub struct Bend {
     pub charge: f64,
     /// dx/dz and dy/dz where the particle leaves the Velo.
     pub velo: [f64; 2],
-    /// x in the six upright layers of the SciFi, mm.
+    /// x of the particle in the six upright layers of the SciFi, mm.
     pub scifi: [f64; 6],
 }
 
@@ -151,21 +151,21 @@ impl SimulatedEvent {
         }
     }
 
-    /// Bending of the event's particles, unsorted.
+    /// Returns the paths of the event's particles through the magnet, in no order.
     pub fn bends(&self) -> &[Bend] {
         &self.bends
     }
 
-    /// Positions of particles at the planes of the UT and the layers of the SciFi that detected them.
+    /// Returns the positions of particles at the UT planes and SciFi layers that detected them.
     pub fn true_hits(&self) -> &[TrueHit] {
         &self.seen
     }
 
-    /// Appends the event to a batch, like a reader of files.
+    /// Appends the event to a batch, as readers of MDF files do.
     pub fn push(&self, batch: &mut RawBatch) -> EventNote {
         let mut status = Status::Ok;
         for (code, version, source, payload) in &self.banks {
-            let kind = BankKind::from_code(*code).expect("a kind that is decoded");
+            let kind = BankKind::from_code(*code).expect("a known kind of bank");
             status = batch.push_bank(kind, *source, *version, payload).err().unwrap_or(status);
         }
         if self.is_nominal {
@@ -185,7 +185,7 @@ impl SimulatedEvent {
     /// Writes the event as an MDF record.
     ///
     /// # Errors
-    /// Errors of `writer`.
+    /// Errors of writing to `writer`.
     pub fn write(&self, writer: &mut dyn Write) -> std::io::Result<()> {
         let mut body = Vec::new();
         let odin = [self.run, 0, 0, (self.number >> 32) as u32, self.number as u32, 0, 0, 0, 0, 0];
@@ -225,7 +225,7 @@ fn connected(clusters: Vec<Cluster>) -> Vec<Cluster> {
     all
 }
 
-/// Simulated raw events, one after another.
+/// A reader of simulated raw events.
 #[derive(Debug, Clone)]
 pub struct LhcbReader {
     spec: SimSpec,
@@ -234,29 +234,29 @@ pub struct LhcbReader {
 }
 
 impl LhcbReader {
-    /// A reader of at most `count` events of the sample, from number `first` on.
+    /// Creates a reader of at most `count` events of the sample, from number `first` on.
     pub fn new(spec: SimSpec, first: u64, count: Option<u64>) -> Self {
         let end = first.saturating_add(count.unwrap_or(u64::MAX)).min(spec.events);
         Self { events: first.min(end)..end, spec, threads: 1 }
     }
 
-    /// Simulates on this many threads; the events do not depend on the number.
+    /// Sets the number of threads that simulate; the events do not depend on this number.
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// Number of remaining events.
+    /// Returns the number of events that are not yet simulated.
     pub fn left(&self) -> u64 {
         self.events.end - self.events.start
     }
 
-    /// The next event.
+    /// Simulates the next event; returns none at the end of the sample.
     pub fn next(&mut self, detector: &LhcbDetector<'_>) -> Option<SimulatedEvent> {
         self.events.next().map(|number| SimulatedEvent::new(&self.spec, detector, number))
     }
 
-    /// Appends up to `max_events` events to `batch`, and the notes of a reader of files to `notes`.
+    /// Appends up to `max_events` events to `batch`, and their run, number and truth to `notes`; returns their number.
     ///
     /// # Errors
     /// Errors of [`in_order`].

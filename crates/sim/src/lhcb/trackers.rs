@@ -1,4 +1,4 @@
-//! Hits in the UT and the SciFi, from particles and from noise.
+//! Simulates hits of particles and of noise in the UT and the SciFi.
 
 use super::LhcbDetector;
 use super::fibres::Fibres;
@@ -78,7 +78,7 @@ pub(super) struct TrackerHits {
     pub through: Vec<Through>,
     /// Position of each particle at the middle of the UT and at the end of the SciFi.
     pub states: Vec<TrueStates>,
-    /// Positions of particles at the middle of the planes and layers that detected them.
+    /// Positions of particles at the nominal z of the planes and layers that detected them.
     pub seen: Vec<TrueHit>,
 }
 
@@ -87,7 +87,7 @@ pub(super) struct TrackerHits {
 pub struct TrueHit {
     /// Identifier of the hit.
     pub id: u32,
-    /// Position of the particle.
+    /// Position and slopes of the particle.
     pub at: TrueState,
 }
 

@@ -33,7 +33,7 @@ impl ParticleHits {
         planes.count_ones() >= 3
     }
 
-    /// Whether the particle has hits in an upright and a tilted layer of each station.
+    /// Returns whether the particle has hits in an upright and in a tilted layer of each SciFi station.
     pub fn has_scifi(&self) -> bool {
         let layers = self.scifi.iter().fold(0u32, |layers, id| layers | 1 << ((id >> 16 & 0xF) - 4));
         (0..3).all(|station| {

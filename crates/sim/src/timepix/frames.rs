@@ -1,4 +1,4 @@
-//! Frames: the hits of a chip with a shutter. A pixel has one value per frame, and the time of a hit is lost.
+//! Frames: the hits of a chip with a shutter. A pixel has one value in each frame, and no time of arrival.
 
 use peloton::event::{NS_PER_TICK, PixelHits};
 
@@ -13,23 +13,23 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    /// Frames of a shutter that is open for this time, us.
+    /// Creates the frames of a shutter that is open for `us` microseconds.
     pub fn new(us: f64) -> Self {
         Self { length: ((us * 1000.0 / NS_PER_TICK) as i64).max(1), frame: 0, waiting: Vec::new() }
     }
 
-    /// End of the open frame, ticks.
+    /// Returns the end of the open frame, ticks.
     pub fn end(&self) -> i64 {
         (self.frame + 1) * self.length
     }
 
-    /// Adds a cluster.
+    /// Adds the hits of a cluster.
     pub fn add(&mut self, cluster: &PixelHits) {
         self.waiting.extend((0..cluster.len()).map(|i| cluster.get(i)));
     }
 
-    /// Appends the hits of the open frame, and opens the next one that has hits; later clusters do not begin before
-    /// its end. Returns false at the end of the stream.
+    /// Appends the hits of the open frame to `hits`, and opens the next frame with hits. Clusters that are added later
+    /// must not begin before the end of the open frame. Returns false at the end of the stream.
     pub fn take(&mut self, is_more: bool, hits: &mut PixelHits) -> bool {
         let end = self.end();
         self.waiting.sort_unstable_by_key(|&(time, x, y, tot)| (time >= end, x, y, time, tot));
@@ -37,7 +37,7 @@ impl Frames {
         let mut last = None;
         for (_, x, y, tot) in self.waiting.drain(..count) {
             if last == Some((x, y)) {
-                let sum = hits.tot.last_mut().expect("there is a hit before");
+                let sum = hits.tot.last_mut().expect("there is an earlier hit");
                 *sum = sum.saturating_add(tot);
             } else {
                 hits.push(self.frame, x, y, tot);

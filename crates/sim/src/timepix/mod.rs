@@ -26,7 +26,7 @@ const LONGEST_WAIT: f64 = 7.5;
 /// A hit that waits for its readout: time of readout, number, hit.
 type Waiting = Reverse<(i64, u64, (i64, u16, u16, u16))>;
 
-/// A simulated stream, made while it is read.
+/// A stream of pixel hits that is simulated while it is read.
 pub struct PixelSim {
     spec: PixelSimSpec,
     random: Random,
@@ -42,7 +42,7 @@ pub struct PixelSim {
 }
 
 impl PixelSim {
-    /// The stream of a specification.
+    /// Creates the stream of a specification.
     pub fn new(spec: PixelSimSpec) -> Self {
         Self {
             random: Random::new(spec.seed, 0),
@@ -58,8 +58,8 @@ impl PixelSim {
         }
     }
 
-    /// Appends hits until `hits` has `until` hits or the stream ends; returns whether there may be more. The
-    /// stream has at least as many hits as its specification says: the last cluster is complete.
+    /// Appends hits until `hits` has `until` hits or the stream ends; returns false at the end. The last cluster is
+    /// complete, so the stream may have more hits than its specification says.
     pub fn read(&mut self, until: usize, hits: &mut PixelHits) -> bool {
         while hits.len() < until {
             if self.spec.frame_us > 0.0 {
@@ -77,12 +77,12 @@ impl PixelSim {
         true
     }
 
-    /// Number of clusters so far.
+    /// Returns the number of clusters that were simulated so far.
     pub fn clusters(&self) -> u64 {
         self.clusters
     }
 
-    /// The largest lateness of a hit of this stream after an earlier one, us.
+    /// Returns the upper limit for how much earlier a hit is than any hit before it in the stream, us.
     pub fn disorder_us(&self) -> f64 {
         if self.spec.frame_us > 0.0 {
             return 0.0;

@@ -1,29 +1,29 @@
-//! Cluster sizes of the presets: mixtures with the paper's mean and standard deviation.
+//! Cluster sizes of the presets: mixtures of distributions with the paper's mean and standard deviation.
 //!
-//! The lead samples consist of small clusters and, rarely, the large clusters of the paper's "subset" samples: the
-//! published moments of both determine rate and size of the small clusters. All other samples are mixtures of two
-//! geometric distributions. Quantiles are evenly spaced instead of random, so that short streams have the same
-//! moments.
+//! The lead samples are mixtures of small clusters and a few large clusters of the paper's "subset" samples. The
+//! published moments of the lead and subset samples determine the rate and size of small clusters. All other samples
+//! are mixtures of two geometric distributions. Sizes are drawn at evenly spaced quantiles instead of random quantiles,
+//! so that short streams have the same moments.
 
 use peloton::{Error, Result};
 use std::str::FromStr;
 
-/// A sample of the paper's figure 3.
+/// A sample of figure 3 in the paper of Celko et al.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PixelPreset {
     /// Photons of 59.6 keV.
     Am241,
-    /// Pions of 40 GeV/c at 0, 45 and 75 degrees.
+    /// Pions of 40 GeV/c at 0 degrees.
     Pion0,
-    /// 45 degrees.
+    /// Pions of 40 GeV/c at 45 degrees.
     Pion45,
-    /// 75 degrees.
+    /// Pions of 40 GeV/c at 75 degrees.
     Pion75,
-    /// Lead of 385 GeV/c at 0, 50 and 90 degrees.
+    /// Lead ions of 385 GeV/c at 0 degrees.
     Lead0,
-    /// 50 degrees.
+    /// Lead ions of 385 GeV/c at 50 degrees.
     Lead50,
-    /// 90 degrees.
+    /// Lead ions of 385 GeV/c at 90 degrees.
     Lead90,
     /// Only the large clusters of [`PixelPreset::Lead0`].
     Lead0Large,
@@ -65,17 +65,17 @@ impl PixelPreset {
         ("lead90large", PixelPreset::Lead90Large),
     ];
 
-    /// The name used in specifications.
+    /// Returns the name of the preset in specifications.
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(_, preset)| *preset == self).map_or("?", |(name, _)| name)
     }
 
-    /// Mean cluster size of the paper, pixels.
+    /// Returns the mean cluster size in the paper, pixels.
     pub fn mean(self) -> f64 {
         self.moments().0
     }
 
-    /// Standard deviation of the cluster size of the paper, pixels.
+    /// Returns the standard deviation of the cluster size in the paper, pixels.
     pub fn deviation(self) -> f64 {
         self.moments().1
     }

@@ -1,5 +1,5 @@
-//! Shapes and times of simulated clusters. All hits of a cluster come within less than 200 ns, and each touches
-//! another, so that every definition gives one cluster.
+//! Shapes and times of simulated clusters. All hits of a cluster arrive within less than 200 ns, and each hit touches
+//! another hit, so that every definition of a cluster gives the same cluster.
 
 use super::preset::PixelPreset;
 use crate::random::Random;
@@ -45,7 +45,7 @@ impl Shaper {
         Self { kind, seen: vec![0; (SIDE * SIDE) as usize], cluster: 0, pixels: Vec::new() }
     }
 
-    /// Appends a cluster of `size` hits from `time` on.
+    /// Appends a cluster of `size` hits whose first hit is at `time`, ticks.
     pub fn make(&mut self, size: usize, time: i64, random: &mut Random, to: &mut PixelHits) {
         self.cluster = self.cluster.wrapping_add(1);
         self.pixels.clear();

@@ -5,22 +5,22 @@ use peloton::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
 
-/// A simulated stream of pixel hits of one chip; the same specification gives the same hits on every machine.
+/// Specification of a simulated stream of pixel hits of one chip, which determines the hits on every machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PixelSimSpec {
     /// The sample; key `preset`.
     pub preset: PixelPreset,
-    /// Smallest number of hits: the last cluster is complete; key `hits`.
+    /// Number of hits, exceeded if the last cluster needs more; key `hits`.
     pub hits: u64,
     /// Seed; key `seed`.
     pub seed: u64,
     /// Mean rate of hits, 1/s; key `rate`.
     pub rate: f64,
-    /// Mean delay of a hit before its readout, us; with 0, clusters come one after the other; key `delay`.
+    /// Mean delay of a hit before its readout, us; without delay, clusters do not overlap in the stream; key `delay`.
     pub delay_us: f64,
-    /// Time that the shutter of a frame is open, us: hits have the number of their frame, in ticks, instead of
-    /// a time; each pixel has one hit, and hits come frame by frame in order of x and y; 0 for single hits; key
-    /// `frame`.
+    /// Time for which the shutter is open in each frame, us; 0 for single hits; key `frame`. In frames, the time of a
+    /// hit is the number of its frame, in ticks. A pixel has at most one hit in a frame. Hits are sorted by frame, x
+    /// and y.
     pub frame_us: f64,
 }
 

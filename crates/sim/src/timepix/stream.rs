@@ -1,4 +1,4 @@
-//! [`SimulatedPixels`]: a simulation as a stream.
+//! [`SimulatedPixels`]: simulated pixel hits as a [`PixelStream`], like hits from a file.
 
 use super::{PixelSim, PixelSimSpec};
 use peloton::Result;
@@ -6,7 +6,7 @@ use peloton::event::PixelBlock;
 use peloton_io::input::timepix::{PixelCounts, PixelStream, ReadEnd};
 use std::sync::Arc;
 
-/// Simulated pixel hits, read like a stream of hits from a file.
+/// Simulated pixel hits with the interface of a stream from a file.
 pub struct SimulatedPixels {
     name: Arc<str>,
     sim: PixelSim,
@@ -15,12 +15,12 @@ pub struct SimulatedPixels {
 }
 
 impl SimulatedPixels {
-    /// The stream of a specification; `name` is the name of the input.
+    /// Creates the stream of a specification; `name` is the name of the input.
     pub fn new(name: &str, spec: PixelSimSpec) -> Self {
         Self { name: name.into(), sim: PixelSim::new(spec), hits: 0, at_end: false }
     }
 
-    /// The largest disorder of the hits, us.
+    /// Returns the upper limit for how much earlier a hit is than any hit before it in the stream, us.
     pub fn disorder_us(&self) -> f64 {
         self.sim.disorder_us()
     }

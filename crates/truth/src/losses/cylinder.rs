@@ -1,9 +1,9 @@
 //! [`CylinderLosses`]: the steps at which the sequence `cylinder` lost particles, and the first layer with a missing hit.
 //!
-//! A particle without a track is followed step by step. If seeds are made from hits, the search runs on the particle's
-//! hits alone, with the cuts of `[cylinder.seeding]` unchanged and then with one of them open, to find the cut that
-//! refused it. Then the event's tracks are examined, before tracks that share hits are dropped: the track with most of
-//! the particle's hits, and the layer on which it leaves the particle.
+//! For each particle without a track, the step of its loss is searched for. If seeds are made from hits, the search
+//! runs on the particle's hits alone, first with the configured cuts of `[cylinder.seeding]` and then with each cut
+//! open, to find the cut that rejected the seed. Then the track with most of the particle's hits is examined, before
+//! tracks that share hits are dropped, to find the layer on which the track leaves the particle.
 
 use crate::{LossTable, ParticleMatch, StageLosses};
 use peloton::cylinder::{CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, reconstruct};
@@ -27,17 +27,17 @@ const STEPS: [&str; 18] = [
     "no seed: seeding.max_distance",
     "no seed: seeding.max_z",
     "no seed: seeding.max_bend_z",
-    "no seed: several of these cuts",
-    "no seed: windows for the errors of hits, or no way to the fourth layer",
+    "no seed: several cuts of seeding",
+    "no seed: windows for hit errors, or no path to the fourth layer",
     "no seed among all hits: seeding.max_partners",
-    "track left it on layer 3",
-    "track left it on layer 4",
-    "track left it on layer 5",
-    "track left it on layer 6",
-    "track left it on layer 7",
-    "track left it on layer 8",
-    "track left it on layer 9",
-    "another track took its hits",
+    "track left the particle on layer 3",
+    "track left the particle on layer 4",
+    "track left the particle on layer 5",
+    "track left the particle on layer 6",
+    "track left the particle on layer 7",
+    "track left the particle on layer 8",
+    "track left the particle on layer 9",
+    "another track took the particle's hits",
 ];
 const FAILED: usize = 0;
 const FEW_HITS: usize = 1;
@@ -51,16 +51,16 @@ const TAKEN: usize = STEPS.len() - 1;
 /// The steps of whole tracks: no track, or the first layer on which a track lacks the particle's hit.
 const WHOLE: [&str; CYLINDER_LAYERS + 1] = [
     "no track",
-    "hit of layer 0 missed",
-    "hit of layer 1 missed",
-    "hit of layer 2 missed",
-    "hit of layer 3 missed",
-    "hit of layer 4 missed",
-    "hit of layer 5 missed",
-    "hit of layer 6 missed",
-    "hit of layer 7 missed",
-    "hit of layer 8 missed",
-    "hit of layer 9 missed",
+    "first missing hit: layer 0",
+    "first missing hit: layer 1",
+    "first missing hit: layer 2",
+    "first missing hit: layer 3",
+    "first missing hit: layer 4",
+    "first missing hit: layer 5",
+    "first missing hit: layer 6",
+    "first missing hit: layer 7",
+    "first missing hit: layer 8",
+    "first missing hit: layer 9",
 ];
 
 /// A change of the configuration of the seeding.
@@ -74,7 +74,7 @@ const OPEN: [Change; 4] = [
     |cuts| cuts.max_bend_z = cuts.max_bend_z.max(1000.0),
 ];
 
-/// Tables of losses of the sequence.
+/// Counts the losses of the sequence `cylinder`.
 pub struct CylinderLosses {
     level: Level,
     config: CylinderConfig,
@@ -89,7 +89,7 @@ pub struct CylinderLosses {
 }
 
 impl CylinderLosses {
-    /// Creates tables without particles.
+    /// Creates tables without particles for a configuration of the sequence.
     pub fn new(level: Level, config: &CylinderConfig) -> Self {
         let (workspace, tracks, alone, own) = Default::default();
         let lost = [StageLosses::new(&STEPS), StageLosses::new(&STEPS)];
@@ -97,7 +97,7 @@ impl CylinderLosses {
         Self { level, config: config.clone(), workspace, tracks, alone, own, lost, whole }
     }
 
-    /// Adds an event of a batch: its tracks, and the results for its particles.
+    /// Adds an event of a batch, with the event's tracks and the checker's results for its particles.
     pub fn event(
         &mut self,
         (hits, truth): (&CylinderBatch, &CylinderTruth),
@@ -121,7 +121,7 @@ impl CylinderLosses {
         }
     }
 
-    /// Returns the tables: one for each category, and one for particles whose track lacks hits.
+    /// Returns a table of losses for each category, and a table of the first missing hits of found particles.
     pub fn report(&self) -> Vec<LossTable> {
         let [all, long] = &self.lost;
         let whole = self.whole.table("every hit on a track", None);
@@ -280,7 +280,7 @@ mod tests {
             (config.seeding.min_pt, config.seeding.max_z) = (9.0, 0.01);
         });
         assert!(
-            both[0].iter().any(|(step, count)| *step == "no seed: several of these cuts" && *count > 100),
+            both[0].iter().any(|(step, count)| *step == "no seed: several cuts of seeding" && *count > 100),
             "{both:?}"
         );
     }
@@ -289,8 +289,8 @@ mod tests {
     fn the_layer_on_which_a_track_leaves_a_particle_is_named() {
         let [all, long, whole]: [_; 3] = lost(SIM, |config| config.build.chi2 = 1e-9).try_into().unwrap();
         assert!(all.is_empty(), "{all:?}");
-        assert_eq!(long, [("track left it on layer 3", 300)]);
-        assert_eq!(whole, [("hit of layer 3 missed", 300)]);
+        assert_eq!(long, [("track left the particle on layer 3", 300)]);
+        assert_eq!(whole, [("first missing hit: layer 3", 300)]);
         let short = lost("sim:cylinder,events=1,tracks=200,seed=32,inefficiency=0.3", |config| {
             config.seeds = SeedSource::Hits;
         });

@@ -1,12 +1,12 @@
-//! [`append_kept`]: copies an event with only some of its tracks or hits.
+//! [`append_kept`]: copies an event with a selection of its tracks or hits.
 
 use bytemuck::Pod;
 use peloton::Status;
 use peloton::event::{Column, Results, Values, ValuesMut};
 use std::ops::Range;
 
-/// Appends the first event of `from` to `to`, with only the tracks whose numbers `keep` accepts; results that are
-/// hits keep only these hits.
+/// Appends the first event of `from` to `to`, with only the tracks whose indices `keep` accepts. For results that are
+/// hits, `keep` gets the indices of hits.
 pub fn append_kept<R: Results>(to: &mut R, from: &R, keep: impl Fn(usize) -> bool) {
     let table = from.table();
     let columns = table.columns();
@@ -48,7 +48,7 @@ pub fn append_kept<R: Results>(to: &mut R, from: &R, keep: impl Fn(usize) -> boo
         (ValuesMut::U64(to), Some(Values::U64(values))) => kept.append(to, values, info.depth),
         (ValuesMut::I64(to), Some(Values::I64(values))) => kept.append(to, values, info.depth),
         (ValuesMut::F32(to), Some(Values::F32(values))) => kept.append(to, values, info.depth),
-        _ => unreachable!("both have the columns of one type"),
+        _ => unreachable!("both results have the same columns"),
     });
 }
 

@@ -19,7 +19,7 @@ const STEPS: [&str; 12] = [
     "no seed: fewer hits than a track needs",
     "no seed: windows and tolerances",
     "no seed: classifier",
-    "no seed: hits of others",
+    "no seed: hits of other particles",
     "no seed: other tracks",
     "matching: windows",
     "matching: refused even alone",
@@ -35,15 +35,15 @@ const BEATEN_TO_SEED: usize = ALONE + 1;
 const BEATEN_TO_VELO: usize = BEATEN_TO_SEED + 1;
 const LEFT_OVER: usize = BEATEN_TO_VELO + 1;
 
-/// The last stage of either sequence.
+/// The matching of Velo and SciFi tracks, the last stage of both sequences.
 pub enum Matching {
-    /// Without the UT.
+    /// The matching of `long`, without the UT.
     Long(Box<Long>, Box<LongWorkspace>),
-    /// With hits in the UT.
+    /// The matching of `long-ut`, with hits in the UT.
     LongUt(Box<LongUt>, Box<LongWorkspace>),
 }
 
-/// Runs the matching on single particles.
+/// Finds the steps at which particles were lost by running the matching on single particles.
 pub struct LongLosses {
     level: Level,
     velo: VeloPart,
@@ -97,10 +97,10 @@ fn are_taken<'a>(
 }
 
 impl LongLosses {
-    /// Creates the losses of the sequence with these parts; `make` creates its last stage from a configuration.
+    /// Creates the losses of a sequence with these stages; `make` creates the matching from a configuration.
     ///
     /// # Errors
-    /// Errors of `make`.
+    /// The error of `make`, if `make` fails.
     pub fn new(
         velo: Velo,
         scifi: SciFiLosses,

@@ -1,8 +1,8 @@
-//! [`Losses`]: the steps at which a sequence lost the particles that it did not find.
+//! [`Losses`]: counts lost particles by the step of the sequence that lost them.
 //!
-//! Each particle is followed step by step. First, the detectors and the earlier stages must give the necessary
-//! parts: hits in enough layers, a Velo track, a track in the SciFi. Then the last search runs on this particle
-//! alone, in events made of its tracks and its hits:
+//! For each lost particle, the step is searched for. First, detectors and earlier stages must have found the inputs of
+//! the last search: hits in enough layers, a Velo track, a SciFi track. Then the last search runs on the particle
+//! alone, in events that contain only the particle's tracks and hits:
 //!
 //! ```text
 //!   its own hits, later cuts open        no track: lost by windows and tolerances
@@ -10,7 +10,7 @@
 //!   all hits of the event                no track: lost to hits of others, which fitted better
 //!   a track in each of these searches              lost to other tracks, which took its hits or its place
 //! ```
-//! Each lost particle has one step, so the steps of a table add up. The searches do not know about losses.
+//! Each lost particle has one step, so the steps of a table add up to all losses. The searches have no code for losses.
 
 mod cylinder;
 mod kept;
@@ -30,39 +30,39 @@ use peloton::engine::{Algorithm, Slice};
 use peloton::event::{BadBanks, Outcome, RawBatch, RawEvents, Results, TruthEvent, VeloTracks};
 use peloton::velo::{Velo, VeloSequenceWorkspace};
 
-/// Finds the steps at which one sequence lost particles.
+/// Finds the step at which a sequence lost a particle; each sequence has an implementation.
 pub trait FindLosses: Send {
-    /// Returns the names of the steps, in order.
+    /// Returns the names of the steps, in the order of the sequence.
     fn steps(&self) -> &'static [&'static str];
 
-    /// Returns the categories of particles with tables.
+    /// Returns the categories of particles for which there are tables.
     fn categories(&self) -> &'static [&'static str];
 
-    /// Returns the parts of the detector that are searched separately; the first category has a table of each.
+    /// Returns the parts of the detector that are searched separately; the first category has a table for each part.
     fn parts(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Returns the number of the part that contains a particle of the current event.
+    /// Returns the index in `parts` of the part that contains a particle of the current event; none if no part does.
     fn part_of(&self, _truth: &TruthEvent, _particle: usize) -> Option<usize> {
         None
     }
 
-    /// Begins an event: runs its earlier stages.
+    /// Begins an event: runs the stages before the last search.
     fn take(&mut self, banks: RawEvents<'_>, event: usize, truth: &TruthEvent);
 
-    /// Returns the step that lost a particle of this event without a track.
+    /// Returns the index of the step that lost a particle of the current event, which has no track.
     fn lost_at(&mut self, truth: &TruthEvent, particle: usize) -> usize;
 }
 
-/// The ways to run a search on one particle alone, from the easiest to its real conditions.
+/// The conditions of a search for one particle alone, from the easiest to the real conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alone {
-    /// On its own hits, with all cuts after the windows open.
+    /// The search has only the particle's own hits, and all cuts after the windows are open.
     Open,
-    /// On its own hits.
+    /// The search has only the particle's own hits.
     OwnHits,
-    /// On all hits of the event.
+    /// The search has all hits of the event.
     AllHits,
 }
 
@@ -73,7 +73,7 @@ fn step_alone(mut finds: impl FnMut(Alone) -> bool) -> usize {
     WAYS.iter().position(|&alone| !finds(alone)).unwrap_or(WAYS.len())
 }
 
-/// Tables of the losses of a sequence.
+/// Tables of the losses of a sequence, by category of particles.
 pub struct Losses {
     of: Box<dyn FindLosses>,
     rules: Rules,
@@ -91,7 +91,7 @@ struct Table {
 }
 
 impl Losses {
-    /// Creates tables without particles; `rules` and `bad_banks` belong to the sequence.
+    /// Creates tables without particles; `rules` and `bad_banks` must be the rules and settings of the sequence.
     pub fn new(of: Box<dyn FindLosses>, rules: Rules, bad_banks: BadBanks) -> Self {
         let table = |category, part| Table { category, part, losses: StageLosses::new(of.steps()) };
         let categories = of.categories();
@@ -100,7 +100,7 @@ impl Losses {
         Self { of, rules, bad_banks, tables, found: Vec::new() }
     }
 
-    /// Adds an event, and the particles that were found in it.
+    /// Adds an event; `found` are the indices of the particles that were found in the event.
     pub fn event(
         &mut self,
         banks: &RawBatch,
@@ -126,7 +126,7 @@ impl Losses {
         }
     }
 
-    /// Returns the tables.
+    /// Returns the tables of all events so far.
     pub fn report(&self) -> Vec<LossTable> {
         let parts = self.of.parts();
         let name = |part: &usize| parts[*part];
@@ -135,11 +135,11 @@ impl Losses {
     }
 }
 
-/// Velo tracks of one event at a time, and their particles.
+/// Runs the Velo stage on one event at a time, and matches its tracks with particles.
 pub struct VeloPart {
     velo: Velo,
     workspace: VeloSequenceWorkspace,
-    /// The event's tracks.
+    /// Velo tracks of the event.
     pub tracks: Outcome<VeloTracks>,
     matcher: TrackMatcher,
     /// Particles that each track matches.
@@ -147,13 +147,13 @@ pub struct VeloPart {
 }
 
 impl VeloPart {
-    /// Creates the part for a Velo with sensors.
+    /// Creates the stage with this Velo algorithm.
     pub fn new(velo: Velo) -> Self {
         let (workspace, tracks) = Default::default();
         Self { velo, workspace, tracks, matcher: TrackMatcher::new(Rules::Lhcb), particles: Vec::new() }
     }
 
-    /// Finds the tracks of an event.
+    /// Finds the Velo tracks of an event, and the particles that they match.
     pub fn take(&mut self, banks: RawEvents<'_>, event: usize, truth: &TruthEvent) {
         self.tracks.clear();
         Algorithm::run(&self.velo, Slice::of(banks, event..event + 1), &mut self.workspace, &mut self.tracks);
@@ -162,7 +162,7 @@ impl VeloPart {
         self.particles = lists.map(|hits| self.matcher.particles(truth, hits)).collect();
     }
 
-    /// Appends to `own` an event of the tracks that match this particle; returns whether there are any.
+    /// Appends to `own` an event with the tracks that match this particle; returns whether such tracks exist.
     pub fn append_own(&self, particle: usize, own: &mut VeloTracks) -> bool {
         append_own(&self.tracks.results, &self.particles, particle, own)
     }

@@ -17,7 +17,7 @@ pub(super) const STEPS: [&str; 6] = [
     "fewer hits than a track needs",
     "windows and tolerances",
     "classifier",
-    "hits of others",
+    "hits of other particles",
     "other tracks",
 ];
 pub(super) const FAILED: usize = 0;
@@ -31,7 +31,7 @@ const LAYERS: usize = 12;
 /// Hits that tracks may share when the choice is open: all of them.
 const ALL_HITS: u32 = 12;
 
-/// Runs the search in the SciFi on single particles.
+/// Finds the steps at which particles were lost by running the SciFi search on single particles.
 pub struct SciFiLosses {
     geometry: Arc<SciFiGeometry>,
     scratch: SciFiScratch,
@@ -54,10 +54,10 @@ struct Search {
 }
 
 impl SciFiLosses {
-    /// Creates the losses of a sequence over this detector; `make` creates the search from a configuration.
+    /// Creates the losses of the SciFi search in this geometry; `make` creates the search from a configuration.
     ///
     /// # Errors
-    /// Errors of `make`.
+    /// The error of `make`, if `make` fails.
     pub fn new(
         geometry: Arc<SciFiGeometry>,
         config: &SciFiConfig,

@@ -1,8 +1,8 @@
-//! [`VeloLosses`]: causes of missed Velo particles, false tracks and clones.
+//! [`VeloLosses`]: counts missed Velo particles, ghosts and clones by cause.
 //!
-//! Particles come from the json rules' category `velo`, and a track matches a particle that left more than 70 % of the
-//! track's hits. Each missed particle, ghost and clone is assigned to the first cause that applies, so
-//! that the lines of a table add up.
+//! Only particles in category `velo` of the rules `json` count. A track matches a particle that left more than 70 % of
+//! the track's hits. Each missed particle, ghost and clone is assigned to the first cause that applies, so that the
+//! lines of a table add up.
 
 use crate::json_rules::{CATEGORIES, accepts};
 use crate::matching::Matcher;
@@ -15,50 +15,50 @@ const SLOW: f64 = 0.15;
 /// Causes of missed particles, in the order in which they are checked.
 const MISSED: [&str; 5] = [
     "hits in fewer than three pairs of modules",
-    "half of its hits or more on tracks of others",
-    "never three hits in four pairs in a row",
-    "hits in three pairs",
-    "hits in four pairs or more",
+    "at least half of the hits on other tracks",
+    "no three hits within four consecutive pairs",
+    "hits in three pairs of modules",
+    "hits in four or more pairs of modules",
 ];
 /// Kinds of ghosts, by their hits.
 const GHOSTS: [&str; 5] = [
-    "three hits, two of them of one particle",
-    "three hits, each of another particle",
-    "three hits, some of no particle",
+    "three hits, two of one particle",
+    "three hits of three different particles",
+    "three hits, at least one of no particle",
     "four hits",
     "five hits or more",
 ];
 /// Position of a clone relative to the longest track of its particle.
 const CLONES: [&str; 3] =
-    ["goes on in the next pair where the other ends", "goes on further away", "beside the other"];
+    ["continues the longest track in the next pair", "continues after a gap", "overlaps the longest track"];
 
 /// One line of a table of losses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Loss {
     /// The cause.
     pub cause: &'static str,
-    /// Number of losses.
+    /// Number of losses with this cause.
     pub count: u64,
-    /// Number of losses of particles with less than 150 MeV/c of transverse momentum; none for ghosts.
+    /// Number of losses of particles with transverse momenta below 150 MeV/c; 0 for ghosts.
     pub slow: u64,
 }
 
-/// Losses in the Velo and their causes; see the module.
+/// Losses in the Velo by cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LossReport {
     /// Velo particles.
     pub particles: u64,
     /// Tracks.
     pub tracks: u64,
-    /// Particles without a track.
+    /// Causes of particles without a track.
     pub missed: Vec<Loss>,
-    /// Tracks without a particle.
+    /// Kinds of tracks without a particle.
     pub ghosts: Vec<Loss>,
-    /// Tracks of a particle that has a longer track.
+    /// Kinds of tracks of particles that have another track, at least as long.
     pub clones: Vec<Loss>,
 }
 
-/// Adds up losses, event by event.
+/// Counts losses by cause, event by event.
 #[derive(Debug)]
 pub struct VeloLosses {
     particles: u64,
@@ -137,7 +137,7 @@ impl VeloLosses {
         }
     }
 
-    /// Returns the sums so far.
+    /// Returns the counts of all events so far.
     pub fn report(&self) -> LossReport {
         let named = |causes: &[&'static str], counts: &[[u64; 2]]| {
             let line = |(&cause, &[count, slow]): (&&'static str, &[u64; 2])| Loss { cause, count, slow };

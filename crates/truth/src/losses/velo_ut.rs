@@ -22,7 +22,7 @@ const STEPS: [&str; 7] = [
     "no Velo track",
     "windows and tolerances",
     "cuts on momentum, pT and quality",
-    "hits of others",
+    "hits of other particles",
     "other tracks",
 ];
 const FAILED: usize = 0;
@@ -33,7 +33,7 @@ const ALONE: usize = 3;
 /// Planes of the UT that a tracklet needs.
 const MIN_PLANES: usize = 3;
 
-/// Runs the search in the UT on single particles.
+/// Finds the steps at which particles were lost by running the UT search on single particles.
 pub struct VeloUtLosses {
     velo: VeloPart,
     ut: UtDetector,
@@ -80,10 +80,10 @@ struct Search {
 }
 
 impl VeloUtLosses {
-    /// Creates the losses of a sequence with these parts.
+    /// Creates the losses of the sequence `velo-ut` with these stages.
     ///
     /// # Errors
-    /// Errors of the detector and the configuration.
+    /// An error when the configuration is not valid or does not fit the detector.
     pub fn new(velo: Velo, ut: UtDetector, config: UtConfig) -> Result<Self> {
         config.validate()?;
         let (level, velo_z) = (Algorithm::level(&velo), velo.config().fit.end_z);

@@ -1,9 +1,9 @@
-//! Trains the small classifiers of [`peloton::classifier`]: a table of features and labels in, a Rust file out.
+//! Trains the small classifiers of [`peloton::classifier`] on a table of features and labels, and writes Rust files.
 //!
 //! Each row of the table is a candidate: the seed of its simulated sample, its features, and whether it is true.
-//! Weights are fitted to the samples of [`WEIGHT_SEEDS`], the threshold is chosen on the samples of
-//! [`THRESHOLD_SEEDS`]; other seeds are refused, since quoted figures come from them. The same table and options give
-//! the same file, byte for byte, on every machine: f64 in one fixed order, random numbers and exponentials in software.
+//! Weights are fitted to the samples of [`WEIGHT_SEEDS`]; the threshold is chosen on samples of [`THRESHOLD_SEEDS`].
+//! Other seeds are refused, since published results use them. The same table and options give the same file, byte for
+//! byte, on every machine: sums in f64 have a fixed order; software computes random numbers and exponentials.
 
 mod network;
 mod rust_file;
@@ -12,12 +12,12 @@ use network::{Dense, fit, response};
 use peloton::{Error, Result};
 use std::ops::RangeInclusive;
 
-/// Seeds of samples for the fit of weights.
+/// Seeds of the samples to which weights are fitted.
 pub const WEIGHT_SEEDS: RangeInclusive<u64> = 1..=799;
-/// Seeds of samples for the choice of thresholds.
+/// Seeds of the samples on which thresholds are chosen.
 pub const THRESHOLD_SEEDS: RangeInclusive<u64> = 800..=999;
 
-/// Candidates for training.
+/// A table of candidates for training: seed, features and label.
 #[derive(Debug, Clone)]
 pub struct Table {
     names: Vec<String>,
@@ -62,7 +62,7 @@ impl Table {
         self.rows.len()
     }
 
-    /// Returns whether there is no candidate.
+    /// Returns whether the table has no candidates.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -79,15 +79,15 @@ impl Table {
 /// Options of a training.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Training {
-    /// Units of the hidden layer, 1 to [`peloton::classifier::MAX_HIDDEN`].
+    /// Number of units in the hidden layer, 1 to [`peloton::classifier::MAX_HIDDEN`].
     pub hidden: usize,
     /// Number of passes over all candidates.
     pub epochs: usize,
-    /// Candidates between two steps.
+    /// Number of candidates in a batch, after which the weights change.
     pub batch: usize,
-    /// Length of the first step (Adam); steps shrink linearly to zero.
+    /// Learning rate of the first step (Adam); the rate decreases linearly to 0.
     pub rate: f64,
-    /// Seed of the first weights and of the order of candidates.
+    /// Seed of the random initial weights and of the random order of candidates.
     pub seed: u64,
     /// The share of true candidates of [`THRESHOLD_SEEDS`] that the threshold keeps.
     pub keep: f64,
@@ -106,29 +106,29 @@ pub struct Trained {
     training: Training,
     network: Dense,
     threshold: f32,
-    /// Numbers of candidates, true and false, for the weights.
+    /// Numbers of true and of false candidates to which the weights were fitted.
     pub weight_rows: [usize; 2],
-    /// Numbers of candidates for the threshold.
+    /// Numbers of true and of false candidates on which the threshold was chosen.
     pub threshold_rows: [usize; 2],
-    /// Shares of these candidates that are kept: of the true ones, and of the false ones.
+    /// Share of true and share of false candidates of [`THRESHOLD_SEEDS`] whose responses reach the threshold.
     pub kept: [f64; 2],
-    /// Share of pairs of a true and a false candidate in the right order; equal responses count half.
+    /// Probability that a true candidate has a larger response than a false one; equal responses count half.
     pub ordered: f64,
 }
 
-/// Trains a network.
+/// Trains a network on the candidates of a table.
 ///
 /// # Errors
-/// [`Error::Config`] for options out of range, too few candidates of either kind, and a feature that is constant.
+/// [`Error::Config`] for options out of range, no true or no false candidates, and a feature that is constant.
 pub fn train(table: &Table, training: &Training) -> Result<Trained> {
     train_with_noise(table, training, &mut |_| ())
 }
 
-/// Trains a network on candidates with noise: each time that weights are fitted to a candidate, `noise` changes a
-/// copy of its features. Means, widths and the figures of the network use the candidates without noise.
+/// Trains a network on candidates with noise: each time that a candidate is used in the fit, `noise` changes a copy of
+/// its features. The scaling of features and the quality of the network are computed without noise.
 ///
 /// # Errors
-/// As for [`train`].
+/// The same errors as [`train`].
 pub fn train_with_noise(
     table: &Table,
     training: &Training,
@@ -140,10 +140,10 @@ pub fn train_with_noise(
         return Err(wrong(format!("{} hidden units, not 1 to {most}", training.hidden)));
     }
     if training.epochs == 0 || training.batch == 0 || !(training.rate > 0.0 && training.rate <= 1.0) {
-        return Err(wrong("epochs and batch must be 1 at least, the rate above 0 and up to 1".into()));
+        return Err(wrong("epochs and batch must be at least 1, the rate above 0 and at most 1".into()));
     }
     if !(training.keep > 0.0 && training.keep <= 1.0) {
-        return Err(wrong(format!("`keep` is {}, not above 0 and up to 1", training.keep)));
+        return Err(wrong(format!("`keep` is {}, but must be above 0 and at most 1", training.keep)));
     }
     let (weights, thresholds) = (table.part(WEIGHT_SEEDS), table.part(THRESHOLD_SEEDS));
     let count = |rows: &[(&[f32], bool)]| {
@@ -152,8 +152,8 @@ pub fn train_with_noise(
     };
     let (weight_rows, threshold_rows) = (count(&weights), count(&thresholds));
     if weight_rows.contains(&0) || threshold_rows.contains(&0) {
-        let message = format!("{weight_rows:?} candidates for weights, {threshold_rows:?} for the threshold");
-        return Err(wrong(format!("there must be true and false ones of each: {message}")));
+        let message = format!("[true, false]: weights {weight_rows:?}, threshold {threshold_rows:?}");
+        return Err(wrong(format!("true and false candidates are needed: {message}")));
     }
     let network = fit(&table.names, &weights, training, noise).map_err(wrong)?;
     let mut responses: Vec<(f64, bool)> =
@@ -185,7 +185,7 @@ impl Trained {
         response(&self.network, features)
     }
 
-    /// Sets another threshold, with its measures on the candidates of [`THRESHOLD_SEEDS`] in this table.
+    /// Sets another threshold, and computes `kept` on the candidates of [`THRESHOLD_SEEDS`] in this table.
     pub fn set_threshold(&mut self, table: &Table, threshold: f32) {
         let rows = table.part(THRESHOLD_SEEDS);
         self.threshold = threshold;

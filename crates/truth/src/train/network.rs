@@ -1,5 +1,5 @@
-//! The fit of a network's weights: cross entropy, with equal total weight of true and of false candidates, and steps
-//! by Adam (Kingma and Ba, arXiv 1412.6980).
+//! Fits the weights of a network: Adam (Kingma and Ba, arXiv 1412.6980) minimises the cross entropy, in which true and
+//! false candidates have equal total weights.
 
 use super::Training;
 
@@ -8,7 +8,7 @@ use super::Training;
 pub(super) struct Dense {
     pub centre: Vec<f32>,
     pub scale: Vec<f32>,
-    /// Weights of the inputs, unit by unit.
+    /// Weights of the inputs of each hidden unit, unit by unit.
     pub hidden: Vec<f32>,
     pub hidden_bias: Vec<f32>,
     pub output: Vec<f32>,
@@ -99,7 +99,7 @@ fn standard(names: &[String], rows: &[(&[f32], bool)]) -> Result<Vec<[f64; 2]>, 
         if (scale as f32).is_finite() && scale > 0.0 {
             Ok([mean, scale])
         } else {
-            Err(format!("`{name}` is constant: it is always {mean}"))
+            Err(format!("feature `{name}` is always {mean}"))
         }
     };
     names.iter().enumerate().map(of).collect()

@@ -1,4 +1,4 @@
-//! A trained network as a Rust file.
+//! Writes a trained network as a Rust file.
 
 use super::{THRESHOLD_SEEDS, Trained, WEIGHT_SEEDS};
 use std::fmt::Write;
@@ -16,9 +16,9 @@ fn list(out: &mut String, indent: &str, name: &str, values: &[f32]) {
 }
 
 impl Trained {
-    /// Returns the network as a constant of a Rust file. `what` describes it in one line, without a full stop; `made`
-    /// describes how the table was made, so that it can be made again; `library` is the path to peloton's library,
-    /// `crate` inside it.
+    /// Returns a Rust file with the network as a constant. `what` describes the network in one line without a full
+    /// stop, and `made` describes how the training table was made. `library` is the path to peloton's library, which is
+    /// `crate` inside the library.
     pub fn to_rust(&self, constant: &str, what: &str, made: &str, library: &str) -> String {
         let (network, training) = (&self.network, &self.training);
         let [weights, thresholds] =
@@ -27,22 +27,22 @@ impl Trained {
         let mut out = format!("//! {what}.\n//!\n//! Written by the trainer, not by hand: {made}\n");
         let _ = writeln!(
             out,
-            "//! Weights: seeds {weights}, {} true and {} false candidates.",
+            "//! Weights are fitted to {} true and {} false candidates, seeds {weights}.",
             self.weight_rows[0], self.weight_rows[1]
         );
         let _ = writeln!(
             out,
-            "//! Threshold: seeds {thresholds}, {} true and {} false; it keeps {kept:.2} % and {kept_false:.2} %.",
+            "//! The threshold keeps {kept:.2} % of {} true and {kept_false:.2} % of {} false candidates, seeds {thresholds}.",
             self.threshold_rows[0], self.threshold_rows[1]
         );
         let _ = writeln!(
             out,
-            "//! Of pairs of a true and a false one {:.3} % are in order.",
+            "//! Of a true and a false candidate at random, the true one has the larger response in {:.3} % of cases.",
             100.0 * self.ordered
         );
         let _ = writeln!(
             out,
-            "//! Training: {} units, {} epochs, batches of {}, rate {}, seed {}.",
+            "//! Training: {} hidden units, {} epochs, batches of {} candidates, learning rate {}, seed {}.",
             training.hidden, training.epochs, training.batch, training.rate, training.seed
         );
         let _ = writeln!(out, "//! Inputs: {}.\n", self.names.join(", "));

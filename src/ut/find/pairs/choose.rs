@@ -1,4 +1,4 @@
-//! Choose: the tracklet of lowest cost for each track, the first of equally cheap tracklets; and the track of each hit.
+//! Choose: selects the tracklet of lowest cost for each track (the first of equals), and the best track of each hit.
 
 use super::{Chosen, Tracklets, Workspace};
 use crate::event::UT_PLANES;

@@ -1,8 +1,8 @@
-//! Join: pairs of hits of a track and the hits nearest to their lines; one pair per lane.
+//! Join: forms pairs of hits of a track, and adds the hits nearest to the line of each pair; one pair per lane.
 //!
-//! Early cuts on the slope relative to the Velo track, and on the distance from it at the kink, leave a fifth of the
-//! pairs. They use the distance of the planes instead of the distance of the hits, so that they need no division.
-//! Nearest hits are minima of integers: the distance with the hit's number in its lowest bits.
+//! Early cuts on the slope of a pair relative to the Velo track, and on its distance from the track at the kink, leave
+//! a fifth of the pairs. The cuts use the distance in z of the planes, not of the hits, which saves a division. The
+//! nearest hit is the minimum of integers that contain the distance and, in the lowest bits, the hit's number.
 
 use super::super::{SLOT_BITS, SLOTS, Search};
 use super::spans::Spans;

@@ -6,17 +6,17 @@
 //!                                o-------o-------------o-------o       the nearest hits in planes 1 and 3 to the line of a
 //!                               A                      C               pair, A in plane 0 and C in plane 2
 //! ```
-//! 1. `spans`: the hits that the windows of a track touch, as a range in each plane; one track per lane.
-//! 2. `windows`: the hits of these ranges that are in the windows, packed one after the other; one hit per lane.
-//! 3. `join`: pairs of hits in planes 0 and 2 in a direction that the cuts on momentum allow, on a line that the Velo
-//!    track meets where the magnet bends it, with the nearest hits in the other planes; one pair per lane. Planes 3 and
-//!    1 are used where no tracklet has four hits.
-//! 4. `costs`: the cost of each tracklet; one tracklet per lane, for all tracks together.
-//! 5. `choose`: the tracklet of lowest cost for each track; hits belong to the best track that contains them.
-//! 6. The fit of `find/fit.rs`; one tracklet per lane.
+//! 1. `spans` finds the hits that the windows of a track touch, as a range in each plane; one track per lane.
+//! 2. `windows` lists the hits in the windows, a part of the hits in the ranges of `spans`; one hit per lane.
+//! 3. `join` forms pairs of hits in planes 0 and 2 whose line has a slope that the cuts on momentum allow and meets the
+//!    Velo track at the kink, and adds the nearest hits in the other planes; one pair per lane. If no tracklet of a
+//!    track has four hits, `join` also tries pairs in planes 3 and 1.
+//! 4. `costs` computes the cost of each tracklet; one tracklet per lane, of any track.
+//! 5. `choose` selects the tracklet of lowest cost for each track, and assigns each hit to the best track with the hit.
+//! 6. `find/fit.rs` fits the chosen tracklets; one tracklet per lane.
 //!
-//! Hits are sorted by cell ([`UtCellHits`]), so that nothing is sorted here and ranges are read by whole registers.
-//! Hits are named by their indices in the list of all windows; index 0 is no hit, with weight 0: tracklets need no
+//! Hits are sorted by cell ([`UtCellHits`]), so that the search does not sort and reads ranges in whole registers.
+//! Indices of hits count in the list of all windows. Index 0 is a missing hit with weight 0, so that tracklets need no
 //! flags.
 
 mod choose;

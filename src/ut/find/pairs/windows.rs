@@ -1,4 +1,4 @@
-//! Windows: the possible hits of a track in each plane, for all tracks one after the other; one hit per lane.
+//! Windows: lists the hits of each plane that may belong to a track, track after track; one hit per lane.
 
 use super::super::{MIDDLE, SLOPE, SLOTS, Search};
 use super::spans::{MORE, Spans};

@@ -117,7 +117,7 @@ fn what_a_refusal_says() {
         (&["run", PIXELS, "--slice", "4"][..], "blocks of hits"),
         (
             &["run", PIXELS, "--preset", "paper"],
-            "--preset is for the sequences velo, velo-ut, scifi, long, long-ut, own, cylinder, cylinder-fit, and this is timepix",
+            "--preset is for the sequences velo, velo-ut, scifi, long, long-ut, own, cylinder, cylinder-fit, not for timepix",
         ),
         (
             &["tune", VELO, "--max-bad", "2"],

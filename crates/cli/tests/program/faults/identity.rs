@@ -243,10 +243,10 @@ fn tracks_belong_to_events_by_their_numbers() {
         assert!(code == Some(0) && error.contains("1 line left over"), "{error}");
         file(&folder, "short.ndjson", text[1..].join("\n"));
         let error = failure(&["check", events, "--tracks", &path(&folder, "short.ndjson")], 1);
-        assert!(error.contains("no line is of event 2"), "{error}");
+        assert!(error.contains("no line has event 2"), "{error}");
         file(&folder, "twice.ndjson", [&text[..1], &text[..]].concat().join("\n"));
         let error = failure(&["check", events, "--tracks", &path(&folder, "twice.ndjson")], 1);
-        assert!(error.contains("line 2: this is the event of line 1 once more"), "{error}");
+        assert!(error.contains("line 2: this line has the same event as line 1"), "{error}");
     }
 }
 

@@ -175,7 +175,7 @@ fn a_pixel_file_that_breaks_off_is_told_and_the_others_are_read() {
         let at = told.split(" bytes into it").next().unwrap().rsplit(' ').next().unwrap();
         assert!(at.parse::<u64>().unwrap() > bytes.len() as u64 / 10, "{told}");
         assert!(
-            told.contains("events before that were read") && error.contains("1 of the inputs"),
+            told.contains("events before the damage were read") && error.contains("1 of the inputs"),
             "{error}"
         );
     }

@@ -158,7 +158,7 @@ fn events_beyond_the_input_are_told() {
     }
     let refused = failure(&["run", "--sequence", "timepix", PIXELS, "--events", "0:5"], 2);
     assert!(
-        refused.contains("--events is for the sequences velo, velo-ut, ut, scifi, scifi-hits, long, long-ut, own, cylinder, cylinder-fit, and this is timepix"),
+        refused.contains("--events is for the sequences velo, velo-ut, ut, scifi, scifi-hits, long, long-ut, own, cylinder, cylinder-fit, not for timepix"),
         "{refused}"
     );
 }

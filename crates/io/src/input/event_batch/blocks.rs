@@ -1,4 +1,4 @@
-//! Slices of event builders, in which data are sorted by source instead of by event.
+//! Appends slices of an event builder, in which raw banks are sorted by source instead of by event.
 
 use super::EventBatch;
 use crate::input::EventId;
@@ -18,13 +18,13 @@ fn is_plain(block: &BankBlock<'_>) -> bool {
 }
 
 impl EventBatch {
-    /// Appends a slice of an event builder: `event_ids.len()` events, as one block for each source with a bank of
-    /// every event. A block whose sizes do not add up gives every event the status `truncated_bank`. Returns the
-    /// number of such blocks.
+    /// Appends a slice of an event builder: `event_ids.len()` events, and for each source one block with one bank per
+    /// event. A block is damaged if its sizes do not add up to its length; then every event gets the status
+    /// `truncated_bank`. Returns the number of damaged blocks.
     ///
     /// # Errors
-    /// [`Error::Columns`] for a block with another number of events, for an impossible alignment, and while an event
-    /// is incomplete; nothing is appended then.
+    /// [`Error::Columns`] for a block with another number of events, for an alignment above 2^16 bytes, and while an
+    /// event is open. Nothing is appended then.
     pub fn blocks(&mut self, blocks: &[BankBlock<'_>], event_ids: &[u64]) -> Result<usize> {
         let events = event_ids.len();
         for (number, block) in blocks.iter().enumerate() {
@@ -32,7 +32,7 @@ impl EventBatch {
             if types.len() != events || sizes.len() != events || *align_log2 > MAX_ALIGN_LOG2 {
                 let what = format!("{} types, {} sizes, align_log2 {align_log2}", types.len(), sizes.len());
                 let words =
-                    format!("{events} of each, and an align_log2 of {MAX_ALIGN_LOG2} at most, are required");
+                    format!("{events} types, {events} sizes and align_log2 <= {MAX_ALIGN_LOG2} are required");
                 return Err(Error::Columns(format!("block {number} (source {source}) has {what}: {words}")));
             }
         }

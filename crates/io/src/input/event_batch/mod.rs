@@ -1,4 +1,4 @@
-//! [`EventBatch`]: raw banks of events from a program.
+//! [`EventBatch`]: raw banks of events that a program passes in memory.
 
 mod blocks;
 
@@ -9,7 +9,7 @@ use peloton::event::{BankKind, RawBatch};
 use peloton::{Error, Result};
 use std::io::Cursor;
 
-/// Raw banks of events, with their identification.
+/// Raw banks of events, and the identification of each event.
 #[derive(Debug, Default)]
 pub struct EventBatch {
     raw: RawBatch,
@@ -31,7 +31,7 @@ struct Open {
 }
 
 impl EventBatch {
-    /// Removes all events and keeps the memory.
+    /// Removes all events; their memory is reused.
     pub fn clear(&mut self) {
         self.raw.clear();
         self.ids.clear();
@@ -43,7 +43,7 @@ impl EventBatch {
         &self.raw
     }
 
-    /// Whether an event has banks and has not ended: [`mdf`](Self::mdf) and [`blocks`](Self::blocks) refuse it.
+    /// Whether an event has banks but is not closed: [`mdf`](Self::mdf) and [`blocks`](Self::blocks) then fail.
     pub fn is_open(&self) -> bool {
         self.open.begun
     }
@@ -53,10 +53,10 @@ impl EventBatch {
         &self.ids
     }
 
-    /// Adds a raw bank to the event that the next [`close`](Self::close) ends. Types are the types of raw bank
-    /// headers: banks of detectors are kept, readout errors give the event its status, the ODIN bank its numbers, and
-    /// the bank of [`nominal_bank`](super::mdf::nominal_bank) marks the event as simulated with the nominal detector;
-    /// other banks are skipped. A payload that is not possible also gives the event a status.
+    /// Adds a raw bank to the event that the next [`close`](Self::close) ends; `kind` is the type in the bank's header.
+    /// Banks of the supported detectors are stored. An error bank or an impossible payload sets the event's status, and
+    /// the ODIN bank sets its run and number. A bank like [`nominal_bank`](super::mdf::nominal_bank) marks the event as
+    /// simulated with the nominal detector. Other banks are skipped.
     pub fn bank(&mut self, kind: u8, version: u8, source: u16, payload: &[u8]) {
         self.open.begun = true;
         match u16::try_from(payload.len()) {
@@ -89,18 +89,18 @@ impl EventBatch {
         }
     }
 
-    /// Ends the event, with a status from the caller; returns its final status.
+    /// Ends the open event, with a status from the caller. Returns the event's final status.
     pub fn close(&mut self, event_id: u64, status: Status) -> Status {
         let Open { run, number, .. } = std::mem::take(&mut self.open);
         self.ids.push(EventId { number: event_id, run, event: number });
         self.raw.close_event(event_id, status)
     }
 
-    /// Copies and appends the events of the complete MDF records at the beginning of `bytes`; returns the number
-    /// of bytes and of events. The remaining bytes are the beginning of an incomplete record.
+    /// Copies the events of the complete MDF records at the beginning of `bytes`. Returns the number of bytes read and
+    /// the number of events; the remaining bytes are the beginning of an incomplete record.
     ///
     /// # Errors
-    /// [`Error::Format`] when there is no MDF record at all in `bytes`, [`Error::Columns`] while an event is incomplete.
+    /// [`Error::Format`] when `bytes` contain no MDF record at all, [`Error::Columns`] while an event is open.
     pub fn mdf(&mut self, bytes: &[u8]) -> Result<(usize, usize)> {
         self.refuse_open()?;
         let used = whole_records(bytes);
@@ -140,5 +140,5 @@ impl EventBatch {
 pub fn known_status(code: u16) -> Result<Status> {
     let last = Status::ALL.len() - 1;
     let status = Status::ALL.get(usize::from(code)).copied();
-    status.ok_or_else(|| Error::Config(format!("no status has the number {code}: they go from 0 to {last}")))
+    status.ok_or_else(|| Error::Config(format!("no status has the number {code}: use 0 to {last}")))
 }

@@ -1,4 +1,4 @@
-//! Raw banks of a body, one after another.
+//! Iterates over the raw banks in the body of an MDF record.
 
 use peloton::Status;
 
@@ -10,13 +10,13 @@ pub(in crate::input) const HEADER: usize = 8;
 /// One raw bank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bank<'a> {
-    /// Type of the bank: a detector, or another type.
+    /// Type of the bank: a detector's data, or any other type.
     pub kind: u8,
     /// Version of the payload's encoding.
     pub version: u8,
     /// Number of the readout board.
     pub source: u16,
-    /// The data, without padding.
+    /// The data of the bank, without header and padding.
     pub payload: &'a [u8],
 }
 
@@ -29,7 +29,7 @@ impl Bank<'_> {
     }
 }
 
-/// The banks of a body. After a fault, the iterator continues at the next complete bank, if one can be found.
+/// Iterator over the banks of a body. After a fault, it continues at the next complete bank, if there is any.
 #[derive(Debug, Clone)]
 pub struct Banks<'a> {
     whole: &'a [u8],
@@ -38,12 +38,12 @@ pub struct Banks<'a> {
 }
 
 impl<'a> Banks<'a> {
-    /// All banks of a body.
+    /// An iterator over all banks of a body.
     pub fn new(body: &'a [u8]) -> Self {
         Self { whole: body, body, at: 0 }
     }
 
-    /// The beginning of the last bank, or of the fault.
+    /// Byte of the body at which the last returned bank, or the last fault, begins.
     pub fn at(&self) -> usize {
         self.at
     }
@@ -86,8 +86,7 @@ impl<'a> Banks<'a> {
     }
 }
 
-/// The content of a bank of type [`ODIN`](super::bank_type::ODIN): the number of the run, and of the event. None when
-/// it is too short.
+/// Run number and event number in a bank of type [`ODIN`](super::bank_type::ODIN). None when the payload is too short.
 pub fn odin_numbers(version: u8, payload: &[u8]) -> Option<(u32, u64)> {
     let word = |at: usize| Some(u32::from_le_bytes(*payload.get(4 * at..)?.first_chunk()?));
     // Since version 7 the number of the event is at the end, lower half first.

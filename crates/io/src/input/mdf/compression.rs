@@ -1,11 +1,11 @@
-//! Compressed bodies: blocks of `two letters, u8 method, u24 packed size, u24 plain size, data`, as ROOT
-//! writes them. zlib ("ZL"), lzma ("XZ") and lz4 ("L4") are known.
+//! Compressed bodies of MDF records, in ROOT's blocks of `two letters, u8 method, u24 packed size, u24 plain size,
+//! data`. The letters name the compression: zlib ("ZL"), lzma ("XZ") or lz4 ("L4").
 
 use flate2::Compression as Level;
 use std::io::{Read, Write};
 use xxhash_rust::xxh64::xxh64;
 
-/// Longest body, packed or plain, bytes: hundreds of times a real event.
+/// Longest body, compressed or decompressed, bytes: hundreds of times the size of a real event.
 pub const MAX_BODY: usize = 64 << 20;
 /// Bytes of a block's header.
 const HEADER: usize = 9;
@@ -14,7 +14,7 @@ const BLOCK: usize = (1 << 24) - 1;
 /// Bytes of the checksum before the data of an lz4 block.
 const LZ4_CHECKSUM: usize = 8;
 
-/// Compression of a body.
+/// Compression of the body of an MDF record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
     /// zlib.
@@ -65,7 +65,7 @@ impl Compression {
         };
         match to.len() - start {
             len if len == plain => Ok(()),
-            len => Err(format!("the block holds {len} bytes or more, not {plain}")),
+            len => Err(format!("the block holds {len} bytes or more, but its header claims {plain}")),
         }
     }
 
@@ -99,11 +99,11 @@ fn strip_lz4_checksum(data: &[u8]) -> Result<&[u8], String> {
     }
 }
 
-/// Unpacks a body and appends it to `to`.
+/// Decompresses a body and appends it to `to`.
 ///
 /// # Errors
-/// A description of the fault: an unknown tag, a block that is truncated or not as long as it claims, or more than
-/// [`MAX_BODY`] bytes in all.
+/// A description of the fault: an unknown tag, a block that is truncated or has another length than its header claims,
+/// or more than [`MAX_BODY`] bytes in all.
 pub fn decompress(body: &[u8], to: &mut Vec<u8>) -> Result<(), String> {
     let mut rest = body;
     let start = to.len();
@@ -125,7 +125,7 @@ pub fn decompress(body: &[u8], to: &mut Vec<u8>) -> Result<(), String> {
     Ok(())
 }
 
-/// Length of a body after decompression, as its blocks claim, at most [`MAX_BODY`].
+/// Length of a body after decompression, bytes: the sum of the sizes in its blocks' headers, at most [`MAX_BODY`].
 pub fn unpacked_size(body: &[u8]) -> usize {
     let (mut rest, mut all) = (body, 0);
     while let Some(header) = rest.first_chunk::<HEADER>() {
@@ -136,10 +136,10 @@ pub fn unpacked_size(body: &[u8]) -> usize {
     all.min(MAX_BODY)
 }
 
-/// Packs a body.
+/// Compresses a body.
 ///
 /// # Errors
-/// Errors of the compressors, which do not occur in memory.
+/// Errors of the compression libraries; none are expected for data in memory.
 pub fn compress(body: &[u8], method: Compression) -> std::io::Result<Vec<u8>> {
     let mut out = Vec::new();
     // Uses half the largest size, so that data that do not compress well still fit.

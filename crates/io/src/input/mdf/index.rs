@@ -1,4 +1,4 @@
-//! Positions of the events of a file, from header to header.
+//! Finds the byte positions of the events of an MDF file by reading the headers of its records.
 
 use super::record::{Cut, HEAD, Records, size_of};
 use crate::input::source::{Stream, is_zstd};
@@ -11,12 +11,12 @@ use std::path::Path;
 /// Bytes read at once; few, because headers are far apart.
 const BUFFER: usize = 4 << 10;
 
-/// Calls `visit` with the byte at which each event of an MDF file begins. Events are numbered as a reader numbers
-/// them: damaged events count, too. Records are skipped without being read. Returns their number; none for a
-/// compressed file, in which events have no byte position.
+/// Calls `visit` with the byte at which each event of an MDF file begins, and returns the number of events. Damaged
+/// events count, too, as in a reader of events. Only headers are read. Returns none for a compressed file, in which
+/// events have no byte position.
 ///
 /// # Errors
-/// [`Error::Io`], and [`Error::Format`] for a file that is not MDF.
+/// [`Error::Io`] when the file cannot be read, [`Error::Format`] for a file in another format than MDF.
 pub fn event_starts(path: &Path, mut visit: impl FnMut(u64)) -> Result<Option<u64>> {
     let failed = |e| Error::io(path, e);
     let file = File::open(path).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! Records: cuts a stream into events, and finds the next record after a damaged header.
+//! Cuts a stream into MDF records, one per event, and finds the next record after a damaged header.
 
 use crate::input::source::{PutBack, Stream};
 use peloton::event::RawBatch;
@@ -16,7 +16,7 @@ const DATA_BANKS: u8 = 1;
 /// Longest record, bytes.
 const MAX_RECORD: usize = super::MAX_BODY;
 
-/// Header of a record with information on its event.
+/// The part of a record's header that describes the event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RecordHeader {
     /// Mask of the triggers that accepted the event.
@@ -79,8 +79,8 @@ pub(in crate::input) fn looks_like_record(bytes: &[u8]) -> bool {
     bytes.first_chunk().is_some_and(|head| size_of(head).is_some())
 }
 
-/// Length of the complete records at the beginning of these bytes: a stream that arrives in pieces continues after
-/// them. All of the bytes if one of the headers is damaged, since only a reader of records can find the next one.
+/// Number of bytes of the complete records at the beginning of `bytes`; the remaining bytes are the beginning of the
+/// next record. If a header is damaged, the number of all bytes, since only a reader can find the next record.
 pub fn whole_records(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some(head) = bytes[at..].first_chunk() {
@@ -93,19 +93,19 @@ pub fn whole_records(bytes: &[u8]) -> usize {
     at
 }
 
-/// The next item of a stream.
+/// The next item that is cut from a stream of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
     /// A whole record, whose bytes are in the words of a batch.
     Record {
-        /// The first word.
+        /// Index of the record's first word in the batch.
         first: u32,
-        /// Number of bytes.
+        /// Length of the record, bytes.
         bytes: u32,
     },
     /// The stream ends inside a record.
     Truncated,
-    /// This many bytes are not a record; the next one may follow.
+    /// This many bytes belong to no record; a record may follow.
     Garbage(u64),
     /// The whole stream contains no record.
     NotMdf,
@@ -120,7 +120,7 @@ impl<'a> Record<'a> {
         RecordHeader::from_bytes(self.0[HEAD..].first_chunk().expect("a whole header"))
     }
 
-    /// The checksum in the record; 0 for none.
+    /// The checksum in the record's header; 0 if it has none.
     pub fn sum(self) -> u32 {
         u32::from_le_bytes(*self.0[12..].first_chunk().expect("a whole header"))
     }
@@ -156,18 +156,18 @@ impl Records {
         Self { stream: PutBack::new(stream), head: [0; HEAD], read: 0, found: false, ended: false }
     }
 
-    /// The rest of a stream that had records before.
+    /// Reads the rest of a stream, of which earlier records were already found.
     pub fn inside(stream: Stream) -> Self {
         Self { found: true, ..Self::new(stream) }
     }
 
-    /// Whether the beginning of the stream looks like a record; it remains to be read.
+    /// Whether the stream begins like a record; does not consume the examined bytes.
     pub fn begins(&mut self) -> bool {
         looks_like_record(&self.stream.peek(HEAD))
     }
 
-    /// The next item; none at the end, or after an error. The bytes of a record go to the words of `batch`, with as
-    /// much of the next header as is available at once: a record costs one read.
+    /// The next item of the stream; none at the end, or after an error. The bytes of a record go to the words of
+    /// `batch`. The same read also fetches the next record's header, if it is available.
     pub fn next(&mut self, batch: &mut RawBatch) -> io::Result<Option<Cut>> {
         if self.ended {
             return Ok(None);

@@ -18,7 +18,7 @@ pub enum HitsOf {
     Ut,
     /// The fibre tracker.
     SciFi,
-    /// All three, in this order.
+    /// Velo, UT and SciFi, in this order.
     All,
 }
 
@@ -31,7 +31,7 @@ pub struct Vertex {
     pub position: [f64; 3],
 }
 
-/// Decodes the particles of an event. All particles are kept, including particles without hits.
+/// Decodes all true particles of an event, including particles without hits.
 ///
 /// # Errors
 /// [`Error::Format`](peloton::Error::Format) names the place, the field and its offset.
@@ -105,7 +105,7 @@ fn particle(fields: &mut Fields<'_>, banks: &McBanks, hits_of: HitsOf) -> Result
     })
 }
 
-/// Decodes the vertices of an event; none if they were not stored.
+/// Decodes the true vertices of an event; returns an empty list if the input has no vertices.
 ///
 /// # Errors
 /// [`Error::Format`](peloton::Error::Format) names the place, the field and its offset.

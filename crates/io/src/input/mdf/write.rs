@@ -1,4 +1,4 @@
-//! Writes records and banks.
+//! Writes MDF records and raw banks.
 
 use super::banks::Bank;
 use super::checksum;
@@ -6,10 +6,10 @@ use super::compression::{Compression, compress};
 use super::record::{BEFORE_BODY, CHECKED, RecordHeader, head};
 use std::io::{Error, ErrorKind, Result, Write};
 
-/// Appends a bank to a body, padded with zeros to a multiple of four bytes.
+/// Appends a bank to the body of a record, and pads it with zeros to a multiple of four bytes.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidInput`] for a payload longer than a bank can be: 65,527 bytes.
+/// [`ErrorKind::InvalidInput`] for a payload of more than 65,527 bytes, the largest in a bank.
 pub fn put_bank(body: &mut Vec<u8>, bank: &Bank<'_>) -> Result<()> {
     let header = bank.header().ok_or_else(|| Error::new(ErrorKind::InvalidInput, "the bank is too long"))?;
     body.extend(header);
@@ -18,10 +18,10 @@ pub fn put_bank(body: &mut Vec<u8>, bank: &Bank<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Writes a record with its checksum. `body` holds banks as [`put_bank`] makes them.
+/// Writes a record with its checksum. `body` holds banks that [`put_bank`] appended.
 ///
 /// # Errors
-/// Errors of `writer`, and [`ErrorKind::InvalidInput`] for more than four gigabytes.
+/// Errors of `writer`, and [`ErrorKind::InvalidInput`] for a record of more than 4 GiB.
 pub fn write_record(
     writer: &mut dyn Write,
     header: &RecordHeader,

@@ -1,9 +1,9 @@
-//! Chunks of words, as SERVAL, SPIDR and the readouts of Timepix4 write them: a header with a name, the chip and the size.
+//! Finds chunks of words, as SERVAL, SPIDR and readouts of Timepix4 write them, after a header with name, chip and
+//! size.
 //!
-//! A chunk counts as whole when the next header, or the end of the stream, is at the position that its size gives.
-//! Otherwise the next name is searched for, at any byte: a name at a word boundary within the chunk ends the chunk
-//! early; a name elsewhere within it shows that bytes of the chunk were lost, and none of its words can be
-//! trusted.
+//! A chunk is complete if the next header, or the end of the stream, is at the position that its size gives. Otherwise
+//! the next name is searched for at any byte. A name at a word boundary within the chunk ends the chunk early. A name
+//! at another byte within the chunk shows that bytes were lost: then all words of the chunk are dropped.
 
 use super::PixelCounts;
 

@@ -1,4 +1,4 @@
-//! Hits in UDP datagrams. The system drops and counts datagrams when its buffer is full.
+//! Receives pixel hits in UDP datagrams. The operating system drops and counts datagrams when its buffer is full.
 
 use peloton::{Error, Result};
 use socket2::SockRef;
@@ -18,10 +18,10 @@ pub struct Datagrams {
 }
 
 impl Datagrams {
-    /// Listens on an address.
+    /// Listens on the address `host`, such as `127.0.0.1:5000`.
     ///
     /// # Errors
-    /// [`Error::Io`] when the system refuses.
+    /// [`Error::Io`] when the operating system cannot open the socket.
     pub fn bind(host: &str) -> Result<Self> {
         let failed = |e| Error::io(format!("udp://{host}"), e);
         let socket = UdpSocket::bind(host).map_err(failed)?;
@@ -29,10 +29,10 @@ impl Datagrams {
         Ok(Self { socket, waiting: Vec::new(), used: 0 })
     }
 
-    /// The socket, for its address, its time limit and [`dropped_datagrams`].
+    /// A second handle of the socket, to get its address, set its time limit, or call [`dropped_datagrams`].
     ///
     /// # Errors
-    /// Errors of the system.
+    /// Errors of the operating system.
     pub fn socket(&self) -> std::io::Result<UdpSocket> {
         self.socket.try_clone()
     }
@@ -54,7 +54,7 @@ impl Read for Datagrams {
     }
 }
 
-/// Datagrams that the system dropped at an open socket; none if it does not report them.
+/// Number of datagrams that the operating system dropped at an open socket; none if the system does not report it.
 pub fn dropped_datagrams(socket: &UdpSocket) -> Option<u64> {
     let port = format!(":{:04X}", socket.local_addr().ok()?.port());
     let table = if socket.local_addr().ok()?.is_ipv4() { "/proc/net/udp" } else { "/proc/net/udp6" };

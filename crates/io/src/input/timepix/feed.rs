@@ -1,7 +1,7 @@
-//! [`Feed`]: reads blocks of hits on its own thread and passes them through a bounded channel.
+//! [`Feed`]: reads blocks of hits on a separate thread and passes them through a bounded channel.
 //!
-//! When the work is slower than the input the channel fills, and either reading waits (a file is read later, a TCP
-//! sender is slowed down) or hits are dropped and counted. Blocks are returned and filled again.
+//! If processing is slower than the input, the channel fills up. Then either reading waits (which slows down a TCP
+//! sender) or hits are dropped and counted. The memory of processed blocks is used again.
 
 use crate::input::timepix::{PixelCounts, PixelReader, ReadEnd};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
@@ -17,31 +17,31 @@ const DEPTH: usize = 8;
 
 /// A source of blocks of hits.
 pub trait PixelStream: Send + 'static {
-    /// Appends hits to `block` until it has at least `hits`, the source ends, or no data are available.
+    /// Appends hits to `block` until it has at least `hits` hits, the source ends, or no data are available at present.
     ///
     /// # Errors
-    /// When the stream cannot be read.
+    /// An error when the stream cannot be read.
     fn read(&mut self, hits: usize, block: &mut PixelBlock) -> Result<ReadEnd>;
-    /// Counts of the stream so far.
+    /// Numbers of hits, triggers and faults in the stream so far.
     fn counts(&self) -> PixelCounts;
-    /// Name of the source of the last hits.
+    /// Name of the source from which the last hits were read.
     fn source(&self) -> Arc<str> {
         "".into()
     }
-    /// Faults of the stream so far.
+    /// Problems of the stream so far that did not end the job.
     fn troubles(&self) -> PixelTroubles {
         PixelTroubles::default()
     }
 }
 
-/// Faults of a stream that did not end the job.
+/// Problems of a stream that did not end the job.
 #[derive(Debug, Clone, Default)]
 pub struct PixelTroubles {
-    /// The first problems, in words.
+    /// Messages of the first problems.
     pub problems: Vec<String>,
     /// Total number of problems.
     pub count: u64,
-    /// Number of inputs that could not be used at all, while others could.
+    /// Number of inputs that were skipped because they cannot be used, or not read to their ends.
     pub unusable_inputs: u64,
 }
 
@@ -85,7 +85,7 @@ impl PixelStream for PixelReader {
 /// Treatment of hits that arrive while the channel is full.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum WhenFull {
-    /// Reading waits.
+    /// Reading waits until the channel has space.
     #[default]
     Wait,
     /// Hits are dropped and counted.
@@ -94,25 +94,25 @@ pub enum WhenFull {
 
 peloton::names!(WhenFull, "way to treat hits that come too fast", { Wait => "wait", Drop => "drop" });
 
-/// A block and the state of the stream after it.
+/// A block of hits, and the state of the stream after reading it.
 pub struct Fed {
-    /// Hits and triggers.
+    /// The hits and triggers of the block.
     pub block: PixelBlock,
-    /// Why reading stopped.
+    /// The reason why reading stopped after the block.
     pub end: ReadEnd,
-    /// Name of the source of the hits.
+    /// Name of the source from which the hits were read.
     pub source: Arc<str>,
-    /// Counts of the stream up to here.
+    /// Numbers of hits, triggers and faults in the stream up to the end of the block.
     pub counts: PixelCounts,
-    /// Hits dropped up to here because the channel was full.
+    /// Number of hits dropped before this block because the channel was full.
     pub dropped: u64,
-    /// Time of reading.
+    /// Time at which reading of the block ended.
     pub read_at: Instant,
-    /// Duration of reading up to here.
+    /// Total duration of reading, up to the end of the block.
     pub reading: Duration,
 }
 
-/// Blocks of hits, read on another thread.
+/// Blocks of hits that another thread reads.
 pub struct Feed {
     blocks: Receiver<Result<Fed>>,
     used: Sender<PixelBlock>,
@@ -121,10 +121,10 @@ pub struct Feed {
 }
 
 impl Feed {
-    /// Starts to read blocks of about `hits` hits.
+    /// Starts a thread that reads blocks of about `hits` hits from `stream`.
     ///
     /// # Errors
-    /// [`Error::Config`] when the system cannot start a thread.
+    /// [`Error::System`] when the operating system cannot start a thread.
     pub fn start(stream: impl PixelStream, hits: usize, when_full: WhenFull) -> Result<Self> {
         let (to_work, blocks) = bounded(DEPTH);
         let (used, from_work) = bounded(DEPTH + 2);
@@ -156,12 +156,12 @@ impl Feed {
         }
     }
 
-    /// Faults of the stream, known at its end.
+    /// Problems of the stream, which are known after its last block.
     pub fn troubles(&self) -> &PixelTroubles {
         &self.troubles
     }
 
-    /// Returns the memory of a block.
+    /// Returns a processed block, whose memory is then used for a new block.
     pub fn give_back(&self, mut block: PixelBlock) {
         block.clear();
         // The block is dropped if enough blocks already wait to be filled.

@@ -1,9 +1,9 @@
-//! Columns of hits, for formats whose files name their columns: names, types, and the units of times.
+//! Finds the columns of hits in files that name their columns, and checks their types and the units of times.
 
 use peloton::Error;
 use std::{fmt, str::FromStr};
 
-/// Unit of a column of times, as a fraction of ticks of 1.5625 ns.
+/// Unit of a column of times, as a fraction: `ticks / of` ticks of 1.5625 ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeUnit {
     ticks: i64,
@@ -11,10 +11,10 @@ pub struct TimeUnit {
 }
 
 impl TimeUnit {
-    /// The unit of the times of hits: 1.5625 ns.
+    /// A tick of 1.5625 ns, the unit of hits' times in memory.
     pub const TICK: Self = Self { ticks: 1, of: 1 };
 
-    /// All units that have a name; `clocks` are coarse clocks of 25 ns.
+    /// All units with their names; `clocks` are the coarse clocks of 25 ns.
     pub const NAMES: [(&'static str, TimeUnit); 7] = [
         ("ticks", Self::TICK),
         ("clocks", Self { ticks: 16, of: 1 }),
@@ -103,7 +103,7 @@ pub(super) enum Values {
 pub(super) struct HitColumn {
     pub name: String,
     pub values: Values,
-    /// The unit in the file, apart from the name and the type.
+    /// The unit that the file's metadata give for the column, if any.
     pub unit: Option<String>,
 }
 
@@ -116,7 +116,7 @@ pub(super) struct Roles {
     pub y: usize,
     pub tot: usize,
     pub chip: Option<usize>,
-    /// Whether the unit of the times is not in the file.
+    /// Whether the file does not give the unit of times, so that `unit` is an assumption.
     pub is_assumed: bool,
 }
 
@@ -134,14 +134,14 @@ const NAMED: usize = 8;
 const LETTERS: usize = 40;
 /// The columns that a file of hits may have, for messages.
 const COLUMNS: &str =
-    "columns of hits are x, y, tot, chip and the time: t, time or toa, with its unit as in t_ns";
+    "columns of hits are x, y, tot, chip and a time (t, time or toa), which may have a unit, as in t_ns";
 
 impl Roles {
-    /// Finds the columns. `unit` is used for times without a unit; without it, whole numbers of the names t and time
-    /// have the unit `usual`.
+    /// Finds the columns of hits. `unit` is the unit of times for which the file gives none. If `unit` is none, whole
+    /// numbers in a column t or time have the unit `usual`.
     ///
     /// # Errors
-    /// A message that names the columns that are missing or cannot be used.
+    /// A message that names a missing or unusable column.
     pub fn find(
         columns: &[HitColumn],
         unit: Option<TimeUnit>,
@@ -157,13 +157,13 @@ impl Roles {
                 Some((role, _)) => {
                     if let Some(other) = places[role as usize].replace(place) {
                         let [one, two] = [other, place].map(|place: usize| &columns[place].name);
-                        return Err(format!("the columns `{one}` and `{two}` mean the same"));
+                        return Err(format!("the columns `{one}` and `{two}` have the same meaning"));
                     }
                 }
             }
         }
         if !unknown.is_empty() {
-            return Err(format!("columns that are not understood: {} ({COLUMNS})", listed(&unknown)));
+            return Err(format!("unknown columns: {} ({COLUMNS})", listed(&unknown)));
         }
         let place = |role: Role, name: &str| {
             places[role as usize].ok_or_else(|| format!("there is no column {name} ({COLUMNS})"))
@@ -190,7 +190,7 @@ impl Roles {
             Some(own) => {
                 let name = &columns[time].name;
                 return Err(format!(
-                    "--time-unit is for times without a unit, but the column `{name}` has {own}"
+                    "--time-unit is for times without a unit, but the column `{name}` has the unit {own}"
                 ));
             }
             None => unit_of_others(&columns[time], unit, usual)?,
@@ -198,12 +198,12 @@ impl Roles {
         Ok(Self { time, unit, x, y, tot, chip, is_assumed })
     }
 
-    /// A message if the unit of times is uncertain.
+    /// A message if the unit of times is an assumption.
     pub fn doubt(&self, columns: &[HitColumn]) -> Option<String> {
         let name = &columns[self.time].name;
         self.is_assumed.then(|| {
             format!(
-                "the column `{name}` has no unit and is taken as ticks of 1.5625 ns (--time-unit sets it)"
+                "the column `{name}` has no unit and is taken as ticks of 1.5625 ns (--time-unit sets the unit)"
             )
         })
     }
@@ -280,7 +280,7 @@ fn unit_of_others(
         (Some(unit), _) => Ok((unit, false)),
         (None, Some(usual)) if may_be_usual => Ok((usual, true)),
         _ => Err(format!(
-            "the column `{name}` has no unit: name it with --time-unit, such as ns, or ticks of 1.5625 ns"
+            "the column `{name}` has no unit: set it with --time-unit, such as ns, or ticks of 1.5625 ns"
         )),
     }
 }
@@ -353,7 +353,7 @@ mod tests {
             ("t_ns", Values::Durations(unit("us")), None, "two units, us and ns"),
             ("t", Values::Whole, Some("counts"), "`counts`"),
             ("t", Values::Other("timestamps".into()), None, "`t` holds timestamps"),
-            ("t_min", Values::Whole, None, "not understood: `t_min`"),
+            ("t_min", Values::Whole, None, "unknown columns: `t_min`"),
         ] {
             let error = find(name, values, said).unwrap_err();
             assert!(error.contains(words), "{error}");
@@ -385,7 +385,7 @@ mod tests {
         assert_eq!(find(&with("__index_level_0__", Values::Whole)).unwrap().chip, None);
         for (columns, words) in [
             (with("ftoa", Values::Whole), "`ftoa`"),
-            (with("time", Values::Whole), "`t` and `time` mean the same"),
+            (with("time", Values::Whole), "`t` and `time` have the same meaning"),
             (with("chip", Values::Floats), "`chip` holds numbers with a fraction"),
             (columns("t", Values::Whole, None)[..3].to_vec(), "no column tot"),
         ] {

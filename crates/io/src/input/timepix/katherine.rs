@@ -1,4 +1,4 @@
-//! Raw words of the Katherine readout, 6 bytes each, little-endian; the kind is in bits 44 to 47.
+//! Decodes raw words of the Katherine readout: 6 bytes each, little-endian, with the kind of the word in bits 44 to 47.
 
 use super::{Decode, Output, is_time};
 use peloton::event::TICKS_PER_CLOCK;
@@ -8,7 +8,7 @@ const WORD: usize = 6;
 /// Options of a Katherine readout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KatherineOptions {
-    /// Clocks of 25 ns in one unit of the timestamp offset: 16384 by libkatherine, 4096 by clusterer_lite.
+    /// Unit of the timestamp offset, clocks of 25 ns: 16384 in libkatherine, 4096 in clusterer_lite.
     pub offset_unit: i64,
 }
 

@@ -1,4 +1,4 @@
-//! [`listen`]: senders of pixel hits on sockets.
+//! [`listen`]: receives pixel hits from a sender on a TCP or UDP socket.
 
 use super::{Datagrams, PixelOptions, PixelReader};
 use crate::Host;
@@ -10,11 +10,11 @@ use std::time::Duration;
 /// Time limit of a read from a socket: then the hits that arrived are worked on, and a cancelled wait ends.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// Waits for one sender on `tcp://HOST:PORT`, or for datagrams on `udp://HOST:PORT`. Datagrams have a socket that counts the
-/// dropped ones.
+/// Waits for one sender on `tcp://HOST:PORT`, or for datagrams on `udp://HOST:PORT`. Returns a reader of the hits, and
+/// for UDP the socket, which counts dropped datagrams.
 ///
 /// # Errors
-/// [`Error::Config`] for another address, [`Error::Io`] when the waiting is cancelled, and errors of the sockets.
+/// [`Error::Config`] for other addresses; [`Error::Io`] when the job is cancelled before data arrive or a socket fails.
 pub fn listen(
     address: &str,
     options: PixelOptions,
@@ -32,7 +32,7 @@ pub fn listen(
         let listener = TcpListener::bind(place).map_err(failed)?;
         let local = listener.local_addr().map_err(failed)?;
         host.progress.note(&format!(
-            "waiting for a sender on tcp://{local}; the job ends when it closes the connection"
+            "waiting for a sender on tcp://{local}; the job ends when the sender closes the connection"
         ));
         let stream = accept(&listener, host).map_err(failed)?;
         let clock = stream.try_clone().map_err(failed)?;
@@ -46,7 +46,7 @@ pub fn listen(
     let local = socket.local_addr().map_err(failed)?;
     socket.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
     host.progress
-        .note(&format!("waiting for datagrams on udp://{local}; an empty one, or Ctrl-C, ends the job"));
+        .note(&format!("waiting for datagrams on udp://{local}; an empty datagram or Ctrl-C ends the job"));
     wait(address, host, || socket.peek(&mut [0; 16]))?;
     let reader = PixelReader::from_stream(address, datagrams, options)?;
     Ok((reader, Some(socket)))

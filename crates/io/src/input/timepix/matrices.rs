@@ -1,6 +1,6 @@
-//! Frames as matrices of text, one after another (`.pmf` of the Pixet programs, `.txt` for one frame): a line for
-//! each row of the chip, a number for each pixel, 0 for a pixel without a hit. All hits of the k-th frame get the
-//! time of k ticks.
+//! Decodes frames that are text matrices, one after another (`.pmf` of the Pixet programs, `.txt` for one frame). A
+//! line is a row of the chip and has one number per pixel, 0 for a pixel without a hit. All hits of frame k have the
+//! time k ticks.
 
 use super::{Decode, Output};
 

@@ -1,7 +1,7 @@
-//! Hits of Timepix detectors from files, pipes and sockets, a block at a time and in bounded memory.
+//! Reads hits of Timepix detectors from files, pipes and sockets, block by block and in bounded memory.
 //!
-//! Input may be hostile: a word or line that is not a hit is counted in [`PixelCounts`] and skipped. Every hit of the
-//! input is either in the output or in one of the counts.
+//! Input may be corrupt or malicious: a word or line that is not a hit is counted in [`PixelCounts`] and skipped. Every
+//! hit of the input is either in the output or counted as dropped.
 
 mod chunks;
 mod clock;
@@ -48,29 +48,29 @@ pub use write_parquet::ParquetHits;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum PixelFormat {
-    /// Recognised from the content.
+    /// The format of each input is recognised from its content.
     #[default]
     Auto,
-    /// Text of the ADVACAM Pixet programs.
+    /// Text files of the ADVACAM Pixet programs.
     T3pa,
-    /// Text of IEAP: `pixel ToA fToA ToT`, one hit a line.
+    /// Text files of IEAP, one hit per line: `pixel ToA fToA ToT`.
     Burda,
-    /// Text of frames, one hit a line: `frame x y value`; never guessed. The time of a hit is the number of its frame, in
-    /// ticks.
+    /// Text files of frames, one hit per line: `frame x y value`. Never recognised from the content. The time of a hit
+    /// is its frame's number, in ticks.
     Frames,
-    /// Text of frames as matrices, one after another, of the Pixet programs; never guessed. Times as in `Frames`.
+    /// Text files of the Pixet programs, one matrix per frame. Never recognised from the content. Times as in `Frames`.
     Pmf,
     /// Raw words of SERVAL and SPIDR for Timepix3.
     Tpx3,
     /// Raw words of ASI readouts for Timepix4.
     Tpx4,
-    /// Raw 6-byte words of the Katherine readout; never guessed from the content.
+    /// Raw 6-byte words of the Katherine readout. Never recognised from the content.
     Katherine,
-    /// Records of 16 bytes: time in ticks of 1.5625 ns (i64), x, y, ToT (u16), 2 bytes unused; never guessed.
+    /// Records of 16 bytes: time in ticks of 1.5625 ns (i64), x, y, ToT (u16), 2 unused bytes. Never recognised.
     Hits16,
-    /// NumPy file with a structured array that has the fields t (or time, toa), x, y, tot and, if there are several, chip.
+    /// NumPy file of a structured array with the fields t (or time, toa), x, y, tot and, for several chips, chip.
     Npy,
-    /// Parquet file with the columns t (or time, toa), x, y, tot and, if there are several chips, chip.
+    /// Parquet file with the columns t (or time, toa), x, y, tot and, for several chips, chip.
     Parquet,
 }
 
@@ -90,7 +90,7 @@ impl PixelFormat {
         ("parquet", PixelFormat::Parquet),
     ];
 
-    /// The format of a stream that begins with `head`.
+    /// The format of a stream that begins with `head`; none if it is not recognised.
     pub fn detect(head: &[u8]) -> Option<Self> {
         let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
         let first = *text.first()?;
@@ -105,8 +105,8 @@ impl PixelFormat {
         })
     }
 
-    /// Usual largest lateness of a hit of this format after an earlier one of the stream, us: between chips of a
-    /// quad, between the halves of a Timepix4, in files that are hardly sorted.
+    /// Usual disorder of this format: the largest time by which a hit may come after a later hit, us. Hits of a quad's
+    /// chips or of a Timepix4's halves are interleaved, and some files are hardly sorted.
     pub fn usual_disorder_us(self) -> f64 {
         match self {
             Self::Tpx4 => 200_000.0,
@@ -129,12 +129,12 @@ impl PixelFormat {
         }
     }
 
-    /// Whether hits have the number of a frame instead of a time: clusters are connected pixels of a frame.
+    /// Whether a hit has the number of its frame instead of a time. Clusters are then the connected pixels of a frame.
     pub fn is_of_frames(self) -> bool {
         matches!(self, Self::Frames | Self::Pmf)
     }
 
-    /// The default sensor of files of this format: one chip, or four that are kept apart.
+    /// The default sensor of this format: one chip, or four chips between which no clusters are joined.
     pub fn default_layout(self) -> Result<Layout> {
         match self {
             Self::Tpx4 => Layout::single(448, 512),
@@ -163,32 +163,32 @@ impl FromStr for PixelFormat {
     }
 }
 
-/// Counts of a stream. Hits read are `hits + outside`; the rest of the input was not hits.
+/// Counts of a stream: hits and triggers in the output, dropped hits, and other words or lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PixelCounts {
     /// Hits in the output.
     pub hits: u64,
-    /// Hits on chips or pixels that the layout does not have: dropped.
+    /// Dropped hits on chips or pixels that the layout does not have.
     pub outside: u64,
-    /// Chips of the dropped hits that the layout does not have.
+    /// Chips that have dropped hits because the layout does not have these chips.
     pub outside_chips: Chips,
     /// Trigger edges in the output.
     pub triggers: u64,
-    /// Words or lines that are not hits by their kind: headers, heartbeats, markers.
+    /// Words or lines of kinds other than hits: headers, heartbeats, markers.
     pub control: u64,
-    /// Words of unknown kinds, or outside every chunk.
+    /// Words of unknown kinds, and words outside all chunks.
     pub unknown: u64,
     /// Lines, words or chunks that contradict their format, or are truncated.
     pub malformed: u64,
     /// Hits that the device reports as lost.
     pub lost_by_device: u64,
-    /// Hits, triggers and heartbeats whose time contradicts their neighbours: dropped.
+    /// Dropped hits, triggers and heartbeats whose times contradict the times of their neighbours.
     pub implausible: u64,
-    /// Words in damaged chunks: dropped, as none of them can be trusted.
+    /// Dropped words of damaged chunks, in which no word can be trusted.
     pub damaged: u64,
-    /// Runs: streams that each have their own clock.
+    /// Number of runs; each run has its own clock.
     pub runs: u64,
-    /// Number of restarts of the clock; the time continues after a restart, and nothing is dropped.
+    /// Number of restarts of the clock. Time continues after a restart, and no hit is dropped.
     pub restarts: u64,
 }
 
@@ -212,7 +212,7 @@ impl PixelCounts {
 
 /// Ticks after which the counters of devices that write t3pa files wrap: counters of AdvaPIX have 28 or 30 bits, others 64.
 const T3PA_TURNS: [i64; 2] = [TICKS_PER_CLOCK << 28, TICKS_PER_CLOCK << 30];
-/// Chips by their numbers, 0 to 255.
+/// A set of chips, by their numbers from 0 to 255.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Chips([u64; 4]);
 
@@ -239,15 +239,15 @@ impl Chips {
 pub struct PixelOptions {
     /// Format of every source.
     pub format: PixelFormat,
-    /// The sensor; the format's default if none.
+    /// Layout of the sensor; the format's default layout if none.
     pub layout: Option<Layout>,
     /// Options of the Katherine readout.
     pub katherine: KatherineOptions,
-    /// Largest lateness of a hit after an earlier one of the stream, us; the format's default if none.
+    /// Largest time by which a hit may come after a later hit of the stream, us; the format's default if none.
     pub disorder_us: Option<f64>,
-    /// Bits of the counter of times of arrival in t3pa files; found from the data if none.
+    /// Number of bits of the ToA counter in t3pa files; found from the data if none.
     pub toa_bits: Option<u32>,
-    /// Unit of times in NumPy and Parquet files without a unit.
+    /// Unit of times in NumPy and Parquet files that do not give the unit.
     pub time_unit: Option<TimeUnit>,
     /// Counts the bytes read, except in Parquet files.
     pub bytes: ByteCount,

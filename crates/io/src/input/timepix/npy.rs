@@ -1,4 +1,4 @@
-//! Records of hits: NumPy files of a structured array, and bare records of 16 bytes.
+//! Decodes records of hits: NumPy files of a structured array, and records of 16 bytes without a header.
 
 use super::hit_columns::{Roles, TimeUnit, Values};
 use super::npy_header::{self, Field, Header};
@@ -63,7 +63,7 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Decodes bare records: time in ticks (i64), x, y, ToT (u16), two bytes unused.
+    /// A decoder of records without a header: time in ticks (i64); x, y, ToT (u16); two unused bytes.
     pub fn hits16() -> Self {
         let field = |start, bytes, signed| Field { start, bytes, signed, is_big_endian: false };
         let shape = Shape {
@@ -79,7 +79,7 @@ impl Records {
         Self { shape: Some(shape), ..Self::npy(None) }
     }
 
-    /// Decodes a NumPy file; `unit` is used for times without a unit.
+    /// A decoder of a NumPy file; `unit` is the unit of times if the file gives none.
     pub fn npy(unit: Option<TimeUnit>) -> Self {
         Self { shape: None, unit, broken: false, records: 0, promised: None }
     }

@@ -1,4 +1,4 @@
-//! Headers of NumPy files: names, types and offsets of the fields of a record.
+//! Parses the headers of NumPy files: names, types and offsets of the fields of a record.
 
 use super::hit_columns::{HitColumn, TimeUnit, Values};
 
@@ -30,7 +30,7 @@ impl Field {
         wide
     }
 
-    /// A whole number; none for values beyond an i64, and for the smallest one, which means "not a time" in durations.
+    /// The value as a whole number; none beyond an i64, and for the smallest i64, which means "not a time" (NaT).
     #[inline]
     pub fn whole(&self, record: &[u8]) -> Option<i64> {
         let shift = 64 - 8 * self.bytes as u32;
@@ -57,12 +57,12 @@ impl Field {
 /// The content of a header.
 #[derive(Debug, Clone)]
 pub(super) struct Header {
-    /// Bytes of a record.
+    /// Size of a record, bytes.
     pub size: usize,
-    /// The named fields, and their offsets.
+    /// The named fields; `fields` has the offsets and types of their values.
     pub columns: Vec<HitColumn>,
     pub fields: Vec<Field>,
-    /// Number of records, if given.
+    /// Number of records, if the header gives it.
     pub records: Option<u64>,
 }
 
@@ -86,7 +86,7 @@ fn header(text: &str) -> Result<Header, String> {
     let (_, rest) = text.split_once("'descr':").ok_or("its header has no 'descr'")?;
     let rest = rest.trim_start();
     let Some(list) = rest.strip_prefix('[') else {
-        return Err("it holds an array of single numbers, not of records with named fields".into());
+        return Err("the file holds an array of numbers, not of records with named fields".into());
     };
     let mut header = Header { size: 0, columns: Vec::new(), fields: Vec::new(), records: records(text) };
     let mut rest = list.trim_start();

@@ -1,4 +1,4 @@
-//! Information of a source before its first hit: names and types of columns, units, chips.
+//! Examines the beginning of a source, before its first hit: names and types of columns, units, chips.
 
 use super::hit_columns::TimeUnit;
 use super::npy::roles;
@@ -13,9 +13,9 @@ const MAX_LINE: usize = 4096;
 /// Information that is known before the first hit.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Beginning {
-    /// Whether hits have the number of their chip, in a format where it is optional.
+    /// Whether hits have the number of their chip, which is optional in the format.
     pub has_chips: bool,
-    /// Assumptions that were made.
+    /// A message about an assumption, such as the unit of times.
     pub doubt: Option<String>,
 }
 

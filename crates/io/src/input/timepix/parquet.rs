@@ -1,4 +1,4 @@
-//! Hits from Parquet files: one row per hit, in columns that are found by name.
+//! Reads hits from Parquet files: one row per hit, with columns that are found by their names.
 
 use super::Output;
 use super::hit_columns::{HitColumn, Roles, TimeUnit, Values};
@@ -33,10 +33,10 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// Opens a file; `unit` is used for times without a unit.
+    /// Opens a file; `unit` is the unit of times if the file gives none.
     ///
     /// # Errors
-    /// [`Error::Format`] for a file that is not Parquet, or with unknown columns.
+    /// [`Error::Format`] for a file in another format, and for missing or unknown columns.
     pub fn open(name: &str, file: impl ChunkReader + 'static, unit: Option<TimeUnit>) -> Result<Self> {
         let (name, wrong) = (name.to_string(), |what: String| Error::format(name, what));
         let opened = unharmed(|| {
@@ -48,7 +48,7 @@ impl Columns {
                 entries.into_iter().flatten().find(entry).and_then(|entry| entry.value.clone())
             };
             if said(SEQUENCE).is_some() {
-                return Err("it contains results of peloton, not hits".into());
+                return Err("the file contains results of peloton, not hits".into());
             }
             let time_unit = said(TIME_UNIT);
             let fields = builder.schema().fields().iter();

@@ -1,4 +1,4 @@
-//! Hits from other readers: [`PixelDecoder`] for bytes in pieces cut anywhere, [`PixelColumns`] for columns.
+//! Takes hits that another program has read: [`PixelDecoder`] decodes bytes in pieces, [`PixelColumns`] takes columns.
 
 use super::clock::{Payload, Sample, Sink, Timeline};
 use super::tpx3::Tpx3;
@@ -6,7 +6,7 @@ use super::{Decode, Output, PixelCounts, PixelFormat, PixelOptions, is_time};
 use peloton::event::{Layout, PixelBlock};
 use peloton::{Error, Result};
 
-/// Decodes one stream of bytes, which may be cut anywhere, even inside a word.
+/// Decodes one stream of bytes, in pieces that may end anywhere, even inside a word.
 pub struct PixelDecoder {
     decoder: Tpx3,
     clock: Timeline,
@@ -18,8 +18,8 @@ pub struct PixelDecoder {
 }
 
 impl PixelDecoder {
-    /// A decoder of raw words of Timepix3, for hits on `layout` with a disorder of at most `disorder_us` us, or the
-    /// usual disorder.
+    /// A decoder of raw words of Timepix3 for hits on `layout`. `disorder_us` is the largest time by which a hit may
+    /// come after a later hit, us; none for the usual disorder.
     pub fn tpx3(layout: Layout, disorder_us: Option<f64>) -> Self {
         let options = PixelOptions { disorder_us, ..PixelOptions::default() };
         let clock = PixelFormat::Tpx3.clock(&options);
@@ -41,7 +41,7 @@ impl PixelDecoder {
         self.rest.drain(..used);
     }
 
-    /// Appends the hits that were held back. The next piece begins another stream, with its own clock.
+    /// Ends the stream: appends the waiting hits to `block`. The next piece begins another stream, with its own clock.
     pub fn finish(&mut self, block: &mut PixelBlock) {
         let Self { layout, counts, clock, .. } = self;
         let mut to = Output { block, counts, layout, clock };
@@ -52,13 +52,13 @@ impl PixelDecoder {
         self.clock = PixelFormat::Tpx3.clock(&self.options);
     }
 
-    /// Counts of the streams so far.
+    /// Counts over all streams so far.
     pub fn counts(&self) -> &PixelCounts {
         &self.counts
     }
 }
 
-/// Processes hits in columns with the clock of a stream.
+/// Checks the times of hits in columns, in the same way as the times of hits in a file.
 pub struct PixelColumns {
     clock: Timeline,
     options: PixelOptions,
@@ -67,14 +67,14 @@ pub struct PixelColumns {
 }
 
 impl PixelColumns {
-    /// Columns of hits on `layout` with a disorder of at most `disorder_us` us, or the usual disorder.
+    /// Checks hits on `layout`. `disorder_us` is the largest time by which a hit may come after a later hit, us.
     pub fn new(layout: Layout, disorder_us: Option<f64>) -> Self {
         let options = PixelOptions { disorder_us, ..PixelOptions::default() };
         let clock = PixelFormat::Hits16.clock(&options);
         Self { clock, options, layout, counts: PixelCounts::default() }
     }
 
-    /// Appends hits to `block`, and counts the result for each: their times in ticks, then x, y and times over threshold.
+    /// Appends accepted hits to `block`, and counts all hits. `time` is in ticks, the time over threshold in clocks.
     ///
     /// # Errors
     /// [`Error::Columns`] for columns of different lengths.
@@ -97,13 +97,13 @@ impl PixelColumns {
         Ok(())
     }
 
-    /// Appends the hits that were held back. The next hits begin another stream, with its own clock.
+    /// Ends the stream: appends the waiting hits to `block`. The next hits begin another stream, with its own clock.
     pub fn finish(&mut self, block: &mut PixelBlock) {
         self.clock.finish(&mut Sink { block, counts: &mut self.counts });
         self.clock = PixelFormat::Hits16.clock(&self.options);
     }
 
-    /// Counts of the streams so far.
+    /// Counts over all streams so far.
     pub fn counts(&self) -> &PixelCounts {
         &self.counts
     }

@@ -1,4 +1,4 @@
-//! [`PixelReader`]: hits from files, directories and streams, a block at a time.
+//! [`PixelReader`]: reads pixel hits from files, directories and streams, block by block.
 
 use super::clock::Timeline;
 use super::katherine::Katherine;
@@ -29,16 +29,16 @@ const MAX_REST: usize = 128 << 10;
 /// The reason why [`PixelReader::read`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadEnd {
-    /// There are hits to process, and there may be more.
+    /// Hits were read, and the source may have more hits.
     More,
-    /// A run has ended: one source, or several files of one run. The next run has another clock.
+    /// A run of one or more sources has ended. The next run has its own clock.
     EndOfSource,
     /// All sources have ended.
     End,
 }
 
-/// Reads hits from any number of sources, one after another, in bounded memory. Raw files of Timepix3 and Timepix4
-/// with consecutive numbers in their names are one run, as a readout cuts it: its clock continues.
+/// Reads hits from any number of sources, one after another, in bounded memory. A readout may cut a run into raw files
+/// of Timepix3 or Timepix4 with consecutive numbers in their names; the run's clock continues in the next file.
 pub struct PixelReader {
     waiting: VecDeque<Entry>,
     current: Option<Current>,
@@ -73,7 +73,7 @@ struct Current {
 }
 
 impl PixelReader {
-    /// Lists the sources and opens the first.
+    /// Lists the files of the sources, and opens the first file.
     ///
     /// # Errors
     /// [`Error::Io`] for a path that does not exist, [`Error::Config`] when there is no source at all.
@@ -94,10 +94,10 @@ impl PixelReader {
         Ok(reader)
     }
 
-    /// Reads any stream, compressed or not; messages name `name`.
+    /// Reads hits from any stream, compressed or not. Messages call the stream `name`.
     ///
     /// # Errors
-    /// Errors of the stream's first bytes.
+    /// Errors when reading the first bytes of the stream, and [`Error::Format`] for an unknown format.
     pub fn from_stream(
         name: &str,
         stream: impl Read + Send + 'static,
@@ -128,19 +128,19 @@ impl PixelReader {
         }
     }
 
-    /// Faults so far that did not end the job, the first ones in words, and their total number.
+    /// Problems so far that did not end the job: the messages of the first problems, and the number of all problems.
     pub fn problems(&self) -> (&[String], u64) {
         (self.problems.kept(), self.problems.count())
     }
 
-    /// Number of inputs that could not be used at all, while others could.
+    /// Number of inputs that were skipped because they cannot be used, or not read to their ends.
     pub fn unusable_inputs(&self) -> u64 {
         self.problems.unusable()
     }
 
-    /// The sensor of the hits.
+    /// The layout of the sensor.
     pub fn layout(&self) -> &Layout {
-        self.layout.as_ref().expect("the first source is open, and with it the layout known")
+        self.layout.as_ref().expect("the layout is known once the first source is open")
     }
 
     /// Format of the last opened source.
@@ -153,13 +153,13 @@ impl PixelReader {
         &self.source
     }
 
-    /// Counts of the streams so far.
+    /// Counts over all streams so far.
     pub fn counts(&self) -> &PixelCounts {
         &self.counts
     }
 
-    /// Appends hits and triggers to `block` until it has at least `hits` hits, the source ends, or a stream with a
-    /// time limit (a socket) has no data for that time.
+    /// Appends hits and triggers to `block` until it has at least `hits` hits, the source ends, or a socket has no data
+    /// within its time limit.
     ///
     /// # Errors
     /// [`Error::Io`] when a stream cannot be read, [`Error::Format`] when its format is unknown.
@@ -228,7 +228,7 @@ impl PixelReader {
             let why = match (outside, unknown) {
                 (0, 0) => String::new(),
                 _ => format!(
-                    ": {outside} are outside the sensor (--layout), {unknown} words are of unknown kinds"
+                    ": {outside} hits are outside the sensor (--layout), {unknown} words are of unknown kinds"
                 ),
             };
             self.problems.add(format!("{name}: there is no hit in it{why}"));
@@ -241,7 +241,7 @@ impl PixelReader {
         if malformed > 0 {
             let what = match fault {
                 Some(fault) => format!("lines are not hits; the first is {fault}"),
-                None => "parts of it contradict its format".into(),
+                None => "parts of the input contradict its format".into(),
             };
             self.problems.add(format!("{name}: {malformed} {what}"));
         }
@@ -263,8 +263,8 @@ impl PixelReader {
                     self.problems.add(format!("{name}: skipped, not a file of pixel hits"));
                 }
                 Ok(false) => {
-                    let message = "unknown format: neither t3pa, burda, tpx3, tpx4, npy nor parquet (--format names \
-                                   others; docs/formats.md)";
+                    let message = "unknown format: neither t3pa, burda, tpx3, tpx4, npy nor parquet (docs/formats.md \
+                                   has other formats for --format)";
                     self.problems.set_aside(Error::format(name, message), self.inputs, false)?;
                 }
                 Err(error) => self.problems.set_aside(error, self.inputs, false)?,
@@ -300,7 +300,7 @@ impl PixelReader {
             if listed {
                 return Ok(false);
             }
-            let message = format!("unknown format: this is {what}; formats that are read: docs/formats.md");
+            let message = format!("unknown format: this is {what}; docs/formats.md lists all formats");
             return Err(Error::format(&name, message));
         }
         let format = match self.options.format {

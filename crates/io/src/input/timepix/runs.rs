@@ -1,9 +1,9 @@
-//! Files that form one run: readouts cut their output into files with consecutive numbers.
+//! Finds the files of one run, which a readout cuts into files with consecutive numbers.
 
 use std::path::Path;
 
-/// Whether `next` is the file of a run after `path`: in the same folder, with the same name except for a number
-/// before the ending, which is one higher.
+/// Whether `next` is the file after `path` in a run: in the same folder, with the same name except that the number
+/// before the ending is one higher.
 pub fn follows(next: &Path, path: &Path) -> bool {
     let (Some(now), Some(then)) = (numbered(path), numbered(next)) else { return false };
     let number = |digits: &str| digits.parse::<u64>().ok();

@@ -1,4 +1,4 @@
-//! Rows of `.t3pa` files: the meaning of the numbers of a line, by the names in the header.
+//! Interprets the rows of `.t3pa` files, whose header names the columns.
 
 use super::hit_columns::listed;
 
@@ -22,13 +22,13 @@ const LOSS_ENDS: u64 = 0x75;
 pub(super) struct Row {
     /// Number of the row in its measurement, if the file has it.
     pub index: Option<u64>,
-    /// Pixel (y * 256 + x) in the low 16 bits, the chip above them.
+    /// The pixel (y * 256 + x) in the low 16 bits, and the chip in the bits above.
     pub matrix: u64,
     pub toa: u64,
     pub tot: u64,
-    /// Time by which the hit was earlier than `toa`; 0 if the file does not have it.
+    /// Time by which the hit is earlier than `toa`; 0 if the file has no such column.
     pub fine: u64,
-    /// 0, or the number of the chip, or the mark of a row that is not a hit.
+    /// The overflow column of a hit: 0 or the number of the chip. Any other value marks a row that is not a hit.
     pub overflow: Option<u64>,
 }
 
@@ -46,8 +46,8 @@ pub(super) enum Meaning {
 }
 
 impl Row {
-    /// Devices of several chips have the chip above the pixel in the matrix index. Some repeat it in the column
-    /// overflow, in others the column is always 0; rows that are not hits have another number there.
+    /// The meaning of the row. Devices of several chips give the chip in the matrix index, above the pixel. Some
+    /// devices repeat the chip in the overflow column, others write 0; a row that is not a hit has another value there.
     pub fn meaning(&self) -> Meaning {
         let (chip, pixel) = (self.matrix >> 16, self.matrix & 0xFFFF);
         match self.overflow {
@@ -76,7 +76,7 @@ impl Columns {
     /// Reads the names of a header.
     ///
     /// # Errors
-    /// A message, for names that are unknown, duplicated or missing.
+    /// A message that gives the unknown, duplicate or missing names.
     pub fn of_header(line: &[u8]) -> Result<Self, String> {
         let text = String::from_utf8_lossy(line);
         let names = names(&text);
@@ -104,7 +104,7 @@ impl Columns {
 
     /// The values of a row; none for a line that is not a row.
     ///
-    /// Some files name the six usual columns and have fewer values: then the number of values determines the columns, too.
+    /// Some files name the six usual columns but have rows with fewer values, whose number then determines the columns.
     pub fn row(&self, values: &[u64]) -> Option<Row> {
         match self {
             Self::Named { count, places } if *count == values.len() => {

@@ -1,4 +1,4 @@
-//! Text formats, one hit per line: `.t3pa` of the Pixet programs, the IEAP's burda format, and frames.
+//! Decodes text formats with one hit per line: `.t3pa` of the Pixet programs, IEAP's burda format, and frames.
 
 use super::t3pa::{Columns, Meaning, Row, is_header};
 use super::usual_lines::{NUMBERS, Next, UsualLines};

@@ -1,8 +1,8 @@
-//! `.tpx3`: little-endian words of 64 bits in chunks, as SERVAL and SPIDR write them.
+//! Decodes `.tpx3`: chunks of little-endian words of 64 bits, as SERVAL and SPIDR write them.
 //!
-//! A chunk header holds `TPX3`, the chip and the size of the chunk in bytes ([`chunks`]). The hits' counter wraps every 26.8 s
-//! and the triggers' every 107.4 s; both are extended around the running time of the stream, whose turn the heartbeats
-//! determine ([`Heartbeats`]).
+//! A chunk header holds `TPX3`, the chip and the size of the chunk in bytes ([`chunks`]). The counter of hits wraps
+//! every 26.8 s, the counter of triggers every 107.4 s. Both are extended around the running time of the stream, whose
+//! turn comes from the heartbeats ([`Heartbeats`]).
 
 use super::chunks::{self, Next};
 use super::clock::{Action, Heartbeats, Payload, Sample, TURN, Waiting, hit_clocks};
@@ -34,7 +34,7 @@ pub(super) struct Tpx3 {
 impl Default for Tpx3 {
     fn default() -> Self {
         // All levels give the same hits, so the best one is used, independent of the level chosen for clusters.
-        let level = Level::choose(Some(Isa::best()), None).expect("the best instruction set is there");
+        let level = Level::choose(Some(Isa::best()), None).expect("the CPU has its best instruction set");
         Self { level, beats: Heartbeats::default(), low: vec![None; 256], near: 0, integrated: 0 }
     }
 }

@@ -1,4 +1,4 @@
-//! Decodes hits of `.tpx3`, a block of words at once: nearly all words of a stream are hits.
+//! Decodes hits of `.tpx3` in blocks of words, because nearly all words of a stream are hits.
 
 use super::clock::{Near, hit_clocks};
 use peloton::event::{Layout, TICKS_PER_CLOCK};

@@ -1,4 +1,4 @@
-//! `.tpx4`: Timepix4 words of 64 bits as ASI readouts write them, in chunks; 448 x 512 pixels in two halves.
+//! Decodes `.tpx4`: chunks of 64-bit words from ASI readouts of a Timepix4, which has 448 x 512 pixels in two halves.
 
 use super::chunks::{self, Next};
 use super::clock::{Action, Pulses};

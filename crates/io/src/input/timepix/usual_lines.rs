@@ -1,7 +1,7 @@
-//! [`UsualLines`]: the numbers of lines in the usual form, digits with one tab or space between numbers.
+//! [`UsualLines`]: parses lines in the usual form, which are decimal numbers with one tab or space between them.
 //!
-//! First all bytes of a block that are not digits are marked, 64 bytes at a time; then a number is the text between
-//! two marks. So no number has to wait for the end of the previous one.
+//! First all bytes of a block that are not digits are marked, 64 bytes at a time. A number is the text between two
+//! marks. No number waits until the previous number is parsed.
 
 use crate::input::digits::{WORD, others, values, whole_number};
 
@@ -44,7 +44,7 @@ impl Default for UsualLines {
 }
 
 impl UsualLines {
-    /// Marks a block, which is the beginning of a text.
+    /// Marks the bytes in the first block of `text` that are not digits.
     pub fn begin(&mut self, text: &[u8]) {
         let block = &text[..text.len().min(BLOCK)];
         (self.next, self.count, self.length) = (0, 0, block.len());
@@ -75,18 +75,18 @@ impl UsualLines {
         self.count += count;
     }
 
-    /// Whether the block has bytes from this one on.
+    /// Whether the byte `at` of the text is in the block.
     pub fn reaches(&self, at: usize) -> bool {
         at < self.length
     }
 
-    /// Skips the text before a byte.
+    /// Skips the text before the byte `to`.
     pub fn pass(&mut self, to: usize) {
         let marks = &self.marks[self.next..self.count];
         self.next += marks.iter().take_while(|mark| usize::from(**mark) < to).count();
     }
 
-    /// Parses the line that begins at byte `start` of the text, after all marks so far; its numbers go to `numbers`.
+    /// Parses the line at byte `start` of the text, after all used marks, and writes its numbers to `numbers`.
     #[inline(always)]
     pub fn next_line(&mut self, text: &[u8], start: usize, numbers: &mut [u64; NUMBERS]) -> Next {
         let marks = &self.marks[self.next..self.count];

@@ -1,4 +1,4 @@
-//! Writes hits: burda text, frames, records of 16 bytes, and `.tpx3` words.
+//! Writes hits as burda text, frames, records of 16 bytes, or `.tpx3` words.
 
 use super::PixelFormat;
 use peloton::event::{PixelHits, TICKS_PER_CLOCK};
@@ -12,7 +12,7 @@ const CHUNK: usize = 8000;
 /// Writes hits of one chip in `format`: burda, frames, hits16, or tpx3 (see [`write_tpx3`]).
 ///
 /// # Errors
-/// [`Error::Config`] for a format that cannot be written, [`Error::Io`] of the sink.
+/// [`Error::Config`] for a format that cannot be written, [`Error::Io`] when `to` cannot be written.
 pub fn write_hits(hits: &PixelHits, format: PixelFormat, to: &mut dyn Write) -> Result<()> {
     let encode = match format {
         PixelFormat::Burda => burda,
@@ -78,10 +78,10 @@ fn records(hits: &PixelHits, range: Range<usize>, to: &mut Vec<u8>) -> io::Resul
     Ok(())
 }
 
-/// Writes hits of chip 0 as `.tpx3` words; every chunk begins with a heartbeat of its first hit's time.
+/// Writes hits of chip 0 as `.tpx3` words. Every chunk begins with a heartbeat at the time of the chunk's first hit.
 ///
 /// # Errors
-/// Errors of the sink.
+/// Errors of `to`.
 pub fn write_tpx3(hits: &PixelHits, to: &mut dyn Write) -> io::Result<()> {
     write_chunks(hits, tpx3, to)
 }

@@ -16,15 +16,15 @@ use std::sync::Arc;
 /// Unit of the times that are written.
 const TICK: &str = "1.5625 ns";
 
-/// Writes hits of one chip as Parquet with the columns t, x, y and tot. The metadata of the file contain the unit of
-/// the times, as `peloton.time_unit`; the metadata of each column contain the column's unit.
+/// Writes hits of one chip as Parquet with the columns t, x, y and tot. The unit of times is `peloton.time_unit` in the
+/// metadata of the file; the metadata of each column contain its unit.
 pub struct ParquetHits {
     schema: SchemaRef,
     writer: ArrowWriter<Vec<u8>>,
 }
 
 impl ParquetHits {
-    /// Begins a file.
+    /// A writer that begins a file.
     ///
     /// # Errors
     /// Errors of the Parquet library.
@@ -48,10 +48,10 @@ impl ParquetHits {
         Ok(Self { schema, writer })
     }
 
-    /// Writes hits; some stay in memory until they are compressed.
+    /// Writes hits to `to`; some hits stay in memory until enough hits can be compressed.
     ///
     /// # Errors
-    /// [`Error::Io`] of the sink, and errors of the Parquet library.
+    /// [`Error::Io`] when `to` cannot be written, and errors of the Parquet library.
     pub fn write(&mut self, hits: &PixelHits, to: &mut dyn Write) -> Result<()> {
         let small = |column: &[u16]| Arc::new(UInt16Array::from(column.to_vec())) as ArrayRef;
         let time = Arc::new(Int64Array::from(hits.time.to_vec())) as ArrayRef;
@@ -63,7 +63,7 @@ impl ParquetHits {
         to.write_all(&packed).map_err(|e| Error::io("output", e))
     }
 
-    /// Writes the remaining hits, and the end of the file.
+    /// Writes the remaining hits and the end of the file to `to`.
     ///
     /// # Errors
     /// As [`ParquetHits::write`].

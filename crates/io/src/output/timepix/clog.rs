@@ -1,4 +1,4 @@
-//! [`ClogWriter`]: clusters in the clog format of the Pixet programs.
+//! [`ClogWriter`]: writes clusters in the clog format of the Pixet programs.
 
 use super::text::{ns, parts, put};
 use crate::output::SideBySide;
@@ -6,8 +6,8 @@ use peloton::event::{NS_PER_TICK, PixelClusters};
 use std::io::{self, Write};
 use std::ops::Range;
 
-/// Writes clusters as frames: `Frame N (start in s, length in s)`, then a line for each cluster with its hits,
-/// `[x, y, tot, ns after the start] [...] ...`, then an empty line. Frames are counted from 1, as readers of the format expect.
+/// Writes clusters as frames. A frame is `Frame N (start in s, length in s)`, then a line for each cluster with its
+/// hits, `[x, y, tot, ns after the start] [...] ...`, then an empty line. Frames are counted from 1, as readers expect.
 #[derive(Debug)]
 pub struct ClogWriter {
     texts: SideBySide,
@@ -19,24 +19,24 @@ pub struct ClogWriter {
 }
 
 impl ClogWriter {
-    /// A writer for clusters of a stream, whose pieces become frames, or of frames, which keep their numbers. `texts`
-    /// formats them.
+    /// A writer for clusters. If hits come from frames (`is_of_frames`), the frames keep their numbers; otherwise each
+    /// piece of the stream becomes a frame. `texts` formats the lines.
     pub fn new(is_of_frames: bool, texts: SideBySide) -> Self {
         Self { texts, is_of_frames, last: None, is_empty: true }
     }
 
-    /// Begins another input: its frames are separate, even if they have the same numbers.
+    /// Begins another input, whose frames are separate from earlier frames, even if they have the same numbers.
     pub fn begin_input(&mut self) {
         if self.is_of_frames {
             self.last = None;
         }
     }
 
-    /// Writes the next clusters. Clusters of a stream form a frame, which begins with its first hit; clusters of
-    /// frames are in the frame of their number, counted from 0 in the input, and in `N` from 1, without times.
+    /// Writes the next clusters. Clusters of a stream form one frame, which begins with its first hit. Clusters of
+    /// frames are written without times, in the frame that they come from, whose number is counted from 0 in the input.
     ///
     /// # Errors
-    /// Errors of the sink.
+    /// Errors of `to`.
     pub fn write(&mut self, clusters: &PixelClusters, to: &mut dyn Write) -> io::Result<()> {
         if self.is_of_frames {
             return self.write_frames(clusters, to);
@@ -90,7 +90,7 @@ impl ClogWriter {
     /// Ends the last frame.
     ///
     /// # Errors
-    /// Errors of the sink.
+    /// Errors of `to`.
     pub fn finish(self, to: &mut dyn Write) -> io::Result<()> {
         if self.is_empty { Ok(()) } else { to.write_all(b"\n") }
     }

@@ -1,21 +1,21 @@
-//! Additional Parquet columns if hits come from frames.
+//! Additional Parquet columns of clusters whose hits come from frames.
 
-use crate::output::arrow::described;
+use crate::output::fields::described;
 use arrow_array::{ArrayRef, UInt64Array};
 use arrow_schema::{DataType, Field};
 use peloton::event::PixelClusters;
 use std::sync::Arc;
 
-/// Columns without values for clusters of frames.
+/// Columns that are null for clusters of frames, which have no times.
 pub const WITHOUT_TIMES: [&str; 3] = ["time", "duration", "hit_time"];
 
 /// The field of [`frame_columns`].
 pub fn frame_fields() -> Vec<Field> {
-    let meaning = "number of the frame in its input; `time`, `duration` and `hit_time` are then null";
+    let meaning = "number of the frame in its input; `time`, `duration` and `hit_time` of a frame are null";
     vec![described("frame", DataType::UInt64, "1", meaning)]
 }
 
-/// The number of the frame of each cluster, stored in the times of its hits.
+/// The frame's number for each cluster, which the times of the cluster's hits store.
 pub fn frame_columns(clusters: &PixelClusters) -> Vec<ArrayRef> {
     let frames = clusters.features.time.iter().map(|frame| u64::try_from(*frame).unwrap_or(0));
     vec![Arc::new(UInt64Array::from_iter_values(frames))]

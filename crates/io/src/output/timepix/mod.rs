@@ -1,4 +1,4 @@
-//! Clusters of pixel hits as text, and additional columns of their files.
+//! Writes clusters of pixel hits as text, and makes additional columns of their Parquet files.
 
 mod clog;
 mod frames;

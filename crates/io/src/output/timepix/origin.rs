@@ -1,6 +1,6 @@
-//! Additional columns of clusters in files: input, chip and energy of their hits.
+//! Additional columns of clusters in files: the input of a cluster, and the chip and energy of its hits.
 
-use crate::output::arrow::described;
+use crate::output::fields::described;
 use crate::output::units::kev;
 use arrow_array::{ArrayRef, Float64Array, ListArray, StringArray, UInt8Array, new_null_array};
 use arrow_buffer::OffsetBuffer;
@@ -10,16 +10,16 @@ use peloton::timepix::Calibration;
 use peloton::{Error, Result};
 use std::sync::Arc;
 
-/// The origin of hits.
+/// The input and sensor from which hits come.
 #[derive(Debug, Clone)]
 pub struct Origin {
     /// The name of the current input.
     pub input: String,
     /// The chips of the sensor.
     pub layout: Layout,
-    /// Converts time over threshold to energy, if known.
+    /// The calibration from time over threshold to energy, if known.
     pub calibration: Option<Calibration>,
-    /// Whether times are numbers of frames.
+    /// Whether the times of hits are numbers of frames.
     pub is_of_frames: bool,
 }
 
@@ -49,7 +49,7 @@ pub fn origin_fields() -> Vec<Field> {
     ]
 }
 
-/// The origin of the hits of clusters; columns that are not requested, by their names, are null.
+/// The columns of `origin_fields` for these clusters. A column whose name `is_wanted` rejects is null.
 ///
 /// # Errors
 /// [`Error::Columns`] when lists are too long for Arrow's 32-bit offsets.
@@ -86,7 +86,7 @@ fn of_hits(clusters: &PixelClusters, element: Arc<Field>, values: ArrayRef) -> R
     let wrong = |what: String| Error::Columns(what);
     let starts: &[u32] = &clusters.hit_start;
     if i32::try_from(values.len()).is_err() {
-        return Err(wrong(format!("{} hits in too long lists", values.len())));
+        return Err(wrong(format!("{} hits are too many for lists with 32-bit offsets", values.len())));
     }
     let offsets = OffsetBuffer::new(starts.iter().map(|start| *start as i32).collect());
     let lists = ListArray::try_new(element, offsets, values, None);

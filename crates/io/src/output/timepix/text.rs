@@ -1,4 +1,4 @@
-//! Clusters as text: one JSON object per line.
+//! Writes clusters as text: one JSON object per line.
 
 use super::origin::Origin;
 use crate::output::SideBySide;
@@ -8,16 +8,16 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::ops::Range;
 
-/// Writes one JSON object per cluster: time and duration in ns, energy in keV or null without a calibration, bounds
-/// as `[x, y, x, y]`, hits as `[x, y, tot, ns after the first]`, chip and energy of each hit, the features, and the
-/// input. With `pairs` an object also has the device's counter of the latest trigger before the cluster, and for each hit
-/// the ns since the latest trigger before it, null without one. Clusters of frames begin with the number of their `frame`, and have
-/// null for all times.
+/// Writes one JSON object per cluster: time and duration in ns, energy in keV or null without a calibration, bounds as
+/// `[x, y, x, y]`, hits as `[x, y, tot, ns after the first]`, chip and energy of each hit, the features, and the input.
+/// With `pairs`, an object also has the device's counter of the latest trigger before the cluster, and for each hit the
+/// time in ns since the latest trigger before the hit; both are null without a trigger. Clusters of frames begin with
+/// the frame's number (`frame`), and all their times are null.
 ///
 /// `texts` formats the objects in parallel.
 ///
 /// # Errors
-/// Errors of the sink.
+/// Errors of `to`.
 pub fn write_cluster_ndjson(
     clusters: &PixelClusters,
     origin: &Origin,

@@ -1,24 +1,24 @@
-//! Additional Parquet columns of clusters: the trigger before them.
+//! Additional Parquet columns of clusters: the latest trigger before each cluster and hit.
 
-use crate::output::arrow::described;
+use crate::output::fields::described;
 use arrow_array::builder::{Float64Builder, ListBuilder};
 use arrow_array::{ArrayRef, UInt16Array};
 use arrow_schema::{DataType, Field};
 use peloton::event::{PixelClusters, TriggerPairs};
 use std::sync::Arc;
 
-/// The fields of [`trigger_columns`]: `trigger`, the device's count of the latest trigger before the cluster, and the
-/// list `hit_since_trigger`; both null if there was none.
+/// The fields of [`trigger_columns`]: `trigger`, the device's count of the latest trigger before the cluster, and
+/// `hit_since_trigger`, a list of times since the trigger. Values are null without a trigger.
 pub fn trigger_fields() -> Vec<Field> {
-    let counter = "the device's count of the latest trigger before the cluster; null without one";
-    let since = "time of each hit since the latest trigger before it; null without one";
+    let counter = "number that the device gave the latest trigger before the cluster; null if there is none";
+    let since = "time of each hit since the latest trigger before the hit; null without a trigger";
     vec![
         described("trigger", DataType::UInt16, "1", counter).with_nullable(true),
         described("hit_since_trigger", DataType::List(element()), "ns", since),
     ]
 }
 
-/// The triggers of clusters.
+/// The columns of `trigger_fields` for these clusters.
 pub fn trigger_columns(clusters: &PixelClusters, pairs: &TriggerPairs) -> Vec<ArrayRef> {
     let has = pairs.has_trigger.iter().zip(&pairs.counter[..]);
     let counters: UInt16Array = has.map(|(has, counter)| (*has == 1).then_some(*counter)).collect();

@@ -1,4 +1,4 @@
-//! Checks that all algorithms find the same clusters, and that every hit is accounted for.
+//! Checks that all algorithms find the same clusters, and that every hit is in a cluster or counted as dropped.
 
 use super::PixelDetector;
 use crate::summary::object;
@@ -35,7 +35,7 @@ struct Report {
     definitions: Vec<Row>,
 }
 
-/// Collects the hits of the first source, sorted by time, in parallel to the sequence that clusters them.
+/// Checks the clusters of the first source: collects its hits, sorted by time, while the sequence clusters them.
 pub struct PixelCheck {
     timepix: TimepixConfig,
     sides: [usize; 2],
@@ -48,10 +48,10 @@ pub struct PixelCheck {
 }
 
 impl PixelCheck {
-    /// A check of the hits of a request.
+    /// Makes a check for the hits of a request.
     ///
     /// # Errors
-    /// Errors of the configuration.
+    /// Returns errors of the configuration.
     pub fn new(request: &Request, detector: &PixelDetector) -> Result<Self> {
         let timepix = detector.configuration(&request.config);
         let sorter = TimeSorter::new(request.config.level()?, timepix.disorder_ticks(), timepix.capacity);

@@ -1,4 +1,4 @@
-//! Timepix: streams of pixel hits to clusters.
+//! The sequence timepix: finds clusters in streams of pixel hits.
 
 mod check;
 mod pairing;
@@ -25,16 +25,16 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Clusters pixel hits from an endless stream.
+/// The system of the sequence timepix, which clusters pixel hits from an endless stream.
 pub struct TimepixSystem;
 
-/// The sensor of the hits, and their known properties.
+/// The sensor that hits come from, and known properties of the hits.
 pub struct PixelDetector {
-    /// The sensor.
+    /// Layout of the sensor.
     pub layout: Layout,
     /// Folder of the energy calibration.
     pub calibration: Option<PathBuf>,
-    /// Usual disorder of the hits, us.
+    /// Usual disorder of the hits, us: the largest lateness of a hit.
     pub disorder_us: f64,
     /// Pixels whose hits are dropped.
     pub masked: Vec<(u16, u16)>,
@@ -42,12 +42,12 @@ pub struct PixelDetector {
     pub is_of_frames: bool,
     /// Whether the hits come from a socket.
     pub is_live: bool,
-    /// Pairs hits with triggers, if requested.
+    /// Pairs hits with triggers; none if no pairing is requested.
     pub pairing: Option<Arc<Pairing>>,
 }
 
 impl PixelDetector {
-    /// The configuration, with defaults from the properties of these hits.
+    /// Returns the configuration, with defaults from the properties of these hits.
     pub fn configuration(&self, config: &Config) -> TimepixConfig {
         let mut timepix = config.timepix.clone();
         timepix.disorder_us.get_or_insert(self.disorder_us);
@@ -58,10 +58,10 @@ impl PixelDetector {
         timepix
     }
 
-    /// Clusters these hits on the CPU.
+    /// Makes the sequence that clusters these hits on the CPU.
     ///
     /// # Errors
-    /// Errors of the configuration.
+    /// Returns errors of the configuration.
     pub fn sequence(&self, config: &Config) -> Result<Timepix> {
         let timepix = self.configuration(config);
         // By default, two threads are left for reading and sorting.

@@ -24,35 +24,35 @@ struct State {
 }
 
 impl Pairing {
-    /// Pairs each hit with the latest edge of this kind before it.
+    /// Makes a pairing of each hit with the latest trigger edge of this kind before the hit.
     pub fn new(edge: Edge) -> Self {
         let state = State { pairer: TriggerPairer::new(edge), waiting: VecDeque::new(), unused: Vec::new() };
         Self { state: Mutex::new(state), is_written: AtomicBool::new(false) }
     }
 
-    /// Keeps pairs for a writer.
+    /// Stores pairs from now on, for a writer that calls [`next`](Self::next).
     pub fn keep(&self) {
         self.is_written.store(true, Ordering::Relaxed);
     }
 
-    /// The pairs of the next piece of clusters, in order.
+    /// Returns the pairs of the next piece of clusters, in order.
     pub fn next(&self) -> Option<TriggerPairs> {
         self.state().waiting.pop_front()
     }
 
-    /// Takes back the memory of pairs.
+    /// Returns the memory of pairs for reuse.
     pub fn give_back(&self, pairs: TriggerPairs) {
         self.state().unused.push(pairs);
     }
 
-    /// Final counts: dropped triggers, paired hits.
+    /// Returns the final counts: dropped triggers, paired hits.
     pub fn outcome(&self) -> (Vec<(&'static str, u64)>, Map<String, Value>) {
         let state = self.state();
         let facts = Map::from_iter([("paired_hits".to_string(), json!(state.pairer.paired()))]);
         (vec![("forgotten_triggers", state.pairer.forgotten())], facts)
     }
 
-    /// A message that the input has no edge of the requested kind, with the kinds that it has.
+    /// Returns a message if the input has no edge of the requested kind, with the kinds of edges in the input.
     pub fn not_found(&self) -> Option<String> {
         let state = self.state();
         let (edge, seen) = (state.pairer.edge(), state.pairer.seen());
@@ -87,14 +87,14 @@ impl Pairing {
     }
 }
 
-/// Finds clusters and pairs their hits.
+/// Executor that finds clusters and pairs their hits with triggers.
 pub struct Paired {
     runs: Box<dyn Executor>,
     pairing: std::sync::Arc<Pairing>,
 }
 
 impl Paired {
-    /// Pairs the hits of the clusters from `runs`.
+    /// Makes an executor that pairs the hits of the clusters from `runs`.
     pub fn new(runs: Box<dyn Executor>, pairing: std::sync::Arc<Pairing>) -> Self {
         Self { runs, pairing }
     }

@@ -1,4 +1,4 @@
-//! Outputs of clusters.
+//! Writes clusters to files of all formats.
 
 use super::PixelDetector;
 use super::pairing::Pairing;
@@ -30,11 +30,11 @@ enum Writer {
     Parquet(Box<ParquetWriter>),
 }
 
-/// Begins the file.
+/// Creates the file for clusters.
 ///
 /// # Errors
-/// [`Error::Config`] for a name whose format is unknown, and then no file is touched; [`Error::Io`] when it cannot be
-/// written.
+/// Returns [`Error::Config`] for a name of unknown format, before any file is touched; [`Error::Io`] when the file
+/// cannot be written.
 pub fn create(detector: &PixelDetector, to: &Destination<'_>) -> Result<Box<dyn Sink>> {
     let (path, texts) = (to.path, SideBySide::new(to.threads.clone()));
     let pairing = detector.pairing.clone();

@@ -1,4 +1,4 @@
-//! Sources of pixel hits: files, pipes, sockets, the simulation.
+//! Sources of pixel hits: files, pipes, sockets and the simulation.
 
 use super::PixelDetector;
 use super::pairing::Pairing;
@@ -171,7 +171,7 @@ struct Found {
 /// Opens the inputs of a request.
 ///
 /// # Errors
-/// Errors of the readers and sockets.
+/// Returns errors of the readers and sockets.
 pub fn open(request: &Request, host: Host<'_>) -> Result<Opened> {
     let names = &request.inputs;
     let TimepixConfig { filter, calibration, .. } = &request.config.timepix;
@@ -201,12 +201,12 @@ pub fn open(request: &Request, host: Host<'_>) -> Result<Opened> {
             None => from_reader(PixelReader::open(&inputs::sources(names), options)?, false),
         };
     if request.pixels.katherine != KatherineOptions::default() && format != Some(PixelFormat::Katherine) {
-        let message = "--katherine-unit is for the format katherine, but the input has another one";
+        let message = "--katherine-unit is for the format katherine, but the input has another format";
         return Err(Error::Config(message.into()));
     }
     let has_columns = matches!(format, Some(PixelFormat::Npy | PixelFormat::Parquet));
     if request.pixels.time_unit.is_some() && !has_columns {
-        let message = "--time-unit is for the formats npy and parquet, but the input has another one";
+        let message = "--time-unit is for the formats npy and parquet, but the input has another format";
         return Err(Error::Config(message.into()));
     }
     if is_of_frames && request.config.timepix.time_walk.is_some() {

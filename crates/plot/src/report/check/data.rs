@@ -1,4 +1,4 @@
-//! The parts of the output of `check` on tracks that reports show.
+//! The JSON that `check` writes for tracks, as far as a report shows it.
 
 use serde::Deserialize;
 
@@ -8,7 +8,7 @@ const MAX_BINS: usize = 500;
 /// Largest number of tracks: intervals of larger numbers would take long to compute.
 const MAX_COUNT: u64 = 1_000_000_000_000;
 
-/// Results of `check`.
+/// JSON results of `peloton check` on tracks.
 #[derive(Debug, Deserialize)]
 pub struct CheckData {
     #[serde(default)]
@@ -24,7 +24,7 @@ pub struct CheckData {
     pub tables: Vec<Table>,
     #[serde(default)]
     pub ghost_tables: Vec<Table>,
-    /// Tracks of the cylinder by number of hits: matched, ghosts.
+    /// Cylinder detector: numbers of matched tracks and of ghosts, by number of hits.
     #[serde(default)]
     pub lengths: Vec<[u64; 2]>,
     #[serde(default)]
@@ -33,7 +33,7 @@ pub struct CheckData {
     pub states: Option<States>,
     #[serde(default)]
     pub momentum: Option<Momentum>,
-    /// Pulls of the cylinder.
+    /// Pulls in the cylinder detector.
     #[serde(default)]
     pub pulls: Vec<Pull>,
     #[serde(default)]
@@ -54,15 +54,15 @@ pub struct Category {
     pub purity: Option<f64>,
     #[serde(default)]
     pub hit_efficiency: Option<f64>,
-    /// Ghost rate, which only the cylinder reports by category.
+    /// Ghost rate of the category, which exists only for the cylinder detector.
     #[serde(default)]
     pub ghost_rate: Option<f64>,
 }
 
-/// Shares against one property.
+/// Rates (efficiency, clones, ghosts) against one property.
 #[derive(Debug, Deserialize)]
 pub struct Table {
-    /// The category of particles; for ghosts, none.
+    /// The category of particles; empty for ghost rates.
     #[serde(default)]
     pub category: String,
     pub variable: String,
@@ -70,7 +70,7 @@ pub struct Table {
     pub bins: Vec<Bin>,
 }
 
-/// One bin; its numbers depend on the table.
+/// One bin of a table of efficiencies or of ghost rates.
 #[derive(Debug, Deserialize)]
 pub struct Bin {
     pub low: f64,
@@ -114,7 +114,7 @@ pub struct States {
     pub impact_parameters: Vec<Impact>,
 }
 
-/// A pull; pulls of the cylinder have neither places nor bins of momentum.
+/// A pull. Pulls in the cylinder detector have neither places nor bins of momentum.
 #[derive(Debug, Deserialize)]
 pub struct Pull {
     #[serde(default)]
@@ -133,7 +133,7 @@ pub struct Pull {
     pub histogram: Option<Histogram>,
 }
 
-/// Numbers of tracks in equal bins.
+/// Numbers of tracks in bins of equal width.
 #[derive(Debug, Deserialize)]
 pub struct Histogram {
     pub low: f64,
@@ -166,7 +166,7 @@ pub struct MomentumBin {
     pub right_charge_high: Option<f64>,
 }
 
-/// Resolutions of the cylinder in a bin of transverse momentum.
+/// Resolutions in the cylinder detector, in a bin of transverse momentum.
 #[derive(Debug, Deserialize)]
 pub struct Resolution {
     pub pt_from: f64,
@@ -178,7 +178,7 @@ pub struct Resolution {
 }
 
 impl CheckData {
-    /// Returns the error of the numbers, if any: figures show only valid values.
+    /// Checks that all numbers are possible; otherwise returns a message. Figures show only valid numbers.
     pub fn validate(&self) -> Result<(), String> {
         let tables = || self.tables.iter().chain(&self.ghost_tables);
         let momentum = self.momentum.iter().flat_map(|momentum| &momentum.bins);
@@ -192,7 +192,7 @@ impl CheckData {
         let count = tables().count().max(self.categories.len()).max(self.all_pulls().count());
         if count > MAX_TABLES || longest > MAX_BINS {
             let message = format!("{count} tables with up to {longest} bins");
-            return Err(format!("{message} are more than {MAX_TABLES} with {MAX_BINS}"));
+            return Err(format!("{message} are more than {MAX_TABLES} tables of {MAX_BINS} bins"));
         }
         let counts = tables().flat_map(|table| &table.bins).flat_map(|bin| [bin.tracks, bin.ghosts]);
         if let Some(count) =
@@ -219,18 +219,18 @@ impl CheckData {
             momentum.flat_map(|bin| [bin.right_charge_rate, bin.right_charge_low, bin.right_charge_high]);
         let mut rates = categories.chain(bins).chain(charges).chain([self.ghost_rate]).flatten();
         if let Some(rate) = rates.find(|rate| !(0.0..=1.0).contains(rate)) {
-            return Err(format!("an efficiency or rate of {rate} is not possible"));
+            return Err(format!("an efficiency or rate cannot be {rate}"));
         }
         // By some rules there can be more clones than particles.
         let clones = tables().flat_map(|table| &table.bins).filter_map(|bin| bin.clone_rate);
         let mut clones = clones.chain(self.categories.iter().filter_map(|of| of.clone_rate));
         match clones.find(|rate| !(0.0..=1e3).contains(rate)) {
-            Some(rate) => Err(format!("a clone rate of {rate} is not possible")),
+            Some(rate) => Err(format!("a clone rate cannot be {rate}")),
             None => Ok(()),
         }
     }
 
-    /// Returns the pulls of all sequences.
+    /// Returns all pulls: of the cylinder detector, and of LHCb's states.
     pub fn all_pulls(&self) -> impl Iterator<Item = &Pull> {
         self.pulls.iter().chain(self.states.iter().flat_map(|states| &states.pulls))
     }
@@ -241,7 +241,7 @@ fn rising(mut bins: impl Iterator<Item = [f64; 2]>, of: &str) -> Result<(), Stri
     let can_be = |edge: f64| edge == 0.0 || (1e-15..1e15).contains(&edge.abs());
     let is_bad = |[low, high]: &[f64; 2]| !(low < high && can_be(*low) && can_be(*high));
     match bins.find(is_bad) {
-        Some([low, high]) => Err(format!("{of} has a bin from {low} to {high}")),
+        Some([low, high]) => Err(format!("{of}: a bin cannot extend from {low} to {high}")),
         None => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! Efficiencies against properties of the particles, category by category.
+//! Figures of efficiencies against properties of the particles, for each category.
 
 use super::super::figures::{Drawing, RateBin, RateFigure, RateRange, RateSeries};
 use super::data::{Bin, CheckData, Table};
@@ -9,12 +9,12 @@ use crate::text::{grouped, percent};
 /// The figures of one category.
 pub struct CategoryFigures {
     pub name: String,
-    /// Efficiency of the category in words.
+    /// Efficiency of the category as text.
     pub summary: String,
     pub drawings: Vec<Drawing>,
 }
 
-/// Returns the categories that contain particles.
+/// Returns the figures of each category that has tables.
 pub fn categories(names: &[String], all: &[CheckData]) -> Vec<CategoryFigures> {
     let mut categories = Vec::new();
     for (number, name) in category_names(all).into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Causes of missed particles, ghosts and clones.
+//! Figures of the causes of missed particles, ghosts and clones.
 
 use super::super::figures::{Bar, Bars, Drawing, Segment};
 use super::data::{CheckData, Loss, Losses};
@@ -14,7 +14,7 @@ const KINDS: [Kind; 3] = [
     ("Clones", "tracks", |losses| (&losses.clones, losses.tracks)),
 ];
 
-/// Returns a figure for each kind of loss that the inputs have.
+/// Returns a figure for each kind of loss in the inputs: missed particles, ghosts, clones.
 pub fn figures(names: &[String], all: &[CheckData]) -> Vec<Drawing> {
     let known = names.iter().zip(all).filter_map(|(name, one)| Some((name, one.losses.as_ref()?)));
     let known: Vec<_> = known.collect();

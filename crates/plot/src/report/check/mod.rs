@@ -1,4 +1,4 @@
-//! A check against the truth: the checker's table, efficiencies, ghosts, clones, losses, pulls and resolutions.
+//! The section of a report on `check`: a table, and figures of efficiencies, ghosts, clones, losses, pulls.
 
 mod data;
 mod efficiency;
@@ -14,7 +14,7 @@ use maud::{Markup, html};
 /// Number of categories whose figures are visible at once; the others can be opened.
 const OPEN: usize = 2;
 
-/// Returns all figures of a check.
+/// Returns the table and all figures of a check.
 pub fn section(names: &[String], all: &[CheckData], figures: &mut Figures) -> Markup {
     html! {
         (overview::table(names, all))
@@ -25,7 +25,7 @@ pub fn section(names: &[String], all: &[CheckData], figures: &mut Figures) -> Ma
             h3 { "Efficiency" }
             p.soft {
                 "Bars are Clopper-Pearson intervals of 68 %. Grey: number of particles"
-                @if names.len() > 1 { " in the first file; ratios are relative to the first file, with the interval of the other file alone" }
+                @if names.len() > 1 { " in the first file; ratios are relative to the first file; their intervals are the intervals of the other file" }
                 ". The first and the last bin include all values beyond them."
             }
             @for (number, category) in categories.into_iter().enumerate() {

@@ -11,7 +11,7 @@ use peloton_truth::clopper_pearson;
 /// Largest number of categories in the figure of clones.
 const MAX_BARS: usize = 24;
 
-/// Returns a row for the ghosts, and one for each category; several inputs follow one another.
+/// Returns a table with a row for the ghosts and a row for each category; each row is repeated for every input.
 pub fn table(names: &[String], all: &[CheckData]) -> Markup {
     let named =
         |what: &str, name: &String| if names.len() > 1 { format!("{what}, {name}") } else { what.into() };
@@ -65,7 +65,7 @@ pub fn category_names(all: &[CheckData]) -> Vec<&str> {
     names
 }
 
-/// Draws ghost rates against properties of tracks, and clones of each category.
+/// Draws ghost rates against properties of tracks, and the clone rate of each category.
 pub fn figures(names: &[String], all: &[CheckData]) -> Vec<Drawing> {
     let mut drawings = Vec::new();
     let mut variables: Vec<(&str, &str)> = Vec::new();
@@ -151,7 +151,7 @@ fn clones(names: &[String], all: &[CheckData]) -> Option<Drawing> {
     }
     let bars = Bars {
         title: "Clones by category".into(),
-        description: "Clone rate of each category of particles, and how many clones there are.".into(),
+        description: "Clone rate and number of clones of each category of particles.".into(),
         x: "clone rate, %".into(),
         bars,
         keys: if names.len() > 1 { names.to_vec() } else { Vec::new() },

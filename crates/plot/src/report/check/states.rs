@@ -1,4 +1,4 @@
-//! Fitted states: pulls and resolutions.
+//! Figures and tables of the pulls and resolutions of fitted states.
 
 use super::super::figures::{
     Curve, Curves, Drawing, Point, PullFigure, RateBin, RateFigure, RateRange, RateSeries, YRange,
@@ -43,7 +43,7 @@ pub fn pulls(names: &[String], all: &[CheckData]) -> Vec<Drawing> {
     drawings
 }
 
-/// Returns means and widths of all pulls.
+/// Returns a table of the means and widths of all pulls.
 pub fn widths(names: &[String], all: &[CheckData]) -> Markup {
     let mut rows = Vec::new();
     for (name, one) in names.iter().zip(all) {
@@ -76,7 +76,7 @@ pub fn widths(names: &[String], all: &[CheckData]) -> Markup {
     }
 }
 
-/// Draws resolutions against momentum.
+/// Draws resolutions against momentum, and the share of tracks with the right charge.
 pub fn resolutions(names: &[String], all: &[CheckData]) -> Vec<Drawing> {
     let mut drawings = of_states(names, all);
     drawings.extend(impact(names, all));
@@ -115,7 +115,7 @@ fn of_states(names: &[String], all: &[CheckData]) -> Vec<Drawing> {
         let unit = match parameter {
             "x" | "y" => "mm",
             "tx" | "ty" => "rad",
-            _ => "of the true value",
+            _ => "relative to the true value",
         };
         let figure = Curves {
             title: format!("Resolution of {parameter} {}", place(at)),
@@ -219,7 +219,7 @@ type OfCylinder = (&'static str, &'static str, fn(&Resolution) -> f64);
 const CYLINDER: [OfCylinder; 5] = [
     ("r-phi", "cm", |of| of.r_phi),
     ("z", "cm", |of| of.z),
-    ("pT", "of the true value", |of| of.pt),
+    ("pT", "relative to the true value", |of| of.pt),
     ("phi", "rad", |of| of.phi),
     ("theta", "rad", |of| of.theta),
 ];

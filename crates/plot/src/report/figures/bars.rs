@@ -1,4 +1,4 @@
-//! [`Bars`]: horizontal bars with a name above each, in one piece or in several; long names fit even in narrow windows.
+//! [`Bars`]: horizontal bars of one or several segments, with the name above each bar, where long names fit.
 
 use super::panel::{WIDTH, tick_mark};
 use super::{Data, Drawing, px};
@@ -16,38 +16,38 @@ const CHARACTER: f64 = 7.4;
 /// Longest name, characters.
 const LONGEST: usize = 58;
 
-/// A piece of a bar.
+/// A segment of a bar.
 pub struct Segment {
-    /// Name of the piece: a part of the whole, or a series.
+    /// Name of the segment: a part of a sum, or an input.
     pub name: String,
     pub value: f64,
-    /// Colour of the piece, by the number of its series.
+    /// Number of the segment's colour, from 0.
     pub colour: usize,
 }
 
-/// One bar. Of several bars with the same name only the first shows it.
+/// One bar. Of successive bars with the same name, only the first shows the name.
 pub struct Bar {
     pub name: String,
     pub segments: Vec<Segment>,
-    /// Text after the bar.
+    /// Text to the right of the bar.
     pub said: String,
 }
 
-/// Content of the figure.
+/// Content of a bar chart.
 pub struct Bars {
     pub title: String,
     pub description: String,
     /// Label of the axis, with its unit.
     pub x: String,
     pub bars: Vec<Bar>,
-    /// Meaning of the colours.
+    /// Meanings of the colours, by their numbers.
     pub keys: Vec<String>,
-    /// End of the axis, if not the end of the longest bar.
+    /// Value at the end of the axis; by default the length of the longest bar.
     pub to: Option<f64>,
 }
 
 impl Bars {
-    /// Returns the drawing; none without any bar.
+    /// Returns the drawing; none if there is no bar or all are empty.
     pub fn drawing(self) -> Option<Drawing> {
         let sum = |bar: &Bar| bar.segments.iter().map(|segment| segment.value).sum::<f64>();
         let longest = self.bars.iter().map(sum).fold(0.0, f64::max);

@@ -1,4 +1,4 @@
-//! [`Curves`]: points joined by lines, one line for each series.
+//! [`Curves`]: a chart of points joined by lines, one line for each series.
 
 use super::panel::{BELOW, Panel, WIDTH};
 use super::{Data, Drawing, SHAPES, exact, px};
@@ -11,7 +11,7 @@ const HEIGHT: f64 = 200.0;
 /// Lines with more points than this have no marks.
 const FEW: usize = 40;
 
-/// A point; without a value the line has a gap.
+/// A point of a line; a point without a value is a gap in the line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
     pub x: f64,
@@ -29,28 +29,28 @@ pub struct Curve {
 /// Range of the vertical axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum YRange {
-    /// From 0 to the largest value.
+    /// The axis is linear, from 0 to the largest value.
     FromZero,
-    /// Around the values, on a logarithmic axis; values are more than 0.
+    /// The axis is logarithmic, around all values, which must be above 0.
     Log,
 }
 
-/// Content of the figure.
+/// Content of a chart of lines.
 pub struct Curves<'a> {
     pub title: String,
     pub description: String,
-    /// Axes with their units.
+    /// Labels of the axes, with units.
     pub x: &'a str,
     pub y: &'a str,
     pub x_is_log: bool,
     pub range: YRange,
     pub curves: Vec<Curve>,
-    /// Names of positions on the horizontal axis, which then has no numbers.
+    /// Positions and names of the ticks of the horizontal axis, in place of numbers; empty for numbers.
     pub places: &'a [(f64, &'a str)],
 }
 
 impl Curves<'_> {
-    /// Returns the drawing; none without any point.
+    /// Returns the drawing; none if no point has a value.
     pub fn drawing(self) -> Option<Drawing> {
         let points =
             || self.curves.iter().flat_map(|curve| &curve.points).filter(|point| point.value.is_some());

@@ -1,4 +1,4 @@
-//! [`Heat`]: a table whose cells are coloured by their numbers, with a frame around the best one.
+//! [`Heat`]: a heat map: a table whose cells are coloured by value, with a frame around the least value.
 
 use super::panel::{WIDTH, tick_mark};
 use super::{Data, Drawing, px};
@@ -25,26 +25,26 @@ const COLOURS: [[f64; 3]; 6] = [
 
 /// One cell.
 pub struct Cell {
-    /// Numbers of the cell's column and row.
+    /// Indices of the cell's column and row.
     pub column: usize,
     pub row: usize,
-    /// The value that the colour shows, more than 0.
+    /// The value that the colour shows; must be above 0.
     pub value: f64,
-    /// Text of the cell, and its text under the mouse.
+    /// Text in the cell, and text that the cell shows under the mouse.
     pub text: String,
     pub hover: String,
 }
 
-/// Content of the figure.
+/// Content of a heat map.
 pub struct Heat {
     pub title: String,
     pub description: String,
-    /// Names of columns and rows, and labels of both.
+    /// Names of the columns and of the rows, and labels of both axes.
     pub columns: Vec<String>,
     pub rows: Vec<String>,
     pub x: &'static str,
     pub y: &'static str,
-    /// Label of the values, with the unit.
+    /// Label of the colour scale, with the unit.
     pub z: String,
     pub cells: Vec<Cell>,
 }
@@ -60,7 +60,7 @@ fn colour(share: f64) -> String {
 }
 
 impl Heat {
-    /// Returns the drawing; none without any cell.
+    /// Returns the drawing; none if there is no cell.
     pub fn drawing(self) -> Option<Drawing> {
         let values = || self.cells.iter().map(|cell| cell.value);
         let (least, greatest) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));

@@ -1,4 +1,4 @@
-//! The kinds of figures in reports, as SVG inside of HTML, with the colours of the page.
+//! The kinds of figures in reports: SVG inside HTML, with the colours of the page's style sheet.
 
 mod bars;
 mod curves;
@@ -16,7 +16,7 @@ pub use rates::{RateBin, RateFigure, RateRange, RateSeries};
 use crate::look::series_class;
 use maud::{Markup, html};
 
-/// A figure and its texts.
+/// A figure with its heading, description, key and data.
 pub struct Drawing {
     /// Heading of the figure.
     title: String,
@@ -31,7 +31,7 @@ pub struct Drawing {
     data: Data,
 }
 
-/// Numbers of a figure as a table.
+/// The numbers of a figure as a table.
 #[derive(Default)]
 pub struct Data {
     head: Vec<&'static str>,
@@ -67,12 +67,12 @@ fn px(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').into()
 }
 
-/// Draws figures and numbers them, so that every name in the page is unique.
+/// Draws figures, and numbers them so that their ids in the page are unique.
 #[derive(Default)]
 pub struct Figures(usize);
 
 impl Figures {
-    /// Returns the figure with its heading, key and data.
+    /// Returns the HTML of a figure with its heading, key and data.
     pub fn figure(&mut self, drawing: Drawing) -> Markup {
         self.0 += 1;
         let name = format!("figure{}", self.0);
@@ -90,7 +90,7 @@ impl Figures {
     }
 }
 
-/// Returns the key: the meaning of the colours.
+/// Returns the key of a figure: the meaning of its colours.
 pub fn key(names: &[String]) -> Markup {
     html! {
         div.keys {
@@ -105,7 +105,7 @@ pub fn key(names: &[String]) -> Markup {
     }
 }
 
-/// Returns the drawing alone, as SVG; `name` is unique in the page.
+/// Returns the SVG of a drawing; `name`, a prefix of its ids, must be unique in the page.
 pub fn svg(drawing: &Drawing, name: &str) -> Markup {
     let [width, height] = drawing.size;
     html! {

@@ -1,10 +1,10 @@
-//! [`Panel`]: an area with axes that maps values to positions.
+//! [`Panel`]: a drawing area with two axes, which maps values to positions.
 
 use super::px;
 use crate::svg::{Axis, Tick};
 use maud::{Markup, html};
 
-/// Width of all figures.
+/// Width of every figure, SVG units.
 pub const WIDTH: f64 = 440.0;
 /// Width of a character of a label, and height of a line.
 const CHARACTER: f64 = 7.4;
@@ -13,7 +13,7 @@ const LINE: f64 = 20.0;
 const LABELS_ACROSS: f64 = 1.0 / 46.0;
 const LABELS_UP: f64 = 1.0 / 24.0;
 
-/// A drawing area: its position in the figure, and its axes.
+/// A drawing area: its axes, and its position in the figure.
 pub struct Panel {
     pub x: Axis,
     pub y: Axis,
@@ -24,8 +24,8 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// Creates an area of this height below `top`, with space for its labels, and for the labels of a second axis to
-    /// the right if there is one.
+    /// Creates an area of this height below `top`, and leaves space for the labels of its axes and of a second vertical
+    /// axis on the right, if any.
     pub fn new([x, y]: [Axis; 2], second: Option<&Axis>, [top, height]: [f64; 2]) -> Self {
         let left = room(&y, height);
         let right = second.map_or(14.0, |axis| room(axis, height));
@@ -42,14 +42,14 @@ impl Panel {
         self.top + self.height * (1.0 - self.y.place(value))
     }
 
-    /// Returns the value at a position.
+    /// Returns the value at a horizontal position.
     pub fn value_at(&self, x: f64) -> f64 {
         let share = (x - self.left) / self.width;
         let Axis { from, to, is_log, .. } = self.x;
         if is_log { from * (to / from).powf(share) } else { from + (to - from) * share }
     }
 
-    /// Draws lines behind the marks, one at each number of the axis to the left.
+    /// Draws a horizontal grid line at each number of the left axis.
     pub fn grid(&self) -> Markup {
         let lines = labelled(&self.y, self.height * LABELS_UP);
         let path: String = lines
@@ -60,7 +60,7 @@ impl Panel {
         html! { path.grid d=(path) {} }
     }
 
-    /// Draws both axes; the horizontal axis has no numbers and no name if another panel below has them.
+    /// Draws both axes; `has_x_labels` is false if another panel below has the numbers and the name of the x axis.
     pub fn axes(&self, has_x_labels: bool) -> Markup {
         let (right, bottom) = (self.left + self.width, self.top + self.height);
         let middle = [self.left + 0.5 * self.width, self.top + 0.5 * self.height];
@@ -92,7 +92,7 @@ impl Panel {
         }
     }
 
-    /// Draws the second axis, to the right.
+    /// Draws a second vertical axis on the right.
     pub fn second_axis(&self, axis: &Axis) -> Markup {
         let right = self.left + self.width;
         html! {
@@ -107,14 +107,14 @@ impl Panel {
     }
 }
 
-/// Height below a panel for the labels of the horizontal axis.
+/// Height below a panel for the labels of the horizontal axis, SVG units.
 pub const BELOW: f64 = 46.0;
 
 /// Lengths of ticks with numbers, and of ticks between them.
 const LONG: f64 = 5.0;
 const SHORT: f64 = 3.0;
 
-/// Draws a tick of an axis, with its value.
+/// Draws the line of a tick, whose value is an attribute of the line.
 pub fn tick_mark(axis: &str, value: f64, [x, y]: [f64; 2], [across, down]: [f64; 2]) -> Markup {
     html! {
         line.axis data-axis=(axis) data-tick=(value) x1=(px(x)) y1=(px(y)) x2=(px(x + across)) y2=(px(y + down)) {}

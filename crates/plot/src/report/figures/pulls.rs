@@ -1,4 +1,4 @@
-//! [`PullFigure`]: a distribution of (fitted - true) / sigma with the expected and the measured Gaussian.
+//! [`PullFigure`]: a histogram of (fitted - true) / sigma, with the expected and the measured Gaussian.
 
 use super::panel::{BELOW, Panel, WIDTH};
 use super::{Data, Drawing, px};
@@ -12,22 +12,22 @@ const HEIGHT: f64 = 170.0;
 /// Points of a curve.
 const POINTS: usize = 101;
 
-/// Content of the figure.
+/// Content of a figure of a pull.
 pub struct PullFigure {
     pub title: String,
-    /// Edges of the bins, and their counts.
+    /// Beginning of the first bin and end of the last; counts of the bins.
     pub range: [f64; 2],
     pub counts: Vec<u64>,
-    /// Number of all entries, including entries beyond the ends.
+    /// Number of all entries, including entries outside of the range.
     pub total: u64,
     pub mean: f64,
     pub width: f64,
-    /// Number of the colour.
+    /// Number of the curve's colour, from 0.
     pub colour: usize,
 }
 
 impl PullFigure {
-    /// Returns the drawing; none when nothing was counted.
+    /// Returns the drawing; none if all bins are empty or the width is not positive.
     pub fn drawing(self) -> Option<Drawing> {
         let Self { title, range: [from, to], counts, total, mean, width, colour } = self;
         let highest_bin = *counts.iter().max()? as f64;

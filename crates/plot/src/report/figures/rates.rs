@@ -1,5 +1,5 @@
-//! [`RateFigure`]: shares of particles or tracks, bin by bin, with their intervals over the grey distribution of
-//! their totals; if there are several series, a panel below shows their ratios to the first.
+//! [`RateFigure`]: rates in bins of a property, with intervals, over a grey histogram of the denominators. If there are
+//! several series, a panel below shows the ratios to the first series.
 
 use super::panel::{BELOW, Panel, WIDTH};
 use super::{Data, Drawing, SHAPES, exact, px};
@@ -18,38 +18,38 @@ const WIDE: f64 = 25.0;
 /// Largest end of the axis of ratios.
 const MAX_RATIO: f64 = 6.0;
 
-/// A share in a bin.
+/// A rate in a bin: a share of particles or tracks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RateBin {
-    /// Edges of the bin.
+    /// Lower and upper edge of the bin.
     pub low: f64,
     pub high: f64,
-    /// Denominator of the share.
+    /// Denominator of the rate.
     pub count: u64,
-    /// The share and its interval, 0..1; none for 0 / 0.
+    /// The rate and its interval, 0 to 1; none for 0 / 0.
     pub value: Option<f64>,
     pub interval: Option<[f64; 2]>,
 }
 
-/// Shares of one input.
+/// Rates of one input.
 pub struct RateSeries {
     pub name: String,
     pub bins: Vec<RateBin>,
 }
 
-/// The end of 0..1 that good values are near to.
+/// Whether good rates are near 1 or near 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RateRange {
-    /// Axes end at 1.
+    /// Good rates are near 1; the axis ends at 1.
     Efficiency,
-    /// Axes begin at 0.
+    /// Good rates are near 0; the axis begins at 0.
     Loss,
 }
 
-/// Content of the figure.
+/// Content of a figure of rates.
 pub struct RateFigure<'a> {
     pub title: String,
-    /// The quantity of the bins, with its unit, their content, and the share.
+    /// Labels of the bins' property (with its unit), of the counted objects, and of the rate.
     pub x: &'a str,
     pub counted: &'a str,
     pub rate: &'a str,

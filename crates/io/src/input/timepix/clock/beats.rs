@@ -1,15 +1,15 @@
-//! [`Heartbeats`] of Timepix3: the heartbeats that determine the times of hits.
+//! [`Heartbeats`] of Timepix3, which determine the turn of the hits' counter.
 //!
-//! Hits have 30 bits of the clock and wrap every 26.8 s; a heartbeat has 48 bits. So a heartbeat only chooses the
-//! turn of the hits' counter: times of hits are extended around the running time, whose turn comes from the
+//! The counter of hits has 30 bits and wraps every 26.8 s; a heartbeat has 48 bits. A heartbeat only determines the
+//! turn of the hits' counter: the decoder extends the times of hits around the running time, whose turn comes from the
 //! heartbeats.
 //!
-//! - The first turn comes from two heartbeats that are at most an eighth of a turn apart; until then words wait.
-//! - A heartbeat that is further than that from the running time, or before the last one of its chip, is in doubt:
-//!   the following words wait for the next heartbeat. When the next heartbeat agrees with the running time, the
-//!   doubtful one is set aside; when it agrees with the doubtful one, there was a long gap (it is ahead) or a restart
-//!   (it is behind).
-//! - After a restart, heartbeats are moved by whole turns, so that hits need not be moved.
+//! - The first turn comes from two heartbeats that are at most an eighth of a turn apart. Until then, words wait.
+//! - A heartbeat is doubtful if it is further than an eighth of a turn from the running time, or before the previous
+//!   heartbeat of its chip. The following words then wait for the next heartbeat. If the next heartbeat agrees with the
+//!   running time, the doubtful heartbeat is set aside. If it agrees with the doubtful heartbeat, there was a long gap
+//!   (doubtful heartbeat ahead) or a restart (behind).
+//! - After a restart, heartbeats are shifted by whole turns, so that the times of hits need no shift.
 
 use super::{Action, MAX_WAITING, Sink, Timeline, nearest};
 use peloton::event::TICKS_PER_CLOCK;
@@ -28,7 +28,7 @@ const FIRST_BEATS: usize = 3;
 /// A word that waits, with the data needed to read it later.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Waiting {
-    /// The word; for a heartbeat, its clocks.
+    /// The word of a hit or trigger; for a heartbeat, its time in clocks of 25 ns.
     pub word: u64,
     pub chip: u8,
     pub is_beat: bool,
@@ -76,13 +76,13 @@ impl Default for Heartbeats {
 }
 
 impl Heartbeats {
-    /// Whether words wait.
+    /// Whether words wait for a heartbeat.
     #[inline(always)]
     pub fn waits(&self) -> bool {
         !matches!(self.state, State::Runs)
     }
 
-    /// Keeps a word for later; `clocks` is the counter of a hit.
+    /// Lets a word wait for a heartbeat; `clocks` is the value of the counter in the word of a hit.
     #[cold]
     pub fn wait(
         &mut self,
@@ -102,18 +102,18 @@ impl Heartbeats {
         self.give_up(to)
     }
 
-    /// Takes out the waiting words, in order of arrival.
+    /// Removes and returns the waiting words, in order of arrival.
     pub fn take_waiting(&mut self) -> Vec<Waiting> {
         (self.first_hit, self.span) = (None, 0);
         std::mem::take(&mut self.waiting)
     }
 
-    /// Puts the rest of these words back to wait.
+    /// Lets the rest of the waiting words wait again.
     pub fn wait_again(&mut self, words: impl Iterator<Item = Waiting>) {
         self.waiting.extend(words);
     }
 
-    /// Processes a heartbeat of a chip, clocks of 25 ns.
+    /// Processes the heartbeat `beat` of a chip, clocks of 25 ns.
     pub fn beat(&mut self, chip: u8, beat: i64, to: &mut (&mut Timeline, Sink<'_>)) -> Action {
         match &mut self.state {
             State::Runs => {
@@ -153,7 +153,7 @@ impl Heartbeats {
         }
     }
 
-    /// Decides without the next heartbeat, at the end of the stream or when words have waited long enough.
+    /// Decides without a further heartbeat, at the end of the stream or when words have waited long enough.
     #[cold]
     pub fn give_up(&mut self, to: &mut (&mut Timeline, Sink<'_>)) -> Action {
         match &mut self.state {

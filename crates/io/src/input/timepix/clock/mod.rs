@@ -1,8 +1,8 @@
 //! The clock of a stream of pixel hits: accepts times, rejects implausible times, and recognises restarts.
 //!
-//! Every format feeds one [`Timeline`] per stream, for any number of chips: hits and triggers as [`Sample`]s,
-//! heartbeats as witnesses. Formats whose counters wrap extend them around [`Timeline::around`]; [`Heartbeats`]
-//! (Timepix3) and [`Pulses`] (Timepix4) decide which heartbeats the extension may follow.
+//! The decoder of a stream passes the hits and triggers of all chips as [`Sample`]s to one [`Timeline`], and heartbeats
+//! as witnesses. A decoder of counters that wrap extends them to the times nearest to [`Timeline::around`].
+//! [`Heartbeats`] (Timepix3) and [`Pulses`] (Timepix4) decide which heartbeats may move that time.
 //!
 //! ```text
 //!              behind            near                ahead
@@ -14,10 +14,10 @@
 //!         before that time set it aside
 //! behind  it waits: eight samples behind are a restart; two other samples set it aside, unless more samples are behind
 //! ```
-//! `now` is the latest time that two consecutive samples have reached, so that one wrong time has no effect on
-//! others. Samples that are set aside are counted ([`PixelCounts::implausible`](super::PixelCounts::implausible)); a
-//! restart is counted and the time continues from the latest time. At the end of a stream a waiting sample is
-//! accepted, except a sample ahead that was contradicted once.
+//! `now` is the latest time that two consecutive samples have reached, so that one wrong time has no effect on others.
+//! Samples that are set aside are dropped and counted ([`PixelCounts::implausible`](super::PixelCounts::implausible)).
+//! Restarts are counted, and time continues from the latest time. At the end of a stream, a waiting sample is accepted
+//! unless another sample contradicts it.
 
 mod beats;
 mod pulses;
@@ -46,10 +46,10 @@ const MAX_WAITING: usize = 1 << 23;
 /// A hit or trigger and its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sample {
-    /// Ticks of the device's clock; for a counter that wraps, any of the possible times.
+    /// Time in ticks of the device's clock; for a counter that wraps, any time with the same counter.
     pub time: i64,
-    /// Number of the group of samples whose times come from the same data (a timestamp word): they neither
-    /// confirm nor contradict one another; 0 for a single sample.
+    /// Number of the group of samples whose times come from one timestamp word; 0 for a single sample. Samples of a
+    /// group neither confirm nor contradict one another.
     pub group: u32,
     pub payload: Payload,
 }

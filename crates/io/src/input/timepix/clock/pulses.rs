@@ -1,11 +1,11 @@
-//! [`Pulses`]: heartbeats of the two halves of a Timepix4, which come at equal intervals of less than a turn of the hits' counter.
+//! [`Pulses`]: heartbeats of the halves of a Timepix4, at equal intervals shorter than a turn of the hits' counter.
 //!
-//! Hits have 16 bits of the clock (1.6 ms) and are extended around the last heartbeat of their half, or around its
-//! last hits where heartbeats are lost. So every heartbeat matters. A heartbeat that comes a whole number of
-//! intervals after the previous one is accepted; any other is doubtful, and the words of its half wait for the next
-//! heartbeat. When the next one continues the old heartbeats, the doubtful one is set aside; when it continues the
-//! doubtful one, the doubtful one was right. Where time jumps, the words of this half wait until the words of the
-//! other half have jumped, too: halves are read out up to 0.1 s apart.
+//! The counter of hits has 16 bits (1.6 ms). It is extended around the last heartbeat of the hit's half, or around the
+//! half's last hits where heartbeats are lost. A heartbeat is accepted if it comes a whole number of intervals after
+//! the previous heartbeat; otherwise it is doubtful, and the words of its half wait for the next heartbeat. If the next
+//! heartbeat continues the old heartbeats, the doubtful heartbeat is set aside; if it continues the doubtful heartbeat,
+//! both are accepted. Where time jumps, the words of one half wait until the other half jumps, too: the halves are read
+//! out up to 0.1 s apart.
 
 use super::{Action, MAX_WAITING, PAUSE, Sink, Timeline};
 use peloton::event::TICKS_PER_CLOCK;
@@ -62,20 +62,20 @@ pub(in super::super) struct Pulses {
 }
 
 impl Pulses {
-    /// Whether the words of a half wait.
+    /// Whether the words of a half wait for heartbeats.
     #[inline(always)]
     pub fn waits(&self, half: usize) -> bool {
         self.halves[half].state != State::Runs
     }
 
-    /// The time around which hits of a half are extended, and its offset, clocks.
+    /// The time around which a half's hits are extended, and the offset that restarts added to it, both in clocks.
     #[inline(always)]
     pub fn near(&self, half: usize) -> [i64; 2] {
         let Half { last, running, offset, .. } = self.halves[half];
         [last.unwrap_or(UNDATED).max(running), offset]
     }
 
-    /// Records a hit of a half, clocks.
+    /// Records the time of a hit of a half, clocks.
     #[inline(always)]
     pub fn hit(&mut self, half: usize, clocks: i64) {
         let half = &mut self.halves[half];
@@ -83,7 +83,7 @@ impl Pulses {
         half.hit = clocks;
     }
 
-    /// Keeps the word of a hit for later.
+    /// Lets the word of a hit wait for heartbeats.
     #[cold]
     pub fn wait(&mut self, half: usize, word: u64, to: &mut (&mut Timeline, Sink<'_>)) -> Action {
         self.halves[half].waiting.push(word);
@@ -91,7 +91,7 @@ impl Pulses {
         if waiting < MAX_WAITING { Action::GoOn } else { self.give_up(to) }
     }
 
-    /// The words of a half that can be read now, in order of arrival.
+    /// Removes and returns the words of a half that need not wait any longer, in order of arrival.
     pub fn take_waiting(&mut self, half: usize) -> Vec<u64> {
         if self.waits(half) { Vec::new() } else { std::mem::take(&mut self.halves[half].waiting) }
     }

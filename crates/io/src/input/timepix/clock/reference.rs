@@ -1,8 +1,8 @@
-//! The rules of the clock in their simplest form, for samples that are all known from the beginning.
+//! A naive implementation of the rules of the clock, for tests: all samples are known from the beginning.
 
 use super::{OBJECTIONS, PAUSE, RESTART_RUN};
 
-/// The times of the samples, none for samples that are set aside, and the number of restarts.
+/// The times of the samples (none for a sample that is set aside), and the number of restarts.
 pub fn naive(samples: &[i64], disorder: i64, wrap: Option<i64>) -> (Vec<Option<i64>>, u64) {
     // The turn of the counter that is nearest to `near`, but never before zero.
     let extended = |time: i64, near: i64| {

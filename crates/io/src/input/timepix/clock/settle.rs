@@ -1,4 +1,4 @@
-//! Decides about doubtful samples: they are accepted, set aside, or restart the clock.
+//! Decides about doubtful samples, which are accepted, are set aside or restart the clock.
 
 use super::timeline::{Sink, Timeline};
 use super::{OBJECTIONS, PAUSE, Payload, RESTART_RUN, Sample, nearest};

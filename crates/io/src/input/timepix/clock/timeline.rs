@@ -1,4 +1,4 @@
-//! [`Timeline`]: the running time of a stream, for any format.
+//! [`Timeline`]: the running time of a stream of pixel hits, for any format.
 
 use super::super::PixelCounts;
 use super::{LEAST_DISORDER, Payload, Sample};
@@ -34,7 +34,7 @@ pub(in super::super) struct Near {
 }
 
 impl Near {
-    /// Accepts a sample that is near. For any other sample, does nothing and returns false.
+    /// Accepts a sample at `time` if it is near the running time. Otherwise does nothing and returns false.
     #[inline(always)]
     pub fn takes(&mut self, time: i64) -> bool {
         let is_near = time <= self.high && time >= self.now - self.quick;
@@ -44,7 +44,7 @@ impl Near {
         is_near
     }
 
-    /// Accepts samples if all are certainly near, in any order. Otherwise does nothing and returns false.
+    /// Accepts samples if all are near the running time in any order. Otherwise does nothing and returns false.
     #[inline(always)]
     pub fn takes_all<const N: usize>(&mut self, times: &[i64; N]) -> bool {
         let least = times.iter().fold(i64::MAX, |least, time| least.min(*time));
@@ -92,7 +92,7 @@ pub(in super::super) struct Timeline {
 }
 
 impl Timeline {
-    /// A timeline of a clock that does not wrap; samples may be out of order by `disorder` ticks.
+    /// A timeline for a clock that does not wrap. Samples may be out of order by up to `disorder` ticks.
     pub fn new(disorder: i64) -> Self {
         let disorder = disorder.clamp(LEAST_DISORDER, i64::MAX >> 3);
         let (ahead, quick) = (disorder, disorder);
@@ -109,14 +109,14 @@ impl Timeline {
         }
     }
 
-    /// A timeline of a counter of `wrap` ticks; the disorder is at most an eighth of it.
+    /// A timeline for a counter that wraps after `wrap` ticks. The disorder is limited to an eighth of `wrap`.
     pub fn wrapping(disorder: i64, wrap: i64) -> Self {
         let mut timeline = Self::new(disorder);
         timeline.wraps_after(wrap);
         timeline
     }
 
-    /// A timeline of a counter that may wrap after any of these numbers of ticks, smallest first.
+    /// A timeline for a counter that may wrap after any of these numbers of ticks, given in rising order.
     pub fn finding(disorder: i64, possible_wraps: &'static [i64]) -> Self {
         let mut timeline = Self { possible_wraps, ..Self::new(disorder) };
         if let Some(least) = possible_wraps.first() {
@@ -126,7 +126,7 @@ impl Timeline {
         timeline
     }
 
-    /// A timeline of hits without a time of arrival: accepts all samples.
+    /// A timeline that accepts all samples, for hits without a time of arrival.
     pub fn unchecked() -> Self {
         let bound = i64::MAX >> 1;
         let mut timeline = Self { behind: bound, is_started: true, ..Self::new(0) };
@@ -135,23 +135,23 @@ impl Timeline {
         timeline
     }
 
-    /// The time that counters are extended around, ticks of the device's clock: the running time, or the time of a later heartbeat.
+    /// The time around which counters are extended: the running time or a later heartbeat, ticks of the device's clock.
     #[inline(always)]
     pub fn around(&self) -> i64 {
         self.near.now.max(self.seen)
     }
 
-    /// The running time of hits and triggers alone, ticks.
+    /// The running time from hits and triggers, without heartbeats, ticks.
     pub fn running(&self) -> i64 {
         self.near.now
     }
 
-    /// Discards wrong heartbeats: moves the time around which counters are extended back to at most `time`.
+    /// Discards the times of heartbeats after `time`, which were wrong; counters are no longer extended around them.
     pub fn forget(&mut self, time: i64) {
         self.seen = self.seen.min(time);
     }
 
-    /// Sets whether heartbeats determine the turn of the counter.
+    /// Sets whether the turn of the counter is known from heartbeats.
     pub fn set_dated(&mut self, is_dated: bool) {
         self.is_dated = is_dated;
     }
@@ -161,7 +161,7 @@ impl Timeline {
         self.is_started
     }
 
-    /// The latest time of all samples, accepted or waiting: ticks.
+    /// The latest time of all accepted and waiting samples, ticks.
     pub fn newest(&self) -> i64 {
         self.queue.iter().map(|sample| sample.time).fold(self.near.latest, i64::max)
     }
@@ -171,17 +171,17 @@ impl Timeline {
         self.near.latest
     }
 
-    /// Largest disorder of samples, ticks.
+    /// Largest time by which a sample may come after a later sample, ticks.
     pub fn disorder(&self) -> i64 {
         self.behind
     }
 
-    /// The running time, for many consecutive samples; [`take`](Self::take) handles samples that it refuses.
+    /// The running time, to accept many samples at once. [`take`](Self::take) handles samples that it does not accept.
     pub fn near(&mut self) -> &mut Near {
         &mut self.near
     }
 
-    /// Processes the next sample.
+    /// Processes the next sample: accepts it or lets it wait.
     #[inline(always)]
     pub fn take(&mut self, sample: Sample, to: &mut Sink<'_>) {
         if self.near.takes(sample.time) {
@@ -191,7 +191,7 @@ impl Timeline {
         }
     }
 
-    /// Processes a heartbeat: it may confirm waiting samples, and times near it are accepted.
+    /// Processes a heartbeat, which may confirm waiting samples. Later samples near the heartbeat are accepted.
     pub fn witness(&mut self, time: i64, to: &mut Sink<'_>) {
         self.seen = self.seen.max(time);
         if self.queue.is_empty() {
@@ -214,7 +214,7 @@ impl Timeline {
         }
     }
 
-    /// Begins a new stretch near `near` with the next sample, after a known gap or restart.
+    /// Begins again with the next sample, whose time is near `near`, after a known gap or restart.
     pub fn begin(&mut self, near: i64, to: &mut Sink<'_>) {
         self.finish(to);
         (self.near.now, self.near.last, self.is_started) = (near, near, false);
@@ -223,7 +223,7 @@ impl Timeline {
         self.unexplained = 0;
     }
 
-    /// Restarts the clock with the next sample, as the input requires. The time continues from the latest time so far.
+    /// Restarts the clock with the next sample, where the input marks a restart. Time continues from the latest time.
     pub fn restart(&mut self, to: &mut Sink<'_>) {
         self.finish(to);
         if self.is_started {
@@ -232,7 +232,7 @@ impl Timeline {
         }
     }
 
-    /// Ends the stream: decides about all samples that wait.
+    /// Ends the stream: accepts or sets aside all samples that wait.
     pub fn finish(&mut self, to: &mut Sink<'_>) {
         self.settle(true, to);
     }
