@@ -44,7 +44,7 @@ struct ArrowArray {
 };
 #endif
 
-// Everything went well. Errors of single events are a status in the results and a count.
+// The call succeeded. Errors of single events are statuses in the results, and are counted.
 #define PELOTON_OK 0
 
 // A pointer is NULL or misaligned, or a length or number is not valid.
@@ -71,7 +71,7 @@ struct ArrowArray {
 // A fault of the library itself. The handles remain usable.
 #define PELOTON_PANIC -8
 
-// Another thread is using the handle, or the process has no threads of this pool.
+// Another thread is using the handle, or a child of fork uses a pool or stream of its parent.
 #define PELOTON_BUSY -9
 
 // The field `size` of a struct is not a known size.
@@ -80,14 +80,14 @@ struct ArrowArray {
 // The system cannot start more threads.
 #define PELOTON_SYSTEM -11
 
-// The version of this interface. It rises whenever a program built with an older header would fail; the SONAME of
-// the shared library ends with it (build.rs reads this line).
+// The version of this interface. The number rises whenever a program built with an older header would fail; the SONAME
+// of the shared library ends with this number (build.rs reads this line).
 #define PELOTON_ABI 2
 
 // Type of a column: statuses of events, uint16_t.
 #define PELOTON_TYPE_STATUS 0
 
-// Type of a column: first entries of lists, and the end, uint32_t.
+// Type of a column: starts of lists, and the end of the last list, uint32_t.
 #define PELOTON_TYPE_STARTS 1
 
 // Type of a column: uint8_t.
@@ -108,30 +108,30 @@ struct ArrowArray {
 // Type of a column: float.
 #define PELOTON_TYPE_F32 7
 
-// Raw banks of events, copied once into memory of the library. One thread fills it, any number of threads run it.
+// Raw banks of events, copied once into the library's memory. One thread fills a batch; any number of threads run it.
 typedef struct peloton_batch peloton_batch;
 
 // A configured sequence. It never changes: any number of threads may use one engine at once.
 typedef struct peloton_engine peloton_engine;
 
-// Hashes results over any number of runs, in order; the division of events into runs does not matter.
+// Hashes the results of any number of runs, in order; the hashes do not depend on the division of events into runs.
 typedef struct peloton_hasher peloton_hasher;
 
 // Threads of the library that run one engine. The library starts no other threads, except in a stream whose
 // configuration asks for threads.
 typedef struct peloton_pool peloton_pool;
 
-// Results of a run, reused from run to run: all of its products, one of which this handle shows. Views of its columns
-// are valid until its next run, export or free.
+// Results of a run: all of its products, one of which this handle shows. Each run reuses their memory. Views of
+// columns are valid until the result's next run, export or free.
 typedef struct peloton_result peloton_result;
 
-// A stream of pixel hits, with its waiting clusters. The results do not depend on how the stream is cut into pieces.
+// A stream of pixel hits, with its waiting clusters. Results do not depend on how the stream is cut into pieces.
 typedef struct peloton_stream peloton_stream;
 
-// Scratch memory of one thread. It may move between threads, but one call at a time may use it.
+// Scratch memory of one thread. A workspace may move between threads, but only one call at a time may use it.
 typedef struct peloton_workspace peloton_workspace;
 
-// The banks of one source in consecutive events, as event builders hold them.
+// The banks of one source in consecutive events, in the layout of event builders.
 typedef struct {
   // sizeof(peloton_block).
   size_t size;
@@ -139,16 +139,16 @@ typedef struct {
   uint16_t source;
   // Version of the encoding.
   uint8_t version;
-  // Alignment of payloads: payload i begins at the next multiple of 2 to this power of bytes after payload i - 1;
-  // 16 at most.
+  // Alignment of payloads: payload i begins at the next multiple of 2^align_log2 bytes after payload i - 1;
+  // align_log2 is at most 16.
   uint8_t align_log2;
   // Type of each event's bank, as in raw bank headers.
   const uint8_t *types;
   // Bytes of each event's payload.
   const uint16_t *sizes;
-  // The payloads.
+  // The payloads, one after the other.
   const uint8_t *payloads;
-  // Number of readable bytes from payloads on.
+  // Number of readable bytes at the address `payloads`.
   size_t payload_bytes;
 } peloton_block;
 
@@ -156,35 +156,35 @@ typedef struct {
 typedef struct {
   // Wall-clock time, ns.
   uint64_t ns;
-  // Items taken in.
+  // Number of items that entered the stage.
   uint64_t items_in;
-  // Items handed on.
+  // Number of items that left the stage.
   uint64_t items_out;
   // Lanes that did useful work, summed over the gang's steps.
   uint64_t lanes_active;
-  // Lanes there were.
+  // All lanes, summed over the gang's steps.
   uint64_t lanes_total;
 } peloton_stage_counter;
 
-// Counts of events. The library adds to it and never clears it: one for each thread.
+// Counts over events. The library adds to these counts and never clears them; each thread needs its own struct.
 typedef struct {
   // sizeof(peloton_counters).
   size_t size;
-  // Events with any status.
+  // Number of events, with any status.
   uint64_t events;
-  // Tracks.
+  // Number of tracks.
   uint64_t tracks;
-  // Hits on tracks, in clusters, or hits of sequences that end at hits.
+  // Number of hits on tracks, in clusters, or of the results of sequences that end at hits.
   uint64_t hits;
-  // Events by status: peloton_status_name.
+  // Number of events with each status; peloton_status_name gives the names.
   uint64_t status[32];
-  // Items that were cut off, by reason: peloton_truncation_name.
+  // Number of items that were truncated for each reason; peloton_truncation_name gives the names.
   uint64_t truncated[16];
-  // Counts of each stage: peloton_engine_stage.
+  // Counts of each stage; peloton_engine_stage gives the names.
   peloton_stage_counter stage[16];
 } peloton_counters;
 
-// Hits of the Velo, sorted by event and module; borrowed during the call only, without padding.
+// Hits of the Velo, sorted by event and module. Columns need no padding, and are borrowed only during the call.
 typedef struct {
   // sizeof(peloton_velo_hits).
   size_t size;
@@ -192,7 +192,7 @@ typedef struct {
   size_t events;
   // Number of hits of all events.
   size_t hits;
-  // Positions, mm; one value a hit.
+  // x of the hits, mm; one value a hit.
   const float *x;
   // As x.
   const float *y;
@@ -200,9 +200,9 @@ typedef struct {
   const float *z;
   // Identifiers of the hits, by which tracks name them; one value a hit.
   const uint32_t *id;
-  // First hit of each of the 52 modules of each event, counted over all events, and the end: 52 * events + 1 values.
+  // Index of the first hit of each of the 52 modules of each event, and the number of hits: 52 * events + 1 values.
   const uint32_t *module_start;
-  // Status of each event, or NULL: events whose status is not 0 are skipped and keep it.
+  // Status of each event, or NULL: events whose status is not 0 are skipped and keep this status.
   const uint16_t *status_or_null;
 } peloton_velo_hits;
 
@@ -215,16 +215,16 @@ typedef struct {
   const void *values;
   // Number of values.
   size_t count;
-  // The type of the values: PELOTON_TYPE_F32 and so on.
+  // The type of the values, a PELOTON_TYPE_ constant such as PELOTON_TYPE_F32.
   int32_t type;
-  // Items with one value each: 0 events (or clusters), 1 tracks (or hits where there are no tracks), 2 hits.
-  // Starts at depth d divide the items of depth d + 1 into lists.
+  // The depth of the items that have one value each: 0 events (or clusters), 1 tracks (or hits where there are no
+  // tracks), 2 hits. A column of starts at depth d divides the items of depth d + 1 into lists.
   uint32_t depth;
-  // Number of lists that starts have for each item of their depth; 1 for all other columns.
+  // Number of lists for each item of this depth if the column contains starts; 1 for all other columns.
   uint32_t lists;
   // Always 0.
   uint32_t reserved;
-  // Name of the column; it and the next two texts live as long as the result.
+  // Name of the column; the texts name, unit and meaning live as long as the result.
   const char *name;
   // Unit of the values, "1" for none.
   const char *unit;
@@ -232,7 +232,7 @@ typedef struct {
   const char *meaning;
 } peloton_column;
 
-// States of tracks of the Velo: a line and its covariance, one value a track.
+// States of Velo tracks: straight lines and their covariances, one value a track in each column.
 typedef struct {
   // x, mm.
   const float *x;
@@ -244,15 +244,15 @@ typedef struct {
   const float *tx;
   // dy/dz.
   const float *ty;
-  // Variance of x and y, mm^2.
+  // Variance of x, and of y, mm^2.
   const float *cov_xx;
-  // Covariance of x and tx, of y and ty, mm.
+  // Covariance of x and tx, and of y and ty, mm.
   const float *cov_xtx;
-  // Variance of tx and ty.
+  // Variance of tx, and of ty.
   const float *cov_txtx;
 } peloton_velo_states;
 
-// Tracks of the sequence velo: the columns themselves, with the guarantees of peloton_column.
+// Tracks of the sequence velo: pointers to all columns, with the same alignment and lifetime as in peloton_column.
 typedef struct {
   // sizeof(peloton_velo_tracks).
   size_t size;
@@ -262,9 +262,9 @@ typedef struct {
   size_t tracks;
   // Number of hits of all tracks.
   size_t entries;
-  // First track of each event, and the end: events + 1 values.
+  // Index of the first track of each event, and the number of tracks: events + 1 values.
   const uint32_t *track_start;
-  // First hit of each track, and the end: tracks + 1 values.
+  // Index of the first hit of each track, and the number of hits: tracks + 1 values.
   const uint32_t *hit_start;
   // Identifiers of the hits: entries values.
   const uint32_t *hits;
@@ -272,7 +272,7 @@ typedef struct {
   const uint16_t *status;
   // chi2 of the fit; one value a track.
   const float *chi2;
-  // 1 for tracks that fly against z; one value a track.
+  // 1 for tracks that go towards negative z, 0 for others; one value a track.
   const uint8_t *backward;
   // States at the beam line.
   peloton_velo_states beam;
@@ -280,7 +280,7 @@ typedef struct {
   peloton_velo_states end;
 } peloton_velo_tracks;
 
-// Hits of the cylinder detector, sorted by event and layer; copied once.
+// Hits of the cylinder detector, sorted by event and layer; the library copies them once.
 typedef struct {
   // sizeof(peloton_cylinder_hits).
   size_t size;
@@ -288,7 +288,7 @@ typedef struct {
   size_t events;
   // Number of hits of all events.
   size_t hits;
-  // Positions, cm; one value a hit.
+  // x of the hits, cm; one value a hit.
   const float *x;
   // As x.
   const float *y;
@@ -300,17 +300,17 @@ typedef struct {
   const float *var_rphi;
   // As var_r.
   const float *var_z;
-  // First hit of each of the 10 layers of each event, counted over all events, and the end: 10 * events + 1 values.
+  // Index of the first hit of each of the 10 layers of each event, and the number of hits: 10 * events + 1 values.
   const uint32_t *layer_start;
   // Status of each event, or NULL, as in peloton_velo_hits.
   const uint16_t *status_or_null;
 } peloton_cylinder_hits;
 
-// A sensor of pixels.
+// The chips and pixels of a sensor.
 typedef struct {
   // sizeof(peloton_layout).
   size_t size;
-  // Chips that do not see each other, 1 to 256; 0 is a quad, four chips of 256 x 256 side by side as one sensor.
+  // Number of independent chips, 1 to 256; 0 means a quad: one sensor of 2 x 2 chips with 256 x 256 pixels each.
   uint32_t chips;
   // Pixels of a chip in x; ignored for a quad.
   uint32_t width;
@@ -320,7 +320,7 @@ typedef struct {
   uint32_t gap;
 } peloton_layout;
 
-// Pixel hits in order of arrival; copied once.
+// Pixel hits in order of arrival; the library copies them once.
 typedef struct {
   // sizeof(peloton_pixel_hits).
   size_t size;
@@ -336,21 +336,21 @@ typedef struct {
   const uint16_t *tot;
 } peloton_pixel_hits;
 
-// Counts of the input of a stream of pixel hits so far.
+// Counts of the input of a stream of pixel hits since its beginning.
 typedef struct {
   // sizeof(peloton_pixel_counts).
   size_t size;
-  // Hits given to the search for clusters.
+  // Number of hits that were passed to the search for clusters.
   uint64_t hits;
-  // Hits on chips or pixels that the sensor does not have: dropped.
+  // Number of hits that were dropped because the sensor does not have their chip or pixel.
   uint64_t outside;
-  // Edges of trigger inputs.
+  // Number of edges of trigger inputs.
   uint64_t triggers;
-  // Words that are not hits by their kind.
+  // Number of words of known kinds other than hits.
   uint64_t control;
-  // Words of unknown kinds, or outside every chunk.
+  // Number of words of unknown kinds, or outside of all chunks.
   uint64_t unknown;
-  // Words or chunks that contradict their format, or are truncated.
+  // Number of words or chunks that contradict their format, or are truncated.
   uint64_t malformed;
   // Hits, triggers and heartbeats that were dropped because their time contradicts their neighbours.
   uint64_t implausible;
@@ -371,13 +371,13 @@ int32_t peloton_batch_new(peloton_batch **batch);
 // Removes all events and keeps the memory. Memory: none. Threads: one thread at a time. Codes: INVALID_ARGUMENT, BUSY.
 int32_t peloton_batch_clear(peloton_batch *batch);
 
-// Number of complete events. Memory: none. Threads: not while another thread changes the batch. Codes:
+// Number of complete events in the batch. Memory: none. Threads: not while another thread changes the batch. Codes:
 // INVALID_ARGUMENT, BUSY.
 int32_t peloton_batch_events(const peloton_batch *batch, size_t *events);
 
-// Adds a raw bank to the event that the next peloton_batch_event ends. Types are the types of raw bank headers:
-// banks of the detectors are kept, readout errors give the event its status, ODIN its numbers; other banks are
-// skipped. Memory: bytes of payload are copied. Threads: one thread at a time. Codes: INVALID_ARGUMENT, BUSY.
+// Adds a raw bank to the event that the next peloton_batch_event ends. `type` is the type in a raw bank header. Banks
+// of the detectors are stored, banks of readout errors set the status of the event, and ODIN banks its numbers; other
+// banks are skipped. Memory: payload is copied. Threads: one thread at a time. Codes: INVALID_ARGUMENT, BUSY.
 int32_t peloton_batch_bank(peloton_batch *batch,
                            uint8_t type,
                            uint8_t version,
@@ -385,22 +385,26 @@ int32_t peloton_batch_bank(peloton_batch *batch,
                            const uint8_t *payload,
                            size_t bytes);
 
-// Ends an event; status is 0, or an error that the caller knows: with partial (17), when banks are lost, the other
-// banks are reconstructed; any other status loses the event. became, which may be NULL, receives the status of the
-// event. Memory: none. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (no such status), BUSY.
+// Ends an event. status is 0, or an error that the caller found: an event with partial (17) is reconstructed without
+// its lost banks, with any other status not at all. became, which may be NULL, receives the event's final status.
+// Memory: none. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (no such status), BUSY.
 int32_t peloton_batch_event(peloton_batch *batch, uint64_t event_id, uint16_t status, uint16_t *became);
 
-// Appends the events of the whole MDF records at the beginning of `bytes`. used receives the number of bytes of
-// these records: pass the remaining bytes again together with the end of their record. events receives the number of
-// events; both may be NULL. Memory: bytes are copied. Threads: one thread at a time. Codes: INVALID_ARGUMENT (also
-// while an event has banks and peloton_batch_event did not end it), FORMAT (no record at all), BUSY.
-int32_t peloton_batch_mdf(peloton_batch *batch, const uint8_t *bytes, size_t n, size_t *used, size_t *events);
+// Appends the events of the whole MDF records at the beginning of `bytes`. used receives the number of bytes of these
+// records: pass the remaining bytes again together with the end of their record. events receives the number of events.
+// used and events may be NULL. Memory: bytes are copied. Threads: one thread at a time. Codes: INVALID_ARGUMENT (also
+// while an event has banks and peloton_batch_event did not end it), FORMAT (bytes contain no record at all), BUSY.
+int32_t peloton_batch_mdf(peloton_batch *batch,
+                          const uint8_t *bytes,
+                          size_t n,
+                          size_t *used,
+                          size_t *events);
 
-// Appends a slice of an event builder: `events` events, and of each source one block with a bank of every event. A
-// block whose sizes do not add up gives every event the status truncated_bank; faulty, which may be NULL, receives
-// the number of such blocks. Memory: blocks and event_ids are borrowed for the call, payloads copied. Threads: one
-// thread at a time. Codes: INVALID_ARGUMENT (also while an event has banks and peloton_batch_event did not end it),
-// COLUMNS, ABI_MISMATCH, BUSY; nothing is appended then.
+// Appends a slice of an event builder: `events` consecutive events, as one block for each source with its bank in
+// every event. A block whose sizes do not add up gives every event the status truncated_bank; faulty, which may be
+// NULL, receives the number of such blocks. Memory: blocks and event_ids are borrowed for the call, payloads are
+// copied. Threads: one thread at a time. Codes: INVALID_ARGUMENT (also while an event has banks and
+// peloton_batch_event did not end it), COLUMNS, ABI_MISMATCH, BUSY. On an error, nothing is appended.
 int32_t peloton_batch_blocks(peloton_batch *batch,
                              const peloton_block *blocks,
                              size_t block_count,
@@ -408,31 +412,34 @@ int32_t peloton_batch_blocks(peloton_batch *batch,
                              size_t events,
                              size_t *faulty);
 
-// Frees a batch; NULL is allowed. Memory: all of it. Threads: after the last call with the object. Codes: none.
+// Frees a batch; NULL is allowed. Memory: freed. Threads: after the last call with the object. Codes: none.
 void peloton_batch_free(peloton_batch *batch);
 
-// Makes an engine of a configuration in TOML, as `peloton run --config` reads it (the key `sequence` names the
-// sequence; without a text, velo), and a folder of geometry files, "nominal" (the ideal detector, for events that
-// say that they are simulated with it), "nominal-forced" (the same for all events), or NULL: then hits alone can be
-// reconstructed. Memory: texts are borrowed for the call; the caller frees *engine with peloton_engine_free; it is
-// NULL on failure. Threads: any thread, at any time. Codes: INVALID_ARGUMENT, CONFIG, UNSUPPORTED, IO, FORMAT.
+// Makes an engine from a configuration in TOML, as `peloton run --config` reads it (the key `sequence` names the
+// sequence; an empty text is velo), and a geometry: a folder of geometry files, "nominal" (the ideal detector, for
+// events marked as simulated with it), "nominal-forced" (the ideal detector for all events), or NULL (the engine
+// reconstructs hits only). Memory: texts are borrowed for the call; the caller frees *engine (NULL on failure) with
+// peloton_engine_free. Threads: any thread, at any time. Codes: INVALID_ARGUMENT, CONFIG, UNSUPPORTED, IO, FORMAT.
 int32_t peloton_engine_new(const char *toml,
                            size_t toml_bytes,
                            const char *geometry_or_null,
                            peloton_engine **engine);
 
 // Writes a description of the engine as JSON, with a terminating zero byte: version, abi, schema, sequence, preset,
-// isa, gang, features, stages, config (TOML). A text longer than `capacity` is truncated; `needed` receives the
-// number of bytes of the whole text. Memory: to has capacity bytes, or is NULL with capacity 0; needed may be NULL.
+// isa, gang, features, stages, config (TOML). A text longer than `capacity` is truncated; `needed` receives the number
+// of bytes of the whole text. Memory: `to` has `capacity` bytes, or is NULL with capacity 0; `needed` may be NULL.
 // Threads: any thread, at any time. Codes: INVALID_ARGUMENT.
-int32_t peloton_engine_json(const peloton_engine *engine, char *to, size_t capacity, size_t *needed);
+int32_t peloton_engine_json(const peloton_engine *engine,
+                            char *to,
+                            size_t capacity,
+                            size_t *needed);
 
-// Name of the stage with this number in peloton_counters; NULL if no stage has this number. Memory: the engine's.
-// Threads: any thread, at any time. Codes: none.
+// Name of the stage with this number in peloton_counters; NULL if no stage has this number. Memory: the text belongs
+// to the engine. Threads: any thread, at any time. Codes: none.
 const char *peloton_engine_stage(const peloton_engine *engine, uint32_t stage);
 
 // Name of the product with this number, such as "long_tracks", in the order of `write` in the configuration; NULL if
-// no product has this number. Memory: the engine's. Threads: any thread, at any time. Codes: none.
+// no product has this number. Memory: the text belongs to the engine. Threads: any thread, at any time. Codes: none.
 const char *peloton_engine_product(const peloton_engine *engine, uint32_t product);
 
 // Frees an engine; NULL is allowed. Memory: workspaces, results, pools and streams of the engine remain usable.
@@ -443,16 +450,15 @@ void peloton_engine_free(peloton_engine *engine);
 // time. Codes: INVALID_ARGUMENT.
 int32_t peloton_hasher_new(peloton_hasher **hasher);
 
-// Adds the results of a run: the product that the handle shows. Memory: all borrowed for the call. Threads: one thread
-// at a time. Codes: INVALID_ARGUMENT, CONFIG (another sequence or product than the first), BUSY.
-int32_t peloton_hasher_add(peloton_hasher *hasher,
-                           const peloton_result *result);
+// Adds the results of a run: the product that the handle shows. Memory: arguments are borrowed for the call. Threads:
+// one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (another sequence or product than before), BUSY.
+int32_t peloton_hasher_add(peloton_hasher *hasher, const peloton_result *result);
 
 // The hashes of all results so far, as `peloton run --json` prints them: hash[0] is hash_int, hash[1] output_hash.
 // Memory: hash has two numbers. Threads: one thread at a time. Codes: INVALID_ARGUMENT (nothing was added), BUSY.
 int32_t peloton_hasher_end(const peloton_hasher *hasher, uint64_t *hash);
 
-// Frees a hasher; NULL is allowed. Memory: all of it. Threads: after the last call with the object. Codes: none.
+// Frees a hasher; NULL is allowed. Memory: freed. Threads: after the last call with the object. Codes: none.
 void peloton_hasher_free(peloton_hasher *hasher);
 
 // The ABI version of the library. If it differs from PELOTON_ABI, call no other function. Memory: none. Threads: any
@@ -466,8 +472,8 @@ const char *peloton_version(void);
 // this thread fails. Threads: any thread, at any time. Codes: none.
 const char *peloton_last_error(void);
 
-// Name of a status, such as "daq_error"; NULL if no status has this number. Numbers never change. Memory: static.
-// Threads: any thread, at any time. Codes: none.
+// Name of a status, such as "daq_error"; NULL if no status has this number. The numbers of statuses never change.
+// Memory: static. Threads: any thread, at any time. Codes: none.
 const char *peloton_status_name(uint16_t status);
 
 // Name of a reason for truncation; NULL if no reason has this number. Memory: static. Threads: any thread, at any
@@ -478,24 +484,24 @@ const char *peloton_truncation_name(uint32_t truncation);
 // before the pool. Threads: any thread, at any time. Codes: INVALID_ARGUMENT, SYSTEM.
 int32_t peloton_pool_new(const peloton_engine *engine, size_t threads, peloton_pool **pool);
 
-// Reconstructs the raw banks of a batch on the threads of the pool, as peloton_run_banks does on one. Memory: all
-// borrowed for the call; counters may be NULL. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG
-// (another sequence, no geometry), COLUMNS, ABI_MISMATCH, PANIC, BUSY (in a child of fork, too).
+// Reconstructs the raw banks of a batch on the threads of the pool, as peloton_run_banks does on one. Memory:
+// arguments are borrowed for the call; counters may be NULL. Threads: one thread at a time. Codes: INVALID_ARGUMENT,
+// CONFIG (another sequence, no geometry), COLUMNS, ABI_MISMATCH, PANIC, BUSY (in a child of fork, too).
 int32_t peloton_pool_run_banks(peloton_pool *pool,
                                const peloton_batch *batch,
                                peloton_result *result,
                                peloton_counters *counters);
 
-// Reconstructs hits of the Velo on the threads of the pool, as peloton_run_hits does on one. Memory: all borrowed
-// for the call; counters may be NULL. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (another
+// Reconstructs hits of the Velo on the threads of the pool, as peloton_run_hits does on one. Memory: arguments are
+// borrowed for the call; counters may be NULL. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (another
 // sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY (in a child of fork, too).
 int32_t peloton_pool_run_hits(peloton_pool *pool,
                               const peloton_velo_hits *hits,
                               peloton_result *result,
                               peloton_counters *counters);
 
-// Asks the threads to end, which they do a moment later, and frees the pool; NULL is allowed. Memory: all of it.
-// Threads: after the last call with the object. Codes: none.
+// Frees a pool and asks its threads to end, which they do a moment later; NULL is allowed. Memory: freed. Threads:
+// after the last call with the object. Codes: none.
 void peloton_pool_free(peloton_pool *pool);
 
 // Makes an empty result for the engine, and for every other engine of the same sequence that writes the same products;
@@ -511,61 +517,64 @@ int32_t peloton_result_items(const peloton_result *result, uint32_t depth, size_
 // Number of columns. Memory: none. Threads: not while a run writes to the result. Codes: INVALID_ARGUMENT, BUSY.
 int32_t peloton_result_columns(const peloton_result *result, size_t *columns);
 
-// Shows the column with this index, from 0; docs/columns.md lists the columns of the sequence in their order.
+// Fills view with the column at this index, from 0; docs/columns.md lists the columns of the sequence in their order.
 // Memory: the caller owns view and sets its size; values belong to the result until its next run, export or free.
 // Threads: not while a run writes to the result. Codes: INVALID_ARGUMENT (no such column), ABI_MISMATCH, BUSY.
 int32_t peloton_result_column_at(const peloton_result *result, size_t index, peloton_column *view);
 
-// Shows the column with this name, such as "chi2"; otherwise like peloton_result_column_at. Memory: name is borrowed
-// for the call. Threads: not while a run writes to the result. Codes: INVALID_ARGUMENT (no such column),
+// Fills view with the column of this name, such as "chi2"; otherwise like peloton_result_column_at. Memory: name is
+// borrowed for the call. Threads: not while a run writes to the result. Codes: INVALID_ARGUMENT (no such column),
 // ABI_MISMATCH, BUSY.
 int32_t peloton_result_column(const peloton_result *result, const char *name, peloton_column *view);
 
-// Shows tracks of the Velo (velo_tracks), all columns at once; otherwise like peloton_result_column_at. Memory: the
-// caller owns view and sets its size; pointers as in peloton_result_column_at. Threads: not while a run writes to
-// the result. Codes: INVALID_ARGUMENT (another product), ABI_MISMATCH, BUSY.
-int32_t peloton_result_velo_tracks(const peloton_result *result, peloton_velo_tracks *view);
+// Fills view with all columns of the product velo_tracks at once; otherwise like peloton_result_column_at. Memory: the
+// caller owns view and sets its size; its pointers are valid as in peloton_result_column_at. Threads: not while a run
+// writes to the result. Codes: INVALID_ARGUMENT (another product), ABI_MISMATCH, BUSY.
+int32_t peloton_result_velo_tracks(const peloton_result *result,
+                                   peloton_velo_tracks *view);
 
-// Moves the columns out by Arrow's C data interface: a record batch as a struct array, with the schema of the
-// Parquet files (units in the fields' metadata). Values are not copied, except statuses, and times and energies of
-// pixels, which are converted to the units of files. The product is then empty and usable again. Memory: *schema and
-// *array belong to the caller and are empty before; they live until their release is called. Threads: one thread at
-// a time. Codes: INVALID_ARGUMENT, COLUMNS (lists of 2^31 entries; the product is lost), BUSY.
-int32_t peloton_result_arrow(peloton_result *result, struct ArrowSchema *schema, struct ArrowArray *array);
+// Exports the columns through Arrow's C data interface: a record batch as a struct array, with the schema of the
+// Parquet files (units in the fields' metadata). Values are moved without a copy, except statuses, and times and
+// energies of pixels, which are converted to the units of files. Afterwards the product is empty, and runs may fill it
+// again. Memory: the caller owns *schema and *array, empty before, which live until their release is called. Threads:
+// one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS (lists of 2^31 entries; the product is lost), BUSY.
+int32_t peloton_result_arrow(peloton_result *result,
+                             struct ArrowSchema *schema,
+                             struct ArrowArray *array);
 
-// Makes one more handle of the same results, which shows the product with this name, such as "long_tracks". A run into
-// any handle of the results writes all products; otherwise a handle is used like peloton_result_new's. Memory: name is
-// borrowed for the call; the caller frees *product with peloton_result_free, before or after the other handles.
-// Threads: not while a run writes to a handle of the results. Codes: INVALID_ARGUMENT, CONFIG (the configuration does
-// not write this product), BUSY.
+// Makes another handle of the same results, which shows the product with this name, such as "long_tracks". A run into
+// any handle of the results writes all products; otherwise this handle is like a handle of peloton_result_new. Memory:
+// name is borrowed for the call; the caller frees *product with peloton_result_free, before or after the other
+// handles. Threads: not while a run writes to a handle of the results. Codes: INVALID_ARGUMENT, CONFIG (the
+// configuration does not write this product), BUSY.
 int32_t peloton_result_product(const peloton_result *result,
                                const char *name,
                                peloton_result **product);
 
-// Frees a result; NULL is allowed. Memory: all of it, with the last handle of the results, except columns that
-// peloton_result_arrow moved out. Threads: after the last call with the object. Codes: none.
+// Frees a result; NULL is allowed. Memory: the last handle of the results frees all their memory, except columns that
+// peloton_result_arrow exported. Threads: after the last call with the object. Codes: none.
 void peloton_result_free(peloton_result *result);
 
 // Makes a workspace for the engine, and for every other engine of the same sequence. Memory: the caller frees
 // *workspace with peloton_workspace_free. Threads: any thread, at any time. Codes: INVALID_ARGUMENT.
 int32_t peloton_workspace_new(const peloton_engine *engine, peloton_workspace **workspace);
 
-// Frees a workspace; NULL is allowed. Memory: all of it. Threads: after the last call with the object. Codes: none.
+// Frees a workspace; NULL is allowed. Memory: freed. Threads: after the last call with the object. Codes: none.
 void peloton_workspace_free(peloton_workspace *workspace);
 
 // Reconstructs the raw banks of a batch on this thread: the result is emptied and receives one entry per event, in
-// order. Memory: all borrowed for the call; counters may be NULL. Threads: any number may share an engine and a
-// batch; each needs its own workspace, result and counters. Codes: INVALID_ARGUMENT, CONFIG (another sequence, no
-// geometry), ABI_MISMATCH, PANIC, BUSY.
+// order. Memory: all arguments are borrowed for the call; counters may be NULL. Threads: any number of threads may
+// share an engine and a batch; each thread needs its own workspace, result and counters. Codes: INVALID_ARGUMENT,
+// CONFIG (another sequence, no geometry), ABI_MISMATCH, PANIC, BUSY.
 int32_t peloton_run_banks(const peloton_engine *engine,
                           peloton_workspace *workspace,
                           const peloton_batch *batch,
                           peloton_result *result,
                           peloton_counters *counters);
 
-// Reconstructs hits of the Velo, without copying them, on this thread; otherwise like peloton_run_banks. Memory: all
-// borrowed for the call; counters may be NULL. Threads: as for peloton_run_banks. Codes: INVALID_ARGUMENT, CONFIG
-// (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY.
+// Reconstructs hits of the Velo, without copying them, on this thread; otherwise like peloton_run_banks. Memory:
+// arguments are borrowed for the call; counters may be NULL. Threads: as for peloton_run_banks. Codes:
+// INVALID_ARGUMENT, CONFIG (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY.
 int32_t peloton_run_hits(const peloton_engine *engine,
                          peloton_workspace *workspace,
                          const peloton_velo_hits *hits,
@@ -581,37 +590,38 @@ int32_t peloton_run_cylinder(const peloton_engine *engine,
                              peloton_result *result,
                              peloton_counters *counters);
 
-// Makes a stream for an engine of the sequence timepix, on this sensor; without one, four chips of 256 x 256 that do
-// not see each other. The calling thread does the work, unless the configuration asks for threads. Memory:
-// layout_or_null is borrowed; the caller frees *stream with peloton_stream_free; the engine may be freed before the
-// stream. Threads: any thread, at any time. Codes: INVALID_ARGUMENT (an engine of events), CONFIG, ABI_MISMATCH,
-// SYSTEM.
+// Makes a stream for an engine of the sequence timepix and the sensor of this layout; NULL means four independent
+// chips of 256 x 256 pixels. The calling thread does the work, unless the configuration has threads above 1. Memory:
+// layout_or_null is borrowed for the call; the caller frees *stream with peloton_stream_free; the engine may be freed
+// before the stream. Threads: any thread, at any time. Codes: INVALID_ARGUMENT (an engine of events), CONFIG,
+// ABI_MISMATCH, SYSTEM.
 int32_t peloton_stream_new(const peloton_engine *engine,
                            const peloton_layout *layout_or_null,
                            peloton_stream **stream);
 
 // Adds raw words of Timepix3 (.tpx3), cut anywhere, even inside a word. Memory: n bytes are borrowed for the call.
-// Threads: one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS (clusters were not taken for too long, and are
+// Threads: one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS (too many clusters waited to be taken, and are
 // lost), PANIC, BUSY.
 int32_t peloton_stream_tpx3(peloton_stream *stream, const uint8_t *bytes, size_t n);
 
-// Adds hits; hits outside of the sensor are dropped and counted. Memory: hits are borrowed for the call. Threads:
-// one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS (as peloton_stream_tpx3), ABI_MISMATCH, PANIC, BUSY.
-int32_t peloton_stream_hits(peloton_stream *stream, const peloton_pixel_hits *hits);
+// Adds pixel hits; hits outside of the sensor are dropped and counted. Memory: hits are borrowed for the call.
+// Threads: one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS (as peloton_stream_tpx3), ABI_MISMATCH, PANIC, BUSY.
+int32_t peloton_stream_hits(peloton_stream *stream,
+                            const peloton_pixel_hits *hits);
 
-// Ends the stream: the clusters that waited for later hits are complete. Another stream may begin. Memory: none.
+// Ends the stream: clusters that waited for later hits become complete. Later hits begin a new stream. Memory: none.
 // Threads: one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS, PANIC, BUSY.
 int32_t peloton_stream_end(peloton_stream *stream);
 
-// Moves the complete clusters into a result of the engine, in order, with the counts since the last call. Memory:
-// all borrowed for the call; counters, and counts of the input since the beginning, may be NULL. Threads: one thread
-// at a time. Codes: INVALID_ARGUMENT, CONFIG (a result of another sequence), ABI_MISMATCH, BUSY.
+// Moves the complete clusters into a result of the engine, in order. counters receives counts since the last call,
+// counts receives counts of the input since the beginning; both may be NULL. Memory: arguments are borrowed. Threads:
+// one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (a result of another sequence), ABI_MISMATCH, BUSY.
 int32_t peloton_stream_clusters(peloton_stream *stream,
                                 peloton_result *result,
                                 peloton_counters *counters,
                                 peloton_pixel_counts *counts);
 
-// Frees a stream; NULL is allowed. Memory: all of it. Threads: after the last call with the object. Codes: none.
+// Frees a stream; NULL is allowed. Memory: freed. Threads: after the last call with the object. Codes: none.
 void peloton_stream_free(peloton_stream *stream);
 
 #ifdef __cplusplus
