@@ -3,7 +3,7 @@
 use crate::{Error, Result};
 
 #[cfg(target_endian = "big")]
-compile_error!("raw data are read as little-endian numbers: this program needs a little-endian machine");
+compile_error!("raw data are used without conversion: this program needs a little-endian machine");
 
 /// Largest absolute value of a number in a geometry, in any unit. Products of a few such numbers are finite.
 pub const LARGEST: f32 = 1e9;

@@ -59,7 +59,7 @@ impl Batch for Charges {
     }
 }
 
-/// Cells above the threshold. Hashing, comparing and files use the table `results!`.
+/// Cells above the threshold. Clearing, hashing, comparing and files use the table `results!` below.
 #[derive(Debug, Default)]
 pub struct CellHits {
     /// Status of each event.

@@ -87,7 +87,7 @@ impl VeloUt {
     /// Creates an algorithm that extends the tracks of `velo`.
     ///
     /// # Errors
-    /// Returns [`Error::Config`](crate::Error::Config) if `config` is not valid, or Velo tracks end beyond the UT.
+    /// Returns [`Error::Config`](crate::Error::Config) if `config` is invalid, or Velo tracks do not end before the UT.
     pub fn new(velo: &Velo, ut: &UtDetector, config: UtConfig) -> Result<Self> {
         config.validate()?;
         let (level, layout) = (Algorithm::level(velo), ut.layout(velo.config().fit.end_z)?);

@@ -13,11 +13,11 @@ const MAX_EVENT_THREADS: u32 = 256;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Builder {
-    /// The nearest hit of each layer.
+    /// Takes the nearest hit of each layer.
     BestHit,
-    /// Several candidates per seed; each branch is a copy with its hit added.
+    /// Follows several candidates per seed; copies the state of a candidate for each of its branches and adds the hit.
     Standard,
-    /// Several candidates per seed; branches are notes, and only survivors are copied.
+    /// Follows several candidates per seed; notes branches, and copies only the states of surviving branches.
     #[default]
     CloneEngine,
 }
@@ -26,22 +26,22 @@ pub enum Builder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SeedSource {
-    /// One seed per simulated particle: its hits on the first three layers, fitted from the true vertex.
+    /// One seed per simulated particle, fitted from its true vertex through its hits on the first three layers.
     #[default]
     Truth,
     /// Triplets of hits on the first three layers.
     Hits,
 }
 
-/// Variances of seeds from truth at the vertex.
+/// Variances of seeds from truth at the true vertex.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartCovariance {
-    /// Variances of mkFit: squares of the true coordinates, and squares of the Cartesian momentum in place of the variances of
-    /// charge / pT, phi and theta. In single precision hits are lost above 200 GeV/c and near a polar angle of a right angle.
+    /// Variances of mkFit: squares of the true coordinates, and of the Cartesian momentum in place of the variances of
+    /// charge / pT, phi and theta. Single precision loses hits above 200 GeV/c and near polar angles of 90 degrees.
     #[default]
     Published,
-    /// The same variances for all particles: [`StartConfig::prior`].
+    /// The same variances for all particles: the squares of [`StartConfig::prior`].
     Prior,
 }
 
@@ -49,10 +49,10 @@ pub enum StartCovariance {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FitForm {
-    /// Five parameters on the cylinder of a hit, which measures azimuth and z.
+    /// Five parameters on the cylinder of a hit; hits measure azimuth and z.
     #[default]
     Cylinder,
-    /// Six parameters in one frame for all tracks, and hits that measure x, y and z: the published form.
+    /// The published form: six parameters in one frame for all tracks; hits measure x, y and z.
     Global,
 }
 
@@ -88,18 +88,18 @@ pub struct CylinderConfig {
     pub builder: Builder,
     /// Origin of the seeds.
     pub seeds: SeedSource,
-    /// Threads that share the hits, seeds and tracks of one event, part by part; they change the speed, never the
-    /// result. For large events: the threads start again for each event (no unit).
+    /// Number of threads that share the hits, seeds and tracks of one event; it changes the speed, never the result. It
+    /// only helps with large events, because threads start anew for each event (no unit).
     pub event_threads: u32,
-    /// Field along z, T.
+    /// Magnetic field along z, T.
     pub field: f32,
-    /// Thickness of each layer in fits and builders, radiation lengths; 0 for none.
+    /// Thickness of each layer for scattering in fits and builders, radiation lengths; 0 for no scattering.
     pub material: f32,
-    /// Parameters of the sort.
+    /// Bins into which hits are sorted.
     pub bins: BinConfig,
     /// Parameters of the builders.
     pub build: BuildConfig,
-    /// Start of seeds from truth.
+    /// Start of the filter that makes seeds from truth.
     pub start: StartConfig,
     /// Parameters of seeds from hits.
     pub seeding: SeedConfig,
@@ -124,11 +124,11 @@ impl Default for CylinderConfig {
     }
 }
 
-/// Bins of azimuth and z.
+/// Bins of azimuth and z into which hits are sorted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BinConfig {
-    /// Bins of a full turn of azimuth, a power of two.
+    /// Number of bins in a full turn of azimuth, a power of two.
     pub phi: u32,
     /// Half length in z of the binned region, layer by layer, cm; hits beyond are in the last bins.
     pub z_half: [f32; CYLINDER_LAYERS],
@@ -146,25 +146,25 @@ impl Default for BinConfig {
     }
 }
 
-/// Search and branching.
+/// Parameters of the builders: the windows of their search, and their candidates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BuildConfig {
     /// Largest chi2 of a hit that a track takes.
     pub chi2: f32,
-    /// Candidates kept for each seed and layer.
+    /// Largest number of candidates of a seed on each layer.
     pub candidates: u32,
-    /// Layers without a hit that a candidate may pass.
+    /// Largest number of layers without a hit that a candidate may pass.
     pub holes: u32,
     /// Half width of the search window in standard deviations.
     pub window: f32,
-    /// Limit of the window in azimuth, rad.
+    /// Largest half width of the search window in azimuth, rad.
     pub window_phi: f32,
-    /// Limit of the window in z, cm.
+    /// Largest half width of the search window in z, cm.
     pub window_z: f32,
     /// Largest number of branches of a candidate on one layer; more are dropped and counted.
     pub hits_in_window: u32,
-    /// Penalty in chi2 for a missing hit when candidates are compared; 0: the candidate with more hits always wins.
+    /// Penalty in chi2 for a missing hit when candidates are compared; with 0 the candidate with more hits always wins.
     pub hole_penalty: f32,
 }
 
@@ -187,9 +187,9 @@ impl Default for BuildConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StartConfig {
-    /// Variances at the start.
+    /// Variances at the true vertex.
     pub covariance: StartCovariance,
-    /// Standard deviations of `prior`: x, y and z of the vertex (cm), charge / pT (c/GeV), phi and theta of the momentum (rad).
+    /// Standard deviations for covariance `prior`: x, y, z of the vertex (cm), charge / pT (c/GeV), phi, theta (rad).
     pub prior: [f32; 6],
 }
 
@@ -199,11 +199,11 @@ impl Default for StartConfig {
     }
 }
 
-/// Seeds from hits.
+/// Parameters of seeds from hits, and of the choice among their tracks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SeedConfig {
-    /// Smallest transverse momentum, GeV/c.
+    /// Smallest transverse momentum of a track, GeV/c.
     pub min_pt: f32,
     /// Largest distance of a track from the z axis, cm.
     pub max_distance: f32,
@@ -211,10 +211,10 @@ pub struct SeedConfig {
     pub max_z: f32,
     /// Largest distance in z of the middle hit from the line through the other two hits, cm.
     pub max_bend_z: f32,
-    /// Largest number of hits of the second layer for a hit of the first layer, and of the third layer for one of these
-    /// pairs; more are dropped and counted.
+    /// Largest number of hits of the second layer for each hit of the first layer, and of hits of the third layer for
+    /// each such pair; further hits are dropped and counted.
     pub max_partners: [u32; 2],
-    /// Fewest hits of a track.
+    /// Smallest number of hits of a track.
     pub min_hits: u32,
     /// Largest number of hits that a track may share with better tracks.
     pub max_shared_hits: u32,
@@ -234,7 +234,7 @@ impl Default for SeedConfig {
     }
 }
 
-/// The fit of found tracks, from outside in.
+/// Parameters of the fit of found tracks, which goes from the outermost hit inwards.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FitConfig {

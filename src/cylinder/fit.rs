@@ -1,5 +1,5 @@
-//! Fit: a Kalman filter from the outermost hit of a track inwards, one lane per track. The start is the helix through its
-//! first, middle and last hit, transported outwards, with a wide covariance.
+//! Fit: a Kalman filter from the outermost hit of a track inwards, one lane per track. The fit starts with the helix
+//! through the track's first, middle and last hit, transported outwards, with a wide covariance.
 
 use super::config::CylinderConfig;
 use super::hit::{Follow, Hits, is_hit, load_ahead};
@@ -14,7 +14,7 @@ use std::ops::Range;
 /// Tracks to fit: their hits by layer.
 #[derive(Debug, Default)]
 pub(super) struct Tracks {
-    /// Position in the sorted index by layer, or [`NO_HIT`].
+    /// Hit of each track on each layer: a position in the sorted index, or [`NO_HIT`].
     pub hits: [Column<u32>; CYLINDER_LAYERS],
 }
 

@@ -1,4 +1,4 @@
-//! The fit in the published form: x, y, z, charge / pT, phi and theta, hits of three coordinates.
+//! The fit in the published form: states x, y, z, charge / pT, phi and theta, and hits with three coordinates.
 
 use super::config::CylinderConfig;
 use super::fit::{Fitted, Form};

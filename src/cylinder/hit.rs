@@ -1,4 +1,4 @@
-//! Hits in lanes, as input of the filter.
+//! Hits of tracks in lanes, as input of the Kalman filter.
 
 use crate::event::{Column, CylinderEvent, NO_HIT};
 use crate::kalman::matriplex::Symmetric;
@@ -29,7 +29,7 @@ pub(super) struct Hits<G: Gang> {
 }
 
 impl<G: Gang> Hits<G> {
-    /// Reads the hits of an event whose indices are in `indices` from `at` on.
+    /// Reads a gang of hits of an event; the indices of the hits are the values of `indices` from `at` on.
     #[inline(always)]
     pub fn read(g: G, event: &CylinderEvent<'_>, indices: &Column<u32>, at: usize) -> Self {
         let index = load_ahead(g, indices, at);

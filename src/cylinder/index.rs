@@ -1,12 +1,12 @@
 //! Bin: sorts the hits of an event by layer, azimuth and z, with a table of the first hit of each bin.
 //!
-//! A counting sort puts a layer's hits into rows of azimuth, and the hits of a row into bins of z. A window covers a few
-//! rows, and in each row one range of hits, which takes two look-ups. Rows are wide (a candidate's window seldom touches
-//! more than two), bins of z are narrow.
+//! A counting sort puts a layer's hits into rows of azimuth, and the hits of a row into bins of z. A window covers a
+//! few rows, and in each row one range of hits, which takes two look-ups. Rows are wide, so that a candidate's window
+//! seldom touches more than two rows; bins of z are narrow.
 //!
-//! There are half a million cells; a cell is one bin of one row. A layer with few hits has a table of the first hit of each
-//! [`SPAN`] of cells, and a look-up steps over the hits of a span. It finds the same ranges, without a large table that
-//! would take longer to fill than all other steps together.
+//! The ten layers have nearly 400,000 cells, where a cell is one bin of one row. A layer with few hits has a table of
+//! the first hit of each span of 2^[`SPAN`] cells, and a look-up steps over the hits of a span. A look-up gives the
+//! same ranges as with a table of all cells, which would take longer to fill than all other steps together.
 
 use super::config::BinConfig;
 use super::hit::{has_errors, is_usable, polar};
@@ -23,15 +23,15 @@ const SPAN: u32 = 4;
 /// The sorted hits of an event.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    /// Azimuth, z and their variances.
+    /// Azimuth (rad) and z (cm) of each hit, and their variances.
     pub hits: Column<[f32; 4]>,
     /// Radius of each hit, cm.
     pub radius: Column<f32>,
     /// Each hit's index in the event's columns.
     pub source: Column<u32>,
-    /// Position of each hit of the event's columns in the index.
+    /// Position in the index of each hit of the event's columns.
     pub place: Column<u32>,
-    /// First hit of each layer, and the end.
+    /// Index of the first hit of each layer, and the number of all hits.
     pub layer_start: [usize; CYLINDER_LAYERS + 1],
     table: Column<u32>,
     table_start: [usize; CYLINDER_LAYERS + 1],
@@ -304,7 +304,7 @@ impl Layer<'_> {
         bin.max(F32::splat(g, 0.0)).min(last).to_i32().to_bits()
     }
 
-    /// Returns the rows from `phi - width` to `phi + width`: the first row and their number. Widths are below 1 rad.
+    /// Returns the rows from `phi - width` to `phi + width`: the first row and the number. Widths are below 1 rad.
     #[inline(always)]
     pub fn rows_of<G: Gang>(&self, g: G, phi: F32<G>, width: F32<G>) -> (U32<G>, U32<G>) {
         // Rows are not wrapped yet, so that their difference is correct.

@@ -1,8 +1,8 @@
 //! Ten concentric cylinders in a field along their axis: the detector that tests the Kalman filter.
 //!
-//! Modules in data-flow order: [`geometry`], `index` (bin), `seeds`, `build`, `fit`. [`reconstruct`] runs them over a slice
-//! of events; [`fit_particles`] only fits particles, [`fit_tracks`] fits given tracks with a smoothed state at each hit
-//! (`refit`). Units are cm, GeV/c, T.
+//! Modules in data-flow order: [`geometry`], `index` (bin), `seeds`, `build`, `fit`. [`reconstruct`] runs these modules
+//! over a range of events; [`fit_particles`] only fits particles, [`fit_tracks`] fits given tracks with a smoothed
+//! state at each hit (`refit`). Units are cm, GeV/c, T.
 
 pub(crate) mod build;
 mod config;

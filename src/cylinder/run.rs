@@ -36,9 +36,9 @@ pub struct CylinderWorkspace {
     used: Column<u32>,
 }
 
-/// Reconstructs the events of `range` and appends them to `out`, in order. An event that cannot be reconstructed
-/// gives no tracks and a [`Status`]; everything dropped is counted. One seed gives one track, in the order of
-/// the seeds.
+/// Reconstructs the events of `range` and appends them to `out`, in order. An event that cannot be reconstructed gives
+/// no tracks and a [`Status`]; everything dropped is counted. Each seed from truth gives one track, in the order of the
+/// seeds; seeds from hits give fewer tracks, best first.
 ///
 /// Output bytes do not depend on `level`, nor on how events are cut into ranges.
 ///
@@ -197,9 +197,9 @@ fn triplet_room(
     kernels!(dispatch_isa!(level, g => triplets.next_block(g, config, index, seeded)))
 }
 
-/// Fits all hits of given particles outwards, from their true vertices with the start of the configuration
-/// (`docs/algorithms.md`, "Cylinder: seeds from truth"), and appends the states at the last hits: from event columns
-/// to stored states, without an index.
+/// Fits all hits of given particles outwards, from their true vertices with the covariance of the configuration
+/// (`docs/algorithms.md`, "Cylinder: seeds from truth"), and appends the states at the last hits to `out`. It reads the
+/// columns of the events, without an index.
 ///
 /// # Panics
 /// When `range` is not within the events.

@@ -1,5 +1,5 @@
-//! Seeds of simulated particles: the hits of the first layers, fitted from the true vertex (`docs/algorithms.md`,
-//! "Cylinder: seeds from truth").
+//! Seeds of simulated particles: fits of the hits on the first layers, from the true vertex outwards
+//! (`docs/algorithms.md`, "Cylinder: seeds from truth").
 
 use super::build::Seeded;
 use super::config::{CylinderConfig, StartConfig, StartCovariance};
@@ -56,7 +56,7 @@ pub(super) struct FromVertices<'a> {
 }
 
 impl FromVertices<'_> {
-    /// Calls `done` with the number of the first particle and the filter of each gang of particles of `range`.
+    /// Calls `done` for each gang of particles of `range`, with the number of its first particle and its filter.
     #[inline(always)]
     pub fn each<G: Gang>(self, g: G, range: Range<usize>, mut done: impl FnMut(usize, Follow<G>)) {
         if range.is_empty() {

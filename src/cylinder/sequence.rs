@@ -7,7 +7,7 @@ use crate::engine::{Algorithm, AlgorithmInfo, Batch, Events, Handle, Sequence, S
 use crate::event::{CylinderBatch, CylinderInput, CylinderTracks, CylinderTruth, Outcome, countable};
 use crate::simd::Level;
 
-/// Tracks in the cylinder detector, as a product.
+/// Handle of the product `cylinder_tracks`: tracks in the cylinder detector.
 pub const CYLINDER_TRACKS: Handle = Handle::of::<CylinderTracks>("cylinder_tracks");
 
 /// Finds tracks with states from hits of the cylinder detector.
@@ -33,7 +33,7 @@ impl Cylinder {
     }
 }
 
-/// Events with their true particles, which may be seeds.
+/// Events with their true particles, from which seeds may be made.
 #[derive(Debug, Default)]
 pub struct CylinderSample {
     /// Hits.
@@ -116,7 +116,9 @@ impl Algorithm for Cylinder {
     }
 
     fn run(&self, slice: Slice<'_>, scratch: &mut CylinderWorkspace, out: &mut Outcome<CylinderTracks>) {
-        let Events::CylinderHits(input) = slice.events() else { unreachable!("only what was accepted") };
+        let Events::CylinderHits(input) = slice.events() else {
+            unreachable!("`accept` rejects other events")
+        };
         reconstruct(self.level, &self.config, input, slice.range(), scratch, out);
     }
 }

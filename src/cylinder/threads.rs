@@ -5,9 +5,9 @@
 //! seeds by azimuth  | chunk 0 | chunk 1 | chunk 2 | ...     64 seeds each; a free thread takes the next chunk
 //! particles, tracks | part 0  | part 1  | part 2  | ...     512 tracks each, to make seeds or to fit
 //! ```
-//! The assignment of work to threads is not fixed. The results do not depend on it, and have the order of a single thread.
-//! Further threads are started for each event, and end with it; if the system cannot start them, the existing ones do all
-//! of the work.
+//! The assignment of work to threads varies; the results do not depend on it, and have the order of a single thread.
+//! Additional threads are started for each event, and end with the event; if the system cannot start them, the existing
+//! threads do all of the work.
 
 use super::build::{Build, CHUNK, Inputs, Seeded};
 use super::config::{CylinderConfig, FitForm};

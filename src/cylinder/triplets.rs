@@ -1,8 +1,8 @@
 //! Seeds from hits: triplets of the first three layers that may belong to tracks from near the beam line.
 //!
-//! For each hit of the innermost layer, hits of the second layer are searched for where tracks of sufficient momentum and
-//! small distance from the axis can pass; then hits of the third layer behind each pair. One lane is one hit of the
-//! innermost layer, then one pair, then one triplet: lists are written between the steps, so that lanes are full.
+//! Each hit of the innermost layer is paired with hits of the second layer where tracks of sufficient momentum and
+//! small distance from the axis can pass, then each pair with hits of the third layer. In three steps, lanes process
+//! hits of the innermost layer, pairs, and triplets; lists between the steps keep the lanes full.
 
 use super::build::Seeded;
 use super::config::CylinderConfig;
@@ -38,7 +38,7 @@ pub(super) struct Triplets {
     sorted: Vec<u128>,
     /// The next hit of the innermost layer.
     next: usize,
-    /// Hits that were beyond the limits.
+    /// Number of hits dropped by the limits `max_partners`.
     cut_off: u64,
 }
 
@@ -52,18 +52,18 @@ fn append<G: Gang>(to: &mut Column<u32>, value: U32<G>, mask: Mask<G>) {
 }
 
 impl Triplets {
-    /// Starts at the first hit.
+    /// Starts at the first hit of the innermost layer.
     pub fn start(&mut self, index: &Index) {
         self.next = index.layer_start[0];
         self.triplets.iter_mut().for_each(Column::clear);
     }
 
-    /// Returns the number of hits beyond the limits since the last call.
+    /// Returns the number of hits dropped by the limits `max_partners` since the last call.
     pub fn take_cut_off(&mut self) -> u64 {
         std::mem::take(&mut self.cut_off)
     }
 
-    /// Computes the states of the next seeds. Returns false at the end.
+    /// Computes the states of the next seeds. Returns false if no seeds are left.
     #[inline(always)]
     pub fn next_block<G: Gang>(
         &mut self,

@@ -8,7 +8,7 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::ops::Range;
 
-/// Name and type of a product: of results that one algorithm makes and other algorithms read.
+/// Name and type of a product. A product is the results that one algorithm makes and other algorithms read.
 #[derive(Debug, Clone, Copy)]
 pub struct Handle {
     name: &'static str,

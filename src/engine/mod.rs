@@ -106,7 +106,7 @@ impl Engine {
     ///
     /// # Errors
     /// Returns [`Error::Config`] if the sequence cannot take these events at all or does not write a product of type
-    /// `P`, or if the workspace belongs to another sequence. The results hold the [`Status`] of a failed event.
+    /// `P`, or if the workspace belongs to another sequence. A failed event gets a [`Status`] and a count instead.
     pub fn try_run<'a, P: Product>(
         &self,
         events: impl Into<Events<'a>>,

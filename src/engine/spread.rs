@@ -7,7 +7,7 @@ use std::fmt::Debug;
 use std::num::NonZero;
 use std::sync::{Arc, Mutex};
 
-/// Threads that share the pieces of a work.
+/// Threads that share work, which is divided into pieces.
 pub trait Spread: Debug + Send + Sync {
     /// Calls `work` with the number of each piece, on any of the threads and in any order. Returns when all pieces are done.
     fn spread(&self, pieces: usize, work: &(dyn Fn(usize) + Sync));

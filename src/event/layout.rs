@@ -43,7 +43,7 @@ impl Layout {
         let possible = 1..=MAX_SIDE;
         if chips > 256 || !possible.contains(&all_width) || !possible.contains(&all_height) {
             let message =
-                format!("{chips} chips of {width} x {height} pixels: at most 256 chips, {MAX_SIDE} a side");
+                format!("{chips} chips of {width} x {height}: 1 to 256 chips, 1 to {MAX_SIDE} a side in all");
             return Err(Error::Config(message));
         }
         let places = (0..chips).map(place).collect();

@@ -34,7 +34,7 @@ results! {
     UtCellHits: "event", "hit";
     integers {
         Status 0 [status] "status" "1" "status of the event";
-        Starts 0 [cell_start] * UT_CELLS "cell_start" "1" "first hit of each of the event's 4192 cells, and the number of hits";
+        Starts 0 [cell_start] * UT_CELLS "cell_start" "1" "first hit of each of the event's 4192 cells, then the number of hits";
         U32 1 [id] "id" "1" "LHCbID";
     }
     others {

@@ -1,5 +1,5 @@
-//! [`Products`]: products of 6 x 6 matrices for a comparison of memory layouts (Matriplex paper, figure 4). The filter
-//! itself multiplies within its steps and stores its matrices as [`Matriplex`](super::matriplex::Matriplex).
+//! [`Products`]: products of 6 x 6 matrices for a comparison of memory layouts (Matriplex paper, figure 4). The Kalman
+//! filter does not use these products; it stores its matrices as [`Matriplex`](super::matriplex::Matriplex).
 
 use super::matriplex::{Dense, Matrix, multiply};
 use crate::event::Column;
@@ -19,8 +19,8 @@ pub enum Layout {
     Array,
     /// One matrix after another, one lane per matrix: every element is gathered.
     ArrayInLanes,
-    /// Tiles of this many matrices, element first. With as many matrices as a gang has lanes they are interleaved lane by
-    /// lane, as in the paper's program for CPUs; with all matrices in one tile they are laid out as on the paper's GPUs.
+    /// Tiles of this many matrices; a tile stores the first elements of its matrices, then the second elements, and so
+    /// on. Tiles of one gang are the paper's layout for CPUs, one tile of all matrices its layout for GPUs.
     Matriplex(usize),
 }
 
@@ -73,7 +73,7 @@ fn number(side: usize, pair: usize, element: usize) -> f32 {
 }
 
 impl Products {
-    /// Creates `count` pairs. The number of matrices in a [`Layout::Matriplex`] is rounded up to a multiple of the gang.
+    /// Creates `count` pairs. The number of matrices of a tile is rounded up to a multiple of the lanes of `level`.
     pub fn new(level: Level, layout: Layout, count: usize) -> Self {
         let memory = match layout {
             Layout::Array | Layout::ArrayInLanes => {

@@ -23,8 +23,8 @@ pub(super) fn scattering<G: Gang>(
     scale * charge_over_pt * charge_over_pt * path / steep2.sqrt()
 }
 
-/// Returns the covariance that a layer of `thickness` radiation lengths on the state's own radius adds: the momentum keeps
-/// its size, and charge / pT changes with the polar angle.
+/// Returns the covariance that scattering in a layer of `thickness` radiation lengths at the state's radius adds. The
+/// size of the momentum does not change, so that charge / pT changes with the polar angle.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn noise<G: Gang>(g: G, state: &CylinderState<G>, thickness: f32) -> Symmetric<G, 5> {

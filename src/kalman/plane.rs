@@ -25,8 +25,8 @@ impl Pattern<5, 5> for PlaneJacobian {
     };
 }
 
-/// Moves the states to the plane at `z`. Returns the lanes in which this is possible: the slope must not be zero, and the
-/// turn at most 1000 rad. In other lanes the state is undefined.
+/// Transports the states to the plane at `z`. Returns the lanes in which the transport is possible: the slope is not
+/// zero, and the turn is less than 1000 rad. In lanes without transport the state is undefined.
 #[inline(always)]
 pub fn to_plane<G: Gang>(g: G, state: &mut PlaneState<G>, field: F32<G>, z: F32<G>) -> Mask<G> {
     let [x, y, charge_over_pt, phi, slope] = state.p;
@@ -46,7 +46,7 @@ pub fn to_plane<G: Gang>(g: G, state: &mut PlaneState<G>, field: F32<G>, z: F32<
     // The final direction is the direction of the chord, rotated by the half turn.
     let (ux, uy) = (sine.neg_mul_add(up, cosine * along), sine.mul_add(along, cosine * up));
 
-    // d(position) / d(curvature) = excess u' + across (z x u'), see README.md. The excess is (length - sin(turn) /
+    // d(position) / d(curvature) = excess u' + across (z x u'). The excess is (length - sin(turn) /
     // curvature) / curvature, and is computed by its series where this difference cancels.
     let across = half * chord * chord;
     let square = turn * turn;

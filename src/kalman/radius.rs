@@ -6,7 +6,7 @@ use crate::simd::Gang;
 use crate::simd::math::atan_tail;
 use crate::simd::varying::{F32, Mask};
 
-/// Structure of the Jacobian, see [`axis`](super::axis) for the order.
+/// Structure of the Jacobian of a transport; [`axis`](super::axis) gives the order of the parameters.
 #[derive(Debug, Clone, Copy)]
 pub struct RadiusJacobian;
 
@@ -17,15 +17,15 @@ impl Pattern<5, 5> for RadiusJacobian {
     };
 }
 
-/// Parameters on the new radius and their derivatives with respect to the old ones.
+/// Parameters on the new radius, and their derivatives with respect to the parameters on the old radius.
 #[derive(Clone, Copy)]
 pub struct Step<G: Gang> {
     /// Parameters on the new radius.
     pub p: [F32<G>; 5],
-    /// Derivatives of the parameters; only the values of the pattern are set.
+    /// Derivatives of the parameters; only the values of [`RadiusJacobian`] are set.
     pub jacobian: Matrix<G, 5, 5>,
-    /// Lanes that reach the new radius, moving outwards at both ends and turning by less than a quarter; in other lanes all
-    /// other values are undefined.
+    /// Lanes that reach the new radius, moving outwards at both ends and turning by less than a quarter turn; in other
+    /// lanes the parameters and derivatives are undefined.
     pub reached: Mask<G>,
 }
 
@@ -45,21 +45,21 @@ pub(super) fn inside<G: Gang>(g: G, q: F32<G>, r: F32<G>) -> Mask<G> {
 
 /// Common values of a transverse path from a point with moment q and radial axis a to one with q' and a'.
 pub(super) struct Arc<G: Gang> {
-    /// tan of half the turn.
+    /// Tangent of half the turn.
     pub tau: F32<G>,
-    /// Length of the path.
+    /// Projection of the chord on the direction at either end.
     pub chord: F32<G>,
-    /// Length.
+    /// Length of the path.
     pub length: F32<G>,
     /// (length - chord) / curvature.
     pub excess: F32<G>,
-    /// The chord across the final direction, over the curvature.
+    /// Component of the chord across the final direction, over the curvature.
     pub across: F32<G>,
 }
 
 impl<G: Gang> Arc<G> {
-    /// Computes the values. `reach` is (a' - a) / (1 - curvature (q + q') / 2): twice the tangent of half the turn
-    /// over the curvature.
+    /// Computes the path from `reach`, which is (a' - a) / (1 - curvature (q + q') / 2): twice the tangent of half the
+    /// turn over the curvature.
     #[inline(always)]
     pub fn new(g: G, reach: F32<G>, half_curvature: F32<G>) -> Self {
         let (one, half) = (F32::splat(g, 1.0), F32::splat(g, 0.5));
@@ -79,7 +79,7 @@ impl<G: Gang> Arc<G> {
     }
 }
 
-/// Returns the parameters on the cylinder of radius `radius`. `field` is the curvature of charge / pT = 1.
+/// Returns the parameters on the cylinder of radius `radius`. `field` is the curvature for charge / pT = 1.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn step<G: Gang>(g: G, state: &CylinderState<G>, field: F32<G>, radius: F32<G>) -> Step<G> {
@@ -126,8 +126,8 @@ pub fn step<G: Gang>(g: G, state: &CylinderState<G>, field: F32<G>, radius: F32<
     }
 }
 
-/// Moves the states to the cylinder of radius `radius`. Returns the lanes in which this is possible. In other lanes the
-/// state is undefined.
+/// Transports the states to the cylinder of radius `radius`. Returns the lanes that reach it; in other lanes the state
+/// is undefined.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn to_radius<G: Gang>(g: G, state: &mut CylinderState<G>, field: F32<G>, radius: F32<G>) -> Mask<G> {

@@ -1,4 +1,4 @@
-//! Faults of a fitted state.
+//! Checks that find faults of a fitted state.
 
 use super::matriplex::unroll;
 use super::state::Output;
@@ -22,7 +22,7 @@ pub enum FitStatus {
     Indefinite = 4,
     /// Charge / pT is absurd: a transverse momentum of less than 1 keV/c.
     Momentum = 5,
-    /// The covariance of a residual was not positive definite, as for a measurement without errors.
+    /// The covariance of a residual was not positive definite, for example because a measurement had no errors.
     Measurement = 6,
 }
 

@@ -6,8 +6,8 @@ use super::state::CylinderState;
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask};
 
-/// One layer of a filter: the state after its measurement, the covariance that scattering added there, and the step to the
-/// next layer.
+/// One layer of a filter: the state after its measurement, the covariance that scattering adds in the layer, and the
+/// step to the next layer.
 #[derive(Clone, Copy)]
 pub struct Filtered<G: Gang> {
     /// State after the measurement.
@@ -16,17 +16,17 @@ pub struct Filtered<G: Gang> {
     pub noise: Symmetric<G, 5>,
     /// The derivatives of the step to the next layer.
     pub jacobian: Matrix<G, 5, 5>,
-    /// The parameters after this step.
+    /// The parameters predicted for the next layer.
     pub predicted: [F32<G>; 5],
 }
 
-/// Improves the state of a layer with the smoothed state of the next one. Returns the lanes in which this is
-/// possible: the covariance with the noise must be positive definite. In other lanes the filtered state is returned.
+/// Improves the state of a layer with the smoothed state of the next layer. Returns the smoothed state, and the lanes
+/// whose covariance with noise is positive definite; other lanes get the filtered state.
 ///
-/// This is the smoother of Rauch, Tung and Striebel, written as sums of squares: the original C + A (C_next - P) A^T is a
-/// small difference of large numbers where the covariance is large. Without noise, the gain A is the inverse of the step F,
-/// and F^-1 has the structure of F. With noise Q after the measurement, R = Q (C + Q)^-1 and B = 1 - R: C_smoothed = B
-/// (F^-1 C_next F^-T + Q) B^T + R C R^T.
+/// This is the smoother of Rauch, Tung and Striebel, written as sums of squares: the original C + A (C_next - P) A^T is
+/// a small difference of large numbers where the covariance is large. Without noise, the gain A is the inverse of the
+/// step F, and F^-1 has the structure of F. With noise Q after the measurement, R = Q (C + Q)^-1 and B = 1 - R, the
+/// result is C_smoothed = B (F^-1 C_next F^-T + Q) B^T + R C R^T.
 #[inline(always)]
 pub fn smooth<G: Gang>(g: G, layer: &Filtered<G>, next: &CylinderState<G>) -> (CylinderState<G>, Mask<G>) {
     let (c, noise) = (&layer.state.c, &layer.noise);
@@ -56,7 +56,7 @@ pub fn smooth<G: Gang>(g: G, layer: &Filtered<G>, next: &CylinderState<G>) -> (C
     (out, sane)
 }
 
-/// Smooths like [`smooth`] without scattering. No weights are needed: the smoothed state is the later state transported
+/// Smooths like [`smooth`] without scattering, and so without weights: the smoothed state is the next state transported
 /// back by the inverse of the step, C_smoothed = F^-1 C_next F^-T. The covariance and the noise of `layer` are ignored.
 #[inline(always)]
 pub fn carry_back<G: Gang>(g: G, layer: &Filtered<G>, next: &CylinderState<G>) -> CylinderState<G> {

@@ -41,7 +41,7 @@ impl Pattern<5, 6> for VertexJacobian {
 pub struct Started<G: Gang> {
     /// State on the hit's cylinder.
     pub state: CylinderState<G>,
-    /// Lanes that reach the cylinder, see [`step`](super::step).
+    /// Lanes that reach the cylinder, as in [`step`](super::step).
     pub reached: Mask<G>,
     /// Result of adding the hit.
     pub taken: Update<G>,

@@ -8,7 +8,7 @@ use crate::simd::varying::F32;
 
 /// Indices of the parameters.
 pub mod axis {
-    /// Azimuth of the position, rad; not kept within one turn.
+    /// Azimuth of the position, rad; it may exceed one turn.
     pub const AZIMUTH: usize = 0;
     /// z, cm.
     pub const Z: usize = 1;
@@ -23,7 +23,7 @@ pub mod axis {
 /// Crossing of outward-going tracks with a cylinder: five parameters and their covariance.
 ///
 /// The moment makes transport simple: it changes by half the curvature times the difference of the squared radii,
-/// independently of the other parameters; and it is small and well known even where the direction is not.
+/// independently of the other parameters. The moment is also small, and well known even where the direction is not.
 #[derive(Clone, Copy)]
 pub struct CylinderState<G: Gang> {
     /// Radius of the cylinder, cm.
@@ -35,17 +35,17 @@ pub struct CylinderState<G: Gang> {
 }
 
 impl<G: Gang> CylinderState<G> {
-    /// Elements of a state in a [`Matriplex`]: radius, parameters, covariance.
+    /// Number of elements of a state in a [`Matriplex`]: radius, parameters, covariance.
     pub const ELEMENTS: usize = 1 + 5 + 15;
 
-    /// Loads states from memory, from `lane` on.
+    /// Loads a gang of states from memory, from number `lane` on.
     #[inline(always)]
     pub fn load(g: G, from: &Matriplex, lane: usize) -> Self {
         let Matrix([p]) = from.load(g, 1, lane);
         Self { radius: F32::load(g, &from.row(0)[lane..]), p, c: from.load_symmetric(g, 6, lane) }
     }
 
-    /// Stores states to memory, from `lane` on.
+    /// Stores a gang of states to memory, from number `lane` on.
     #[inline(always)]
     pub fn store(&self, to: &mut Matriplex, lane: usize) {
         self.radius.store(&mut to.row_mut(0)[lane..]);
@@ -54,8 +54,8 @@ impl<G: Gang> CylinderState<G> {
     }
 }
 
-/// A state in its output form: parameters r-phi (as azimuth), z, charge / pT, phi and theta of the momentum; the
-/// covariance covers r-phi (cm), z (cm), charge / pT (c/GeV), phi (rad), theta (rad).
+/// A state in its output form: azimuth, z, charge / pT, phi and theta of the momentum, and their covariance with r-phi
+/// (cm) in place of the azimuth, z (cm), charge / pT (c/GeV), phi (rad), theta (rad).
 #[derive(Clone, Copy)]
 pub struct Output<G: Gang> {
     /// Azimuth of the position (-pi..pi), z, charge / pT, phi (-pi..pi), theta.

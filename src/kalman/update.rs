@@ -1,13 +1,13 @@
-//! Adds a measurement of the first D parameters.
+//! Adds a measurement of the first D parameters to a state.
 
 use super::matriplex::{Cramer, Symmetric, unroll};
 use crate::simd::varying::{F32, Mask};
 use crate::simd::{Gang, copies};
 
-/// Result of a measurement of a state.
+/// Result of adding a measurement to a state.
 #[derive(Clone, Copy)]
 pub struct Update<G: Gang> {
-    /// Squared distance in standard deviations.
+    /// Squared distance of the measurement from the prediction, in standard deviations.
     pub chi2: F32<G>,
     /// Lanes in which the covariance of the residual has a positive determinant and first element; in other lanes the measurement is
     /// not used.
@@ -15,10 +15,10 @@ pub struct Update<G: Gang> {
 }
 
 /// Adds a measurement of the first D of N parameters in the lanes of `lanes`: `residual` is measured minus predicted,
-/// `v` the measurement's covariance. Other lanes keep their state, bit by bit, with a chi2 of 0.
+/// `v` the measurement's covariance. In other lanes the state does not change, bit by bit, and chi2 is 0.
 ///
-/// With S = C_DD + V and gain K = C_D S^-1: p += K residual, C -= K C_D^T. The measured rows are computed as V S^-1 C,
-/// without a subtraction, so that a wide prior loses no digits there.
+/// With S = C_DD + V and gain K = C_D S^-1, the update is p += K residual, C -= K C_D^T. The measured rows are computed
+/// as V S^-1 C, without a subtraction, so that a wide prior loses no digits there.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn update<G: Gang, const N: usize, const D: usize>(

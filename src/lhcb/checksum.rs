@@ -66,7 +66,7 @@ impl Checksums {
         };
         assert!(
             spans.iter().all(fits),
-            "a span must begin at a multiple of 4 words and end within the words"
+            "a span must begin at a multiple of 4 words and end within the first 2^30 of the words"
         );
         let Self { sums, order } = self;
         sums.clear();

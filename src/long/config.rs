@@ -50,8 +50,8 @@ pub struct LongConfig {
     pub weights: [f32; 4],
     /// Largest chi2 of a pair.
     pub max_chi2: f32,
-    /// Smallest response, 0 to 1, of the second network (`pair_network.rs`) to pairs that become tracks; pairs compete
-    /// by it. At 0 `long` uses no network, and pairs compete by chi2.
+    /// Smallest response, 0 to 1, of the second network (`pair_network.rs`) to a pair that may become a track; pairs
+    /// compete by this response. At 0 `long` uses no network, and pairs compete by chi2.
     pub min_response: f32,
     /// The threshold of `long-ut` in place of `min_response`, for its own second network (`pair_ut_network.rs`).
     pub min_response_ut: f32,

@@ -1,5 +1,5 @@
-//! The list of the operations that a gang of gangs does lane by lane, written once for [`Pair`](super::Pair), [`Stack`](super::Stack)
-//! and `Called`.
+//! The list of the operations that a gang made of other gangs does lane by lane, written once for
+//! [`Pair`](super::Pair), [`Stack`](super::Stack) and `Called`.
 
 /// Calls the macro `$define` with all operations by lane of [`Gang`](super::Gang): name, arguments and result.
 macro_rules! operations_by_lane {

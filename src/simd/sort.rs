@@ -106,7 +106,7 @@ fn sort_pairs(keys: &[u32], order: &mut [u32], pairs: &mut [u64]) {
     }
 }
 
-/// Returns integer keys in the order of the floats: -infinity, -0, +0, +infinity; NaN first or last, by its sign.
+/// Returns keys in the order of the floats: -infinity, ..., -0, +0, ..., +infinity; NaN first or last, by its sign.
 #[inline(always)]
 pub fn float_key<G: Gang>(value: F32<G>) -> U32<G> {
     let bits = value.to_bits();

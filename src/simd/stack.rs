@@ -24,7 +24,7 @@ impl<G: Gang, const N: usize> Stack<G, N> {
     }
 }
 
-/// A value of a kind in every part.
+/// Makes a value of type `F`, `I`, `U` or `M` with 0, or false, in every lane.
 macro_rules! filled {
     ($part:expr, F) => {
         [$part.f_splat(0.0); N]

@@ -160,29 +160,29 @@ impl<G: Gang> F32<G> {
     pub fn load(g: G, from: &[f32]) -> Self {
         Self { g, v: g.f_load(from) }
     }
-    /// Loads `from[i]` in each lane i that is set in `mask`; the other lanes are 0.
+    /// Loads `from[i]` into each lane i that is set in `mask`; the other lanes are 0.
     #[inline(always)]
     pub fn load_some(from: &[f32], mask: Mask<G>) -> Self {
         Self { g: mask.g, v: mask.g.f_load_some(from, mask.v) }
     }
-    /// Loads `from[index]` in each lane; an index beyond the end is clamped to the last element.
+    /// Loads `from[index]` into each lane; an index beyond the end is clamped to the last element.
     #[inline(always)]
     pub fn gather(from: &[f32], index: U32<G>) -> Self {
         Self { g: index.g, v: index.g.f_gather(from, index.v) }
     }
 
-    /// Loads `from[index]` in each lane, from the first 2 x `LANES` values of `from`; see [`Gang::f_look_up`].
+    /// Loads `from[index]` into each lane, from the first 2 x `LANES` values of `from`; see [`Gang::f_look_up`].
     #[inline(always)]
     pub fn look_up(from: &[f32], index: U32<G>) -> Self {
         Self { g: index.g, v: index.g.f_look_up(from, index.v) }
     }
-    /// Loads `from[k][index]` for each column k; an index is clamped to the last element of the shortest column.
+    /// Loads `from[k][index]` per lane and column k; an index is clamped to the last element of the shortest column.
     #[inline(always)]
     pub fn gather_columns<const K: usize>(from: [&[f32]; K], index: U32<G>) -> [Self; K] {
         let columns = index.g.f_gather_columns(from, index.v);
         array_of!(k => Self { g: index.g, v: columns[k] })
     }
-    /// Loads the four values of the record `from[index]` in each lane; an index is clamped to the last record.
+    /// Loads the record `from[index]` per lane, and returns its four values; an index is clamped to the last record.
     #[inline(always)]
     pub fn gather_records(from: &[[f32; 4]], index: U32<G>) -> [Self; 4] {
         let [a, b, c, d] = index.g.f_gather_records(from, index.v);
@@ -190,13 +190,13 @@ impl<G: Gang> F32<G> {
         [Self { g, v: a }, Self { g, v: b }, Self { g, v: c }, Self { g, v: d }]
     }
 
-    /// Loads records by the first `LANES` values of `index`: faster than by indices in a register, which are extracted.
+    /// Loads the records at the first `LANES` indices of `index`; indices in memory are faster than in a register.
     #[inline(always)]
     pub fn load_records(g: G, from: &[[f32; 4]], index: &[u32]) -> [Self; 4] {
         let [a, b, c, d] = g.f_load_records(from, index);
         [Self { g, v: a }, Self { g, v: b }, Self { g, v: c }, Self { g, v: d }]
     }
-    /// Loads `from[index]` and the next three values in each lane; see [`Gang::f_gather_four`].
+    /// Loads `from[index]` and the next three values into each lane; see [`Gang::f_gather_four`].
     #[inline(always)]
     pub fn gather_four(from: &[f32], index: U32<G>) -> [Self; 4] {
         let [a, b, c, d] = index.g.f_gather_four(from, index.v);
@@ -213,7 +213,7 @@ impl<G: Gang> F32<G> {
     pub fn store(self, to: &mut [f32]) {
         self.g.f_store(self.v, to);
     }
-    /// Stores each lane i that is set in `mask` in `to[i]`.
+    /// Stores lane i in `to[i]`, for each lane i that is set in `mask`.
     #[inline(always)]
     pub fn store_some(self, to: &mut [f32], mask: Mask<G>) {
         self.g.f_store_some(self.v, to, mask.v);
@@ -264,17 +264,17 @@ impl<G: Gang> U32<G> {
     pub fn load(g: G, from: &[u32]) -> Self {
         Self { g, v: g.u_load(from) }
     }
-    /// Loads `from[i]` in each lane i that is set in `mask`; the other lanes are 0.
+    /// Loads `from[i]` into each lane i that is set in `mask`; the other lanes are 0.
     #[inline(always)]
     pub fn load_some(from: &[u32], mask: Mask<G>) -> Self {
         Self { g: mask.g, v: mask.g.u_load_some(from, mask.v) }
     }
-    /// Loads `from[index]` in each lane; an index beyond the end is clamped to the last element.
+    /// Loads `from[index]` into each lane; an index beyond the end is clamped to the last element.
     #[inline(always)]
     pub fn gather(from: &[u32], index: U32<G>) -> Self {
         Self { g: index.g, v: index.g.u_gather(from, index.v) }
     }
-    /// Loads `from[k][index]` for each column k; an index is clamped to the last element of the shortest column.
+    /// Loads `from[k][index]` per lane and column k; an index is clamped to the last element of the shortest column.
     #[inline(always)]
     pub fn gather_columns<const K: usize>(from: [&[u32]; K], index: Self) -> [Self; K] {
         // The load moves bits only, so u32 can be loaded as f32.
@@ -282,7 +282,7 @@ impl<G: Gang> U32<G> {
         let columns = F32::gather_columns(from, index);
         array_of!(k => columns[k].to_bits())
     }
-    /// Stores the lanes set in `mask` in `to[index]`; of lanes with equal indices, the last lane's value remains.
+    /// Stores each lane that is set in `mask` to `to[index]`; of equal indices, the last lane's value remains.
     #[inline(always)]
     pub fn scatter(self, to: &mut [u32], index: U32<G>, mask: Mask<G>) {
         self.g.u_scatter(self.v, to, index.v, mask.v);
@@ -292,7 +292,7 @@ impl<G: Gang> U32<G> {
     pub fn store(self, to: &mut [u32]) {
         self.g.u_store(self.v, to);
     }
-    /// Stores each lane i that is set in `mask` in `to[i]`.
+    /// Stores lane i in `to[i]`, for each lane i that is set in `mask`.
     #[inline(always)]
     pub fn store_some(self, to: &mut [u32], mask: Mask<G>) {
         self.g.u_store_some(self.v, to, mask.v);
@@ -307,7 +307,7 @@ impl<G: Gang> U32<G> {
     pub fn count(self, mask: Mask<G>) -> Self {
         Self { g: self.g, v: self.g.u_count(self.v, mask.v) }
     }
-    /// Returns, in each lane, the sum of the lane and all lower lanes, and the sum of all lanes; the sums wrap.
+    /// Returns the inclusive prefix sums of the lanes, and the sum of all lanes; the sums wrap.
     #[inline(always)]
     pub fn prefix_sum(self) -> (Self, u32) {
         let (v, sum) = self.g.u_prefix_sum(self.v);

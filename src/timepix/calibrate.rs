@@ -19,11 +19,11 @@ pub(super) const CHUNK: usize = 128;
 const WALK_STEPS: usize = 4096;
 const STEPS_PER_KEV: u64 = 10;
 
-/// `ToT = a E + b - c / (E - t)` for each pixel of a sensor; E in keV, ToT in clocks of 25 ns.
+/// Energy calibration of each pixel of a sensor: `ToT = a E + b - c / (E - t)`, E in keV, ToT in clocks of 25 ns.
 ///
-/// Its inverse is a hyperbola, `E = t + v +- sqrt(v^2 + w)` with `v = (ToT - b - a t) / 2a`, `w = c / a` and the sign of a.
-/// Energies are computed in single precision: for typical parameters of pixels they are correct to 1 eV below 1 MeV, and to
-/// a millionth above.
+/// The inverse is a hyperbola, `E = t + v +- sqrt(v^2 + w)` with `v = (ToT - b - a t) / 2a` and `w = c / a`; the root
+/// gets the sign of a. Energies are computed in single precision: for typical parameters of pixels they are correct to
+/// 1 eV below 1 MeV, and to a millionth above.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibration {
     width: usize,
@@ -36,7 +36,7 @@ impl Calibration {
     /// sensor use them.
     ///
     /// # Errors
-    /// [`Error::Config`] when their number differs from the chip's number of pixels.
+    /// [`Error::Config`] when a parameter has not as many values as the chip has pixels.
     pub fn new(layout: &Layout, parameters: [&[f64]; 4]) -> Result<Self> {
         with_default_float_mode(|| Self::of(layout, parameters))
     }
@@ -71,13 +71,13 @@ impl Calibration {
         Ok(())
     }
 
-    /// Reads `a.txt`, `b.txt`, `c.txt`, `t.txt` of a folder: one number per pixel, row by row. They are the parameters of
-    /// one chip, with any number; for several chips the folder has folders `chip0`, `chip1`, ... with these files
+    /// Reads the files `a.txt`, `b.txt`, `c.txt`, `t.txt` of a folder: one number per pixel of a chip, row by row,
+    /// which all chips use. For several calibrations the folder has folders `chip0`, `chip1` and so on with these files
     /// ([`CalibratedChips`](super::CalibratedChips) finds hits on chips without a calibration).
     ///
     /// # Errors
-    /// [`Error::Io`], [`Error::Format`] for text that is not a number, [`Error::Config`] for a folder that has both,
-    /// and errors of [`Calibration::new`].
+    /// [`Error::Io`], [`Error::Format`] for text that is not a number, [`Error::Config`] for a folder that has files of
+    /// one chip and folders of chips, and errors of [`Calibration::new`].
     pub fn from_folder(layout: &Layout, folder: &Path) -> Result<Self> {
         // Reading numbers uses floating-point arithmetic.
         with_default_float_mode(|| Self::read(layout, folder))

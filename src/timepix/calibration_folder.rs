@@ -17,11 +17,11 @@ pub(super) enum Folders {
 }
 
 impl Folders {
-    /// Determines the form of a folder. A folder that cannot be listed is treated as the folder of one chip; reading its
-    /// files then fails.
+    /// Determines whether a folder has the files of one chip or folders of chips. A folder that cannot be listed is
+    /// treated as the folder of one chip; reading its files then fails.
     ///
     /// # Errors
-    /// [`Error::Config`] for a folder that has both forms.
+    /// [`Error::Config`] for a folder that has files of one chip and folders of chips.
     pub fn find(folder: &Path) -> Result<Self> {
         let mut chips = Vec::new();
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {

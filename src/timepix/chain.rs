@@ -125,9 +125,9 @@ impl Front {
         clock.lap(&mut counters.stages[1]);
     }
 
-    /// Adds some of the hits like [`Front::push`], for several threads, which sort on their own: `slice` receives
-    /// hits in order of arrival. Returns the range of times of the slice: hits of earlier slices are before the first
-    /// time, hits of later slices not before the second.
+    /// Adds the hits `part` like [`Front::push`], but without sorting, for threads that sort themselves: `slice`
+    /// receives leaving hits in order of arrival. Returns the range of times of the slice: hits of earlier slices are
+    /// before the first time, hits of later slices not before the second.
     pub fn push_unsorted(
         &mut self,
         hits: &PixelHits,
@@ -142,7 +142,7 @@ impl Front {
         between
     }
 
-    /// Takes further hits like [`Front::finish`], unsorted, for several threads.
+    /// Takes further hits like [`Front::finish`], but without sorting, for threads that sort themselves.
     pub fn finish_unsorted(&mut self, slice: &mut PixelHits, counters: &mut Counters) -> [i64; 2] {
         let mut clock = StageClock::start();
         let between = self.sorter.take_unsorted(true, slice);
@@ -232,7 +232,7 @@ impl Chain {
         counts
     }
 
-    /// Returns time and flow of the stages.
+    /// Returns the times and the numbers of items of the stages.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }

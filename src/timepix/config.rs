@@ -11,7 +11,7 @@ use std::path::PathBuf;
 pub const MAX_DELTA: u32 = 1 << 30;
 
 /// Definition of a cluster. Hits are neighbours in space when neither x nor y differ by more than one pixel; the
-/// letters come from the paper (section 2).
+/// letters (a), (b) and (c) come from the paper of Celko et al. (section 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Definition {
@@ -22,8 +22,8 @@ pub enum Definition {
     /// (b): a hit joins every cluster that contains a neighbour in space and whose latest hit is not more than
     /// `delta` older; the joined clusters become one.
     Global,
-    /// (c): the earliest hit that is in no cluster opens one, which contains all hits connected to it in space among
-    /// the free hits of the next `delta`.
+    /// (c): the earliest hit that is in no cluster opens a cluster, which contains the hits of the next `delta` that
+    /// are in no cluster and are connected to it in space.
     Static,
 }
 
@@ -91,23 +91,23 @@ impl FindConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimepixConfig {
-    /// Largest lateness of a hit after an earlier one of the stream, us; if none, the usual value of the format of
-    /// the input, otherwise [`DISORDER_US`].
+    /// Largest time by which a hit may be older than a previous hit of the stream, us; without a value, the usual value
+    /// of the input format, or else [`DISORDER_US`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disorder_us: Option<f64>,
-    /// Largest number of hits that wait for their order, or for the end of their clusters.
+    /// Largest number of hits that wait for earlier hits, and of hits that wait for the end of their clusters.
     pub capacity: usize,
     /// Number of hits that are processed at once; affects only the speed.
     pub block_hits: usize,
-    /// Largest number of bits of a digit of the radix sort by time, 6 to 13; if none, chosen for the CPU. Affects only the
-    /// speed.
+    /// Largest number of bits of a digit of the radix sort by time, 6 to 13; without a value, chosen for the CPU;
+    /// affects only the speed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sort_digit_bits: Option<u32>,
-    /// Number of hits that the radix sort sorts at once; if none, chosen for the CPU. Affects only the speed.
+    /// Number of hits that the radix sort sorts at once; without a value, chosen for the CPU; affects only the speed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sort_part_hits: Option<usize>,
-    /// Folder with the files a.txt, b.txt, c.txt, t.txt of an energy calibration of one chip, or with a folder chip0,
-    /// chip1, ... with these files for each chip.
+    /// Folder with the files a.txt, b.txt, c.txt, t.txt of an energy calibration of one chip, or with folders chip0,
+    /// chip1 and so on that have these files for each chip.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<PathBuf>,
     /// Time walk `a / (E - b)^c + d` in ns, E in keV; needs a calibration.
@@ -115,7 +115,7 @@ pub struct TimepixConfig {
     pub time_walk: Option<[f64; 4]>,
     /// Definition of a cluster.
     pub find: FindConfig,
-    /// Filter of clusters; without cuts all clusters are kept.
+    /// Filter of clusters; without cuts all clusters pass.
     #[serde(default)]
     pub filter: Filter,
 }
@@ -141,7 +141,7 @@ impl Default for TimepixConfig {
 }
 
 impl TimepixConfig {
-    /// Returns the disorder, ticks.
+    /// Returns the largest disorder of the stream, ticks.
     pub fn disorder_ticks(&self) -> i64 {
         (self.disorder_us.unwrap_or(DISORDER_US) * (1000.0 / NS_PER_TICK)) as i64
     }

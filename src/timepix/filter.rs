@@ -23,9 +23,9 @@ pub enum Feature {
     Length,
     /// Length across the main axis, pixels.
     Breadth,
-    /// Linearity, 0 to 1.
+    /// Linearity, from 0 (round) to 1 (a straight line).
     Linearity,
-    /// Roundness, 0 to 1.
+    /// Roundness: number of hits over the area of a disc as long as the cluster, at most 1.
     Roundness,
 }
 

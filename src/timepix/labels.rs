@@ -16,7 +16,7 @@ pub(super) struct Labels {
     level: Level,
     /// Number of the cluster, per hit.
     pub of: Column<u32>,
-    /// Number of hits in parts, per cluster.
+    /// Partial numbers of hits, which add up to the number of hits, per cluster.
     pub counts: Column<[u32; PARTS]>,
     /// First hit of each run of successive hits of one cluster; empty when runs are short.
     pub runs: Column<u32>,
@@ -30,8 +30,8 @@ impl Labels {
         Self { level, of, counts, runs, are_long: false }
     }
 
-    /// Counts the hits of each of `clusters`. `number`, if any, gives the number of the cluster for each label, and the
-    /// labels are replaced by these numbers.
+    /// Counts the hits of each of the `clusters` clusters. `number`, if any, gives the number of the cluster for each
+    /// label, and the labels are replaced by these numbers.
     pub fn count(&mut self, clusters: usize, number: Option<&[u32]>) {
         let Self { level, of, counts, runs, are_long } = self;
         counts.set_len(clusters);

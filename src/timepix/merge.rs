@@ -1,9 +1,9 @@
 //! [`Merger`]: merges the clusters of several workers into one stream (the paper, section 3.3).
 //!
-//! All hits of a cluster that crosses a border are among the hits that the workers put aside, and they have no other
-//! neighbours: the merger clusters these few hits once more. Clusters are output in the order of their first hits. Between
-//! the first and the last border clusters of a window is a range in which no border cluster begins, nearly all of the
-//! window: its table is output unchanged, without a copy.
+//! All hits of a cluster that crosses a border are among the hits that the workers put aside, and these hits have no
+//! other neighbours: the merger clusters these few hits once more. Clusters are output in the order of their first
+//! hits. Between the first and the last border clusters of a window is a range in which no border cluster begins,
+//! nearly all of the window: the table of this range is output unchanged, without a copy.
 
 use super::calibrate::Calibration;
 use super::chain::ChainCounts;
@@ -40,7 +40,7 @@ pub(super) struct Merger {
 }
 
 impl Merger {
-    /// Creates a merger for sensors with these sides.
+    /// Creates a merger for sensors whose width and height in pixels are `sides`.
     ///
     /// # Errors
     /// Errors of the configuration.
@@ -87,8 +87,8 @@ impl Merger {
         }
     }
 
-    /// Adds the clusters of a worker, window by window, and outputs clusters that are in order. Workers have numbers; the
-    /// calling thread has number [`OWN`].
+    /// Adds the clusters of the next window, and outputs clusters whose order is final. `worker` is the number of the
+    /// worker that found the clusters; the calling thread has number [`OWN`].
     pub fn add(&mut self, found: &mut WindowClusters, worker: usize) {
         let [clusters, hits] = found.filtered;
         self.counts.filtered_clusters += clusters;

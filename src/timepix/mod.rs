@@ -1,8 +1,8 @@
 //! Timepix3, Timepix4 and similar detectors: from hits of single pixels to clusters.
 //!
 //! Modules in data-flow order: `calibrate` (energies, time walk), `sort` (order of time), `find` (clusters) and
-//! `stream` (clusters of endless streams), `features`, `filter`, and [`reference`](mod@reference), the naive
-//! twin. [`Chain`] runs them one after another.
+//! `stream` (clusters of endless streams), `features`, `filter`, and [`reference`](mod@reference), the naive twin.
+//! [`Chain`] runs these modules one after another.
 
 mod calibrate;
 mod calibration_folder;

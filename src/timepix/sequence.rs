@@ -84,7 +84,7 @@ pub struct Timepix {
 }
 
 impl Timepix {
-    /// Creates a sequence for hits on `layout`, on this many threads, including the calling thread.
+    /// Creates a sequence for hits on `layout`, on `threads` threads, including the calling thread.
     ///
     /// # Errors
     /// Errors of the configuration and of the system's threads.
@@ -103,7 +103,7 @@ impl Timepix {
         })
     }
 
-    /// Returns how many of `threads` threads can find clusters: one when the definition does not allow more.
+    /// Returns how many of `threads` threads can find clusters: all for the local definition, otherwise one.
     pub fn threads_for(config: &TimepixConfig, threads: usize) -> usize {
         if config.find.definition == Definition::Local { threads } else { 1 }
     }

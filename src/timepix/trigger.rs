@@ -1,4 +1,4 @@
-//! [`TriggerPairer`]: pairs hits with the latest trigger before them, and the time since.
+//! [`TriggerPairer`]: pairs hits with the latest trigger before them, and computes the time since the trigger.
 
 use crate::event::{Edge, PixelClusters, TriggerPairs, Triggers};
 use std::collections::VecDeque;
@@ -50,7 +50,7 @@ impl TriggerPairer {
         }
     }
 
-    /// Pairs clusters, which come in order of their first hits; `end` means that their clock ends after them.
+    /// Pairs clusters, which come in order of their first hits; `end` means that the clock ends after these clusters.
     pub fn pair(&mut self, clusters: &PixelClusters, end: bool, to: &mut TriggerPairs) {
         to.clear();
         for cluster in 0..clusters.len() {

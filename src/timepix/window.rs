@@ -1,4 +1,4 @@
-//! [`WindowFinder`]: the clusters of one window of a stream, found without the rest of it.
+//! [`WindowFinder`]: finds the clusters of one window of a stream, without the rest of the stream.
 
 use super::calibrate::Calibration;
 use super::config::FindConfig;
@@ -21,11 +21,11 @@ const CHUNK: usize = 1024;
 /// Clusters of a window.
 #[derive(Debug, Default)]
 pub struct WindowClusters {
-    /// Clusters away from both ends, which are complete. They have features and are in order: before, in and after the
-    /// longest range in which no other cluster begins. This range is nearly all of a window, and is output unchanged; the
-    /// other clusters are merged one by one.
+    /// Clusters away from both ends, which are complete, with features and in order. The tables have the clusters
+    /// before, in and after the longest range in which no cluster near an end begins. This range is nearly all of a
+    /// window, and is output unchanged; the other clusters are merged one by one.
     pub inner: [PixelClusters; 3],
-    /// Hits of all other clusters, in order of time: they may be neighbours of hits outside.
+    /// Hits of all other clusters, in order of time: these hits may be neighbours of hits outside the window.
     pub border: PixelHits,
     /// Earliest possible time of hits of later windows.
     pub end: i64,
@@ -77,7 +77,7 @@ impl WindowFinder {
         })
     }
 
-    /// Sets the sizes of the sort.
+    /// Sets the sizes of digits and parts of the sort.
     pub fn with_sort(mut self, shape: SortShape) -> Self {
         self.sorter = self.sorter.with_shape(shape);
         self

@@ -6,10 +6,10 @@
 //!                    worker 1        ...                  ^
 //!                     ...   '--- hits at borders -> merger
 //! ```
-//! One worker is the calling thread, which processes a window when the others have enough, and takes one back when it would
-//! have to wait for them. A window is all hits between two times. A worker sorts it and finds its clusters without the rest
-//! of the stream. Clusters away from both ends are complete, and their tables are output unchanged. All other clusters may
-//! have neighbours in other windows, so the merger clusters their hits once more.
+//! A window is all hits between two times. A worker sorts a window and finds its clusters without the rest of the
+//! stream. One worker is the calling thread, which processes a window when the other workers have enough hits, and takes
+//! a window back when it would have to wait. Clusters away from both ends of a window are complete, and output
+//! unchanged. All other clusters may have neighbours in other windows, so the merger clusters their hits once more.
 //!
 //! Writing to memory that another core has read or written costs several times as much as writing to a core's own
 //! memory, so windows and tables return to the worker that made them.
@@ -47,7 +47,7 @@ struct Window {
 }
 
 /// A window that has not left yet.
-#[allow(clippy::large_enum_variant, reason = "a queue of few, whose memory is used again and again")]
+#[allow(clippy::large_enum_variant, reason = "the queue has few entries, whose memory is reused")]
 enum UnderWay {
     /// At a worker.
     At(usize),
@@ -139,7 +139,7 @@ impl Workers {
         }
     }
 
-    /// Returns time and flow of the stages, summed over threads.
+    /// Returns the times and the numbers of items of the stages, summed over threads.
     pub fn counters(&self) -> &Counters {
         match self {
             Self::One(chain) => chain.counters(),
@@ -243,7 +243,7 @@ impl ManyWorkers {
             clock.lap(&mut self.counters.stages[1]);
             (worker.under_way, worker.hits) = (worker.under_way + 1, worker.hits + hits);
             if let Some(windows) = &worker.windows {
-                windows.send(window).expect("a worker lives as long as its windows");
+                windows.send(window).expect("the worker has not ended");
             }
             self.under_way.push_back(UnderWay::At(i));
         } else {

@@ -37,8 +37,8 @@ crate::names!(UtPreset, "preset of the UT", {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UtChoice {
-    /// A first fit, with the magnet's kick at one z, compares tracklets; more hits win. Tracks with a small
-    /// discriminant are dropped.
+    /// A first fit, with the magnet's kick at one z, compares tracklets: a later tracklet wins if it has no fewer hits
+    /// and a smaller chi2. Tracks with a small discriminant are dropped.
     Kick,
     /// The fit of `kick` with the rules of Compass's paper: four hits win over three at any chi2, candidates are
     /// tracklets of at least three hits, and the backward search runs only if the forward search finds none.
@@ -113,8 +113,8 @@ pub struct UtConfig {
     /// Number of groups of sectors to search: 1, 3 or 5 around the track, or 0 for all groups in the window; the choice
     /// `line` needs 0 (no unit).
     pub sectors: u32,
-    /// Largest number of doublets that are tried for a track, with the choice `compass` of doublets with a third hit;
-    /// the choice `line` tries all doublets and needs 0 (no unit).
+    /// Largest number of doublets that are tried for a track; `compass` tries only doublets with a third hit.
+    /// The choice `line` tries all doublets and needs 0 (no unit).
     pub candidates: u32,
     /// Smallest momentum at which the bend of a particle stays within the windows, MeV.
     pub min_momentum: f32,

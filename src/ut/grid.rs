@@ -1,8 +1,8 @@
-//! The hits of an event by plane, row of sectors and x, as kernels read them, and the numbers of the detector that kernels
-//! are compiled with. On a GPU this file is compiled as it is (`src/gpu/lanes`).
+//! The hits of an event, sorted by plane, row of sectors and x for the kernels, and constants of the detector that are
+//! compiled into the kernels. The GPU kernels of `src/gpu/lanes` contain this file, too.
 //!
-//! Strips are 97 mm long, or half of that, and lie in 14 rows above one another, in every plane; rows are not quite
-//! separate, because staves are tilted and sectors overlap.
+//! In every plane, strips are 97 mm long, or half as long, and lie in 14 rows above one another. Rows overlap slightly
+//! in y, because staves are tilted and sectors overlap.
 
 use crate::event::UT_PLANES;
 use crate::simd::varying::{F32, I32, Mask, U32};
@@ -73,8 +73,8 @@ pub(super) fn row_of<G: Gang>(g: G, y: F32<G>) -> U32<G> {
 }
 
 impl Stored<'_> {
-    /// Shows the hits of all cells that some near ones can be in, row by row, a hit a lane, to `see`; it is told the lanes
-    /// that have one.
+    /// Calls `see` with the hits of all cells that can have hits within `near`, row by row, one hit per lane, and with
+    /// the mask of the lanes that have a hit.
     #[inline(always)]
     pub(super) fn visit<G: Gang>(
         &self,

@@ -89,7 +89,7 @@ pub unsafe extern "C" fn peloton_batch_bank(
 }
 
 /// Ends an event. status is 0, or an error that the caller found: an event with partial (17) is reconstructed without
-/// its lost banks, with any other status not at all. became, which may be NULL, receives the event's final status.
+/// its lost banks, with any other error not at all. became, which may be NULL, receives the event's final status.
 /// Memory: none. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (no such status), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_event(

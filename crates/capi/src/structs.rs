@@ -169,7 +169,7 @@ pub struct peloton_counters {
     pub events: u64,
     /// Number of tracks.
     pub tracks: u64,
-    /// Number of hits on tracks, in clusters, or of the results of sequences that end at hits.
+    /// Number of hits: on tracks, in clusters, or in the results of sequences that end at hits.
     pub hits: u64,
     /// Number of events with each status; peloton_status_name gives the names.
     pub status: [u64; 32],

@@ -40,7 +40,7 @@ struct LevelReport {
     supported: bool,
     gangs: Vec<usize>,
     auto_gang: Option<usize>,
-    /// Whether kernels gather with single `loads` or with `gathers` instructions; none if the level has only one way.
+    /// How kernels gather: by single loads (`loads`) or gather instructions (`gathers`); none if there is only one way.
     gathers_by: Option<&'static str>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Number of bins per factor of two in time: the error of a percentile is at most 1/16.
+/// Number of bins per factor of two in time: the relative error of a percentile is at most 1/16.
 const STEPS: u32 = 16;
 
 /// Histogram of times, with bins whose widths grow with the time.

@@ -59,7 +59,7 @@ pub struct Soak {
     /// Protocol of the sender
     #[arg(long, value_name = "NAME", default_value = "tcp")]
     transport: Transport,
-    /// Shares of the measured rate; each share adds a round that sends at this rate
+    /// Shares of the measured rate; each share adds a round that sends at this share of the rate
     #[arg(long, value_name = "SHARE,...", value_delimiter = ',', default_values_t = [0.8, 1.5])]
     share: Vec<f64>,
     /// Length of each round after the first, s

@@ -39,7 +39,7 @@ pub trait Unparsed: Any + Send + Sync {
 }
 
 impl Beside {
-    /// Returns the memory for cut events, and makes new memory only for another type.
+    /// Returns the memory for cut events; makes new memory if there is none of this type.
     pub fn unparsed<T: Unparsed>(&mut self, make: impl FnOnce() -> T) -> &mut T {
         let is_same = |any: &dyn Any| any.is::<T>();
         if !self.unparsed.as_deref().is_some_and(|unparsed| is_same(unparsed)) {

@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Key in the summary of the number of inputs that could not be used, or not to their ends.
+/// Key in the summary: the number of inputs that could not be used, or not to their ends.
 pub const UNUSABLE_INPUTS: &str = "unusable_inputs";
 
-/// Key in the summary of the number of hits of true particles that are on no channel of the geometry.
+/// Key in the summary: the number of hits of true particles that are on no channel of the geometry.
 pub const HITS_NOT_IN_GEOMETRY: &str = "hits_not_in_geometry";
 
 /// Sums over all reconstructed events.

@@ -1,11 +1,11 @@
 //! Performs the measurement of a part. `papers/*.toml` name the values in the facts of a run by these paths:
 //!
-//! - `check`: the keys of `peloton check --json`, but `categories/NAME` for a category, `names` for the list of names,
+//! - `check`: the keys of `peloton check --json`, but `categories/NAME` for a category, `names` for category names,
 //!   and `bins/NAME PROPERTY/NUMBER` for a bin of a category against a property.
 //! - `throughput`: `stages/NAME` and `parts/NAME` in ns per event, summed over threads; `all`, the sum of the stages;
 //!   `wall/NAME`, a stage's share of the wall clock in ns per event; `rate` in events/s, `hit_rate` in hits/s; `hits`
 //!   per event; `threads`, `isa`, `gang`.
-//! - `tune`: `isa`, `gang`; `stages/NAME` and `all` in ns per event; `cpu`, `best/isa`, `best/gang` of the whole scan.
+//! - `tune`, runs by level: `isa`, `gang`; `stages/NAME`, `all` in ns per event; `cpu`, `best/isa`, `best/gang` of all.
 //! - `scan`: `slice`, `threads`, and `rate` in events/s. `machine`: `name`, `threads`, and the instruction `sets`.
 //! - `layouts`: see `layouts.rs`. `agreement` and `splitting`: see `pixels.rs`.
 

@@ -1,4 +1,4 @@
-//! Particles in flight: kinematics, decays and boosts. Units: GeV/c, GeV/c^2, mm.
+//! Particles in flight: kinematics, decays and boosts. Momenta in GeV/c, masses in GeV/c^2, lengths in mm.
 
 use super::random::Random;
 use std::f64::consts::{PI, TAU};

@@ -47,7 +47,7 @@ pub fn in_order<S: Default, T: Send>(
                 }
             };
             let worker = thread::Builder::new().name(format!("simulate-{first}")).spawn_scoped(scope, work);
-            workers.push(worker.map_err(|e| Error::System(format!("no simulating thread: {e}")))?);
+            workers.push(worker.map_err(|e| Error::System(format!("cannot start a thread: {e}")))?);
             made.push(receiver);
         }
         // A thread that ended early has panicked; joining it gives the error.

@@ -62,7 +62,7 @@ pub struct CylinderCategory {
     pub tracks: u64,
     /// Number of tracks that belong to no particle.
     pub ghosts: u64,
-    /// Ghosts over all tracks.
+    /// Ghosts over all tracks of the category.
     pub ghost_rate: Option<f64>,
 }
 

@@ -98,9 +98,9 @@ pub struct CylinderBin {
     pub particles: EfficiencyBin,
     /// Number of tracks whose main particle (which left most of the hits) is in the bin.
     pub tracks: u64,
-    /// Number of tracks that belong to no particle.
+    /// Number of these tracks that belong to no particle.
     pub ghosts: u64,
-    /// Ghosts over all tracks.
+    /// Ghosts over all tracks of the bin.
     pub ghost_rate: Option<f64>,
 }
 

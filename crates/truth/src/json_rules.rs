@@ -5,7 +5,7 @@
 //! - Within a category, a track belongs to the particle with the largest w > 0.7 (the first of equals). A particle is
 //!   reconstructed when it has w > 0.7 for a track. Tracks beyond the first of a particle are clones. The clone rate is
 //!   clones over reconstructed particles.
-//! - Purity is the sum of w over (reconstructed + clones), which exceeds the number of matched tracks when two
+//! - Purity is the sum of w over (reconstructed + clones), which can exceed the number of matched tracks when
 //!   particles share hits. Hit efficiency is the mean over matched tracks.
 //! - The efficiency in brackets is the mean of the running efficiencies after each event. The mean depends on the order
 //!   of events, and ignores events without a particle of the category.

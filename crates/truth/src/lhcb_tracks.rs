@@ -2,8 +2,8 @@
 //!
 //! A particle matches a track if the particle left at least 70 % of the track's hits in the Velo, and at least 70 % in
 //! the SciFi; a detector with fewer than three hits of the track is ignored. If only one of Velo and SciFi is used, the
-//! particle must also have left all but one of the track's UT hits. If both are used, hits of a mother in the Velo and
-//! hits of its daughter in the SciFi are combined, because a particle that decays on the way, or an electron that
+//! particle must also have left all but one of the track's UT hits. If both are used, a mother with Velo hits and its
+//! daughter with SciFi hits each count the hits of both, because a particle that decays on the way, or an electron that
 //! radiates, is two particles in the truth. The hits of a particle whose mother has the particle's own key count once.
 //! Hit efficiencies refer to the last detector that the track reaches.
 

@@ -45,7 +45,7 @@ pub struct FastGhosts {
     pub tracks: u64,
     /// Number of these tracks that match no particle.
     pub ghosts: u64,
-    /// Ghosts over all tracks.
+    /// Ghosts over tracks with high momentum.
     pub ghost_rate: Option<f64>,
 }
 

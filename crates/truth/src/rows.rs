@@ -22,7 +22,7 @@ pub struct ParticleMatch {
     pub tracks: u32,
     /// Number of the particle's hits in the detector that the rules use for hit efficiencies.
     pub hits: u32,
-    /// Index of the matching track with most of the particle's hits, and the share of these hits; none without a match.
+    /// Index of the matching track with most of the particle's hits, and its share of these hits; none without a match.
     pub best: Option<(u32, f64)>,
 }
 
@@ -31,7 +31,7 @@ pub struct ParticleMatch {
 pub struct TrackMatch {
     /// Number of hits of the track.
     pub hits: u32,
-    /// Index of the matched particle that left most of the track's hits (the first of equals), and the share of these
+    /// Index of the matched particle that left most of the track's hits (the first of equals), and its share of these
     /// hits; none for a ghost.
     pub particle: Option<(u32, f64)>,
     /// Number of particles that the track matches, more than 1 if particles share hits.
@@ -70,7 +70,7 @@ pub const PARTICLE_FIELDS: [TableField; 29] = {
             "is_long",
             Bool,
             "1",
-            "reconstructible in Velo and SciFi; the columns is_long to from_strange are null except for LHCb events",
+            "reconstructible in Velo and SciFi; the columns is_long to from_strange are null for the cylinder",
         ),
         field("is_down", Bool, "1", "reconstructible in UT and SciFi"),
         field("has_velo", Bool, "1", "reconstructible in the Velo"),

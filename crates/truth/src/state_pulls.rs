@@ -258,7 +258,7 @@ impl StatePulls {
         }
     }
 
-    /// Returns the results so far for each place at which tracks had states and true states.
+    /// Returns the results so far for each place at which tracks had states and their particles true states.
     pub fn report(&self) -> Vec<StatePull> {
         Place::ALL.into_iter().zip(&self.values).flat_map(|(place, values)| values.rows(place)).collect()
     }

@@ -245,7 +245,7 @@ pub struct GhostBin {
     pub tracks: u64,
     /// Number of tracks that match no particle.
     pub ghosts: u64,
-    /// Ghosts over all tracks.
+    /// Ghosts over all tracks of the bin.
     pub ghost_rate: Option<f64>,
     /// Lower end of the ghost rate's 68 % Clopper-Pearson interval.
     pub ghost_rate_low: Option<f64>,

@@ -11,7 +11,7 @@ pub(super) struct Branches {
     pub lane: Column<u32>,
     pub hit: Column<u32>,
     pub chi2: Column<f32>,
-    /// Branches that exceeded the limit of their candidate.
+    /// Number of branches dropped because their candidate had reached its limit.
     pub lost: u64,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Note<'a, G: Gang> {
 }
 
 impl<'a, G: Gang> Note<'a, G> {
-    /// Creates the notes of candidates with this chi2 so far, for at most `max` branches each.
+    /// Prepares to store at most `max` branches for each of the candidates `lane`, whose chi2 so far is `chi2`.
     #[inline(always)]
     pub fn new(to: &'a mut Branches, lane: U32<G>, chi2: F32<G>, max: u32) -> Self {
         Self { to, lane, chi2, room: U32::splat(lane.g, max) }
@@ -79,11 +79,11 @@ pub(super) const NO_BRANCH: u32 = (1 << BRANCH_BITS) - 1;
 const RANK_BITS: u32 = 6;
 
 impl Key {
-    /// Key that is worse than any branch.
+    /// Key that comes after the keys of all branches.
     pub const LAST: Self = Self(u64::MAX);
 
-    /// Creates a key. `rank` is the candidate's rank among the candidates of the seed, best first; `branch` the number of
-    /// the branch.
+    /// Creates the key of a branch. `rank` is the candidate's rank among the candidates of the seed, best first;
+    /// `branch` is the number of the branch.
     #[inline(always)]
     pub fn new(missed: u32, chi2: f32, penalty: f32, rank: u32, branch: u32) -> Self {
         let (first, cost) =
@@ -93,13 +93,13 @@ impl Key {
         Self((cost << RANK_BITS | u64::from(rank)) << BRANCH_BITS | u64::from(branch))
     }
 
-    /// Returns the candidate, by its rank among the candidates of the seed.
+    /// Returns the rank of the candidate among the candidates of the seed.
     #[inline(always)]
     pub fn candidate(self) -> usize {
         (self.0 >> BRANCH_BITS) as usize & ((1 << RANK_BITS) - 1)
     }
 
-    /// Returns the branch of the candidate, or [`NO_BRANCH`].
+    /// Returns the number of the branch, or [`NO_BRANCH`].
     #[inline(always)]
     pub fn branch(self) -> u32 {
         self.0 as u32 & NO_BRANCH
@@ -121,7 +121,7 @@ impl Best {
         self.keys.fill(Key::LAST.0);
     }
 
-    /// Inserts a branch. Its final position is not predictable, so that every position is written.
+    /// Inserts a branch of a seed. All positions are written, as the final position is not predictable.
     #[inline(always)]
     pub fn offer(&mut self, seed: u32, Key(key): Key) {
         let keys = &mut self.keys[seed as usize * self.max..][..self.max];
@@ -136,7 +136,7 @@ impl Best {
         }
     }
 
-    /// Returns the branches of a seed, and [`Key::LAST`] in unused positions.
+    /// Returns the keys of the best branches of a seed, and [`Key::LAST`] in unused positions.
     #[inline(always)]
     pub fn of(&self, seed: usize) -> impl Iterator<Item = Key> {
         self.keys[seed * self.max..][..self.max].iter().map(|key| Key(*key))

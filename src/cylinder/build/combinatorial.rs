@@ -1,13 +1,13 @@
-//! Several candidates per seed: the clone engine, and the standard builder, which copies.
+//! The builders with several candidates per seed: the clone engine, and the standard builder, which copies states.
 //!
 //! Seeds are processed in chunks. On a layer all candidates of the chunk's seeds go through the lanes one after
-//! another: the hit of their last branch is added, they are transported to the layer, and the hits of their windows
-//! are noted as branches. One loop compares the branches of all seeds; the best of each seed become the candidates of
-//! the next layer.
+//! another: the builder adds the hit of a candidate's last branch, transports the candidate to the layer, and notes the
+//! hits in its window as branches. One loop compares the branches of all seeds; the best branches of each seed become
+//! the candidates of the next layer.
 //!
-//! The clone engine keeps notes (parent, hit) and copies a state when a survivor is next loaded: its parent's state
-//! is gathered. The standard builder makes a full copy of the state for every branch, after adding the hit, and again
-//! for every survivor. Both do the same arithmetic on the same numbers.
+//! The clone engine stores notes (parent, hit), and gathers a parent's state only when a surviving branch is next
+//! loaded. The standard builder copies the full state for every branch, with the hit added, and again for every
+//! survivor. The two builders do the same arithmetic on the same numbers.
 
 use super::branches::{BRANCH_BITS, Best, Branches, Key, NO_BRANCH, Note};
 use super::search::{Windows, search};

@@ -27,9 +27,9 @@ pub(super) const CHUNK: usize = 64;
 pub(super) struct Seeded {
     /// Parameters and covariance of each seed.
     states: States,
-    /// 1 for seeds that have a state.
+    /// 1 for a seed with a valid state, otherwise 0.
     pub good: Column<u32>,
-    /// The seeds in the order of azimuth: neighbours search among the same hits.
+    /// Numbers of the seeds in order of azimuth, in which neighbours search among the same hits.
     pub order: Column<u32>,
     /// Hits of each seed: positions in the sorted index, layer by layer.
     pub hits: [Column<u32>; SEED_LAYERS],

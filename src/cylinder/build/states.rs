@@ -51,7 +51,7 @@ impl States {
         }
     }
 
-    /// Returns the states at these indices.
+    /// Returns the states whose numbers are `index`.
     #[cfg_attr(not(feature = "small-kernels"), inline(always))]
     #[cfg_attr(feature = "small-kernels", inline(never))]
     pub fn gather<G: Gang>(&self, g: G, index: U32<G>, radius: f32) -> CylinderState<G> {

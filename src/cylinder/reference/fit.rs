@@ -1,4 +1,4 @@
-//! Filters that follow hits.
+//! Kalman filters that follow the hits of a track.
 
 use super::layers::Layers;
 use super::{Track, field};
@@ -20,8 +20,8 @@ pub(super) struct Follow {
 }
 
 impl Follow {
-    /// Starts at the vertex of a particle and adds its hits on the first `layers` layers. The published variances at the
-    /// vertex are the squares of its coordinates and of the Cartesian momentum.
+    /// Starts at the vertex of a particle and adds its hits on the first `count` layers. The published variances at the
+    /// vertex are the squares of the coordinates and of the Cartesian momentum.
     pub fn from_vertex(
         config: &CylinderConfig,
         layers: &Layers,

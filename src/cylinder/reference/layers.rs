@@ -1,4 +1,4 @@
-//! The hits of an event as input of the filter, layer by layer in the order of searches.
+//! The hits of an event as input of the filter, layer by layer, in the order in which a search visits them.
 
 use crate::cylinder::config::BinConfig;
 use crate::event::{CYLINDER_LAYERS, CylinderEvent};
@@ -70,7 +70,7 @@ impl Layers {
             .copied()
     }
 
-    /// Returns the hit that lanes without a hit read: the very last one.
+    /// Returns the last hit of all layers, which lanes without a hit read.
     pub fn last(&self) -> Option<Hit> {
         self.sorted.iter().rev().find_map(|layer| layer.last()).map(|placed| placed.hit)
     }

@@ -1,8 +1,8 @@
-//! The naive twin of seeds from truth, of all builders and of all fits: the same hit lists and states, bit by bit, from
-//! loops over one seed and all hits of a layer.
+//! The naive twin of seeds from truth, of all builders and of all fits: computes the same hit lists and states, bit by
+//! bit, with loops over one seed and all hits of a layer.
 //!
-//! It shares only configuration and geometry with the kernels, and imports nothing from `simd/`. Only the order of
-//! operations and the order of equally good hits are the same, because they decide bits.
+//! The naive twin shares only configuration and geometry with the kernels, and imports nothing from `simd/`. But it
+//! keeps the order of operations and the order of equally good hits, because bits depend on these orders.
 
 mod build;
 mod fit;
@@ -18,7 +18,7 @@ use layers::Layers;
 
 pub use refit::{FittedTrack, fit_tracks};
 
-/// A comparison that is flipped on purpose, to show that tests that compare with the kernels can fail.
+/// A fault made on purpose, to show that tests that compare this reference with the kernels can fail.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
@@ -32,7 +32,7 @@ pub enum Fault {
     FilteredOnly,
 }
 
-/// Result for a seed.
+/// The track of a seed.
 #[derive(Debug, Clone)]
 pub struct Track {
     /// The hit of each layer, counted from the event's first hit, or [`NO_HIT`].

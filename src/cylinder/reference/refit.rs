@@ -1,4 +1,4 @@
-//! The naive twin of the fit of given tracks: one track, hit by hit outwards and back.
+//! The naive twin of the fit of given tracks: fits one track at a time, hit by hit outwards and back.
 
 use super::layers::Layers;
 use super::{Fault, field};
@@ -25,7 +25,7 @@ pub struct FittedTrack {
     pub fit: FitStatus,
 }
 
-/// Fits all tracks of an event with status `Ok`: number `event` of `tracks`.
+/// Fits the tracks with the numbers `range` of `tracks`, which belong to an event with status `Ok`.
 pub fn fit_tracks(
     fault: Fault,
     config: &CylinderConfig,

@@ -1,5 +1,5 @@
-//! Filter and smoother: a gang of tracks from the first hit to the last and back. The data for the way back are
-//! stored in memory, hit by hit; states are written there and moved to the results' columns together.
+//! Filter and smoother, which process a gang of tracks from the first hit to the last and back. The filter stores data
+//! for the smoother in memory, hit by hit; the states of a gang are moved to the columns of the results together.
 
 use super::lists::Lists;
 use crate::cylinder::config::CylinderConfig;

@@ -11,9 +11,9 @@ pub(super) struct Lists {
     pub hits: [Column<u32>; CYLINDER_LAYERS],
     /// First, middle and last hit of each track.
     pub ends: [Column<u32>; 3],
-    /// Hits of each track.
+    /// Number of hits of each track.
     pub count: Column<u32>,
-    /// Number of the first track, and of its first hit, in the results.
+    /// Index of the first track in the results, and index of its first hit.
     pub first: [usize; 2],
 }
 

@@ -26,11 +26,11 @@ pub struct CylinderFitWorkspace {
     scratch: Scratch,
 }
 
-/// Fits the tracks of the events of `range` and appends them to `out`, in order: `input.seeds` are the tracks, by
-/// their hits on each layer; their states at the origin are ignored. A track without three hits, or with a hit that
-/// is not a measurement, has a [`FitStatus`](crate::kalman::FitStatus) other than `Ok`, and undefined states. An
-/// event gets no tracks and the status [`Status::Corrupt`] when one of its tracks names a hit outside the track's
-/// layer.
+/// Fits the tracks of the events of `range` and appends the fits to `out`, in order. `input.seeds` gives the tracks by
+/// their hits on each layer; its states at the vertex are ignored. A track of fewer than three hits, or with a hit
+/// without valid coordinates and errors, has a [`FitStatus`](crate::kalman::FitStatus) other than `Ok`, and undefined
+/// states. An event gets no tracks and the status [`Status::Corrupt`] when one of its tracks names a hit outside the
+/// track's layer.
 ///
 /// Output bytes do not depend on `level`, nor on how events are cut into ranges.
 ///

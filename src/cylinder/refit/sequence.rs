@@ -7,7 +7,7 @@ use crate::event::{CylinderFits, Outcome};
 use crate::simd::Level;
 use crate::{Error, Result};
 
-/// Fits of given tracks in the cylinder detector, as a product.
+/// Handle of the product `cylinder_fits`: fits of given tracks in the cylinder detector.
 pub const CYLINDER_FITS: Handle = Handle::of::<CylinderFits>("cylinder_fits");
 
 /// Fits given tracks of the cylinder detector to a smoothed state at each of their hits. There is no search: the
@@ -22,11 +22,11 @@ impl CylinderFit {
     /// Creates an algorithm for the usual gang of an instruction set.
     ///
     /// # Errors
-    /// [`Error::Config`] for a configuration that cannot be used, [`Error::Unsupported`] for another gang.
+    /// [`Error::Config`] for a configuration that cannot be used, [`Error::Unsupported`] for a level with another gang.
     pub fn new(level: Level, config: CylinderConfig) -> Result<Self> {
         config.validate()?;
         if !level.is_usual() {
-            let what = "the sequence cylinder-fit is built for the usual gang of each instruction set alone";
+            let what = "the sequence cylinder-fit is built only for the usual gang of each instruction set";
             return Err(Error::Unsupported(format!("{what}, not for {level}")));
         }
         Ok(Self { level, config })
@@ -70,7 +70,9 @@ impl Algorithm for CylinderFit {
     }
 
     fn run(&self, slice: Slice<'_>, scratch: &mut CylinderFitWorkspace, out: &mut Outcome<CylinderFits>) {
-        let Events::CylinderHits(input) = slice.events() else { unreachable!("only what was accepted") };
+        let Events::CylinderHits(input) = slice.events() else {
+            unreachable!("`accept` rejects other events")
+        };
         fit_tracks(self.level, &self.config, input, slice.range(), scratch, out);
     }
 }

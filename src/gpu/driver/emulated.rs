@@ -44,8 +44,8 @@ struct Functions {
 pub struct Faults(Arc<AtomicU64>);
 
 impl Faults {
-    /// Makes a later call fail; the next call has the number 1. Copies, launches and waits of all queues of the device
-    /// are calls. With 0, no call fails.
+    /// Makes the call with the number `call` fail; the next call has the number 1. Calls are copies, launches and waits
+    /// of all queues of the device. With 0, no call fails.
     pub fn fail(&self, call: u64) {
         self.0.store(call, Ordering::Relaxed);
     }

@@ -1,10 +1,10 @@
-//! Lane programs of the CPU as kernels of a GPU: a lane is a thread, and rustc compiles the CPU's own files to PTX.
+//! GPU kernels compiled from the CPU's code: a thread runs one lane, and rustc compiles the source files to PTX.
 //!
-//! `ptx/lib.rs` is the crate of these kernels. The crate has the scalar gang of one lane, the CPU's steps and, from
-//! this folder, the conversion of addresses to slices. The library has the same files, so the emulated device gives the
-//! same bits. `kernels/compiled/lanes.ptx` is the output of rustc 1.95.0. One test compares its source's hash, another,
-//! where this rustc is installed with `rust-src`, the file itself. After a change of these files, run
-//! `PELOTON_KERNELS=renew cargo test --release --features cuda --lib lanes`.
+//! `ptx/lib.rs` is the crate of these kernels: the scalar gang of one lane, the CPU's steps and, from this folder, the
+//! conversion of addresses to slices. The library compiles the same files, so the emulated device gives the same bits.
+//! `kernels/compiled/lanes.ptx` is the output of rustc 1.95.0. One test compares the hash of the source files; another
+//! test compares the PTX with rustc's output, if rustc 1.95.0 and `rust-src` are installed. After a change of these
+//! files, run `PELOTON_KERNELS=renew cargo test --release --features cuda --lib lanes`.
 
 #[allow(unsafe_code, reason = "addresses become slices")]
 pub(super) mod ut;

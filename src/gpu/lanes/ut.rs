@@ -1,4 +1,4 @@
-//! Tracklets of the UT for Velo tracks, a track a thread: the steps of `src/ut/find/tracklets`, as the CPU runs them.
+//! Finds UT tracklets for Velo tracks on a GPU, one track per thread, with the CPU's code in `src/ut/find/tracklets`.
 
 use crate::simd::Gang;
 use crate::ut::grid::{CELLS, Stored};
@@ -25,8 +25,8 @@ pub(crate) struct UtArgs {
     pub(crate) weight: u64,
     pub(crate) number: u64,
     pub(crate) group: u64,
-    /// By track: its event, and its line; then what is found: slots and their counts, whether it has hits in three planes
-    /// (`rows` is scratch), how many hits were left out, and its best tracklet.
+    /// By track: its event and its line; then the results: slots and their counts, whether the track has hits in three
+    /// planes (`rows` is scratch memory), how many hits were left out, and the best tracklet.
     pub(crate) event: u64,
     pub(crate) line: u64,
     pub(crate) slots: u64,

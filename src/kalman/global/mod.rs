@@ -1,10 +1,10 @@
 //! The published form of state and measurement (Matriplex, section 2): x, y, z, charge / pT, phi and theta in one frame for
 //! all tracks, a 6 x 6 covariance, and hits with three measured coordinates. `README.md` derives the formulas.
 //!
-//! A state that was transported to a radius varies only along the cylinder: its covariance has no part along the radius.
-//! Single precision would lose this property when the variances of a start are large, and the hit's small error along the
-//! radius would amplify the rounding. So the transport to a hit and the measurement are computed in axes along the radius
-//! there, along r-phi and z, in which this part is exactly 0; between hits the covariance is stored for x, y and z.
+//! A state that was transported to a radius varies only along the cylinder: its covariance has no part along the
+//! radius. Single precision would lose this property when the variances of a start are large, and the hit's small error
+//! along the radius would amplify the rounding. So transport and measurement use axes along the radius at the hit,
+//! along r-phi and z, in which this part is exactly 0; between hits the covariance is stored for x, y, z.
 
 mod transport;
 
@@ -32,19 +32,19 @@ pub struct GlobalState<G: Gang> {
 /// A hit of three measured coordinates.
 #[derive(Clone, Copy)]
 pub struct GlobalHit<G: Gang> {
-    /// x, y, z, cm
+    /// Measured x, y and z, cm.
     pub position: [F32<G>; 3],
     /// Variances along the radius of the hit, along r-phi and z, cm^2; the errors are independent.
     pub variance: [F32<G>; 3],
 }
 
-/// A state at the cylinder of a hit. The parameters are in the common frame; the covariance has the axes along the radius
-/// and along r-phi in place of x and y. Its first row is 0.
+/// A state at the cylinder of a hit. The parameters are in the common frame; the covariance has axes along the radius
+/// and along r-phi in place of x and y, and its first row is 0.
 #[derive(Clone, Copy)]
 pub struct OnRadius<G: Gang> {
     /// Parameters as in a [`GlobalState`].
     pub p: [F32<G>; 6],
-    /// Covariance in the axes of the radius.
+    /// Covariance with axes along the radius and along r-phi in place of x and y.
     pub c: Symmetric<G, 6>,
     /// The direction of the radius, in x and y.
     direction: [F32<G>; 2],
@@ -166,7 +166,7 @@ impl<G: Gang> GlobalState<G> {
         out
     }
 
-    /// Returns the state in its output form, and its radius: the covariance is along r-phi.
+    /// Returns the state in its output form, whose covariance is along r-phi, and its radius.
     #[cfg_attr(not(feature = "small-kernels"), inline(always))]
     #[cfg_attr(feature = "small-kernels", inline(never))]
     pub fn output(&self, g: G) -> (Output<G>, F32<G>) {

@@ -37,8 +37,8 @@ pub(super) fn finish<G: Gang>(g: G, sum: Option<F32<G>>) -> F32<G> {
     }
 }
 
-/// Returns the product a b, with the structure of `a` known. Terms are in the order of the columns of `a`, and each
-/// is added by a fused multiply-add.
+/// Returns the product a b, where `P` is the structure of `a`. Terms are added in the order of the columns of `a`, by
+/// fused multiply-adds.
 #[inline(always)]
 pub fn multiply<P: Pattern<R, K>, G: Gang, const R: usize, const K: usize, const C: usize>(
     g: G,

@@ -6,7 +6,7 @@ use crate::simd::varying::{F32, Mask};
 
 /// Inverse by Cramer's rule, with one division.
 pub trait Cramer<G: Gang>: Sized {
-    /// Returns inverse and determinant; where the determinant is 0 the inverse is not finite.
+    /// Returns the inverse and the determinant; where the determinant is 0 the inverse is not finite.
     fn cramer(&self) -> (Self, F32<G>);
 }
 
@@ -47,8 +47,8 @@ impl<G: Gang> Cramer<G> for Symmetric<G, 3> {
 }
 
 impl<G: Gang, const N: usize> Symmetric<G, N> {
-    /// Returns the lower factor L of L L^T, with reciprocals on the diagonal, and the lanes in which every pivot is
-    /// positive: there the matrix is positive definite.
+    /// Returns the lower factor L of the matrix L L^T, with reciprocals on the diagonal, and the lanes in which every
+    /// pivot is positive: there the matrix is positive definite.
     #[inline(always)]
     pub fn factor(&self, g: G) -> (Self, Mask<G>) {
         let mut l = *self;
@@ -74,8 +74,8 @@ impl<G: Gang, const N: usize> Symmetric<G, N> {
         (l, positive)
     }
 
-    /// Returns the lanes in which the matrix with its diagonal times `grown` is positive definite: all pivots of L D L^T
-    /// are positive. This needs no square root, and no scaling for pivots above 3e-39.
+    /// Returns the lanes in which the matrix, with its diagonal multiplied by `grown`, is positive definite: all pivots
+    /// of its factors L D L^T are positive. The test needs no square root, and no scaling for pivots above 3e-39.
     #[inline(always)]
     pub fn is_definite(&self, g: G, grown: f32) -> Mask<G> {
         let mut positive = Mask::first(g, G::LANES);

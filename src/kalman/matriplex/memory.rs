@@ -35,7 +35,7 @@ impl Matriplex {
         &mut self.data.padded_mut()[element * self.stride..]
     }
 
-    /// Loads `R x C` elements from `first` on, of the matrices from `lane` on.
+    /// Loads `R x C` matrices: the elements from number `first` on, of the matrices from number `lane` on.
     #[inline(always)]
     pub fn load<G: Gang, const R: usize, const C: usize>(
         &self,
@@ -52,7 +52,7 @@ impl Matriplex {
         out
     }
 
-    /// Loads `R x C` elements from `first` on, of the matrices at these indices.
+    /// Gathers `R x C` matrices: the elements from number `first` on, of the matrices whose numbers are `index`.
     #[inline(always)]
     pub fn gather<G: Gang, const R: usize, const C: usize>(
         &self,
@@ -84,7 +84,7 @@ impl Matriplex {
         });
     }
 
-    /// Loads packed symmetric matrices: elements (0, 0), (1, 0), (1, 1), (2, 0) ... from `first` on.
+    /// Loads symmetric matrices, whose lower triangles are packed row by row from element `first` on.
     #[inline(always)]
     pub fn load_symmetric<G: Gang, const N: usize>(
         &self,
@@ -101,7 +101,7 @@ impl Matriplex {
         out
     }
 
-    /// Loads packed symmetric matrices at these indices.
+    /// Gathers packed symmetric matrices whose numbers are `index`.
     #[inline(always)]
     pub fn gather_symmetric<G: Gang, const N: usize>(
         &self,

@@ -1,10 +1,10 @@
-//! Small matrices in lockstep: lane l of every value belongs to the matrix of track l.
+//! Small matrices, one per lane: lane l of every value belongs to the matrix of track l.
 //!
-//! In registers a matrix is an array of gang values ([`Matrix`], [`Symmetric`]); in memory a [`Matriplex`] holds N of
-//! them, element first and lane last: element (i, j) of all N matrices is contiguous. This is the layout of the
-//! Matriplex library (Cerati et al., EPJ Web of Conf. 2017, section 2.1); a GPU uses the same layout with a larger N.
+//! In registers a matrix is an array of SIMD values ([`Matrix`], [`Symmetric`]); in memory a [`Matriplex`] holds N
+//! matrices, with element (i, j) of all N matrices contiguous. This is the layout of the Matriplex library (Cerati et
+//! al., EPJ Web of Conf. 2017, section 2.1); a GPU uses the same layout with a larger N.
 //!
-//! Structural zeros and ones are part of a type ([`Pattern`]) and cost nothing: products skip them at compile time.
+//! Known zeros and ones of a matrix are part of a type ([`Pattern`]) and cost nothing: products skip them.
 
 mod general;
 mod inverse;

@@ -1,6 +1,6 @@
 //! Elements of a matrix that are known at compile time.
 
-/// Knowledge about one element at compile time.
+/// Value of one element, as far as it is known at compile time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry {
     /// Always 0.
@@ -11,7 +11,7 @@ pub enum Entry {
     Value,
 }
 
-/// The structure of an R x C matrix. Elements that are not [`Entry::Value`] are never read.
+/// The known elements of an R x C matrix. Elements that are not [`Entry::Value`] are never read.
 pub trait Pattern<const R: usize, const C: usize> {
     /// Entries row by row.
     const ENTRIES: [[Entry; C]; R];

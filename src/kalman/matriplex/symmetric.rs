@@ -67,8 +67,8 @@ impl<G: Gang, const N: usize> Symmetric<G, N> {
     }
 }
 
-/// Returns f c f^T for a symmetric c, with the structure of f known: first f c row by row, then its product with the
-/// rows of f; only the lower triangle is computed.
+/// Returns f c f^T for a symmetric c, where `P` is the structure of f. Each row of f c is multiplied by the rows of f;
+/// only the lower triangle is computed.
 #[inline(always)]
 pub fn similarity<P: Pattern<R, N>, G: Gang, const R: usize, const N: usize>(
     g: G,

@@ -1,5 +1,5 @@
-//! `unroll!`: an unrolled loop over at most 0..6, in which all indices of matrices in registers are constants, so
-//! that the compiler knows structural zeros.
+//! `unroll!`: a loop over at most 0..6, unrolled so that all indices of matrices in registers are constants and the
+//! compiler sees which elements are known zeros.
 
 /// `unroll!(I < N { body })`: repeats the body for `I` = 0, 1, ... N - 1, where `I` is a constant. N is at most 6.
 macro_rules! unroll {

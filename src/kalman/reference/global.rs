@@ -15,7 +15,7 @@ pub struct GlobalState {
 /// A hit of three coordinates.
 #[derive(Debug, Clone, Copy)]
 pub struct GlobalHit {
-    /// x, y, z, cm
+    /// Measured x, y and z, cm.
     pub position: [f64; 3],
     /// Variances along the radius of the hit, along r-phi and z, cm^2; the errors are independent.
     pub variance: [f64; 3],
@@ -47,8 +47,8 @@ fn turned<const N: usize>(axes: &Square<N>, c: &Square<N>) -> Square<N> {
     multiply(&multiply(axes, c), &transpose(axes))
 }
 
-/// Adds a hit. Returns its chi2, too. The axes are along the radius of the state and across: in axes along x and y, even
-/// f64 loses the hit's small error along the radius when the covariance is wide.
+/// Returns the state with a hit added, and chi2 of the hit. The axes are along and across the radius of the state,
+/// since in x and y even f64 loses the hit's small error along the radius when the covariance is wide.
 pub fn global_update(state: &GlobalState, hit: &GlobalHit) -> (GlobalState, f64) {
     let [x, y, ..] = state.p;
     let axes = to_axes::<3>(x, y);

@@ -13,13 +13,13 @@ pub fn transpose<const R: usize, const C: usize>(a: &[[f64; C]; R]) -> [[f64; R]
     std::array::from_fn(|i| std::array::from_fn(|j| a[j][i]))
 }
 
-/// Returns the inverse by Gauss-Jordan elimination, with the largest pivot of each column; not finite when it does not exist.
+/// Returns the inverse by Gauss-Jordan elimination with the largest pivot of each column; not finite if there is none.
 pub fn inverse<const N: usize>(a: &[[f64; N]; N]) -> [[f64; N]; N] {
     let mut a = *a;
     let mut out = std::array::from_fn(|i| std::array::from_fn(|j| f64::from(u8::from(i == j))));
     for column in 0..N {
         let best = (column..N).max_by(|i, j| a[*i][column].abs().total_cmp(&a[*j][column].abs()));
-        let best = best.expect("a column has rows");
+        let best = best.expect("every column has a row");
         a.swap(column, best);
         out.swap(column, best);
         let pivot = a[column][column];

@@ -1,5 +1,5 @@
-//! The naive twin of the filter, in f64: helices by stepping (`docs/algorithms.md`, "Cylinder: transport"),
-//! derivatives by differences, dense matrices. It shares only textbook formulas with the kernels.
+//! The naive twin of the filter, in f64: helices by stepping (`docs/algorithms.md`, "Cylinder: transport"), derivatives
+//! by differences, dense matrices. The naive twin shares only textbook formulas with the kernels.
 
 pub mod global;
 mod linear;
@@ -40,8 +40,8 @@ pub struct Measured {
     pub variance: [f64; 2],
 }
 
-/// Transports the helix to the cylinder of radius `radius` in this many steps, each as long as the remaining distance
-/// in radius. `field` is the curvature (1/cm) of charge / pT = 1.
+/// Transports the helix to the cylinder of radius `radius` in `iterations` steps, each as long as the remaining
+/// distance in radius. `field` is the curvature (1/cm) of a track with charge / pT = 1.
 pub fn step_to_radius(point: Point, field: f64, radius: f64, iterations: usize) -> Point {
     let [mut x, mut y, z, charge_over_pt, phi, theta] = point;
     let curvature = field * charge_over_pt;
@@ -62,7 +62,7 @@ pub fn step_to_radius(point: Point, field: f64, radius: f64, iterations: usize) 
     [x, y, z + length / theta.tan(), charge_over_pt, phi + curvature * length, theta]
 }
 
-/// Returns the point on the cylinder of radius `radius`, for an outward direction.
+/// Returns the point of the helix `p` on the cylinder of radius `radius`, for an outward direction.
 pub fn point(p: OnCylinder, radius: f64) -> Point {
     let phi = p[0] + (p[3] / radius).asin();
     [radius * p[0].cos(), radius * p[0].sin(), p[1], p[2], phi, 1f64.atan2(p[4])]
@@ -75,7 +75,7 @@ fn on_cylinder(point: Point, near: f64) -> OnCylinder {
     [near + turn(azimuth - near), z, charge_over_pt, moment, 1.0 / theta.tan()]
 }
 
-/// Returns the angle within -pi..pi.
+/// Returns `angle` minus whole turns, within -pi..pi.
 pub fn turn(angle: f64) -> f64 {
     angle - std::f64::consts::TAU * (angle / std::f64::consts::TAU).round()
 }
@@ -110,8 +110,8 @@ pub fn from_vertex(p: Point, c: &Square<6>, field: f64, radius: f64, iterations:
     State { radius, p, c }
 }
 
-/// Returns the state at the first of three points (azimuth, z, radius each) of an outward-going helix. The circle through
-/// the points is given by its centre, the path along it by the angle at the centre.
+/// Returns the state at the first of three points (azimuth, z, radius each) of an outward-going helix. The curvature
+/// comes from the centre of the circle through the points, the length of the path from the angle at it.
 pub fn from_three_hits(hits: [[f64; 3]; 3], field: f64) -> OnCylinder {
     let [first, middle, last] =
         hits.map(|[azimuth, _, radius]| [radius * azimuth.cos(), radius * azimuth.sin()]);
@@ -145,7 +145,7 @@ pub fn to_radius(state: &State, field: f64, radius: f64, iterations: usize) -> S
     State { radius, p, c }
 }
 
-/// Adds a hit on the state's own cylinder; returns its chi2, too.
+/// Returns the state with a hit on its own cylinder added, and chi2 of the hit.
 pub fn update(state: &State, hit: &Measured) -> (State, f64) {
     let residual = [turn(hit.position[0] - state.p[0]), hit.position[1] - state.p[1]];
     let c = &state.c;

@@ -117,8 +117,8 @@ const MOST_HITS: u32 = 65_000;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChoiceConfig {
-    /// Weights, in order: constant; numbers of missing hits in x, and in u and v; logarithms of chi2 in x and in y; |y|
-    /// at the origin; eight products of these features and the bend; logarithm of the number of tracks in the pass.
+    /// Weights, in order: constant; numbers of missing hits in x, and in u and v; logarithms of chi2 in x and y; |y| at
+    /// the origin; three products of these; the bend; four more products; logarithm of the pass's number of tracks.
     pub weights: [f32; FEATURES],
     /// Smallest weighted sum of a chosen track.
     pub min_score: f32,

@@ -105,10 +105,10 @@ pub struct Fit {
     slopes: Vec<f64>,
 }
 
-/// A fitted track: three parameters in x and two in y, in mm per power of a metre, and chi2 in x and in y.
+/// A fitted track: three parameters in x and two in y, in mm per power of a metre, and sums of squared distances.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FittedTrack {
-    /// Parameters in x: x at z = 8,520 mm, mm; slope, mm per m; curvature, mm per m^2.
+    /// Parameters in x: x at z = 8,520 mm, mm; slope, mm per m; coefficient of the parabola, mm per m^2.
     pub x: Vec<f64>,
     /// Parameters in y: y at z = 8,520 mm, mm; slope, mm per m.
     pub y: Vec<f64>,

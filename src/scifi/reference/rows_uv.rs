@@ -1,4 +1,4 @@
-//! Adds hits of the u and v layers to tracks in x by rows of bits: finds the slopes in y that have hits in most layers.
+//! Adds hits of the u and v layers to tracks in x by rows of bits: finds the slopes in y with hits in the most layers.
 
 use super::layers::{UV_SLOPE, UV_Z, bend, distance};
 use super::rows::{CandidateX, Four, Layer, most, place, runs};

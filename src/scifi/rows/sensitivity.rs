@@ -1,4 +1,4 @@
-//! Deviations of tracks from straight lines in each x layer, computed from fixed tracks through the magnetic field.
+//! Deviations of tracks from straight lines from the origin in each x layer, computed from fixed tracks in the field.
 //!
 //! A track at x in the pivot's layer crosses another layer near x z / z_pivot + k s. The shift s, mm, is the same for
 //! all layers: its sign is the charge's, its size is proportional to 1/p. The spread of a layer is the typical

@@ -1,5 +1,5 @@
 //! Confirm: adds hits of the u and v layers to tracks in x. Rows of bits test all slopes in y at once; then the lines
-//! with hits in most layers are fitted, one line per lane.
+//! with hits in the most layers are fitted, one line per lane.
 
 use super::bits::{Marks, draw, each, odd_of, two_of, window};
 use super::exact::{A, B, C, CHI2, Candidates};

@@ -1,5 +1,5 @@
-//! Short arrays without loops. The compiler makes loops of `[value; N]`, `std::array::from_fn` and loops over an
-//! array and then unrolls them; the thousands of them in a kernel took a large part of the build time of the library.
+//! Makes short arrays without loops. The compiler turns `[value; N]`, `std::array::from_fn` and `for` over an array
+//! into loops, which it then unrolls; thousands of such loops took a large part of the library's build time.
 
 use std::mem::MaybeUninit;
 
@@ -28,7 +28,7 @@ macro_rules! array_of {
 }
 pub(crate) use array_of;
 
-/// Calls `act` with 0, 1, ... N - 1.
+/// Calls `act` with each index from 0 to `N` - 1, in order.
 #[inline(always)]
 pub fn call_for_each<const N: usize>(mut act: impl FnMut(usize)) {
     macro_rules! calls {
@@ -47,7 +47,7 @@ pub fn call_for_each<const N: usize>(mut act: impl FnMut(usize)) {
     }
 }
 
-/// The array of the results of `make` for each index, in order.
+/// Returns the array of `make(0)` to `make(N - 1)`, called in this order.
 #[inline(always)]
 pub fn make_array<T: Copy, const N: usize>(mut make: impl FnMut(usize) -> T) -> [T; N] {
     let mut out = MaybeUninit::<[T; N]>::uninit();
@@ -60,7 +60,7 @@ pub fn make_array<T: Copy, const N: usize>(mut make: impl FnMut(usize) -> T) -> 
     unsafe { out.assume_init() }
 }
 
-/// `[value; N]`.
+/// Returns `[value; N]`.
 #[inline(always)]
 pub fn copies<T: Copy, const N: usize>(value: T) -> [T; N] {
     array_of!(_ => value)

@@ -18,7 +18,7 @@ pub trait Context: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// Runs `body`, compiled for the context's instructions.
     fn run<R>(self, body: impl FnOnce() -> R) -> R;
 
-    /// `a * b + c` with one rounding: by an instruction if the CPU has one, otherwise by exact software.
+    /// `a * b + c` with one rounding: by an instruction if the context has one, otherwise by exact software.
     #[inline(always)]
     fn mul_add(a: f32, b: f32, c: f32) -> f32 {
         a.mul_add(b, c)

@@ -129,8 +129,8 @@ macro_rules! gathers_by_columns {
 #[cfg(target_arch = "x86_64")]
 use gathers_by_columns;
 
-/// Defines the gathers of four values of a gang through its unsafe function `records`, which loads four values from an address for
-/// each lane.
+/// Defines the gathers of four values of a gang through its unsafe function `records`, which loads four values for each
+/// lane, from an address per lane.
 #[cfg(target_arch = "x86_64")]
 macro_rules! records_by_lane {
     () => {

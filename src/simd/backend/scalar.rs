@@ -1,16 +1,16 @@
-//! [`Scalar`]: a gang of `N` lanes in arrays. With one lane this is ordinary scalar code; with more it is compiled
-//! from short loops, on every CPU.
+//! [`Scalar`]: a gang of `N` lanes in arrays, which runs on every CPU. With one lane, the gang is ordinary scalar code;
+//! with more lanes, each operation repeats the scalar code for every lane.
 
 use super::slices::{gather_record_source, gather_source, memory_through_u32};
 use super::{Context, array_of, copies, for_each};
 use crate::simd::{Gang, Isa};
 
-/// `N` lanes in arrays, compiled in context `C`.
+/// A gang of `N` lanes in arrays, compiled for the instructions of the context `C`.
 #[derive(Debug, Clone, Copy)]
 pub struct Scalar<const N: usize, C: Context>(C);
 
 impl<const N: usize, C: Context> Scalar<N, C> {
-    /// The gang, given the context.
+    /// Returns the gang for a context.
     #[inline(always)]
     pub(in crate::simd) fn new(context: C) -> Self {
         Self(context)
@@ -85,7 +85,7 @@ impl<const N: usize, C: Context> Gang for Scalar<N, C> {
         let to = &mut to[..N];
         let mut count = 0;
         for_each!(i < N => {
-            // Written whether on or not: what follows overwrites it, and no branch depends on the data.
+            // Written even if the lane is not set: a later lane overwrites it, and no branch depends on the data.
             to[count.min(N - 1)] = value[i];
             count += mask[i] as usize;
         });

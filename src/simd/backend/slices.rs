@@ -1,7 +1,7 @@
-//! Slices for gangs: memory as bits, and sources of gathers that are never empty. The kernels of `src/gpu/lanes` contain this file.
+//! Views of slices as bits, and slices for gathers, which are never empty. Kernels of `src/gpu/lanes` use this file.
 
-/// What a gather from `from` reads: never empty (nothing becomes one zero), with the index of its last
-/// element. No branch, so that a gang of many registers stays one straight line.
+/// Returns the slice that a gather from `from` reads, and the index of its last element. An empty `from` is replaced by
+/// one zero. There is no branch, so that a gang of many registers stays one straight line of code.
 #[inline(always)]
 pub(super) fn gather_source(from: &[u32]) -> (&[u32], u32) {
     let from = if from.is_empty() { &[0] } else { from };

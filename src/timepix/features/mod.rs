@@ -1,7 +1,7 @@
 //! Features of clusters: sums over their hits, then shapes from the sums.
 //!
-//! Sums are of whole numbers, so that their order does not matter; shapes are a few IEEE operations on the sums, and
-//! the same on every machine. Positions are relative to the cluster's first hit, which keeps sums small.
+//! Sums add whole numbers, so that the order does not matter; shapes are a few IEEE operations on the sums, and the
+//! same on every machine. Positions are relative to the cluster's first hit, which keeps sums small.
 
 mod shapes;
 mod sums;
@@ -16,7 +16,7 @@ use sums::{CHUNK, Sums};
 /// Number of clusters whose hits, as records, are in the first-level cache at the same time.
 const PIECE: usize = 128;
 
-/// Computes features; holds the memory for it.
+/// Computes features of clusters, in memory that is reused.
 #[derive(Debug, Default)]
 pub struct FeatureMaker {
     /// Per hit of a piece: x, y, time over threshold, 0.

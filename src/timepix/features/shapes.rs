@@ -42,7 +42,7 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    /// Copies features that do not depend on all hits, and sums.
+    /// Copies the sums, and the features that depend only on the first and the last hit.
     #[inline(always)]
     pub fn read(&mut self, starts: &[u32], hits: &PixelHits, sums: &Sums) {
         let time = &hits.time[..];
@@ -118,8 +118,8 @@ impl Chunk {
         (self.first[0][place], self.first[1][place]) = (x0 as f64, y0 as f64);
     }
 
-    /// Computes the shapes. The main variances are the eigenvalues of the matrix of variances. `n` pixels in a row
-    /// have the variance (n^2 - 1) / 12, which gives lengths their scale.
+    /// Computes the shapes. The variances along the main axes are the eigenvalues of the covariance matrix. Lengths are
+    /// scaled so that `n` pixels in a row, whose variance is (n^2 - 1) / 12, have the length `n`.
     #[inline(always)]
     pub fn shapes(&mut self, fused: bool) {
         let Self { count, first: [x0, y0], products, floats, .. } = self;
@@ -163,7 +163,7 @@ impl Chunk {
         }
     }
 
-    /// Writes the features of clusters from number `first` on; there is room for a full chunk.
+    /// Writes the features of a chunk to clusters from number `first` on; the columns can hold a full chunk.
     #[inline(always)]
     pub fn write(&self, first: usize, to: &mut ClusterFeatures) {
         let range = first..first + CHUNK;

@@ -1,7 +1,7 @@
 //! [`Sums`]: sums over the hits of small clusters, a cluster in each lane.
 //!
-//! Lanes add the second hit of their clusters, then the third, and so on, up to the last hit of the largest cluster: about
-//! twice as many turns as clusters have hits on average. Nothing is stored per hit, and the results are already columns.
+//! Lanes add the second hit of their clusters, then the third, and so on, up to the last hit of the largest cluster, in
+//! about twice as many turns as the mean number of hits. Nothing is stored per hit, and sums are columns.
 
 use crate::event::{Column, PAD, PixelHits};
 use crate::simd::varying::{F32, I32, Mask, U32};
@@ -36,7 +36,7 @@ pub(super) struct Sums {
     /// Smallest x, y, largest x, y, relative to the first hit; largest time over threshold.
     pub bounds: [[i32; CHUNK]; 4],
     pub height: [u32; CHUNK],
-    /// Bits of the clusters that are to be added up separately.
+    /// A bit per cluster, which is 1 if the cluster has to be added up separately.
     pub large: u32,
 }
 

@@ -1,4 +1,4 @@
-//! The static definition: a window from each free hit on, filled outwards from the hit.
+//! Search for the static definition: each hit in no cluster opens a window and a cluster, which grows from the hit.
 
 use crate::event::{Column, PixelHits};
 

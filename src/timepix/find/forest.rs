@@ -33,7 +33,7 @@ impl Forest {
         self.parent.len() as u32
     }
 
-    /// Makes a set of each number below `len`.
+    /// Adds a set for each number below `len` that is in no set yet.
     pub fn grow(&mut self, len: u32) {
         let from = self.len();
         self.parent.set_len(len as usize);
@@ -42,13 +42,13 @@ impl Forest {
         }
     }
 
-    /// Returns the smallest number in the set of `of`. Halves the path.
+    /// Returns the smallest number in the set of `of`, and halves the path to it.
     #[inline(always)]
     pub fn root(&mut self, of: u32) -> u32 {
         root(&mut self.parent, of)
     }
 
-    /// Joins two sets; returns the root.
+    /// Joins the sets of two numbers; returns the root of the joined set.
     #[inline(always)]
     pub fn join(&mut self, a: u32, b: u32) -> u32 {
         let (a, b) = (self.root(a), self.root(b));
@@ -76,8 +76,8 @@ impl Forest {
         }
     }
 
-    /// Numbers the sets in the order of their roots, for [`Forest::number`]. Returns the number of sets. Sets cannot
-    /// be joined after that.
+    /// Numbers the sets in the order of their roots, for [`Forest::number`]. Returns the number of sets. After this
+    /// call, sets cannot be joined.
     pub fn number_sets(&mut self) -> u32 {
         let parent = &mut self.parent[..];
         let mut sets = 0;

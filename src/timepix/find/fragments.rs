@@ -1,13 +1,13 @@
-//! The local definition, fast: fragments first, links between fragments afterwards.
+//! The fast search for the local definition: fragments first, links between fragments afterwards.
 //!
-//! A hit without a linked neighbour begins a fragment; any other hit joins the fragment of a neighbour. If its neighbours
-//! belong to several fragments, a link is recorded. That loop has no branch that depends on the hits (except for three and
-//! more pieces, which are rare), so that nothing is mispredicted, and it never waits: the table of last hits holds times,
-//! which do not depend on earlier steps. A second loop processes links, over fragments instead of hits: most links connect
-//! fragments that are already joined.
+//! A hit without a linked neighbour begins a fragment; any other hit joins the fragment of a neighbour. If the
+//! neighbours of a hit belong to several fragments, links between them are recorded. This first loop has no branch that
+//! depends on the hits (except for three or more pieces, which are rare), so that nothing is mispredicted, and it never
+//! waits: the table of last hits holds times, which do not depend on earlier steps. A second loop joins fragments by
+//! the links, most of which connect fragments that are already joined.
 //!
-//! The nine times are nine loads. Three loads of a row each are slower by measurement: the row with the previous hit
-//! cannot be forwarded from the store, and its load waits until the store has reached the cache.
+//! The times of the nine pixels around a hit take nine loads. Three loads of a row each are slower: the row with the
+//! previous hit cannot be forwarded from the store, and its load waits until the store has reached the cache.
 
 use super::blobs::Blobs;
 use super::forest::Forest;
@@ -266,7 +266,7 @@ impl Fragments {
             // Hits later than this are linked; the difference cannot overflow, since times begin one window after the base.
             let limit = now.wrapping_sub(window + 1);
             let corner = corner as usize;
-            let near = last[corner..].first_chunk_mut::<NEAR>().expect("room behind the matrix");
+            let near = last[corner..].first_chunk_mut::<NEAR>().expect("pixels behind the matrix");
             // Added up in a way that the compiler does not vectorise, see above.
             let mut pattern = 0;
             let mut look = |place: usize| pattern = pattern + pattern + u32::from(limit < near[place].time);

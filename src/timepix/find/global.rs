@@ -1,7 +1,7 @@
-//! The global definition: union-find in order of time; each root stores the latest hit of its cluster.
+//! Search for the global definition: union-find in order of time; each root stores the latest time of its cluster.
 //!
-//! The last cluster of a pixel is enough: any other open cluster of this pixel was joined with it when its hit came, and
-//! closed clusters never open again.
+//! For each pixel the cluster of its last hit is enough: any other open cluster of the pixel was joined with it when
+//! the last hit came, and closed clusters never open again.
 
 use super::forest::Forest;
 use crate::event::{Column, PixelHits};

@@ -22,8 +22,8 @@ impl PlainMatrix {
 /// Clusters time-ordered hits by the local definition: `parent` becomes the first hit of each hit's cluster. Returns
 /// the number of clusters.
 ///
-/// This is the usual first version in C, as fast as C compilers make it. Its only refinement is that the root of the new
-/// hit is kept in a variable while its neighbours are joined.
+/// The loop is the usual first version in C, and as fast as C compilers make it. The only refinement is that the root
+/// of the new hit stays in a variable while the neighbours of the hit are joined.
 pub fn plain_loop(window: u32, hits: &PixelHits, matrix: &mut PlainMatrix, parent: &mut [u32]) -> usize {
     let (width, last) = (matrix.width, &mut matrix.last[..]);
     let n = hits.len();

@@ -1,9 +1,9 @@
 //! Links to the few most recent hits, for blocks with few hits in the window: no table of pixels, and no waiting for memory.
 //!
-//! If no more than [`REACH`] hits are in the window before any hit, its neighbours are among these hits. Each hit is
-//! compared with the previous hit, then with the one before it, and so on: columns with themselves, as many hits at once as
-//! a register holds. The result is a pattern for each hit, whose bit `k` is set if it is linked with the hit `k + 1`
-//! positions before it. Neighbours that are linked with each other are already one fragment, as the patterns of both show.
+//! If at most [`REACH`] hits are in the window before each hit, all hits linked with it are among these hits. Each hit
+//! is compared with the previous hit, then with the hit before that, and so on, as many hits at once as a register
+//! holds. The result is a pattern for each hit, whose bit `k` is set if it is linked with the hit `k + 1` positions
+//! before it. Neighbours that are linked with each other are already one fragment, as the patterns of both show.
 
 use crate::event::{Column, PixelHits};
 use crate::simd::{Gang, Level};
@@ -39,13 +39,13 @@ impl Recent {
         Self { level, clock: Column::default(), patterns: Column::default(), end: 0 }
     }
 
-    /// Discards the last block: other hits follow.
+    /// Discards the last block, because other hits follow.
     pub fn begin(&mut self) {
         self.end = 0;
     }
 
-    /// Computes the patterns of a block; none for long windows, and when hits may have neighbours more than [`REACH`] hits back.
-    /// Patterns also cover each hit before the block that [`before`] includes.
+    /// Computes the patterns of a block; returns none for long windows, and when hits may have neighbours more than
+    /// [`REACH`] hits back. Patterns also cover each hit before the block that [`before`] includes.
     pub fn patterns(&mut self, window: u32, hits: &PixelHits, block: Range<usize>) -> Option<&Column<u32>> {
         if window > MAX_WINDOW {
             return None;

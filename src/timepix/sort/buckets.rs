@@ -1,8 +1,8 @@
 //! [`Buckets`]: sorts words by buckets, and each bucket by ranks.
 //!
-//! One counting pass distributes words in any order to buckets of about 16 words each. In a bucket the position of a word
-//! is the number of smaller words ([`rank`]): no branch depends on the order of words. A bucket with more words, such as a
-//! large cluster makes, is split at pivots until its parts are small ([`Pivots`]); a bucket with very many words is
+//! One counting pass distributes words in any order to buckets of about 16 words each. In a bucket the position of a
+//! word is the number of smaller words ([`rank`]): no branch depends on the order of words. A bucket with more words,
+//! as large clusters cause, is split at pivots until its parts are small ([`Pivots`]); a bucket with very many words is
 //! distributed to buckets again.
 
 use super::pivots::{MANY, Pivots};

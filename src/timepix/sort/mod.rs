@@ -1,10 +1,10 @@
 //! [`TimeSorter`]: puts the hits of a nearly time-ordered stream in order of time, with a bounded buffer.
 //!
-//! A stream is nearly time-ordered (t-ordered) when no hit is older than the latest hit before it by more than a fixed time
-//! (the paper, section 3.1). Here the latest time is the latest that two successive hits have reached, so that one hit with
-//! a wrong time makes no others late. Hits wait until no earlier hit can come any more, and leave in the order (time, x, y,
-//! input). A hit that comes later is counted and dropped; whether a hit is late depends only on the stream, and not on its
-//! division into blocks.
+//! A stream is nearly time-ordered (t-ordered) when no hit is older than the latest hit before it by more than a fixed
+//! time (the paper, section 3.1). Here the latest time is the latest time that two successive hits have reached, so
+//! that one hit with a wrong time makes no other hits late. Hits wait until no earlier hit can come any more, and leave
+//! in the order (time, x, y, input). A hit that comes later is counted and dropped; whether a hit is late depends only
+//! on the stream, and not on its division into blocks.
 
 mod buckets;
 mod intake;
@@ -92,7 +92,7 @@ impl TimeSorter {
         }
     }
 
-    /// Sets the sizes of the sort.
+    /// Sets the sizes of digits and parts of the sort.
     pub fn with_shape(mut self, shape: SortShape) -> Self {
         self.radix = Radix::new(shape);
         self

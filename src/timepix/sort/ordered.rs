@@ -78,7 +78,7 @@ fn is_in_time(time: &[i64], reached: &mut Reached, [disorder, floor]: [i64; 2]) 
 /// The latest time that two successive hits have reached: one hit with a wrong time makes no others late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reached {
-    /// The time; the smallest value before the second hit.
+    /// Latest time that two successive hits have reached; the smallest value before the second hit.
     pub time: i64,
     /// Time of the last hit.
     pub last: i64,

@@ -1,8 +1,8 @@
 //! Whole hits in one word each: time, x, y, time over threshold, from the highest bit to the lowest.
 //!
-//! A block of hits spans so little time that time, pixel and time over threshold fit 64 bits. Sorted by all bits except the
-//! time over threshold, such words are hits in their final order, including ties, and no index is needed afterwards. The sort
-//! is by digits from the lowest; the number of passes depends only on the number of bits, and never on the order of the hits.
+//! A block of hits spans so little time that time, pixel and time over threshold fit 64 bits. Sorted by all bits except
+//! the time over threshold, such words are hits in their final order, including ties, and no index is needed
+//! afterwards. Words are sorted by buckets and ranks, or by digits.
 
 use crate::event::{Column, PixelHits};
 use crate::simd::Gang;
@@ -37,7 +37,7 @@ impl Extent {
     /// Extent of no hits.
     pub const NOTHING: Self = Self { times: [i64::MAX, i64::MIN], x: 0, y: 0 };
 
-    /// Returns the extent of the hits of both.
+    /// Returns the extent of the hits of both extents.
     pub fn with(self, other: Self) -> Self {
         let ([a, b], [c, d]) = (self.times, other.times);
         Self { times: [a.min(c), b.max(d)], x: self.x | other.x, y: self.y | other.y }
@@ -52,7 +52,7 @@ impl Packing {
         packing.holds(extent).then_some(packing)
     }
 
-    /// Returns a packing with room for later hits, which may be earlier or later in time.
+    /// Returns a packing for these hits and for hits that arrive later, with earlier or later times.
     pub fn around(extent: Extent) -> Option<Self> {
         let packing = Self::of(extent)?;
         let room = (1u64 << (u64::BITS - packing.rest_bits() - 1)) / (BEFORE / 2);
@@ -61,7 +61,7 @@ impl Packing {
         packing.holds(extent).then_some(packing)
     }
 
-    /// Returns whether hits fit.
+    /// Returns whether hits of this extent fit.
     pub fn holds(&self, extent: Extent) -> bool {
         let [first, last] = extent.times;
         let times =
@@ -80,7 +80,7 @@ impl Packing {
         ticks.saturating_mul(1 << self.rest_bits())
     }
 
-    /// Returns the time of a hit.
+    /// Returns the time of the hit in a word.
     pub fn time(&self, word: u64) -> i64 {
         self.first.wrapping_add((word >> self.rest_bits()) as i64)
     }

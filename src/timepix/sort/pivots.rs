@@ -65,7 +65,7 @@ impl Pivots {
     #[inline(always)]
     fn rank<G: Gang>(&self, g: G, start: usize, end: usize, words: &[u64], to: &mut [u64]) -> bool {
         let Keys { keys, numbers } = &self.all;
-        let keys: &[u32; FEW] = keys[start..].first_chunk().expect("room behind the keys");
+        let keys: &[u32; FEW] = keys[start..].first_chunk().expect("padding follows the keys");
         let (numbers, to) = (&numbers[start..end], &mut to[start..end]);
         let key = inlined!(|i: usize| keys[i]);
         let put = inlined!(|i: usize, place: usize| to[place] = words[numbers[i] as usize]);

@@ -34,7 +34,7 @@ impl Radix {
         Self { shape, other: Column::default(), places: Column::default(), limits: Column::default() }
     }
 
-    /// Returns digits and parts of this sort.
+    /// Returns the sizes of digits and parts of this sort.
     pub fn shape(&self) -> &SortShape {
         &self.shape
     }

@@ -6,22 +6,22 @@ use std::ops::RangeInclusive;
 /// Sizes that affect only the speed of the sort by time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SortShape {
-    /// Most bits of a digit. A pass over a digit of `b` bits writes to 2^b positions in turn.
+    /// Largest number of bits of a digit. A pass over a digit of `b` bits writes to 2^b positions in turn.
     pub digit_bits: u32,
-    /// Hits that are sorted at once.
+    /// Number of hits that are sorted at once.
     pub part_hits: usize,
     /// Largest share of words in large buckets of time, per cent, which large clusters cause: above it words are
     /// sorted digit by digit.
     pub most_crowded: u32,
 }
 
-/// Limits of the sizes.
+/// Allowed numbers of bits of a digit, and of hits of a part.
 pub const DIGIT_BITS: RangeInclusive<u32> = 6..=13;
 pub const PART_HITS: RangeInclusive<usize> = 1 << 10..=1 << 24;
 
 impl SortShape {
-    /// Few passes with up to 8,192 open positions: fastest on CPUs (Zen) that write to lines of their second-level cache nearly
-    /// as fast as to lines of the first-level cache. For large clusters this takes less time than splitting buckets at pivots.
+    /// Few passes with up to 8,192 open positions: fastest on CPUs (Zen) that write to their second-level cache nearly
+    /// as fast as to their first-level cache. There, digits sort large clusters faster than buckets and pivots.
     pub const FEW_PASSES: Self = Self { digit_bits: 13, part_hits: 1 << 16, most_crowded: 60 };
     /// More passes, whose 512 open lines of 64 bytes and 2 KiB of counters fit in a first-level cache of 48 KiB. Parts have
     /// 32 KiB: with their destination they touch 16 pages of 4 KiB, the size of the smallest first-level TLB for stores.

@@ -83,7 +83,7 @@ impl Waiting {
         self.packing
     }
 
-    /// Adds some of these hits.
+    /// Adds the hits `part` of `hits`.
     pub fn push(&mut self, level: Level, hits: &PixelHits, part: Range<usize>) {
         if part.is_empty() {
             return;
@@ -102,7 +102,7 @@ impl Waiting {
     }
 
     /// Adds hits and updates `reached`, if they fit the packing of the waiting hits and none is late by `bounds` (see
-    /// [`take_room`]). Returns whether it did.
+    /// [`take_room`]). Returns whether the hits were added.
     pub fn push_as_before(
         &mut self,
         level: Level,
@@ -219,8 +219,8 @@ impl Waiting {
         self.len = self.blocks.iter().map(|block| block.hits.len()).sum();
     }
 
-    /// Returns a time before which there are about `some` hits of the block with the earliest time, and at least one; none
-    /// when few hits wait.
+    /// Returns a time that about `some` hits (at least one) of the block with the earliest time are before; none when
+    /// few hits wait.
     pub fn limit_of_some(&self, some: usize, times: &mut Vec<i64>) -> Option<i64> {
         if self.len <= 2 * some {
             return None;

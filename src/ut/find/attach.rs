@@ -1,8 +1,8 @@
 //! Attach: finds hits in the UT for tracks through Velo and SciFi, whose momentum is known, one track per lane.
 //!
-//! The track bends at the kink of velo-ut's fit. In the first plane with a hit near the predicted position, each near
-//! hit corrects the prediction for the later planes, where the nearest hits are taken. Combinations with most hits win,
-//! then the one with the smallest distances. This is LHCb's method of 2025 (Allen, `TrackMatchingAddUTHitsTools`),
+//! The track bends at the kink of velo-ut's fit. Each hit near the predicted position in one of the first three planes
+//! corrects the prediction for the later planes, where the nearest hits are taken. The combination with most hits wins,
+//! of equals the one with the smallest distances. This is LHCb's method of 2025 (Allen, `TrackMatchingAddUTHitsTools`),
 //! computed in distances from the Velo track.
 
 use super::fit::{Track, field_integral};

@@ -22,7 +22,7 @@ pub enum Preset {
     Best,
     /// Nearly the same particles as `best` in half the time: links between triplets of all hits (`link`).
     Fast,
-    /// The search of `best` under a second name, by which devices select the search.
+    /// The search of `best` under a second name; GPUs run both presets.
     TwoPass,
     /// Search by triplet with the steps of its paper (IEEE 8778210), which searches the modules of each side in windows
     /// of phi, and the constants of LHCb's public code of 2019.
@@ -132,7 +132,7 @@ pub struct BestConfig {
     pub skipped_pairs: u32,
     /// Parameters of the first pass, with narrow windows over all hits (no unit).
     pub first: PassConfig,
-    /// Parameters of the second pass, over the remaining hits, with wide windows, and gaps in triplets (no unit).
+    /// Parameters of the second pass over the remaining hits, with wide windows and triplets over a gap (no unit).
     pub second: PassConfig,
     /// A track is a clone when more than this share of its hits is on longer tracks (no unit).
     pub shared_hits: f32,
@@ -244,7 +244,7 @@ pub struct FitConfig {
     /// Variance of scattering between the innermost hit and the beam line (in the module of the hit and in the foil),
     /// in units of the variance per hit (no unit).
     pub noise_beam: f32,
-    /// Variance of scattering in the module of the last hit, in units of the variance per hit (no unit).
+    /// Variance of scattering behind the last hit (in its module), in units of the variance per hit (no unit).
     pub noise_end: f32,
     /// z of the state at the end of the Velo, mm.
     pub end_z: f32,
@@ -379,7 +379,7 @@ impl VeloConfig {
         let fit = &self.fit;
         if fit.noise_gain * fit.noise_chi2 > 0.8 {
             return wrong(format!(
-                "fit.noise_gain = {} times fit.noise_chi2 = {}: must be at most 0.8, or the noise could become negative",
+                "fit.noise_gain = {} times fit.noise_chi2 = {}: must be at most 0.8, or noise could become negative",
                 fit.noise_gain, fit.noise_chi2
             ));
         }

@@ -1,4 +1,4 @@
-//! A candidate of a triplet on each side of a middle hit, and [`Best`], the best pair of candidates; one middle hit per lane.
+//! Candidates of triplets above and below a middle hit, and [`Best`], the best pair of them; one middle hit per lane.
 
 use super::NONE;
 use super::hits::{BINS, bin, cell};

@@ -1,4 +1,4 @@
-//! Finds triplets for middle hits with many candidates, or with candidates far from the candidates of other lanes:
+//! Finds triplets for middle hits with many candidates, or with candidates far from the candidates of the first lane:
 //! tries all pairs of candidates, one middle hit per lane.
 
 use super::candidate::{Above, Below, Best, Middle, cells, wrapped};

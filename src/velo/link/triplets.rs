@@ -3,7 +3,7 @@
 //!
 //! The middle hits of a gang are in the order of phi, and so are their windows. Mostly the windows of all lanes lie
 //! within twice as many hits as the gang has lanes, and these hits are looked up in registers. Middle hits with more
-//! candidates, or with candidates far from the candidates of the first lane, are left to `deferred`.
+//! than two candidates on a side, or with candidates far from the first lane's candidates, are left to `deferred`.
 
 use super::PAIR_SHIFT;
 use super::candidate::{Above, Below, Best, HALF_WINDOW, Middle, cells};

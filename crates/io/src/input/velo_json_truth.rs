@@ -164,7 +164,7 @@ impl Row<'_> {
         // Makes one note for all unknown hits, so that memory is bounded.
         if let Some(hit) = first {
             let number = self.number;
-            let mut note = format!("montecarlo: particle {number} lists hit {hit} of {hits} hits");
+            let mut note = format!("montecarlo: particle {number} lists hit {hit} of only {hits} hits");
             if missing > 1 {
                 note.push_str(&format!(" ({missing} such hits)"));
             }

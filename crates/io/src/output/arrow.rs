@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 /// The Arrow schema of results with the schema `of`: `event_id`, `run_number` and `event_number` if rows are events,
 /// then the columns of `of`, with columns of tracks and hits as lists, then `extra`. Lists and their values (a field
-/// named `element`) are never null. Times are in ns and energies in keV, for any unit in memory. A column of starts is
-/// omitted, unless an event has several lists of hits. Then the column is a list, counted from the event's first hit.
-/// The metadata of each field have its `unit` and its `description`.
+/// named `element`) are never null. Times are in ns and energies in keV, for any unit in memory. Starts, which
+/// follow from the lists, are omitted, unless an event has several lists of hits: then they are a list, counted from
+/// the event's first hit. The metadata of each field have its `unit` and its `description`.
 pub fn arrow_schema(of: &'static ResultSchema, extra: &[Field]) -> SchemaRef {
     let ids = of.has_events().then(id_fields).into_iter().flatten();
     let columns = of.columns.iter().filter(|info| is_written(info));

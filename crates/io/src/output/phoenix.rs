@@ -70,8 +70,8 @@ pub struct PhoenixTrack {
 }
 
 impl PhoenixTrack {
-    /// A track through `points`, mm, in order from its start. None for fewer than two different finite points; a third
-    /// point is inserted half way between two points.
+    /// A track through `points`, mm, in order from its start. None for fewer than two different finite points. If
+    /// there are only two, a third point is inserted half way between them.
     pub fn new(points: &[[f64; 3]]) -> Option<Self> {
         let mut pos: Vec<_> =
             points.iter().copied().filter(|point| point.iter().all(|value| value.is_finite())).collect();

@@ -62,7 +62,7 @@ impl ClusterStream {
     /// Adds raw words of the Timepix3 format.
     ///
     /// # Errors
-    /// [`Error::Columns`](peloton::Error::Columns) when the waiting clusters exceed 32-bit offsets, and are lost.
+    /// [`Error::Columns`](peloton::Error::Columns) when waiting clusters exceed 32-bit offsets; they are then lost.
     pub fn tpx3(&mut self, bytes: &[u8]) -> Result<()> {
         for piece in bytes.chunks(PIECE) {
             self.decoder.push(piece, &mut self.batch.block);

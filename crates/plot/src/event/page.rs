@@ -151,7 +151,7 @@ fn help(event: &DrawnEvent) -> String {
         text.push_str("A strip or fibre measures one coordinate. ");
         text.push_str(match has_tracks {
             true => {
-                "Hits on tracks are drawn where the track crosses the strip, other hits of long strips only from above. "
+                "Hits on tracks are drawn where tracks cross the strip, other hits of long strips only from above. "
             }
             false => "Hits of long strips are only drawn from above. ",
         });

@@ -178,7 +178,7 @@ fn at(place: &str, error: Error) -> Error {
 }
 
 fn parse<T: DeserializeOwned>(json: &Value) -> Result<T> {
-    T::deserialize(json).map_err(|e| Error::format("results", format!("not written by peloton: {e}")))
+    T::deserialize(json).map_err(|e| Error::format("results", format!("not as peloton writes results: {e}")))
 }
 
 /// Makes the names of inputs different: adds as many of their folders as are necessary to distinguish inputs of the same

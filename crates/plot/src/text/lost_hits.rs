@@ -108,7 +108,7 @@ pub struct Verdict {
 }
 
 impl HitFlow<'_> {
-    /// Judges the losses of a stream. More than 1 % of lost hits, or chips outside of the layout, give a warning. The
+    /// Judges the losses of a stream. Losses above 1 % of hits, or chips outside of the layout, give a warning. The
     /// job fails if no hit is left, or if more hits are lost than `max_bad` allows; `max_bad` does not count hits that
     /// masks and filters removed.
     pub fn judge(&self, max_bad: Option<MaxBad>) -> Verdict {

@@ -45,7 +45,7 @@ impl Shaper {
         Self { kind, seen: vec![0; (SIDE * SIDE) as usize], cluster: 0, pixels: Vec::new() }
     }
 
-    /// Appends a cluster of `size` hits whose first hit is at `time`, ticks.
+    /// Appends a cluster of `size` hits, none earlier than `time`, ticks.
     pub fn make(&mut self, size: usize, time: i64, random: &mut Random, to: &mut PixelHits) {
         self.cluster = self.cluster.wrapping_add(1);
         self.pixels.clear();

@@ -121,7 +121,7 @@ impl CylinderLosses {
         }
     }
 
-    /// Returns a table of losses for each category, and a table of the first missing hits of found particles.
+    /// Returns a table of losses for each category, and a table of particles whose track is missing or lacks hits.
     pub fn report(&self) -> Vec<LossTable> {
         let [all, long] = &self.lost;
         let whole = self.whole.table("every hit on a track", None);

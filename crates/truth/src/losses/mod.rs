@@ -7,7 +7,7 @@
 //! ```text
 //!   its own hits, later cuts open        no track: lost by windows and tolerances
 //!   its own hits, cuts as configured     no track: lost by the cuts, or by the classifier
-//!   all hits of the event                no track: lost to hits of others, which fitted better
+//!   all hits of the event                no track: lost to hits of other particles, which fitted better
 //!   a track in each of these searches              lost to other tracks, which took its hits or its place
 //! ```
 //! Each lost particle has one step, so the steps of a table add up to all losses. The searches have no code for losses.

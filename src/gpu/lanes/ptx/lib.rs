@@ -1,5 +1,5 @@
-//! The kernels of this folder for NVIDIA GPUs, compiled by rustc to PTX: `cargo xtask ptx`. The crate has the parts of the library
-//! that they use, file by file, and little of its own: a lane is a thread, columns are views of the GPU's memory.
+//! Kernels for NVIDIA GPUs, compiled by rustc to PTX: the head of `src/gpu/lanes/mod.rs` has the command. The crate
+//! compiles files of the library and little code of its own: a lane is a thread, and columns are views of GPU memory.
 #![no_std]
 #![feature(abi_ptx, stdarch_nvptx, core_intrinsics)]
 #![allow(internal_features, dead_code, unused_imports, unused_macros, unsafe_code)]

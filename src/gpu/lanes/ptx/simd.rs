@@ -1,4 +1,4 @@
-//! The gang's part: the files of `src/simd`, and a context whose code is a thread's.
+//! The SIMD layer of the GPU's kernels: files of `src/simd`, with a gang of one lane that a thread of the GPU runs.
 
 #[path = "simd/backend.rs"]
 mod backend;
@@ -13,13 +13,13 @@ pub(crate) use backend::{array_of, call_for_each, copies, floats, for_each, make
 pub use gang::Gang;
 pub(crate) use inlined::inlined;
 
-/// The levels: one.
+/// The only instruction set level of these kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isa {
     Scalar,
 }
 
-/// The gang of one lane.
+/// Returns the gang of one lane that a thread of the GPU runs.
 pub fn thread() -> impl Gang {
     backend::Scalar::<1, backend::Thread>::new(backend::Thread)
 }

@@ -1,4 +1,4 @@
-//! The UT's part: the files of `src/ut`.
+//! The UT code of the GPU's kernels, compiled from files of `src/ut`.
 
 #[path = "../../../ut/grid.rs"]
 pub mod grid;

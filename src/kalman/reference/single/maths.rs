@@ -1,4 +1,4 @@
-//! Arithmetic of gangs for a single lane.
+//! The arithmetic and functions of gangs, for a single value.
 
 use std::f32::consts::{FRAC_2_PI, FRAC_PI_2, PI, TAU};
 
@@ -59,7 +59,7 @@ pub fn atan2(y: f32, x: f32) -> f32 {
     angle.copysign(y)
 }
 
-/// Returns sine and cosine of an angle up to 65536.
+/// Returns sine and cosine of an angle up to 65536 rad; NaN for larger angles.
 pub fn sincos(x: f32) -> (f32, f32) {
     if x.is_nan() || x.abs() > 65_536.0 {
         return (f32::NAN, f32::NAN);

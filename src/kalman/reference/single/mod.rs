@@ -1,5 +1,5 @@
 //! The naive twin of the kernels in f32: one track, dense matrices, the same operations in the same order, so that
-//! every gang can be compared with it bit by bit. It imports nothing from `simd/`.
+//! every gang can be compared with it bit by bit. The naive twin imports nothing from `simd/`.
 
 mod global;
 mod maths;
@@ -147,7 +147,7 @@ pub fn step(state: &State, field: f32, radius: f32) -> (State, Derivatives, bool
     (State { radius, p, c: similarity(&f, &state.c) }, f, reached)
 }
 
-/// Adds a hit on the state's own cylinder, if there is one. Returns its chi2, and whether the residual has a valid
+/// Adds a hit on the state's own cylinder, if any. Returns chi2 of the hit, and whether the residual has a valid
 /// covariance. Without a hit or a valid covariance nothing changes: the same operations run with weights of zero.
 pub fn update(state: &mut State, hit: Option<&Hit>) -> (f32, bool) {
     let c = state.c;

@@ -3,7 +3,7 @@
 use super::maths::fma;
 use super::{Derivatives, State, axis_of, similarity};
 
-/// One hit of a filter: the state after it, the covariance that scattering added there, and the step to the next hit.
+/// One hit of a filter: the state after the hit, the covariance that scattering adds, and the step to the next hit.
 #[derive(Debug, Clone, Copy)]
 pub struct Filtered {
     /// State after the hit was added.
@@ -12,11 +12,11 @@ pub struct Filtered {
     pub noise: [[f32; 5]; 5],
     /// The derivatives of the step to the next hit.
     pub f: Derivatives,
-    /// The parameters after this step.
+    /// The parameters predicted for the next hit.
     pub predicted: [f32; 5],
 }
 
-/// Returns the covariance that a layer of `thickness` radiation lengths adds.
+/// Returns the covariance that scattering in a layer of `thickness` radiation lengths adds.
 pub fn noise(state: &State, thickness: f32) -> [[f32; 5]; 5] {
     let [_, _, k, moment, slope] = state.p;
     let axis = axis_of(state.radius, moment);

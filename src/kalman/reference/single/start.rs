@@ -53,8 +53,8 @@ fn leave(vertex: [f32; 6], field: f32, radius: f32) -> ([f32; 5], [[Option<f32>;
     (p, f, reached)
 }
 
-/// Returns the state of a track from a vertex with these variances on the cylinder of `radius`, after the first hit if
-/// there is one; whether the track gets there; and the result of [`update`](super::update) for the hit.
+/// Returns the state of a track from a vertex (variances `before`) on the cylinder of `radius`, after the hit if there
+/// is one; whether the track reaches the cylinder; and the result of [`update`](super::update) for the hit.
 pub fn from_vertex(
     vertex: [f32; 6],
     before: [f32; 6],

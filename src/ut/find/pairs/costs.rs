@@ -1,4 +1,4 @@
-//! Costs: computes the cost of each tracklet, and the slope of the line through its hits; one tracklet per lane.
+//! Costs: computes the cost of each tracklet, and the slope of the line through its hits alone; one tracklet per lane.
 
 use super::super::Search;
 use super::spans::Spans;

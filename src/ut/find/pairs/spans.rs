@@ -2,7 +2,7 @@
 //!
 //! A window reaches as far from a track as a particle of the smallest momentum bends. The hits of a window in its
 //! lowest row of sectors are one range. The few windows that touch several rows are listed, and a second loop finds
-//! their further ranges.
+//! their further ranges with full lanes.
 
 use super::super::fit::Track;
 use super::super::tracklets::{BENDING, LAST_BIN, MAX_INVERSE_ANGLE, ROUNDING};

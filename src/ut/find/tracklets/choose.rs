@@ -1,9 +1,9 @@
-//! Choose: the best tracklet of each track, doublet by doublet in order.
+//! Choose: chooses the best tracklet of each track in one pass over the doublets, in order.
 
 use super::{Best, Cuts, Doublets, MAX_CHI2, NONE};
 
-/// Chooses. By the choice `kick` a tracklet replaces an earlier one of its track when it has no fewer hits and a chi2 below
-/// the whole part of the other's; by the choice `compass` when it has more hits, or as many and a smaller chi2.
+/// Chooses. With `kick`, a tracklet replaces an earlier one of its track if it has no fewer hits and a chi2 below the
+/// integer part of the earlier chi2; with `compass`, if it has more hits, or as many hits and a smaller chi2.
 #[inline(always)]
 pub(crate) fn choose(cuts: &Cuts, doublets: &Doublets<'_>, best: &mut [Best]) {
     best.fill(Best { chi2: MAX_CHI2, hits: 3, doublet: NONE });

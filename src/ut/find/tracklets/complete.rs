@@ -1,5 +1,5 @@
-//! Complete: the hits nearest to a doublet's line in the other two planes, and a first fit of the result; a lane a
-//! doublet, for all tracks together.
+//! Complete: adds to each doublet the hits nearest to its line in the other two planes, and makes a first fit of all
+//! hits; one doublet per lane, from all tracks together.
 
 use super::tracklet::{PLANES, Tracklet};
 use super::{Beside, Cuts, Doublets, KINK, Line, NONE, SLOT_BITS, Search, Tally, Tracks};

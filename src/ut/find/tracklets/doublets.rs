@@ -1,6 +1,6 @@
-//! Doublets: pairs of hits in planes 0 and 2, then in planes 3 and 1, in a direction near the Velo track's; a lane a
-//! track. The first `candidates` of a track are taken, in the order of its hits; with the choice `compass`, the first
-//! ones with a hit of a third plane at the expected place, and in planes 3 and 1 only where planes 0 and 2 gave none.
+//! Doublets: finds pairs of hits in planes 0 and 2, then in planes 3 and 1, with slopes near the Velo track's slope;
+//! one track per lane. A track gets its first `candidates` doublets, in the order of hits. The choice `compass` takes
+//! only doublets near a hit of a third plane, and planes 3 and 1 only if planes 0 and 2 gave none.
 
 use super::complete::{Follow, PlaneOf};
 use super::{Beside, Doublets, Line, NONE, SLOPE, SLOT_BITS, Search, Tally, Tracks};

@@ -1,6 +1,6 @@
-//! Tracklets of the choices `kick` and `compass`: hits of several planes that may belong to one particle, from the
-//! windows of tracks to the best tracklet of each track. On a GPU these files are compiled as they are
-//! (`src/gpu/lanes`), a track a thread, so all memory is the caller's and nothing but `simd` and `grid` is used.
+//! Finds tracklets for the choices `kick` and `compass`: hits of several planes that may belong to one particle. The
+//! steps lead from windows around tracks to each track's best tracklet. GPU kernels (`src/gpu/lanes`) run this code,
+//! too, one track per thread, so the caller provides all memory, and the code uses only `simd`, `grid` and `UT_PLANES`.
 
 mod choose;
 mod complete;

@@ -1,9 +1,9 @@
-//! Windows: the possible hits of a track in each plane, a lane a track.
+//! Windows: finds the hits in each plane that may belong to a track; one track per lane.
 //!
-//! A particle of the smallest momentum bends by `tolerance`; a hit counts when it is nearer than that to the straight
-//! line, and when the line passes its strip within a tolerance in y. With `sectors` it must also be in one of this
-//! many groups of sectors around the track's own, and not in the outermost of its plane; hits of the own group then
-//! come first, next hits of the left one, then of the right one, and so on.
+//! The magnet bends a particle of the smallest momentum by `tolerance` in x. A hit is accepted if it is at most
+//! `tolerance` in x from the track's straight line, and if the line passes the strip within a tolerance in y. If
+//! `sectors` is not 0, the hit must also be in the `sectors` groups of sectors nearest to the track, but in no
+//! outermost group of a plane; hits are then sorted by group: the track's own, the left one, the right one, and so on.
 
 use super::{Line, Planes, SLOPE, SLOT_BITS, SLOTS, Search, Tally, Tracks};
 use crate::simd::varying::{F32, I32, Mask, U32};
@@ -176,8 +176,8 @@ fn ring_of<G: Gang>(g: G, group: I32<G>, own: I32<G>) -> U32<G> {
     twice.max(I32::splat(g, -1) - twice).max(I32::splat(g, 0)).to_bits()
 }
 
-/// Puts the hits of inner rings first, and those of a ring in the order of the event, in which they come by group and y:
-/// the order of the paper. Lane by lane, as there are few: their own groups, first slots and numbers of hits are given.
+/// Puts the hits of inner rings first, and the hits of a ring in the order of the event, by group and y, as in the
+/// paper. Works lane by lane, as hits are few; each lane's own group, first slot and number of hits are given.
 #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn order_by_ring(store: &Stored<'_>, [owns, firsts, counts]: [&[u32]; 3], slots: &mut [u32]) {

@@ -313,7 +313,7 @@ mod tests {
         let error = |bytes: Vec<u8>| read(bytes).unwrap_err().to_string();
         let one = || Arc::new(UInt8Array::from(vec![1])) as ArrayRef;
         assert!(error(file(vec![("x", one())])).contains("no column of times"));
-        assert!(error(file(vec![("x", one()), ("energy", one())])).contains("not understood: `energy`"));
+        assert!(error(file(vec![("x", one()), ("energy", one())])).contains("unknown columns: `energy`"));
         let results = file_with(vec![("x", one())], &[(SEQUENCE, "timepix")]);
         assert!(error(results).contains("results of peloton"));
         error(b"PAR1 and nothing else PAR1".to_vec());

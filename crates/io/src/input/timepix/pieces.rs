@@ -67,7 +67,7 @@ pub struct PixelColumns {
 }
 
 impl PixelColumns {
-    /// Checks hits on `layout`. `disorder_us` is the largest time by which a hit may come after a later hit, us.
+    /// Checks hits on `layout`, which come after a later hit by at most `disorder_us` us; none for the usual disorder.
     pub fn new(layout: Layout, disorder_us: Option<f64>) -> Self {
         let options = PixelOptions { disorder_us, ..PixelOptions::default() };
         let clock = PixelFormat::Hits16.clock(&options);

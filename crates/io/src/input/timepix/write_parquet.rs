@@ -48,7 +48,7 @@ impl ParquetHits {
         Ok(Self { schema, writer })
     }
 
-    /// Writes hits to `to`; some hits stay in memory until enough hits can be compressed.
+    /// Writes hits to `to`; some hits stay in memory until there are enough to compress.
     ///
     /// # Errors
     /// [`Error::Io`] when `to` cannot be written, and errors of the Parquet library.

@@ -1,4 +1,4 @@
-//! The scalar gang of `src/simd/backend`.
+//! The scalar gang of the GPU's kernels, compiled from files of `src/simd/backend`.
 
 #[path = "../../../../simd/backend/arrays.rs"]
 mod arrays;
@@ -13,7 +13,7 @@ pub(crate) use slices::floats;
 
 use super::Isa;
 
-/// See `src/simd/backend/context.rs`.
+/// The methods are documented in `src/simd/backend/context.rs`.
 pub trait Context: Copy + Send + Sync + core::fmt::Debug + 'static {
     const ISA: Isa;
     fn run<R>(self, body: impl FnOnce() -> R) -> R;
@@ -21,7 +21,7 @@ pub trait Context: Copy + Send + Sync + core::fmt::Debug + 'static {
     fn sqrt(a: f32) -> f32;
 }
 
-/// A thread of a GPU.
+/// The context of a gang that runs in a thread of a GPU.
 #[derive(Debug, Clone, Copy)]
 pub struct Thread;
 

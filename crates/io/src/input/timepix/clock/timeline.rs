@@ -44,7 +44,7 @@ impl Near {
         is_near
     }
 
-    /// Accepts samples if all are near the running time in any order. Otherwise does nothing and returns false.
+    /// Accepts samples if all would be near the running time in every order. Otherwise does nothing and returns false.
     #[inline(always)]
     pub fn takes_all<const N: usize>(&mut self, times: &[i64; N]) -> bool {
         let least = times.iter().fold(i64::MAX, |least, time| least.min(*time));
