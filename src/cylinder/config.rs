@@ -88,8 +88,8 @@ pub struct CylinderConfig {
     pub builder: Builder,
     /// Origin of the seeds.
     pub seeds: SeedSource,
-    /// Number of threads that share the hits, seeds and tracks of one event; it changes the speed, never the result. It
-    /// only helps with large events, because threads start anew for each event (no unit).
+    /// Number of threads that share the hits, seeds and tracks of one event; it changes the speed, never the result,
+    /// and only helps with large events, because threads start anew for each event (no unit).
     pub event_threads: u32,
     /// Magnetic field along z, T.
     pub field: f32,
@@ -212,7 +212,7 @@ pub struct SeedConfig {
     /// Largest distance in z of the middle hit from the line through the other two hits, cm.
     pub max_bend_z: f32,
     /// Largest number of hits of the second layer for each hit of the first layer, and of hits of the third layer for
-    /// each such pair; further hits are dropped and counted.
+    /// each pair of hits; further hits are dropped and counted.
     pub max_partners: [u32; 2],
     /// Smallest number of hits of a track.
     pub min_hits: u32,

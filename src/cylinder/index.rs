@@ -304,7 +304,7 @@ impl Layer<'_> {
         bin.max(F32::splat(g, 0.0)).min(last).to_i32().to_bits()
     }
 
-    /// Returns the rows from `phi - width` to `phi + width`: the first row and the number. Widths are below 1 rad.
+    /// Returns the rows from `phi - width` to `phi + width`: the first row and the number of rows (`width` < 1 rad).
     #[inline(always)]
     pub fn rows_of<G: Gang>(&self, g: G, phi: F32<G>, width: F32<G>) -> (U32<G>, U32<G>) {
         // Rows are not wrapped yet, so that their difference is correct.

@@ -198,8 +198,8 @@ fn triplet_room(
 }
 
 /// Fits all hits of given particles outwards, from their true vertices with the covariance of the configuration
-/// (`docs/algorithms.md`, "Cylinder: seeds from truth"), and appends the states at the last hits to `out`. It reads the
-/// columns of the events, without an index.
+/// (`docs/algorithms.md`, "Cylinder: seeds from truth"), and appends the states at the last hits to `out`. The function
+/// reads the columns of the events, without an index.
 ///
 /// # Panics
 /// When `range` is not within the events.

@@ -116,9 +116,7 @@ impl Algorithm for Cylinder {
     }
 
     fn run(&self, slice: Slice<'_>, scratch: &mut CylinderWorkspace, out: &mut Outcome<CylinderTracks>) {
-        let Events::CylinderHits(input) = slice.events() else {
-            unreachable!("`accept` rejects other events")
-        };
+        let Events::CylinderHits(input) = slice.events() else { unreachable!("other events are rejected") };
         reconstruct(self.level, &self.config, input, slice.range(), scratch, out);
     }
 }

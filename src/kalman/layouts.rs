@@ -122,7 +122,7 @@ impl Products {
     /// Returns the factors of a pair, row by row.
     ///
     /// # Panics
-    /// When there are fewer pairs.
+    /// When `pair` is not below the number of pairs.
     pub fn factors(&self, pair: usize) -> [[f32; 36]; 2] {
         assert!(pair < self.count, "pair {pair} of {}", self.count);
         [0, 1].map(|side| match &self.memory {
@@ -136,7 +136,7 @@ impl Products {
     /// Returns the product of a pair, row by row; zeros before [`Products::multiply`].
     ///
     /// # Panics
-    /// When there are fewer pairs.
+    /// When `pair` is not below the number of pairs.
     pub fn product(&self, pair: usize) -> [f32; 36] {
         assert!(pair < self.count, "pair {pair} of {}", self.count);
         match &self.memory {

@@ -39,6 +39,6 @@ pub use start::{CylinderHit, Started, VertexState, from_three_hits, from_vertex}
 pub use state::{CylinderState, Output, axis, output, within_turn};
 pub use update::{Update, update};
 
-/// Curvature (1/cm) of a track of charge / pT = 1 / (GeV/c) in a field of 1 T along z. It is negative because positive
-/// charges turn to the right.
+/// Curvature (1/cm) of a track of charge / pT = 1 / (GeV/c) in a field of 1 T along z. The constant is negative because
+/// positive charges turn to the right.
 pub const CURVATURE_PER_TESLA: f32 = -0.002_997_924_6;

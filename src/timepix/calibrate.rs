@@ -71,8 +71,8 @@ impl Calibration {
         Ok(())
     }
 
-    /// Reads the files `a.txt`, `b.txt`, `c.txt`, `t.txt` of a folder: one number per pixel of a chip, row by row,
-    /// which all chips use. For several calibrations the folder has folders `chip0`, `chip1` and so on with these files
+    /// Reads the files `a.txt`, `b.txt`, `c.txt`, `t.txt` of a folder, for one chip with any number: one number per
+    /// pixel, row by row. For several chips the folder has folders `chip0`, `chip1` and so on with these files
     /// ([`CalibratedChips`](super::CalibratedChips) finds hits on chips without a calibration).
     ///
     /// # Errors

@@ -52,7 +52,7 @@ pub struct FindConfig {
     pub definition: Definition,
     /// Largest time difference that links hits, ticks of 1.5625 ns; 128 are 200 ns.
     pub delta: u32,
-    /// Whether hits with a difference of exactly `delta` are not linked.
+    /// Whether hits with a time difference of exactly `delta` stay unlinked.
     pub strict: bool,
     /// Algorithm that finds the clusters.
     pub algorithm: Algorithm,
@@ -66,7 +66,7 @@ impl Default for FindConfig {
 }
 
 impl FindConfig {
-    /// Returns the largest difference that links hits, ticks: one tick less if `strict`.
+    /// Returns the largest time difference that links hits, ticks: `delta`, or one tick less if `strict`.
     pub fn window(&self) -> u32 {
         self.delta - u32::from(self.strict)
     }

@@ -52,7 +52,7 @@ impl Clusterer {
         })
     }
 
-    /// Returns the list of new hits. Append hits to it in order of time, and not before earlier hits.
+    /// Returns the list to which new hits are appended, in order of time and not before earlier hits.
     pub fn input(&mut self) -> &mut PixelHits {
         &mut self.hits
     }

@@ -21,7 +21,7 @@ const CHUNK: usize = 1024;
 /// Clusters of a window.
 #[derive(Debug, Default)]
 pub struct WindowClusters {
-    /// Clusters away from both ends, which are complete, with features and in order. The tables have the clusters
+    /// Clusters away from both ends of the window, complete, with features and in order. The tables have the clusters
     /// before, in and after the longest range in which no cluster near an end begins. This range is nearly all of a
     /// window, and is output unchanged; the other clusters are merged one by one.
     pub inner: [PixelClusters; 3],

@@ -7,8 +7,8 @@
 //!                     ...   '--- hits at borders -> merger
 //! ```
 //! A window is all hits between two times. A worker sorts a window and finds its clusters without the rest of the
-//! stream. One worker is the calling thread, which processes a window when the other workers have enough hits, and takes
-//! a window back when it would have to wait. Clusters away from both ends of a window are complete, and output
+//! stream. One worker is the calling thread, which processes a window when the other workers have enough hits, and
+//! takes a window back when it would have to wait. Clusters away from both ends of a window are complete, and output
 //! unchanged. All other clusters may have neighbours in other windows, so the merger clusters their hits once more.
 //!
 //! Writing to memory that another core has read or written costs several times as much as writing to a core's own

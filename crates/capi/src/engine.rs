@@ -4,7 +4,7 @@ use crate::guard::{Result, enter, invalid};
 use crate::names::{PELOTON_ABI, c_text, of};
 use crate::pointers::{check, free, hand_over, put, reference, slice, text};
 use peloton_core::event::SCHEMA_VERSION;
-use peloton_job::embed::AnyEngine;
+use peloton_job::embed::ConfiguredEngine;
 use peloton_job::{Config, Preset, Request, SequenceName};
 use serde_json::{Value, json};
 use std::ffi::{CString, c_char};
@@ -19,7 +19,7 @@ pub struct peloton_engine {
 
 /// A sequence of events has an engine; an endless stream keeps its state in its own handle.
 pub(crate) enum EngineKind {
-    Events(AnyEngine),
+    Events(ConfiguredEngine),
     Stream(Config),
 }
 
@@ -36,7 +36,7 @@ impl peloton_engine {
         Self { kind, stages, products }
     }
 
-    pub(crate) fn events(&self) -> Result<&AnyEngine> {
+    pub(crate) fn events(&self) -> Result<&ConfiguredEngine> {
         match &self.kind {
             EngineKind::Events(engine) => Ok(engine),
             EngineKind::Stream(_) => {
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn peloton_engine_new(
                 return Ok(peloton_engine::new(EngineKind::Stream(config)));
             }
             let request = Request { config, geometry: geometry.map(Into::into), ..Request::default() };
-            Ok(peloton_engine::new(EngineKind::Events(AnyEngine::new(&request)?)))
+            Ok(peloton_engine::new(EngineKind::Events(ConfiguredEngine::new(&request)?)))
         };
         // SAFETY: as above.
         unsafe { hand_over(engine, make) }

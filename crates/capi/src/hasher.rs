@@ -3,11 +3,11 @@
 use crate::guard::{enter, invalid};
 use crate::pointers::{free, hand_over, look, put, reference, take};
 use crate::result::{Shown, peloton_result};
-use peloton_job::embed::AnyHasher;
+use peloton_job::embed::OutcomeHasher;
 use std::sync::RwLock;
 
 /// Hashes the results of any number of runs, in order; the hashes do not depend on the division of events into runs.
-pub struct peloton_hasher(RwLock<AnyHasher>);
+pub struct peloton_hasher(RwLock<OutcomeHasher>);
 
 const HASHER: &str = "hasher";
 

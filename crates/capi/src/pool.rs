@@ -7,7 +7,7 @@ use crate::pointers::{free, hand_over, look, reference, take};
 use crate::result::peloton_result;
 use crate::run::{Copies, Given};
 use crate::structs::{peloton_counters, peloton_velo_hits};
-use peloton_job::embed::AnyPool;
+use peloton_job::embed::ConfiguredPool;
 use std::sync::RwLock;
 
 /// Threads of the library that run one engine. The library starts no other threads, except in a stream whose
@@ -15,7 +15,7 @@ use std::sync::RwLock;
 pub struct peloton_pool(RwLock<Crew>);
 
 struct Crew {
-    pool: AnyPool,
+    pool: ConfiguredPool,
     copies: Copies,
 }
 

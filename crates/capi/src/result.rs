@@ -8,7 +8,7 @@ use crate::structs::{peloton_column, peloton_velo_states, peloton_velo_tracks};
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::{Array, StructArray};
 use peloton_core::event::{ColumnInfo, Columns, Kind, States, Values, VeloTracks, no_column};
-use peloton_job::embed::{AnyOutcome, ClusterStream};
+use peloton_job::embed::{ClusterStream, ConfiguredOutcome};
 use std::ffi::{CString, c_char, c_void};
 use std::sync::{Arc, RwLock, RwLockReadGuard};
 
@@ -17,7 +17,7 @@ use std::sync::{Arc, RwLock, RwLockReadGuard};
 pub struct peloton_result(pub(crate) Arc<RwLock<Held>>, usize);
 
 pub(crate) struct Held {
-    pub(crate) outcome: AnyOutcome,
+    pub(crate) outcome: ConfiguredOutcome,
     /// Name, unit and meaning of each column of each product.
     texts: Vec<Vec<[CString; 3]>>,
 }
@@ -73,7 +73,7 @@ fn address(values: Values<'_>) -> *const c_void {
 }
 
 impl Held {
-    fn new(outcome: AnyOutcome) -> Self {
+    fn new(outcome: ConfiguredOutcome) -> Self {
         let texts = |info: &ColumnInfo| [info.name, info.unit, info.meaning].map(c_text);
         let texts = |product: &Columns| product.schema().columns.iter().map(texts).collect();
         Self { texts: outcome.products().columns().iter().map(texts).collect(), outcome }

@@ -9,14 +9,14 @@ use crate::structs::{peloton_counters, peloton_cylinder_hits, peloton_velo_hits}
 use peloton_core::Status;
 use peloton_core::cylinder::CylinderInput;
 use peloton_core::event::{CYLINDER_LAYERS, CylinderBatch, CylinderSeeds, VELO_MODULES, VeloEvents};
-use peloton_job::embed::{AnyOutcome, AnyWorkspace, Events, known_status};
+use peloton_job::embed::{ConfiguredOutcome, ConfiguredWorkspace, Events, known_status};
 use std::sync::{RwLock, RwLockReadGuard};
 
 /// Scratch memory of one thread. A workspace may move between threads, but only one call at a time may use it.
 pub struct peloton_workspace(pub(crate) RwLock<Scratch>);
 
 pub(crate) struct Scratch {
-    workspace: AnyWorkspace,
+    workspace: ConfiguredWorkspace,
     copies: Copies,
 }
 
@@ -147,7 +147,7 @@ impl<'a> Given<'a> {
         &self,
         held: &mut Held,
         counters: *mut peloton_counters,
-        run: impl FnOnce(Events<'_>, &mut AnyOutcome) -> peloton_core::Result<()>,
+        run: impl FnOnce(Events<'_>, &mut ConfiguredOutcome) -> peloton_core::Result<()>,
     ) -> Result<()> {
         // Before anything is run: a struct of a wrong size costs nothing.
         if !counters.is_null() {

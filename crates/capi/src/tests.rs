@@ -15,7 +15,7 @@ use peloton_core::simd::Level;
 use peloton_core::velo::{Velo, VeloConfig};
 use peloton_core::{Result, Status};
 use peloton_job::Config;
-use peloton_job::embed::AnyEngine;
+use peloton_job::embed::ConfiguredEngine;
 use std::cell::Cell;
 use std::ffi::CStr;
 use std::mem::zeroed;
@@ -60,7 +60,7 @@ fn velo() -> Velo {
 }
 
 fn engine(sequence: impl Into<Sequence>) -> *mut peloton_engine {
-    let engine = AnyEngine::of(sequence, Config::default());
+    let engine = ConfiguredEngine::of(sequence, Config::default());
     Box::into_raw(Box::new(peloton_engine::new(EngineKind::Events(engine))))
 }
 

@@ -7,7 +7,7 @@ mod samples;
 
 use common::{Library, data, package, printed};
 use peloton_core::simd::{Isa, Level};
-use peloton_job::embed::{AnyEngine, AnyHasher, Events};
+use peloton_job::embed::{ConfiguredEngine, Events, OutcomeHasher};
 use peloton_job::{Request, SequenceName};
 use samples::{banks, cylinder_columns, expected, pixel_columns, simulate, velo_columns, velo_hits};
 use std::path::{Path, PathBuf};
@@ -157,9 +157,9 @@ fn hits_with_denormal_coordinates() {
     hits.y.iter_mut().step_by(11).for_each(|y| *y *= 1e-42);
     assert!(hits.x.iter().any(|x| x.is_subnormal()));
     std::fs::write(&columns, velo_columns(&hits)).expect("a file");
-    let engine = AnyEngine::new(&Request::default()).expect("an engine");
+    let engine = ConfiguredEngine::new(&Request::default()).expect("an engine");
     let (mut workspace, mut outcome, mut hasher) =
-        (engine.workspace(), engine.outcome(), AnyHasher::default());
+        (engine.workspace(), engine.outcome(), OutcomeHasher::default());
     engine.run(Events::VeloHits(hits.view()), &mut workspace, &mut outcome).expect("a run");
     hasher.add(outcome.columns()).expect("results");
     let hashes = hasher.finish().expect("hashes");

@@ -1,7 +1,7 @@
 //! [`System`]: the part of a sequence that jobs need in addition to the algorithms.
 
 use crate::display::gather::Gather;
-use crate::embed::AnyEngine;
+use crate::embed::ConfiguredEngine;
 use crate::measured::Measured;
 use crate::sink::{Destination, FileSink, Sink};
 use crate::systems::inputs;
@@ -119,7 +119,7 @@ pub trait System: Sync {
     /// # Errors
     /// Returns errors of the configuration and of the geometry; [`Error::Unsupported`](peloton::Error::Unsupported) for
     /// endless streams.
-    fn embed(&self, _request: &Request) -> Result<AnyEngine> {
+    fn embed(&self, _request: &Request) -> Result<ConfiguredEngine> {
         let words = "takes an endless stream, not events";
         Err(Error::Unsupported(format!("the sequence {} {words}", self.name())))
     }

@@ -9,7 +9,9 @@ use crate::results::Results;
 use peloton::event::{VELO_MODULES, VeloEvents};
 use peloton::{Result, Status};
 use peloton_io::input::EventId;
-use peloton_job::embed::{self, AnyEngine, AnyOutcome, AnyPool, AnyWorkspace, SpareUser, Spares};
+use peloton_job::embed::{
+    self, ConfiguredEngine, ConfiguredOutcome, ConfiguredPool, ConfiguredWorkspace, SpareUser, Spares,
+};
 use peloton_job::{Cancel, Host, Preset, Request};
 use pyo3::prelude::*;
 use serde_json::json;
@@ -22,7 +24,7 @@ const FEW_EVENTS: usize = 32;
 #[pyclass(frozen, module = "peloton._native")]
 pub struct Engine {
     request: Arc<Request>,
-    engine: AnyEngine,
+    engine: ConfiguredEngine,
     seats: Mutex<Seats>,
     /// Memory for hits that no run reads.
     hits: Mutex<Vec<Hits>>,
@@ -47,8 +49,8 @@ struct Seat {
 
 /// Scratch memory for the calling thread, or a pool of threads with scratch memory each.
 enum Runner {
-    One(Box<AnyWorkspace>),
-    Many(AnyPool),
+    One(Box<ConfiguredWorkspace>),
+    Many(ConfiguredPool),
 }
 
 impl Seat {
@@ -59,7 +61,7 @@ impl Seat {
         }
     }
 
-    fn new(engine: &AnyEngine, spares: &Spares) -> Result<Self> {
+    fn new(engine: &ConfiguredEngine, spares: &Spares) -> Result<Self> {
         let runner = match engine.config().thread_count() {
             1 => Runner::One(Box::new(engine.workspace())),
             threads => Runner::Many(engine.pool(threads)?),
@@ -67,7 +69,12 @@ impl Seat {
         Ok(Self { runner, _user: spares.add_user() })
     }
 
-    fn run(&mut self, engine: &AnyEngine, events: embed::Events<'_>, to: &mut AnyOutcome) -> Result<()> {
+    fn run(
+        &mut self,
+        engine: &ConfiguredEngine,
+        events: embed::Events<'_>,
+        to: &mut ConfiguredOutcome,
+    ) -> Result<()> {
         match &mut self.runner {
             Runner::One(workspace) => engine.run(events, workspace, to),
             Runner::Many(pool) => pool.run(events, to),
@@ -77,13 +84,13 @@ impl Seat {
 
 /// Owned events, which a thread can keep while it runs.
 trait Held: Send + Sync {
-    fn run(&self, seat: &mut Seat, engine: &AnyEngine, to: &mut AnyOutcome) -> Result<()>;
+    fn run(&self, seat: &mut Seat, engine: &ConfiguredEngine, to: &mut ConfiguredOutcome) -> Result<()>;
     fn count(&self) -> usize;
     fn ids(&self) -> &[EventId];
 }
 
 impl Held for embed::ReadEvents {
-    fn run(&self, seat: &mut Seat, engine: &AnyEngine, to: &mut AnyOutcome) -> Result<()> {
+    fn run(&self, seat: &mut Seat, engine: &ConfiguredEngine, to: &mut ConfiguredOutcome) -> Result<()> {
         seat.run(engine, self.events(), to)
     }
 
@@ -113,7 +120,7 @@ impl Hits {
 }
 
 impl Held for Hits {
-    fn run(&self, seat: &mut Seat, engine: &AnyEngine, to: &mut AnyOutcome) -> Result<()> {
+    fn run(&self, seat: &mut Seat, engine: &ConfiguredEngine, to: &mut ConfiguredOutcome) -> Result<()> {
         seat.run(engine, embed::Events::VeloHits(self.events()?), to)
     }
 
@@ -131,7 +138,7 @@ impl Engine {
     #[new]
     fn new(asked: Asked) -> PyResult<Self> {
         let request = asked.request()?;
-        let engine = AnyEngine::new(&request).map_err(exception)?;
+        let engine = ConfiguredEngine::new(&request).map_err(exception)?;
         Ok(Self {
             request: Arc::new(request),
             engine,

@@ -1,8 +1,8 @@
 //! The naive twin of seeds from truth, of all builders and of all fits: computes the same hit lists and states, bit by
 //! bit, with loops over one seed and all hits of a layer.
 //!
-//! The naive twin shares only configuration and geometry with the kernels, and imports nothing from `simd/`. But it
-//! keeps the order of operations and the order of equally good hits, because bits depend on these orders.
+//! The naive twin shares only configuration and geometry with the kernels, and imports nothing from `simd/`. But the
+//! twin keeps the kernels' order of operations and of equally good hits, because bits depend on both orders.
 
 mod build;
 mod fit;

@@ -70,9 +70,7 @@ impl Algorithm for CylinderFit {
     }
 
     fn run(&self, slice: Slice<'_>, scratch: &mut CylinderFitWorkspace, out: &mut Outcome<CylinderFits>) {
-        let Events::CylinderHits(input) = slice.events() else {
-            unreachable!("`accept` rejects other events")
-        };
+        let Events::CylinderHits(input) = slice.events() else { unreachable!("other events are rejected") };
         fit_tracks(self.level, &self.config, input, slice.range(), scratch, out);
     }
 }

@@ -110,8 +110,8 @@ pub fn from_vertex(p: Point, c: &Square<6>, field: f64, radius: f64, iterations:
     State { radius, p, c }
 }
 
-/// Returns the state at the first of three points (azimuth, z, radius each) of an outward-going helix. The curvature
-/// comes from the centre of the circle through the points, the length of the path from the angle at it.
+/// Returns the state at the first of three points (azimuth, z, radius each) of an outward-going helix. The centre of
+/// the circle through the points gives the curvature, and the angle at the centre the length of the path.
 pub fn from_three_hits(hits: [[f64; 3]; 3], field: f64) -> OnCylinder {
     let [first, middle, last] =
         hits.map(|[azimuth, _, radius]| [radius * azimuth.cos(), radius * azimuth.sin()]);

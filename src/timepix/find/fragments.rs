@@ -1,10 +1,10 @@
 //! The fast search for the local definition: fragments first, links between fragments afterwards.
 //!
 //! A hit without a linked neighbour begins a fragment; any other hit joins the fragment of a neighbour. If the
-//! neighbours of a hit belong to several fragments, links between them are recorded. This first loop has no branch that
-//! depends on the hits (except for three or more pieces, which are rare), so that nothing is mispredicted, and it never
-//! waits: the table of last hits holds times, which do not depend on earlier steps. A second loop joins fragments by
-//! the links, most of which connect fragments that are already joined.
+//! neighbours of a hit belong to several fragments, links between these fragments are recorded. This first loop has no
+//! branch that depends on the hits (except for three or more pieces, which are rare), so that nothing is mispredicted,
+//! and it never waits: the table of last hits holds times, which do not depend on earlier steps. A second loop joins
+//! fragments by the links, most of which connect fragments that are already joined.
 //!
 //! The times of the nine pixels around a hit take nine loads. Three loads of a row each are slower: the row with the
 //! previous hit cannot be forwarded from the store, and its load waits until the store has reached the cache.

@@ -1,7 +1,7 @@
 //! The paper's algorithm 1: a list of open clusters, and for each pixel its open clusters.
 //!
-//! A hit looks up the clusters of its nine neighbours, joins them, and merges the younger clusters into the oldest. This
-//! is the baseline: the algorithm of the published programs, for comparison and as a check of the other algorithms.
+//! A hit looks up the clusters of its nine neighbours, joins them, and merges the younger clusters into the oldest.
+//! This algorithm of the published programs is the baseline, for comparison and to check the other algorithms.
 
 use crate::event::{Column, PixelHits};
 use crate::timepix::config::Definition;

@@ -2,8 +2,8 @@
 //!
 //! Hits of one time are a frame; in order of x and y they are a raster. So only four neighbours can precede a hit: one
 //! below it in its column, and three in the previous column. The middle one of these three is a neighbour of the
-//! others. So the preceding neighbours are one piece, unless the middle one is not hit, but the upper one and another
-//! are: then a link is recorded. A pixel stores the frame of its last hit: nothing is cleared between frames.
+//! others. So preceding neighbours are one piece, with one exception: if the middle one is missing, but the upper one
+//! and another are hit, a link is recorded. A pixel stores the frame of its last hit, so nothing is cleared.
 
 use super::forest::Forest;
 use crate::event::{Column, PixelHits};

@@ -1,8 +1,8 @@
 //! Links to the few most recent hits, for blocks with few hits in the window: no table of pixels, and no waiting for memory.
 //!
-//! If at most [`REACH`] hits are in the window before each hit, all hits linked with it are among these hits. Each hit
-//! is compared with the previous hit, then with the hit before that, and so on, as many hits at once as a register
-//! holds. The result is a pattern for each hit, whose bit `k` is set if it is linked with the hit `k + 1` positions
+//! If at most [`REACH`] hits are in the window before a hit, all linked earlier hits are among them. Each hit is
+//! compared with the previous hit, then with the hit before that, and so on: columns with shifted columns, a register
+//! at a time. The result is a pattern for each hit, whose bit `k` is set if it is linked with the hit `k + 1` positions
 //! before it. Neighbours that are linked with each other are already one fragment, as the patterns of both show.
 
 use crate::event::{Column, PixelHits};

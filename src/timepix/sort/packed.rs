@@ -37,7 +37,7 @@ impl Extent {
     /// Extent of no hits.
     pub const NOTHING: Self = Self { times: [i64::MAX, i64::MIN], x: 0, y: 0 };
 
-    /// Returns the extent of the hits of both extents.
+    /// Returns the extent of the hits of `self` and of `other`.
     pub fn with(self, other: Self) -> Self {
         let ([a, b], [c, d]) = (self.times, other.times);
         Self { times: [a.min(c), b.max(d)], x: self.x | other.x, y: self.y | other.y }
@@ -74,7 +74,7 @@ impl Packing {
         self.x_bits + self.y_bits + TOT_BITS
     }
 
-    /// Returns a limit: words of hits before the time are less, other words are not.
+    /// Returns the limit of words for `time`: words of earlier hits are less, other words are not.
     pub fn limit(&self, time: i64) -> u64 {
         let ticks = if time > self.first { time.abs_diff(self.first) } else { 0 };
         ticks.saturating_mul(1 << self.rest_bits())

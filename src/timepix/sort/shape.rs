@@ -21,7 +21,7 @@ pub const PART_HITS: RangeInclusive<usize> = 1 << 10..=1 << 24;
 
 impl SortShape {
     /// Few passes with up to 8,192 open positions: fastest on CPUs (Zen) that write to their second-level cache nearly
-    /// as fast as to their first-level cache. There, digits sort large clusters faster than buckets and pivots.
+    /// as fast as to their first-level cache. On them, digits sort large clusters faster than buckets and pivots.
     pub const FEW_PASSES: Self = Self { digit_bits: 13, part_hits: 1 << 16, most_crowded: 60 };
     /// More passes, whose 512 open lines of 64 bytes and 2 KiB of counters fit in a first-level cache of 48 KiB. Parts have
     /// 32 KiB: with their destination they touch 16 pages of 4 KiB, the size of the smallest first-level TLB for stores.

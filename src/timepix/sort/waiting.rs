@@ -219,8 +219,8 @@ impl Waiting {
         self.len = self.blocks.iter().map(|block| block.hits.len()).sum();
     }
 
-    /// Returns a time that about `some` hits (at least one) of the block with the earliest time are before; none when
-    /// few hits wait.
+    /// Returns a time that is later than about `some` hits, and at least one, of the block with the earliest time; none
+    /// when few hits wait.
     pub fn limit_of_some(&self, some: usize, times: &mut Vec<i64>) -> Option<i64> {
         if self.len <= 2 * some {
             return None;

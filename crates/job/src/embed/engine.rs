@@ -1,7 +1,7 @@
-//! [`AnyEngine`]: an engine for the sequence that a configuration names.
+//! [`ConfiguredEngine`]: an engine for the sequence that a configuration names.
 
-use super::outcome::AnyOutcome;
-use super::pool::AnyPool;
+use super::outcome::ConfiguredOutcome;
+use super::pool::ConfiguredPool;
 use crate::system::check_preset;
 use crate::{Cancel, Config, Request};
 use peloton::engine::{Engine, Events, SLICE_EVENTS, Sequence, Workspace};
@@ -24,26 +24,26 @@ fn check_nominal(events: Events<'_>) -> Result<()> {
 /// An engine for the sequence that a configuration names. The engine is immutable, so that any number of threads may
 /// share it; clones share one engine.
 #[derive(Clone)]
-pub struct AnyEngine {
+pub struct ConfiguredEngine {
     engine: Engine,
     config: Config,
     pub(super) checks: Vec<CheckEvents>,
 }
 
 /// Scratch memory of one thread, for any engine of the same sequence.
-pub struct AnyWorkspace {
+pub struct ConfiguredWorkspace {
     workspace: Workspace,
     cancel: Cancel,
 }
 
-impl AnyWorkspace {
+impl ConfiguredWorkspace {
     /// Lets `cancel` end runs that use this workspace, after the current slice.
     pub fn end_by(&mut self, cancel: &Cancel) {
         self.cancel = cancel.clone();
     }
 }
 
-impl AnyEngine {
+impl ConfiguredEngine {
     /// Makes an engine for the configuration and the geometry of a request, and ignores the request's inputs. Without a
     /// geometry the engine reconstructs only events of hits.
     ///
@@ -85,13 +85,13 @@ impl AnyEngine {
     }
 
     /// Makes scratch memory for one more thread.
-    pub fn workspace(&self) -> AnyWorkspace {
-        AnyWorkspace { workspace: self.engine.workspace(), cancel: Cancel::default() }
+    pub fn workspace(&self) -> ConfiguredWorkspace {
+        ConfiguredWorkspace { workspace: self.engine.workspace(), cancel: Cancel::default() }
     }
 
     /// Makes empty memory for results.
-    pub fn outcome(&self) -> AnyOutcome {
-        AnyOutcome::new(self.sequence().products())
+    pub fn outcome(&self) -> ConfiguredOutcome {
+        ConfiguredOutcome::new(self.sequence().products())
     }
 
     /// Reconstructs all events on the calling thread: `to` is emptied and receives one entry per event, in order. A run
@@ -99,11 +99,16 @@ impl AnyEngine {
     ///
     /// # Errors
     /// Returns [`Error::Config`] for events, a workspace or an outcome of another sequence, and errors of
-    /// [`Engine::run_range`]; [`Error::System`] when the run was ended early ([`AnyWorkspace::end_by`]). Errors of one
+    /// [`Engine::run_range`]; [`Error::System`] when the run was ended early ([`ConfiguredWorkspace::end_by`]). Errors of one
     /// event are a status in the results.
-    pub fn run(&self, events: Events<'_>, workspace: &mut AnyWorkspace, to: &mut AnyOutcome) -> Result<()> {
+    pub fn run(
+        &self,
+        events: Events<'_>,
+        workspace: &mut ConfiguredWorkspace,
+        to: &mut ConfiguredOutcome,
+    ) -> Result<()> {
         self.checks.iter().try_for_each(|check| check(events))?;
-        let AnyWorkspace { workspace, cancel } = workspace;
+        let ConfiguredWorkspace { workspace, cancel } = workspace;
         let (out, slice) = (to.begin(), self.slice_events());
         self.engine.accept(events, workspace, out)?;
         // Slices are so small that the output of a stage is still in the cache for the next stage.
@@ -123,8 +128,8 @@ impl AnyEngine {
     ///
     /// # Errors
     /// Fails when `threads` is 0, and when the system cannot start the threads.
-    pub fn pool(&self, threads: usize) -> Result<AnyPool> {
-        AnyPool::new(self.engine.clone(), self.checks.clone(), threads, self.slice_events())
+    pub fn pool(&self, threads: usize) -> Result<ConfiguredPool> {
+        ConfiguredPool::new(self.engine.clone(), self.checks.clone(), threads, self.slice_events())
     }
 }
 

@@ -1,4 +1,4 @@
-//! [`AnyOutcome`]: the results of any sequence, as columns with their schema.
+//! [`ConfiguredOutcome`]: the results of any sequence, as columns with their schema.
 
 use super::shared::{SharedResults, number_rows};
 use super::spares::Spares;
@@ -10,12 +10,12 @@ use peloton_io::output::{RecordBatch, arrow_shared};
 use std::sync::Arc;
 
 /// Results of a batch of events, or of a piece of a stream, with their counts.
-pub struct AnyOutcome {
+pub struct ConfiguredOutcome {
     products: Products,
     ids: Vec<EventId>,
 }
 
-impl AnyOutcome {
+impl ConfiguredOutcome {
     pub(super) fn new(products: Products) -> Self {
         Self { products, ids: Vec::new() }
     }
@@ -88,9 +88,9 @@ impl AnyOutcome {
 
 /// Hashes one product of a sequence over any number of runs, as a job computes `hash_int` and `output_hash`.
 #[derive(Default)]
-pub struct AnyHasher(Option<Hasher>);
+pub struct OutcomeHasher(Option<Hasher>);
 
-impl AnyHasher {
+impl OutcomeHasher {
     /// Adds the results of a run to the hashes.
     ///
     /// # Errors

@@ -1,12 +1,12 @@
-//! [`AnyPool`]: threads for programs that have no threads of their own.
+//! [`ConfiguredPool`]: threads for programs that have no threads of their own.
 
 use super::engine::CheckEvents;
-use super::outcome::AnyOutcome;
+use super::outcome::ConfiguredOutcome;
 use peloton::engine::{Engine, Events, Pool, Sliced};
 use peloton::{Error, Result};
 
 /// Threads that run one engine. The results of all threads are joined, and equal the results of one thread.
-pub struct AnyPool {
+pub struct ConfiguredPool {
     pool: Pool,
     results: Sliced,
     checks: Vec<CheckEvents>,
@@ -14,7 +14,7 @@ pub struct AnyPool {
     process: u32,
 }
 
-impl AnyPool {
+impl ConfiguredPool {
     pub(super) fn new(
         engine: Engine,
         checks: Vec<CheckEvents>,
@@ -33,8 +33,8 @@ impl AnyPool {
     /// Reconstructs all events; `to` is emptied and receives one entry per event, in order.
     ///
     /// # Errors
-    /// Returns errors of [`AnyEngine::run`](super::AnyEngine::run), and [`Error::System`] in a child of `fork`.
-    pub fn run(&mut self, events: Events<'_>, to: &mut AnyOutcome) -> Result<()> {
+    /// Returns errors of [`ConfiguredEngine::run`](super::ConfiguredEngine::run), and [`Error::System`] in a child of `fork`.
+    pub fn run(&mut self, events: Events<'_>, to: &mut ConfiguredOutcome) -> Result<()> {
         if !self.has_threads() {
             return Err(Error::System(
                 "a child of fork has no threads of its parent: make a pool in the child".into(),

@@ -1,6 +1,6 @@
 //! [`ClusterStream`]: clusters pixel hits, which may arrive in pieces of any length.
 
-use super::AnyOutcome;
+use super::ConfiguredOutcome;
 use crate::Config;
 use peloton::engine::{Products, StreamSequence};
 use peloton::event::append;
@@ -91,15 +91,15 @@ impl ClusterStream {
     }
 
     /// Makes empty memory for clusters.
-    pub fn outcome() -> AnyOutcome {
-        AnyOutcome::new(Products::new(&[Timepix::PRODUCT]))
+    pub fn outcome() -> ConfiguredOutcome {
+        ConfiguredOutcome::new(Products::new(&[Timepix::PRODUCT]))
     }
 
     /// Moves the complete clusters to `to`, with the counts since the last call of this function.
     ///
     /// # Errors
     /// [`Error::Config`](peloton::Error::Config) for an outcome of another sequence, and errors of [`tpx3`](Self::tpx3).
-    pub fn take(&mut self, to: &mut AnyOutcome) -> Result<()> {
+    pub fn take(&mut self, to: &mut ConfiguredOutcome) -> Result<()> {
         let products = to.begin();
         let other = || Error::Config("this result was made for another sequence than timepix".into());
         let clusters = products.get_mut().ok_or_else(other)?;

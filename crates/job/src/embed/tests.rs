@@ -1,6 +1,6 @@
 //! Tests that several products of one run equal the products of runs that write one each.
 
-use super::{AnyHasher, Reader, SharedResults, Spares, collect, each};
+use super::{OutcomeHasher, Reader, SharedResults, Spares, collect, each};
 use crate::{Cancel, Config, Host, Request, Silent, run};
 use peloton::event::Hashes;
 
@@ -53,11 +53,11 @@ fn jobs_in_memory_have_all_products() {
 #[test]
 fn engines_and_pools_have_all_products() {
     with_both(|request, host, alone| {
-        let engine = super::AnyEngine::new(request).unwrap();
+        let engine = super::ConfiguredEngine::new(request).unwrap();
         let (mut workspace, mut pool, spares) =
             (engine.workspace(), engine.pool(2).unwrap(), Spares::default());
         for in_pool in [false, true] {
-            let mut hashers = [AnyHasher::default(), AnyHasher::default()];
+            let mut hashers = [OutcomeHasher::default(), OutcomeHasher::default()];
             let mut reader = Reader::open(request, false, host).unwrap();
             while let Some(read) = reader.read(2).unwrap() {
                 let mut outcome = engine.outcome();
@@ -86,7 +86,7 @@ fn engines_and_pools_have_all_products() {
 #[test]
 fn products_are_exported_one_by_one() {
     with_both(|request, host, _| {
-        let engine = super::AnyEngine::new(request).unwrap();
+        let engine = super::ConfiguredEngine::new(request).unwrap();
         let (mut workspace, mut outcome) = (engine.workspace(), engine.outcome());
         let read = Reader::open(request, false, host).unwrap().read(5).unwrap().unwrap();
         engine.run(read.events(), &mut workspace, &mut outcome).unwrap();
@@ -95,7 +95,7 @@ fn products_are_exported_one_by_one() {
         assert_eq!(batches.each_ref().map(|batch| batch.num_rows()), [5, 5, 0]);
         assert_eq!(batches[0]["event_id"].as_ref(), batches[1]["event_id"].as_ref());
         // An outcome with the same products in another order belongs to another sequence.
-        let reversed = super::AnyEngine::new(&Request {
+        let reversed = super::ConfiguredEngine::new(&Request {
             config: Config {
                 write: WRITTEN.iter().rev().map(ToString::to_string).collect(),
                 ..request.config.clone()

@@ -6,7 +6,7 @@ use super::event_source::EventSource;
 use super::inputs;
 use super::over_banks::pool;
 use crate::display::gather::Gather;
-use crate::embed::{AnyEngine, Events};
+use crate::embed::{ConfiguredEngine, Events};
 use crate::measured::Measured;
 use crate::summary::object;
 use crate::system::{Detector, Runs};
@@ -117,14 +117,14 @@ impl System for CylinderSystem {
         Ok(Opened { source: Box::new(open(request)?), detector: Box::new(*self) })
     }
 
-    fn embed(&self, request: &Request) -> Result<AnyEngine> {
+    fn embed(&self, request: &Request) -> Result<ConfiguredEngine> {
         let Request { config, .. } = request;
         if *self == Self::Find && config.cylinder.seeds == SeedSource::Truth {
             let words = "seeds = \"truth\" needs true particles, which only files and simulations have";
             return Err(Error::Config(format!("[cylinder] {words}: say seeds = \"hits\"")));
         }
         let (sequence, config) = self.sequence(config)?;
-        let engine = AnyEngine::of(sequence, config);
+        let engine = ConfiguredEngine::of(sequence, config);
         Ok(if *self == Self::Fit { engine.with_check(has_tracks) } else { engine })
     }
 

@@ -6,7 +6,7 @@ use super::raw;
 use super::rows::of_product;
 use super::track_check::{Rows, TrackCheck};
 use crate::display::gather::{Gather, GatherTracks};
-use crate::embed::{self, AnyEngine};
+use crate::embed::{self, ConfiguredEngine};
 use crate::system::{Detector, OWN_ALGORITHMS, Runs, check_written};
 use crate::truth_check::no_tracks;
 use crate::{Check, CheckOptions, CheckRules, Config, Host, Opened, Preset, Request, Source, System};
@@ -108,10 +108,10 @@ impl System for OverBanks {
         Ok(Opened { source: Box::new(source), detector: Box::new(detector) })
     }
 
-    fn embed(&self, request: &Request) -> Result<AnyEngine> {
+    fn embed(&self, request: &Request) -> Result<ConfiguredEngine> {
         let geometry = embed::geometry(request, self.name)?;
         let sequence = self.sequence(&self.parts(request, &geometry)?, &request.config)?;
-        Ok(AnyEngine::of(sequence, request.config.clone()))
+        Ok(ConfiguredEngine::of(sequence, request.config.clone()))
     }
 
     fn batch_items(&self, _config: &Config, threads: usize) -> usize {

@@ -9,7 +9,7 @@ use super::raw::{self, Found, warn_of_format};
 use super::rows;
 use crate::comparison::Comparison;
 use crate::display::gather::{Gather, GatherTracks};
-use crate::embed::{self, AnyEngine};
+use crate::embed::{self, ConfiguredEngine};
 use crate::system::{Detector, Runs};
 use crate::{
     Beside, Check, CheckOptions, Checked, Chunk, Config, Host, Opened, Preset, Request, Source, Summary,
@@ -147,13 +147,13 @@ impl System for VeloSystem {
         Ok(hits(request, texts(request, reader, bytes), Rules::Json, host))
     }
 
-    fn embed(&self, request: &Request) -> Result<AnyEngine> {
+    fn embed(&self, request: &Request) -> Result<ConfiguredEngine> {
         let parts = match &request.geometry {
             Some(_) => parts(request, &embed::geometry(request, NAME)?)?,
             None => None,
         };
         let velo = VeloDetector { parts, rules: Rules::Json }.sequence(&request.config)?;
-        Ok(AnyEngine::of(velo, request.config.clone()))
+        Ok(ConfiguredEngine::of(velo, request.config.clone()))
     }
 
     fn batch_items(&self, _config: &Config, threads: usize) -> usize {
