@@ -22,7 +22,7 @@ impl Pattern<5, 5> for RadiusJacobian {
 pub struct Step<G: Gang> {
     /// Parameters on the new radius.
     pub p: [F32<G>; 5],
-    /// Derivatives of the parameters; only the values of [`RadiusJacobian`] are set.
+    /// Derivatives of the parameters; only the values of `RadiusJacobian` are set.
     pub jacobian: Matrix<G, 5, 5>,
     /// Lanes that reach the new radius, moving outwards at both ends and turning by less than a quarter turn; in other
     /// lanes the parameters and derivatives are undefined.
