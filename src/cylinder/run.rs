@@ -38,7 +38,7 @@ pub struct CylinderWorkspace {
 
 /// Reconstructs the events of `range` and appends them to `out`, in order. An event that cannot be reconstructed gives
 /// no tracks and a [`Status`]; everything dropped is counted. Each seed from truth gives one track, in the order of the
-/// seeds; seeds from hits give fewer tracks, best first.
+/// seeds; each seed from hits gives one track or none, and the tracks are in order, best first.
 ///
 /// Output bytes do not depend on `level`, nor on how events are cut into ranges.
 ///

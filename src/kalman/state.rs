@@ -54,8 +54,8 @@ impl<G: Gang> CylinderState<G> {
     }
 }
 
-/// A state in its output form: azimuth, z, charge / pT, phi and theta of the momentum, and their covariance with r-phi
-/// (cm) in place of the azimuth, z (cm), charge / pT (c/GeV), phi (rad), theta (rad).
+/// A state in its output form: azimuth, z, charge / pT, phi and theta of the momentum. The covariance is of r-phi (cm)
+/// in place of the azimuth, and of z (cm), charge / pT (c/GeV), phi (rad), theta (rad).
 #[derive(Clone, Copy)]
 pub struct Output<G: Gang> {
     /// Azimuth of the position (-pi..pi), z, charge / pT, phi (-pi..pi), theta.

@@ -29,8 +29,8 @@ pub struct CylinderFitWorkspace {
 /// Fits the tracks of the events of `range` and appends the fits to `out`, in order. `input.seeds` gives the tracks by
 /// their hits on each layer; its states at the vertex are ignored. A track of fewer than three hits, or with a hit
 /// without valid coordinates and errors, has a [`FitStatus`](crate::kalman::FitStatus) other than `Ok`, and undefined
-/// states. An event gets no tracks and the status [`Status::Corrupt`] when one of its tracks names a hit outside the
-/// track's layer.
+/// states. An event gets no tracks and the status [`Status::Corrupt`] when one of its tracks names a hit that is
+/// not on its layer.
 ///
 /// Output bytes do not depend on `level`, nor on how events are cut into ranges.
 ///

@@ -4,7 +4,7 @@
 //! matrices, with element (i, j) of all N matrices contiguous. This is the layout of the Matriplex library (Cerati et
 //! al., EPJ Web of Conf. 2017, section 2.1); a GPU uses the same layout with a larger N.
 //!
-//! Known zeros and ones of a matrix are part of a type ([`Pattern`]) and cost nothing: products skip them.
+//! Known zeros and ones of a matrix are part of a type ([`Pattern`]); products skip them at compile time, at no cost.
 
 mod general;
 mod inverse;

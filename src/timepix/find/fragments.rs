@@ -6,8 +6,8 @@
 //! and it never waits: the table of last hits holds times, which do not depend on earlier steps. A second loop joins
 //! fragments by the links, most of which connect fragments that are already joined.
 //!
-//! The times of the nine pixels around a hit take nine loads. Three loads of a row each are slower: the row with the
-//! previous hit cannot be forwarded from the store, and its load waits until the store has reached the cache.
+//! The times of the nine pixels around a hit take nine loads. Three loads of a row each were measured to be
+//! slower: the row with the previous hit cannot be forwarded from the store, and its load waits for the cache.
 
 use super::blobs::Blobs;
 use super::forest::Forest;

@@ -59,7 +59,7 @@ cells! {
     bool => Bool,
 }
 
-/// The values of [`ID_FIELDS`] for one event.
+/// The values of [`ID_FIELDS`](super::ID_FIELDS) for one event.
 pub fn id_cells(id: &EventId) -> [Cell; 3] {
     [id.number.into(), id.run.into(), id.event.into()]
 }
