@@ -10,7 +10,7 @@
 //! cargo run --release --example disturb -- lost=PART EVENTS.mdf OUT.mdf    without this share of the hits
 //! ```
 //! The first three commands copy a folder of geometry files and change one file. The truth of events does not change:
-//! particles still list the hits that were removed. The output is the same on every machine.
+//! true particles still list removed hits. The output is the same on every machine.
 
 use peloton::event::BankKind;
 use peloton::{Error, Result};

@@ -1,5 +1,5 @@
-//! Puts a user's algorithm into the sequence `long`: only Velo tracks with many hits are matched with tracks in the
-//! SciFi. Run it with `cargo run --release --example own_algorithm`.
+//! Puts a user's algorithm into the sequence `long`. It selects the Velo tracks with many hits: only these are matched
+//! with SciFi tracks. Run the example with `cargo run --release --example own_algorithm`.
 //!
 //! ```text
 //! velo_tracks --> sure_velo_tracks --.
@@ -163,9 +163,9 @@ mod tests {
                 "of another type",
             ),
             (Sequence::new("s", velo()).unwrap().with_reads(scifi, &[]), "reads 1 products, but 0 are named"),
-            (Sequence::new("s", velo()).unwrap().writing(&["long_tracks"]), "nothing makes long_tracks"),
+            (Sequence::new("s", velo()).unwrap().writing(&["long_tracks"]), "no algorithm makes long_tracks"),
             (Sequence::new("s", velo()).unwrap().writing(&[]), "at most"),
-            (Sequence::new("s", velo()).unwrap().writing(&["velo_tracks", "velo_tracks"]), "once at most"),
+            (Sequence::new("s", velo()).unwrap().writing(&["velo_tracks", "velo_tracks"]), "at most once"),
         ];
         for (sequence, words) in wrong {
             let error = sequence.err().map(|error| error.to_string()).unwrap_or_default();

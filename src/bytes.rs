@@ -3,12 +3,12 @@
 use crate::{Error, Result};
 
 #[cfg(target_endian = "big")]
-compile_error!("raw data are used without conversion: this program needs a little-endian machine");
+compile_error!("files are read without a change of byte order: this program needs a little-endian machine");
 
-/// Largest absolute value of a number in a geometry, in any unit. Products of a few such numbers are finite.
+/// Largest absolute value of a number in a geometry file, in any unit: products of up to four numbers stay finite.
 pub const LARGEST: f32 = 1e9;
 
-/// A file in memory, with the name that error messages give.
+/// The content of a file in memory, and the name by which error messages refer to the file.
 #[derive(Debug, Clone, Copy)]
 pub struct File<'a> {
     /// Name of the file.
@@ -18,13 +18,13 @@ pub struct File<'a> {
 }
 
 impl<'a> File<'a> {
-    /// Makes a file from a name and a content.
+    /// Makes a `File` from its name and its content.
     pub fn new(name: &'a str, bytes: &'a [u8]) -> Self {
         Self { name, bytes }
     }
 }
 
-/// Reads a file field by field: holds the bytes of the file and the offset of the next field.
+/// Reads a file field by field. Holds the bytes of the file and the offset of the next field.
 #[derive(Debug, Clone)]
 pub struct Fields<'a> {
     file: &'a str,
@@ -51,7 +51,7 @@ impl<'a> Fields<'a> {
     /// Reads the next `len` bytes.
     ///
     /// # Errors
-    /// Returns [`Error::Format`] if fewer than `len` bytes are left. The methods that read numbers do so, too.
+    /// Returns [`Error::Format`] if fewer than `len` bytes are left. So do all methods below that read numbers.
     pub fn take(&mut self, field: &str, len: usize) -> Result<&'a [u8]> {
         if len > self.left() {
             return Err(self.wrong(field, &format!("needs {len} bytes, but only {} are left", self.left())));
@@ -126,7 +126,7 @@ impl<'a> Fields<'a> {
         Err(start.wrong(field, &format!("{value}, expected {allowed:?}")))
     }
 
-    /// Reads a u64, the length of the following array. Fails unless the value is `expected`.
+    /// Reads a u64: the length of the array that follows in the file. Fails unless the value is `expected`.
     pub fn expect_u64(&mut self, field: &str, expected: u64) -> Result<()> {
         let start = self.clone();
         let value = self.u64(field)?;

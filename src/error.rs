@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-/// Result of a function with an error that can end a job.
+/// Result of a function that can fail with an `Error`.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// An error that ends a job. A single event that fails gets a [`Status`] instead.
@@ -16,7 +16,7 @@ pub enum Error {
     /// An unknown name.
     #[error("unknown {what} `{given}`: choose one of {}", choices.join(", "))]
     UnknownName {
-        /// What the name stands for, in words.
+        /// Kind of the named thing, in words.
         what: &'static str,
         /// The given name.
         given: String,
@@ -57,12 +57,12 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns whether the request is at fault, such as a flag, name or value, and not its execution.
+    /// Returns whether the cause is the request, such as a flag, name or value, and not its execution.
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::Config(_) | Self::UnknownName { .. } | Self::Unsupported(_))
     }
 
-    /// Makes an I/O error of the file at `path`.
+    /// Makes an I/O error for the file at `path`.
     pub fn io(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
         Self::Io { path: path.into(), source }
     }
@@ -76,7 +76,7 @@ impl Error {
 /// Defines [`Status`] by a table, one line a status: code, name, meaning.
 macro_rules! statuses {
     ($($variant:ident = $code:literal, $name:literal, $meaning:literal;)+) => {
-        /// Result for one event. The codes of statuses are part of the interface (C, files) and never change meaning.
+        /// Outcome of one event. C programs and files use the codes of statuses, whose meanings never change.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
         #[serde(rename_all = "snake_case")]
         #[repr(u16)]
@@ -94,7 +94,7 @@ macro_rules! statuses {
                 self as u16
             }
 
-            /// Returns the name, which is the reason in `dropped` counts.
+            /// Returns the name, which the `dropped` counts give as the reason.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Status::$variant => $name,)+
@@ -138,13 +138,13 @@ statuses! {
     OutOfRange = 7, "out_of_range", "A coordinate lies outside every detector.";
     DaqError = 8, "daq_error", "The readout reports a fault of the event: a fragment that is throttled, missing, malformed or mistimed, or an error bank of a detector.";
     BadChecksum = 9, "bad_checksum", "The stored checksum differs from the checksum of the bytes.";
-    TruncatedBank = 10, "truncated_bank", "A raw bank, or the number of words that it gives, extends beyond the available bytes.";
-    DuplicateBank = 11, "duplicate_bank", "Two raw banks of one kind come from one source.";
+    TruncatedBank = 10, "truncated_bank", "A raw bank, or the number of words stated in it, extends beyond the available bytes.";
+    DuplicateBank = 11, "duplicate_bank", "Two raw banks of the same kind come from the same source.";
     OversizedBank = 12, "oversized_bank", "The raw banks have more words than a detector can send.";
     BadBank = 13, "bad_bank", "A raw bank contains values that its detector cannot send: a source, version or channel that does not exist.";
     MissingBanks = 14, "missing_banks", "The event has no raw bank of a detector that the sequence reads.";
     InternalFault = 15, "internal_fault", "The program failed on this event alone: please report the failure with the event.";
     NoTruth = 16, "no_truth", "The event has no simulated truth, but the job needs it.";
     Partial = 17, "partial", "The event was reconstructed without some of its raw banks: a source sent no bank, or a damaged bank was left out.";
-    BadErrors = 18, "bad_errors", "An error of a hit is 0, negative, NaN or infinite.";
+    BadErrors = 18, "bad_errors", "A measurement error of a hit is 0, negative, NaN or infinite.";
 }

@@ -1,5 +1,5 @@
-//! peloton reconstructs particle tracks and pixel clusters in real time on CPUs: gangs of SIMD lanes process events
-//! in lockstep, and every ISA, gang size and thread count gives the same bits.
+//! peloton reconstructs particle tracks and pixel clusters in real time on CPUs: gangs of SIMD lanes process events in
+//! lockstep, and results have the same bits for every ISA, gang size and thread count.
 //!
 //! [`simd`] is *how* we compute, [`event`] is *what* flows: columns of hits and results. [`velo`], [`ut`], [`scifi`],
 //! [`timepix`] and [`cylinder`] (with the filter in [`kalman`]) are the detectors, each with its sequence of stages,

@@ -1,6 +1,6 @@
 //! [`names!`](crate::names): one list of names for an enum, with printing and parsing.
 
-/// Gives the variants of an enum their names: `ALL`, `name`, `Display`, and a `FromStr` whose error lists them.
+/// Names the variants of an enum: defines `ALL`, `name`, `Display`, and a `FromStr` whose error lists the names.
 ///
 /// ```
 /// #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,7 +1,7 @@
-//! Trains the networks in `src/long/pair_first_network.rs`, `pair_network.rs` and `pair_ut_network.rs`, which classify
-//! pairs. Candidates are the pairs of tracks of `velo` and `scifi`, presets `best`, within the windows of `LongConfig`.
-//! The first network uses one pair. The other two also use the first network's outputs for the pair's rivals, which are
-//! pairs with the same tracks; `pair_ut_network.rs` also uses the pair's UT hits.
+//! Trains the networks in `src/long/pair_first_network.rs`, `pair_network.rs` and `pair_ut_network.rs`, which decide
+//! whether a pair of tracks, of `velo` and `scifi` with presets `best`, is one particle. Candidates are the pairs
+//! within the windows of `LongConfig`. The first network uses one pair. The others also use its outputs for the pair's
+//! rivals, which are pairs with one of its tracks; `pair_ut_network.rs` also uses the pair's UT hits.
 
 use super::noise::Noise;
 use super::sample::{
@@ -210,7 +210,7 @@ fn best_response(criterion: &Criterion, check: impl Fn(f32) -> CheckReport) -> R
     Ok((response, report))
 }
 
-/// Prints the thresholds on the response for `fast`, which uses the networks of `best`.
+/// Prints the thresholds on the networks' response for the preset `fast`, which uses the networks of `best`.
 pub fn write_fast(level: Level) -> Result<()> {
     for (criterion, (name, with_ut)) in CRITERIA.iter().zip([("long", false), ("long-ut", true)]) {
         let sample = Sample::realistic(PAIR_THRESHOLD_SEEDS)?;
@@ -231,18 +231,18 @@ pub enum Network {
     LongUt,
 }
 
-/// Prints the source file of a network. The first network is trained before another network, always with the same
+/// Prints the source file of a network. Before another network, the first network is trained, always with the same
 /// result.
 pub fn write(level: Level, network: Network) -> Result<()> {
     let with_ut = network == Network::LongUt;
     let mut to_fit = Pairs::new(level, Sample::realistic_with_beauty(PAIR_SEEDS)?, with_ut)?;
     let mut to_choose = Pairs::new(level, Sample::realistic(PAIR_THRESHOLD_SEEDS)?, with_ut)?;
     let (mut first, table) = train(&to_fit, &to_choose, FIRST)?;
-    let what = "Classifies Velo-SciFi pairs of tracks as true or false";
+    let what = "Decides whether a Velo and a SciFi track are of one particle";
     if network == Network::First {
         first.set_threshold(&table, LIKELY);
         let threshold = format!("the second network does not judge pairs with a response below {LIKELY}");
-        return print(&first, ["long-first", "FIRST"], &format!("{what}, from a pair alone"), &threshold);
+        return print(&first, ["long-first", "FIRST"], &format!("{what}, from this pair alone"), &threshold);
     }
     to_fit.set_rivals(&first);
     to_choose.set_rivals(&first);
@@ -263,11 +263,11 @@ pub fn write(level: Level, network: Network) -> Result<()> {
         criterion.counts(&report)
     );
     let by = if with_ut {
-        ", its rivals and its hits in the UT"
+        ", its rivals and its UT hits"
     } else {
-        " and its rivals (pairs of the same tracks)"
+        " and its rivals (pairs with one of these tracks)"
     };
-    print(&second, names, &format!("{what}, from a pair{by}"), &threshold)
+    print(&second, names, &format!("{what}, from this pair{by}"), &threshold)
 }
 
 fn print(trained: &Trained, [command, constant]: [&str; 2], what: &str, threshold: &str) -> Result<()> {

@@ -12,7 +12,7 @@
 //! cargo run --release --example choose -- long-fast              smallest responses of `fast` in `LongConfig`
 //! ```
 //! After a change of the simulation, run the commands in this order, since long tracks depend on the SciFi's weights.
-//! Alternatives and reasons are in docs/algorithms.md, "how they are chosen". Events and results are the same on every
+//! docs/algorithms.md, "how they are chosen", has alternatives and reasons. Events and results are the same on every
 //! machine.
 
 mod linear;

@@ -126,7 +126,7 @@ fn summary(seeds: &[Seed], coefficients: &[f64; N], [low, high]: [f64; 2]) -> St
     )
 }
 
-/// Prints the coefficients, and the errors of the momentum with them.
+/// Prints the coefficients, and the errors of momenta that are computed with these coefficients.
 pub fn write(level: Level) -> Result<()> {
     let seeds = seeds(level)?;
     let coefficients = fit(&seeds)?;

@@ -27,7 +27,7 @@ impl Noise {
         Self(Widening::new())
     }
 
-    /// Changes the inputs of one pair for one of the networks, which the number of inputs shows.
+    /// Changes the inputs of one pair; the number of inputs shows for which network they are.
     pub fn add(&mut self, inputs: &mut [f32]) {
         for residual in &mut inputs[..RESIDUALS] {
             let factor = self.factor();

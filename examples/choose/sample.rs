@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// Number of events of each seed; below, the seeds for weights, and the seeds for thresholds.
+/// Number of events of each seed. The next two constants are the seeds of events for weights and for thresholds.
 pub const EVENTS: u64 = 10;
 pub const WEIGHT_SEEDS: RangeInclusive<u64> = 101..=140;
 pub const THRESHOLD_SEEDS: RangeInclusive<u64> = 801..=840;
@@ -23,7 +23,7 @@ pub const THRESHOLD_SEEDS: RangeInclusive<u64> = 801..=840;
 pub const PAIR_THRESHOLD_SEEDS: RangeInclusive<u64> = 801..=999;
 /// Seeds of events for the formula of the momentum in the SciFi.
 pub const MOMENTUM_SEEDS: RangeInclusive<u64> = 401..=600;
-/// Seeds of events for the weights of pairs; below, of events with b hadrons, which have more high momenta.
+/// Seeds of events for the weights of pairs; the next constant: of events with b hadrons, with more high momenta.
 pub const PAIR_SEEDS: RangeInclusive<u64> = 161..=400;
 pub const BEAUTY_SEEDS: RangeInclusive<u64> = 141..=160;
 
@@ -41,7 +41,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Simulates minimum bias without `realism`, with the former efficiency of the SciFi.
+    /// Simulates minimum bias without `realism`, with the SciFi's hit efficiency of earlier versions.
     pub fn new(seeds: RangeInclusive<u64>) -> Result<Self> {
         Self::of(seeds.map(|seed| (seed, "realism=0")))
     }
@@ -88,7 +88,7 @@ impl Sample {
     }
 }
 
-/// Maps the identifiers of an event's hits to the particles that left them.
+/// Maps the identifiers of an event's hits to the particles that made these hits.
 pub struct Owners(HashMap<u32, Vec<u32>>);
 
 impl Owners {
@@ -100,7 +100,7 @@ impl Owners {
         Self(owners)
     }
 
-    /// Returns the particles that left at least 70 % of these hits.
+    /// Returns the particles that made at least 70 % of these hits.
     pub fn of_most(&self, hits: &[u32]) -> Vec<u32> {
         let mut counts = HashMap::<u32, usize>::new();
         for owner in hits.iter().filter_map(|hit| self.0.get(hit)).flatten() {
@@ -110,7 +110,7 @@ impl Owners {
     }
 }
 
-/// Returns how often training uses a candidate of these particles: twice above 5 GeV/c, as in the criterion.
+/// Returns how often training uses a candidate of these particles: twice for long particles above 5 GeV/c, else once.
 pub fn copies(truth: &TruthEvent, owners: &[u32]) -> usize {
     let counts_twice = |owner: &u32| {
         let particle = &truth.particles[*owner as usize];

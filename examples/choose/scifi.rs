@@ -287,7 +287,7 @@ pub fn write(level: Level) -> Result<()> {
         "//! are logistic regressions (ridge 1, rounded to 0.001) on all candidates of a pass in `sim:lhcb,events={EVENTS}`,"
     );
     println!(
-        "//! seeds {WEIGHT_SEEDS:?}, with `realism=1` for `best`. A candidate is true if one particle left 70 % of its hits."
+        "//! seeds {WEIGHT_SEEDS:?}, with `realism=1` for `best`. A candidate is true if 70 % of its hits are of one particle."
     );
     println!(
         "//! Candidates: `fast` {}; `best` {} in the first pass, {} in the second.",
@@ -313,7 +313,7 @@ pub fn write(level: Level) -> Result<()> {
             .into_iter()
             .zip(passes)
     {
-        println!("/// Of {what}: weights, and the smallest sum.\n#[rustfmt::skip]");
+        println!("/// Weights for {what}, and the smallest sum of an accepted track.\n#[rustfmt::skip]");
         println!(
             "pub(super) const {name}: ([f32; FEATURES], f32) = (\n    {weights:?},\n    {min_score:?},\n);"
         );
@@ -325,7 +325,7 @@ pub fn write(level: Level) -> Result<()> {
 const SECOND: [(f32, f32); 6] =
     [(480.0, 0.8), (480.0, 1.0), (540.0, 0.6), (540.0, 0.8), (540.0, 1.0), (600.0, 0.8)];
 
-/// Prints the criterion for shifts and windows of the second pass, each with newly fitted weights and thresholds.
+/// Prints the criterion's value for shifts and windows of the second pass, each with weights and thresholds of its own.
 pub fn compare_second(level: Level) -> Result<()> {
     let (to_fit, to_choose) = (Hits::new(level, WEIGHT_SEEDS)?, Hits::new(level, THRESHOLD_SEEDS)?);
     let mut config = SciFiConfig::preset(SciFiPreset::Best);

@@ -1,5 +1,5 @@
-//! Tunes `LineConfig::default`: the weights of hits and momentum in the choice `line`, and its cut. The errors follow
-//! from scattering (docs/algorithms.md, "Velo-UT").
+//! Tunes `LineConfig::default`: the weights of hits and momentum with which `choice = line` chooses a track's UT hits,
+//! and its cut. Errors follow from scattering (docs/algorithms.md, "Velo-UT").
 
 use super::sample::{Criterion, EVENTS, Sample, THRESHOLD_SEEDS, WEIGHT_SEEDS};
 use peloton::event::{Outcome, UtCellHits, VeloTracks, VeloUtTracks};

@@ -13,7 +13,7 @@ pub struct Charges {
     pub charge: Column<f32>,
     /// Index of the first hit of each event, and the number of hits.
     pub start: Starts,
-    /// Number of each event in its input.
+    /// Number of each event, from its input.
     pub event_id: Vec<u64>,
 }
 

@@ -17,7 +17,7 @@ pub struct Calorimeter {
     pub level: Level,
     /// Energy per count of each cell, GeV.
     pub gain: Vec<f32>,
-    /// Counts that each cell shows without energy.
+    /// Counts of each cell without energy (pedestal).
     pub pedestal: Vec<f32>,
     /// Smallest energy of an accepted cell, GeV.
     pub threshold: f32,

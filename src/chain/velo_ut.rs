@@ -12,10 +12,10 @@ use crate::velo::{VELO_TRACKS, Velo};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// The product with the Velo tracks that were extended by hits in the UT.
+/// Handle of the product with the Velo tracks that were extended by hits in the UT.
 pub const VELO_UT_TRACKS: Handle = Handle::of::<VeloUtTracks>("velo_ut_tracks");
 
-/// Data about the UT that a sequence needs: its geometry, and the magnetic field before it.
+/// Data about the UT that a sequence needs: the geometry of the UT, and the magnetic field before the UT.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UtDetector {
     /// Geometry of the sectors and readout boards.
@@ -27,12 +27,12 @@ pub struct UtDetector {
 }
 
 impl UtDetector {
-    /// Returns the decoder of UT hits, which sorts the hits by group of sectors.
+    /// Returns the decoder that sorts UT hits by group of sectors.
     pub fn hits(&self, level: Level, bad_banks: BadBanks) -> UtHits {
         UtHits::new(level, self.geometry.clone()).with_bad_banks(bad_banks)
     }
 
-    /// Returns the decoder of UT hits, which sorts the hits by cell, for Velo tracks with a state at z = `end_z`, mm.
+    /// Returns the decoder that sorts UT hits by cell, for a search that starts from Velo states at z = `end_z`, mm.
     ///
     /// # Errors
     /// Returns [`Error::Config`](crate::Error::Config) if `end_z` is not before the UT.
@@ -45,12 +45,12 @@ impl UtDetector {
     }
 }
 
-/// A table of UT hits, in an order that the search of tracks can read.
+/// A table of UT hits, sorted in an order that the search for tracks accepts.
 pub trait UtHitOrder: Product {
-    /// The product that holds the hits.
+    /// Handle of the product that holds the hits.
     const HITS: Handle;
 
-    /// Returns the hits as input of the search.
+    /// Returns the hits as input of the search for tracks.
     fn as_input(&self) -> UtHitsIn<'_>;
 }
 
@@ -94,8 +94,8 @@ impl VeloUt {
         Ok(Self { level, layout, config, hits: PhantomData })
     }
 
-    /// Converts the algorithm to one that reads UT hits sorted by cell, as some configurations do
-    /// ([`UtConfig::reads_cells`]).
+    /// Converts the algorithm to an algorithm that reads UT hits sorted by cell. It is needed if
+    /// [`UtConfig::reads_cells`] returns true.
     pub fn by_cell(self) -> VeloUtByCell {
         let Self { level, layout, config, .. } = self;
         VeloUt { level, layout, config, hits: PhantomData }
@@ -121,7 +121,7 @@ const STAGES: &[Stage] = &[
     Stage { name: "ut decode", input: "raw banks", output: "hits by plane, row and x", parts: &[] },
     Stage {
         name: "ut windows",
-        input: "Velo tracks into the UT",
+        input: "Velo tracks that fly into the UT",
         output: "tracks with hits in three planes",
         parts: &[],
     },

@@ -24,9 +24,9 @@ pub const MAX_HIDDEN: usize = 32;
 /// A trained network of `INPUTS` inputs and one layer of `HIDDEN` units.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Network<const INPUTS: usize, const HIDDEN: usize> {
-    /// Offset that is subtracted from each input: the mean of the training inputs.
+    /// Value that is subtracted from each input: the mean of this input in the training.
     pub centre: [f32; INPUTS],
-    /// Factor of each input after the subtraction of `centre`: the inverse width of the training inputs.
+    /// Factor that multiplies each input after `centre` is subtracted: the inverse width of this input in the training.
     pub scale: [f32; INPUTS],
     /// Weights of the inputs in each hidden unit.
     pub hidden: [[f32; INPUTS]; HIDDEN],
@@ -41,8 +41,8 @@ pub struct Network<const INPUTS: usize, const HIDDEN: usize> {
 }
 
 impl<const INPUTS: usize, const HIDDEN: usize> Network<INPUTS, HIDDEN> {
-    /// Returns the probability that each lane's candidate is true, 0 to 1. A NaN input gives a meaningless response,
-    /// equal on every gang; callers mask such lanes.
+    /// Returns, for each lane, the probability (0 to 1) that its candidate is true. A NaN input leads to a meaningless
+    /// response, which is the same for every gang size; callers mask lanes with NaN inputs.
     #[inline(always)]
     pub fn response<G: Gang>(&self, inputs: [F32<G>; INPUTS]) -> F32<G> {
         const { assert!(INPUTS > 0 && HIDDEN > 0 && HIDDEN <= MAX_HIDDEN) };
@@ -69,13 +69,13 @@ impl<const INPUTS: usize, const HIDDEN: usize> Network<INPUTS, HIDDEN> {
         F32::splat(response.g, self.threshold).le(response)
     }
 
-    /// Computes the responses of candidates from columns of equal length, for separate stages and to choose thresholds.
+    /// Replaces `out` by the responses of all candidates. Column i of `inputs` holds input i of every candidate.
     ///
     /// # Panics
     /// Panics if a column is shorter than the first column.
     pub fn responses(&self, level: Level, inputs: [&[f32]; INPUTS], out: &mut Vec<f32>) {
         let count = inputs[0].len();
-        assert!(inputs.iter().all(|column| column.len() >= count), "columns must have one length");
+        assert!(inputs.iter().all(|column| column.len() >= count), "a column is shorter than the first");
         out.clear();
         out.resize(count, 0.0);
         dispatch!(level, g => self.fill(g, inputs, out));

@@ -1,9 +1,9 @@
-//! Naive twins of [`Network::response`]: one candidate, in f32 with equal roundings, or in f64 by the textbook formula.
+//! Naive twins of [`Network::response`] for one candidate: in f32 with equal roundings, or in f64 as in textbooks.
 
 use super::Network;
 
 impl<const INPUTS: usize, const HIDDEN: usize> Network<INPUTS, HIDDEN> {
-    /// Returns the response of one candidate, equal bit by bit to a lane of [`Network::response`].
+    /// Returns the response of one candidate, bit-identical to a lane of [`Network::response`].
     pub fn reference(&self, inputs: [f32; INPUTS]) -> f32 {
         let mut sum = self.output_bias;
         for unit in 0..HIDDEN {
@@ -16,7 +16,7 @@ impl<const INPUTS: usize, const HIDDEN: usize> Network<INPUTS, HIDDEN> {
         sigmoid(sum)
     }
 
-    /// Returns the response of one candidate, computed in f64.
+    /// Returns the response of one candidate, computed in f64 by the textbook formula.
     pub fn exact(&self, inputs: [f64; INPUTS]) -> f64 {
         let sigmoid = |x: f64| 1.0 / (1.0 + libm::exp(-x));
         let mut sum = f64::from(self.output_bias);

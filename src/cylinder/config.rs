@@ -1,5 +1,5 @@
-//! All parameters of the cylinder reconstruction. The defaults come from mkFit (`docs/algorithms.md`,
-//! sections "Cylinder: ...").
+//! All parameters of the cylinder reconstruction. The `Default` implementations have the parameters of mkFit
+//! (`docs/algorithms.md`, sections "Cylinder: ...").
 
 use super::geometry::SEED_LAYERS;
 use crate::event::CYLINDER_LAYERS;
@@ -17,7 +17,7 @@ pub enum Builder {
     BestHit,
     /// Follows several candidates per seed; copies the state of a candidate for each of its branches and adds the hit.
     Standard,
-    /// Follows several candidates per seed; notes branches, and copies only the states of surviving branches.
+    /// Follows several candidates per seed; copies only the states of surviving branches.
     #[default]
     CloneEngine,
 }
@@ -37,8 +37,8 @@ pub enum SeedSource {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartCovariance {
-    /// Variances of mkFit: squares of the true coordinates, and of the Cartesian momentum in place of the variances of
-    /// charge / pT, phi and theta. Single precision loses hits above 200 GeV/c and near polar angles of 90 degrees.
+    /// mkFit's variances: squares of the true x, y and z, and squares of px, py and pz as variances of charge / pT, phi
+    /// and theta. Single precision then loses hits above 200 GeV/c and near polar angles of 90 degrees.
     #[default]
     Published,
     /// The same variances for all particles: the squares of [`StartConfig::prior`].
@@ -130,7 +130,7 @@ impl Default for CylinderConfig {
 pub struct BinConfig {
     /// Number of bins in a full turn of azimuth, a power of two.
     pub phi: u32,
-    /// Half length in z of the binned region, layer by layer, cm; hits beyond are in the last bins.
+    /// Half length in z of the binned region, layer by layer, cm; hits outside are in the first or last bin.
     pub z_half: [f32; CYLINDER_LAYERS],
     /// Width of a bin in z, layer by layer, cm.
     pub z_width: [f32; CYLINDER_LAYERS],
@@ -150,7 +150,7 @@ impl Default for BinConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BuildConfig {
-    /// Largest chi2 of a hit that a track takes.
+    /// Largest chi2 with which a hit is added to a track.
     pub chi2: f32,
     /// Largest number of candidates of a seed on each layer.
     pub candidates: u32,
@@ -162,7 +162,7 @@ pub struct BuildConfig {
     pub window_phi: f32,
     /// Largest half width of the search window in z, cm.
     pub window_z: f32,
-    /// Largest number of branches of a candidate on one layer; more are dropped and counted.
+    /// Largest number of branches of a candidate on one layer; further branches are dropped and counted.
     pub hits_in_window: u32,
     /// Penalty in chi2 for a missing hit when candidates are compared; with 0 the candidate with more hits always wins.
     pub hole_penalty: f32,
@@ -282,7 +282,7 @@ impl CylinderConfig {
             return wrong("event_threads must be from 1 to 256");
         }
         if self.field.is_nan() || self.field.abs() > 100.0 || self.field == 0.0 {
-            return wrong("field must not be 0 or beyond 100 T");
+            return wrong("field must be from -100 to 100 T, and not 0");
         }
         if !(0.0..1.0).contains(&self.material) {
             return wrong("material must be from 0 to 1 radiation lengths");

@@ -1,4 +1,4 @@
-//! Hits of tracks in lanes, as input of the Kalman filter.
+//! Hits of tracks, one track per lane, as input of the Kalman filter.
 
 use crate::event::{Column, CylinderEvent, NO_HIT};
 use crate::kalman::matriplex::Symmetric;
@@ -93,7 +93,7 @@ pub(super) fn is_hit<G: Gang>(g: G, index: U32<G>) -> Mask<G> {
 /// State of a filter that follows hits.
 pub(crate) struct Follow<G: Gang> {
     pub state: CylinderState<G>,
-    /// Lanes that have reached every hit.
+    /// Lanes whose tracks have reached the radius of every hit so far.
     pub reached: Mask<G>,
     /// Lanes whose residuals all had a valid covariance.
     pub measured: Mask<G>,
@@ -105,14 +105,14 @@ pub(crate) struct Follow<G: Gang> {
 }
 
 impl<G: Gang> Follow<G> {
-    /// Starts a filter inwards, from a state before any hit.
+    /// Starts a filter that goes inwards, from a state to which no hit was added yet.
     #[inline(always)]
     pub fn inwards(g: G, state: CylinderState<G>, reached: Mask<G>, material: f32) -> Self {
         let (measured, chi2) = (Mask::first(g, G::LANES), F32::splat(g, 0.0));
         Self { state, reached, measured, chi2, material, inwards: true }
     }
 
-    /// Continues a filter outwards, after the first hit.
+    /// Continues a filter outwards after its first hit; only the lanes `has` have a first hit.
     #[inline(always)]
     pub fn behind_first(g: G, started: Started<G>, has: Mask<G>, material: f32) -> Self {
         let Started { state, reached, taken } = started;
@@ -124,7 +124,7 @@ impl<G: Gang> Follow<G> {
         out
     }
 
-    /// Transports the state to the radius of the hit and adds the hit, in the lanes that have one.
+    /// Transports the state to the radius of the hit and adds the hit, in the lanes `has`.
     #[inline(always)]
     pub fn take(&mut self, g: G, field: F32<G>, hit: &CylinderHit<G>, has: Mask<G>) {
         let radius = has.select_f(hit.radius, self.state.radius);

@@ -29,9 +29,9 @@ pub(super) struct Index {
     pub radius: Column<f32>,
     /// Each hit's index in the event's columns.
     pub source: Column<u32>,
-    /// Position in the index of each hit of the event's columns.
+    /// For each hit of the event's columns, its position in the index.
     pub place: Column<u32>,
-    /// Index of the first hit of each layer, and the number of all hits.
+    /// Position in the index of the first hit of each layer, then the number of all hits.
     pub layer_start: [usize; CYLINDER_LAYERS + 1],
     table: Column<u32>,
     table_start: [usize; CYLINDER_LAYERS + 1],
@@ -181,8 +181,8 @@ pub(super) struct Sorting<'a> {
     /// Whether the table has one entry per span.
     has_spans: bool,
     table: &'a mut [u32],
-    /// `Ok` if all hits are finite, off the axis and measured; otherwise the fault of a bad hit. Bad coordinates take
-    /// precedence over bad errors.
+    /// `Ok` if all hits have finite coordinates off the axis, and valid errors; otherwise the fault of a bad hit. Bad
+    /// coordinates take precedence over bad errors.
     pub status: Status,
 }
 
@@ -315,7 +315,7 @@ impl Layer<'_> {
         (first, last - first + U32::splat(g, 1))
     }
 
-    /// Returns the hits of a row (modulo a turn) from bin `first` to bin `last`: begin and end.
+    /// Returns begin and end of the hits in the bins `first` to `last` of a row; `row` may exceed a turn.
     #[inline(always)]
     pub fn range<G: Gang>(&self, g: G, row: U32<G>, first: U32<G>, last: U32<G>) -> (U32<G>, U32<G>) {
         let cell = (row & U32::splat(g, self.rows - 1)) * U32::splat(g, self.bins_z);

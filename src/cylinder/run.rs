@@ -36,9 +36,9 @@ pub struct CylinderWorkspace {
     used: Column<u32>,
 }
 
-/// Reconstructs the events of `range` and appends them to `out`, in order. An event that cannot be reconstructed gives
-/// no tracks and a [`Status`]; everything dropped is counted. Each seed from truth gives one track, in the order of the
-/// seeds; each seed from hits gives one track or none, and the tracks are in order, best first.
+/// Reconstructs the events of `range` and appends them to `out`, in order. An event that cannot be reconstructed gets
+/// no tracks, and a [`Status`] with the reason; everything dropped is counted. Each seed from truth gives one track, in
+/// the order of the seeds; each seed from hits gives one track or none, and the best tracks come first.
 ///
 /// Output bytes do not depend on `level`, nor on how events are cut into ranges.
 ///

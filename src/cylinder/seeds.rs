@@ -113,7 +113,7 @@ impl<'a> EventParticles<'a> {
         Self { all, part: 0..range.len(), range }
     }
 
-    /// Returns a part of the particles of the event.
+    /// Returns the particles `part` of the event.
     pub fn part(&self, part: Range<usize>) -> Self {
         Self { part, ..self.clone() }
     }

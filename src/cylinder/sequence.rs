@@ -18,7 +18,7 @@ pub struct Cylinder {
 }
 
 impl Cylinder {
-    /// Creates an algorithm on a level.
+    /// Creates an algorithm that runs on `level`.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.

@@ -8,7 +8,7 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::ops::Range;
 
-/// Name and type of a product. A product is the results that one algorithm makes and other algorithms read.
+/// Name and type of a product. A product holds the results of one algorithm; other algorithms can read it.
 #[derive(Debug, Clone, Copy)]
 pub struct Handle {
     name: &'static str,
@@ -17,7 +17,7 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Makes the handle of the product of type `P` with this name, which is unique in a sequence.
+    /// Makes the handle of a product of type `P`. The name must be unique in a sequence.
     pub const fn of<P: Product>(name: &'static str) -> Self {
         Self { name, schema: P::SCHEMA, empty: Columns::of::<P> }
     }
@@ -32,7 +32,7 @@ impl Handle {
         self.schema
     }
 
-    /// Returns the columns of the product without rows.
+    /// Returns empty columns of the product's type.
     pub fn empty(&self) -> Columns {
         (self.empty)()
     }
@@ -41,16 +41,16 @@ impl Handle {
 /// Properties of an algorithm that do not depend on its configuration.
 #[derive(Debug)]
 pub struct AlgorithmInfo {
-    /// Name of the detector, or empty. Sequences over several detectors put the name before stage names (no unit).
+    /// Name of the detector; may be empty. In sequences over several detectors it precedes the stage names (no unit).
     pub detector: &'static str,
-    /// Products of other algorithms that the algorithm reads; [`Slice::product`] takes an index of this list (no unit).
+    /// Products of other algorithms that the algorithm reads; [`Slice::product`] takes an index in this list (no unit).
     pub reads: &'static [Handle],
     /// The product that the algorithm makes. The algorithm has the name of this product (no unit).
     pub makes: Handle,
-    /// Stages of the algorithm, in the order of its counters. A sequence merges the stages of equal name of several
-    /// algorithms into one stage (no unit).
+    /// Stages of the algorithm, in the order of its counters. If several algorithms have stages of the same name, a
+    /// sequence merges these into one stage (no unit).
     pub stages: &'static [Stage],
-    /// The same stages with the detector in their names, for sequences over several detectors (no unit).
+    /// `stages` with the detector in the names of the stages, for sequences over several detectors (no unit).
     pub stages_in_chain: &'static [Stage],
 }
 
@@ -95,7 +95,7 @@ impl<'a> Slice<'a> {
         self.events
     }
 
-    /// Returns the numbers of the slice's events in the input. Entry i of a product belongs to event i of this range.
+    /// Returns the range of the slice's events in the input. Entry i of a product belongs to event i of this range.
     pub fn range(&self) -> Range<usize> {
         self.range.clone()
     }
@@ -103,7 +103,7 @@ impl<'a> Slice<'a> {
     /// Returns the product with the index `number` in [`AlgorithmInfo::reads`].
     ///
     /// # Panics
-    /// Panics if the algorithm reads fewer products, or if `P` is not the type of the product's handle.
+    /// Panics if `reads` has no index `number`, or if `P` is not the type of the product's handle.
     pub fn product<P: Product>(&self, number: usize) -> &'a P {
         self.made[self.reads[number]].results.get().expect("the product has the type of its handle")
     }
@@ -112,20 +112,20 @@ impl<'a> Slice<'a> {
 /// One step of a [`Sequence`](super::Sequence), which reads events and products, and makes one product.
 ///
 /// An algorithm holds its configuration and does not change, so any number of threads may share it. Mutable data are in
-/// the scratch memory of each thread. `examples/own_detector` defines an algorithm outside of this crate.
+/// the scratch memory of each thread. `examples/own_detector` is a crate that defines its own algorithm.
 pub trait Algorithm: Debug + Send + Sync + 'static {
     /// The products that the algorithm reads and makes, and its stages.
     const INFO: &'static AlgorithmInfo;
 
     /// Type of the product that the algorithm makes.
     type Output: Product;
-    /// Scratch memory of one thread. The memory grows to the size for the largest event and is then reused.
+    /// Scratch memory of one thread. The memory grows to the size that the largest event needs, and is reused.
     type Scratch: Default + Debug + Send + 'static;
 
     /// Returns the instruction set level and gang size on which the algorithm runs.
     fn level(&self) -> Level;
 
-    /// Checks that the algorithm can process these events. The default accepts all events.
+    /// Checks that the algorithm can process these events. The default implementation accepts all events.
     ///
     /// # Errors
     /// Returns [`Error::Config`], which names the missing part, such as a geometry for raw banks.
@@ -192,5 +192,5 @@ impl<A: Algorithm> AnyAlgorithm for A {
 
 /// The error of an algorithm that does not take events of a kind.
 pub(super) fn does_not_take(events: Events<'_>) -> Error {
-    Error::Config(format!("this algorithm cannot take {}", events.kind()))
+    Error::Config(format!("this algorithm does not accept {}", events.kind()))
 }

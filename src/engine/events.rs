@@ -16,7 +16,7 @@ pub enum Events<'a> {
     VeloHits(VeloEvents<'a>),
     /// Hits of the cylinder detector.
     CylinderHits(CylinderInput<'a>),
-    /// A batch of a type outside of this library; [`<dyn Batch>::of`](Batch) returns the batch as this type.
+    /// A batch whose type another crate defines; [`<dyn Batch>::of`](Batch) returns the batch as this type.
     Other(&'a dyn Batch),
 }
 
@@ -31,7 +31,7 @@ impl<'a> Events<'a> {
         }
     }
 
-    /// Whether there is no event at all.
+    /// Returns whether there are no events.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -42,7 +42,7 @@ impl<'a> Events<'a> {
             Self::Banks(_) => "raw banks",
             Self::VeloHits(_) => "hits of the Velo",
             Self::CylinderHits(_) => "hits of the cylinder detector",
-            Self::Other(_) => "events of another kind",
+            Self::Other(_) => "events of a type that another crate defines",
         }
     }
 
@@ -62,7 +62,7 @@ impl<'a> Events<'a> {
         if let Self::CylinderHits(events) = self { Ok(events) } else { Err(does_not_take(self)) }
     }
 
-    /// Returns the batch of type `B`, a type outside of this library.
+    /// Returns the batch as type `B`, a type that another crate defines.
     ///
     /// # Errors
     /// Returns [`Error::Config`] if the events are not a batch of type `B`.
@@ -90,18 +90,18 @@ impl<'a> From<CylinderInput<'a>> for Events<'a> {
     }
 }
 
-/// Owned events, which readers of files fill.
+/// A batch of events in memory, which a reader of files fills.
 pub trait Batch: Any + Debug + Send + Sync {
-    /// Returns the events as input of a sequence: [`Events::Other`] if the type is outside of this library.
+    /// Returns the events as input of a sequence: [`Events::Other`] if another crate defines the type of the batch.
     fn events(&self) -> Events<'_>;
 
     /// Removes all events and keeps the allocated memory.
     fn clear(&mut self);
 
-    /// Returns the number of each event in its source.
+    /// Returns the number that each event has in its source, such as a file.
     fn event_ids(&self) -> &[u64];
 
-    /// Returns the number of hits; `None` if only decoding shows it.
+    /// Returns the number of hits; `None` if the number is known only after decoding.
     fn hits(&self) -> Option<u64>;
 
     /// Returns the number of hits, or of words of raw banks, in memory. 32-bit offsets limit this number.
@@ -114,7 +114,7 @@ pub trait Batch: Any + Debug + Send + Sync {
         self.event_ids().len()
     }
 
-    /// Whether there is no event at all.
+    /// Returns whether there are no events.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -123,14 +123,14 @@ pub trait Batch: Any + Debug + Send + Sync {
     /// copies of its hits at later times.
     ///
     /// # Errors
-    /// Returns [`Error::Config`] if the copies are too many, [`Error::Unsupported`] if these events cannot be repeated.
+    /// Returns [`Error::Config`] for too many copies, [`Error::Unsupported`] for events that cannot be repeated.
     fn repeat(&mut self, copies: usize) -> Result<()> {
         if copies == 1 { Ok(()) } else { Err(Error::Unsupported("these events cannot be repeated".into())) }
     }
 }
 
 impl dyn Batch {
-    /// Returns the events as their own type `B`.
+    /// Returns the batch as its concrete type `B`.
     ///
     /// # Errors
     /// Returns [`Error::Internal`] if the events are not of type `B`.
@@ -139,7 +139,7 @@ impl dyn Batch {
         any.downcast_ref().ok_or_else(other_kind)
     }
 
-    /// Returns the events as their own type `B`, to write to.
+    /// Returns the batch as its concrete type `B`, for writing.
     ///
     /// # Errors
     /// Returns [`Error::Internal`] if the events are not of type `B`.

@@ -5,7 +5,7 @@ use crate::Result;
 use crate::event::{Counters, Results};
 use std::sync::Arc;
 
-/// Properties of an executor.
+/// Properties of an executor: the instructions, threads and memory that it uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
     /// Name of the instruction set level, or of the kind of device.
@@ -38,17 +38,17 @@ impl std::iter::Sum for DeviceMemory {
     }
 }
 
-/// Turns batches of events into results, in the order of the events, by threads of the CPU or streams of a device. All
+/// Turns batches of events into results, in the order of the events, on threads of the CPU or streams of a device. All
 /// executors give the same results.
 pub trait Executor: Send {
     /// Reconstructs a batch. Empties `results`, then adds one entry per event, in the order of the events.
     ///
     /// # Errors
-    /// Fails if the batch cannot be reconstructed at all, such as a batch for another sequence, or if the device fails.
+    /// Fails if the batch cannot be reconstructed, such as a batch for another sequence, or if the device fails.
     fn run(&mut self, batch: &dyn Batch, results: &mut Sliced) -> Result<Counters>;
 
-    /// Reconstructs a batch `passes` times and calls `visit` with the number and the results of each slice. The results
-    /// are overwritten after `visit`; in a `Pool`, they never leave the cache of their thread.
+    /// Reconstructs a batch `passes` times and calls `visit` with the index and the results of each slice. Afterwards
+    /// the results are overwritten; in a `Pool`, they never leave the cache of the thread that made them.
     ///
     /// # Errors
     /// As [`Executor::run`].
@@ -69,19 +69,19 @@ pub trait Executor: Send {
     /// Returns the properties of the executor.
     fn machine(&self) -> Machine;
 
-    /// Returns threads for other work: the threads of the executor, or the common threads if it has none.
+    /// Returns threads for other work: the threads of the executor, or `CommonThreads` if it has none.
     fn threads(&self) -> Arc<dyn Spread> {
         Arc::new(CommonThreads)
     }
 
     /// Switches the measurement of the times of kernels and copies of a device on or off. It is off at first, because
-    /// measuring costs time. Does nothing on the CPU.
+    /// it slows down the device. Does nothing on the CPU.
     fn time_kernels(&mut self, yes: bool) {
         let _ = yes;
     }
 
-    /// Returns the time of each kernel of a device, and of the copies, since the last call, summed over streams, ns.
-    /// The list is empty for the CPU, and if times are not measured.
+    /// Returns the time that each kernel and the copies of a device took since the last call, summed over streams, ns.
+    /// The list is empty for the CPU, and while the measurement is off.
     fn take_kernel_times(&mut self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }

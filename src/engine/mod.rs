@@ -6,9 +6,9 @@
 //!  or hits              '-----------------------------^ read by name                  that is asked for
 //! ```
 //! A program that embeds peloton makes one [`Engine`] of a [`Sequence`], or of one [`Algorithm`] such as
-//! [`Velo`](crate::velo::Velo), gives each of its own threads a workspace, and calls [`Engine::try_run`] with columns
-//! of hits or raw banks; `examples/embed.rs` is a complete example. An [`Executor`] turns batches into results: a
-//! pool, or streams of a device.
+//! [`Velo`](crate::velo::Velo). It gives each of its own threads a workspace, and calls [`Engine::try_run`] with
+//! columns of hits or raw banks. `examples/embed.rs` is a complete example. An [`Executor`] turns batches into results:
+//! a pool, or streams of a device.
 
 mod algorithm;
 mod events;
@@ -43,8 +43,8 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Default number of events that a thread processes at once: few enough to fit in the cache and to distribute evenly
-/// over threads, enough to hide the overhead of a slice.
+/// Default number of events that a thread processes at once. The events are few enough to fit in the cache and to be
+/// distributed evenly over threads, and enough to hide the overhead of a slice.
 pub const SLICE_EVENTS: usize = 4;
 
 /// Runs a sequence. An engine does not change, so any number of threads may share it.
@@ -105,8 +105,8 @@ impl Engine {
     /// also for failed events. Nothing is allocated once `workspace` and `outcome` have grown to the size of the data.
     ///
     /// # Errors
-    /// Returns [`Error::Config`] if the sequence cannot take these events at all or does not write a product of type
-    /// `P`, or if the workspace belongs to another sequence. A failed event gets a [`Status`] and a count instead.
+    /// Returns [`Error::Config`] if the sequence does not accept these events or does not write a product of type `P`,
+    /// or if the workspace belongs to another sequence. A failed event gets a [`Status`] instead and is counted.
     pub fn try_run<'a, P: Product>(
         &self,
         events: impl Into<Events<'a>>,
@@ -152,12 +152,12 @@ impl Engine {
         done
     }
 
-    /// Makes empty memory for all products that the sequence writes.
+    /// Makes an empty `Products` for all products that the sequence writes.
     pub fn products(&self) -> Products {
         self.sequence.products()
     }
 
-    /// Reconstructs all events on the calling thread. Replaces the content of `out` by all written products.
+    /// Reconstructs all events on the calling thread. Replaces the content of `out`.
     ///
     /// # Errors
     /// As [`Engine::try_run`].
@@ -172,7 +172,7 @@ impl Engine {
         self.run_range(events, 0..events.len(), workspace, out)
     }
 
-    /// Reconstructs the events of `range` and appends the results to `out`, to each product that the sequence writes.
+    /// Reconstructs the events of `range` and appends their results to each product in `out`.
     ///
     /// # Errors
     /// As [`Engine::try_run_range`].
@@ -191,7 +191,7 @@ impl Engine {
         self.run_slice(events, range, workspace, out)
     }
 
-    /// Checks that the sequence can take these events, and that `workspace` and `out` belong to the sequence.
+    /// Checks that the sequence accepts these events, and that `workspace` and `out` belong to the sequence.
     ///
     /// # Errors
     /// [`Error::Config`].

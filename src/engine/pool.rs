@@ -7,8 +7,8 @@
 //! ```
 //! Any thread may process a slice, but the results of slice i always go to slot i, so the order in which threads finish
 //! does not matter. Slots and the workspaces of threads keep their memory from batch to batch: once they have grown,
-//! events cause no allocations. (The queue of rayon allocates a block of memory in about one of 60 calls from other
-//! threads.)
+//! events cause no allocations. (The task queue of rayon allocates memory in about one of 60 calls from threads outside
+//! the pool.)
 
 use super::{
     Batch, DeviceMemory, Engine, Events, Executor, Machine, Products, Sliced, Spread, Threads, Workspace,
@@ -82,8 +82,8 @@ impl Pool {
         Ok(results.counters())
     }
 
-    /// Reconstructs all events `passes` times and calls `visit` with the number and the results of each slice, on
-    /// the thread that made them. The thread then overwrites the results, so that they never leave its cache.
+    /// Reconstructs all events `passes` times and calls `visit` with the index and the results of each slice, on the
+    /// thread that made the results. The thread then overwrites the results, so that they never leave its cache.
     ///
     /// # Errors
     /// As [`Engine::try_run`].

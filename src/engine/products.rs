@@ -14,7 +14,7 @@ pub struct Products {
 }
 
 impl Products {
-    /// Makes empty products from their handles.
+    /// Makes one empty product for each handle.
     pub fn new(products: &[Handle]) -> Self {
         Self {
             columns: products.iter().map(Handle::empty).collect(),
@@ -36,7 +36,7 @@ impl Products {
         &self.columns
     }
 
-    /// Returns all products to write to, in the order of [`columns`](Self::columns).
+    /// Returns all products for writing, in the order of [`columns`](Self::columns).
     pub fn columns_mut(&mut self) -> &mut [Columns] {
         &mut self.columns
     }
@@ -49,7 +49,7 @@ impl Products {
     /// Returns the index of the product `name` in [`columns`](Self::columns).
     ///
     /// # Errors
-    /// Returns [`Error::Config`] if the product is not written.
+    /// Returns [`Error::Config`] if no product has this name.
     pub fn position(&self, name: &str) -> Result<usize> {
         let missing = || {
             let words = "choose one of these, or add the product to `write` in the configuration";
@@ -63,7 +63,7 @@ impl Products {
         self.columns
     }
 
-    /// Moves all events and counts out of the products, which stay without events.
+    /// Moves all events and counts into new products, and leaves these products empty.
     pub fn take(&mut self) -> Self {
         Self {
             columns: self.columns.iter_mut().map(Columns::take).collect(),
@@ -72,7 +72,7 @@ impl Products {
         }
     }
 
-    /// Returns the product of type `P`; `None` if it is not written.
+    /// Returns the product of type `P`; `None` if there is none.
     pub fn get<P: Product>(&self) -> Option<&P> {
         self.columns.iter().find_map(|columns| columns.get())
     }
@@ -96,7 +96,7 @@ impl Products {
     /// # Panics
     /// Panics if `self` and `piece` hold different products.
     pub fn append(&mut self, piece: &Self) -> Result<()> {
-        assert_eq!(self.columns.len(), piece.columns.len(), "the products belong to two sequences");
+        assert_eq!(self.columns.len(), piece.columns.len(), "the products belong to different sequences");
         for (to, from) in self.columns.iter_mut().zip(&piece.columns) {
             crate::event::append(&mut **to, &**from)?;
         }
@@ -111,8 +111,8 @@ impl Products {
             && self.columns.iter().zip(handles).all(is_one)
     }
 
-    /// Calls `work` with the product of type `P` and the counts, which are moved into `spare` for the time of the call;
-    /// the earlier content of `spare` is lost. Returns false if no product of type `P` is written.
+    /// Moves the product of type `P` and the counts into `spare`, calls `work` with `spare`, and moves them back. The
+    /// earlier content of `spare` is lost. Returns false if there is no product of type `P`.
     pub fn lend<P: Product>(&mut self, spare: &mut Outcome<P>, work: impl FnOnce(&mut Outcome<P>)) -> bool {
         let Some(results) = self.get_mut::<P>() else { return false };
         std::mem::swap(results, &mut spare.results);
@@ -124,7 +124,7 @@ impl Products {
         true
     }
 
-    /// Returns the product of type `P`, to write to; `None` if it is not written.
+    /// Returns the product of type `P` for writing; `None` if there is none.
     pub fn get_mut<P: Product>(&mut self) -> Option<&mut P> {
         self.columns.iter_mut().find_map(|columns| columns.get_mut())
     }

@@ -47,7 +47,7 @@ struct Step {
 }
 
 impl Sequence {
-    /// Makes a sequence of one algorithm, which writes the product of this algorithm.
+    /// Makes a sequence of one algorithm. The sequence writes the product of this algorithm.
     ///
     /// # Errors
     /// As [`Sequence::with`].
@@ -71,14 +71,14 @@ impl Sequence {
     ///
     /// # Errors
     /// Returns [`Error::Config`] if the algorithm reads a product that no earlier algorithm makes, makes the product of
-    /// an earlier algorithm, or runs on another level, and if there are more than [`MAX_STAGES`] stages.
+    /// an earlier algorithm, or runs on another level, or if there are more than [`MAX_STAGES`] stages.
     pub fn with<A: Algorithm>(self, algorithm: A) -> Result<Self> {
         let reads: Vec<_> = A::INFO.reads.iter().map(Handle::name).collect();
         self.with_reads(algorithm, &reads)
     }
 
-    /// Adds an algorithm as [`Sequence::with`] does. In place of each product that the algorithm declares, it reads the
-    /// product of the same type that `reads` names. In this way an algorithm can be inserted between two others.
+    /// Adds an algorithm as [`Sequence::with`] does. The algorithm reads the products that `reads` names, not those
+    /// that it declares; the types must agree. In this way an algorithm can be inserted between two others.
     ///
     /// # Errors
     /// Returns the errors of [`Sequence::with`], and [`Error::Config`] if the number of names in `reads` is wrong.
@@ -114,7 +114,7 @@ impl Sequence {
         let infos: Vec<_> = self.infos().chain([info]).collect();
         self.stages = stages(&infos);
         if self.stages.len() > MAX_STAGES {
-            return Err(wrong(format!("{} stages are more than {MAX_STAGES}, the limit", self.stages.len())));
+            return Err(wrong(format!("{} stages exceed the limit of {MAX_STAGES}", self.stages.len())));
         }
         reads.iter().for_each(|&step| self.steps[step].last_reader = Some(number));
         self.steps.push(Step { algorithm, reads, last_reader: None, stages: Vec::new() });
@@ -131,18 +131,18 @@ impl Sequence {
     /// Sets the products that the sequence writes, in this order.
     ///
     /// # Errors
-    /// Returns [`Error::Config`] if no algorithm makes one of the products, a name occurs twice, or there is no name.
+    /// Returns [`Error::Config`] if a product is made by no algorithm, a name occurs twice, or there is no name.
     pub fn writing(mut self, products: &[&str]) -> Result<Self> {
         let wrong = |what: String| Error::Config(format!("sequence {}: {what}", self.name));
         let known = || self.infos().map(AlgorithmInfo::name).collect::<Vec<_>>().join(", ");
         let step = |name: &&str| {
             self.step_of(name)
-                .ok_or_else(|| wrong(format!("nothing makes {name}: write one or more of {}", known())))
+                .ok_or_else(|| wrong(format!("no algorithm makes {name}: write one or more of {}", known())))
         };
         let written: Vec<usize> = products.iter().map(step).collect::<Result<_>>()?;
         let is_twice = |(number, step): (usize, &usize)| written[..number].contains(step);
         if written.is_empty() || written.iter().enumerate().any(is_twice) {
-            return Err(wrong(format!("write at least one of {}, and each once at most", known())));
+            return Err(wrong(format!("write at least one of {}, each at most once", known())));
         }
         self.products = written.iter().map(|&step| self.steps[step].algorithm.info().makes).collect();
         self.written = written;
@@ -164,8 +164,8 @@ impl Sequence {
         self.steps.iter().map(|step| step.algorithm.info())
     }
 
-    /// Returns the last algorithm that reads a product; after this algorithm, the memory of the product is free.
-    /// Returns `None` if the product is written, or if no algorithm reads it.
+    /// Returns the name of the last algorithm that reads a product. After this algorithm, the product is not needed.
+    /// Returns `None` if the sequence writes the product, or if no algorithm reads it.
     pub fn last_reader(&self, product: &str) -> Option<&'static str> {
         let step = self.step_of(product).filter(|step| !self.written.contains(step))?;
         self.steps[step].last_reader.map(|reader| self.steps[reader].algorithm.info().name())
@@ -181,7 +181,7 @@ impl Sequence {
         self.steps[0].algorithm.level()
     }
 
-    /// Checks that these events can be reconstructed at all.
+    /// Checks that all algorithms of the sequence accept these events.
     ///
     /// # Errors
     /// Returns [`Error::Config`], which names the missing part, such as a geometry for raw banks.
@@ -205,7 +205,7 @@ impl Sequence {
             .reduce(|sum, bytes| sum + bytes)
     }
 
-    /// Makes empty products for the results.
+    /// Makes empty products for the results of this sequence.
     pub fn products(&self) -> Products {
         Products::new(&self.products)
     }

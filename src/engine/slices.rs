@@ -3,8 +3,8 @@
 use super::{Handle, Products};
 use crate::event::{Columns, Counters, Product};
 
-/// The results of a batch of events, one piece per slice, in the order of the events. A value that is used for many
-/// batches allocates memory only while it grows.
+/// The results of a batch of events, one piece per slice, in the order of the events. A `Sliced` that is reused
+/// allocates memory only for a batch larger than all earlier batches.
 #[derive(Debug, Default)]
 pub struct Sliced {
     slots: Vec<Products>,
@@ -43,33 +43,33 @@ impl Sliced {
         sum
     }
 
-    /// Returns the first written product of each slice, in the order of the events.
+    /// Returns the first of the products of each slice, in the order of the events.
     pub fn slices(&self) -> impl Iterator<Item = &Columns> + Clone {
         self.pieces().iter().map(Products::first)
     }
 
-    /// Returns all written products of each slice, in the order of the events.
+    /// Returns all products of each slice, in the order of the events.
     pub fn pieces(&self) -> &[Products] {
         &self.slots[..self.used]
     }
 
-    /// Returns the first written product of each slice as type `P`, in the order of the events.
+    /// Returns the first of the products of each slice, as type `P`, in the order of the events.
     ///
     /// # Panics
-    /// Panics if the first written product is not of type `P`.
+    /// Panics if the first product is not of type `P`.
     pub fn products<P: Product>(&self) -> impl Iterator<Item = &P> + Clone {
-        self.slices().map(|slice| slice.get().expect("the results are of this product"))
+        self.slices().map(|slice| slice.get().expect("the first product is of type P"))
     }
 
-    /// Returns the events in order, each as the first written product of its slice and its number in the slice.
+    /// Returns, for each event in order, the first of the products of its slice, and the index of the event in it.
     pub fn events(&self) -> impl Iterator<Item = (&Columns, usize)> + Clone {
         self.slices().flat_map(|piece| (0..piece.items(0)).map(move |event| (piece, event)))
     }
 
-    /// Returns the events in order, each as the first written product of its slice, of type `P`, and its number there.
+    /// Returns, for each event in order, the first product of its slice, as type `P`, and the index of the event in it.
     ///
     /// # Panics
-    /// Panics if the first written product is not of type `P`.
+    /// Panics if the first product is not of type `P`.
     pub fn events_of<P: Product>(&self) -> impl Iterator<Item = (&P, usize)> + Clone {
         self.products::<P>().flat_map(|piece| (0..piece.items(0)).map(move |event| (piece, event)))
     }

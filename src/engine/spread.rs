@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 /// Threads that share work, which is divided into pieces.
 pub trait Spread: Debug + Send + Sync {
-    /// Calls `work` with the number of each piece, on any of the threads and in any order. Returns when all pieces are done.
+    /// Calls `work` with the index of each piece, on any of the threads and in any order. Returns when all pieces are done.
     fn spread(&self, pieces: usize, work: &(dyn Fn(usize) + Sync));
 }
 
@@ -23,7 +23,7 @@ impl Spread for ThisThread {
     }
 }
 
-/// A set of threads without workspaces.
+/// A set of threads for any work; they have no workspaces.
 #[derive(Debug)]
 pub struct Threads(pub(super) rayon::ThreadPool);
 
@@ -54,8 +54,8 @@ impl Spread for Threads {
     }
 }
 
-/// One thread for each core of the CPU; all parts of a program share these threads. A forked process starts threads of
-/// its own, because the threads of its parent do not exist in it.
+/// One thread for each core of the CPU; all parts of a program share these threads. A forked process starts new
+/// threads, because a fork does not copy the threads of the parent.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CommonThreads;
 

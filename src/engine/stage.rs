@@ -9,7 +9,7 @@ pub struct Stage {
     pub input: &'static str,
     /// Items that the stage makes.
     pub output: &'static str,
-    /// Names of the parts that some algorithms time separately ([`StageCounter::parts`](crate::event::StageCounter)).
+    /// Names of the parts of the stage that are timed separately ([`StageCounter::parts`](crate::event::StageCounter)).
     pub parts: &'static [&'static str],
 }
 

@@ -12,7 +12,7 @@ pub trait StreamSequence: Send {
     /// The stages in the order in which they run. The counts of stage i are in [`Counters::stages`]`[i]`.
     const STAGES: &'static [Stage];
 
-    /// Name and type of the product, the output columns.
+    /// Handle of the product: the name and the type of the output columns.
     const PRODUCT: Handle;
 
     /// Type of a piece of the input.
@@ -20,9 +20,9 @@ pub trait StreamSequence: Send {
     /// Type of the output columns.
     type Output: Product;
 
-    /// Processes the next piece and passes the results that are complete to `visit`, in order and in any number of
-    /// parts. Results that `visit` does not take out of a part are overwritten. If the stream ends with this piece, all
-    /// results are complete, and the next piece begins another stream.
+    /// Processes the next piece of the stream and passes the complete results to `visit`, in order, in any number of
+    /// parts. `visit` must take the results that it needs out of the part, which is overwritten afterwards. If the
+    /// stream ends with this piece, all results are complete, and the next piece begins another stream.
     ///
     /// # Errors
     /// Returns an error if a device fails.
@@ -31,21 +31,21 @@ pub trait StreamSequence: Send {
     /// Returns the counts since the chain was made.
     fn counters(&self) -> Counters;
 
-    /// Returns the properties of the executor.
+    /// Returns the properties of the CPU or device that runs the chain.
     fn machine(&self) -> Machine;
 
-    /// Switches the measurement of times of kernels on or off, see [`Executor::time_kernels`].
+    /// Switches the measurement of kernel times on or off; see [`Executor::time_kernels`].
     fn time_kernels(&mut self, yes: bool) {
         let _ = yes;
     }
 
-    /// Returns the times of kernels since the last call, see [`Executor::take_kernel_times`].
+    /// Returns the kernel times since the last call; see [`Executor::take_kernel_times`].
     fn take_kernel_times(&mut self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
 }
 
-/// An executor that runs a [`StreamSequence`]. Each part of the results is a slice.
+/// An executor that runs a [`StreamSequence`]. Each part of the results becomes a slice of `Sliced`.
 #[derive(Debug)]
 pub struct Streaming<S>(pub S);
 
@@ -55,7 +55,7 @@ impl<S: StreamSequence> Executor for Streaming<S> {
         results.prepare(0, &[S::PRODUCT]);
         self.0.push(piece.of()?, &mut |part| {
             let slot = results.add(&[S::PRODUCT]);
-            std::mem::swap(part, slot.get_mut().expect("the slot is of this product"));
+            std::mem::swap(part, slot.get_mut().expect("the slot has the type of the product"));
         })?;
         Ok(self.0.counters().since(&before))
     }

@@ -9,7 +9,7 @@ const AT_ONCE: usize = 8;
 /// Appends the results of a slice to the results of earlier slices. Allocates nothing if the memory of `to` suffices.
 ///
 /// # Errors
-/// Returns [`Error::Columns`] and appends nothing if the lists become too long for 32-bit starts.
+/// Returns [`Error::Columns`] and appends nothing if the number of items becomes too large for 32-bit offsets.
 ///
 /// # Panics
 /// Panics if `to` and `slice` are different products.
@@ -17,7 +17,7 @@ pub fn append(to: &mut dyn Results, slice: &dyn Results) -> Result<()> {
     assert!(to.schema().is(slice.schema()), "the results are different products");
     let fits = |depth: usize| u32::try_from(to.items(depth) + slice.items(depth)).is_ok();
     if !(1..slice.schema().levels.len()).all(fits) {
-        return Err(Error::Columns("the results are too long for 32-bit starts: split the batch".into()));
+        return Err(Error::Columns("too many results for 32-bit offsets: split the batch".into()));
     }
     for first in (0..slice.schema().columns.len()).step_by(AT_ONCE) {
         let (mut from, mut number) = ([None; AT_ONCE], 0_usize);

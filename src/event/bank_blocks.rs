@@ -24,8 +24,8 @@ pub struct BankBlock<'a> {
 }
 
 impl BankBlock<'_> {
-    /// Returns the range of a payload of `bytes` bytes if the previous payload ends at `end`. An empty payload begins
-    /// at `end`, because there may be no padding before it. (`next_multiple_of` would need a division.)
+    /// Returns the byte range of a payload of `bytes` bytes if the previous payload ends at byte `end`. An empty
+    /// payload begins at `end`, because there may be no padding before it. (`next_multiple_of` would need a division.)
     #[inline(always)]
     pub fn place(&self, end: usize, bytes: u16) -> Range<usize> {
         let below = if bytes == 0 { 0 } else { (1 << self.align_log2) - 1 };
@@ -33,7 +33,7 @@ impl BankBlock<'_> {
         start..start + usize::from(bytes)
     }
 
-    /// Returns whether all payloads lie within `payloads`. The caller checks this before it reads any payload.
+    /// Returns whether all payloads lie within `payloads`. Callers must check this before they read a payload.
     pub fn adds_up(&self) -> bool {
         self.sizes.iter().fold(0, |end, &size| self.place(end, size).end) <= self.payloads.len()
     }

@@ -29,7 +29,7 @@ impl BankKind {
         }
     }
 
-    /// Returns the kind with this bank type; `None` if no hits are decoded from it.
+    /// Returns the kind with this bank type; `None` if banks of this type are not decoded.
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.code() == code)
     }
@@ -43,7 +43,7 @@ impl BankKind {
         }
     }
 
-    /// Returns the number of the readout board of a source. An event's banks of this kind are sorted by this number.
+    /// Returns the number of the readout board with this source ID. An event's banks of one kind are sorted by board.
     pub const fn board(self, version: u8, source: u16) -> u16 {
         match (self, version) {
             // The upper bits say on which side of the beam the sensors stand.

@@ -4,11 +4,11 @@ use aligned_vec::{AVec, ConstAlign};
 use bytemuck::Pod;
 use std::ops::{Deref, DerefMut};
 
-/// Number of undefined values that may be read past the end of every column: the lanes of the largest gang.
+/// Number of values after the end of every column that may be read, but are undefined: the lanes of the largest gang.
 pub const PAD: usize = 64;
 
-/// A growable column of plain values, 64-byte aligned and padded by [`PAD`] values that a full gang may
-/// load past the end. Clearing keeps the memory, so a reused column allocates only while it still grows.
+/// A growable column of plain values, 64-byte aligned and padded by [`PAD`] values that a full gang may load past the
+/// end. Clearing keeps the memory, so a reused column allocates only when it needs more.
 #[derive(Clone)]
 pub struct Column<T: Pod> {
     // Always at least `len + PAD` initialised values.
@@ -123,7 +123,7 @@ impl<T: Pod> FromIterator<T> for Column<T> {
     }
 }
 
-/// Offsets of lists: the index of the first entry of each list, then the end of the last list; `[0]` without lists.
+/// Offsets of lists: the index of the first entry of each list, then the end of the last list; `[0]` for no lists.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Starts(Column<u32>);
 
@@ -134,7 +134,7 @@ impl Default for Starts {
 }
 
 impl Starts {
-    /// Appends a list: the index after its last entry.
+    /// Appends a list, given by the index after its last entry.
     #[inline(always)]
     pub fn push(&mut self, end: u32) {
         self.0.push(end);

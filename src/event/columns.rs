@@ -3,8 +3,8 @@
 use super::{Product, Results};
 use std::ops::{Deref, DerefMut};
 
-/// Owns the results of one product of any type, with the methods of [`Results`]. Code that hashes, compares or writes
-/// results uses this type, so that it is compiled once.
+/// Owns the results of one product of any type, and has the methods of [`Results`]. Code that hashes, compares or
+/// writes results uses this type, so that the code is compiled once.
 ///
 /// ```
 /// use peloton::Status;

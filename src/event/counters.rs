@@ -15,9 +15,9 @@ pub const MAX_PARTS: usize = 4;
 #[repr(usize)]
 #[non_exhaustive]
 pub enum Truncation {
-    /// Candidate hits beyond the limit of a search window.
+    /// Candidate hits beyond the maximum number per search window.
     CandidatesInWindow = 0,
-    /// Hits beyond the limit of a track.
+    /// Hits beyond the maximum number per track.
     HitsOnTrack = 1,
     /// Raw banks that their detector marks as bad.
     BanksMarkedBad = 2,
@@ -49,7 +49,7 @@ impl Truncation {
         Truncation::BanksLeftOut,
     ];
 
-    /// Returns the name, which is the reason in `dropped` counts.
+    /// Returns the name, which the `dropped` counts give as the reason.
     pub fn name(self) -> &'static str {
         match self {
             Truncation::CandidatesInWindow => "candidates_in_window",
@@ -76,9 +76,9 @@ pub struct StageCounter {
     pub items_in: u64,
     /// Number of output items, such as hits, candidates or tracks (no unit).
     pub items_out: u64,
-    /// Number of lanes that did useful work, summed over the steps of gangs (no unit).
+    /// Number of lanes that did useful work, summed over all steps of all gangs (no unit).
     pub lanes_active: u64,
-    /// Number of all lanes, summed over the steps of gangs (no unit).
+    /// Number of all lanes, summed over all steps of all gangs (no unit).
     pub lanes_total: u64,
 }
 
@@ -140,7 +140,7 @@ impl Counters {
         self.status.iter().sum()
     }
 
-    /// Returns reasons and counts of losses: events by status, then items by `Truncation`; counts of 0 are left out.
+    /// Returns the reason and count of each loss, unless the count is 0: events by status, then items by `Truncation`.
     pub fn dropped(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         let events = Status::ALL.iter().zip(&self.status).skip(1).map(|(status, &n)| (status.name(), n));
         let items = Truncation::ALL.iter().zip(&self.truncated).map(|(what, &n)| (what.name(), n));
@@ -178,7 +178,7 @@ impl Counters {
     }
 }
 
-/// A stopwatch that is read once per stage, at its end, because the next stage begins at the same time.
+/// A stopwatch that is read once per stage: the end of a stage is also the start of the next stage.
 #[derive(Debug)]
 pub struct StageClock(Instant);
 

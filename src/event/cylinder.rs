@@ -6,7 +6,7 @@ use crate::Status;
 /// Number of layers of the cylinder detector.
 pub const CYLINDER_LAYERS: usize = 10;
 
-/// Entry for a layer without a hit in lists of hits by layer.
+/// Value that stands for a missing hit or particle in lists of indices, such as for a layer without a hit.
 pub const NO_HIT: u32 = u32::MAX;
 
 /// Hits of many events, sorted by layer. The errors of a hit along r, r-phi and z are independent.
@@ -135,7 +135,7 @@ impl CylinderBatch {
     }
 }
 
-/// Events of the cylinder detector: hits, and true particles from which seeds of tracks may be made.
+/// Events of the cylinder detector: hits, and true particles, from which seeds of tracks can be made.
 #[derive(Debug, Clone, Copy)]
 pub struct CylinderInput<'a> {
     /// Hits (no unit).
@@ -182,7 +182,7 @@ pub struct CylinderSeeds {
     pub start: Column<u32>,
     /// x, y, z (cm), charge / pT (c/GeV), phi, theta (rad) at the vertex. Units are in parentheses.
     pub vertex: [Column<f32>; 6],
-    /// Index in the event of the seed's hit on each layer; [`NO_HIT`] for a layer without a hit (no unit).
+    /// Index, in the event, of the seed's hit on each layer; [`NO_HIT`] for a layer without a hit (no unit).
     pub hits: [Column<u32>; CYLINDER_LAYERS],
 }
 
@@ -237,12 +237,12 @@ impl CylinderSeeds {
     }
 }
 
-/// The true particles of many events, as [`CylinderSeeds`] with all hits of the particles.
+/// The true particles of many events: [`CylinderSeeds`] that contain all hits of the particles.
 #[derive(Debug, Clone, Default)]
 pub struct CylinderTruth {
     /// The particles of each event (no unit).
     pub particles: CylinderSeeds,
-    /// Number of the particle of each hit, within the event; [`NO_HIT`] for a hit without a particle (no unit).
+    /// Index, in the event, of the particle of each hit; [`NO_HIT`] for a hit without a particle (no unit).
     pub particle_of: Vec<u32>,
 }
 

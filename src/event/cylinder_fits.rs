@@ -3,7 +3,7 @@
 use super::{CYLINDER_STATE, Column, Starts, results, track_lists};
 use crate::Status;
 
-/// Fitted tracks of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, track t owns the
+/// Fitted tracks of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, and track t owns the
 /// entries `[hit_start[t], hit_start[t + 1])` of all columns with one value per hit. The table of all columns is
 /// [`Product::SCHEMA`](super::Product::SCHEMA).
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -12,9 +12,9 @@ pub struct CylinderFits {
     pub track_start: Starts,
     /// First hit of each track (no unit).
     pub hit_start: Starts,
-    /// Index in the event of each hit of the tracks, from inside out (no unit).
+    /// Indices, in the event, of the hits of each track, from inside out (no unit).
     pub hits: Column<u32>,
-    /// Number of the given track in the event (no unit).
+    /// Index, in the event, of the input track that was fitted (no unit).
     pub track: Column<u32>,
     /// chi2 of the fit: the sum of the chi2 of its hits in the filter (no unit).
     pub chi2: Column<f32>,
@@ -22,7 +22,7 @@ pub struct CylinderFits {
     pub fit: Column<u8>,
     /// chi2 of each hit in the filter, from inside out (no unit).
     pub chi2_filtered: Column<f32>,
-    /// chi2 of each hit to the smoothed state; NaN if the residual has no positive definite covariance (no unit).
+    /// chi2 between each hit and its smoothed state; NaN if the residual has no positive definite covariance (no unit).
     pub chi2_smoothed: Column<f32>,
     /// The smoothed state at each hit: radius (cm), azimuth (rad), z (cm), charge / pT (c/GeV), phi, theta (rad), then
     /// the lower triangle of the covariance of r-phi (cm), z, charge / pT, phi, theta, row by row.
@@ -35,10 +35,10 @@ results! {
     CylinderFits: "event", "track", "hit";
     integers {
         Status 0 [status] "status" "1" "status of the event";
-        Starts 0 [track_start] "track_start" "1" "first track of the event";
-        Starts 1 [hit_start] "hit_start" "1" "first hit of the track";
+        Starts 0 [track_start] "track_start" "1" "index of the event's first track in the columns of tracks";
+        Starts 1 [hit_start] "hit_start" "1" "index of the track's first hit in the columns of hits";
         U32 2 [hits] "hits" "1" "indices in the event of the track's hits, from inside out";
-        U32 1 [track] "track" "1" "number of the input track in the event";
+        U32 1 [track] "track" "1" "index of the input track in the event";
     }
     others {
         F32 1 [chi2] "chi2" "1" "chi2 of the fit: the sum of chi2_filtered";

@@ -6,18 +6,18 @@ use crate::Status;
 /// Number of values of a state in [`CylinderTracks::state`]: radius, five parameters, fifteen covariances.
 pub const CYLINDER_STATE: usize = 21;
 
-/// Tracks of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, track t the entries
-/// `[hit_start[t], hit_start[t + 1])` of `hits`; all other columns but `status` have one value per track. The table of
-/// all columns is [`Product::SCHEMA`](super::Product::SCHEMA).
+/// Tracks of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, and track t owns the entries
+/// `[hit_start[t], hit_start[t + 1])` of `hits`. All other columns except `status` have one value per track. The table
+/// of all columns is [`Product::SCHEMA`](super::Product::SCHEMA).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CylinderTracks {
     /// First track of each event (no unit).
     pub track_start: Starts,
     /// First entry in `hits` of each track (no unit).
     pub hit_start: Starts,
-    /// Index in the event of each hit of the tracks, from inside out (no unit).
+    /// Indices, in the event, of the hits of each track, from inside out (no unit).
     pub hits: Column<u32>,
-    /// Number of the track's seed in the event (no unit).
+    /// Index of the track's seed in the event (no unit).
     pub seed: Column<u32>,
     /// chi2 of the fit (no unit).
     pub chi2: Column<f32>,
@@ -34,10 +34,10 @@ results! {
     CylinderTracks: "event", "track", "hit";
     integers {
         Status 0 [status] "status" "1" "status of the event";
-        Starts 0 [track_start] "track_start" "1" "first track of the event";
-        Starts 1 [hit_start] "hit_start" "1" "first hit of the track";
+        Starts 0 [track_start] "track_start" "1" "index of the event's first track in the columns of tracks";
+        Starts 1 [hit_start] "hit_start" "1" "index of the track's first hit in the columns of hits";
         U32 2 [hits] "hits" "1" "indices in the event of the track's hits, from inside out";
-        U32 1 [seed] "seed" "1" "number of the track's seed in the event";
+        U32 1 [seed] "seed" "1" "index of the track's seed in the event";
     }
     others {
         F32 1 [chi2] "chi2" "1" "chi2 of the fit";

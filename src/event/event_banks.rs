@@ -3,7 +3,7 @@
 use super::{BankKind, RawBank};
 use crate::Status;
 
-/// Raw banks of one event under construction: positions of their payloads in the words of a
+/// Raw banks of one event under construction: the positions of the payloads in the words of a
 /// [`RawBatch`](super::RawBatch). [`close`](Self::close) ends the event; [`RawBatch::append`](super::RawBatch::append)
 /// adds the event to the batch. Events of one batch can be built in parallel, on any thread.
 #[derive(Debug, Clone)]
@@ -75,14 +75,14 @@ impl EventBanks {
         of.banks.push(bank);
     }
 
-    /// Adds `words` to the positions of all payloads.
+    /// Moves the positions of all payloads by `words` words.
     pub fn move_by(&mut self, words: u32) {
         let banks = self.kinds.iter_mut().flat_map(|kind| &mut kind.banks);
         banks.for_each(|bank| bank.first += words);
     }
 
     /// Records that a bank of the event is damaged. The undamaged banks stay in the event, for
-    /// [`BadBanks::Bank`](super::BadBanks::Bank). The first damage is the status of the event.
+    /// [`BadBanks::Bank`](super::BadBanks::Bank). The status of the first damage becomes the status of the event.
     pub fn damage(&mut self, status: Status) {
         self.damage.get_or_insert(status);
     }
@@ -103,8 +103,8 @@ impl EventBanks {
         !self.is_nominal && !self.is_empty()
     }
 
-    /// Ends the event: sorts its banks, drops all banks of a board that sent several, and drops all banks of the event
-    /// if `status` means that the event is lost. Returns the status of the event.
+    /// Ends the event: sorts its banks, and drops all banks of any board that sent several. Drops all banks of the
+    /// event unless `status` is `Ok` or `Partial`. Returns the status of the event.
     pub fn close(&mut self, mut status: Status) -> Status {
         let lacks_some = status == Status::Partial;
         if lacks_some {

@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 const _: () = assert!(cfg!(target_endian = "little"), "hashes need the byte order of little-endian machines");
 
-/// The hashes of a run. JSON has them as 16 hexadecimal digits, because many readers of JSON lack 64-bit integers.
+/// The hashes of a run. In JSON, each is a string of 16 hex digits, because many JSON readers lack 64-bit integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Hashes {
     /// Hash over status, offsets and the integers that are equal on every device (no unit).
@@ -23,9 +23,9 @@ fn hexadecimal<S: serde::Serializer>(hash: &u64, to: S) -> Result<S::Ok, S::Erro
 
 /// Hashes results in the order of the events. The hashes do not depend on how the events are divided into pieces.
 ///
-/// Each column of the [`Schema`] has a separate XXH3-64 over its little-endian values: statuses by their codes (u16),
-/// starts as the end of each list counted from the first event of the run (u64), all other values as in memory. A hash
-/// is the XXH3-64 over the digests (u64) of its columns, in their order: columns with
+/// Each column of the [`Schema`] has a separate XXH3-64 over its little-endian values: statuses as codes (u16), starts
+/// as the end of each list counted from the first event of the run (u64), all other values as in memory. A hash is the
+/// XXH3-64 over the digests (u64) of its columns, in their order: columns with
 /// [`in_hash_int`](super::ColumnInfo::in_hash_int) for `hash_int`, all columns for `output_hash`.
 #[derive(Clone)]
 pub struct Hasher {

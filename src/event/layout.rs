@@ -2,7 +2,7 @@
 
 use crate::{Error, Result};
 
-/// Largest width and height of a sensor, pixels. Coordinates are numbers of 16 bits.
+/// Largest width and height of a sensor, pixels. Coordinates are 16-bit numbers.
 pub const MAX_SIDE: usize = 8192;
 
 /// Gap between chips that are kept apart, pixels: wide enough that hits on two chips are never neighbours.
@@ -29,7 +29,7 @@ impl Layout {
     /// Makes a sensor of `chips` separate chips of `width` x `height` pixels: no cluster spans two chips.
     ///
     /// # Errors
-    /// Returns [`Error::Config`] unless there are 1 to 256 chips, and the matrix has sides of 1 to [`MAX_SIDE`] pixels.
+    /// Returns [`Error::Config`] unless there are 1 to 256 chips and the matrix has 1 to [`MAX_SIDE`] pixels a side.
     pub fn apart(chips: usize, width: usize, height: usize) -> Result<Self> {
         let columns = (1..=chips).find(|n| n * n >= chips).unwrap_or(0);
         let rows = if columns == 0 { 0 } else { chips.div_ceil(columns) };
@@ -43,7 +43,7 @@ impl Layout {
         let possible = 1..=MAX_SIDE;
         if chips > 256 || !possible.contains(&all_width) || !possible.contains(&all_height) {
             let message =
-                format!("{chips} chips of {width} x {height}: 1 to 256 chips, 1 to {MAX_SIDE} a side in all");
+                format!("{chips} chips of {width} x {height}: 1 to 256, total sides 1 to {MAX_SIDE} pixels");
             return Err(Error::Config(message));
         }
         let places = (0..chips).map(place).collect();

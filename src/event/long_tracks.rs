@@ -4,15 +4,15 @@ use super::{Column, SciFiStates, Starts, States, results, track_lists};
 use crate::Status;
 
 /// Long tracks of many events, each a Velo and a SciFi track of one particle. Event e owns the tracks
-/// `[track_start[e], track_start[e + 1])`, track t the entries `[hit_start[t], hit_start[t + 1])` of `hits`; other
-/// columns but `status` have a value per track. The table of columns is [`Product::SCHEMA`](super::Product::SCHEMA).
+/// `[track_start[e], track_start[e + 1])`, track t owns the entries `[hit_start[t], hit_start[t + 1])` of `hits`. Other
+/// columns except `status` have a value per track. All columns: [`Product::SCHEMA`](super::Product::SCHEMA).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LongTracks {
     /// First track of each event (no unit).
     pub track_start: Starts,
     /// First entry in `hits` of each track (no unit).
     pub hit_start: Starts,
-    /// LHCbIDs of the hits of the tracks, from the smallest z up: Velo, UT (sequence `long-ut`), SciFi (no unit).
+    /// LHCbIDs of the hits of each track in rising order of z: Velo, UT (sequence `long-ut`), SciFi (no unit).
     pub hits: Column<u32>,
     /// Velo states at the closest approach to the beam line, mm.
     pub beam: States,
@@ -30,9 +30,9 @@ results! {
     LongTracks: "event", "track", "hit";
     integers {
         Status 0 [status] "status" "1" "status of the event";
-        Starts 0 [track_start] "track_start" "1" "first track of the event";
-        Starts 1 [hit_start] "hit_start" "1" "first hit of the track";
-        U32 2 [hits] "hits" "1" "LHCbIDs of the track's hits, from the smallest z up: Velo, UT (sequence `long-ut`), SciFi";
+        Starts 0 [track_start] "track_start" "1" "index of the event's first track in the columns of tracks";
+        Starts 1 [hit_start] "hit_start" "1" "index of the track's first hit in the columns of hits";
+        U32 2 [hits] "hits" "1" "LHCbIDs of the track's hits in rising order of z: Velo, UT (sequence `long-ut`), SciFi";
     }
     others {
         F32 1 [scifi.qop] "qop" "c/GeV" "charge over momentum";

@@ -86,6 +86,6 @@ pub(crate) fn countable(copies: usize, items: usize) -> crate::Result<()> {
     if items.saturating_mul(copies) <= u32::MAX as usize {
         return Ok(());
     }
-    let message = format!("{copies} copies of {items} hits or words are too many: use fewer, or --events");
+    let message = format!("{copies} copies of {items} hits or words reach 2^32: use fewer copies or events");
     Err(crate::Error::Config(message))
 }

@@ -27,7 +27,7 @@ impl<P: Product> Outcome<P> {
 }
 
 impl Outcome<Columns> {
-    /// Calls `work` with the columns as type `P`, moved into `spare` for the call; the old content of `spare` is lost.
+    /// Calls `work` with `spare`, which holds the columns during the call. The old content of `spare` is lost.
     ///
     /// # Panics
     /// Panics if the columns are not of type `P`.
@@ -46,10 +46,16 @@ struct Lent<'a, P: Product> {
 
 impl<P: Product> Lent<'_, P> {
     fn swap(&mut self) {
-        let results = self.from.results.get_mut::<P>().expect("the columns are of this product");
-        std::mem::swap(results, &mut self.to.results);
-        std::mem::swap(&mut self.from.counters, &mut self.to.counters);
+        let results = self.from.results.get_mut::<P>().expect("the columns are of type P");
+        exchange(results, &mut self.to.results);
+        exchange(&mut self.from.counters, &mut self.to.counters);
     }
+}
+
+/// Exchanges two values by copies: `std::mem::swap` exchanges values of this size piece by piece, with calls for each piece.
+fn exchange<T: Default>(a: &mut T, b: &mut T) {
+    let value = std::mem::take(a);
+    *a = std::mem::replace(b, value);
 }
 
 impl<P: Product> Drop for Lent<'_, P> {

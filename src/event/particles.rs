@@ -3,7 +3,7 @@
 /// One simulated particle.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Particle {
-    /// Generator key, unique in the event (no unit).
+    /// Key that the generator gave the particle, unique in the event (no unit).
     pub key: i64,
     /// PDG code, signed (no unit).
     pub pid: i32,
@@ -17,11 +17,11 @@ pub struct Particle {
     pub phi: f64,
     /// Key of the mother particle; unknown in Velo JSON (no unit).
     pub mother: Option<i64>,
-    /// Charge in units of the positron's charge, as rounded in files (no unit).
+    /// Charge in units of the positron's charge, rounded as in files (no unit).
     pub charge: f64,
     /// Origin of the particle, mm; unknown in Velo JSON.
     pub origin: Option<[f32; 3]>,
-    /// States of the particle at the z of track states, mm; known only for events simulated in memory.
+    /// True states at the z where track states are given, mm; known only for events simulated in memory.
     pub states: TrueStates,
     /// Whether the particle is reconstructible in the Velo and in the SciFi (no unit).
     pub is_long: bool,
@@ -41,12 +41,12 @@ pub struct Particle {
     pub from_strange: bool,
     /// Whether the particle comes from the signal decay of the sample (no unit).
     pub from_signal: bool,
-    /// Identifiers of the particle's hits (`id` of the hit columns); shared hits appear in each particle (no unit).
+    /// Identifiers of the particle's hits (`id` of the hit columns); a shared hit is in several lists (no unit).
     pub hits: Vec<u32>,
 }
 
 impl Particle {
-    /// Returns whether the particle is an electron or positron; tables count these separately, because they shower.
+    /// Returns whether the particle is an electron or positron; tables count electrons separately, because they shower.
     pub fn is_electron(&self) -> bool {
         self.pid.abs() == 11
     }
@@ -63,11 +63,11 @@ impl Particle {
 /// Position and direction of a particle.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrueState {
-    /// mm.
+    /// x, mm.
     pub x: f64,
-    /// mm.
+    /// y, mm.
     pub y: f64,
-    /// mm.
+    /// z, mm.
     pub z: f64,
     /// dx/dz (no unit).
     pub tx: f64,
@@ -75,7 +75,7 @@ pub struct TrueState {
     pub ty: f64,
 }
 
-/// States of a particle at the z of track states; `None` where the particle does not arrive.
+/// States of a particle at the z where track states are given; `None` if the particle does not reach this z.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct TrueStates {
     /// State where the particle leaves the Velo towards larger z, mm.
@@ -97,6 +97,6 @@ impl TrueState {
 /// The truth of one event.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TruthEvent {
-    /// All particles, in the order of their source (no unit).
+    /// All particles, in the order of the file or the simulation (no unit).
     pub particles: Vec<Particle>,
 }

@@ -10,7 +10,7 @@ pub struct PixelClusters {
     pub hit_start: Starts,
     /// Hits of all clusters, cluster by cluster, in order of time. Units are as in [`PixelHits`].
     pub hits: PixelHits,
-    /// Features of the clusters, one value of each per cluster. Units are as in [`ClusterFeatures`].
+    /// Features of the clusters, one value of each column per cluster. Units are as in [`ClusterFeatures`].
     pub features: ClusterFeatures,
 }
 
@@ -33,11 +33,11 @@ pub struct ClusterFeatures {
     pub centroid: [Column<f32>; 2],
     /// Unweighted mean x and y of the pixels (no unit).
     pub mean: [Column<f32>; 2],
-    /// Length of a line of pixels with the variance of the cluster along its main axis, pixels (no unit).
+    /// Length of a line of pixels whose variance is the variance of the cluster along its main axis, pixels (no unit).
     pub length: Column<f32>,
-    /// Length of a line of pixels with the variance of the cluster across its main axis, pixels (no unit).
+    /// Length of a line of pixels whose variance is the variance of the cluster across its main axis, pixels (no unit).
     pub breadth: Column<f32>,
-    /// Difference divided by sum of the two main variances: 0 if length and breadth are equal, 1 for a line (no unit).
+    /// Difference of the two main variances over their sum: 0 if length and breadth are equal, 1 for a line (no unit).
     pub linearity: Column<f32>,
     /// Number of pixels divided by the area of a disc whose diameter is `length`, at most 1 (no unit).
     pub roundness: Column<f32>,
@@ -46,7 +46,7 @@ pub struct ClusterFeatures {
 results! {
     PixelClusters: "cluster", "hit";
     integers {
-        Starts 0 [hit_start] "hit_start" "1" "first hit of the cluster";
+        Starts 0 [hit_start] "hit_start" "1" "index of the cluster's first hit in the columns of hits";
         I64 1 [hits.time] "hit_time" "1.5625 ns" "time of arrival";
         U16 1 [hits.x] "hit_x" "pixel" "column of the pixel on the sensor";
         U16 1 [hits.y] "hit_y" "pixel" "row of the pixel on the sensor";
@@ -66,9 +66,9 @@ results! {
         F32 0 [features.centroid[1]] "centroid_y" "pixel" "mean y of the pixels, weighted by time over threshold";
         F32 0 [features.mean[0]] "mean_x" "pixel" "mean x of the pixels";
         F32 0 [features.mean[1]] "mean_y" "pixel" "mean y of the pixels";
-        F32 0 [features.length] "length" "pixel" "length of a line of pixels with the variance of the cluster along its main axis";
-        F32 0 [features.breadth] "breadth" "pixel" "length of a line of pixels with the variance of the cluster across its main axis";
-        F32 0 [features.linearity] "linearity" "1" "difference divided by sum of the two main variances: 0 for a round cluster, 1 for a line";
+        F32 0 [features.length] "length" "pixel" "length of the line of pixels whose variance equals the variance of the cluster along its main axis";
+        F32 0 [features.breadth] "breadth" "pixel" "length of the line of pixels whose variance equals the variance of the cluster across its main axis";
+        F32 0 [features.linearity] "linearity" "1" "difference of the two main variances over their sum: 0 for a round cluster, 1 for a line";
         F32 0 [features.roundness] "roundness" "1" "number of pixels divided by the area of a disc whose diameter is `length`, at most 1";
     }
 }
@@ -89,7 +89,7 @@ impl PixelClusters {
         Results::clear(self);
     }
 
-    /// Appends the clusters of `range` of another table.
+    /// Appends the clusters `range` of another table.
     pub fn extend_from(&mut self, other: &PixelClusters, range: Range<usize>) {
         let hits = other.hit_start[range.start] as usize..other.hit_start[range.end] as usize;
         let (first, from) = (self.hits.len() as u32, hits.start as u32);
@@ -135,7 +135,7 @@ impl ClusterFeatures {
         [length, breadth, linearity, roundness].into_iter().for_each(|column| column.set_len(len));
     }
 
-    /// Appends the features of the clusters of `range` of another table.
+    /// Appends the features of the clusters `range` of another table.
     pub fn extend_from(&mut self, other: &ClusterFeatures, range: Range<usize>) {
         let of = || range.clone();
         self.time.extend_from_slice(&other.time[of()]);
@@ -166,7 +166,7 @@ impl ClusterFeatures {
         [length, breadth, linearity, roundness].into_iter().for_each(|column| column[to] = column[from]);
     }
 
-    /// Returns the columns of floats, to write to, in schema order.
+    /// Returns the float columns for writing, in schema order.
     pub fn floats_mut(&mut self) -> [&mut Column<f32>; 8] {
         let Self { centroid: [cx, cy], mean: [mx, my], length, breadth, linearity, roundness, .. } = self;
         [cx, cy, mx, my, length, breadth, linearity, roundness]

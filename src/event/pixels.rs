@@ -3,7 +3,7 @@
 use super::Column;
 use crate::simd::copy_to_hand_over;
 
-/// Number of ticks of the fine clock (1.5625 ns) in a clock of 25 ns. Times are whole numbers of ticks.
+/// Number of ticks (1.5625 ns) of the fine clock in a clock of 25 ns. Times are whole numbers of ticks.
 pub const TICKS_PER_CLOCK: i64 = 16;
 /// Length of a tick, ns.
 pub const NS_PER_TICK: f64 = 1.5625;
@@ -67,7 +67,7 @@ impl PixelHits {
         self.tot.extend_from_slice(&other.tot[range]);
     }
 
-    /// Replaces the hits by copies of `other`, for a table that another core has read and will read again.
+    /// Replaces the hits by copies of `other`. This is fast if another core has read this table and will read it again.
     pub fn copy_to_hand_over(&mut self, other: &PixelHits) {
         self.set_len(other.len());
         copy_to_hand_over(&other.time, &mut self.time);
@@ -92,7 +92,7 @@ impl PixelHits {
     }
 }
 
-/// Edge of a trigger signal, with its input.
+/// Edge of a trigger signal, and the trigger input that received it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Edge {

@@ -118,7 +118,7 @@ impl RawBatch {
     }
 
     /// Records that a bank of the event under construction is damaged. The undamaged banks stay in the event, for
-    /// [`BadBanks::Bank`]. The first damage is the status of the event.
+    /// [`BadBanks::Bank`]. The status of the first damage becomes the status of the event.
     pub fn damage(&mut self, status: Status) {
         self.open.damage(status);
     }
@@ -150,7 +150,7 @@ impl RawBatch {
     }
 
     /// Adds a bank as [`push_bank`](Self::push_bank) does, from the first `bytes` bytes of `from`. The copy is faster
-    /// if `from` is longer, because whole chunks are read.
+    /// if `from` goes on after the payload, because then whole chunks can be read.
     ///
     /// # Panics
     /// Panics if `from` has fewer than `bytes` bytes.
@@ -180,8 +180,8 @@ impl RawBatch {
         self.open.is_empty()
     }
 
-    /// Ends the event: sorts its banks, drops all banks of a board that sent several, and drops all banks of the event
-    /// if `status` means that the event is lost. Returns the status of the event.
+    /// Ends the event: sorts its banks, and drops all banks of any board that sent several. Drops all banks of the
+    /// event unless `status` is `Ok` or `Partial`. Returns the status of the event.
     pub fn close_event(&mut self, event_id: u64, status: Status) -> Status {
         let begin = if self.is_between_events() { self.words.len() } else { self.open_words };
         let mut event = std::mem::take(&mut self.open);

@@ -38,7 +38,7 @@ impl<'a> RawEvents<'a> {
         self.is_nominal[event]
     }
 
-    /// Returns the bytes of the banks of one kind in all events; `kind` chooses the kind for each event.
+    /// Returns the size of the banks of one kind in all events, bytes; `kind` chooses the kind for each event.
     pub fn bank_bytes(&self, kind: impl Fn(&RawEvent<'_>) -> BankKind) -> u64 {
         let of_event = |number: usize| -> u64 {
             let event = self.event(number);
@@ -89,14 +89,14 @@ pub struct RawEvent<'a> {
     bank_start: &'a [u32],
     /// Status of the event after reading (no unit).
     pub status: Status,
-    /// Whether banks were left out when the event was read, by the policy [`BadBanks::Bank`] (no unit).
+    /// Whether the event is reconstructed without banks that were damaged or missing when it was read (no unit).
     pub is_rest: bool,
     /// Policy for a damaged bank (no unit).
     pub bad_banks: BadBanks,
 }
 
 impl<'a> RawEvent<'a> {
-    /// Returns the event with only `banks`, all of one kind; `bank_start` is memory for the offsets of the banks.
+    /// Returns the event with only `banks`, all of kind `kind`. Writes the offsets of the banks to `bank_start`.
     pub fn with_banks<'b>(
         &self,
         kind: BankKind,
@@ -128,7 +128,7 @@ impl<'a> RawEvent<'a> {
         &self.words[bank.first as usize..][..(bank.bytes as usize).div_ceil(4)]
     }
 
-    /// Returns the words from the first word of a bank on, including the following banks and the padding of the batch.
+    /// Returns the words of the batch from the first word of a bank to the end of the padding.
     #[inline(always)]
     pub fn words_from(&self, bank: &RawBank) -> &'a [u32] {
         &self.words[bank.first as usize..]

@@ -7,10 +7,10 @@ use std::fmt::Debug;
 
 /// Results of a batch of events, as columns with their schema. [`Columns`] owns results of any type.
 ///
-/// A type gets this trait from a table of its columns (the macro [`results!`](crate::results)). Columns are nested:
-/// columns of depth 0 have one value per row, starts at depth d divide the items of depth d + 1 into lists. Rows are
-/// events. Only rows of [`PixelClusters`](super::PixelClusters) are clusters, which have no status: its `statuses` is
-/// empty, `events` is 0 and `push_failed` does nothing.
+/// The macro [`results!`](crate::results) implements this trait from a table of columns. Columns are nested: columns of
+/// depth 0 have one value per row, starts at depth d divide the items of depth d + 1 into lists. Rows are events. Only
+/// rows of [`PixelClusters`](super::PixelClusters) are clusters. They have no status: `statuses` is empty, `events` is
+/// 0 and `push_failed` does nothing.
 ///
 /// [`table`](Self::table), for writing and comparing, allocates; the other methods allocate only to grow columns.
 pub trait Results: Any + Debug + Send + Sync {
@@ -23,7 +23,7 @@ pub trait Results: Any + Debug + Send + Sync {
     /// Passes each column to the visitor, in the order of the schema.
     fn for_each_column<'a>(&'a self, visit: &mut dyn FnMut(&'static ColumnInfo, Values<'a>));
 
-    /// Passes each column, to be written to, to the visitor, in the order of the schema.
+    /// Passes each column, for writing, to the visitor, in the order of the schema.
     fn for_each_column_mut(&mut self, visit: &mut dyn FnMut(&'static ColumnInfo, ValuesMut<'_>));
 
     /// Returns the columns of these results in a form that is independent of the type of the results.
@@ -119,14 +119,14 @@ impl dyn Results {
         any.downcast_ref()
     }
 
-    /// Returns the results as their type `P`, to write to; `None` if they are another product.
+    /// Returns the results as their type `P` for writing; `None` if they are another product.
     pub fn get_mut<P: Product>(&mut self) -> Option<&mut P> {
         let any: &mut dyn Any = self;
         any.downcast_mut()
     }
 }
 
-/// A type of results that one algorithm makes and others read.
+/// A type of results that one algorithm makes and other algorithms can read.
 pub trait Product: Results + Default {
     /// The columns and their nesting: a reference to a `static` made by [`results!`](crate::results). Schemas are
     /// distinguished by the address of this `static`.

@@ -39,7 +39,7 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Returns whether two schemas belong to one type of results.
+    /// Returns whether two schemas belong to the same type of results.
     pub fn is(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
     }
@@ -57,8 +57,8 @@ pub struct ColumnInfo {
     pub name: &'static str,
     /// Type of the values (no unit).
     pub kind: Kind,
-    /// Depth of the items that have one value each, an index into [`Schema::levels`]. Starts at depth d divide the
-    /// items of depth d + 1 into lists (no unit).
+    /// Depth of the items that have one value each in this column, an index into [`Schema::levels`]. Starts at depth d
+    /// divide the items of depth d + 1 into lists (no unit).
     pub depth: usize,
     /// For starts, the number of lists that each item of their depth has; 1 for all other columns (no unit).
     pub lists: usize,
@@ -73,42 +73,42 @@ pub struct ColumnInfo {
 /// The values of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Values<'a> {
-    /// Of [`Kind::Status`].
+    /// Values of a column of [`Kind::Status`].
     Status(&'a [Status]),
-    /// Of [`Kind::Starts`].
+    /// Values of a column of [`Kind::Starts`].
     Starts(&'a [u32]),
-    /// Of [`Kind::U8`].
+    /// Values of a column of [`Kind::U8`].
     U8(&'a [u8]),
-    /// Of [`Kind::U16`].
+    /// Values of a column of [`Kind::U16`].
     U16(&'a [u16]),
-    /// Of [`Kind::U32`].
+    /// Values of a column of [`Kind::U32`].
     U32(&'a [u32]),
-    /// Of [`Kind::U64`].
+    /// Values of a column of [`Kind::U64`].
     U64(&'a [u64]),
-    /// Of [`Kind::I64`].
+    /// Values of a column of [`Kind::I64`].
     I64(&'a [i64]),
-    /// Of [`Kind::F32`].
+    /// Values of a column of [`Kind::F32`].
     F32(&'a [f32]),
 }
 
-/// The values of a column, to write to.
+/// The values of a column, for writing.
 #[derive(Debug)]
 pub enum ValuesMut<'a> {
-    /// Of [`Kind::Status`].
+    /// Values of a column of [`Kind::Status`].
     Status(&'a mut Vec<Status>),
-    /// Of [`Kind::Starts`].
+    /// Values of a column of [`Kind::Starts`].
     Starts(&'a mut Starts),
-    /// Of [`Kind::U8`].
+    /// Values of a column of [`Kind::U8`].
     U8(&'a mut Column<u8>),
-    /// Of [`Kind::U16`].
+    /// Values of a column of [`Kind::U16`].
     U16(&'a mut Column<u16>),
-    /// Of [`Kind::U32`].
+    /// Values of a column of [`Kind::U32`].
     U32(&'a mut Column<u32>),
-    /// Of [`Kind::U64`].
+    /// Values of a column of [`Kind::U64`].
     U64(&'a mut Column<u64>),
-    /// Of [`Kind::I64`].
+    /// Values of a column of [`Kind::I64`].
     I64(&'a mut Column<i64>),
-    /// Of [`Kind::F32`].
+    /// Values of a column of [`Kind::F32`].
     F32(&'a mut Column<f32>),
 }
 
@@ -176,12 +176,12 @@ impl ValuesMut<'_> {
 }
 
 /// Implements [`Results`](crate::event::Results) and [`Product`](crate::event::Product) from a table of the columns of a struct.
-/// Clearing, hashing, comparing and writing use this table. The code that runs for each batch is compiled in the crate of the
-/// type.
+/// Clearing, hashing, comparing and writing use this table. The code that runs for each batch is compiled in the crate that
+/// defines the type.
 ///
 /// The first line is the type and the name of the items at each depth, outermost first. Each further line is a column:
 /// type (a [`Kind`](crate::event::Kind)), depth, `[field of the struct]`, name, unit (`"1"` for none), meaning.
-/// `hash_int` covers the columns in `integers`; where rows are events, the first of them is their status. Starts at
+/// `hash_int` covers the columns in `integers`. If rows are events, the first of these columns is the status. Starts at
 /// depth d divide the items of depth d + 1 into lists; `* N` after the field means that each item has N lists.
 ///
 /// ```

@@ -32,7 +32,7 @@ results! {
     SciFiBatch: "event", "hit";
     integers {
         Status 0 [status] "status" "1" "status of the event";
-        Starts 0 [zone_start] * SCIFI_ZONES "zone_start" "1" "first hit of each of the event's 24 zones, then the number of hits; the number of a zone is 2 * layer, + 1 for the upper half";
+        Starts 0 [zone_start] * SCIFI_ZONES "zone_start" "1" "index of the first hit of each of the event's 24 zones, then the number of hits; the number of a zone is 2 * layer, plus 1 for the upper half";
         U32 1 [id] "id" "1" "LHCbID";
         U32 1 [width] "width" "1" "bit 0: 1 if the hit is in the right half of the channel; higher bits: width of the cluster as the readout gives it";
     }

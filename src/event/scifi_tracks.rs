@@ -31,8 +31,8 @@ pub struct SciFiStates {
     pub cov_tyty: Column<f32>,
 }
 
-/// Tracks at z = 9,410 mm as the published search sees them, with upright layers and fibres tilted by 0.086. The
-/// matching with Velo tracks is tuned to this input. The real positions of the tracks are in [`SciFiStates`].
+/// Tracks at z = 9,410 mm in the simplified geometry of the published search: upright layers, u and v fibres tilted by
+/// 0.086 in dx/dy. The matching with Velo tracks is tuned to it. [`SciFiStates`] has the real positions.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SearchedLines {
     /// x, mm.
@@ -46,7 +46,7 @@ pub struct SearchedLines {
 }
 
 impl SearchedLines {
-    /// Appends a track: x, y and their slopes.
+    /// Appends a track, given by x, y and the slopes dx/dz and dy/dz.
     pub fn push(&mut self, [x, y, tx, ty]: [f32; 4]) {
         self.x.push(x);
         self.y.push(y);
@@ -64,9 +64,9 @@ pub struct SciFiState {
     pub slope: [f32; 2],
     /// Charge over momentum, c/GeV.
     pub qop: f32,
-    /// Variance of x, mm^2, covariance of x and tx, mm, and variance of tx.
+    /// Variance of x (mm^2), covariance of x and tx (mm), variance of tx.
     pub cov_x: [f32; 3],
-    /// Variance of y, mm^2, covariance of y and ty, mm, and variance of ty.
+    /// Variance of y (mm^2), covariance of y and ty (mm), variance of ty.
     pub cov_y: [f32; 3],
 }
 
@@ -77,7 +77,7 @@ impl SciFiStates {
         [x, y, tx, ty, qop, cov_xx, cov_xtx, cov_txtx, cov_yy, cov_yty, cov_tyty]
     }
 
-    /// The columns, to write to, in schema order.
+    /// The columns for writing, in schema order.
     pub fn columns_mut(&mut self) -> [&mut Column<f32>; 11] {
         let Self { x, y, tx, ty, qop, cov_xx, cov_xtx, cov_txtx, cov_yy, cov_yty, cov_tyty } = self;
         [x, y, tx, ty, qop, cov_xx, cov_xtx, cov_txtx, cov_yy, cov_yty, cov_tyty]
@@ -113,22 +113,22 @@ impl SciFiStates {
     }
 }
 
-/// Tracks in the SciFi of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, track t the
-/// entries `[hit_start[t], hit_start[t + 1])` of `hits`; all other columns but `status` have one value per track. The
-/// table of all columns is [`Product::SCHEMA`](super::Product::SCHEMA).
+/// Tracks in the SciFi of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, and track t owns
+/// the entries `[hit_start[t], hit_start[t + 1])` of `hits`. All other columns except `status` have one value per
+/// track. The table of all columns is [`Product::SCHEMA`](super::Product::SCHEMA).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SciFiTracks {
     /// First track of each event (no unit).
     pub track_start: Starts,
     /// First entry in `hits` of each track (no unit).
     pub hit_start: Starts,
-    /// LHCbIDs of the hits of the tracks, from the smallest z up (no unit).
+    /// LHCbIDs of the hits of each track, in rising order of z (no unit).
     pub hits: Column<u32>,
     /// States at z = 9,410 mm.
     pub state: SciFiStates,
-    /// Variance of charge over momentum, (c/GeV)^2, for a particle from the collisions.
+    /// Variance of charge over momentum, (c/GeV)^2, if the particle comes from the collisions.
     pub var_qop: Column<f32>,
-    /// The tracks as the published search sees them, in the same order, mm.
+    /// The same tracks in the simplified geometry of the published search, mm.
     pub searched: SearchedLines,
     /// Sum of the squared distances of the x hits to the track, mm^2.
     pub chi2_x: Column<f32>,
@@ -142,17 +142,17 @@ results! {
     SciFiTracks: "event", "track", "hit";
     integers {
         Status 0 [status] "status" "1" "status of the event";
-        Starts 0 [track_start] "track_start" "1" "first track of the event";
-        Starts 1 [hit_start] "hit_start" "1" "first hit of the track";
-        U32 2 [hits] "hits" "1" "LHCbIDs of the track's hits, from the smallest z up";
+        Starts 0 [track_start] "track_start" "1" "index of the event's first track in the columns of tracks";
+        Starts 1 [hit_start] "hit_start" "1" "index of the track's first hit in the columns of hits";
+        U32 2 [hits] "hits" "1" "LHCbIDs of the track's hits, in rising order of z";
     }
     others {
         F32 1 [state.x] "x" "mm" "x at z = 9410 mm";
         F32 1 [state.y] "y" "mm" "y at z = 9410 mm";
         F32 1 [state.tx] "tx" "1" "slope dx/dz at z = 9410 mm";
         F32 1 [state.ty] "ty" "1" "slope dy/dz";
-        F32 1 [state.qop] "qop" "c/GeV" "charge over momentum, from the SciFi alone, for a particle from the collisions";
-        F32 1 [var_qop] "var_qop" "c^2/GeV^2" "variance of charge over momentum, for a particle from the collisions";
+        F32 1 [state.qop] "qop" "c/GeV" "charge over momentum, from the SciFi alone, if the particle comes from the collisions";
+        F32 1 [var_qop] "var_qop" "c^2/GeV^2" "variance of charge over momentum, if the particle comes from the collisions";
         F32 1 [state.cov_xx] "cov_xx" "mm^2" "variance of x";
         F32 1 [state.cov_xtx] "cov_xtx" "mm" "covariance of x and tx";
         F32 1 [state.cov_txtx] "cov_txtx" "1" "variance of tx";

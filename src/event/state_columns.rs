@@ -1,23 +1,23 @@
-//! [`STATE_COLUMNS`]: the columns of states of tracks, with one name for each quantity in all results.
+//! [`STATE_COLUMNS`]: the quantities of track states. Each quantity has the same name in all results.
 
-/// A quantity of a track state. The name of its column is a prefix of [`STATE_PREFIXES`] and the name of the quantity.
+/// A quantity of a track state. The name of its column is one of [`STATE_PREFIXES`], then its own name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StateColumn {
     /// Name without the prefix (no unit).
     pub name: &'static str,
     /// Unit of the values, `1` for none (no unit).
     pub unit: &'static str,
-    /// Meaning of the values (no unit). The meaning of a column begins with this text and may add the place.
+    /// Meaning of the values (no unit). The meaning of a column begins with this text and may add where the state is.
     pub meaning: &'static str,
     /// Old name: some results used it for the quantity before version 5 of the schemas (no unit).
     pub old_name: Option<&'static str>,
 }
 
-/// Prefixes of the column names, one for each place of a state. If a table has one state only, it has no prefix.
+/// Prefixes of the column names, one for each place where states are given. The only state of a table has no prefix.
 pub const STATE_PREFIXES: [&str; 5] = ["", "beam_", "end_", "scifi_", "searched_"];
 
-/// The quantities of states: first of states at a z, in all detectors along the beam; then the quantities that only
-/// states in the cylinder detector have.
+/// The quantities of states: first the quantities of states at a given z, in the detectors along the beam; then the
+/// quantities that only states in the cylinder detector have.
 pub const STATE_COLUMNS: [StateColumn; 14] = {
     const fn column(name: &'static str, unit: &'static str, meaning: &'static str) -> StateColumn {
         StateColumn { name, unit, meaning, old_name: None }

@@ -5,7 +5,7 @@ use crate::Status;
 use std::ops::Range;
 
 /// Columns of results of any type, see [`Results::table`](super::Results::table). Code that writes, hashes or compares
-/// results uses this type, so that it is compiled once.
+/// results uses this type, so that the code is compiled once.
 #[derive(Debug, Clone)]
 pub struct Table<'a> {
     /// Schema of the columns (no unit).

@@ -32,7 +32,7 @@ impl States {
         [x, y, z, tx, ty, cov_xx, cov_xtx, cov_txtx]
     }
 
-    /// The columns, to write to, in schema order.
+    /// The columns for writing, in schema order.
     pub fn columns_mut(&mut self) -> [&mut Column<f32>; 8] {
         [
             &mut self.x,
@@ -47,16 +47,16 @@ impl States {
     }
 }
 
-/// Velo tracks of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, track t the entries
-/// `[hit_start[t], hit_start[t + 1])` of `hits`; all other columns but `status` have one value per track. The table of
-/// all columns is [`Product::SCHEMA`](super::Product::SCHEMA).
+/// Velo tracks of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, and track t owns the
+/// entries `[hit_start[t], hit_start[t + 1])` of `hits`. All other columns except `status` have one value per track.
+/// The table of all columns is [`Product::SCHEMA`](super::Product::SCHEMA).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct VeloTracks {
     /// First track of each event (no unit).
     pub track_start: Starts,
     /// First entry in `hits` of each track (no unit).
     pub hit_start: Starts,
-    /// Identifiers of the hits of the tracks (`id` of the input), from the largest z down (no unit).
+    /// Identifiers of the hits of each track (`id` of the input), in falling order of z (no unit).
     pub hits: Column<u32>,
     /// chi2 of the straight-line fit (no unit).
     pub chi2: Column<f32>,
@@ -74,9 +74,9 @@ results! {
     VeloTracks: "event", "track", "hit";
     integers {
         Status 0 [status] "status" "1" "status of the event";
-        Starts 0 [track_start] "track_start" "1" "first track of the event";
-        Starts 1 [hit_start] "hit_start" "1" "first hit of the track";
-        U32 2 [hits] "hits" "1" "identifiers of the track's hits: index in the event (JSON, simulation) or LHCbID (raw banks), from the largest z down";
+        Starts 0 [track_start] "track_start" "1" "index of the event's first track in the columns of tracks";
+        Starts 1 [hit_start] "hit_start" "1" "index of the track's first hit in the columns of hits";
+        U32 2 [hits] "hits" "1" "identifiers of the track's hits: index in the event (JSON, simulation) or LHCbID (raw banks), in falling order of z";
     }
     others {
         F32 1 [chi2] "chi2" "1" "chi2 of the straight-line fit, both projections";

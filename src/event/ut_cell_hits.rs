@@ -6,7 +6,7 @@ use crate::Status;
 /// Number of cells of the UT: each of its 1048 sectors has four cells.
 pub const UT_CELLS: usize = 4192;
 
-/// UT hits of many events, sorted by cell (plane, row of sectors, x), within a cell in the order of their raw bank.
+/// UT hits of many events, sorted by cell (plane, row of sectors, x), and within a cell as in the raw bank.
 ///
 /// Cell c of event e owns the hits `[cell_start[4192 e + c], cell_start[4192 e + c + 1])`; the table of all columns is
 /// [`Product::SCHEMA`](super::Product::SCHEMA). An event with a status other than `Ok` has no hits.
@@ -34,7 +34,7 @@ results! {
     UtCellHits: "event", "hit";
     integers {
         Status 0 [status] "status" "1" "status of the event";
-        Starts 0 [cell_start] * UT_CELLS "cell_start" "1" "first hit of each of the event's 4192 cells, then the number of hits";
+        Starts 0 [cell_start] * UT_CELLS "cell_start" "1" "index of the first hit of each of the event's 4192 cells, then the number of hits";
         U32 1 [id] "id" "1" "LHCbID";
     }
     others {

@@ -5,7 +5,7 @@ use crate::Status;
 
 /// Number of planes of the UT. The first and last have vertical strips, the two between have tilted strips.
 pub const UT_PLANES: usize = 4;
-/// Number of groups of UT sectors at one x: 20, 20, 22 and 22 in the four planes.
+/// Number of groups of UT sectors with the same x: 20, 20, 22 and 22 groups in the four planes.
 pub const UT_GROUPS: usize = 84;
 
 /// UT hits of many events, sorted by group of sectors (and so by plane), then `y_begin`, then `x`, then `id`.
@@ -36,7 +36,7 @@ results! {
     UtBatch: "event", "hit";
     integers {
         Status 0 [status] "status" "1" "status of the event";
-        Starts 0 [group_start] * UT_GROUPS "group_start" "1" "first hit of each of the event's 84 groups of sectors at one x, then the number of hits";
+        Starts 0 [group_start] * UT_GROUPS "group_start" "1" "index of the first hit of each of the event's 84 groups of sectors with the same x, then the number of hits";
         U32 1 [id] "id" "1" "LHCbID";
     }
     others {

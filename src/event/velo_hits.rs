@@ -69,8 +69,8 @@ impl VeloBatch {
 
     /// Appends an event. `module_start` holds the 53 offsets of the modules in this event, beginning with 0.
     ///
-    /// Contradictory columns give an event without hits and the status [`Status::BadOffsets`]; hits are checked
-    /// (finite, in range, not too many) when the event is reconstructed, so that the checks apply to every source.
+    /// If the columns contradict each other, the event gets no hits and [`Status::BadOffsets`]. Hits are checked
+    /// (finite, in range, not too many) when the event is reconstructed, so the checks are the same for every source.
     pub fn push_event(&mut self, event_id: u64, x: &[f32], y: &[f32], z: &[f32], module_start: &[u32]) {
         let hits = x.len();
         let rising = module_start.windows(2).all(|pair| pair[0] <= pair[1]);
@@ -143,7 +143,7 @@ impl VeloBatch {
     }
 }
 
-/// Velo hits of many events, borrowed: input from programs that have columns of hits. Shapes and units are as in
+/// Velo hits of many events, borrowed: input from programs that have columns of hits. Lengths and units are as in
 /// [`VeloBatch`]; the columns need no alignment or padding.
 #[derive(Debug, Clone, Copy)]
 pub struct VeloEvents<'a> {
@@ -156,7 +156,7 @@ pub struct VeloEvents<'a> {
 }
 
 impl<'a> VeloEvents<'a> {
-    /// Borrows columns of the shapes in [`VeloBatch`].
+    /// Borrows columns of the lengths that [`VeloBatch`] lists.
     ///
     /// # Errors
     /// Returns [`Error::Columns`] if lengths contradict each other, or offsets decrease or exceed the number of hits.
@@ -179,7 +179,7 @@ impl<'a> VeloEvents<'a> {
         if module_start.len() != VELO_MODULES * status.len() + 1 {
             let (have, want) = (module_start.len(), VELO_MODULES * status.len() + 1);
             return wrong(format!(
-                "module_start has {have} values, but {want} belong to {} events",
+                "module_start has {have} values, but {want} are needed for {} events",
                 status.len()
             ));
         }
@@ -207,8 +207,8 @@ impl<'a> VeloEvents<'a> {
         self.x.len()
     }
 
-    /// Returns the columns of a range of events. Offsets still count from the first event of the batch: the first
-    /// offset is the index of the range's first hit.
+    /// Returns the columns of a range of events. Offsets still count from the first hit of the batch: the first offset
+    /// is the index of the range's first hit.
     ///
     /// # Panics
     /// Panics if `range` reaches beyond the events.
@@ -253,7 +253,7 @@ pub struct VeloEvent<'a> {
     pub z: &'a [f32],
     /// Identifier of each hit in the output (no unit).
     pub id: &'a [u32],
-    /// 53 offsets of modules from the batch's first hit; subtract `module_start[0]` to index this event (no unit).
+    /// 53 offsets from the batch's first hit; subtract `module_start[0]` to index this event's columns (no unit).
     pub module_start: &'a [u32],
     /// Status of the event after reading (no unit).
     pub status: Status,

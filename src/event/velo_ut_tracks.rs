@@ -4,19 +4,19 @@ use super::{Column, Starts, results, track_lists};
 use crate::Status;
 
 /// Velo tracks with hits in the UT, of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`,
-/// track t the entries `[hit_start[t], hit_start[t + 1])` of `hits`; other columns but `status` have a value per track.
-/// Velo tracks without UT hits are left out. The table of all columns is [`Product::SCHEMA`](super::Product::SCHEMA).
+/// track t owns the entries `[hit_start[t], hit_start[t + 1])` of `hits`. Other columns except `status` have a value
+/// per track. Tracks without UT hits are left out. The table of columns is [`Product::SCHEMA`](super::Product::SCHEMA).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct VeloUtTracks {
     /// First track of each event (no unit).
     pub track_start: Starts,
     /// First entry in `hits` of each track (no unit).
     pub hit_start: Starts,
-    /// LHCbIDs of the hits of each track: UT hits, then Velo hits from the largest z down (no unit).
+    /// LHCbIDs of the hits of each track: UT hits, then Velo hits in falling order of z (no unit).
     pub hits: Column<u32>,
     /// Number of UT hits of each track (no unit).
     pub ut_hits: Column<u8>,
-    /// Number of the Velo track in its event (no unit).
+    /// Index of the Velo track in its event (no unit).
     pub velo_track: Column<u32>,
     /// Charge over momentum, c/GeV.
     pub qop: Column<f32>,
@@ -24,7 +24,7 @@ pub struct VeloUtTracks {
     pub var_qop: Column<f32>,
     /// chi2 of the fit (no unit).
     pub chi2: Column<f32>,
-    /// x in mm in the middle of the UT, at z = 2484.6 mm.
+    /// x in the middle of the UT, at z = 2484.6 mm, in mm.
     pub x: Column<f32>,
     /// y in the middle of the UT, mm.
     pub y: Column<f32>,
@@ -52,11 +52,11 @@ results! {
     VeloUtTracks: "event", "track", "hit";
     integers {
         Status 0 [status] "status" "1" "status of the event";
-        Starts 0 [track_start] "track_start" "1" "first track of the event";
-        Starts 1 [hit_start] "hit_start" "1" "first hit of the track";
+        Starts 0 [track_start] "track_start" "1" "index of the event's first track in the columns of tracks";
+        Starts 1 [hit_start] "hit_start" "1" "index of the track's first hit in the columns of hits";
         U8 1 [ut_hits] "ut_hits" "1" "number of the track's hits in the UT";
-        U32 1 [velo_track] "velo_track" "1" "number of the Velo track in its event";
-        U32 2 [hits] "hits" "1" "LHCbIDs of the track's hits: UT, then Velo from the largest z down";
+        U32 1 [velo_track] "velo_track" "1" "index of the Velo track in its event";
+        U32 2 [hits] "hits" "1" "LHCbIDs of the track's hits: UT, then Velo in falling order of z";
     }
     others {
         F32 1 [qop] "qop" "c/GeV" "charge over momentum";

@@ -84,7 +84,7 @@ impl Plan {
         Self { ranges, bytes: end }
     }
 
-    /// Returns the first byte outside all buffers of a spread plan whose value is not `fresh`.
+    /// Returns the first byte outside all buffers of a plan with gaps whose value is not `fresh`.
     pub fn trespass(&self, memory: &[u8], fresh: u8) -> Option<usize> {
         let is_mine = |at: &usize| self.ranges.iter().any(|range| range.contains(at));
         (0..memory.len()).filter(|at| memory[*at] != fresh).find(|at| !is_mine(at))
@@ -102,7 +102,7 @@ fn meet(one: &Option<[usize; 2]>, other: &Option<[usize; 2]>) -> bool {
     one.zip(*other).is_some_and(|(one, other)| one[0] <= other[1] && other[0] <= one[1])
 }
 
-/// Returns, for tests, the first step that reads a buffer before any step has written this buffer, and the buffer.
+/// For tests: returns the first step that reads a buffer before any step has written this buffer, and the buffer.
 #[cfg(test)]
 pub fn read_before_written(steps: &[Access]) -> Option<(usize, usize)> {
     let mut written = Vec::new();

@@ -1,4 +1,4 @@
-//! [`Device`]: runs the kernels, a GPU or its emulation on the CPU, with state shared by all sequences.
+//! [`Device`]: a GPU, or its emulation on the CPU, that runs the kernels of all sequences.
 
 use super::driver::{Cuda, Emulated, Faults, Order, Queue};
 use crate::event::Column;

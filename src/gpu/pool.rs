@@ -28,7 +28,7 @@ pub trait DeviceStream: Send {
     /// Current memory of the stream.
     fn memory(&self) -> DeviceMemory;
 
-    /// Switches the measurement of the time of each kernel and copy; off at first.
+    /// Switches the timing of each kernel and copy on or off; at first it is off.
     fn set_timed(&mut self, yes: bool);
 
     /// Reconstructs the events of `range`, appends one entry for each event to `out`, and adds the counts of the
@@ -57,15 +57,15 @@ impl<T: DeviceStream> StreamPool<T> {
     /// Opens `streams` streams of a device by `open`.
     ///
     /// # Errors
-    /// [`Error::Config`] for no streams at all, and errors of `open`.
+    /// [`Error::Config`] if `streams` is 0, and errors of `open`.
     pub fn new(device: &Device, streams: usize, mut open: impl FnMut() -> Result<T>) -> Result<Self> {
         Self::of_all(std::slice::from_ref(device), streams, |_| open())
     }
 
-    /// Opens `streams` streams of each device by `open`: first one stream of each device, then another of each.
+    /// Opens `streams` streams of each device by `open`: first one stream of each device, then a second, and so on.
     ///
     /// # Errors
-    /// [`Error::Config`] for no streams at all, and errors of `open`.
+    /// [`Error::Config`] if `streams` is 0, and errors of `open`.
     pub fn of_all(
         devices: &[Device],
         streams: usize,

@@ -20,7 +20,7 @@ pub enum Layout {
     /// One matrix after another, one lane per matrix: every element is gathered.
     ArrayInLanes,
     /// Tiles of this many matrices; a tile stores the first elements of its matrices, then the second elements, and so
-    /// on. Tiles of one gang are the paper's layout for CPUs, one tile of all matrices its layout for GPUs.
+    /// on. Tiles of one gang are the paper's layout for CPUs; one tile of all matrices is its layout for GPUs.
     Matriplex(usize),
 }
 

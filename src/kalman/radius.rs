@@ -126,8 +126,8 @@ pub fn step<G: Gang>(g: G, state: &CylinderState<G>, field: F32<G>, radius: F32<
     }
 }
 
-/// Transports the states to the cylinder of radius `radius`. Returns the lanes that reach it; in other lanes the state
-/// is undefined.
+/// Transports the states to the cylinder of radius `radius`. Returns the lanes whose tracks reach it; in other lanes
+/// the state is undefined.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn to_radius<G: Gang>(g: G, state: &mut CylinderState<G>, field: F32<G>, radius: F32<G>) -> Mask<G> {

@@ -12,7 +12,7 @@ use crate::simd::varying::{F32, Mask, U32};
 pub enum FitStatus {
     /// The state has a valid covariance.
     Ok = 0,
-    /// The track does not reach a radius, or only at its turning point: grazing, looping, too little momentum.
+    /// The track does not reach a radius, or only at its turning point, for example because its momentum is too small.
     NotReached = 1,
     /// A parameter or an element of the covariance is NaN or infinite.
     NotFinite = 2,

@@ -38,14 +38,14 @@ impl<G: Gang> CylinderState<G> {
     /// Number of elements of a state in a [`Matriplex`]: radius, parameters, covariance.
     pub const ELEMENTS: usize = 1 + 5 + 15;
 
-    /// Loads a gang of states from memory, from number `lane` on.
+    /// Loads a gang of states from memory, beginning with state number `lane`.
     #[inline(always)]
     pub fn load(g: G, from: &Matriplex, lane: usize) -> Self {
         let Matrix([p]) = from.load(g, 1, lane);
         Self { radius: F32::load(g, &from.row(0)[lane..]), p, c: from.load_symmetric(g, 6, lane) }
     }
 
-    /// Stores a gang of states to memory, from number `lane` on.
+    /// Stores a gang of states to memory, beginning with state number `lane`.
     #[inline(always)]
     pub fn store(&self, to: &mut Matriplex, lane: usize) {
         self.radius.store(&mut to.row_mut(0)[lane..]);
@@ -54,8 +54,8 @@ impl<G: Gang> CylinderState<G> {
     }
 }
 
-/// A state in its output form: azimuth, z, charge / pT, phi and theta of the momentum. The covariance is of r-phi (cm)
-/// in place of the azimuth, and of z (cm), charge / pT (c/GeV), phi (rad), theta (rad).
+/// A state in its output form: azimuth, z, charge / pT, phi and theta of the momentum. The covariance refers to r-phi
+/// (cm, in place of the azimuth), z (cm), charge / pT (c/GeV), phi (rad) and theta (rad).
 #[derive(Clone, Copy)]
 pub struct Output<G: Gang> {
     /// Azimuth of the position (-pi..pi), z, charge / pT, phi (-pi..pi), theta.

@@ -4,7 +4,7 @@ use crate::Status;
 use crate::event::{BadBanks, BankKind, Outcome, Product, RawBank, RawEvent, ValuesMut};
 use std::ops::Range;
 
-/// Returns the boards of `boards`, a list in rising order, that have no bank of this kind in an event.
+/// Returns the boards in `boards`, a list in rising order, that sent no bank of this kind in an event.
 pub fn absent<'a>(event: &RawEvent<'a>, kind: BankKind, boards: &'a [u16]) -> impl Iterator<Item = u16> + 'a {
     let mut banks =
         event.banks(kind).iter().map(move |bank| kind.board(bank.version, bank.source)).peekable();
@@ -34,8 +34,8 @@ fn lacks_any(event: &RawEvent<'_>, kind: BankKind, boards: &[u16]) -> bool {
     !is_whole && absent(event, kind, boards).next().is_some()
 }
 
-/// Returns the version that all banks of an event must have, the version of most banks; `None` if banks of one event
-/// may have different versions.
+/// Returns the version that all banks of an event must have, which is the version of most of them; `None` if banks of
+/// one event may have different versions.
 pub fn only_version(kind: BankKind, banks: &[RawBank]) -> Option<u8> {
     if kind != BankKind::VeloRetina {
         return None;

@@ -1,6 +1,6 @@
-//! Computes the checksums of several MDF records in parallel. Each byte is a step that waits for the previous step, so
-//! each lane works on another record, and takes the next record when it is done. The longest records come first, so
-//! that the lanes finish at about the same time.
+//! Computes the checksums of several MDF records in parallel. Each byte needs the result of the previous byte, so each
+//! lane works on another record, and takes the next record when it is done. The longest records come first, so that the
+//! lanes finish at about the same time.
 //!
 //! ```text
 //! lane 0 | record 4 ................. |
@@ -66,7 +66,7 @@ impl Checksums {
         };
         assert!(
             spans.iter().all(fits),
-            "a span must begin at a multiple of 4 words and end within the first 2^30 of the words"
+            "a span must begin at a multiple of 4 words, and end within the words and before word 2^30"
         );
         let Self { sums, order } = self;
         sums.clear();

@@ -6,8 +6,8 @@
 //! ```text
 //! Bx = y dB/dx    By = B - y^2/2 (d2B/dx2 + d2B/dz2)    Bz = y dB/dz    B = b0(z) + b1(z) x^2
 //! ```
-//! b0 and b1 are cubic splines, fitted to public data on the real field, with a weak pull towards smooth curves. The
-//! data are the transport of particles from behind the UT to the first and the last layer of the SciFi
+//! b0 and b1 are cubic splines, fitted to public data on the real field; the fit weakly favours smooth curves. The data
+//! are the transport of particles from behind the UT to the first and the last layer of the SciFi
 //! (`data/lhcb/field/test_UT_T1.tab`, `test_UT_T3.tab`, every third node, 5 to 30 GeV/c), tables of the field before
 //! the UT, and the decrease of the field from layer to layer of the SciFi (`params_predictT.txt`).
 //! `tests/lhcb/magnet.rs` measures the agreement.
@@ -96,8 +96,8 @@ impl MidPlane {
         [self.value[0], self.value[1], self.slope[0], self.bend[0], self.slope[1]]
     }
 
-    /// Returns the field components along x, y and z, T, at (x, y), mm. Times the polarity of the magnet, they are its
-    /// field; polarity -1 bends positive particles towards larger x.
+    /// Returns the field components along x, y and z, T, at (x, y), mm. Multiplied by the polarity, they are the field
+    /// of the magnet; polarity -1 bends positive particles towards larger x.
     pub fn at(&self, x: f64, y: f64) -> [f64; 3] {
         let (x, y) = (x.clamp(-MAX_X, MAX_X), y.clamp(-MAX_Y, MAX_Y));
         let x2 = x * x;

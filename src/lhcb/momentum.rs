@@ -28,7 +28,7 @@ impl Bending {
         Self { coefficients: NOMINAL, polarity }
     }
 
-    /// Returns the bending by the LHCb magnet with this polarity (Allen 2023 for down, 2025 for up).
+    /// Returns the bending by the LHCb magnet with this polarity (coefficients of Allen: 2023 for down, 2025 for up).
     pub fn lhcb(polarity: f32) -> Self {
         let coefficients = match polarity > 0.0 {
             false => {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Smallest responses of `fast`, without hits in the UT and with them: `cargo run --release --example choose -- long-fast`.
 const FAST: [f32; 2] = [0.71, 0.75];
 
-/// Named set of parameters for long tracks.
+/// Preset: a named set of parameters for the search for long tracks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LongPreset {
@@ -28,38 +28,38 @@ crate::names!(LongPreset, "preset of long tracks", { Best => "best", Fast => "fa
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LongConfig {
-    /// Preset that gives the defaults of the other parameters.
+    /// Preset that sets the defaults of the other parameters.
     pub preset: LongPreset,
-    /// Largest slope in x of a matched Velo track at the beam line.
+    /// Largest |dx/dz|, at the beam line, of a Velo track that may be matched.
     pub max_tx: f32,
-    /// Largest slope in y of a matched Velo track at the beam line.
+    /// Largest |dy/dz|, at the beam line, of a Velo track that may be matched.
     pub max_ty: f32,
     /// Smallest distance from the beam, at z = 2,484.6 mm in the UT, of a Velo track that may be matched, mm.
     pub inner_radius: f32,
-    /// Largest difference in dx/dz between the Velo and the SciFi track of a pair.
+    /// Largest absolute difference in dx/dz between the Velo track and the SciFi track of a pair.
     pub max_change_tx: f32,
-    /// Largest difference in dy/dz between the Velo and the SciFi track of a pair.
+    /// Largest absolute difference in dy/dz between the Velo track and the SciFi track of a pair.
     pub max_change_ty: f32,
-    /// Largest distance in x, inside the magnet, between the lines of the Velo and the SciFi track of a pair, mm.
+    /// Largest distance in x between the straight lines of a pair's two tracks, extrapolated into the magnet, mm.
     pub max_distance_x: f32,
-    /// Largest distance in y, at z = 10,000 mm, between the lines of the Velo and the SciFi track of a pair, mm.
+    /// Largest distance in y between the straight lines of a pair's two tracks at z = 10,000 mm, mm.
     pub max_distance_y: f32,
-    /// Factor on y of the Velo track's line at z = 10,000 mm, before the comparison with the SciFi track.
+    /// Factor by which the Velo track's y at z = 10,000 mm is multiplied before the comparison with the SciFi track.
     pub scale_y: f32,
-    /// Weights of the terms of a pair's chi2: distances in x and in y, differences in dy/dz and in dx/dz.
+    /// Weights of the terms of a pair's chi2: distance in x, distance in y, change of dy/dz, change of dx/dz.
     pub weights: [f32; 4],
     /// Largest chi2 of a pair.
     pub max_chi2: f32,
-    /// Smallest response, 0 to 1, of the second network (`pair_network.rs`) to a pair that may become a track; pairs
-    /// compete by this response. At 0 `long` uses no network, and pairs compete by chi2.
+    /// Smallest output, 0 to 1, of the second network (`pair_network.rs`) for a pair that may become a track. Pairs
+    /// with larger outputs become tracks first. If 0, `long` uses no network, and pairs compete by chi2.
     pub min_response: f32,
-    /// The threshold of `long-ut` in place of `min_response`, for its own second network (`pair_ut_network.rs`).
+    /// Like `min_response`, for the sequence `long-ut`, which has its own second network (`pair_ut_network.rs`).
     pub min_response_ut: f32,
-    /// Smallest response of the first network (`pair_first_network.rs`) for pairs that go on to the second network and
-    /// to the search in the UT; at 0 all pairs go on.
+    /// Smallest output of the first network (`pair_first_network.rs`): pairs with a smaller output are dropped before
+    /// the search in the UT and the second network. If 0, no pair is dropped.
     pub min_response_first: f32,
-    /// Whether all pairs compete, the best first; otherwise each SciFi track chooses its best Velo track, and each Velo
-    /// track keeps the best SciFi track that chose it.
+    /// If true, all pairs compete, and the best pair becomes a track first. If false, each SciFi track chooses its best
+    /// Velo track, and each Velo track keeps the best SciFi track that chose it.
     pub all_pairs: bool,
     /// Relative error of the formula that computes the momentum from the slopes in Velo and SciFi.
     pub momentum_error: f32,

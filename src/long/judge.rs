@@ -1,6 +1,6 @@
-//! Judges pairs of a Velo and a SciFi track by two networks, one pair per lane. The first network drops the most
-//! unlikely pairs. The second network ranks the remaining pairs; its inputs include hits in the UT, if any, and the
-//! first network's outputs for rivals (other pairs of the same Velo or SciFi track).
+//! Two networks judge whether the Velo and the SciFi track of a pair belong to one particle; one pair per lane. The
+//! first network drops the most unlikely pairs. The second network ranks the others; its inputs include hits in the UT,
+//! if used, and the first network's outputs for rivals (other pairs with the same Velo or SciFi track).
 
 use super::config::LongConfig;
 use super::pair_first_network::FIRST;

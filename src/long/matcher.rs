@@ -1,4 +1,4 @@
-//! Matching: combines tracks in Velo and SciFi, and hits in the UT if given, into long tracks, one event after another.
+//! Matching: combines Velo tracks, SciFi tracks and, for `long-ut`, UT hits into long tracks, one event after another.
 
 use super::choose::Choice;
 use super::config::LongConfig;

@@ -1,9 +1,9 @@
-//! Long tracks: pairs of a Velo and a SciFi track that match across the magnet, whose bending gives the momentum.
+//! Long tracks: each joins a Velo track and a SciFi track of one particle; the bend in the magnet gives the momentum.
 //!
 //! Modules in data-flow order: `matcher` runs `select` (Velo tracks that may reach the SciFi, by y), `pairs` (pairs of
-//! tracks that are close), `judge` (two classifiers of pairs; the second uses outputs of the first for `rivals`),
+//! tracks that are close), `judge` (two networks rank pairs; the second uses outputs of the first for `rivals`),
 //! `choose` and `write`; `reference` is the naive reference, for tests; [`crate::lhcb::Bending`] gives the momentum.
-//! [`Long`] is the algorithm without hits in the UT, and [`LongUt`] adds hits in the UT.
+//! [`Long`] finds long tracks without hits in the UT; [`LongUt`] adds hits in the UT to the tracks.
 
 mod choose;
 mod config;

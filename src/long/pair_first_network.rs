@@ -1,4 +1,4 @@
-//! Classifies Velo-SciFi pairs of tracks as true or false, from a pair alone.
+//! Decides whether a Velo and a SciFi track are of one particle, from this pair alone.
 //!
 //! Written by the trainer, not by hand: `cargo run --release --example choose -- long-first`. Candidates are
 //! pairs of tracks of `velo` and `scifi`, presets `best`, in `sim:lhcb,events=10,realism=1`: seeds 161..=400 and,
@@ -13,7 +13,7 @@
 
 use crate::classifier::Network;
 
-/// Classifies Velo-SciFi pairs of tracks as true or false, from a pair alone.
+/// Decides whether a Velo and a SciFi track are of one particle, from this pair alone.
 #[rustfmt::skip]
 pub(super) const FIRST: Network<11, 16> = Network {
     centre: [

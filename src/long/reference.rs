@@ -16,7 +16,7 @@ pub struct Parts<'a> {
     pub velo: &'a VeloTracks,
     /// Tracks in the SciFi.
     pub scifi: &'a SciFiTracks,
-    /// The UT, if hits in the UT are added to tracks.
+    /// Input for adding hits in the UT to tracks, or `None` to add no hits.
     pub ut: Option<UtPart<'a>>,
 }
 
@@ -57,18 +57,18 @@ pub struct Pair {
     pub velo: usize,
     /// Number of the SciFi track in the batch.
     pub scifi: usize,
-    /// chi2 of the match of the two tracks.
+    /// Quality of the match of the two tracks: weighted sum of squared distances and differences in slope.
     pub chi2: f32,
-    /// Rank of the pair, smallest for the best pair: one minus the second network's response, or chi2 without networks.
+    /// Rank of the pair (the smallest is best): one minus the second network's output, or chi2 if no network is used.
     pub rank: f32,
     /// Inputs of the first network.
     pub inputs: [f32; INPUTS],
     /// Absolute difference in dx/dz between the two tracks.
     pub bend: f32,
-    /// The first network's largest output for another pair of the same Velo track, and of the same SciFi track (0 if
-    /// there is none); logarithms of the numbers of pairs of this Velo track, and of this SciFi track.
+    /// The first network's largest output for another pair with the same Velo track, and with the same SciFi track (0
+    /// if there is no other pair); logarithms of the numbers of pairs with this Velo track, and with this SciFi track.
     pub rivals: [f32; 4],
-    /// LHCbIDs of the hits in the UT, by plane.
+    /// LHCbIDs of the track's hits in the UT, in the order of the planes.
     pub ut_hits: Vec<u32>,
     /// Sum of the squared distances of the hits in the UT from their expected positions, mm^2.
     pub ut_distance2: f32,
@@ -159,7 +159,7 @@ fn pair(
     fits.then_some(pair)
 }
 
-/// Returns `rivals` for each pair of an event, given the first network's outputs for the pairs.
+/// Returns [`Pair::rivals`] for each pair of an event; `responses` are the first network's outputs for the pairs.
 pub fn rivals(pairs: &[Pair], responses: &[f32]) -> Vec<[f32; 4]> {
     let of = |at: usize, is_same: &dyn Fn(&Pair) -> bool| {
         let same = || (0..pairs.len()).filter(|other| is_same(&pairs[*other]));
@@ -174,7 +174,7 @@ pub fn rivals(pairs: &[Pair], responses: &[f32]) -> Vec<[f32; 4]> {
     pairs.iter().enumerate().map(of_pair).collect()
 }
 
-/// Returns the pairs of an event that the networks accept, in the order of SciFi tracks.
+/// Returns the pairs of an event that pass the cuts and the networks, in the order of SciFi tracks.
 pub fn pairs(config: &LongConfig, Parts { velo, scifi, ut }: &Parts<'_>, event: usize) -> Vec<Pair> {
     let mut all: Vec<Pair> = Vec::new();
     for other in scifi.of_event(event) {
@@ -207,7 +207,7 @@ pub fn pairs(config: &LongConfig, Parts { velo, scifi, ut }: &Parts<'_>, event: 
     all
 }
 
-/// Returns the long tracks of an event, in the order of Velo tracks.
+/// Returns the pairs of an event that become long tracks, in the order of Velo tracks.
 pub fn match_tracks(config: &LongConfig, parts: &Parts<'_>, event: usize) -> Vec<Pair> {
     let mut pairs = pairs(config, parts, event);
     if !config.all_pairs {
@@ -230,17 +230,16 @@ pub fn match_tracks(config: &LongConfig, parts: &Parts<'_>, event: usize) -> Vec
     tracks
 }
 
-/// The slopes that determine the momentum of a long track, and their variances. The variance in the SciFi is relative
-/// to a track that does not scatter in the SciFi.
+/// The slopes that determine the momentum of a long track, and their variances.
 #[derive(Debug, Clone, Copy)]
 pub struct Slopes64 {
     /// dx/dz and dy/dz at the end of the Velo.
     pub velo: [f64; 2],
     /// dx/dz in the SciFi.
     pub scifi: f64,
-    /// Variances of dx/dz in the Velo and in the SciFi.
+    /// Variances of dx/dz in the Velo and in the SciFi, the latter relative to a track that does not scatter there.
     pub variances: [f64; 2],
-    /// Variance of the scattering angle between Velo and SciFi, times the squared momentum, (GeV/c)^2.
+    /// Variance of the scattering angle between Velo and SciFi, multiplied by the squared momentum, (GeV/c)^2.
     pub scattering: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Rivals: for each pair of tracks, the best other pair of the same Velo track, and of the same SciFi track.
+//! Rivals of each pair: the best other pair with the same Velo track, and the best with the same SciFi track.
 
 use super::pairs::Pairs;
 use crate::event::Column;

@@ -1,4 +1,4 @@
-//! Selects Velo tracks that may reach the SciFi, sorted by y behind it, so that few are compared with each SciFi track.
+//! Selects Velo tracks that may reach the SciFi, and sorts them by extrapolated y, to find the few near a SciFi track.
 
 use super::config::LongConfig;
 use crate::event::{Column, VeloTracks};

@@ -14,35 +14,35 @@ use crate::ut::{UT_HITS, UtLayout};
 use crate::velo::{VELO_TRACKS, Velo};
 use std::ops::Range;
 
-/// Handle of the product of `Long` and `LongUt`: long tracks.
+/// Handle of the long tracks that `Long` and `LongUt` produce.
 pub const LONG_TRACKS: Handle = Handle::of::<LongTracks>("long_tracks");
 
-/// Matches tracks in Velo and SciFi to long tracks.
+/// Combines Velo tracks and SciFi tracks into long tracks.
 #[derive(Debug, Clone)]
 pub struct Long {
     level: Level,
     matcher: Matcher,
 }
 
-/// Matches tracks in Velo and SciFi to long tracks, and adds hits in the UT, which the networks also use.
+/// Combines Velo tracks and SciFi tracks into long tracks, and adds hits in the UT, which are inputs of a network.
 #[derive(Debug, Clone)]
 pub struct LongUt {
     level: Level,
     matcher: Matcher,
 }
 
-/// Scratch memory of one thread.
+/// Memory of [`Long`] and [`LongUt`] that one thread reuses from event to event.
 #[derive(Debug, Default)]
 pub struct LongWorkspace(Matching);
 
 impl LongWorkspace {
-    /// Returns the number of pairs of tracks in the last event that the networks got as input.
+    /// Returns the number of pairs (a Velo and a SciFi track) in the last event, which is an input of the networks.
     pub fn crowd(&self) -> usize {
         self.0.pairs.crowd
     }
 
-    /// Sets the number of pairs per event that the networks get as input, in place of the true number, for all later
-    /// events: a single pair of a larger event can then be judged alone.
+    /// For all later events, the networks get `pairs` as the event's number of pairs instead of the true number, so
+    /// that one pair of a larger event can be judged alone.
     pub fn set_crowd(&mut self, pairs: usize) {
         self.0.judge.crowd = Some(pairs);
     }
@@ -60,10 +60,10 @@ pub struct LongUtInput<'a> {
 }
 
 impl Long {
-    /// Creates an algorithm that matches tracks in the Velo to the tracks that `scifi` finds.
+    /// Creates an algorithm that combines Velo tracks with the SciFi tracks that `scifi` finds.
     ///
     /// # Errors
-    /// Returns [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
+    /// Returns [`Error::Config`](crate::Error::Config) if `config` is invalid.
     pub fn new(scifi: SciFi, config: LongConfig, bending: Bending) -> Result<Self> {
         Ok(Self { level: Algorithm::level(&scifi), matcher: Matcher::new(scifi, config, bending, None)? })
     }
@@ -71,14 +71,14 @@ impl Long {
     /// Returns the sequence `long`, which starts from raw banks of Velo and SciFi.
     ///
     /// # Errors
-    /// Returns the errors of [`Long::new`], and [`Error::Config`](crate::Error::Config) if algorithms have different
-    /// levels.
+    /// Returns the errors of [`Long::new`], and [`Error::Config`](crate::Error::Config) if `velo` and `scifi` have
+    /// different levels.
     pub fn sequence(velo: Velo, scifi: SciFi, config: LongConfig, bending: Bending) -> Result<Sequence> {
         let long = Self::new(scifi.clone(), config, bending)?;
         Sequence::new("long", velo)?.with(scifi.hits())?.with(scifi)?.with(long)
     }
 
-    /// Matches tracks in Velo and SciFi in the events of `range`, and appends the long tracks to `out`, event by event.
+    /// Combines Velo and SciFi tracks of the events in `range`, and appends the long tracks to `out`, event by event.
     ///
     /// # Panics
     /// Panics if `range` is not within the events.
@@ -95,10 +95,10 @@ impl Long {
 }
 
 impl LongUt {
-    /// Creates an algorithm that matches the tracks that `velo` and `scifi` find.
+    /// Creates an algorithm that combines the tracks that `velo` and `scifi` find with hits in the UT.
     ///
     /// # Errors
-    /// Returns [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
+    /// Returns [`Error::Config`](crate::Error::Config) if `config` is invalid.
     pub fn new(
         velo: &Velo,
         ut: &UtDetector,
@@ -115,8 +115,8 @@ impl LongUt {
     /// Returns the sequence `long-ut`, which starts from raw banks of Velo, UT and SciFi.
     ///
     /// # Errors
-    /// Returns the errors of [`LongUt::new`], and [`Error::Config`](crate::Error::Config) if algorithms have different
-    /// levels.
+    /// Returns the errors of [`LongUt::new`], and [`Error::Config`](crate::Error::Config) if `velo` and `scifi` have
+    /// different levels.
     pub fn sequence(
         velo: Velo,
         ut: &UtDetector,
@@ -129,7 +129,7 @@ impl LongUt {
         Sequence::new("long-ut", velo)?.with(hits)?.with(scifi.hits())?.with(scifi)?.with(long)
     }
 
-    /// Matches tracks in Velo and SciFi in the events of `range`, and appends the long tracks, with hits in the UT, to
+    /// Combines Velo and SciFi tracks of the events in `range`, and appends the long tracks, with hits in the UT, to
     /// `out`.
     ///
     /// # Panics

@@ -1,5 +1,5 @@
 //! Effects of measurement errors, scattering and the magnetic field on the states of tracks. A least-squares fit is a
-//! linear map from hits to the state, computed once for each combination of layers with hits, in f64.
+//! linear map from hits to the state; the map for each combination of layers is computed once, in f64.
 
 use super::layers::{CUBIC, SLOPE, TILT, UV_LAYERS, X_LAYERS, Z, Z_REFERENCE, Z_STATE, bend};
 use crate::lhcb::magnet::MidPlane;

@@ -1,8 +1,8 @@
 //! Positions of the fibres of each readout channel, read from `scifi_geometry.bin`.
 //!
 //! A channel's number consists of station, layer, quarter, module, mat, SiPM and channel, from the highest bits down.
-//! The geometry file has three generations: without a version, with version 0, and with version 1, in which boards have
-//! any number and their links are connected in any order.
+//! Geometry files have three generations: without a version number, version 0, and version 1. In version 1 boards have
+//! any number, and their links are connected in any order.
 
 use crate::Result;
 use crate::bytes::Fields;
@@ -44,11 +44,11 @@ pub(super) enum Boards {
 /// A quarter in the order of hits by x.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Part {
-    /// Number of the quarter, counted from the first layer.
+    /// Number of the quarter, counted through all layers.
     pub quarter: usize,
     /// Whether x falls from module to module as channel numbers rise.
     pub modules_fall: bool,
-    /// Whether x changes within a module in the opposite direction than from module to module.
+    /// Whether x changes within a module in the opposite direction to its change from module to module.
     pub modules_turned: bool,
 }
 
@@ -116,7 +116,7 @@ impl SciFiGeometry {
         self.is_nominal
     }
 
-    /// Reads the bytes of a geometry file; error messages contain the name `file`.
+    /// Parses the bytes of a geometry file; `file` is its name in error messages.
     ///
     /// # Errors
     /// Returns [`Error::Format`](crate::Error::Format) with file, field and offset if the file is not valid.
@@ -256,7 +256,7 @@ pub struct SciFiChannel {
     pub board: u16,
     /// Number of the link of the board.
     pub link: u8,
-    /// Number of the channel of the link.
+    /// Number of the channel on the link.
     pub cell: u8,
     /// Whether the hit is in the right half of the channel.
     pub half: bool,
@@ -265,8 +265,8 @@ pub struct SciFiChannel {
 }
 
 impl SciFiGeometry {
-    /// Returns the channel of a layer that a line crosses, the inverse of decoding: `at` gives x and y of the line for
-    /// a z. Returns `None` in gaps between channels, and for boards with links in any order.
+    /// Returns the channel of a layer that a line crosses (the inverse of decoding); `at` returns x and y of the line
+    /// at a z. Returns `None` in gaps between channels, and if boards have links in any order.
     pub fn channel_at(&self, layer: usize, at: impl Fn(f32) -> [f32; 2]) -> Option<SciFiChannel> {
         let first = FIRST_MAT + 128 * layer;
         // The same mats of different modules mostly share their z: cache z and the position of the line there.
@@ -312,7 +312,7 @@ impl SciFiGeometry {
         })
     }
 
-    /// Returns the readout of a channel number; `None` if there is none, or boards have links in any order.
+    /// Returns the channel with this number; `None` if it does not exist, or if boards have links in any order.
     pub fn channel(&self, number: u32, half: bool) -> Option<SciFiChannel> {
         let Boards::Consecutive(first) = &self.boards else { return None };
         let exists = !self.along.get((number >> 9) as usize)?[3].is_nan();

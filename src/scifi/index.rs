@@ -1,6 +1,6 @@
 //! The hits of an event as input of the search by triplets: x of the hits, and tables that give both ends of a window
-//! without a search. x is in one block, layer by layer of each half, or in the event's columns; the search finds the
-//! same tracks in either case.
+//! without a search. x is copied to one block, layer by layer of each half, or read from the event's columns; the
+//! search finds the same tracks in both cases.
 
 use super::config::{LimitConfig, SciFiConfig};
 use super::layers::{HALF_LAYERS, HALVES, X_LAYERS, ZONE};

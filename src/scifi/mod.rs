@@ -1,8 +1,8 @@
 //! The scintillating-fibre tracker (SciFi): twelve layers behind the magnet, from raw banks to hits and tracks.
 //!
-//! Modules in data-flow order: [`geometry`], `decode`, `index` (sort), `find` and `rows` (two searches for tracks,
-//! first in x, then in u and v), `gains`, `momentum` and `state`. Tests compare the stages after decoding with
-//! `reference`, plain scalar code. [`SciFiHits`] decodes raw banks to hits, and [`SciFi`] finds tracks from hits.
+//! Modules in data-flow order: [`geometry`], `decode`, `index` (sort), `find` and `rows` (two alternative searches,
+//! first in x, then in u and v), `gains`, `momentum` and `state`. For tests, `reference` implements the stages after
+//! decoding in plain scalar code. [`SciFiHits`] decodes raw banks to hits, and [`SciFi`] finds tracks from hits.
 
 mod config;
 mod decode;

@@ -1,4 +1,4 @@
-//! Momentum of a track that only the SciFi measures, on the assumption that the particle comes from the origin.
+//! Momentum of a track with hits in the SciFi alone, on the assumption that the particle comes from the origin.
 
 use super::config::SciFiConfig;
 use crate::lhcb::Bending;

@@ -1,5 +1,5 @@
 //! A nominal SciFi for simulations without geometry files: mats, sizes and angles of the real SciFi, in round numbers.
-//! Unlike real fibres, all fibres begin at y = 0, also next to the beam pipe.
+//! All fibres begin near y = 0; real fibres next to the beam pipe do not.
 
 use super::geometry::{Boards, FIRST_QUARTER, Mat, QUARTER_SHIFT, QUARTERS, SciFiGeometry};
 use crate::simd::with_default_float_mode;
@@ -64,8 +64,8 @@ fn boards() -> Vec<u32> {
 }
 
 impl SciFiGeometry {
-    /// Returns the nominal SciFi. Its boards have numbers 0 to 239 and send banks of versions 4 to 6; its LHCbIDs are
-    /// of the newer generation.
+    /// Returns the nominal SciFi. Its boards have numbers 0 to 239 and send banks of versions 4 to 6; its LHCbIDs have
+    /// the newer format.
     pub fn nominal() -> Self {
         let scifi =
             with_default_float_mode(|| Self::assemble(DETECTOR, Boards::Consecutive(boards()), COMMON, mat));

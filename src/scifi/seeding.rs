@@ -26,7 +26,7 @@ const SORT: usize = 1;
 const FIND: usize = 2;
 const CONFIRM: usize = 3;
 
-/// Handle of the product of `SciFi`: tracks in the SciFi.
+/// Handle of the SciFi tracks that `SciFi` produces.
 pub const SCIFI_TRACKS: Handle = Handle::of::<SciFiTracks>("scifi_tracks");
 
 /// Finds tracks from hits in the SciFi.
@@ -49,7 +49,7 @@ enum Search {
     Rows(rows::Plans),
 }
 
-/// Scratch memory of one thread.
+/// Memory of [`SciFi`] that one thread reuses from event to event.
 #[derive(Debug, Default)]
 pub struct SciFiWorkspace {
     index: Index,
@@ -64,7 +64,7 @@ impl SciFi {
     /// nominal magnet; [`with_bending`](Self::with_bending) sets another magnet.
     ///
     /// # Errors
-    /// Returns [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
+    /// Returns [`Error::Config`](crate::Error::Config) if `config` is invalid.
     pub fn new(
         level: Level,
         config: SciFiConfig,
@@ -85,12 +85,12 @@ impl SciFi {
         Ok(Self { level, geometry, config, search, states, bad_banks: BadBanks::Event })
     }
 
-    /// Sets the policy for events with damaged raw banks.
+    /// Sets how events with damaged raw banks are treated.
     pub fn with_bad_banks(self, bad_banks: BadBanks) -> Self {
         Self { bad_banks, ..self }
     }
 
-    /// Sets the magnet, including its polarity, for which momenta are computed.
+    /// Sets the magnet, with its polarity, for which momenta are computed.
     pub fn with_bending(mut self, bending: Bending) -> Self {
         self.states = self.states.with_bending(bending, &self.config);
         self
@@ -150,8 +150,8 @@ impl SciFi {
 
 detector_stages! {
     "scifi":
-    "decode", "raw banks" => "hits by zone and x";
-    "sort", "hits by zone and x" => "x by half and layer";
+    "decode", "raw banks" => "hits sorted by zone and x";
+    "sort", "hits sorted by zone and x" => "x of hits, sorted by half and layer";
     "find", "hits of x layers" => "tracks in x";
     "confirm", "hits of u and v layers" => "tracks";
 }

@@ -9,7 +9,7 @@ use crate::lhcb::banks::{self, mark_partial};
 use crate::simd::Level;
 use std::sync::Arc;
 
-/// Handle of the product of `SciFiHits`: hits in the SciFi.
+/// Handle of the SciFi hits that `SciFiHits` produces.
 pub const SCIFI_HITS: Handle = Handle::of::<SciFiBatch>("scifi_hits");
 
 /// Decodes raw banks of the SciFi to hits.
@@ -21,12 +21,12 @@ pub struct SciFiHits {
 }
 
 impl SciFiHits {
-    /// Creates an algorithm for a detector with this geometry.
+    /// Creates an algorithm that runs on `level`, for a detector with this geometry.
     pub fn new(level: Level, geometry: Arc<SciFiGeometry>) -> Self {
         Self { level, geometry, bad_banks: BadBanks::Event }
     }
 
-    /// Sets the policy for events with damaged raw banks.
+    /// Sets how events with damaged raw banks are treated.
     pub fn with_bad_banks(self, bad_banks: BadBanks) -> Self {
         Self { bad_banks, ..self }
     }
@@ -34,7 +34,7 @@ impl SciFiHits {
 
 detector_stages! {
     "scifi":
-    "decode", "raw banks" => "hits by zone and x";
+    "decode", "raw banks" => "hits sorted by zone and x";
 }
 
 impl From<SciFiHits> for Sequence {

@@ -30,7 +30,7 @@
 //! use peloton::simd::backend::avx2::HasAvx2;
 //! ```
 //!
-//! Code outside the crate cannot name the type of a gang and so make a value of this type:
+//! Code outside the crate cannot name the type of a gang, so it cannot make a value of this type:
 //! ```compile_fail,E0603
 //! use peloton::simd::backend::Ymm;
 //! ```
@@ -38,7 +38,7 @@
 //! use peloton::simd::backend::Zmm;
 //! ```
 //!
-//! Another type cannot take the place of a gang:
+//! A value that is not a gang cannot be put into a `Token` or a `Pair`:
 //! ```compile_fail,E0308
 //! use peloton::simd::Token;
 //!

@@ -1,4 +1,4 @@
-//! [`dispatch!`](crate::dispatch): runs a kernel on the gang that a [`Level`](super::Level) stands for.
+//! [`dispatch!`](crate::dispatch): runs a kernel on the gang of a [`Level`](super::Level).
 
 /// Runs an expression on the gang of a level: `dispatch!(level, g => kernel(g, input, output))`.
 ///

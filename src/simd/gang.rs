@@ -1,12 +1,12 @@
 //! [`Gang`]: the operations of a group of lanes. The folder `backend` has one implementation per register kind, and
 //! [`super::Pair`] makes one gang of two gangs. Kernels use the operations through the types of [`super::varying`].
 //!
-//! A gang value is a zero-sized *token*, which proves that the CPU has the instructions of the gang. Every method takes
-//! the token by value, so no method needs to be unsafe. Only a [`super::Level`], which checks the CPU, creates tokens
-//! that prove an instruction set, and code outside `simd` cannot name their types. Any code can define a gang of its
-//! own, which needs no token from a level, because it runs ordinary code.
+//! A gang value is a zero-sized *token*, which proves that the CPU has the instructions of the gang. Every
+//! method takes the token by value, so no method needs to be unsafe. Only a [`super::Level`], which checks the
+//! CPU, creates tokens that prove an instruction set, and code outside `simd` cannot name their types. Any
+//! code can define a gang of its own, which needs no token from a level, because it runs ordinary Rust code.
 //!
-//! Every operation gives the same bits on every gang. These rules fix the points that IEEE-754 and CPUs leave open:
+//! Every operation gives the same bits on every gang. These rules fix what IEEE-754 leaves open or CPUs do differently:
 //! - `f_mul_add` rounds once; division and square root are rounded as in IEEE-754;
 //! - `f_min(a, b)` is `if a < b { a } else { b }`, and `f_max(a, b)` is `if a > b { a } else { b }`: the result is `b`
 //!   if `a` or `b` is NaN;
@@ -81,7 +81,7 @@ pub trait Gang: Copy + Send + Sync + std::fmt::Debug + 'static {
         array_of!(k => self.f_gather(from[k], index))
     }
     /// Loads the record `from[index]` per lane, and returns its four values as columns: by one memory access per lane,
-    /// not four as [`Gang::f_gather`]. An index beyond the end is clamped to the last record.
+    /// not four as by [`Gang::f_gather`] of four columns. An index beyond the end is clamped to the last record.
     fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4];
     /// Loads records like [`Gang::f_gather_records`], with the indices in memory, the first `LANES` values of `index`:
     /// reading addresses from memory is faster than extracting them from a register.
@@ -192,7 +192,7 @@ pub trait Gang: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn u_sub(self, a: Self::U, b: Self::U) -> Self::U;
     /// Computes the low 32 bits of `a * b` per lane.
     fn u_mul(self, a: Self::U, b: Self::U) -> Self::U;
-    /// Adds 1 to the lanes of `a` that are set in `mask`, wrapping; this takes one instruction per register.
+    /// Adds 1 to the lanes of `a` that are set in `mask`, wrapping; SIMD gangs need one instruction per register.
     fn u_count(self, a: Self::U, mask: Self::M) -> Self::U;
     /// Computes `a & b` per lane.
     fn u_and(self, a: Self::U, b: Self::U) -> Self::U;

@@ -45,8 +45,8 @@ pub fn atan_tail<G: Gang>(square: F32<G>) -> F32<G> {
 /// Returns the angle of the point (x, y) in radians, from -pi to pi, with an error of at most 2 ULP.
 ///
 /// Zeros and infinities follow IEEE-754. On the axes, the result is the f32 nearest to the angle; `y = -0` is below the
-/// cut along the negative x axis, `y = +0` above. `atan2(±0, +0) = ±0`, `atan2(±0, -0) = ±pi`. Equal non-zero |x| and
-/// |y|, also if infinite, are at 45 degrees to the axes. If an argument is NaN, the result is NaN.
+/// cut along the negative x axis, `y = +0` above. `atan2(±0, +0) = ±0`, `atan2(±0, -0) = ±pi`. Points with equal |x| and
+/// |y|, finite but not 0, or infinite, are at 45 degrees to the axes. If an argument is NaN, the result is NaN.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn atan2<G: Gang>(y: F32<G>, x: F32<G>) -> F32<G> {

@@ -1,5 +1,5 @@
-//! [`Stack`]: a gang of many registers that stay in memory. A [`Pair`](super::Pair) of more than four registers gains
-//! nothing: its straight-line code no longer fits in the instruction cache and takes too long to compile. In a
+//! [`Stack`]: a gang of many registers that stay in memory. A [`Pair`](super::Pair) of more than four registers is not
+//! faster: its straight-line code no longer fits in the instruction cache and takes too long to compile. In a
 //! [`Stack`], every operation is a loop over registers, so the code is as large as for one register.
 
 use super::operations::operations_by_lane;
@@ -11,7 +11,7 @@ use std::hint::black_box;
 pub struct Stack<G: Gang, const N: usize>(G);
 
 impl<G: Gang, const N: usize> Stack<G, N> {
-    /// Makes the gang from the gang of its parts.
+    /// Makes the gang of `N` parts, each the gang `part`.
     #[inline(always)]
     pub fn new(part: G) -> Self {
         Self(part)

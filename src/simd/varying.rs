@@ -190,7 +190,7 @@ impl<G: Gang> F32<G> {
         [Self { g, v: a }, Self { g, v: b }, Self { g, v: c }, Self { g, v: d }]
     }
 
-    /// Loads the records at the first `LANES` indices of `index`; indices in memory are faster than in a register.
+    /// Loads the records at the first `LANES` indices of `index`, which is faster than with indices in a register.
     #[inline(always)]
     pub fn load_records(g: G, from: &[[f32; 4]], index: &[u32]) -> [Self; 4] {
         let [a, b, c, d] = g.f_load_records(from, index);

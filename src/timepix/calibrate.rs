@@ -36,7 +36,7 @@ impl Calibration {
     /// sensor use them.
     ///
     /// # Errors
-    /// [`Error::Config`] when a parameter has not as many values as the chip has pixels.
+    /// [`Error::Config`] when the number of values of a parameter is not the number of pixels of a chip.
     pub fn new(layout: &Layout, parameters: [&[f64]; 4]) -> Result<Self> {
         with_default_float_mode(|| Self::of(layout, parameters))
     }
@@ -71,8 +71,8 @@ impl Calibration {
         Ok(())
     }
 
-    /// Reads the files `a.txt`, `b.txt`, `c.txt`, `t.txt` of a folder, for one chip with any number: one number per
-    /// pixel, row by row. For several chips the folder has folders `chip0`, `chip1` and so on with these files
+    /// Reads the files `a.txt`, `b.txt`, `c.txt`, `t.txt` of a folder, which hold one number per pixel of one chip, row
+    /// by row. For several chips the folder has folders `chip0`, `chip1` and so on with these files
     /// ([`CalibratedChips`](super::CalibratedChips) finds hits on chips without a calibration).
     ///
     /// # Errors
@@ -180,7 +180,7 @@ impl TimeWalk {
         Ok(Self { ticks: with_default_float_mode(|| (0..WALK_STEPS).map(walk).collect()) })
     }
 
-    /// Shifts hits to the time that a large signal would have.
+    /// Corrects the times of hits to the times that large signals would have.
     pub fn correct(&self, calibration: &Calibration, hits: &mut PixelHits) {
         for i in 0..hits.len() {
             let energy = calibration.energy(hits.x[i], hits.y[i], hits.tot[i]);

@@ -129,7 +129,7 @@ impl CalibratedChips {
                 let first = of.unwrap_or_default();
                 let [low, high] = [first.min(chip), first.max(chip)];
                 format!(
-                    "it is for one chip, but there are hits on the chips {low} and {high}: name a folder in which each chip has a folder of its own, chip{low} and chip{high},"
+                    "it is for one chip, but there are hits on the chips {low} and {high}: name a folder that contains the folders chip{low} and chip{high}, each"
                 )
             }
             Known::Chips(_) => format!("there are hits on chip {chip}, but it has no folder chip{chip}"),

@@ -24,7 +24,7 @@ pub struct ChainCounts {
     pub clusters: u64,
     /// Hits on masked pixels.
     pub masked: u64,
-    /// Hits that came later than the allowed disorder.
+    /// Hits dropped because they came later than the allowed disorder.
     pub late: u64,
     /// Hits in clusters that the filter removed.
     pub filtered: u64,
@@ -35,7 +35,7 @@ pub struct ChainCounts {
 }
 
 impl ChainCounts {
-    /// Returns reasons and counts of everything dropped or cut, without zeros.
+    /// Returns the reason and the count of everything that was dropped or cut, if the count is not zero.
     pub fn dropped(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let all = [
             ("masked_hits", self.masked),
@@ -76,7 +76,7 @@ pub struct Front {
 }
 
 impl Front {
-    /// Creates the first half for hits on `layout`.
+    /// Creates the first half of the chain for hits on `layout`.
     ///
     /// # Errors
     /// Errors of the configuration and of its calibration files.
@@ -106,8 +106,8 @@ impl Front {
         self.mask.insert(x, y);
     }
 
-    /// Adds hits and appends to `sorted` the hits before which no other hit can come any more. `end` marks the end of
-    /// the stream: as long as hits [wait](Front::waiting), [`finish`](Front::finish) has to be called for the rest.
+    /// Adds hits and appends to `sorted` the hits that no future hit can precede. With `end` the stream ends; then call
+    /// [`finish`](Front::finish) as long as hits [wait](Front::waiting).
     pub fn push(&mut self, hits: &PixelHits, end: bool, sorted: &mut PixelHits, counters: &mut Counters) {
         let mut clock = self.take_in(hits, 0..hits.len(), counters);
         if end {
@@ -125,9 +125,9 @@ impl Front {
         clock.lap(&mut counters.stages[1]);
     }
 
-    /// Adds the hits `part` like [`Front::push`], but without sorting, for threads that sort themselves: `slice`
-    /// receives leaving hits in order of arrival. Returns the range of times of the slice: hits of earlier slices are
-    /// before the first time, hits of later slices not before the second.
+    /// Adds the hits `part` like [`Front::push`], but without sorting, for callers that sort: `slice` receives the hits
+    /// that leave, in order of arrival. Returns the range of times of the slice: hits of earlier slices are before the
+    /// first time, hits of later slices not before the second.
     pub fn push_unsorted(
         &mut self,
         hits: &PixelHits,
@@ -142,7 +142,7 @@ impl Front {
         between
     }
 
-    /// Takes further hits like [`Front::finish`], but without sorting, for threads that sort themselves.
+    /// Takes further hits like [`Front::finish`], but without sorting, for callers that sort.
     pub fn finish_unsorted(&mut self, slice: &mut PixelHits, counters: &mut Counters) -> [i64; 2] {
         let mut clock = StageClock::start();
         let between = self.sorter.take_unsorted(true, slice);
@@ -173,7 +173,7 @@ impl Front {
         clock
     }
 
-    /// Adds the counts of this half of the chain.
+    /// Writes the counts of this half of the chain to `counts`.
     pub fn count(&self, counts: &mut ChainCounts) {
         (counts.hits_in, counts.masked) = (self.hits_in, self.masked);
         (counts.late, counts.forced) = (self.sorter.late(), counts.forced + self.sorter.forced());
@@ -232,12 +232,12 @@ impl Chain {
         counts
     }
 
-    /// Returns the times and the numbers of items of the stages.
+    /// Returns the time and the number of items of each stage.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Returns the results of the last push.
+    /// Returns the clusters of the last call of [`Chain::push`].
     pub fn clusters(&self) -> &PixelClusters {
         &self.clusters
     }

@@ -33,7 +33,7 @@ crate::names!(Definition, "definition", { Local => "local", Global => "global", 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Algorithm {
-    /// Fragments and links between them (local), or union-find in order of time (global, static).
+    /// Fragments and links between them (local), union-find in order of time (global), or windows (static).
     #[default]
     Fast,
     /// Lists of open clusters, the paper's algorithm 1; not for the static definition.

@@ -16,7 +16,7 @@ pub(super) struct Labels {
     level: Level,
     /// Number of the cluster, per hit.
     pub of: Column<u32>,
-    /// Partial numbers of hits, which add up to the number of hits, per cluster.
+    /// Partial counts of the hits of each cluster, which add up to its number of hits.
     pub counts: Column<[u32; PARTS]>,
     /// First hit of each run of successive hits of one cluster; empty when runs are short.
     pub runs: Column<u32>,

@@ -12,7 +12,7 @@ pub(crate) struct PixelMask {
 }
 
 impl PixelMask {
-    /// Creates a mask without pixels, for a sensor with this many pixels in a row.
+    /// Creates a mask without pixels, for a sensor whose rows have `width` pixels.
     pub fn new(width: usize) -> Self {
         Self { width, masked: Vec::new() }
     }

@@ -1,7 +1,7 @@
 //! [`Merger`]: merges the clusters of several workers into one stream (the paper, section 3.3).
 //!
-//! All hits of a cluster that crosses a border are among the hits that the workers put aside, and these hits have no
-//! other neighbours: the merger clusters these few hits once more. Clusters are output in the order of their first
+//! All hits of a cluster that crosses a border are among the hits that the workers put aside, and no other hits are
+//! their neighbours: the merger clusters these few hits once more. Clusters are output in the order of their first
 //! hits. Between the first and the last border clusters of a window is a range in which no border cluster begins,
 //! nearly all of the window: the table of this range is output unchanged, without a copy.
 
@@ -79,7 +79,7 @@ impl Merger {
         self.out.clear();
     }
 
-    /// Counts the output since it was last emptied.
+    /// Adds the output since it was last emptied to the counts.
     pub fn count_out(&mut self) {
         for part in self.out.all() {
             self.counts.clusters += part.len() as u64;

@@ -64,8 +64,8 @@ impl Batch for PixelBatch {
     }
 }
 
-/// Clusters pixel hits. When the sequence panics, hits that are not clustered yet are lost and counted, and the rest is
-/// processed as a new stream.
+/// Finds clusters of pixel hits. When the sequence panics, hits that are not clustered yet are lost and counted, and
+/// the rest is processed as a new stream.
 pub struct Timepix {
     workers: Workers,
     config: TimepixConfig,

@@ -13,7 +13,7 @@ use crate::Result;
 use crate::event::{PixelClusters, PixelHits};
 use crate::simd::Level;
 
-/// Clusters a stream of hits.
+/// Finds the clusters of a stream of hits.
 pub struct Clusterer {
     finder: Finder,
     level: Level,

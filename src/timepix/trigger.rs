@@ -11,8 +11,8 @@ type Trigger = (i64, u16);
 
 /// Pairs hits with the latest trigger at or before them.
 ///
-/// Triggers come between the hits of a stream, with at most the same disorder as hits; clusters come when no earlier hit
-/// can come any more. So all triggers before a cluster are known when it arrives.
+/// Triggers come between the hits of a stream, with at most the same disorder as hits; clusters come when no future hit
+/// can precede them. So all triggers before a cluster are known when it arrives.
 #[derive(Debug)]
 pub struct TriggerPairer {
     edge: Edge,
@@ -50,7 +50,7 @@ impl TriggerPairer {
         }
     }
 
-    /// Pairs clusters, which come in order of their first hits; `end` means that the clock ends after these clusters.
+    /// Pairs hits of clusters, which come in order of their first hits; `end` discards all triggers afterwards.
     pub fn pair(&mut self, clusters: &PixelClusters, end: bool, to: &mut TriggerPairs) {
         to.clear();
         for cluster in 0..clusters.len() {
@@ -95,7 +95,7 @@ impl TriggerPairer {
         self.paired
     }
 
-    /// Returns the number of triggers that were discarded before a cluster came for them.
+    /// Returns the number of triggers that were discarded because too many triggers waited for clusters.
     pub fn forgotten(&self) -> u64 {
         self.forgotten
     }

@@ -35,7 +35,7 @@ pub struct WindowClusters {
     pub ns: [u64; 3],
 }
 
-/// Clusters windows of a stream by the local definition.
+/// Finds the clusters of windows of a stream, by the local definition.
 pub struct WindowFinder {
     sorter: TimeSorter,
     sorted: PixelHits,
@@ -89,8 +89,8 @@ impl WindowFinder {
         self
     }
 
-    /// Clusters the hits of a window, which may be in any order; `out` is emptied first. Hits of earlier windows are
-    /// before `begin`, hits of later windows not before `end`.
+    /// Finds the clusters of a window, whose hits may be in any order; `out` is emptied first. Hits of earlier windows
+    /// are before `begin`, hits of later windows not before `end`.
     pub fn run(&mut self, hits: &PixelHits, [begin, end]: [i64; 2], out: &mut WindowClusters) {
         let start = Instant::now();
         out.inner.iter_mut().for_each(PixelClusters::clear);

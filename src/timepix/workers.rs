@@ -1,5 +1,5 @@
-//! [`Workers`]: clusters of a stream on several threads: windows in time, merged at their borders (the paper,
-//! sections 3.2.3 and 3.3).
+//! [`Workers`]: finds the clusters of a stream on several threads, in windows of time, and merges them at borders (the
+//! paper, sections 3.2.3 and 3.3).
 //!
 //! ```text
 //! hits -> windows -> worker 0 -- complete clusters --> in order of first hits -> out
@@ -11,7 +11,7 @@
 //! takes a window back when it would have to wait. Clusters away from both ends of a window are complete, and output
 //! unchanged. All other clusters may have neighbours in other windows, so the merger clusters their hits once more.
 //!
-//! Writing to memory that another core has read or written costs several times as much as writing to a core's own
+//! Writing to memory that another core has read or written takes several times as long as writing to a core's own
 //! memory, so windows and tables return to the worker that made them.
 
 use super::merge::{Merger, OWN};
@@ -119,7 +119,7 @@ impl Workers {
         }
     }
 
-    /// Adds hits like [`Chain::push`]; clusters come in any number of tables, in order.
+    /// Adds hits like [`Chain::push`]; returns the clusters in any number of tables, in order.
     pub fn push(&mut self, hits: &PixelHits, end: bool) -> &mut [PixelClusters] {
         match self {
             Self::One(chain) => std::slice::from_mut(chain.push(hits, end)),

@@ -1,4 +1,4 @@
-//! [`UtCells`]: the order of cells (quarters of sectors) for the search by pairs, and the cells that a window touches.
+//! [`UtCells`]: the order of cells (quarters of sectors) for the search by pairs, and the cells of a window.
 //!
 //! ```text
 //!   y ^  row 13 | s0 s0 s0 s0 | s1 s1 s1 s1 | ...        the quarters of a row's sectors by x: a window
@@ -6,8 +6,8 @@
 //!     |  row 0  | s0 s0 s0 s0 | s1 s1 s1 s1 | ...        where it touches the rows above
 //!     +--------- bucket 0, 1, 2, ... --> x(y = 0)        table: first and last cell of each bucket
 //! ```
-//! A sector belongs to the row that contains its middle; `below` and `above` of a plane are the largest distances by
-//! which sectors extend beyond their rows.
+//! A sector belongs to the row that contains the sector's middle; `below` and `above` are, for each plane, the largest
+//! distances by which sectors extend beyond their row.
 
 use super::geometry::{PLANE_START, SECTORS, STRIPS, UtGeometry};
 use super::layout::{LEFT, LOWEST, ROW_STEP, ROWS};

@@ -4,20 +4,20 @@ use super::find::tracklets::Cuts;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// Named set of parameters for the search for UT hits.
+/// Preset: a named set of parameters for the search for UT hits of Velo tracks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum UtPreset {
-    /// Most particles and few ghosts: the search by pairs, for transverse momenta above 0.1 GeV/c.
+    /// The search by pairs, for transverse momenta above 0.1 GeV/c: finds most particles, with few ghosts.
     #[default]
     #[serde(rename = "best")]
     Best,
-    /// The search of `best` for transverse momenta above 0.25 GeV/c: most particles above 5 GeV/c, in less time.
+    /// The search by pairs, for transverse momenta above 0.25 GeV/c: faster, finds most particles above 5 GeV/c.
     #[serde(rename = "fast")]
     Fast,
-    /// Compass UT as in its paper: hits in the groups of sectors around the track, and a limited number of doublets.
+    /// Compass UT as in its paper: searches groups of sectors around the track, with a limited number of doublets.
     #[serde(rename = "paper")]
     Paper,
-    /// The cuts of LHCb's first trigger stage in 2023, including cuts on the transverse momentum.
+    /// The search of Compass UT with the cuts of LHCb's first trigger stage in 2023, also on the transverse momentum.
     #[serde(rename = "hlt1")]
     Hlt1,
     /// The preset `hlt1` with lower cuts on the transverse momentum.
@@ -33,48 +33,47 @@ crate::names!(UtPreset, "preset of the UT", {
     Hlt1Unrestricted => "hlt1-unrestricted",
 });
 
-/// Method that chooses the best tracklet of a track.
+/// Method that chooses the best tracklet (hits of several planes) of a track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UtChoice {
-    /// A first fit, with the magnet's kick at one z, compares tracklets: a later tracklet wins if it has no fewer hits
-    /// and a smaller chi2. Tracks with a small discriminant are dropped.
+    /// Tracklets are compared by a first fit, in which the magnet bends the track at one z: a later tracklet replaces
+    /// an earlier one if it has no fewer hits and a smaller chi2. Tracks with a small discriminant are dropped.
     Kick,
-    /// The fit of `kick` with the rules of Compass's paper: four hits win over three at any chi2, candidates are
-    /// tracklets of at least three hits, and the backward search runs only if the forward search finds none.
+    /// The fit of `kick` with the rules of Compass's paper: four hits are better than three at any chi2, only doublets
+    /// with a third hit are candidates, and planes 3 and 1 are searched only if planes 0 and 2 give no candidate.
     Compass,
-    /// The line through the hits: its distance from the Velo track, its chi2 and its number of hits decide. All pairs
-    /// of hits that the cuts on momentum allow are tried (`find/pairs`). A hit belongs to the best track that contains
-    /// the hit.
+    /// Tracklets are compared by the line through their hits: by its distance from the Velo track, its chi2, its
+    /// momentum and its number of hits. All pairs of hits that the cuts on momentum allow are tried (`find/pairs`).
     Line,
 }
 
-/// Parameters of the choice `line`, where the cost of a tracklet is chi2 minus gains for a fourth hit and momentum.
+/// Parameters of the choice `line`. The cost of a tracklet is chi2 minus gains for a fourth hit and for momentum.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LineConfig {
-    /// Distance from the middle of the UT back to the kink, where lines through hits meet Velo tracks: constant,
-    /// coefficient of |ty| and coefficient of ty^2, mm.
+    /// Distance in z from the kink, where the line through a track's hits meets the Velo track, to the middle of the
+    /// UT: constant, coefficient of |ty| and coefficient of ty^2, mm.
     pub kink: [f32; 3],
-    /// Error in x of the Velo track at the kink: constant, mm, and part per 1/p, mm GeV.
+    /// Error of the Velo track's x at the kink: constant, mm, and coefficient of 1/p, mm GeV; added in quadrature.
     pub kink_error: [f32; 2],
-    /// Error of the Velo track's y in the UT: constant, mm, and part per 1/p, mm GeV.
+    /// Error of the Velo track's y in the UT: constant, mm, and coefficient of 1/p, mm GeV; added in quadrature.
     pub offset_error: [f32; 2],
-    /// Amount by which a fourth hit lowers the cost (no unit).
+    /// Amount by which a fourth hit lowers the cost of a tracklet (no unit).
     pub fourth_hit: f32,
-    /// Amount by which the cost falls per logarithm of the momentum in GeV (no unit).
+    /// Amount by which the cost falls if the momentum grows by a factor of e (no unit).
     pub momentum: f32,
     /// Momentum above which the cost no longer falls with momentum, GeV.
     pub max_momentum: f32,
     /// Largest cost of a tracklet (no unit).
     pub max_cost: f32,
-    /// Factor by which the angle between a pair of hits and the Velo track may exceed the cuts on momentum (no unit).
+    /// Factor by which the angle between pair and Velo track may exceed the limit from the cuts on momentum (no unit).
     pub pair_margin: f32,
-    /// Largest distance, at the kink, of the line of a pair from the Velo track, in units of `kink_error` (no unit).
+    /// Largest distance between a pair's line and the Velo track at the kink, in units of `kink_error` (no unit).
     pub pair_kink: f32,
-    /// Smallest number of hits of a track that belong to no better track; a track with fewer is a clone (no unit).
+    /// A track is dropped as a clone if fewer than this number of its hits are on no better track (no unit).
     pub own_hits: u32,
-    /// Ratio of the true momentum to the fitted momentum (no unit).
+    /// Factor that corrects the fitted momentum: the true momentum divided by the fitted momentum (no unit).
     pub scale: f32,
 }
 
@@ -108,35 +107,35 @@ impl Default for LineConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct UtConfig {
-    /// Preset that gives the defaults of the other parameters (no unit).
+    /// Preset that sets the defaults of the other parameters (no unit).
     pub preset: UtPreset,
-    /// Number of groups of sectors to search: 1, 3 or 5 around the track, or 0 for all groups in the window; the choice
-    /// `line` needs 0 (no unit).
+    /// Number of groups of sectors to search in each plane: 1, 3 or 5 around the track, or 0 for all groups in the
+    /// window; must be 0 for the choice `line` (no unit).
     pub sectors: u32,
-    /// Largest number of doublets that are tried for a track; `compass` tries only doublets with a third hit.
-    /// The choice `line` tries all doublets and needs 0 (no unit).
+    /// Largest number of doublets that are tried for a track; `compass` counts only doublets with a third hit. Must be
+    /// 0 for the choice `line`, which tries all doublets (no unit).
     pub candidates: u32,
-    /// Smallest momentum at which the bend of a particle stays within the windows, MeV.
+    /// Smallest momentum of particles whose bent tracks stay within the windows, MeV.
     pub min_momentum: f32,
-    /// Smallest transverse momentum at which the bend of a particle stays within the windows, MeV.
+    /// Smallest transverse momentum of particles whose bent tracks stay within the windows, MeV.
     pub min_pt: f32,
     /// Largest distance by which a track may pass above or below the strip of a hit, mm.
     pub y_tolerance: f32,
-    /// Growth of `y_tolerance` per mm of bending (no unit).
+    /// Growth of `y_tolerance` per mm by which the magnet bends the track (no unit).
     pub y_tolerance_slope: f32,
-    /// Largest difference in dx/dz between a doublet and the Velo track (no unit).
+    /// Largest absolute difference in dx/dz between a doublet and the Velo track (no unit).
     pub slope_tolerance: f32,
     /// Largest distance of a third or fourth hit from the line through a doublet, mm.
     pub hit_tolerance: f32,
     /// Error of the Velo track's slope in the first fit (no unit).
     pub velo_slope_error: f32,
-    /// Smallest momentum of a track, MeV; tracks below are dropped.
+    /// Smallest momentum of a track, MeV; tracks with smaller momenta are dropped.
     pub final_momentum: f32,
-    /// Smallest transverse momentum of a track, MeV; tracks below are dropped.
+    /// Smallest transverse momentum of a track, MeV; tracks with smaller transverse momenta are dropped.
     pub final_pt: f32,
     /// Method that chooses among the tracklets of a track (no unit).
     pub choice: UtChoice,
-    /// Smallest discriminant of a track with the choices `kick` and `compass`; tracks below are dropped (no unit).
+    /// Smallest discriminant, a measure of quality, of a track with the choices `kick` and `compass` (no unit).
     pub discriminant: f32,
     /// Whether the choices `kick` and `compass` drop tracks that the magnet bends into the hole for the beam or out of
     /// the SciFi (no unit).
@@ -229,10 +228,10 @@ impl UtConfig {
         }
     }
 
-    /// Checks that all values can be used.
+    /// Checks that all values are valid.
     ///
     /// # Errors
-    /// Returns [`Error::Config`] with the value that cannot be used, and the reason.
+    /// Returns [`Error::Config`] with the first invalid value, and the reason.
     pub fn validate(&self) -> Result<()> {
         let wrong = |message: String| Err(Error::Config(message));
         if self.reads_cells() {

@@ -1,7 +1,7 @@
-//! Strips of the readout channels, and positions of the strips, from the files `ut_boards.bin` and `ut_geometry.bin`.
+//! Strip of each readout channel, and positions of the strips, from the files `ut_boards.bin` and `ut_geometry.bin`.
 //!
-//! The files have two generations, which number sectors differently. In memory, sectors of both generations are in the
-//! order of hits: by plane, group of sectors at one x, and lower end in y.
+//! The files have two generations, which number sectors differently. In memory, sectors are always in the order of
+//! hits: by plane, group of sectors at one x, and y of the lower end.
 
 pub use super::grid::STRIP_SLOPE;
 use crate::bytes::{Fields, File};
@@ -73,9 +73,9 @@ pub struct UtGeometry {
 /// Contents of a board file, the same for both generations.
 pub(super) struct Boards {
     pub count: usize,
-    /// Per board and lane: number of the sector in the geometry file; `None` for a lane without a sector.
+    /// For each board and lane: number of the sector in the geometry file, or `None` for a lane without a sector.
     pub sector: Vec<Option<usize>>,
-    /// Per sector in the geometry file: LHCbID to which the number of a strip is added.
+    /// For each sector in the geometry file: the LHCbID to which the number of a strip is added.
     pub channel: Vec<u32>,
     pub first_number: u32,
 }
@@ -85,7 +85,7 @@ pub(super) struct Sectors {
     pub pitch: Vec<f32>,
     /// Length of the strips along y.
     pub length: Vec<f32>,
-    /// Changes of x, y, z from strip to strip.
+    /// Changes of x, y and z from one strip to the next.
     pub step: [Vec<f32>; 3],
     /// x at y = 0, lower end in y, and z of the first strip.
     pub start: [Vec<f32>; 3],
@@ -102,8 +102,8 @@ impl UtGeometry {
         Self { is_nominal: true, ..self }
     }
 
-    /// Returns whether an LHCbID belongs to a strip of this UT. A sector has one more number than strips, since bank
-    /// versions count strips from 0 or from 1.
+    /// Returns whether an LHCbID belongs to a strip of this UT. A sector has one number more than strips, since some
+    /// bank versions count strips from 0, some from 1.
     pub fn has_id(&self, id: u32) -> bool {
         self.sector_channel.iter().any(|&first| id.wrapping_sub(first) <= STRIPS)
     }
@@ -231,7 +231,7 @@ fn range(values: impl Iterator<Item = f32>) -> [f32; 2] {
     values.fold([f32::INFINITY, f32::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)])
 }
 
-/// Strip of a hit, and its readout.
+/// Strip of a hit, and the board and lane that read the strip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UtChannel {
     /// Number of the board.
@@ -240,16 +240,16 @@ pub struct UtChannel {
     pub lane: u8,
     /// Number of the strip in its sector, from 0 on.
     pub strip: u16,
-    /// Position beyond the strip, in quarters of a strip, 0 to 3.
+    /// Distance of the hit from the strip towards the next strip, in quarters of the pitch, 0 to 3.
     pub quarter: u8,
     /// LHCbID of the strip.
     pub id: u32,
 }
 
 impl UtGeometry {
-    /// Returns the strips of a plane that a line crosses: `at` gives x and y of the line for a z, and `off` is the
-    /// error of the measurement, in pitches of strips. This is the inverse of decoding, to the nearest quarter of a
-    /// strip; several strips where sectors overlap.
+    /// Returns the strips of a plane that a line crosses, one per sector, since sectors may overlap: `at` returns x and
+    /// y of the line at a z, and `off` is added to the measured position, in pitches of strips. This is the inverse of
+    /// decoding, rounded to a quarter of a strip.
     pub fn strips_at<'a>(
         &'a self,
         plane: usize,
@@ -279,8 +279,8 @@ impl UtGeometry {
         })
     }
 
-    /// Returns the corners of the sectors of a plane, mm: sectors in the order of hits, corners in order around a
-    /// sector.
+    /// Returns the four corners of each sector of a plane, mm: sectors in the order of hits, corners in order around
+    /// the sector.
     ///
     /// # Panics
     /// Panics if `plane >= UT_PLANES`.
@@ -305,8 +305,8 @@ impl UtGeometry {
         self.plane_groups.partition_point(|&first| first <= group) - 1
     }
 
-    /// Returns the strip at a position in a sector, given in quarters of a strip; `sector` counts sectors in the order
-    /// of hits.
+    /// Returns the strip at a position in a sector: `quarters` is the position in quarters of a strip, and `sector` the
+    /// index of the sector in the order of hits.
     pub fn strip(&self, sector: usize, quarters: u32) -> Option<UtChannel> {
         let (board, lane) = (*self.readout.get(sector)?)?;
         let strip = (quarters / 4).min(STRIPS - 1);

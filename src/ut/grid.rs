@@ -1,8 +1,8 @@
 //! The hits of an event, sorted by plane, row of sectors and x for the kernels, and constants of the detector that are
-//! compiled into the kernels. The GPU kernels of `src/gpu/lanes` contain this file, too.
+//! compiled into the kernels. The GPU kernels of `src/gpu/lanes` include this file, too.
 //!
-//! In every plane, strips are 97 mm long, or half as long, and lie in 14 rows above one another. Rows overlap slightly
-//! in y, because staves are tilted and sectors overlap.
+//! The strips of a plane are 97 mm long, or half as long, and form 14 rows one above another. Rows overlap slightly in
+//! y, because staves are tilted and sectors overlap.
 
 use crate::event::UT_PLANES;
 use crate::simd::varying::{F32, I32, Mask, U32};

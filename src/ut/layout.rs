@@ -49,10 +49,10 @@ pub struct UtLayout {
 }
 
 impl UtLayout {
-    /// Creates the layout of a detector, for Velo tracks whose states are at `velo_z` mm.
+    /// Creates the layout of a detector, for a polarity of the magnet, -1 or 1, and z of the Velo tracks' states, mm.
     ///
     /// # Errors
-    /// Returns [`Error::Config`] if the states of Velo tracks are not before the UT.
+    /// Returns [`Error::Config`] if |`velo_z`| is too large: the states of Velo tracks must be before the UT.
     pub fn new(geometry: &UtGeometry, tables: UtTables, polarity: f32, velo_z: f32) -> Result<Self> {
         if velo_z.is_nan() || velo_z.abs() >= MAX_VELO_Z {
             let message = format!("states of Velo tracks at z = {velo_z} mm: |z| must be < {MAX_VELO_Z} mm");

@@ -1,7 +1,7 @@
-//! The upstream tracker (UT), four planes of silicon strips before the magnet: from raw banks to hits of Velo tracks.
+//! The upstream tracker (UT), four planes of silicon strips before the magnet: from raw banks to hits on Velo tracks.
 //!
 //! Modules in data-flow order: [`geometry`] and the magnet's [`tables`], `decode`, `store` (sorts hits by plane, row
-//! and x) and `find` (hits for Velo tracks, and their momentum). `reference` is a naive version of `store` and `find`,
+//! and x) and `find` (finds hits for Velo tracks, and momenta). `reference` is a naive version of `store` and `find`,
 //! for tests.
 
 mod cells;

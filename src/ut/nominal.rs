@@ -70,8 +70,8 @@ fn stave(distance: i32) -> Vec<Sector> {
 }
 
 impl UtGeometry {
-    /// Returns the nominal UT. Its boards have numbers 0 to 174 and send banks of version 3; its LHCbIDs are of the
-    /// newer generation.
+    /// Returns the nominal UT. Its boards have numbers 0 to 174 and send banks of version 3; its LHCbIDs have the newer
+    /// format.
     pub fn nominal() -> Self {
         with_default_float_mode(Self::ideal)
     }

@@ -1,4 +1,4 @@
-//! [`UtHits`] and [`UtCells`]: the algorithms that decode raw banks to hits, by group of sectors or by cell.
+//! [`UtHits`] and [`UtCells`]: the algorithms that decode raw banks to hits sorted by group of sectors or by cell.
 
 use super::decode::{UtScratch, decode, decode_by_cell};
 use super::geometry::UtGeometry;
@@ -11,10 +11,10 @@ use crate::simd::Level;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Handle of the product of `UtHits`: UT hits by group of sectors.
+/// Handle of the UT hits that `UtHits` produces, sorted by group of sectors.
 pub const UT_HITS: Handle = Handle::of::<UtBatch>("ut_hits");
 
-/// Decodes raw banks of the UT to hits by group of sectors.
+/// Decodes raw banks of the UT to hits sorted by group of sectors.
 #[derive(Debug, Clone)]
 pub struct UtHits {
     level: Level,
@@ -23,12 +23,12 @@ pub struct UtHits {
 }
 
 impl UtHits {
-    /// Creates an algorithm for a detector with this geometry.
+    /// Creates an algorithm that runs on `level`, for a detector with this geometry.
     pub fn new(level: Level, geometry: Arc<UtGeometry>) -> Self {
         Self { level, geometry, bad_banks: BadBanks::Event }
     }
 
-    /// Sets the policy for events with damaged raw banks.
+    /// Sets how events with damaged raw banks are treated.
     pub fn with_bad_banks(self, bad_banks: BadBanks) -> Self {
         Self { bad_banks, ..self }
     }
@@ -36,7 +36,7 @@ impl UtHits {
 
 detector_stages! {
     "ut":
-    "decode", "raw banks" => "hits by group and y";
+    "decode", "raw banks" => "hits sorted by group of sectors and y";
 }
 
 impl From<UtHits> for Sequence {
@@ -90,10 +90,10 @@ fn mark<P: Product>(
     });
 }
 
-/// Handle of the product of `UtCells`: UT hits by cell, a quarter of a sector.
+/// Handle of the UT hits that `UtCells` produces, sorted by cell (a quarter of a sector).
 pub const UT_CELLS: Handle = Handle::of::<UtCellHits>("ut_cells");
 
-/// Decodes raw banks of the UT to hits in the order of cells, for the search by pairs.
+/// Decodes raw banks of the UT to hits sorted by cell, for the search by pairs.
 #[derive(Debug, Clone)]
 pub struct UtCells {
     level: Level,
@@ -103,12 +103,12 @@ pub struct UtCells {
 }
 
 impl UtCells {
-    /// Creates an algorithm for a detector and its layout.
+    /// Creates an algorithm that runs on `level`, for a detector and its layout.
     pub fn new(level: Level, geometry: Arc<UtGeometry>, layout: UtLayout) -> Self {
         Self { level, geometry, layout, bad_banks: BadBanks::Event }
     }
 
-    /// Sets the policy for events with damaged raw banks.
+    /// Sets how events with damaged raw banks are treated.
     pub fn with_bad_banks(self, bad_banks: BadBanks) -> Self {
         Self { bad_banks, ..self }
     }

@@ -6,8 +6,8 @@
 //!     |  row 0  | h . . h | . . .                 next one where the track is near both
 //!     +--------- bucket 0, 1, ... --> x(y = 0)
 //! ```
-//! All hits of a window have about the y of the track, so hits of tilted strips are found by x at y = 0, too: the
-//! track's x minus its y times the slope of the strips. A counting sort keeps the order of hits within a bucket.
+//! Strips in a window are near the track's y, so tilted strips are found by x at y = 0, too: near the track's x minus
+//! its y times the slope of the strips. A counting sort keeps the order of hits within a bucket.
 
 use super::grid::{BUCKET_BITS, CELLS, PLANE_CELLS, Stored, bucket_of, row_of};
 use super::layout::UtLayout;

@@ -1,4 +1,4 @@
-//! Tables of the magnet's bending between Velo and UT by slope and origin (`ut_tables.bin`).
+//! Tables of the magnet's bending between Velo and UT, by slope and origin of a track (file `ut_tables.bin`).
 
 use super::nominal::PLANE_Z;
 use crate::Result;
@@ -28,16 +28,16 @@ const SUM_STEP: f64 = 10.0;
 /// Tables of the magnet's bending between Velo and UT.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UtTables {
-    /// Ratio of the deflection at z = 2484.6 mm to the deflection at a plane: `[4 * k + plane]`, where k is 100 |ty|
-    /// rounded to an integer.
+    /// Deflection at z = 2484.6 mm divided by the deflection at a plane. The value at index `4 * k + plane` is for |ty|
+    /// near k / 100.
     pub plane_factor: Vec<f32>,
-    /// Field integral along a track up to the UT, T m: `[(i3 * 11 + i2) * 31 + i1]`, i1 for ty from -0.3 in steps of
-    /// 0.02, i2 for the origin's z from -250 mm in steps of 50, i3 for z of the state from 0 mm in steps of 80.
+    /// Field integral along a track up to the UT, T m, at index `(i3 * 11 + i2) * 31 + i1`: i1 is for ty from -0.3 in
+    /// steps of 0.02, i2 for the origin's z from -250 mm in steps of 50, i3 for the state's z from 0 mm in steps of 80.
     pub field_integral: Vec<f32>,
 }
 
 impl UtTables {
-    /// Reads the bytes of a file of tables; error messages contain the name `file`.
+    /// Parses the bytes of a file of tables; `file` is its name in error messages.
     ///
     /// # Errors
     /// Returns [`Error::Format`](crate::Error::Format) with file, field and offset if the file is not valid.

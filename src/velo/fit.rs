@@ -7,7 +7,7 @@
 //!
 //! The scattering of a track depends on its momentum, which the Velo does not measure. Hits farther from the line than
 //! expected raise the noise (the assumed variance of scattering), nearer hits lower it ([`next_noise`]). The filter up
-//! (to larger z) begins with the final noise of the filter down; both states use the filter up's final noise.
+//! (to larger z) starts with the last noise of the filter down; both states use the last noise of the filter up.
 
 use super::config::FitConfig;
 use super::found::{Found, HITS_AT, LEN_AT, ROW};

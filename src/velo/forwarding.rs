@@ -1,10 +1,10 @@
 //! Sequential track forwarding, the baseline of the paper on Search by triplet (preset `forwarding`; section II.A):
-//! each pair of free hits in neighbouring modules of one side is followed at once to its end. Later pairs cannot use
-//! the hits of a track of four or more hits, so nothing can run in parallel.
+//! each pair of free hits in neighbouring modules of one side is extended at once to a whole track. Later pairs cannot
+//! use the hits of a track of four or more hits, so nothing can run in parallel.
 //!
-//! Points that the section leaves open are decided as follows. The first two hits are on one side; later hits are on
-//! either side, and the side of the previous hit is searched first. "Two consecutive modules on the same side" without
-//! a hit are two pairs. Of three-hit tracks that share hits the straightest remains.
+//! The section leaves some points open, which are decided as follows. The first two hits are on one side; later hits
+//! are on either side, and the side of the previous hit is searched first. "Two consecutive modules on the same side"
+//! without a hit are two pairs. Of three-hit tracks that share hits, the straightest remains.
 //!
 //! The preset is a baseline for measurements and therefore plain scalar code. Sums and products are not fused, so that
 //! the code gives the same bits with any instruction set.

@@ -2,8 +2,8 @@
 //!
 //! An even module is an L that opens towards +x: sensors 0 and 1 form the arm below the beam, sensors 2 and 3 the arm
 //! at -x, all turned by 45 degrees. The beam passes through x = y = 0, 5.1 mm from the nearest pixels. An odd module is
-//! an even module turned by 180 degrees about the beam, so that a pair closes around the beam. Sensors 0 and 3 lie
-//! 0.581 mm below the nominal z of their module, sensors 1 and 2 above.
+//! an even module turned by 180 degrees about the beam, so that a pair closes around the beam. Sensors 0 and 3 are
+//! 0.581 mm before the nominal z of their module (at smaller z), sensors 1 and 2 behind it.
 //!
 //! A sensor is three chips of 256 x 256 pixels in a row. In the local frame of a sensor, u runs along the row of chips
 //! (columns 0..767) and v across (rows 0..255). Source of the numbers: the geometry of LHCb's simulated events, in
@@ -86,20 +86,20 @@ pub const MODULE: [Sensor; SENSORS] = [
 ];
 
 impl Sensor {
-    /// Returns the local (u, v), which may be outside the sensor, of a point (x, y) in the frame of an even module, mm.
+    /// Converts (x, y) in the frame of an even module to local coordinates (u, v), which may be outside the sensor, mm.
     pub fn local(&self, x: f64, y: f64) -> [f64; 2] {
         let (x, y) = (x - self.x, y - self.y);
         let along = |axis: [f64; 2]| (x * axis[0] + y * axis[1]) * std::f64::consts::FRAC_1_SQRT_2;
         [along(self.u), along(self.v)]
     }
 
-    /// Returns (x, y) in the frame of an even module of a point with local (u, v), mm.
+    /// Converts local coordinates (u, v) to (x, y) in the frame of an even module, mm.
     pub fn global(&self, u: f64, v: f64) -> [f64; 2] {
         let (u, v) = (u * std::f64::consts::FRAC_1_SQRT_2, v * std::f64::consts::FRAC_1_SQRT_2);
         [self.x + u * self.u[0] + v * self.v[0], self.y + u * self.u[1] + v * self.v[1]]
     }
 
-    /// Returns whether the point with local (u, v) is on the sensor.
+    /// Returns whether the point with local coordinates (u, v) is on the sensor.
     pub fn contains(u: f64, v: f64) -> bool {
         (0.0..SENSOR_LENGTH).contains(&u) && (0.0..SENSOR_WIDTH).contains(&v)
     }

@@ -37,7 +37,7 @@ pub fn reconstruct(
 }
 
 /// Fits tracks that another program found, and appends them to `out` as one event. A track is given by the positions of
-/// its hits, mm, from the largest z down. Hits get their number among all given hits as identifiers.
+/// its hits, mm, from the largest z down. The identifier of a hit is its number among all given hits.
 ///
 /// # Errors
 /// Returns [`Error::Config`](crate::Error::Config) with the number of the first track that has no hits or too many hits

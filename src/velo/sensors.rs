@@ -49,7 +49,7 @@ pub struct VeloSensors {
 }
 
 impl VeloSensors {
-    /// Reads the bytes of a geometry file; error messages contain the name `file`.
+    /// Parses the bytes of a geometry file; `file` is its name in error messages.
     ///
     /// # Errors
     /// Returns [`Error::Format`](crate::Error::Format) with file, field and offset if the file is not valid.

@@ -13,7 +13,7 @@ use crate::{Error, Result};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Handle of the product of `Velo`: tracks in the Velo.
+/// Handle of the Velo tracks that `Velo` produces.
 pub const VELO_TRACKS: Handle = Handle::of::<VeloTracks>("velo_tracks");
 
 /// Finds tracks in raw banks or hits of the Velo.
@@ -29,10 +29,10 @@ pub struct Velo {
 }
 
 impl Velo {
-    /// Creates an algorithm for events of hits; `with_sensors` adds raw banks.
+    /// Creates an algorithm that accepts events of hits; after `with_sensors` it accepts raw banks, too.
     ///
     /// # Errors
-    /// Returns [`Error::Config`] for a configuration that cannot be used.
+    /// Returns [`Error::Config`] if `config` is invalid.
     pub fn new(level: Level, config: VeloConfig) -> Result<Self> {
         config.validate()?;
         Ok(Self {
@@ -45,14 +45,14 @@ impl Velo {
         })
     }
 
-    /// Accepts raw banks of the Velo, too; if an event has several kinds of Velo banks, `banks` selects one kind.
+    /// Makes the algorithm accept raw banks, too; `banks` selects the kind of Velo banks if an event has several.
     pub fn with_sensors(mut self, sensors: Arc<VeloSensors>, banks: VeloBanks) -> Self {
         (self.sensors, self.banks) = (Some(sensors), banks);
         self
     }
 
-    /// Sets x and y of the beam line for raw banks, mm. Tracks are searched around this line, and their states are at
-    /// the closest approach to this line. If the configuration of the fit sets a beam line, the search uses the z axis.
+    /// Sets x and y of the beam line for raw banks, mm: tracks are searched around it, with states closest to it. If
+    /// the configuration sets `fit.beam_x` or `beam_y`, `beam` is ignored, and the search uses the z axis.
     pub fn with_beam(mut self, beam: [f32; 2]) -> Self {
         let fit = &self.config.fit;
         if [fit.beam_x, fit.beam_y] == [0.0; 2] {
@@ -61,13 +61,13 @@ impl Velo {
         self
     }
 
-    /// Sets the policy for events with damaged raw banks.
+    /// Sets how events with damaged raw banks are treated.
     pub fn with_bad_banks(mut self, bad_banks: BadBanks) -> Self {
         self.bad_banks = bad_banks;
         self
     }
 
-    /// Returns the policy for events with damaged raw banks.
+    /// Returns how events with damaged raw banks are treated.
     pub fn bad_banks(&self) -> BadBanks {
         self.bad_banks
     }
@@ -77,7 +77,7 @@ impl Velo {
         &self.config
     }
 
-    /// Clears `hits`, and decodes raw banks to hits like the first stage.
+    /// Clears `hits`, and decodes the raw banks of the events in `range` to `hits`, as the first stage does.
     ///
     /// # Errors
     /// Returns [`Error::Config`] if the algorithm has no sensors.
@@ -164,7 +164,7 @@ impl Default for VeloInputBatch {
 }
 
 impl VeloInputBatch {
-    /// Returns the batch of hits; a batch of raw banks is replaced by an empty batch of hits.
+    /// Returns the batch of hits. A batch of raw banks is first replaced by an empty batch of hits.
     pub fn hits_mut(&mut self) -> &mut VeloBatch {
         if let Self::Banks(_) = self {
             *self = Self::Hits(VeloBatch::default());
@@ -175,7 +175,7 @@ impl VeloInputBatch {
         }
     }
 
-    /// Returns the batch of raw banks; a batch of hits is replaced by an empty batch of raw banks.
+    /// Returns the batch of raw banks. A batch of hits is first replaced by an empty batch of raw banks.
     pub fn banks_mut(&mut self) -> &mut RawBatch {
         if let Self::Hits(_) = self {
             *self = Self::Banks(RawBatch::default());
@@ -231,7 +231,7 @@ impl Batch for VeloInputBatch {
     }
 }
 
-/// Scratch memory of one thread.
+/// Memory of [`Velo`] that one thread reuses from event to event.
 #[derive(Debug, Default)]
 pub struct VeloSequenceWorkspace {
     velo: VeloWorkspace,
@@ -242,9 +242,9 @@ pub struct VeloSequenceWorkspace {
 
 detector_stages! {
     "velo":
-    "decode", "raw banks, or hits by module" => "hits by module";
-    "sort", "hits by module" => "hits by phi";
-    "find", "hits by phi" => "tracks as hit lists", super::paper::PARTS;
+    "decode", "raw banks, or hits by module" => "hits sorted by module";
+    "sort", "hits sorted by module" => "hits sorted by phi";
+    "find", "hits sorted by phi" => "tracks as hit lists", super::paper::PARTS;
     "fit", "tracks as hit lists" => "states";
 }
 

@@ -198,7 +198,11 @@ fn each_fault_has_its_status() {
     use Status::*;
     let expected = [Ok, DuplicateBank, DaqError, TruncatedBank, BadBank, BadChecksum, Ok];
     assert_eq!((batch.statuses(), reader.problems().count()), (&expected[..], 5));
-    assert!(reader.problems().kept()[1].contains("fault 92 of source 7"), "{:?}", reader.problems().kept());
+    assert!(
+        reader.problems().kept()[1].contains("error of source 7 (bank type 92)"),
+        "{:?}",
+        reader.problems().kept()
+    );
     let options = ReadOptions { strict: true, ..ReadOptions::default() };
     let mut strict = RawReader::from_stream("faults", std::io::Cursor::new(file), options);
     let error = strict.read(9, &mut RawBatch::default(), &mut Vec::new()).unwrap_err().to_string();
@@ -349,7 +353,7 @@ fn pieces_of_truth_go_by_their_sources() {
     let (found, problem) = statuses(records(&cases), true);
     use Status::{Corrupt, Ok};
     assert_eq!(found, [Ok, Ok, Corrupt, Corrupt, Corrupt], "{problem}");
-    assert!(problem.contains("(event 2): the truth"), "{problem}");
+    assert!(problem.contains("(event 2): a piece of the simulated truth"), "{problem}");
     let vertices = |source| Bank { kind: 33, version: 1, source, payload: &[0; 4] };
     let twice = |sources: [u16; 2]| {
         let mut body = body(&[(0, &[0; 4])]);

@@ -155,7 +155,7 @@ fn tables_that_teach_nothing_are_refused() {
     }
     assert!(message(train(&rows, &Training::default()).unwrap_err()).contains("true and false"));
     rows.push(900, &[2.0, 5.0], false).unwrap();
-    assert!(message(train(&rows, &Training::default()).unwrap_err()).contains("`a` is constant"));
+    assert!(message(train(&rows, &Training::default()).unwrap_err()).contains("feature `a` is always"));
     for wrong in [
         Training { hidden: 33, ..Training::default() },
         Training { hidden: 0, ..Training::default() },

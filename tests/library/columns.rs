@@ -70,7 +70,7 @@ which each track is a list of hits. For `ut` and `scifi-hits` the object has the
 starts of groups as `start`. With `run --named-fields` each track (for `ut` and `scifi-hits` each item of the list `hits`) is an
 object that names its values by column. For `timepix` NDJSON has one line per cluster, in which names of times end in `_ns` and names
 of energies in `_keV`. The field `bounds` is smallest x and y, then largest x and y. Each item of `hits` is x, y, time over threshold
-in clocks of 25 ns, and time after the first hit in ns. The additional columns of files have the same names in NDJSON. Clusters of
+in clocks of 25 ns, and time after the first hit in ns. Columns that only files have keep their names in NDJSON. Clusters of
 frames have the number of their `frame`, and null for all times. A .clog file counts frames from 1: frame 0 of the input is `Frame 1`.
 ";
 
@@ -78,8 +78,8 @@ const STATES: &str = "
 ## States
 
 A quantity of a state has the same name in all sequences. If a track has several states, the name begins with the place of the
-state: `beam_`, `end_` or `scifi_`. The states of `velo`, and the state `beam_` of `long`, have one covariance for both projections,
-under the names for x. The last column of the table lists the names that some sequences had before version 5 of the schemas.
+state: `beam_`, `end_` or `scifi_`. The states of `velo`, and the state `beam_` of `long`, have one covariance for x and y, under the
+names for x. The last column of the table lists the names that some sequences had before version 5 of the schemas.
 
 | quantity | unit | meaning | velo | velo-ut | scifi | long | cylinder, cylinder-fit | before |
 |---|---|---|---|---|---|---|---|---|
@@ -94,8 +94,8 @@ const TRUTH: &str = "
 ## Tables of the truth
 
 `peloton check --truth-output NAME.parquet` writes two tables: results for every particle to `NAME.particles.parquet`, and for
-every track to `NAME.tracks.parquet`. `event_id` and the number of the track join both tables to the results of `run`;
-`run_number` and `event_number` also do if the input has them. The rules (`--rules`) define when a track matches a particle.
+every track to `NAME.tracks.parquet`. Both tables join the results of `run` by `event_id` and the number of the track; if the input has
+them, `run_number` and `event_number` can replace `event_id`. The rules (`--rules`) define when a track matches a particle.
 ";
 
 fn document() -> String {

@@ -9,8 +9,8 @@ pub fn build() -> Result<()> {
     command("mdbook", &["build", "docs"])
 }
 
-/// Preprocesses the book for mdbook: reads `[context, book]` as JSON and writes the book. Changes the text of pages in its JSON
-/// form, where the characters of links need no escapes.
+/// Preprocesses the book for mdbook: reads `[context, book]` as JSON and writes the book. Links are replaced in the
+/// JSON text itself, in which the characters of links need no escapes.
 pub fn replace_links() -> Result<()> {
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text).map_err(|error| error.to_string())?;

@@ -53,13 +53,13 @@ struct ArrowArray {
 // The configuration cannot be used, or a workspace, result or batch is for another sequence.
 #define PELOTON_CONFIG -2
 
-// This CPU or this build lacks the feature.
+// This CPU or this build lacks a feature that the call needs.
 #define PELOTON_UNSUPPORTED -3
 
 // A file cannot be read.
 #define PELOTON_IO -4
 
-// Bytes do not follow their format.
+// The bytes of a file or of the input violate their format.
 #define PELOTON_FORMAT -5
 
 // Columns contradict each other, or are too long.
@@ -74,7 +74,7 @@ struct ArrowArray {
 // Another thread is using the handle, or a child of fork uses a pool or stream of its parent.
 #define PELOTON_BUSY -9
 
-// The field `size` of a struct is not a known size.
+// The field `size` of a struct is a size that this library does not know.
 #define PELOTON_ABI_MISMATCH -10
 
 // The system cannot start more threads.
@@ -118,14 +118,14 @@ typedef struct peloton_engine peloton_engine;
 typedef struct peloton_hasher peloton_hasher;
 
 // Threads of the library that run one engine. The library starts no other threads, except in a stream whose
-// configuration asks for threads.
+// configuration asks for more than one.
 typedef struct peloton_pool peloton_pool;
 
-// Results of a run: all of its products, one of which this handle shows. Each run reuses their memory. Views of
-// columns are valid until the result's next run, export or free.
+// Results of a run: all of its products, one of which this handle shows. Each run reuses the memory of the results.
+// Views of columns are valid until the result's next run, export or free.
 typedef struct peloton_result peloton_result;
 
-// A stream of pixel hits, with its waiting clusters. Results do not depend on how the stream is cut into pieces.
+// A stream of pixel hits and their clusters. Results do not depend on how the stream is cut into pieces.
 typedef struct peloton_stream peloton_stream;
 
 // Scratch memory of one thread. A workspace may move between threads, but only one call at a time may use it.
@@ -135,9 +135,9 @@ typedef struct peloton_workspace peloton_workspace;
 typedef struct {
   // sizeof(peloton_block).
   size_t size;
-  // Number of the readout board.
+  // Number of the source, a readout board.
   uint16_t source;
-  // Version of the encoding.
+  // Version of the encoding of the banks.
   uint8_t version;
   // Alignment of payloads: payload i begins at the next multiple of 2^align_log2 bytes after payload i - 1;
   // align_log2 is at most 16.
@@ -160,9 +160,9 @@ typedef struct {
   uint64_t items_in;
   // Number of items that left the stage.
   uint64_t items_out;
-  // Lanes that did useful work, summed over the gang's steps.
+  // Number of SIMD lanes that did useful work, summed over the gang's steps.
   uint64_t lanes_active;
-  // All lanes, summed over the gang's steps.
+  // Number of all SIMD lanes, summed over the gang's steps.
   uint64_t lanes_total;
 } peloton_stage_counter;
 
@@ -174,7 +174,7 @@ typedef struct {
   uint64_t events;
   // Number of tracks.
   uint64_t tracks;
-  // Number of hits on tracks, in clusters, or of the results of sequences that end at hits.
+  // Number of hits: on tracks, in clusters, or in the results of sequences that end at hits.
   uint64_t hits;
   // Number of events with each status; peloton_status_name gives the names.
   uint64_t status[32];
@@ -198,7 +198,7 @@ typedef struct {
   const float *y;
   // As x.
   const float *z;
-  // Identifiers of the hits, by which tracks name them; one value a hit.
+  // Identifiers of the hits, with which tracks list their hits; one value a hit.
   const uint32_t *id;
   // Index of the first hit of each of the 52 modules of each event, and the number of hits: 52 * events + 1 values.
   const uint32_t *module_start;
@@ -244,11 +244,11 @@ typedef struct {
   const float *tx;
   // dy/dz.
   const float *ty;
-  // Variance of x, and of y, mm^2.
+  // Variance of x, equal to the variance of y, mm^2.
   const float *cov_xx;
-  // Covariance of x and tx, and of y and ty, mm.
+  // Covariance of x and tx, equal to the covariance of y and ty, mm.
   const float *cov_xtx;
-  // Variance of tx, and of ty.
+  // Variance of tx, equal to the variance of ty.
   const float *cov_txtx;
 } peloton_velo_states;
 
@@ -266,7 +266,7 @@ typedef struct {
   const uint32_t *track_start;
   // Index of the first hit of each track, and the number of hits: tracks + 1 values.
   const uint32_t *hit_start;
-  // Identifiers of the hits: entries values.
+  // Identifiers of the hits of all tracks: `entries` values.
   const uint32_t *hits;
   // Status of each event.
   const uint16_t *status;
@@ -316,7 +316,7 @@ typedef struct {
   uint32_t width;
   // Pixels of a chip in y; ignored for a quad.
   uint32_t height;
-  // Pixels between the chips of a quad.
+  // Width of the gap between the chips of a quad, pixels.
   uint32_t gap;
 } peloton_layout;
 
@@ -368,15 +368,15 @@ extern "C" {
 // Codes: INVALID_ARGUMENT.
 int32_t peloton_batch_new(peloton_batch **batch);
 
-// Removes all events and keeps the memory. Memory: none. Threads: one thread at a time. Codes: INVALID_ARGUMENT, BUSY.
+// Removes all events. Memory: kept for later events. Threads: one thread at a time. Codes: INVALID_ARGUMENT, BUSY.
 int32_t peloton_batch_clear(peloton_batch *batch);
 
-// Number of complete events in the batch. Memory: none. Threads: not while another thread changes the batch. Codes:
-// INVALID_ARGUMENT, BUSY.
+// Number of complete events in the batch. Memory: none. Threads: do not call this while another thread changes the
+// batch. Codes: INVALID_ARGUMENT, BUSY.
 int32_t peloton_batch_events(const peloton_batch *batch, size_t *events);
 
 // Adds a raw bank to the event that the next peloton_batch_event ends. `type` is the type in a raw bank header. Banks
-// of the detectors are stored, banks of readout errors set the status of the event, and ODIN banks its numbers; other
+// of the detectors are stored, banks of readout errors set the event's status, ODIN banks set its numbers, and other
 // banks are skipped. Memory: payload is copied. Threads: one thread at a time. Codes: INVALID_ARGUMENT, BUSY.
 int32_t peloton_batch_bank(peloton_batch *batch,
                            uint8_t type,
@@ -385,26 +385,26 @@ int32_t peloton_batch_bank(peloton_batch *batch,
                            const uint8_t *payload,
                            size_t bytes);
 
-// Ends an event. status is 0, or an error that the caller found: an event with partial (17) is reconstructed without
-// its lost banks, with any other status not at all. became, which may be NULL, receives the event's final status.
-// Memory: none. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (no such status), BUSY.
+// Ends an event. status is 0, or an error that the caller found: with partial (17) the event is reconstructed without
+// its lost banks, with any other error it is not reconstructed. became, which may be NULL, receives the event's final
+// status. Memory: none. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (no such status), BUSY.
 int32_t peloton_batch_event(peloton_batch *batch, uint64_t event_id, uint16_t status, uint16_t *became);
 
 // Appends the events of the whole MDF records at the beginning of `bytes`. used receives the number of bytes of these
 // records: pass the remaining bytes again together with the end of their record. events receives the number of events.
 // used and events may be NULL. Memory: bytes are copied. Threads: one thread at a time. Codes: INVALID_ARGUMENT (also
-// while an event has banks and peloton_batch_event did not end it), FORMAT (bytes contain no record at all), BUSY.
+// while an event has banks, but has not ended), FORMAT (bytes contain no record at all), BUSY.
 int32_t peloton_batch_mdf(peloton_batch *batch,
                           const uint8_t *bytes,
                           size_t n,
                           size_t *used,
                           size_t *events);
 
-// Appends a slice of an event builder: `events` consecutive events, as one block for each source with its bank in
-// every event. A block whose sizes do not add up gives every event the status truncated_bank; faulty, which may be
-// NULL, receives the number of such blocks. Memory: blocks and event_ids are borrowed for the call, payloads are
-// copied. Threads: one thread at a time. Codes: INVALID_ARGUMENT (also while an event has banks and
-// peloton_batch_event did not end it), COLUMNS, ABI_MISMATCH, BUSY. On an error, nothing is appended.
+// Appends a slice of an event builder: `events` consecutive events, as one block for each source, which has the
+// source's bank of every event. A block whose sizes do not add up gives every event the status truncated_bank; faulty,
+// which may be NULL, receives the number of such blocks. Memory: blocks and event_ids are borrowed for the call,
+// payloads are copied. Threads: one thread at a time. Codes: INVALID_ARGUMENT (also while an event has banks, but has
+// not ended), COLUMNS, ABI_MISMATCH, BUSY. On an error, nothing is appended.
 int32_t peloton_batch_blocks(peloton_batch *batch,
                              const peloton_block *blocks,
                              size_t block_count,
@@ -427,8 +427,8 @@ int32_t peloton_engine_new(const char *toml,
 
 // Writes a description of the engine as JSON, with a terminating zero byte: version, abi, schema, sequence, preset,
 // isa, gang, features, stages, config (TOML). A text longer than `capacity` is truncated; `needed` receives the number
-// of bytes of the whole text. Memory: `to` has `capacity` bytes, or is NULL with capacity 0; `needed` may be NULL.
-// Threads: any thread, at any time. Codes: INVALID_ARGUMENT.
+// of bytes of the whole text. Memory: `to` points to `capacity` bytes, or is NULL if `capacity` is 0; `needed` may be
+// NULL. Threads: any thread, at any time. Codes: INVALID_ARGUMENT.
 int32_t peloton_engine_json(const peloton_engine *engine,
                             char *to,
                             size_t capacity,
@@ -450,12 +450,13 @@ void peloton_engine_free(peloton_engine *engine);
 // time. Codes: INVALID_ARGUMENT.
 int32_t peloton_hasher_new(peloton_hasher **hasher);
 
-// Adds the results of a run: the product that the handle shows. Memory: arguments are borrowed for the call. Threads:
-// one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (another sequence or product than before), BUSY.
-int32_t peloton_hasher_add(peloton_hasher *hasher, const peloton_result *result);
+// Adds the product that the handle `result` shows. Memory: arguments are borrowed for the call. Threads: one thread at
+// a time. Codes: INVALID_ARGUMENT, CONFIG (another sequence or product than in earlier calls), BUSY.
+int32_t peloton_hasher_add(peloton_hasher *hasher,
+                           const peloton_result *result);
 
 // The hashes of all results so far, as `peloton run --json` prints them: hash[0] is hash_int, hash[1] output_hash.
-// Memory: hash has two numbers. Threads: one thread at a time. Codes: INVALID_ARGUMENT (nothing was added), BUSY.
+// Memory: hash has 2 elements. Threads: one thread at a time. Codes: INVALID_ARGUMENT (nothing was added), BUSY.
 int32_t peloton_hasher_end(const peloton_hasher *hasher, uint64_t *hash);
 
 // Frees a hasher; NULL is allowed. Memory: freed. Threads: after the last call with the object. Codes: none.
@@ -468,8 +469,8 @@ uint32_t peloton_abi(void);
 // The version of the library, such as "0.1.0". Memory: static. Threads: any thread, at any time. Codes: none.
 const char *peloton_version(void);
 
-// Message of the last failed call of this thread; "" if none failed. Memory: the library's, until the next call of
-// this thread fails. Threads: any thread, at any time. Codes: none.
+// Message of the last failed call of this thread; "" if none failed. Memory: the library owns the text, which is valid
+// until the next call of this thread fails. Threads: any thread, at any time. Codes: none.
 const char *peloton_last_error(void);
 
 // Name of a status, such as "daq_error"; NULL if no status has this number. The numbers of statuses never change.
@@ -484,17 +485,17 @@ const char *peloton_truncation_name(uint32_t truncation);
 // before the pool. Threads: any thread, at any time. Codes: INVALID_ARGUMENT, SYSTEM.
 int32_t peloton_pool_new(const peloton_engine *engine, size_t threads, peloton_pool **pool);
 
-// Reconstructs the raw banks of a batch on the threads of the pool, as peloton_run_banks does on one. Memory:
+// Reconstructs the raw banks of a batch on the threads of the pool, as peloton_run_banks does on one thread. Memory:
 // arguments are borrowed for the call; counters may be NULL. Threads: one thread at a time. Codes: INVALID_ARGUMENT,
-// CONFIG (another sequence, no geometry), COLUMNS, ABI_MISMATCH, PANIC, BUSY (in a child of fork, too).
+// CONFIG (another sequence, no geometry), COLUMNS, ABI_MISMATCH, PANIC, BUSY (also in a child of fork).
 int32_t peloton_pool_run_banks(peloton_pool *pool,
                                const peloton_batch *batch,
                                peloton_result *result,
                                peloton_counters *counters);
 
-// Reconstructs hits of the Velo on the threads of the pool, as peloton_run_hits does on one. Memory: arguments are
-// borrowed for the call; counters may be NULL. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (another
-// sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY (in a child of fork, too).
+// Reconstructs hits of the Velo on the threads of the pool, as peloton_run_hits does on one thread. Memory: arguments
+// are borrowed for the call; counters may be NULL. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG
+// (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY (also in a child of fork).
 int32_t peloton_pool_run_hits(peloton_pool *pool,
                               const peloton_velo_hits *hits,
                               peloton_result *result,
@@ -511,33 +512,35 @@ int32_t peloton_result_new(const peloton_engine *engine,
                            peloton_result **result);
 
 // Number of items at a depth: 0 events (or clusters), 1 tracks (or hits where there are no tracks), 2 hits. Memory:
-// none. Threads: not while a run writes to the result. Codes: INVALID_ARGUMENT, BUSY.
+// none. Threads: do not call this while a run writes to the result. Codes: INVALID_ARGUMENT, BUSY.
 int32_t peloton_result_items(const peloton_result *result, uint32_t depth, size_t *items);
 
-// Number of columns. Memory: none. Threads: not while a run writes to the result. Codes: INVALID_ARGUMENT, BUSY.
+// Number of columns. Memory: none. Threads: not during a run into the result. Codes: INVALID_ARGUMENT, BUSY.
 int32_t peloton_result_columns(const peloton_result *result, size_t *columns);
 
-// Fills view with the column at this index, from 0; docs/columns.md lists the columns of the sequence in their order.
-// Memory: the caller owns view and sets its size; values belong to the result until its next run, export or free.
-// Threads: not while a run writes to the result. Codes: INVALID_ARGUMENT (no such column), ABI_MISMATCH, BUSY.
-int32_t peloton_result_column_at(const peloton_result *result, size_t index, peloton_column *view);
+// Fills view with the column at this index, from 0, in the order of docs/columns.md. Memory: the caller owns view and
+// sets its size; values belong to the result until its next run, export or free. Threads: do not call this while a run
+// writes to the result. Codes: INVALID_ARGUMENT (no such column), ABI_MISMATCH, BUSY.
+int32_t peloton_result_column_at(const peloton_result *result,
+                                 size_t index,
+                                 peloton_column *view);
 
 // Fills view with the column of this name, such as "chi2"; otherwise like peloton_result_column_at. Memory: name is
-// borrowed for the call. Threads: not while a run writes to the result. Codes: INVALID_ARGUMENT (no such column),
-// ABI_MISMATCH, BUSY.
+// borrowed for the call. Threads: do not call this while a run writes to the result. Codes: INVALID_ARGUMENT (no such
+// column), ABI_MISMATCH, BUSY.
 int32_t peloton_result_column(const peloton_result *result, const char *name, peloton_column *view);
 
 // Fills view with all columns of the product velo_tracks at once; otherwise like peloton_result_column_at. Memory: the
-// caller owns view and sets its size; its pointers are valid as in peloton_result_column_at. Threads: not while a run
-// writes to the result. Codes: INVALID_ARGUMENT (another product), ABI_MISMATCH, BUSY.
+// caller owns view and sets its size; its pointers are valid as in peloton_result_column_at. Threads: do not call this
+// while a run writes to the result. Codes: INVALID_ARGUMENT (another product), ABI_MISMATCH, BUSY.
 int32_t peloton_result_velo_tracks(const peloton_result *result,
                                    peloton_velo_tracks *view);
 
 // Exports the columns through Arrow's C data interface: a record batch as a struct array, with the schema of the
 // Parquet files (units in the fields' metadata). Values are moved without a copy, except statuses, and times and
 // energies of pixels, which are converted to the units of files. Afterwards the product is empty, and runs may fill it
-// again. Memory: the caller owns *schema and *array, empty before, which live until their release is called. Threads:
-// one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS (lists of 2^31 entries; the product is lost), BUSY.
+// again. Memory: *schema and *array are empty before; the caller owns them, and calls their release. Threads: one
+// thread at a time. Codes: INVALID_ARGUMENT, COLUMNS (2^31 or more entries in lists; the product is then lost), BUSY.
 int32_t peloton_result_arrow(peloton_result *result,
                              struct ArrowSchema *schema,
                              struct ArrowArray *array);
@@ -545,14 +548,14 @@ int32_t peloton_result_arrow(peloton_result *result,
 // Makes another handle of the same results, which shows the product with this name, such as "long_tracks". A run into
 // any handle of the results writes all products; otherwise this handle is like a handle of peloton_result_new. Memory:
 // name is borrowed for the call; the caller frees *product with peloton_result_free, before or after the other
-// handles. Threads: not while a run writes to a handle of the results. Codes: INVALID_ARGUMENT, CONFIG (the
-// configuration does not write this product), BUSY.
+// handles. Threads: do not call this while a run writes to any handle of the results. Codes: INVALID_ARGUMENT, CONFIG
+// (the configuration does not write this product), BUSY.
 int32_t peloton_result_product(const peloton_result *result,
                                const char *name,
                                peloton_result **product);
 
-// Frees a result; NULL is allowed. Memory: the last handle of the results frees all their memory, except columns that
-// peloton_result_arrow exported. Threads: after the last call with the object. Codes: none.
+// Frees a result; NULL is allowed. Memory: when the last handle of the results is freed, all their memory is freed,
+// except columns that peloton_result_arrow exported. Threads: after the last call with the object. Codes: none.
 void peloton_result_free(peloton_result *result);
 
 // Makes a workspace for the engine, and for every other engine of the same sequence. Memory: the caller frees
@@ -593,8 +596,8 @@ int32_t peloton_run_cylinder(const peloton_engine *engine,
 // Makes a stream for an engine of the sequence timepix and the sensor of this layout; NULL means four independent
 // chips of 256 x 256 pixels. The calling thread does the work, unless the configuration has threads above 1. Memory:
 // layout_or_null is borrowed for the call; the caller frees *stream with peloton_stream_free; the engine may be freed
-// before the stream. Threads: any thread, at any time. Codes: INVALID_ARGUMENT (an engine of events), CONFIG,
-// ABI_MISMATCH, SYSTEM.
+// before the stream. Threads: any thread, at any time. Codes: INVALID_ARGUMENT (an engine of another sequence),
+// CONFIG, ABI_MISMATCH, SYSTEM.
 int32_t peloton_stream_new(const peloton_engine *engine,
                            const peloton_layout *layout_or_null,
                            peloton_stream **stream);
@@ -605,17 +608,16 @@ int32_t peloton_stream_new(const peloton_engine *engine,
 int32_t peloton_stream_tpx3(peloton_stream *stream, const uint8_t *bytes, size_t n);
 
 // Adds pixel hits; hits outside of the sensor are dropped and counted. Memory: hits are borrowed for the call.
-// Threads: one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS (as peloton_stream_tpx3), ABI_MISMATCH, PANIC, BUSY.
-int32_t peloton_stream_hits(peloton_stream *stream,
-                            const peloton_pixel_hits *hits);
+// Threads: one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS (lost clusters), ABI_MISMATCH, PANIC, BUSY.
+int32_t peloton_stream_hits(peloton_stream *stream, const peloton_pixel_hits *hits);
 
 // Ends the stream: clusters that waited for later hits become complete. Later hits begin a new stream. Memory: none.
 // Threads: one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS, PANIC, BUSY.
 int32_t peloton_stream_end(peloton_stream *stream);
 
-// Moves the complete clusters into a result of the engine, in order. counters receives counts since the last call,
-// counts receives counts of the input since the beginning; both may be NULL. Memory: arguments are borrowed. Threads:
-// one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (a result of another sequence), ABI_MISMATCH, BUSY.
+// Moves the complete clusters into a result of the engine, in order. counters receives the counts since the last call,
+// and counts the counts of the input since the stream's beginning; both may be NULL. Memory: arguments are borrowed.
+// Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (a result of another sequence), ABI_MISMATCH, BUSY.
 int32_t peloton_stream_clusters(peloton_stream *stream,
                                 peloton_result *result,
                                 peloton_counters *counters,

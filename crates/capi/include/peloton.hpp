@@ -2,7 +2,7 @@
 //
 // Every operation that can fail has two forms: `run` throws peloton::Error, `try_run` is noexcept and returns a code;
 // objects that are made from an engine have a constructor that throws, and `try_make`. Without exceptions
-// (-fno-exceptions), only the `try_` forms exist. Ownership and threads: crates/capi/README.md.
+// (-fno-exceptions), only the `try_` forms exist. See crates/capi/README.md for ownership and threads.
 #ifndef PELOTON_HPP
 #define PELOTON_HPP
 
@@ -79,14 +79,14 @@ template <class T, void (*Free)(T *)> struct Deleter {
   void operator()(T *handle) const noexcept { Free(handle); }
 };
 
-/// An owned handle.
+/// The owner of a handle of the C interface; its destructor frees the handle.
 template <class T, void (*Free)(T *)> class Handle {
 public:
   T *get() const noexcept { return handle_.get(); }
   explicit operator bool() const noexcept { return handle_ != nullptr; }
 
 protected:
-  /// Calls `make`, and stores the object that it makes.
+  /// Calls `make`, and owns the handle that `make` returns.
   template <class Make> std::int32_t fill(Make make) noexcept {
     T *made = nullptr;
     std::int32_t code = make(&made);
@@ -107,12 +107,12 @@ template <> struct TypeOf<std::int64_t> { static constexpr std::int32_t value = 
 template <> struct TypeOf<float> { static constexpr std::int32_t value = PELOTON_TYPE_F32; };
 } // namespace detail
 
-/// Counters whose field `size` is set; each thread needs its own.
+/// Counters whose field `size` is set; each thread needs its own object.
 struct Counters : peloton_counters {
   Counters() noexcept : peloton_counters{} { size = sizeof(peloton_counters); }
 };
 
-/// A configured sequence: one for any number of threads.
+/// A configured sequence. Any number of threads may use one engine at once.
 class Engine : public detail::Handle<peloton_engine, peloton_engine_free> {
 public:
   Engine() noexcept = default;
@@ -121,13 +121,13 @@ public:
       return PELOTON_ABI_MISMATCH;
     return fill([&](peloton_engine **to) { return peloton_engine_new(toml.data(), toml.size(), geometry, to); });
   }
-  /// Writes version, ISA, configuration and so on as JSON; `needed` receives its length, with the final zero byte.
+  /// Describes the engine as JSON (version, ISA and so on); `needed` receives the length, with the final zero byte.
   std::int32_t try_json(char *to, std::size_t capacity, std::size_t *needed = nullptr) const noexcept {
     return peloton_engine_json(get(), to, capacity, needed);
   }
   /// The name of the stage whose counts are counters.stage[number].
   const char *stage(std::uint32_t number) const noexcept { return peloton_engine_stage(get(), number); }
-  /// The name of a product, in the order of `write` in the configuration; nullptr after the last product.
+  /// The name of product `number`, in the order of `write` in the configuration; nullptr after the last product.
   const char *product(std::uint32_t number) const noexcept { return peloton_engine_product(get(), number); }
 #ifdef PELOTON_EXCEPTIONS
   explicit Engine(std::string_view toml, const char *geometry = nullptr) {
@@ -135,7 +135,7 @@ public:
       throw Error(PELOTON_ABI_MISMATCH, "libpeloton has another interface than the header that this was built with");
     check(try_make(toml, geometry));
   }
-  /// Version, ISA, configuration and so on, as JSON.
+  /// Describes the engine as JSON: version, ISA, configuration and so on.
   std::string json() const {
     std::size_t needed = 0;
     check(try_json(nullptr, 0, &needed));
@@ -164,7 +164,7 @@ public:
 /// Raw banks of events.
 class Batch : public detail::Handle<peloton_batch, peloton_batch_free> {
 public:
-  /// An empty batch, which cannot fail.
+  /// Makes an empty batch; never throws.
   Batch() noexcept {
     fill([](peloton_batch **to) { return peloton_batch_new(to); });
   }
@@ -185,7 +185,7 @@ public:
     return peloton_batch_blocks(get(), blocks.data(), blocks.size(), ids.data(), ids.size(), faulty);
   }
 #ifdef PELOTON_EXCEPTIONS
-  /// Removes all events and keeps the memory.
+  /// Removes all events, but keeps their memory for later events.
   void clear() { check(try_clear()); }
   /// Number of events.
   std::size_t events() const {
@@ -201,7 +201,7 @@ public:
     check(try_event(id, status, &became));
     return became;
   }
-  /// Adds the events of whole MDF records, and returns the number of bytes of these records.
+  /// Adds the events of the whole MDF records at the beginning, and returns the number of bytes of these records.
   std::size_t mdf(Span<const std::uint8_t> bytes) {
     std::size_t used = 0;
     check(try_mdf(bytes, &used));
@@ -238,7 +238,7 @@ private:
   std::size_t index_;
 };
 
-/// All tracks of the sequence velo, or of one event. Tracks are valid as long as this object and the columns.
+/// All tracks of a result of the sequence velo. Tracks are valid as long as this object and the columns.
 class VeloTracks : public peloton_velo_tracks {
 public:
   VeloTracks() noexcept : peloton_velo_tracks{} { size = sizeof(peloton_velo_tracks); }
@@ -273,8 +273,8 @@ public:
   Range of_event(std::size_t) const && = delete;
 };
 
-/// Results of a run: the first product of `write`; product() gives the other products. Views of columns are valid until
-/// the next run into this result, its export or its end.
+/// Results of a run. This object shows the first product of `write`; product() returns the other products. Views of
+/// columns are valid until the next run into this result, its next export or its destruction.
 class Result : public detail::Handle<peloton_result, peloton_result_free> {
 public:
   Result() noexcept = default;
@@ -302,7 +302,7 @@ public:
   }
 #ifdef PELOTON_EXCEPTIONS
   explicit Result(const Engine &engine) { check(try_make(engine)); }
-  /// The product with this name, such as "long_tracks", of the same results, in this run and all later runs.
+  /// Returns a Result that shows the product with this name, such as "long_tracks", of this run and of all later runs.
   Result product(const char *name) const {
     Result product;
     check(try_product(name, product));
@@ -345,12 +345,12 @@ public:
     check(try_velo_tracks(view));
     return view;
   }
-  /// Exports the columns through Arrow's C data interface; the caller owns schema and array, which are empty before.
+  /// Exports the columns through Arrow's C data interface; the caller owns schema and array, which must be empty.
   void arrow(ArrowSchema &schema, ArrowArray &array) { check(try_arrow(schema, array)); }
 #endif
 };
 
-/// hash_int and output_hash of `peloton run --json`.
+/// The hashes hash_int and output_hash that `peloton run --json` prints.
 struct Hashes {
   std::uint64_t hash_int = 0, output_hash = 0;
 };
@@ -393,7 +393,7 @@ inline std::int32_t try_run(const Engine &engine, Workspace &workspace, const pe
   return peloton_run_cylinder(engine.get(), workspace.get(), &hits, result.get(), counters);
 }
 
-/// A pool of threads of the library, for callers without their own threads.
+/// Threads of the library that run one engine, for callers without their own threads.
 class Pool : public detail::Handle<peloton_pool, peloton_pool_free> {
 public:
   Pool() noexcept = default;

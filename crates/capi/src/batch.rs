@@ -46,7 +46,7 @@ pub unsafe extern "C" fn peloton_batch_new(batch: *mut *mut peloton_batch) -> i3
     enter(|| unsafe { hand_over(batch, || Ok(peloton_batch(RwLock::default()))) })
 }
 
-/// Removes all events and keeps the memory. Memory: none. Threads: one thread at a time. Codes: INVALID_ARGUMENT, BUSY.
+/// Removes all events. Memory: kept for later events. Threads: one thread at a time. Codes: INVALID_ARGUMENT, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_clear(batch: *mut peloton_batch) -> i32 {
     enter(|| {
@@ -57,8 +57,8 @@ pub unsafe extern "C" fn peloton_batch_clear(batch: *mut peloton_batch) -> i32 {
     })
 }
 
-/// Number of complete events in the batch. Memory: none. Threads: not while another thread changes the batch. Codes:
-/// INVALID_ARGUMENT, BUSY.
+/// Number of complete events in the batch. Memory: none. Threads: do not call this while another thread changes the
+/// batch. Codes: INVALID_ARGUMENT, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_events(batch: *const peloton_batch, events: *mut usize) -> i32 {
     // SAFETY: the caller's batch lives, and events may be written to.
@@ -69,7 +69,7 @@ pub unsafe extern "C" fn peloton_batch_events(batch: *const peloton_batch, event
 }
 
 /// Adds a raw bank to the event that the next peloton_batch_event ends. `type` is the type in a raw bank header. Banks
-/// of the detectors are stored, banks of readout errors set the status of the event, and ODIN banks its numbers; other
+/// of the detectors are stored, banks of readout errors set the event's status, ODIN banks set its numbers, and other
 /// banks are skipped. Memory: payload is copied. Threads: one thread at a time. Codes: INVALID_ARGUMENT, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_bank(
@@ -88,9 +88,9 @@ pub unsafe extern "C" fn peloton_batch_bank(
     })
 }
 
-/// Ends an event. status is 0, or an error that the caller found: an event with partial (17) is reconstructed without
-/// its lost banks, with any other error not at all. became, which may be NULL, receives the event's final status.
-/// Memory: none. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (no such status), BUSY.
+/// Ends an event. status is 0, or an error that the caller found: with partial (17) the event is reconstructed without
+/// its lost banks, with any other error it is not reconstructed. became, which may be NULL, receives the event's final
+/// status. Memory: none. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (no such status), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_event(
     batch: *mut peloton_batch,
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn peloton_batch_event(
 /// Appends the events of the whole MDF records at the beginning of `bytes`. used receives the number of bytes of these
 /// records: pass the remaining bytes again together with the end of their record. events receives the number of events.
 /// used and events may be NULL. Memory: bytes are copied. Threads: one thread at a time. Codes: INVALID_ARGUMENT (also
-/// while an event has banks and peloton_batch_event did not end it), FORMAT (bytes contain no record at all), BUSY.
+/// while an event has banks, but has not ended), FORMAT (bytes contain no record at all), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_mdf(
     batch: *mut peloton_batch,
@@ -130,11 +130,11 @@ pub unsafe extern "C" fn peloton_batch_mdf(
     })
 }
 
-/// Appends a slice of an event builder: `events` consecutive events, as one block for each source with its bank in
-/// every event. A block whose sizes do not add up gives every event the status truncated_bank; faulty, which may be
-/// NULL, receives the number of such blocks. Memory: blocks and event_ids are borrowed for the call, payloads are
-/// copied. Threads: one thread at a time. Codes: INVALID_ARGUMENT (also while an event has banks and
-/// peloton_batch_event did not end it), COLUMNS, ABI_MISMATCH, BUSY. On an error, nothing is appended.
+/// Appends a slice of an event builder: `events` consecutive events, as one block for each source, which has the
+/// source's bank of every event. A block whose sizes do not add up gives every event the status truncated_bank; faulty,
+/// which may be NULL, receives the number of such blocks. Memory: blocks and event_ids are borrowed for the call,
+/// payloads are copied. Threads: one thread at a time. Codes: INVALID_ARGUMENT (also while an event has banks, but has
+/// not ended), COLUMNS, ABI_MISMATCH, BUSY. On an error, nothing is appended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_blocks(
     batch: *mut peloton_batch,

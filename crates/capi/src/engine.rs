@@ -104,8 +104,8 @@ pub unsafe extern "C" fn peloton_engine_new(
 
 /// Writes a description of the engine as JSON, with a terminating zero byte: version, abi, schema, sequence, preset,
 /// isa, gang, features, stages, config (TOML). A text longer than `capacity` is truncated; `needed` receives the number
-/// of bytes of the whole text. Memory: `to` has `capacity` bytes, or is NULL with capacity 0; `needed` may be NULL.
-/// Threads: any thread, at any time. Codes: INVALID_ARGUMENT.
+/// of bytes of the whole text. Memory: `to` points to `capacity` bytes, or is NULL if `capacity` is 0; `needed` may be
+/// NULL. Threads: any thread, at any time. Codes: INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_engine_json(
     engine: *const peloton_engine,

@@ -1,4 +1,4 @@
-//! Steps common to every function: the floating-point mode, panics, codes and the text of the last error.
+//! Steps that all functions of the C interface share: floating-point mode, panics, codes and the last error's text.
 
 use peloton_core::Error;
 use peloton_core::simd::with_default_float_mode;
@@ -13,11 +13,11 @@ pub const PELOTON_OK: i32 = 0;
 pub const PELOTON_INVALID_ARGUMENT: i32 = -1;
 /// The configuration cannot be used, or a workspace, result or batch is for another sequence.
 pub const PELOTON_CONFIG: i32 = -2;
-/// This CPU or this build lacks the feature.
+/// This CPU or this build lacks a feature that the call needs.
 pub const PELOTON_UNSUPPORTED: i32 = -3;
 /// A file cannot be read.
 pub const PELOTON_IO: i32 = -4;
-/// Bytes do not follow their format.
+/// The bytes of a file or of the input violate their format.
 pub const PELOTON_FORMAT: i32 = -5;
 /// Columns contradict each other, or are too long.
 pub const PELOTON_COLUMNS: i32 = -6;
@@ -27,7 +27,7 @@ pub const PELOTON_DEVICE: i32 = -7;
 pub const PELOTON_PANIC: i32 = -8;
 /// Another thread is using the handle, or a child of fork uses a pool or stream of its parent.
 pub const PELOTON_BUSY: i32 = -9;
-/// The field `size` of a struct is not a known size.
+/// The field `size` of a struct is a size that this library does not know.
 pub const PELOTON_ABI_MISMATCH: i32 = -10;
 /// The system cannot start more threads.
 pub const PELOTON_SYSTEM: i32 = -11;

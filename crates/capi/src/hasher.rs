@@ -19,8 +19,8 @@ pub unsafe extern "C" fn peloton_hasher_new(hasher: *mut *mut peloton_hasher) ->
     enter(|| unsafe { hand_over(hasher, || Ok(peloton_hasher(RwLock::default()))) })
 }
 
-/// Adds the results of a run: the product that the handle shows. Memory: arguments are borrowed for the call. Threads:
-/// one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (another sequence or product than before), BUSY.
+/// Adds the product that the handle `result` shows. Memory: arguments are borrowed for the call. Threads: one thread at
+/// a time. Codes: INVALID_ARGUMENT, CONFIG (another sequence or product than in earlier calls), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_hasher_add(
     hasher: *mut peloton_hasher,
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn peloton_hasher_add(
 }
 
 /// The hashes of all results so far, as `peloton run --json` prints them: hash[0] is hash_int, hash[1] output_hash.
-/// Memory: hash has two numbers. Threads: one thread at a time. Codes: INVALID_ARGUMENT (nothing was added), BUSY.
+/// Memory: hash has 2 elements. Threads: one thread at a time. Codes: INVALID_ARGUMENT (nothing was added), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_hasher_end(hasher: *const peloton_hasher, hash: *mut u64) -> i32 {
     // SAFETY: the caller's hasher lives, and hash has two numbers.

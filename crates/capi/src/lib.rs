@@ -1,8 +1,8 @@
 //! The C interface of peloton: `libpeloton.so`, `libpeloton.a` and `include/peloton.h`, which cbindgen makes from this crate.
 //!
 //! Every function checks the pointers, lengths and numbers of its arguments, preserves the host's floating-point mode,
-//! and returns a code; no panic leaves a function. `peloton_job::embed` does the work; this crate only translates. The
-//! README of this crate describes ownership, threads and lifetimes.
+//! and returns a code; no panic leaves a function. `peloton_job::embed` does the work; this crate only translates for
+//! C. The README of this crate describes ownership, threads and lifetimes.
 //!
 //! This crate is one of the places that may contain `unsafe` code: pointers from C are dereferenced only here.
 #![deny(missing_docs, unsafe_op_in_unsafe_fn)]

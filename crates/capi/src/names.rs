@@ -17,7 +17,7 @@ static TRUNCATIONS: LazyLock<Vec<CString>> =
     LazyLock::new(|| Truncation::ALL.iter().map(|what| c_text(what.name())).collect());
 static VERSION: LazyLock<CString> = LazyLock::new(|| c_text(env!("CARGO_PKG_VERSION")));
 
-/// A constant text for C; none contains a zero byte.
+/// Converts a text, which must contain no zero byte, to a C string.
 pub fn c_text(text: &str) -> CString {
     CString::new(text).unwrap_or_default()
 }
@@ -27,7 +27,7 @@ pub fn truncation(name: &str) -> Option<usize> {
     Truncation::ALL.iter().position(|what| what.name() == name)
 }
 
-/// Returns the address of text `number` of `texts`, or NULL if `texts` has fewer.
+/// Returns the address of text `number` of `texts`, or NULL if no text has this number.
 pub fn of(texts: &[CString], number: usize) -> *const c_char {
     texts.get(number).map_or(null(), |text| text.as_ptr())
 }
@@ -45,8 +45,8 @@ pub extern "C" fn peloton_version() -> *const c_char {
     VERSION.as_ptr()
 }
 
-/// Message of the last failed call of this thread; "" if none failed. Memory: the library's, until the next call of
-/// this thread fails. Threads: any thread, at any time. Codes: none.
+/// Message of the last failed call of this thread; "" if none failed. Memory: the library owns the text, which is valid
+/// until the next call of this thread fails. Threads: any thread, at any time. Codes: none.
 #[unsafe(no_mangle)]
 pub extern "C" fn peloton_last_error() -> *const c_char {
     last_error()

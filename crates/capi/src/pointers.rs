@@ -66,10 +66,10 @@ pub unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a str> {
     text.to_str().map_err(|_| invalid(format!("{name} is not UTF-8")))
 }
 
-/// Gives the object that `make` returns to the caller: writes its address to `*to`, or NULL if `make` fails.
+/// Calls `make` and hands the new object over to the caller: `*to` receives its address, or NULL if `make` fails.
 ///
 /// # Safety
-/// A pointer that is not NULL may be written to.
+/// If not NULL, `to` is valid for writes.
 pub unsafe fn hand_over<T>(to: *mut *mut T, make: impl FnOnce() -> Result<T>) -> Result<()> {
     check(to, "the pointer to write the new object to")?;
     // SAFETY: not NULL and aligned; the rest is the caller's promise.
@@ -91,10 +91,10 @@ pub unsafe fn free<T>(pointer: *mut T) {
     }
 }
 
-/// Writes a value.
+/// Writes a value to a pointer from C.
 ///
 /// # Safety
-/// A pointer that is not NULL may be written to.
+/// If not NULL, `to` is valid for writes.
 pub unsafe fn put<T>(to: *mut T, value: T, name: &str) -> Result<()> {
     check(to, name)?;
     // SAFETY: not NULL and aligned; the rest is the caller's promise.
@@ -154,7 +154,7 @@ pub unsafe fn read_struct<T: Crossing>(pointer: *const T, name: &str) -> Result<
 /// Writes the fields that the caller's header defines, and leaves the field `size` unchanged.
 ///
 /// # Safety
-/// As for [`read_struct`]; the bytes of the struct may be written to.
+/// As for [`read_struct`]; the bytes of the struct are valid for writes.
 pub unsafe fn write_struct<T: Crossing>(pointer: *mut T, value: &T, name: &str) -> Result<()> {
     // SAFETY: the caller's promise.
     let size = unsafe { common_size(pointer, name)? };

@@ -11,7 +11,7 @@ use peloton_job::embed::ConfiguredPool;
 use std::sync::RwLock;
 
 /// Threads of the library that run one engine. The library starts no other threads, except in a stream whose
-/// configuration asks for threads.
+/// configuration asks for more than one.
 pub struct peloton_pool(RwLock<Crew>);
 
 struct Crew {
@@ -68,9 +68,9 @@ unsafe fn run(
     })
 }
 
-/// Reconstructs the raw banks of a batch on the threads of the pool, as peloton_run_banks does on one. Memory:
+/// Reconstructs the raw banks of a batch on the threads of the pool, as peloton_run_banks does on one thread. Memory:
 /// arguments are borrowed for the call; counters may be NULL. Threads: one thread at a time. Codes: INVALID_ARGUMENT,
-/// CONFIG (another sequence, no geometry), COLUMNS, ABI_MISMATCH, PANIC, BUSY (in a child of fork, too).
+/// CONFIG (another sequence, no geometry), COLUMNS, ABI_MISMATCH, PANIC, BUSY (also in a child of fork).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_pool_run_banks(
     pool: *mut peloton_pool,
@@ -82,9 +82,9 @@ pub unsafe extern "C" fn peloton_pool_run_banks(
     unsafe { run(pool, result, counters, |_| Given::banks(batch)) }
 }
 
-/// Reconstructs hits of the Velo on the threads of the pool, as peloton_run_hits does on one. Memory: arguments are
-/// borrowed for the call; counters may be NULL. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (another
-/// sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY (in a child of fork, too).
+/// Reconstructs hits of the Velo on the threads of the pool, as peloton_run_hits does on one thread. Memory: arguments
+/// are borrowed for the call; counters may be NULL. Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG
+/// (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY (also in a child of fork).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_pool_run_hits(
     pool: *mut peloton_pool,

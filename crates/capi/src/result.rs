@@ -1,4 +1,4 @@
-//! Results: views of their columns, and Arrow.
+//! Results: views of their columns, and the export to Arrow.
 
 use crate::engine::{EngineKind, peloton_engine};
 use crate::guard::{Result, enter, invalid};
@@ -12,8 +12,8 @@ use peloton_job::embed::{ClusterStream, ConfiguredOutcome};
 use std::ffi::{CString, c_char, c_void};
 use std::sync::{Arc, RwLock, RwLockReadGuard};
 
-/// Results of a run: all of its products, one of which this handle shows. Each run reuses their memory. Views of
-/// columns are valid until the result's next run, export or free.
+/// Results of a run: all of its products, one of which this handle shows. Each run reuses the memory of the results.
+/// Views of columns are valid until the result's next run, export or free.
 pub struct peloton_result(pub(crate) Arc<RwLock<Held>>, usize);
 
 pub(crate) struct Held {
@@ -104,7 +104,7 @@ impl<'a> Shown<'a> {
         let found = self.columns().column(index);
         let missing = || {
             let count = self.texts().len();
-            invalid(format!("there is no column {index}: these results have {count}"))
+            invalid(format!("there is no column {index}: these results have {count} columns"))
         };
         let (info, values) = found.ok_or_else(missing)?;
         let [name, unit, meaning] = &self.texts()[index];
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn peloton_result_new(
 }
 
 /// Number of items at a depth: 0 events (or clusters), 1 tracks (or hits where there are no tracks), 2 hits. Memory:
-/// none. Threads: not while a run writes to the result. Codes: INVALID_ARGUMENT, BUSY.
+/// none. Threads: do not call this while a run writes to the result. Codes: INVALID_ARGUMENT, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_items(
     result: *const peloton_result,
@@ -163,16 +163,16 @@ pub unsafe extern "C" fn peloton_result_items(
     })
 }
 
-/// Number of columns. Memory: none. Threads: not while a run writes to the result. Codes: INVALID_ARGUMENT, BUSY.
+/// Number of columns. Memory: none. Threads: not during a run into the result. Codes: INVALID_ARGUMENT, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_columns(result: *const peloton_result, columns: *mut usize) -> i32 {
     // SAFETY: the caller's result lives, and columns may be written to.
     enter(|| unsafe { put(columns, Shown::of(result)?.texts().len(), "columns") })
 }
 
-/// Fills view with the column at this index, from 0; docs/columns.md lists the columns of the sequence in their order.
-/// Memory: the caller owns view and sets its size; values belong to the result until its next run, export or free.
-/// Threads: not while a run writes to the result. Codes: INVALID_ARGUMENT (no such column), ABI_MISMATCH, BUSY.
+/// Fills view with the column at this index, from 0, in the order of docs/columns.md. Memory: the caller owns view and
+/// sets its size; values belong to the result until its next run, export or free. Threads: do not call this while a run
+/// writes to the result. Codes: INVALID_ARGUMENT (no such column), ABI_MISMATCH, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_column_at(
     result: *const peloton_result,
@@ -184,8 +184,8 @@ pub unsafe extern "C" fn peloton_result_column_at(
 }
 
 /// Fills view with the column of this name, such as "chi2"; otherwise like peloton_result_column_at. Memory: name is
-/// borrowed for the call. Threads: not while a run writes to the result. Codes: INVALID_ARGUMENT (no such column),
-/// ABI_MISMATCH, BUSY.
+/// borrowed for the call. Threads: do not call this while a run writes to the result. Codes: INVALID_ARGUMENT (no such
+/// column), ABI_MISMATCH, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_column(
     result: *const peloton_result,
@@ -207,8 +207,8 @@ pub unsafe extern "C" fn peloton_result_column(
 }
 
 /// Fills view with all columns of the product velo_tracks at once; otherwise like peloton_result_column_at. Memory: the
-/// caller owns view and sets its size; its pointers are valid as in peloton_result_column_at. Threads: not while a run
-/// writes to the result. Codes: INVALID_ARGUMENT (another product), ABI_MISMATCH, BUSY.
+/// caller owns view and sets its size; its pointers are valid as in peloton_result_column_at. Threads: do not call this
+/// while a run writes to the result. Codes: INVALID_ARGUMENT (another product), ABI_MISMATCH, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_velo_tracks(
     result: *const peloton_result,
@@ -218,7 +218,7 @@ pub unsafe extern "C" fn peloton_result_velo_tracks(
     enter(|| unsafe {
         let shown = Shown::of(result)?;
         let words =
-            "these results are not tracks of velo: peloton_result_product shows the product velo_tracks";
+            "these results are not velo_tracks: peloton_result_product makes a handle that shows velo_tracks";
         let tracks = shown.columns().get::<VeloTracks>().ok_or_else(|| invalid(words))?;
         let states = |states: &States| peloton_velo_states {
             x: states.x.as_ptr(),
@@ -251,8 +251,8 @@ pub unsafe extern "C" fn peloton_result_velo_tracks(
 /// Exports the columns through Arrow's C data interface: a record batch as a struct array, with the schema of the
 /// Parquet files (units in the fields' metadata). Values are moved without a copy, except statuses, and times and
 /// energies of pixels, which are converted to the units of files. Afterwards the product is empty, and runs may fill it
-/// again. Memory: the caller owns *schema and *array, empty before, which live until their release is called. Threads:
-/// one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS (lists of 2^31 entries; the product is lost), BUSY.
+/// again. Memory: *schema and *array are empty before; the caller owns them, and calls their release. Threads: one
+/// thread at a time. Codes: INVALID_ARGUMENT, COLUMNS (2^31 or more entries in lists; the product is then lost), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_arrow(
     result: *mut peloton_result,
@@ -275,8 +275,8 @@ pub unsafe extern "C" fn peloton_result_arrow(
 /// Makes another handle of the same results, which shows the product with this name, such as "long_tracks". A run into
 /// any handle of the results writes all products; otherwise this handle is like a handle of peloton_result_new. Memory:
 /// name is borrowed for the call; the caller frees *product with peloton_result_free, before or after the other
-/// handles. Threads: not while a run writes to a handle of the results. Codes: INVALID_ARGUMENT, CONFIG (the
-/// configuration does not write this product), BUSY.
+/// handles. Threads: do not call this while a run writes to any handle of the results. Codes: INVALID_ARGUMENT, CONFIG
+/// (the configuration does not write this product), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_product(
     result: *const peloton_result,
@@ -292,8 +292,8 @@ pub unsafe extern "C" fn peloton_result_product(
     })
 }
 
-/// Frees a result; NULL is allowed. Memory: the last handle of the results frees all their memory, except columns that
-/// peloton_result_arrow exported. Threads: after the last call with the object. Codes: none.
+/// Frees a result; NULL is allowed. Memory: when the last handle of the results is freed, all their memory is freed,
+/// except columns that peloton_result_arrow exported. Threads: after the last call with the object. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_free(result: *mut peloton_result) {
     // SAFETY: the caller's last use of it.

@@ -11,7 +11,7 @@ use peloton_io::input::timepix::PixelCounts;
 use peloton_job::embed::ClusterStream;
 use std::sync::{RwLock, RwLockWriteGuard};
 
-/// A stream of pixel hits, with its waiting clusters. Results do not depend on how the stream is cut into pieces.
+/// A stream of pixel hits and their clusters. Results do not depend on how the stream is cut into pieces.
 pub struct peloton_stream(RwLock<ClusterStream>);
 
 const STREAM: &str = "stream";
@@ -22,7 +22,7 @@ fn take_stream(stream: &peloton_stream) -> Result<RwLockWriteGuard<'_, ClusterSt
     if taken.has_threads() {
         return Ok(taken);
     }
-    let text = "a child of fork has no threads of its parent: make a stream in it".into();
+    let text = "stream: a child of fork has no threads of its parent; make a stream in the child".into();
     Err(Failure { code: PELOTON_BUSY, text })
 }
 
@@ -31,7 +31,7 @@ fn layout_of(layout: &peloton_layout) -> Result<Layout> {
         [layout.chips, layout.width, layout.height, layout.gap].map(|n| n as usize);
     // No sensor has so many: what is larger would not survive a product.
     if [chips, width, height, gap].iter().any(|number| *number > 1 << 16) {
-        return Err(invalid(format!("layout: {chips} chips of {width} x {height} pixels, gap {gap}")));
+        return Err(invalid(format!("no layout has {chips} chips of {width} x {height} pixels, gap {gap}")));
     }
     Ok(if chips == 0 { Layout::quad(gap)? } else { Layout::apart(chips, width, height)? })
 }
@@ -39,8 +39,8 @@ fn layout_of(layout: &peloton_layout) -> Result<Layout> {
 /// Makes a stream for an engine of the sequence timepix and the sensor of this layout; NULL means four independent
 /// chips of 256 x 256 pixels. The calling thread does the work, unless the configuration has threads above 1. Memory:
 /// layout_or_null is borrowed for the call; the caller frees *stream with peloton_stream_free; the engine may be freed
-/// before the stream. Threads: any thread, at any time. Codes: INVALID_ARGUMENT (an engine of events), CONFIG,
-/// ABI_MISMATCH, SYSTEM.
+/// before the stream. Threads: any thread, at any time. Codes: INVALID_ARGUMENT (an engine of another sequence),
+/// CONFIG, ABI_MISMATCH, SYSTEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_stream_new(
     engine: *const peloton_engine,
@@ -51,7 +51,7 @@ pub unsafe extern "C" fn peloton_stream_new(
     enter(|| unsafe {
         hand_over(stream, || {
             let EngineKind::Stream(config) = &reference(engine, "engine")?.kind else {
-                return Err(invalid("this engine is for events: a stream needs one of the sequence timepix"));
+                return Err(invalid("this engine is for events: a stream needs an engine of timepix"));
             };
             let layout = match layout_or_null.is_null() {
                 true => None,
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn peloton_stream_tpx3(stream: *mut peloton_stream, bytes:
 }
 
 /// Adds pixel hits; hits outside of the sensor are dropped and counted. Memory: hits are borrowed for the call.
-/// Threads: one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS (as peloton_stream_tpx3), ABI_MISMATCH, PANIC, BUSY.
+/// Threads: one thread at a time. Codes: INVALID_ARGUMENT, COLUMNS (lost clusters), ABI_MISMATCH, PANIC, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_stream_hits(
     stream: *mut peloton_stream,
@@ -102,9 +102,9 @@ pub unsafe extern "C" fn peloton_stream_end(stream: *mut peloton_stream) -> i32 
     })
 }
 
-/// Moves the complete clusters into a result of the engine, in order. counters receives counts since the last call,
-/// counts receives counts of the input since the beginning; both may be NULL. Memory: arguments are borrowed. Threads:
-/// one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (a result of another sequence), ABI_MISMATCH, BUSY.
+/// Moves the complete clusters into a result of the engine, in order. counters receives the counts since the last call,
+/// and counts the counts of the input since the stream's beginning; both may be NULL. Memory: arguments are borrowed.
+/// Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (a result of another sequence), ABI_MISMATCH, BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_stream_clusters(
     stream: *mut peloton_stream,

@@ -50,7 +50,7 @@ pub struct peloton_velo_hits {
     pub y: *const f32,
     /// As x.
     pub z: *const f32,
-    /// Identifiers of the hits, by which tracks name them; one value a hit.
+    /// Identifiers of the hits, with which tracks list their hits; one value a hit.
     pub id: *const u32,
     /// Index of the first hit of each of the 52 modules of each event, and the number of hits: 52 * events + 1 values.
     pub module_start: *const u32,
@@ -116,7 +116,7 @@ pub struct peloton_layout {
     pub width: u32,
     /// Pixels of a chip in y; ignored for a quad.
     pub height: u32,
-    /// Pixels between the chips of a quad.
+    /// Width of the gap between the chips of a quad, pixels.
     pub gap: u32,
 }
 
@@ -126,9 +126,9 @@ pub struct peloton_layout {
 pub struct peloton_block {
     /// sizeof(peloton_block).
     pub size: usize,
-    /// Number of the readout board.
+    /// Number of the source, a readout board.
     pub source: u16,
-    /// Version of the encoding.
+    /// Version of the encoding of the banks.
     pub version: u8,
     /// Alignment of payloads: payload i begins at the next multiple of 2^align_log2 bytes after payload i - 1;
     /// align_log2 is at most 16.
@@ -153,9 +153,9 @@ pub struct peloton_stage_counter {
     pub items_in: u64,
     /// Number of items that left the stage.
     pub items_out: u64,
-    /// Lanes that did useful work, summed over the gang's steps.
+    /// Number of SIMD lanes that did useful work, summed over the gang's steps.
     pub lanes_active: u64,
-    /// All lanes, summed over the gang's steps.
+    /// Number of all SIMD lanes, summed over the gang's steps.
     pub lanes_total: u64,
 }
 
@@ -253,11 +253,11 @@ pub struct peloton_velo_states {
     pub tx: *const f32,
     /// dy/dz.
     pub ty: *const f32,
-    /// Variance of x, and of y, mm^2.
+    /// Variance of x, equal to the variance of y, mm^2.
     pub cov_xx: *const f32,
-    /// Covariance of x and tx, and of y and ty, mm.
+    /// Covariance of x and tx, equal to the covariance of y and ty, mm.
     pub cov_xtx: *const f32,
-    /// Variance of tx, and of ty.
+    /// Variance of tx, equal to the variance of ty.
     pub cov_txtx: *const f32,
 }
 
@@ -277,7 +277,7 @@ pub struct peloton_velo_tracks {
     pub track_start: *const u32,
     /// Index of the first hit of each track, and the number of hits: tracks + 1 values.
     pub hit_start: *const u32,
-    /// Identifiers of the hits: entries values.
+    /// Identifiers of the hits of all tracks: `entries` values.
     pub hits: *const u32,
     /// Status of each event.
     pub status: *const u16,

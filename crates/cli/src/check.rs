@@ -12,8 +12,8 @@ use std::process::ExitCode;
 /// Reconstruct events and compare the tracks with the truth: efficiency, ghosts, clones
 ///
 /// The output has a line for each category of particles: found/particles efficiency (mean over events) [68 % interval],
-/// clones (rate), purity, hit efficiency. Pixel hits have no true particles: for them the command checks that all
-/// algorithms find the same clusters, and that every hit is in a cluster or counted as dropped.
+/// clones (rate), purity, hit efficiency. Pixel hits have no true particles: instead the command checks that all
+/// algorithms find the same clusters, and that each hit is in a cluster or counted as dropped.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -43,22 +43,22 @@ pub struct Check {
     /// Also print efficiencies by momentum, angles, origin and event size, and ghost rates by properties of tracks
     #[arg(long)]
     tables: bool,
-    /// Also print why particles were lost. For velo-ut, scifi, long, long-ut and cylinder: how many were lost at each
-    /// step, from hits in too few layers to other tracks that took their place. For velo, with input of hits, not raw
-    /// banks: the causes of missed Velo particles, ghosts and clones, by the json rules
+    /// Also print why particles were lost. For velo-ut, scifi, long, long-ut and cylinder: the number lost at each step
+    /// of the search, such as too few hits, cuts, or hits taken by other tracks. For velo, only with hits as input, not
+    /// raw banks: the causes of missed Velo particles, ghosts and clones, by the json rules
     #[arg(long, conflicts_with = "tracks")]
     losses: bool,
-    /// Check the tracks of this file instead of reconstructing: NDJSON as `run --output` writes it, matched to the
-    /// input by event number, or for each event a line with a list of tracks, each a list of hit ids
+    /// Check the tracks in this file instead of reconstructing events. A line is an event: an object as `run --output`
+    /// writes to NDJSON, with its event number, or a list of tracks (each a list of hit ids), line i for event i
     #[arg(long, value_name = "FILE")]
     tracks: Option<PathBuf>,
-    /// Also compare with the tracks of this second file, in the format of --tracks: how many particles both sets of
-    /// tracks, only one of them, or neither found
+    /// Also compare with a second set of tracks, from this file in the format of --tracks: count the particles found in
+    /// both sets, in only one set, or in neither
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
-    /// Also write tables of all particles and all tracks: for NAME.parquet, NAME.particles.parquet (key, PDG code,
-    /// momentum, origin, categories, whether found, hit efficiency) and NAME.tracks.parquet (particle of the track,
-    /// purity, ghost or clone); docs/columns.md lists the columns
+    /// Also write two tables. NAME.parquet stands for two files: NAME.particles.parquet, all particles (key, PDG code,
+    /// momentum, origin, categories, whether found, hit efficiency), and NAME.tracks.parquet, all tracks (particle,
+    /// purity, ghost or clone). docs/columns.md lists the columns
     #[arg(long, value_name = "NAME.parquet")]
     truth_output: Option<PathBuf>,
     #[command(flatten)]

@@ -10,9 +10,9 @@ use std::process::ExitCode;
 
 /// Reconstruct events in two ways and show the first difference
 ///
-/// Each side is a list of KEY=VALUE, separated by commas, that overrides the configuration: isa, gang, threads, slice,
-/// preset; for cylinder builder and seeds; for timepix block and algorithm. `gpu` selects the GPU, and threads its
-/// number of streams. The exit code is 0 if all output columns are equal, bit by bit, and 1 if not.
+/// Each side is a comma-separated list of KEY=VALUE that overrides the configuration. The keys are isa, gang, threads,
+/// slice, preset; for cylinder also builder, seeds; for timepix also block, algorithm. `gpu` runs a side on the GPU:
+/// then threads is the number of streams. The exit code is 0 if all output columns are equal, bit by bit, and 1 if not.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

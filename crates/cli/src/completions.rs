@@ -1,4 +1,4 @@
-//! `peloton completions`: scripts that complete commands with the Tab key.
+//! `peloton completions`: prints scripts with which a shell completes commands when the user presses Tab.
 
 use crate::{console, whole_command};
 use clap::{Args, ValueEnum, ValueHint};
@@ -16,7 +16,7 @@ use peloton_papers::entries;
 use peloton_plot::event::View;
 use std::process::ExitCode;
 
-/// Print a script that teaches a shell to complete subcommands, flags and their values
+/// Print a script with which a shell completes subcommands, flags and the values of flags (Tab key)
 ///
 /// bash reads the script from ~/.local/share/bash-completion/completions/peloton, zsh from a file `_peloton` in a
 /// folder of $fpath, fish from ~/.config/fish/completions/peloton.fish.
@@ -31,7 +31,7 @@ Examples:
   source <(peloton completions bash)      for this shell alone"
 )]
 pub struct Completions {
-    /// Shell that reads the script
+    /// Shell for which the script is written
     #[arg(value_name = "SHELL")]
     shell: OfShell,
 }
@@ -87,7 +87,7 @@ fn with_choices(command: &str, argument: clap::Arg) -> clap::Arg {
     argument.value_hint(hint)
 }
 
-/// Returns the names that a flag accepts; none for a flag whose values are not names.
+/// Returns the names that a flag accepts as values; empty for a flag whose values are not names.
 fn names(command: &str, flag: &str) -> Vec<&'static str> {
     let or_auto = |names: &[&'static str]| [&["auto"], names].concat();
     match (command, flag) {

@@ -16,8 +16,8 @@ impl ConfigArgs {
     }
 
     /// Merges the configuration: flags take precedence over `PELOTON_ISA`, this variable over the configuration file,
-    /// and the file over the profile; values that none of them sets are `auto`. Each file is read once, since it may be
-    /// a pipe. `found` is the sequence that fits the input, if known: it runs unless the user names a sequence.
+    /// and the file over the profile; values set by none of these are `auto`. Each file is read once, since it may be a
+    /// pipe. `found` is the sequence that fits the input, if known; it runs unless the user names a sequence.
     pub fn resolve(&self, sequence: &SequenceArgs, found: Option<SequenceName>) -> Result<Config> {
         let text = self.config.as_deref().map(read_text).transpose()?.unwrap_or_default();
         let mut config = Config::from_toml(&text, self.preset).map_err(|error| match &self.config {
@@ -45,7 +45,7 @@ impl ConfigArgs {
             if profile.cpu != cpu_name() {
                 let Profile { cpu, .. } = &profile;
                 let (path, here) = (path.display(), cpu_name());
-                console::warning(&format!("{path}: measured on another CPU ({cpu}) than this CPU ({here})"));
+                console::warning(&format!("{path}: measured on another CPU ({cpu}), not this CPU ({here})"));
             }
         }
         Ok(config)

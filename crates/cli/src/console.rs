@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Writes to standard output. A pipe that its reader has closed is not an error.
+/// Writes to standard output. If the reader of the pipe has closed it, this is not an error.
 pub fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -22,7 +22,7 @@ pub fn error(message: &str) {
     note("error", &plainer(message));
 }
 
-/// Removes details that only programmers of this program need: the kind of an error, and its system number.
+/// Removes details that only developers of this program need: the kind of an error, and its system number.
 fn plainer(message: &str) -> String {
     let message = message.strip_prefix("configuration: ").unwrap_or(message);
     match message.split_once(" (os error ") {
@@ -61,13 +61,13 @@ pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
     write_whole(path, text.as_bytes())
 }
 
-/// Shows the progress of a job as a bar, if there is a terminal, and prints warnings; with `--quiet` only warnings.
+/// Shows the progress of a job as a bar, if there is a terminal, and prints warnings. `--quiet` hides the bar.
 pub struct Terminal {
     bar: ProgressBar,
     is_quiet: bool,
     /// Name of the current part of the job, followed by a colon; empty for a job without parts.
     stage: Mutex<String>,
-    /// Text after the time left: the slowest stage and its share of the time; empty while unknown.
+    /// Text shown after the remaining time: the slowest stage and its share of the time; empty while unknown.
     busiest: Arc<Mutex<String>>,
 }
 
@@ -113,7 +113,7 @@ impl Progress for Terminal {
             None => self.bar.unset_length(),
         }
         self.bar.reset();
-        let style = ProgressStyle::with_template(template).expect("the template has known keys alone");
+        let style = ProgressStyle::with_template(template).expect("the template has only known keys");
         let style = style.with_key("rate", |state: &ProgressState, to: &mut dyn std::fmt::Write| {
             // A failure to draw the bar is ignored.
             let _ = write!(to, "{}", rate(state.per_sec()));

@@ -25,13 +25,13 @@ pub struct Describe {
     /// A simulated detector: sim:lhcb, sim:velo or sim:cylinder
     #[arg(value_name = "INPUT")]
     input: Option<String>,
-    /// Print the sensors of the detectors in this folder of geometry files, or of the ideal detector: `nominal`
+    /// Print the sensors of the detectors that this folder of geometry files describes; `nominal` is the ideal detector
     #[arg(long, value_name = "DIR")]
     geometry: Option<PathBuf>,
     /// Print the algorithms of this sequence, and the columns that it writes, as in docs/columns.md
     #[arg(long, value_name = "S")]
     sequence: Option<SequenceName>,
-    /// List only the algorithms of --sequence, or without --sequence all algorithms that a configuration may list
+    /// Print algorithms alone: with --sequence its algorithms, without --sequence all that a configuration may list
     #[arg(long)]
     algorithms: bool,
     #[command(flatten)]

@@ -34,7 +34,7 @@ pub struct Display {
     /// events from A to B - 1 [default: the first event; the frame with the most hits]
     #[arg(long, value_name = "K")]
     event: Option<EventChoice>,
-    /// View of an .svg: rz, xy, xz, yz [default: the view that shows most of the detector]
+    /// View in an .svg: rz, xy, xz, yz [default: the view that shows most of the detector]
     #[arg(long, value_name = "VIEW")]
     view: Option<View>,
     /// Do not compare with the truth, even if the input has it

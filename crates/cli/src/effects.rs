@@ -23,7 +23,7 @@ const ON_DEVICES: &[SequenceName] = &[Velo, Timepix, Cylinder];
 const JOBS: &[&str] = &["run", "check", "throughput", "tune", "compare", "display"];
 const COUNTING: &[&str] = &["run", "check", "throughput", "compare"];
 const CHECK: &[&str] = &["check"];
-/// The commands of [`JOBS`], and `soak`, which simulates its input.
+/// The commands of [`JOBS`], and `soak`.
 const ALL: &[&str] = &["run", "check", "throughput", "tune", "compare", "display", "soak"];
 
 const fn effect(

@@ -1,5 +1,5 @@
-//! Ends jobs early: on a signal, or when the reader of the output is gone. A second signal, more than a second after
-//! the first, ends the program at once.
+//! Ends jobs early: on a signal, or when the program that reads the output has closed it. A second signal, more than a
+//! second after the first, ends the program at once.
 
 use crate::console;
 use peloton::{Error, Result};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// Signals within this time after the first signal are ignored: `timeout` sends its signal both to the program and to
 /// the program's process group, and a terminal may send Ctrl-C as well.
 const SAME_WISH: Duration = Duration::from_secs(1);
-/// Time limit for writing the program's last message, since the reader of standard error may hang.
+/// Time limit for writing the program's last message: the program that reads standard error may hang.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// The request to end early, shared by all jobs of this process.

@@ -40,7 +40,7 @@ struct LevelReport {
     supported: bool,
     gangs: Vec<usize>,
     auto_gang: Option<usize>,
-    /// How kernels gather: by single loads (`loads`) or gather instructions (`gathers`); none if there is only one way.
+    /// How kernels gather: single loads (`loads`) or gather instructions (`gathers`). None if there is no choice.
     gathers_by: Option<&'static str>,
 }
 

@@ -28,7 +28,7 @@ impl Latencies {
         self.worst = self.worst.max(time);
     }
 
-    /// Returns the percentile of the fraction `share`: the time that this share of all times does not exceed, ms.
+    /// Returns a percentile, ms: the fraction `share` of all times is at most this time.
     pub fn at(&self, share: f64) -> f64 {
         let worst = self.worst.as_secs_f64() * 1e3;
         let wanted = (self.total as f64 * share).ceil() as u64;

@@ -1,9 +1,9 @@
 //! The command line: parses flags for the functions of `peloton-job`, and prints their results as text.
 //!
 //! A subcommand turns its flags into a [`Request`](peloton_job::Request), runs the job, and returns an exit code: 0, or
-//! 1 when the result is negative (`compare`, `check`). An error is printed as one line on standard error; its exit code
-//! is 2 for bad usage (flags, configuration) and 1 for failed work. After a signal the exit code is 128 plus the number
-//! of the signal, by the convention of shells.
+//! 1 for a negative result (unequal sides in `compare`, faults in `check`). An error is printed as one line on standard
+//! error; its exit code is 2 for bad usage (flags, configuration) and 1 for failed work. After a signal the exit code
+//! is 128 plus the number of the signal, by the convention of shells.
 
 mod check;
 mod compare;
@@ -40,8 +40,8 @@ use peloton::{Error, Result};
 use peloton_io::output::JobFiles;
 use std::process::ExitCode;
 
-/// Replaces the allocator of the C library. One thread makes blocks of columns and another frees them, megabytes at a
-/// time: the C library would return this memory to the system and request it again, page by page.
+/// Replaces the allocator of the C library, which is slow here: one thread allocates columns, megabytes at a time,
+/// another thread frees them, and the C library would return this memory to the system and request it again.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
@@ -204,7 +204,7 @@ fn help() -> String {
     }
 }
 
-/// Replacements for messages of the standard library, and for repeated words of an error message.
+/// Pairs: a text in an error message, such as a message of the standard library, and its replacement.
 const PLAINER: [(&str, &str); 5] = [
     ("invalid digit found in string", "this is not a valid whole number"),
     ("invalid float literal", "this is not a number"),

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 
-/// The value of a flag that also accepts `auto`; none for `auto`.
+/// The value of a flag that also accepts `auto`; `auto` is stored as none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Auto<T>(pub Option<T>);
 
@@ -41,7 +41,7 @@ pub struct InputArgs {
     /// Files, directories, `-` (standard input), `sim:velo,events=N,seed=K` (simulated hits),
     /// `sim:lhcb,events=N,seed=K` (simulated raw banks), `sim:cylinder,events=N,tracks=N,seed=K`,
     /// `sim:timepix,preset=am241,hits=N,seed=K`; pixel hits also from `tcp://HOST:PORT` or `udp://HOST:PORT`: peloton
-    /// listens there and reads until the sender disconnects (tcp), or until an empty datagram or an interrupt (udp)
+    /// listens there and reads until the sender disconnects (tcp), or until an empty datagram or Ctrl-C (udp)
     #[arg(value_name = "INPUT", help_heading = None::<&str>)]
     pub inputs: Vec<String>,
     /// Format of the input: auto (from the content), velo-json, velo-ndjson, mdf, banks (a folder of bank
@@ -60,18 +60,18 @@ pub struct InputArgs {
     /// hits; with 100% an empty result is accepted [default: the result must not be empty]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub max_bad: Option<MaxBad>,
-    /// Folder of the detector's geometry files, required for raw banks; `nominal`, the ideal detector, is the default
-    /// for simulated events and refused for other events; `nominal-forced` uses the ideal detector for all events
+    /// Folder of the detector's geometry files, required for raw banks. `nominal` is the ideal detector: the default
+    /// for simulated events, refused for other events. `nominal-forced` uses the ideal detector for all events
     #[arg(long, value_name = "DIR")]
     pub geometry: Option<PathBuf>,
-    /// Kind of Velo banks to read if events have several: auto (retina where present), retina, superpixel
+    /// Kind of Velo banks to read if events have both kinds: auto (retina where present), retina, superpixel
     #[arg(long, value_name = "KIND", default_value_t)]
     pub velo_banks: VeloBanks,
     /// Treatment of an event with a damaged raw bank: event (the event is lost), bank (the event is reconstructed
     /// without that bank, with the status partial) [default: event]
     #[arg(long, value_name = "POLICY")]
     pub bad_banks: Option<BadBanks>,
-    /// Treatment of the checksums of MDF records: verify (a wrong checksum loses the event), skip (no check)
+    /// Treatment of the checksums of MDF records: verify (an event with a wrong checksum is lost), skip (no check)
     #[arg(long, value_name = "POLICY", default_value_t)]
     pub checksum: ChecksumPolicy,
 }
@@ -85,17 +85,17 @@ pub struct ConfigArgs {
     /// (states of given tracks) [default: the sequence that fits the input, else velo]
     #[arg(long, value_name = "S")]
     pub sequence: Option<SequenceName>,
-    /// Products to write, by the names in `peloton describe --sequence S`; one job writes all of them, each to its own
-    /// file [default: the last product of the sequence]
+    /// Products to write, by the names in `peloton describe --sequence S`. One job writes each product to its own file
+    /// [default: the last product of the sequence]
     #[arg(long, value_name = "P,...", value_delimiter = ',')]
     pub write: Vec<String>,
-    /// Preset for every stage that defines it: best, fast (velo, velo-ut, scifi, long, long-ut), two-pass (velo,
-    /// velo-ut, long, long-ut), paper (velo, velo-ut, cylinder), paper-literal, forwarding (velo), hlt1 (velo-ut,
-    /// scifi, long, long-ut), hlt1-unrestricted (velo-ut) [default: best]
+    /// Set of parameters for each stage that has a set of this name: best, fast (velo, velo-ut, scifi, long, long-ut),
+    /// two-pass (velo, velo-ut, long, long-ut), paper (velo, velo-ut, cylinder), paper-literal, forwarding (velo), hlt1
+    /// (velo-ut, scifi, long, long-ut), hlt1-unrestricted (velo-ut) [default: best]
     #[arg(long, value_name = "NAME")]
     pub preset: Option<Preset>,
     /// Instruction set level: auto, scalar, avx2, avx512, neon, portable (on x86-64 and aarch64 with the feature
-    /// all-gangs); avx512:loads and avx512:gathers select how AVX-512 gathers, instead of by CPU model [default: auto]
+    /// all-gangs). With avx512:loads or avx512:gathers, AVX-512 gathers in this way on every CPU [default: auto]
     #[arg(long, value_name = "ISA")]
     pub isa: Option<Auto<Isa>>,
     /// Gang size: the number of SIMD lanes that run a kernel together; auto, 1, 4, 8, 16, 32, 64 [default: auto]
@@ -107,8 +107,8 @@ pub struct ConfigArgs {
     /// Number of events that a thread processes at once; changes the speed, never the result
     #[arg(long, value_name = "N")]
     pub slice: Option<usize>,
-    /// Device: cpu, gpu, or emulated (the GPU's kernels on the CPU, for tests); for gpu and emulated, --threads is the
-    /// number of streams, and --slice the number of events in a slice
+    /// Device: cpu, gpu, or emulated (the GPU's kernels run on the CPU, for tests). For gpu and emulated, --threads is
+    /// the number of streams, and --slice is the number of events that a stream processes at once
     #[arg(long, value_name = "DEVICE", default_value_t)]
     pub device: Device,
     /// Configuration in TOML (start from --print-config); flags take precedence over this file
@@ -126,7 +126,7 @@ pub struct ConfigArgs {
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Report")]
 pub struct ReportArgs {
-    /// Write the output as JSON to a file, or with `-` to standard output instead of the text
+    /// Write the output as JSON to this file; `-` prints the JSON to standard output instead of the text
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Print no text and no progress; warnings and errors are still shown
@@ -240,7 +240,7 @@ impl ReportArgs {
         Terminal::new(self.quiet)
     }
 
-    /// Returns a copy of these flags, with `--quiet` if `output` is standard output.
+    /// Returns a copy of these flags, with `--quiet` set if `output` is standard output.
     pub fn beside(&self, output: Option<&PathBuf>) -> Self {
         let quiet = self.quiet || output.is_some_and(|path| is_standard_output(path));
         Self { quiet, ..self.clone() }
@@ -258,7 +258,7 @@ impl ReportArgs {
 
 /// The flags that are common to all subcommands that reconstruct given inputs.
 ///
-/// Flatten these flags after the command's own flags, because they end with headings of their own.
+/// Flatten these flags after the command's own flags, because the last of these flags begin headings in the help text.
 #[derive(Args, Debug, Clone, Default)]
 pub struct JobArgs {
     #[command(flatten)]
@@ -281,7 +281,7 @@ impl JobArgs {
     }
 
     /// Makes the request of the job; with `--print-config`, prints the configuration and returns none. `own` are the
-    /// names of the given flags that only this command has.
+    /// names of those given flags that only this command has.
     pub fn request(&self, command: &str, own: &[&'static str]) -> Result<Option<Request>> {
         let InputArgs { inputs, format, .. } = &self.input;
         if !self.config.print_config {
@@ -299,7 +299,7 @@ impl JobArgs {
         self.sequence.cylinder.check_for(config.cylinder.builder)?;
         let ConfigArgs { sequence, config: file, slice, device, .. } = &self.config;
         if config.sequence == SequenceName::Timepix && *device == Device::Cpu && slice.is_some() {
-            let message = "--slice is for devices: on the CPU the sequence timepix processes blocks of block_hits hits (see --print-config)";
+            let message = "--slice is for devices: on the CPU the sequence timepix processes blocks of hits, of the size block_hits (see --print-config)";
             return Err(Error::Config(message.into()));
         }
         if self.config.print_config {

@@ -13,7 +13,7 @@ use peloton_plot::text::{count, grouped};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Cut a job into parts for many machines
+/// Cut a job into parts that many machines can run
 ///
 /// The command scans each file once: an MDF file from header to header, any other file completely. Uncompressed MDF
 /// files, folders of bank containers and simulations are cut into parts; any other file is one part. Parts of 2 to 10 s
@@ -63,7 +63,7 @@ impl PlanCommand {
     }
 }
 
-/// How the result file of a part is compared with the JSON file of the part.
+/// How the result file of a part is compared with the size and hash in the part's JSON file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Verify {
     Content,
@@ -72,9 +72,9 @@ enum Verify {
 
 /// Check that every part of a plan is complete, and sum the counters of all parts
 ///
-/// The command reads every part and compares its hash. It writes the sums of all counters, the hash of all events
-/// (hash_events), and missing parts with their reasons to _manifest.json in the folder. The exit code is 1 when a part
-/// is missing, has changed, does not belong to the others, or is not part of the plan.
+/// The command hashes the result file of each part and compares the hash with the part's JSON. It writes _manifest.json
+/// in the folder: sums of all counters, the hash of all events (hash_events), missing parts and why they are missing.
+/// The exit code is 1 when a part is missing, changed, from another job, or not in the plan.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

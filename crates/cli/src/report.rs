@@ -11,9 +11,9 @@ use std::process::ExitCode;
 
 /// Make a self-contained HTML page with figures of results
 ///
-/// The files are results that check, throughput, tune, compare and soak write with --json FILE, and profiles of tune.
-/// Results of the same command and sequence are drawn into the same figures, with ratios to the first file, to compare
-/// presets or versions. The page has no scripts and requests nothing over the network.
+/// The files are results that check, throughput, tune, compare and soak write with --json FILE, or profiles of tune. To
+/// compare presets or versions, give several results of one command and sequence: the figures show all of them, with
+/// ratios to the first file. The page has no scripts and requests nothing over the network.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -54,12 +54,12 @@ pub struct PageArgs {
 }
 
 impl PageArgs {
-    /// Adds to `files` the page that the command writes.
+    /// Adds to `files` the HTML page that the command writes.
     pub fn name_files(&self, files: &mut JobFiles) {
         files.written("--report", &self.report);
     }
 
-    /// Prints the text, and if requested by flags writes the results and their origin as JSON and as a page.
+    /// Prints the text. If flags request it, also writes the results and their origin as JSON and as a page.
     pub fn report(&self, to: &ReportArgs, text: &str, about: About, results: &impl Serialize) -> Result<()> {
         let results = WithAbout { results, about };
         to.beside(self.report.as_ref()).report(text, &results)?;

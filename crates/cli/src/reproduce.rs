@@ -1,4 +1,4 @@
-//! `peloton reproduce`: reproduces tables and figures of the papers.
+//! `peloton reproduce`: reproduces tables and figures of five published papers.
 
 use crate::console;
 use crate::options::{Auto, ReportArgs, command_line, host};
@@ -11,12 +11,12 @@ use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Reproduce tables and figures of the papers, next to the papers' own numbers
+/// Reproduce tables and figures of five published papers, next to the papers' own numbers
 ///
-/// `peloton reproduce list` names every table and figure of the five papers: entries that can be made, entries that
-/// need a GPU, and entries that cannot be made, with the reason. Events are simulated, with seeds that no tuning used,
-/// unless --input gives other events. Times are measured on this machine, on one thread unless --threads gives more:
-/// compare ratios of times, not times.
+/// `peloton reproduce list` names every table and figure of the papers: which can be made, which need a GPU, and which
+/// cannot be made, with the reason. Events are simulated, with seeds that no tuning used, unless --input gives other
+/// events. Times are measured on this machine, on one thread unless --threads gives more: compare ratios of times with
+/// the papers, not the times.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -34,7 +34,7 @@ pub struct Reproduce {
     /// Folder of the detector's geometry files, which raw banks of --input need
     #[arg(long, value_name = "DIR", requires = "input")]
     geometry: Option<PathBuf>,
-    /// Use few events and short times, to show that the command works; the numbers mean little
+    /// Use few events and short measurements, to try the command: the numbers are too imprecise for conclusions
     #[arg(long)]
     quick: bool,
     /// Threads: auto (one per core) or a number [default: auto; 1 where times are measured]
@@ -43,7 +43,7 @@ pub struct Reproduce {
     /// Time of each measurement, s [default: 1; with --quick 0.05]
     #[arg(long, value_name = "T", value_parser = seconds)]
     seconds: Option<f64>,
-    /// Also draw the figure or the table, and write it to this file; not every table has a drawing
+    /// Also draw the figure or the table to this SVG file; some tables cannot be drawn
     #[arg(long, value_name = "FILE.svg")]
     svg: Option<PathBuf>,
     #[command(flatten)]

@@ -18,8 +18,8 @@ use std::process::ExitCode;
 
 /// Reconstruct events and write the results
 ///
-/// The printed rate counts the time of the reconstruction alone, from input in memory to results in memory; reading and
-/// writing run at the same time, and the time of the whole job is printed as well.
+/// The printed rate counts the time of the reconstruction alone, from input in memory to results in memory: reading and
+/// writing run at the same time. The time of the whole job is printed, too.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -43,15 +43,15 @@ Of each sequence:
   peloton run --sequence cylinder toy.bin.zst --builder standard
   peloton run --sequence cylinder-fit toy.bin.zst --output fits.parquet")]
 pub struct Run {
-    /// Write the results to this file: .parquet (all columns; a row per event, or per cluster of pixels), .ndjson or
-    /// .ndjson.zst (a JSON object per line, for an event with its numbers, status, and tracks as lists of hit ids or
-    /// columns of hits, or for a cluster), .clog (only clusters), or `-` (NDJSON to standard output, instead of the
-    /// text). docs/columns.md lists all columns. The file appears under its name when it is complete. With --plan, name
-    /// a folder: each part is a file such as part-00017.parquet, and part-00017.json when the part is done
+    /// Write the results to this file: .parquet (all columns; a row per event or cluster of pixels), .ndjson or
+    /// .ndjson.zst (a JSON object per line: a cluster, or an event with its numbers, status, and tracks as lists of hit
+    /// ids, or hits as columns), .clog (clusters), or `-` (NDJSON to standard output, instead of the text).
+    /// docs/columns.md lists all columns. The file appears under its name when it is complete. With --plan, name a
+    /// folder: a part writes a file such as part-00017.parquet, and then part-00017.json when it is complete
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// In NDJSON, write each track (in the sequences ut and scifi-hits each hit) as an object of all its columns, by
-    /// the names that `peloton describe --sequence S` lists, instead of a list of hit ids
+    /// In NDJSON, write each track as an object instead of a list of hit ids (in the sequences ut and scifi-hits each
+    /// hit as an object): all its columns, by the names that `peloton describe --sequence S` lists
     #[arg(long, requires = "output", conflicts_with = "plan")]
     named_fields: bool,
     /// In .parquet, write only these columns, by the names that `peloton describe --sequence S` lists [default: all]
@@ -67,7 +67,7 @@ pub struct Run {
     /// Completed parts are skipped
     #[arg(long, value_name = "K", requires = "plan", value_parser = parts)]
     part: Option<EventRange>,
-    /// Run a part again although it is complete, even in a folder with parts of another plan or other options
+    /// Run parts even if they are complete, and even if the folder has parts of another plan or of other options
     #[arg(long, requires = "plan")]
     force: bool,
     #[command(flatten)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// Maximum number of samples; when it is reached, neighbouring samples are merged in pairs.
 const MAX_SAMPLES: usize = 256;
-/// Interval between samples at the start of a round; doubled when samples are merged.
+/// Interval between samples at the start of a round. Each time samples are merged, the interval doubles.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// Rate and memory use in one time interval of a round.

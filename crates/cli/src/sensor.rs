@@ -11,7 +11,7 @@ use peloton_job::PixelOptions;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The layout of the sensor, as the flag `--layout` gives it.
+/// The layout of the sensor that the flag `--layout` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayoutArg {
     /// Number, width and height of separate chips, in pixels; a cluster never spans two chips.
@@ -61,7 +61,7 @@ impl LayoutArg {
     }
 }
 
-/// Parses a time difference in ns that fits into ticks.
+/// Parses a time difference in ns; refuses one that is too large for a number of ticks.
 fn delta_ns(text: &str) -> std::result::Result<f64, String> {
     let most = f64::from(u32::MAX) * NS_PER_TICK;
     let wrong = || format!("`{text}` is not a time from 0 to {most} ns");
@@ -72,22 +72,22 @@ fn delta_ns(text: &str) -> std::result::Result<f64, String> {
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Sequence timepix")]
 pub struct PixelArgs {
-    /// Definition of a cluster: a chain of neighbouring pixels in which each hit is at most delta apart in time from a
-    /// neighbour (local), at most delta later than the latest hit of the cluster (global), or at most delta later than
+    /// Definition of a cluster: neighbouring pixels, joined to a chain. Each hit is within delta in time of a neighbour
+    /// (local), at most delta later than the latest earlier hit of the cluster (global), or at most delta later than
     /// the first hit of the cluster (static) [default: local]
     #[arg(long, value_name = "NAME")]
     pub definition: Option<Definition>,
     /// Algorithm that finds the clusters: fast, open, plain; changes the speed, never the result [default: fast]
     #[arg(long, value_name = "NAME")]
     pub algorithm: Option<Algorithm>,
-    /// Largest time difference (delta) that links hits, ns; always 0 for frames [default: 200]
+    /// Largest time difference (delta) between linked hits, ns; always 0 for input of frames [default: 200]
     #[arg(long, value_name = "NS", value_parser = delta_ns)]
     pub delta_ns: Option<f64>,
     /// Do not link hits whose time difference is exactly delta
     #[arg(long)]
     pub strict_delta: bool,
-    /// Largest lateness of hits, us: how much older a hit may be than the latest hit before it in the stream; hits that
-    /// are later are dropped and counted [default: by format]
+    /// How much older a hit may be than the newest hit before it in the stream, us; hits that are older than that are
+    /// dropped and counted [default: by format]
     #[arg(long, value_name = "US")]
     pub disorder_us: Option<f64>,
     /// Layout of the sensor: single, single:WxH, apart:CHIPS, apart:CHIPS:WxH, quad, quad:GAP [default: by format]
@@ -97,18 +97,18 @@ pub struct PixelArgs {
     /// folder that contains such a folder for each chip, named chip0, chip1 and so on
     #[arg(long, value_name = "DIR")]
     pub calibration: Option<PathBuf>,
-    /// Keep only clusters with features in these limits, such as size=2:100,energy=10: (features: size, tot, height,
-    /// energy (keV), duration (ns), length, breadth, linearity, roundness)
+    /// Keep only clusters with features in these ranges, such as size=2:100,energy=10: for sizes 2 to 100 and energies
+    /// from 10. Features: size, tot, height, energy (keV), duration (ns), length, breadth, linearity, roundness
     #[arg(long, value_name = "FEATURE=MIN:MAX,...")]
     pub filter: Option<Filter>,
-    /// Drop the hits of pixels with more than N hits in the first million hits of the input
+    /// Drop all hits of a pixel that has more than N of the first million hits of the input
     #[arg(long, value_name = "N")]
     pub mask_hot: Option<u64>,
-    /// Pair each hit with the latest edge before it on a trigger input: rise1, fall1, rise2, fall2; the results get
-    /// columns for the pairs
+    /// Pair each hit with the latest trigger edge before it: rise1, fall1, rise2, fall2 (rising or falling edge of
+    /// trigger input 1 or 2). The results get columns for the pairs
     #[arg(long, value_name = "EDGE")]
     pub trigger: Option<Edge>,
-    /// Clocks of 25 ns in one unit of the Katherine readout's time offset [default: 16384]
+    /// Length of one unit of the Katherine readout's time offset, in clocks of 25 ns [default: 16384]
     #[arg(long, value_name = "N")]
     pub katherine_unit: Option<i64>,
     /// Number of bits of the time-of-arrival counter in t3pa files, such as 28 for AdvaPIX Quad, 30 for AdvaPIX
@@ -118,7 +118,7 @@ pub struct PixelArgs {
     /// Unit of times in NumPy and Parquet files that name no unit: ticks (1.5625 ns), clocks (25 ns), ps, ns, us, ms, s
     #[arg(long, value_name = "UNIT")]
     pub time_unit: Option<TimeUnit>,
-    /// Action when hits arrive faster than clusters can be found: wait, drop [default: wait]
+    /// If hits arrive faster than they are clustered: wait (delay the sender), drop (drop hits) [default: wait]
     #[arg(long, value_name = "WHAT")]
     pub when_full: Option<WhenFull>,
 }
@@ -194,7 +194,7 @@ pub struct CylinderArgs {
     /// Maximum number of layers without a hit (holes) that a track may pass
     #[arg(long, value_name = "N")]
     pub holes: Option<u32>,
-    /// Threads that share the seeds of one event, for each thread of --threads; useful for large events [default: 1]
+    /// Number of threads that share one event's seeds, for each thread of --threads; for large events [default: 1]
     #[arg(long, value_name = "N")]
     pub event_threads: Option<u32>,
 }

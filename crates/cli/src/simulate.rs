@@ -22,9 +22,9 @@ Examples:
   peloton simulate --detector cylinder,tracks=5000 --output toy.bin.zst
   peloton simulate --detector timepix,preset=pion45 --output hits.tpx3")]
 pub struct Simulate {
-    /// Detector: velo, lhcb, cylinder, timepix, if wanted with the parameters of a `sim:` input, which take precedence
-    /// over --events and --seed: lhcb,velo=superpixel,signal=b or timepix,preset=lead0,rate=1e6. With lhcb,realism=1
-    /// the SciFi misses as many hits as in full simulation
+    /// Detector: velo, lhcb, cylinder or timepix. The parameters of a `sim:` input may follow and take precedence over
+    /// --events and --seed: lhcb,velo=superpixel,signal=b or timepix,preset=lead0,rate=1e6. With lhcb,realism=1 the
+    /// SciFi lacks as many hits as in LHCb's full simulation
     #[arg(long, value_name = "D", default_value = "velo")]
     detector: String,
     /// Folder of the detector's geometry files, for lhcb [default: nominal]
@@ -36,10 +36,10 @@ pub struct Simulate {
     /// Seed of the random numbers; for lhcb its low 32 bits are the run number
     #[arg(long, value_name = "K", default_value_t = 1)]
     seed: u64,
-    /// Threads: auto (one per core) or a number; the output does not depend on it. Pixel hits take one thread
+    /// Threads: auto (one per core) or a number; the number does not change the output. Pixel hits use one thread
     #[arg(long, value_name = "N", default_value = "auto")]
     threads: Auto<usize>,
-    /// Output file, in a format of the detector. velo: .ndjson or .ndjson.zst, an event per line; lhcb: .mdf or
+    /// Output file; its extension selects the format. velo: .ndjson or .ndjson.zst, an event per line; lhcb: .mdf or
     /// .mdf.zst; cylinder: .bin or .bin.zst; pixel hits: .tpx3, .bin (records of 16 bytes), .parquet, .txt (burda) or,
     /// for frames, .frames. `-` writes to standard output
     #[arg(long, short, value_name = "FILE")]

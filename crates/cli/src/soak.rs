@@ -1,4 +1,4 @@
-//! `peloton soak`: sends pixel hits over TCP or UDP at given rates for a long time, and checks that none is lost.
+//! `peloton soak`: sends pixel hits over TCP or UDP at given rates for a long time, and checks that no hit is lost.
 
 use crate::effects;
 use crate::interrupt::CANCEL;
@@ -42,10 +42,10 @@ enum Transport {
 
 /// Send pixel hits over TCP or UDP on this machine at given rates, and account for every hit
 ///
-/// The first round sends hits as fast as they can be clustered, and measures this rate. Further rounds send at shares
-/// of this rate. Over TCP with --when-full wait, a sender that is too fast waits, and the table shows its delay; with
-/// --when-full drop, hits are dropped and counted. Over UDP the sender never waits: the system drops and counts
-/// datagrams when the socket is full. The exit code is 1 if a hit is neither in a cluster nor counted.
+/// The first round sends hits as fast as they can be clustered, and measures this rate. The further rounds send at
+/// fixed shares of this rate (--share). Over TCP with --when-full wait, a sender that is too fast waits, and the table
+/// shows its delay; with --when-full drop, hits are dropped and counted. Over UDP the sender never waits: the system
+/// drops and counts datagrams when the socket is full. The exit code is 1 if a hit is neither in a cluster nor counted.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -53,7 +53,7 @@ Examples:
   peloton soak --input sim:timepix,preset=lead0 --share 1.5 --when-full drop
   peloton soak --seconds 60 --report soak.html  latencies and memory as figures")]
 pub struct Soak {
-    /// Simulation of the hits, which are sent repeatedly
+    /// Simulation that gives the hits; the same hits are sent repeatedly
     #[arg(long, value_name = "SIM", default_value = "sim:timepix,preset=am241,hits=2000000,seed=1")]
     input: String,
     /// Protocol of the sender
@@ -95,16 +95,16 @@ struct Round {
     hits_per_second: f64,
     clusters: u64,
     dropped: u64,
-    /// Hits sent, but dropped by the system because a socket was full.
+    /// Number of sent hits that the system dropped because a socket was full.
     dropped_by_system: u64,
     late: u64,
-    /// Hits sent, but neither in a cluster nor counted as dropped.
+    /// Number of sent hits that are neither in a cluster nor counted as dropped.
     lost: u64,
-    /// Delay of the sender behind its schedule at the end of the round, caused by back-pressure, s.
+    /// How late the sender was at the end of the round, because it had to wait for the receiver, s.
     held_back: f64,
     /// Latency from sending a packet to its results, ms: median, 99 %, 99.9 %, worst.
     latency_ms: [f64; 4],
-    /// Resident memory after the first tenth of the round, and its largest value from then on, MiB.
+    /// Resident memory after the first tenth of the round, and its maximum from then to the end, MiB.
     memory_mib: Option<[f64; 2]>,
     /// Rate and memory in the course of the round.
     samples: Vec<Sample>,
@@ -299,8 +299,8 @@ impl Sender {
     }
 }
 
-/// Sends the hits repeatedly, with later times in each repetition, at `rate` hits/s if given. Returns the number of
-/// sent hits and the delay of the last packet, s.
+/// Sends the hits repeatedly, with later times in each repetition: at `rate` hits/s, or as fast as possible if none.
+/// Returns the number of sent hits and the delay of the last packet, s.
 fn send(
     to: &mut Sender,
     hits: &PixelHits,

@@ -3,7 +3,7 @@
 
 use strsim::normalized_damerau_levenshtein;
 
-/// Smallest similarity of a suggested name, from 0 to 1: one letter in three may differ.
+/// Minimum similarity (0 to 1) between a mistyped name and the suggested name: about one letter in three may differ.
 const LIKENESS: f64 = 0.6;
 
 /// Texts that precede a list of known names in the errors of all parts of the program.

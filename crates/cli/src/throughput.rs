@@ -15,9 +15,9 @@ use std::time::Duration;
 ///
 /// All events are read into memory, and then reconstructed repeatedly. The measured wall-clock time runs from hits or
 /// raw banks in memory to results in memory, without reading and writing. Each thread overwrites the results of its
-/// previous slice of events, like a program that passes results on at once, and stores nothing from pass to pass. The
-/// passes before and after the timed passes must give the same hash, and timed slices the same number of tracks and
-/// hits. Hits of the cylinder detector are shuffled within their layers first, so that hashes differ from the hashes of
+/// previous slice of events, like a program that passes results on at once. An untimed pass before and after the timed
+/// passes must give the same hash, and each timed slice must give the same number of tracks and hits in all passes.
+/// Hits of the cylinder detector are first shuffled within their layers, so that their hashes differ from the hashes of
 /// `run`.
 #[derive(Args)]
 #[command(after_help = "\
@@ -31,15 +31,15 @@ Examples:
   peloton throughput events.ndjson --job tracks.parquet    from file to file
   peloton throughput sim:velo --report speed.html    stages and lanes as figures")]
 pub struct Throughput {
-    /// Also measure other slice sizes, and other numbers of threads up to --threads; on a device only --slice if given,
-    /// and numbers of streams up to --threads, or without --threads up to 16 (4 for pixel hits)
+    /// Also measure other slice sizes, and other numbers of threads up to --threads. On a device: only the slice size
+    /// --slice if given, and numbers of streams up to --threads, by default up to 16 (pixel hits: 4)
     #[arg(long)]
     scan: bool,
-    /// Measure whole jobs, as `run` does them, and print the fastest job: each job reads the inputs, reconstructs, and
-    /// writes FILE in the format of its name; `none` writes no file
+    /// Measure repeated whole jobs of `run`, and print the fastest. Each job reads the inputs, reconstructs the events,
+    /// and writes FILE in the format of its extension; with `none` it writes no file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scan", "report"])]
     job: Option<PathBuf>,
-    /// Number of copies of the events in memory, one behind the other; an endless stream repeats its hits N times
+    /// Number of copies of the events in memory; for pixel hits, the stream repeats its hits N times
     #[arg(long, value_name = "N", default_value = "1", conflicts_with = "job",
         value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..))]
     copies: usize,
@@ -57,13 +57,13 @@ pub struct PlanArgs {
     /// Number of passes over all events [default: as many as fill --seconds]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     repetitions: Option<u64>,
-    /// Time that the passes fill, s [default: 3; for tune 0.5 for each instruction set and gang size]
+    /// Total time of the passes, s [default: 3; tune: 0.5 for each instruction set and gang size]
     #[arg(long, value_name = "T", value_parser = seconds, conflicts_with = "repetitions")]
     seconds: Option<f64>,
 }
 
 impl PlanArgs {
-    /// Returns the plan of the measurement, which takes `seconds` unless a flag gives another duration.
+    /// Returns the plan of the measurement; its duration is `seconds` unless a flag gives another duration.
     pub fn plan(&self, seconds: f64) -> Plan {
         let time = Duration::from_secs_f64(self.seconds.unwrap_or(seconds));
         Plan { copies: 1, passes: self.repetitions, time }

@@ -13,8 +13,8 @@ use std::process::ExitCode;
 /// Find the fastest instruction set level and gang size of this CPU
 ///
 /// Reconstructs events in memory with every instruction set and gang size of this build that the CPU can run, on one
-/// thread unless --threads says otherwise, and writes a profile that the other commands read with --profile. --isa and
-/// --gang narrow the scan. Programs built with the cargo feature all-gangs have all gang sizes.
+/// thread unless --threads gives more, and writes a profile that the other commands read with --profile. --isa and
+/// --gang restrict the scan. Programs built with the cargo feature all-gangs have all gang sizes.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

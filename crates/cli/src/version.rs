@@ -21,7 +21,7 @@ pub static TEXT: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Returns the cargo features of this build that change the abilities of the program.
+/// Returns those cargo features of this build that add abilities to the program.
 fn features() -> String {
     let all = [("all-gangs", cfg!(feature = "all-gangs")), ("cuda", cfg!(feature = "cuda"))];
     let built: Vec<_> = all.into_iter().filter(|(_, built)| *built).map(|(name, _)| name).collect();

@@ -8,12 +8,12 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Adds up the hashes of events to one hash for all of them.
 ///
-/// The hash of an event is the XXH3-64 of the event's number (u64) and the event's values in the columns of `hash_int`,
-/// column by column, little-endian. The status is hashed as its code (u16), starts as the end of each list, relative to
-/// the event's first item (u32), all other values as in memory. Hashes are added modulo 2^64.
+/// The hash of an event is the XXH3-64 of the event's number (u64) and its values in the columns that `hash_int`
+/// covers, column by column, little-endian. The status is hashed as its code (u16), a list's start as the end of the
+/// list, counted from the event's first item (u32), and any other value as in memory. The sum is modulo 2^64.
 ///
 /// Rows of an endless stream are not events. For such a stream, each source (such as a file) has one hash: the XXH3-64
-/// of the source's number, from 0, and of the `hash_int` of its rows (u64).
+/// of the source's number, from 0, and the `hash_int` of the source's rows (both u64).
 pub struct EventHasher {
     sum: u64,
     bytes: Vec<u8>,
@@ -28,7 +28,7 @@ impl EventHasher {
         Self { sum: 0, bytes: Vec::new(), sources: 0, source: Hasher::new(schema), is_source_open: false }
     }
 
-    /// Adds the rows of `piece`; where rows are events, `ids` holds the number of each event.
+    /// Adds the rows of `piece`; if its rows are events, `ids` has the number of each event.
     pub fn add(&mut self, ids: &[EventId], piece: &dyn Results) {
         if !piece.schema().has_events() {
             self.source.update(piece);

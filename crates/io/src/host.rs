@@ -19,7 +19,7 @@ impl Cancel {
     }
 }
 
-/// A step of a job that may take long, for a progress bar.
+/// A step of a job that may take long, as a progress bar shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Work {
     /// Name of the activity, such as `reconstructing`.
@@ -30,19 +30,19 @@ pub struct Work {
     pub items: Option<u64>,
 }
 
-/// Receives the progress of a job. Several threads call the methods.
+/// Receives the progress of a job. Several threads may call the methods at once.
 pub trait Progress: Sync {
-    /// The work that begins next belongs to the part of the job with this name, such as one of several levels.
+    /// The job begins its part with this name, such as the measurement of one of several instruction sets.
     fn stage(&self, _name: &str) {}
     /// Work begins.
     fn begin(&self, _work: Work) {}
     /// This many more items of the current work are done.
     fn advance(&self, _items: u64) {}
-    /// The named stage, such as `writing`, is the slowest: it was busy for this share of the time so far.
+    /// The slowest stage so far is `_part`, such as `writing`: it was busy for `_share` (0 to 1) of the elapsed time.
     fn busiest(&self, _part: &str, _share: f64) {}
     /// The current work has ended.
     fn end(&self) {}
-    /// A message during long work.
+    /// A message to the user during long work.
     fn note(&self, _text: &str) {}
     /// A warning: something may be wrong, though the job continues.
     fn warn(&self, _text: &str) {}
@@ -54,7 +54,7 @@ pub struct Silent;
 
 impl Progress for Silent {}
 
-/// Passes on progress but stores warnings: when several jobs read the same events, only one job reports the warnings.
+/// Passes progress on, but stores warnings: when several jobs read the same events, only one job reports the warnings.
 pub struct Muffled<'a> {
     progress: &'a dyn Progress,
     warnings: Mutex<Vec<String>>,
@@ -66,7 +66,7 @@ impl<'a> Muffled<'a> {
         Self { progress, warnings: Mutex::default() }
     }
 
-    /// Passes the stored warnings on.
+    /// Reports the stored warnings.
     pub fn tell(self) {
         let warnings = self.warnings.into_inner().unwrap_or_default();
         warnings.iter().for_each(|text| self.progress.warn(text));

@@ -21,7 +21,7 @@ pub fn about_inputs(command: &str, inputs: &[String], config: &Config) -> About 
     }
 }
 
-/// Returns the name of a file without its folder, which readers of a page must not see; other inputs are unchanged.
+/// Removes the folder from the name of a file, because readers of a page must not see it; other inputs are unchanged.
 pub(crate) fn input_name(input: &str) -> String {
     match Path::new(input).file_name() {
         Some(name) if !input.contains("://") && !input.starts_with("sim:") => {
@@ -31,7 +31,7 @@ pub(crate) fn input_name(input: &str) -> String {
     }
 }
 
-/// Lists the values of a configuration that differ from its preset; level, gang and threads are reported elsewhere.
+/// Lists the values of a configuration that differ from its preset; level, gang and threads are omitted.
 fn changed(config: &Config) -> Vec<Changed> {
     let Config { sequence, isa, gang, threads, .. } = *config;
     let preset = Config { sequence, isa, gang, threads, ..Config::preset(config.preset) };

@@ -27,7 +27,7 @@ impl Against {
         Ok(Some(Self { path: path.clone(), file, checker }))
     }
 
-    /// Adds an event; `found` are the particles that the checked tracks found in it.
+    /// Adds an event; `found` are the event's particles that the checked tracks found.
     ///
     /// # Errors
     /// Returns errors of the file.
@@ -42,8 +42,8 @@ impl Against {
         Ok(())
     }
 
-    /// Adds the comparison to the summary of a check. If `is_whole`, all events were checked, and lines of the file
-    /// that belong to no event cause a warning.
+    /// Adds the comparison to the summary of a check. If `is_whole` is true, all events were checked: then lines of the
+    /// file that belong to no event cause a warning.
     ///
     /// # Errors
     /// Returns errors of the file.
@@ -70,7 +70,7 @@ pub fn warn_of_rest(file: &mut TrackFile, name: &str, host: Host<'_>) -> Result<
     let rest = file.rest()?;
     if rest > 0 {
         let lines = text::count(rest, "line");
-        host.warn(&format!("{name}: {lines} left over, from events that are not in the input"));
+        host.warn(&format!("{name}: {lines} for events that are not in the input"));
     }
     Ok(())
 }

@@ -42,7 +42,7 @@ fn check_results(request: &Request, options: &CheckOptions, host: Host<'_>) -> R
     let made = reconstruct(request, &mut opened, runs, host, &mut |chunk| checker.add(chunk));
     let mut summary = made?;
     summary.wall_seconds = begin.elapsed().as_secs_f64();
-    // Figures for a preset should come from other events than its parameters.
+    // Results quoted for a preset should come from other events than the events on which its parameters were chosen.
     let preset = summary.preset.as_deref().and_then(|name| name.parse::<Preset>().ok());
     if let Some(events) = preset.and_then(|preset| preset.chosen_on(summary.sequence)) {
         summary.facts.insert("chosen_on".into(), events.into());
@@ -50,7 +50,7 @@ fn check_results(request: &Request, options: &CheckOptions, host: Host<'_>) -> R
     finish(checker, &summary, host)
 }
 
-/// Finishes a comparison, and puts the summary of the reconstruction before the result of the comparison.
+/// Finishes a comparison, and puts the summary of the reconstruction in front of the result.
 pub(crate) fn finish(checker: Box<dyn Check>, summary: &Summary, host: Host<'_>) -> Result<Checked> {
     let mut checked = checker.finish(summary, host)?;
     checked.failure = summary.failure.clone();
@@ -94,13 +94,13 @@ fn check_tracks(
         warn_of_rest(&mut file, &name, host)?;
     }
     for (number, what) in
-        [(repeated, "named more than once in one track"), (unknown, "of no hit in the event")]
+        [(repeated, "named more than once in one track"), (unknown, "that no hit of the event has")]
     {
         if number > 0 {
             host.warn(&format!("{name}: {} {what}", text::count(number as usize, "hit id")));
         }
     }
-    // Without any event, no table is written.
+    // Returns an error if there was no event, before a table is written.
     compared.report()?;
     let mut checked = compared.finish(host, |_| ())?;
     checked.text = format!("{name}\n\n{}", checked.text);

@@ -15,7 +15,7 @@ use peloton::simd::with_default_float_mode;
 use peloton_io::Muffled;
 use std::time::Instant;
 
-/// Does the same as [`check`](crate::check) for several configurations of one sequence. Events are read or simulated
+/// Checks several configurations of one sequence, as [`check`](crate::check) checks one. Events are read or simulated
 /// once, and reconstructed by each configuration in turn, batch by batch.
 ///
 /// # Errors

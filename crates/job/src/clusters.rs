@@ -19,7 +19,7 @@ pub struct FoundClusters {
 /// Clusters all pixel hits of a request, and keeps the clusters in memory.
 ///
 /// # Errors
-/// Returns errors of the configuration and the inputs, and an error for a sequence whose results are not clusters.
+/// Returns errors of the configuration and the inputs, and an error for every sequence but timepix.
 pub fn clusters(request: &Request, host: Host<'_>) -> Result<FoundClusters> {
     let mut opened = open(request, false, host)?;
     let sensor = opened.detector.sensor().unwrap_or_default();

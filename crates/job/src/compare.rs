@@ -19,13 +19,13 @@ use std::time::Instant;
 /// Result of a comparison.
 #[derive(Debug, Clone, Serialize)]
 pub struct Compared {
-    /// The sequence that was reconstructed.
+    /// Name of the sequence that ran.
     pub sequence: SequenceName,
-    /// Number of events, or of clusters of a stream.
+    /// Number of events; for an endless stream, number of clusters.
     pub events: u64,
     /// Whether all output columns are equal, bit by bit.
     pub equal: bool,
-    /// Events whose results differ.
+    /// Number of events whose results differ; for an endless stream, number of clusters that differ.
     pub different_events: u64,
     /// First side of the comparison.
     pub left: Side,
@@ -36,12 +36,12 @@ pub struct Compared {
     /// Values that only some sequences have.
     #[serde(flatten)]
     pub facts: Map<String, Value>,
-    /// Wall clock of the whole job: input, both sides, the comparison, s.
+    /// Wall clock of the whole job (input, both sides, comparison), s.
     pub wall_seconds: f64,
-    /// Reason why the job failed although it ran to the end, if it failed.
+    /// Reason why a job that ran to its end counts as failed; none if it succeeded.
     #[serde(skip)]
     pub failure: Option<String>,
-    /// Name of the counted items: event, or cluster.
+    /// Name of the items that `events` counts: `event` or `cluster`.
     #[serde(skip)]
     pub row: &'static str,
     /// Whether the job was ended early.
@@ -62,13 +62,13 @@ pub struct Side {
     pub threads: usize,
     /// Number of events or hits that a thread or stream processes at once.
     pub slice: usize,
-    /// Wall clock from input in memory to results in memory, ns per event. Every event is processed only once, and
-    /// memory grows meanwhile: `throughput` measures more precisely.
+    /// Wall clock from input in memory to results in memory, ns per event. This includes the time in which memory
+    /// grows, since every event is processed only once; `throughput` is more precise.
     pub wall_ns_per_event: f64,
     /// Whether this side ran on a device.
     #[serde(skip)]
     pub is_device: bool,
-    /// Time by stage, summed over threads; on a device by kernel.
+    /// Time of each stage, summed over threads; on a device, time of each kernel.
     pub parts: Vec<KernelTime>,
     /// Hashes of the results.
     #[serde(flatten)]
@@ -160,7 +160,7 @@ fn parts(runs: &mut Runs, config: &Config, counters: &Counters) -> Vec<(&'static
     stages.iter().zip(&counters.stages).map(|(stage, counter)| (stage.name, counter.ns)).collect()
 }
 
-/// Overrides the values of a request by the `KEY=VALUE,...` of a side.
+/// Returns a copy of a request, with values overridden by the `KEY=VALUE,...` text of a side.
 fn side(request: &Request, text: &str) -> Result<Request> {
     let mut side = request.clone();
     for pair in text.split(',').filter(|pair| !pair.is_empty()) {
@@ -195,9 +195,9 @@ fn side(request: &Request, text: &str) -> Result<Request> {
 struct Found {
     stream: Option<&'static dyn EndlessStream>,
     hashers: [Hasher; 2],
-    /// Results of an endless stream that only one side has given so far.
+    /// Clusters of an endless stream that one side has found and the other side not yet; an entry for each side.
     waiting: [Columns; 2],
-    /// Memory for the rows that remain in `waiting`.
+    /// Memory into which the rows that stay in `waiting` are copied.
     spare: Columns,
     events: u64,
     different: u64,
@@ -218,7 +218,7 @@ impl Found {
         }
     }
 
-    /// Compares one chunk.
+    /// Compares the results of both sides for one chunk.
     fn add(&mut self, sides: &[Sliced; 2], event_ids: &[u64]) {
         for (hasher, side) in self.hashers.iter_mut().zip(sides) {
             side.slices().for_each(|piece| hasher.update(&**piece));

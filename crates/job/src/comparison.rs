@@ -23,7 +23,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Makes a comparison by these rules, without events so far.
+    /// Makes a comparison by these rules; events are added later.
     ///
     /// # Errors
     /// Fails when the requested tables cannot be written, or the file of other tracks cannot be read.
@@ -38,7 +38,7 @@ impl Comparison {
         })
     }
 
-    /// Adds the tracks of an event: their hits, and their momenta if measured.
+    /// Adds an event: its truth, and its tracks, each with its hits and, if measured, its momentum.
     ///
     /// # Errors
     /// Returns errors of the files.
@@ -57,7 +57,7 @@ impl Comparison {
         }
     }
 
-    /// Returns the checker, which holds the matches of tracks and particles of the last event.
+    /// Returns the checker, which holds the matches between tracks and particles of the last added event.
     pub fn checker(&self) -> &Checker {
         &self.checker
     }
@@ -74,7 +74,7 @@ impl Comparison {
         Ok(report)
     }
 
-    /// Finishes the files and returns the results; `add` adds results that only one kind of check has.
+    /// Completes the files and returns the results. The function `add` adds results that only one kind of check has.
     ///
     /// # Errors
     /// Returns errors of the files, and [`Error::Format`] if no event was added.
@@ -93,7 +93,7 @@ impl Comparison {
     }
 }
 
-/// Counts hits of tracks that are in the truth: a track without such hits is a ghost by all rules.
+/// Counts the hits of tracks that belong to a true particle: by all rules, a track without such hits is a ghost.
 #[derive(Debug, Default)]
 struct KnownHits {
     names: HashSet<u32>,
@@ -104,7 +104,7 @@ struct KnownHits {
 impl KnownHits {
     /// Adds the tracks of one event.
     fn event<'a>(&mut self, truth: &TruthEvent, tracks: impl Iterator<Item = &'a [u32]>) {
-        // One hit that is in the truth is enough.
+        // One hit of a true particle is enough: then no warning is needed.
         if self.true_hits > 0 {
             return;
         }

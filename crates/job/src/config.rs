@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 use std::str::FromStr;
 
-/// Maximum number of threads: more than the cores of any machine, so a larger number is a typing error.
+/// Maximum number of threads: no machine has so many cores, so a larger number is a typing error.
 const MAX_THREADS: usize = 4096;
 
 /// The configuration of a job.
@@ -26,11 +26,11 @@ const MAX_THREADS: usize = 4096;
 pub struct Config {
     /// Name of the sequence.
     pub sequence: SequenceName,
-    /// Algorithms of the sequence `own`, by the names of their products, in the order in which they run; empty for all
-    /// other sequences.
+    /// Algorithms of the sequence `own` in the order in which they run, each named by its product; empty for other
+    /// sequences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub algorithms: Vec<String>,
-    /// Products to write; empty for the last product of the sequence.
+    /// Names of the products to write; if empty, the last product of the sequence is written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub write: Vec<String>,
     /// Preset that gives the defaults of all stages.
@@ -47,20 +47,20 @@ pub struct Config {
     /// Events that a thread, or a stream of a device, processes at once; `None` is `"auto"`.
     #[serde(serialize_with = "auto_or_number")]
     pub slice_events: Option<usize>,
-    /// Treatment of an event with a damaged raw bank: `event`: the event is lost; `bank`: the event is reconstructed
-    /// without that bank, with the status `partial`.
+    /// Treatment of an event with a damaged raw bank. With `event`, the event is lost; with `bank`, the event is
+    /// reconstructed without that bank, with the status `partial`.
     pub bad_banks: BadBanks,
     /// Parameters of the Velo stages.
     pub velo: VeloConfig,
-    /// Parameters of tracks in the SciFi.
+    /// Parameters of the search for tracks in the SciFi.
     pub scifi: SciFiConfig,
-    /// Parameters of long tracks.
+    /// Parameters of the search for long tracks.
     pub long: LongConfig,
     /// Parameters of the search for UT hits of Velo tracks.
     pub ut: UtConfig,
     /// Parameters of the clustering of pixel hits.
     pub timepix: TimepixConfig,
-    /// Parameters of the cylinder detector.
+    /// Parameters of the sequences of the cylinder detector.
     pub cylinder: CylinderConfig,
 }
 
@@ -180,8 +180,8 @@ impl Config {
         Level::choose(self.isa, self.gang)
     }
 
-    /// Returns a copy without options that change the speed alone, and without the path of a calibration, which differs
-    /// between machines: the hash of its files replaces the path.
+    /// Returns a copy without options that change only the speed, and without the path of a calibration, which differs
+    /// between machines; parts of a plan record the hash of its files instead.
     pub fn of_results(&self) -> Self {
         let timepix = TimepixConfig { calibration: None, ..self.timepix.clone() };
         let cylinder = CylinderConfig { event_threads: 1, ..self.cylinder.clone() };
@@ -193,7 +193,7 @@ impl Config {
         self.sequence.system().products(self)
     }
 
-    /// Returns the columns of the first product to write.
+    /// Returns the schema (the columns) of the first product to write.
     pub fn schema(&self) -> &'static Schema {
         self.products()[0].schema()
     }
@@ -203,7 +203,7 @@ impl Config {
         self.sequence.system().stages(self)
     }
 
-    /// Rejects a configuration that writes several products, for a job that takes one; `user` is the name of the job.
+    /// Rejects a configuration that writes several products, for a job that can use only one; `user` names the job.
     pub(crate) fn one_product(&self, user: &str) -> Result<()> {
         if self.write.len() <= 1 {
             return Ok(());
@@ -233,7 +233,7 @@ impl Config {
     /// Returns a copy with the parameters of another preset.
     pub fn with_preset(&self, preset: Preset) -> Self {
         let Self { velo, ut, scifi, long, cylinder, .. } = Self::preset(preset);
-        // Builder, seeds and threads are choices, not parameters.
+        // Builder, seeds and threads do not belong to a preset.
         let CylinderConfig { builder, seeds, event_threads, .. } = self.cylinder;
         let cylinder = CylinderConfig { builder, seeds, event_threads, ..cylinder };
         Self { preset, velo, ut, scifi, long, cylinder, ..self.clone() }
@@ -261,7 +261,7 @@ struct File {
     cylinder: toml::Table,
 }
 
-/// Returns the parameters of the cylinder detector for a preset: the best ones, or the published ones.
+/// Returns the parameters of the cylinder detector for a preset: the best parameters, or the published parameters.
 pub(crate) fn cylinder(preset: Preset) -> CylinderConfig {
     match preset {
         Preset::Best | Preset::Fast | Preset::TwoPass | Preset::Hlt1 | Preset::Hlt1Unrestricted => {
@@ -310,7 +310,7 @@ fn merged<T: Serialize + DeserializeOwned>(
     table.try_into().map_err(|e: toml::de::Error| wrong(&e))
 }
 
-/// Finds the line of the key that an error message names in backquotes, since merged values have lost their lines.
+/// Finds the line of the key that an error message names in backquotes, since merged values have no line numbers.
 fn line_of(text: &str, section: &str, message: &str) -> Option<usize> {
     let name = message.split('`').nth(1)?;
     let key = name.rsplit('.').next()?;
@@ -325,8 +325,8 @@ fn line_of(text: &str, section: &str, message: &str) -> Option<usize> {
     })
 }
 
-/// Returns the parameters of a section: the preset of the section, else the preset of the whole configuration,
-/// overridden by the keys of the section.
+/// Returns the parameters of a section: the parameters of its `preset` (default: the preset of the configuration),
+/// overridden by the section's other keys.
 fn of_preset<T, P>(text: &str, section: &str, top: toml::Table, preset: P, of: fn(P) -> T) -> Result<T>
 where
     T: Serialize + DeserializeOwned,

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 static MEANINGS: LazyLock<toml::Table> =
     LazyLock::new(|| include_str!("config_text.toml").parse().expect("TOML that tests read"));
 
-/// Section, key and example value of keys that are written only if they are set.
+/// Section, key and example value of each key that is written only if it is set.
 const LEFT_OUT: &[(&str, &str, &str)] = &[
     ("timepix", "disorder_us", "2000.0"),
     ("timepix", "calibration", "\"calibration/\""),
@@ -43,7 +43,7 @@ pub(crate) fn commented(config: &Config) -> String {
     text
 }
 
-/// Adds the keys that a table lacks as comments, before the empty line that ends the table.
+/// Adds, as comments, the keys that a table lacks, before the empty line that ends the table.
 fn left_out(text: &mut String, table: &str) {
     let header = text.rfind(&format!("[{table}]\n")).unwrap_or(0);
     let is_there = |key: &str| text[header..].contains(&format!("\n{key} = "));

@@ -10,7 +10,7 @@ pub fn describe_columns(sequence: SequenceName) -> Vec<ColumnRow> {
     sequence.system().columns(&Config { sequence, ..Config::default() })
 }
 
-/// An algorithm, as `peloton describe` shows it.
+/// Information on an algorithm that `peloton describe` shows.
 #[derive(Debug, Serialize)]
 pub struct AlgorithmRow {
     /// Name of the algorithm and of its product.
@@ -21,7 +21,7 @@ pub struct AlgorithmRow {
     pub stages: Vec<&'static str>,
     /// Section of the configuration with the parameters; empty for an algorithm without parameters.
     pub parameters: &'static str,
-    /// Last algorithm that reads the product, after which the product's memory is freed; none for a written product.
+    /// Last algorithm that reads the product: then the product's memory is freed. None for a written product.
     pub freed_after: Option<&'static str>,
 }
 

@@ -12,14 +12,14 @@ pub enum Device {
     Cpu,
     /// NVIDIA GPUs.
     Gpu(Gpus),
-    /// Emulation of the GPU: the GPU's kernels run on the CPU, for tests, with lanes in this order.
+    /// Emulation of the GPU for tests: the GPU's kernels run on the CPU, and their lanes run in this order.
     Emulated(LaneOrder),
 }
 
 /// The GPUs that run the sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gpus {
-    /// One GPU by its number, from 0.
+    /// The GPU with this number, counted from 0.
     One(usize),
     /// All GPUs of the machine.
     All,
@@ -33,7 +33,7 @@ pub enum LaneOrder {
     Forward,
     /// From the last lane to the first.
     Reverse,
-    /// In a random order, from this seed.
+    /// In a random order, which this seed determines.
     Random(u32),
 }
 

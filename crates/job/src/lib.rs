@@ -1,11 +1,11 @@
 //! The subcommands of peloton as library functions: run, check, measure, tune and compare, on any input.
 //!
-//! This crate prints nothing and reads no command lines: a [`Request`] describes the job, a [`Host`] receives
-//! progress and warnings and can end it early, and the result is a summary that can be shown as text or as JSON. The
+//! This crate prints nothing and reads no command lines: a [`Request`] describes the job, a [`Host`] receives progress
+//! and warnings and can end the job early, and the result is a summary that can be shown as text or as JSON. The
 //! command line and the bindings to other languages call the same functions.
 //!
-//! Every function is written once for all sequences, on results of any type (`peloton::event::Columns`). The differences between
-//! sequences (where input comes from, what runs it, how it is checked) are in `systems`; `registry` lists them.
+//! Every function is written once for all sequences, on results of any type (`peloton::event::Columns`). The module
+//! `systems` contains the differences between sequences (inputs, executors, checks); `registry` lists the systems.
 #![deny(unsafe_code, missing_docs)]
 
 mod about;

@@ -12,9 +12,9 @@ use peloton::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Approximate length of a round of timed passes: much longer than the time to start the threads.
+/// Approximate duration of a round of timed passes, much longer than the start of the threads.
 const ROUND: Duration = Duration::from_millis(100);
-/// Maximum number of hits, or of words of raw banks, in memory: offsets are 32 bits wide.
+/// Maximum number of hits, or of words of raw banks, in memory, since offsets are 32 bits wide.
 const MAX_ITEMS: u64 = 1 << 31;
 
 /// Plan of a measurement: copies of the events in memory, and length of the measurement.
@@ -63,11 +63,11 @@ pub fn load(opened: &mut Opened, config: &Config, copies: usize, host: Host<'_>)
     Ok(batch)
 }
 
-/// Reconstructs all events repeatedly. A pass runs from input in memory to output columns in memory and keeps nothing
-/// from the pass before; each thread overwrites the results of its previous slice, like a program that passes results
-/// on. The threads go from pass to pass of a round without waiting for each other. The passes before and after the
-/// timed passes keep all results and must give the same hashes; each timed slice must give the same number of items in
-/// all passes (for a stream, each timed round).
+/// Reconstructs all events repeatedly. A pass runs from input in memory to output columns in memory and uses nothing
+/// from earlier passes; each thread overwrites the results of its previous slice, like a program that passes results
+/// on. Within a round, threads begin the next pass without waiting for each other. An untimed pass before and after the
+/// timed passes stores all results; both must give the same hashes. Each slice (of a stream, each round) must give the
+/// same number of items in all passes.
 ///
 /// # Errors
 /// Returns [`Error::Internal`] when hashes or numbers of items differ.
@@ -160,7 +160,7 @@ impl Measured {
         let check = |slice: usize, results: &dyn Results| {
             let size = size(results);
             if is_stream {
-                // The cut of the results into pieces depends on the timing of the threads.
+                // The timing of the threads decides how the results are cut into pieces.
                 for (sum, items) in sums.iter().zip(size) {
                     sum.fetch_add(items as u64, Ordering::Relaxed);
                 }
@@ -188,7 +188,7 @@ impl Measured {
     }
 }
 
-/// Items in the middle and innermost lists, such as tracks and hits.
+/// Numbers of items in the middle and in the innermost lists, such as tracks and hits.
 fn size(results: &dyn Results) -> [usize; 2] {
     [results.items(1), results.hits()]
 }

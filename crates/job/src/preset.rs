@@ -1,4 +1,4 @@
-//! [`Preset`]: names of parameter sets for all stages of all sequences.
+//! [`Preset`]: the names of the parameter sets that sequences have.
 
 use crate::SequenceName;
 use peloton::long::LongPreset;
@@ -11,23 +11,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
-    /// The best physics at the best known speed.
+    /// The best physics results (efficiency, ghosts, clones), with the fastest known algorithms.
     #[default]
     Best,
-    /// Nearly the same particles as `best` in half the time, for the first level of a trigger farm; in the UT, only
-    /// tracks above 0.25 GeV/c of transverse momentum. Stages without such a preset use `best`.
+    /// Parameters that find nearly the same particles as `best` in half the time, for the first level of a trigger; the
+    /// UT search takes only tracks with transverse momenta above 0.25 GeV/c. Stages without such a preset use `best`.
     Fast,
     /// The search for Velo tracks in two passes, which GPUs run. All other stages use `best`.
     TwoPass,
     /// Algorithms with the steps of the published papers.
     Paper,
-    /// Algorithms with the steps of the published papers; for the Velo, exactly as its paper describes.
+    /// Like `paper`, but the Velo search follows its paper literally.
     PaperLiteral,
-    /// The Velo search that forwards one track after the other.
+    /// The Velo search that extends one track after the other, module by module.
     Forwarding,
     /// The cuts of LHCb's first trigger stage in 2023.
     Hlt1,
-    /// The cuts of `hlt1`, but with lower cuts on the transverse momentum.
+    /// The cuts of `hlt1`, except for lower cuts on the transverse momentum.
     Hlt1Unrestricted,
 }
 
@@ -43,7 +43,7 @@ peloton::names!(Preset, "preset", {
 });
 
 impl Preset {
-    /// Returns the matching preset of the Velo.
+    /// Returns the matching preset of the search for Velo tracks.
     pub fn velo(self) -> velo::Preset {
         match self {
             Self::Best | Self::Hlt1 | Self::Hlt1Unrestricted => velo::Preset::Best,
@@ -66,7 +66,7 @@ impl Preset {
         }
     }
 
-    /// Returns the matching preset of tracks in the SciFi.
+    /// Returns the matching preset of the search for tracks in the SciFi.
     pub fn scifi(self) -> SciFiPreset {
         match self {
             Self::Best | Self::TwoPass => SciFiPreset::Best,
@@ -75,7 +75,7 @@ impl Preset {
         }
     }
 
-    /// Returns the matching preset of long tracks.
+    /// Returns the matching preset of the search for long tracks.
     pub fn long(self) -> LongPreset {
         match self {
             Self::Best | Self::TwoPass => LongPreset::Best,
@@ -84,8 +84,8 @@ impl Preset {
         }
     }
 
-    /// Returns the events on which the parameters of this preset were chosen for a sequence: figures should come from
-    /// other events. None for sequences without such a choice.
+    /// Returns the events on which the parameters of this preset were chosen for a sequence, because results should be
+    /// quoted on other events. None for sequences whose parameters were not chosen on events.
     pub fn chosen_on(self, sequence: SequenceName) -> Option<&'static str> {
         let is_ours = matches!(self, Self::Best | Self::Fast | Self::TwoPass);
         match sequence {

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// The sequence that was reconstructed.
+    /// Name of the sequence that ran.
     pub sequence: SequenceName,
     /// Name of the preset of the scan, or `custom`; none for a sequence without presets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -22,7 +22,7 @@ pub struct Profile {
     pub isa: String,
     /// The best gang size of each instruction set level, lanes.
     pub gangs: BTreeMap<String, usize>,
-    /// The fastest sizes at this level, by their configuration keys; empty if none is faster than the default.
+    /// The fastest sizes, such as of blocks, at this level, by configuration key; empty if the defaults are fastest.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sizes: BTreeMap<String, usize>,
     /// All measurements of the scan.
@@ -44,7 +44,7 @@ pub struct Measurement {
 }
 
 impl Profile {
-    /// Makes a profile from measurements. The shortest time wins; the first if several are equal.
+    /// Makes a profile from measurements. The fastest measurement gives the level; of equal times, the first.
     pub fn new(
         sequence: SequenceName,
         preset: Option<String>,
@@ -83,11 +83,11 @@ impl Profile {
         toml::to_string(self).expect("a profile of names and finite numbers is always TOML")
     }
 
-    /// Fills in values that `config` leaves to `auto`: the level, and the best gang size for the level that will run. A
-    /// level that this CPU lacks is ignored, because profiles may come from other machines.
+    /// Sets values that are `auto` in `config`: the level, and the best gang size for the level that will run. If this
+    /// CPU lacks the profile's level, as with a profile from another machine, the level stays `auto`.
     ///
     /// # Errors
-    /// [`Error::Config`] for the profile of another sequence, since the fastest level differs between sequences.
+    /// [`Error::Config`] for a profile of another sequence, since the fastest level differs between sequences.
     pub fn apply(&self, config: &mut Config) -> Result<()> {
         if self.sequence != config.sequence {
             let (measured, wanted) = (self.sequence, config.sequence);
@@ -178,7 +178,7 @@ mod tests {
         let mut config = Config::default();
         scalar.apply(&mut config).unwrap();
         assert_eq!((config.isa, config.gang), (Some(Isa::Scalar), Some(4)));
-        // A level that the build or the CPU lacks stays open.
+        // A level that the build or the CPU lacks leaves `isa` at `auto`.
         let portable = Some(Isa::Portable).filter(|isa| isa.is_supported());
         let mut config = Config::default();
         profile().apply(&mut config).unwrap();

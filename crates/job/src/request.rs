@@ -42,20 +42,20 @@ pub struct PixelOptions {
     pub katherine: KatherineOptions,
     /// Number of bits of the time-of-arrival counter in t3pa files; by default found from the data.
     pub toa_bits: Option<u32>,
-    /// Unit of times, for NumPy and Parquet files that name no unit.
+    /// Unit of times in NumPy and Parquet files that name no unit.
     pub time_unit: Option<TimeUnit>,
-    /// Largest number of hits of a pixel in the first million hits; hits of pixels with more are dropped.
+    /// All hits of a pixel are dropped if it has more than this number of the first million hits.
     pub mask_hot: Option<u64>,
-    /// The edge of a trigger input that hits are paired with.
+    /// The kind of trigger edge with which hits are paired; none for no pairing.
     pub trigger: Option<Edge>,
     /// Treatment of hits that arrive faster than they are processed.
     pub when_full: WhenFull,
 }
 
-/// The part of a plan that a request runs. The output of a part must be complete and the same on every machine.
+/// The part of a plan that a request runs. Its output must be complete and the same on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartOfPlan {
-    /// The position at which reading begins.
+    /// Position in the input at which reading begins.
     pub start: Start,
     /// Number of the input in the plan.
     pub source: u64,
@@ -64,7 +64,7 @@ pub struct PartOfPlan {
 /// Input and options of a job.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
-    /// Files, folders, `-`, `sim:...`, addresses; at least one input, except for engines, which have no inputs.
+    /// Files, folders, `-`, `sim:...` or addresses: at least one input, except in a request for an engine.
     pub inputs: Vec<String>,
     /// Format of every input.
     pub format: Format,
@@ -78,7 +78,7 @@ pub struct Request {
     pub max_bad: Option<MaxBad>,
     /// Folder of the detector's geometry files, or `nominal`.
     pub geometry: Option<PathBuf>,
-    /// Kind of Velo banks to read if events have several kinds.
+    /// Kind of Velo banks to read if events have both kinds.
     pub velo_banks: VeloBanks,
     /// Options for reading streams of pixel hits.
     pub pixels: PixelOptions,
@@ -110,7 +110,7 @@ impl Request {
         Err(Error::Unsupported(format!("sequence {sequence}: {message}")))
     }
 
-    /// Returns the summary of a run, unless the run is an incomplete part of a plan.
+    /// Returns the summary of a run, or an error if the run is an incomplete part of a plan.
     ///
     /// # Errors
     /// [`Error::System`] for a part that was ended early, [`Error::Format`] for an input with fewer events than planned.
@@ -136,7 +136,7 @@ impl Request {
         }
     }
 
-    /// Makes the metadata of result files; for parts of a plan, without values that differ between machines.
+    /// Makes the metadata of result files; for a part of a plan, it omits values that differ between machines.
     pub(crate) fn metadata(&self, level: String) -> Metadata {
         let is_part = self.part.is_some();
         let config = if is_part { self.config.of_results() } else { self.config.clone() };

@@ -19,18 +19,18 @@ use peloton_plot::text;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Time between notes on a live input.
+/// Time between two reports of the rate of a live input.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// Reconstructs all events of a request and writes the results to `output`, if given; its name selects the format.
 ///
 /// # Errors
-/// Returns errors of the configuration, the inputs and the output. Results before an error are still written.
+/// Returns errors of the configuration, the inputs and the output. Results from before an error are still written.
 pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<Summary> {
     with_default_float_mode(|| run_and_write(request, output, host))
 }
 
-/// Like [`run`], but in the current float mode.
+/// Does the same as [`run`], but in the current floating-point mode.
 ///
 /// # Errors
 /// Returns errors of [`run`].
@@ -62,7 +62,7 @@ pub(crate) fn run_and_write(request: &Request, output: Option<&Path>, host: Host
     let done = match (&made, wrote) {
         (Ok(_), _) if request.part.is_some() => Done::Durable,
         (Ok(_), _) => Done::All,
-        // A wrong configuration gives no results, even if it is detected late.
+        // If the configuration is wrong, no results are written, even if the fault is detected late.
         (Err(error), true) if request.part.is_none() && !error.is_usage() => Done::Part,
         (Err(_), _) => Done::Nothing,
     };
@@ -87,7 +87,7 @@ pub(crate) fn run_and_write(request: &Request, output: Option<&Path>, host: Host
     Ok(summary)
 }
 
-/// Returns the size of all files, bytes; none if no output is a file.
+/// Returns the total size of all files, bytes; none if no output is a file.
 fn bytes_of(paths: &[PathBuf]) -> Option<u64> {
     let sizes =
         paths.iter().filter(|path| !is_no_file(path)).map(|path| path.metadata().map(|file| file.len()));
@@ -106,7 +106,7 @@ fn write(sink: &mut dyn Sink, chunk: &Chunk<Sliced>, product: usize) -> Result<(
     sink.write(&pieces)
 }
 
-/// Returns the file of each product: the output itself for one product, else with the product's name before the extension.
+/// Returns a file for each product: the output, or for several products its name with the product before the extension.
 ///
 /// # Errors
 /// [`Error::Config`] for several products to one pipe, for a name without a known format, and for a file that is an input.
@@ -138,14 +138,14 @@ fn outputs(output: &Path, products: &[Handle], request: &Request) -> Result<Vec<
 fn pieces(chunk: &Chunk<Sliced>) -> impl Iterator<Item = (&[EventId], &Products)> {
     let mut ids = &chunk.beside.ids[..];
     chunk.result.pieces().iter().map(move |piece| {
-        // Endless streams have no events, hence no numbers.
+        // Endless streams have no events, and therefore no identifications.
         let (these, rest) = ids.split_at(piece.first().items(0).min(ids.len()));
         ids = rest;
         (these, piece)
     })
 }
 
-/// Reconstructs all events once and passes each chunk, in order, to `consume`; warns of faults of the input.
+/// Reconstructs all events once and passes each chunk, in order, to `consume`. Warns of faults in the input.
 pub(crate) fn reconstruct(
     request: &Request,
     opened: &mut Opened,
@@ -182,7 +182,7 @@ pub(crate) fn reconstruct(
             hashers.iter_mut().zip(piece.columns()).for_each(|(hasher, columns)| hasher.update(&**columns));
             events.add(ids, &**piece.first());
         }
-        // The piece that ends the whole stream has no input.
+        // The last piece, which ends the whole stream, comes from no input.
         if chunk.beside.input.is_some() && stream_of.is_some_and(|stream| stream.ends_source(&*chunk.batch)) {
             events.end_source();
         }

@@ -4,8 +4,8 @@ use peloton_io::input::{Format, Kind, kind_of, kind_of_standard_input};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Hands the list of all sequences to a macro: the variant of [`SequenceName`], the name on the command line, and the
-/// [`System`](crate::System), a name that only the registry resolves. A new sequence needs one line here.
+/// Passes the list of all sequences to a macro. A line has the variant of [`SequenceName`], the name on the command
+/// line, and the [`System`](crate::System), a name that only the registry resolves. A new sequence needs one line here.
 macro_rules! with_all_sequences {
     ($macro:ident) => {
         $macro! {
@@ -20,15 +20,15 @@ macro_rules! with_all_sequences {
             SciFiHits = "scifi-hits": SCIFI_HITS,
             /// Decodes SciFi banks and finds tracks in the SciFi.
             SciFi = "scifi": SCIFI,
-            /// Decodes Velo and SciFi banks and finds tracks through both.
+            /// Decodes Velo and SciFi banks and finds tracks through both detectors.
             Long = "long": LONG,
-            /// Decodes Velo, UT and SciFi banks and finds tracks through all three.
+            /// Decodes Velo, UT and SciFi banks and finds tracks through all three detectors.
             LongUt = "long-ut": LONG_UT,
             /// Runs the algorithms that the configuration lists on raw banks of LHCb.
             Own = "own": OWN,
             /// Clusters pixel hits from an endless stream.
             Timepix = "timepix": TimepixSystem,
-            /// Finds tracks with states from hits of the cylinder detector.
+            /// Finds tracks and their states from hits of the cylinder detector.
             Cylinder = "cylinder": CylinderSystem::Find,
             /// Fits given tracks of the cylinder detector and smooths their states.
             CylinderFit = "cylinder-fit": CylinderSystem::Fit,
@@ -52,8 +52,8 @@ with_all_sequences!(names_of_sequences);
 
 impl SequenceName {
     /// Returns the sequence that fits the inputs, by their names, their format or the content of the first input.
-    /// Returns none if only a reader can identify the content, as for a named pipe, or if several sequences read the
-    /// content, as for raw banks. Waits for the first bytes of standard input.
+    /// Returns none if the content cannot be identified without reading it, as for a named pipe, or if several
+    /// sequences read it, as for raw banks. Waits for the first bytes of standard input.
     pub fn of_inputs(inputs: &[String], format: Format) -> Option<Self> {
         match format {
             Format::Pixels(_) => return Some(Self::Timepix),

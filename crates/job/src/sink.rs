@@ -1,4 +1,4 @@
-//! Writes results to files, whose names give their format.
+//! Writes results to files; the extension of a file selects the format.
 
 use crate::Cancel;
 use peloton::engine::Spread;
@@ -18,7 +18,7 @@ pub type Piece<'a> = (&'a [EventId], &'a Columns);
 /// Options for the format of the output.
 #[derive(Debug, Clone, Default)]
 pub struct OutputOptions {
-    /// Details of tracks and hits in NDJSON lines.
+    /// Fields that NDJSON lines contain for tracks and hits.
     pub fields: Fields,
     /// Names of the columns to write to a Parquet file; empty for all columns.
     pub columns: Vec<String>,
@@ -28,11 +28,11 @@ pub struct OutputOptions {
 
 /// The file to which results are written, and the options for writing.
 pub struct Destination<'a> {
-    /// The file, whose name gives the format.
+    /// The file; its extension selects the format.
     pub path: &'a Path,
     /// The options of the format.
     pub options: &'a OutputOptions,
-    /// Metadata on the origin of the results.
+    /// Metadata: the origin of the results.
     pub metadata: &'a Metadata,
     /// Cancels the job when the reader of standard output is gone.
     pub cancel: &'a Cancel,
@@ -48,7 +48,7 @@ impl Destination<'_> {
         WriteOptions { columns: columns.clone(), missing: &[], compression: *compression, threads }
     }
 
-    /// Returns the format that the file's name gives, if any.
+    /// Returns the format that the file's extension selects, if any.
     ///
     /// # Errors
     /// Returns [`Error::Config`] for options that the format does not have.
@@ -68,7 +68,7 @@ impl Destination<'_> {
 
 /// Writes the results of a job piece by piece.
 pub trait Sink: Send {
-    /// Sets the name of the input of the following results, for results without events.
+    /// Sets the name of the input that the following results come from, for results that are not events.
     fn begin_input(&mut self, _name: &str) {}
 
     /// Writes the events of some pieces, in order.
@@ -77,8 +77,8 @@ pub trait Sink: Send {
     /// Fails when the file cannot be written.
     fn write(&mut self, pieces: &[Piece<'_>]) -> Result<()>;
 
-    /// Writes the remaining data and renames the file to its final name. After an error, keeps the data so far; returns
-    /// `false` if an older file has this name, which then stays.
+    /// Writes the remaining data and ends the file as `done` requires. Returns `false` if the data are
+    /// incomplete and an older file with the final name was kept.
     ///
     /// # Errors
     /// Fails when the file cannot be written.
@@ -115,7 +115,7 @@ pub fn unknown_format(path: &Path, endings: &str) -> Error {
     Error::Config(format!("--output {}: the name must end in {endings}", path.display()))
 }
 
-/// A file that takes the results of any sequence.
+/// A file to which the results of any sequence can be written.
 pub struct FileSink {
     path: PathBuf,
     writer: Writer,

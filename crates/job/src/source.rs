@@ -12,7 +12,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Information on the events of a batch that the reconstruction does not use.
+/// Auxiliary data of the events of a batch, which the reconstruction does not use.
 #[derive(Default)]
 pub struct Beside {
     /// The truth of each event, if requested.
@@ -34,12 +34,12 @@ pub trait Unparsed: Any + Send + Sync {
     /// Parses the events and appends them to `batch`, and their auxiliary data to `beside`.
     ///
     /// # Errors
-    /// Returns errors that end the job at an event; the events before it are appended.
+    /// Returns errors that end the job at an event; the events before that event are appended.
     fn parse(&mut self, threads: &dyn Spread, batch: &mut dyn Batch, beside: &mut Beside) -> Result<()>;
 }
 
 impl Beside {
-    /// Returns the memory for cut events; makes new memory if there is none of this type.
+    /// Returns the memory for cut events, of type `T`; makes new memory if there is none of this type.
     pub fn unparsed<T: Unparsed>(&mut self, make: impl FnOnce() -> T) -> &mut T {
         let is_same = |any: &dyn Any| any.is::<T>();
         if !self.unparsed.as_deref().is_some_and(|unparsed| is_same(unparsed)) {
@@ -49,7 +49,7 @@ impl Beside {
         any.downcast_mut().expect("of this type")
     }
 
-    /// Whether cut events wait to be parsed, or messages to be reported.
+    /// Whether there are cut events to parse, or messages to report.
     pub fn has_unparsed(&self) -> bool {
         self.unparsed.as_ref().is_some_and(|unparsed| !unparsed.is_empty())
     }
@@ -57,7 +57,7 @@ impl Beside {
     /// Parses the cut events, if any.
     ///
     /// # Errors
-    /// Returns errors that end the job at an event; the events before it are in the batch.
+    /// Returns errors that end the job at an event; the events before that event are in the batch.
     pub fn parse(&mut self, threads: &dyn Spread, batch: &mut dyn Batch) -> Result<()> {
         let mut unparsed = self.unparsed.take();
         let parsed = unparsed.as_mut().map_or(Ok(()), |unparsed| unparsed.parse(threads, batch, self));
@@ -78,14 +78,14 @@ impl Beside {
         self.input = None;
     }
 
-    /// Gives events without an identification their number in the inputs.
+    /// Identifies events that have no identification by their number in the inputs.
     fn complete(&mut self, numbers: &[u64]) {
         let rest = numbers.get(self.ids.len()..).unwrap_or_default();
         self.ids.extend(rest.iter().map(|&number| EventId { number, run: None, event: None }));
     }
 }
 
-/// Function that counts the hits of a list that an event of a batch does not contain.
+/// Function that counts the hits of a list that a given event of a batch lacks.
 pub type CountUnknown = Box<dyn Fn(&dyn Batch, usize, &mut dyn Iterator<Item = &u32>) -> u64 + Send + Sync>;
 
 /// A source of batches: files, a stream or a simulation.
@@ -93,26 +93,26 @@ pub trait Source: Send {
     /// Returns a batch without events, of the kind that [`cut`](Self::cut) fills.
     fn empty(&self) -> Box<dyn Batch>;
 
-    /// Cuts up to `items` events from the input, or reads hits of an endless stream; returns their number, which is 0
-    /// at the end of the input. The batch contains the events once they are [parsed](Beside::parse), together with
-    /// their truth and their run and event numbers, if the input has these.
+    /// Cuts up to `items` events from the input, or reads hits of an endless stream. Returns the number of events or
+    /// hits, 0 at the end of the input. The events are in the batch when they are [parsed](Beside::parse); then
+    /// `beside` has their truth and their run and event numbers, if the input has these.
     ///
     /// # Errors
     /// Fails when reading cannot continue, and for a batch of another kind.
     fn cut(&mut self, items: usize, batch: &mut dyn Batch, beside: &mut Beside) -> Result<usize>;
 
-    /// Whether each event is parsed before the next event is read: when the job ends at the first fault in an event,
-    /// and the input is a pipe, whose writer may wait for this end.
+    /// Whether each event is parsed before the next event is read. True if the first faulty event ends the job and the
+    /// input is a pipe, since the program that writes to the pipe may wait for this end.
     fn waits_for_faults(&self) -> bool {
         false
     }
 
-    /// Returns the time that a thread of the source has spent on reading; none if [`cut`](Self::cut) reads.
+    /// Returns the time that the source's own thread has spent on reading; none if [`cut`](Self::cut) reads.
     fn reading_time(&self) -> Option<Duration> {
         None
     }
 
-    /// Returns the bytes read from the inputs so far, before decompression; none where nothing is read.
+    /// Returns the bytes read from the inputs so far, before decompression; none for a source that reads nothing.
     fn bytes_read(&self) -> Option<u64> {
         None
     }
@@ -122,21 +122,21 @@ pub trait Source: Send {
         None
     }
 
-    /// Returns the faults of the input that did not end the job, and their total number.
+    /// Returns messages about faults of the input that did not end the job, and the total number of these faults.
     fn problems(&self) -> (Vec<String>, u64) {
         (Vec::new(), 0)
     }
 
-    /// Makes the source list, for each true particle, the hits that these rules need.
+    /// Selects the hits that the truth lists for each particle: the hits of the detectors that these rules need.
     fn check_by(&mut self, _rules: Rules) {}
 
-    /// Returns a function that counts the hits in tracks of another program that an event does not contain, for these
-    /// rules.
+    /// Returns a function that counts the hits that tracks of another program list but an event lacks, in the detectors
+    /// that these rules need.
     fn count_unknown(&self, _rules: Rules) -> CountUnknown {
         Box::new(|_, _, _| 0)
     }
 
-    /// Returns the reasons and counts of data that were lost before they became events.
+    /// Returns the data that were lost before they became events, as pairs of reason and count.
     fn dropped(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
@@ -146,7 +146,7 @@ pub trait Source: Send {
         None
     }
 
-    /// Returns other facts about the input, as keys and values of the summary.
+    /// Returns further facts about the input, as keys and values for the summary.
     fn facts(&self) -> Map<String, Value> {
         Map::new()
     }
@@ -156,7 +156,7 @@ impl dyn Source + '_ {
     /// Cuts up to `items` events, and lets `threads` parse them; returns the number of events: 0 at the end.
     ///
     /// # Errors
-    /// Fails when reading cannot continue, and for a batch of another kind; `batch` has the events before the error.
+    /// Fails if reading cannot continue or `batch` is of another kind. The events before the error are in `batch`.
     pub fn read(
         &mut self,
         items: usize,

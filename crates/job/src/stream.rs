@@ -4,9 +4,9 @@
 //! reader thread --cut--> parsing (a thread, the pool) --parsed--> work (this thread, the pool) --done--> writer thread
 //!      ^---------------------------------------------- empty -----------------------------------------------'
 //! ```
-//! The reader cuts events from the input with one jump per event; at the same time, threads of the pool parse them and
-//! reconstruct the previous chunk. The same few chunks circulate, so that the slowest stage makes the other stages
-//! wait, memory stays bounded, and the order of the events is kept.
+//! The reader cuts chunks of events from the input without parsing them. At the same time, threads of the pool parse
+//! one chunk and reconstruct the previous one. The same few chunks circulate: the slowest stage makes the others wait,
+//! memory stays bounded, and the order of events is kept.
 
 use crate::{Beside, Host, Source};
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -70,10 +70,10 @@ impl Busy {
     }
 }
 
-/// Time between two reports of the busiest part.
+/// Time between two reports of the busiest part of a job.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
-/// Number of circulating chunks: one is cut, one parsed, one reconstructed, one written.
+/// Number of circulating chunks: while one is cut, another is parsed, another reconstructed, another written.
 const CHUNKS: usize = 4;
 
 /// A batch of events with its results.
@@ -84,7 +84,7 @@ pub struct Chunk<T> {
     pub beside: Beside,
     /// The results of `work`, the function that reconstructs the batch.
     pub result: T,
-    /// The error that ends the job after these events, if any.
+    /// The error that ends the job after the events of this chunk, if any.
     failed: Result<()>,
 }
 
@@ -98,9 +98,9 @@ impl<T: Default> Chunk<T> {
 /// Function that receives each processed chunk.
 pub type Consume<'a, T> = &'a mut (dyn FnMut(&Chunk<T>) -> Result<()> + Send);
 
-/// Reads all events from `source`, `items` at a time, and calls `work` and then `consume` with each chunk in order;
-/// `last` is processed after all other chunks, and `threads` parse the events. Ends early, without an error, when the
-/// host requests it. Returns the busy time of each part.
+/// Reads all events from `source`, `items` at a time, and calls `work` and then `consume` with each chunk, in order.
+/// The batch `last` is processed after all other chunks; `threads` parse the events. Ends early, without an error, when
+/// the host requests it. Returns the busy time of each part.
 pub fn stream<T: Default + Send>(
     (source, items): (&mut dyn Source, usize),
     last: Option<Box<dyn Batch>>,
@@ -137,9 +137,9 @@ pub fn stream<T: Default + Send>(
             if worked.is_err() {
                 break;
             }
-            // Events before the one at which the job ends are written.
+            // The events before the event at which the job ends are written.
             worked = std::mem::replace(&mut chunk.failed, Ok(()));
-            // A writer that is gone has failed, and its own error is returned.
+            // If the writer has ended, it has failed: its own error is returned.
             if done_in.send(chunk).is_err() || worked.is_err() {
                 break;
             }
@@ -147,7 +147,7 @@ pub fn stream<T: Default + Send>(
         if let Some(batch) = last {
             let mut chunk = Chunk::new(batch);
             worked = worked.and(work(&mut chunk));
-            // A writer that is gone has failed, and its own error is returned.
+            // If the writer has ended, it has failed: its own error is returned.
             let _ = done_in.send(chunk);
         }
         drop(done_in);
@@ -163,7 +163,7 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
     thread.join().unwrap_or_else(failed)
 }
 
-/// Fills chunks until the source ends or the next stage is gone.
+/// Fills chunks until the source ends or the next stage has ended.
 fn read<T>(
     source: &mut dyn Source,
     items: usize,
@@ -237,7 +237,7 @@ fn write<T>(
         let begin = Instant::now();
         consume(&chunk)?;
         times.add(WRITING, begin);
-        // A reader that is gone has read the whole input.
+        // If the reader has ended, it needs no more empty chunks.
         let _ = empty.send(chunk);
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! [`Summary`]: the result of a run, whose JSON keys scripts depend on.
+//! [`Summary`]: the result of a run. Scripts depend on the keys of its JSON.
 
 use crate::stream::Busy;
 use crate::totals::{HITS_NOT_IN_GEOMETRY, Totals, UNUSABLE_INPUTS};
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub struct StageTime {
     /// Name of the stage.
     pub name: &'static str,
-    /// Time per event on one thread, ns; for an endless stream per item of the results, such as a cluster.
+    /// Time per event on one thread, ns; for an endless stream, time per item of the results, such as a cluster.
     pub ns_per_event: f64,
     /// Time per input hit, ns.
     pub ns_per_hit: f64,
@@ -37,21 +37,21 @@ pub struct PartTime {
     pub ns_per_event: f64,
 }
 
-/// Bytes that a job read and wrote, as stored, and the rates of reading and writing.
+/// Numbers of bytes that a job read and wrote, as stored (so perhaps compressed), and the rates of reading and writing.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Bytes {
-    /// Bytes read; null for a simulation.
+    /// Number of bytes read; null for a simulation.
     pub read: Option<u64>,
-    /// Bytes read per second of reading.
+    /// Number of bytes read per second of the reading time.
     pub read_per_second: Option<f64>,
-    /// Bytes of all written files; null if no file was written.
+    /// Number of bytes in all written files; null if no file was written.
     pub written: Option<u64>,
-    /// Bytes written per second of writing.
+    /// Number of bytes written per second of the writing time.
     pub written_per_second: Option<f64>,
 }
 
 impl Bytes {
-    /// Returns the bytes and rates; none if nothing was read or written.
+    /// Returns the numbers of bytes and the rates; none if nothing was read or written.
     pub(crate) fn of(read: Option<u64>, written: Option<u64>, busy: Busy) -> Option<Self> {
         let per_second = |bytes: Option<u64>, seconds: f64| {
             bytes.map(|bytes| bytes as f64 / seconds).filter(|rate| rate.is_finite())
@@ -65,10 +65,10 @@ impl Bytes {
     }
 }
 
-/// Summary of a run. Its JSON has the keys of the command line's contract, in this order.
+/// Summary of a run. The keys of its JSON, in this order, are part of the command line's interface.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
-    /// The sequence that was reconstructed.
+    /// Name of the sequence that ran.
     pub sequence: SequenceName,
     /// Name of the preset, or `custom` for other parameters; null where the sequence has no presets.
     pub preset: Option<String>,
@@ -83,18 +83,18 @@ pub struct Summary {
     /// Hashes of the results.
     #[serde(flatten)]
     pub hashes: Hashes,
-    /// Hashes of each product, by its name, if a job writes several; `hashes` belongs to the first product.
+    /// Name and hashes of each product, if a job writes several products; `hashes` belongs to the first.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "by_name")]
     pub products: Vec<(&'static str, Hashes)>,
-    /// Sum of the hashes of all events, each hashed with its number, independent of order: the sums of the parts of a
-    /// plan add up to the sum of the whole job. Absent where events are reconstructed repeatedly.
+    /// Sum of the hashes of all events, each hashed with its number, in any order: the sums of the parts of a plan add
+    /// up to the sum of the whole job. Absent if events are reconstructed repeatedly.
     #[serde(serialize_with = "hexadecimal", skip_serializing_if = "Option::is_none")]
     pub hash_events: Option<u64>,
     /// Number of tracks.
     pub tracks: u64,
     /// Number of input hits.
     pub hits: u64,
-    /// Number of events and of items that were lost, by reason.
+    /// Numbers of lost events and other lost items, by reason.
     pub dropped: BTreeMap<&'static str, u64>,
     /// Wall-clock rate of the reconstruction alone, events/s; null when no time passed.
     #[serde(serialize_with = "finite_or_null")]
@@ -102,11 +102,11 @@ pub struct Summary {
     /// Wall-clock rate of the reconstruction alone, hits/s; null when no time passed.
     #[serde(serialize_with = "finite_or_null")]
     pub hits_per_second: f64,
-    /// Wall clock of the whole job: input, reconstruction, output, s.
+    /// Wall clock of the whole job (input, reconstruction, output), s.
     pub wall_seconds: f64,
     /// Time of reading or simulating the input, which overlaps with the reconstruction, s.
     pub input_seconds: f64,
-    /// Busy time of each part of the job; none where events are reconstructed repeatedly.
+    /// Busy time of each part of the job; none if events are reconstructed repeatedly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy: Option<Busy>,
     /// Bytes that were read and written; none if neither input nor output is a file or pipe.
@@ -120,22 +120,22 @@ pub struct Summary {
     /// Number of events that could not be reconstructed.
     #[serde(skip)]
     pub bad_events: u64,
-    /// Name of a counted item: `event`, or the item of an endless stream's results, such as `cluster`.
+    /// Name of the items that `events` counts: `event`, or an item of an endless stream's results, such as `cluster`.
     #[serde(skip)]
     pub row: &'static str,
     /// Whether the sequence makes tracks.
     #[serde(skip)]
     pub has_tracks: bool,
-    /// Kind of the input: read, simulated, or live, where rates are input rates.
+    /// Kind of the input: read, simulated or live; rates of a live input are the rates at which data arrive.
     #[serde(skip)]
     pub input: InputKind,
     /// Whether the job was ended early.
     #[serde(skip)]
     pub is_interrupted: bool,
-    /// Reason why the job failed although it ran to the end, if it failed.
+    /// Reason why a job that ran to its end counts as failed; none if it succeeded.
     #[serde(skip)]
     pub failure: Option<String>,
-    /// Reason why the input cannot have the format as which it was read.
+    /// Reason why the input does not have the format in which it was read; none if it may have this format.
     #[serde(skip)]
     pub(crate) misread: Option<String>,
     /// Whether the input had faults, which were reported.
@@ -143,7 +143,7 @@ pub struct Summary {
     pub(crate) has_problems: bool,
 }
 
-/// Kind of an input, by its source.
+/// The kind of source that an input comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputKind {
     /// Input from files and pipes.
@@ -155,7 +155,7 @@ pub enum InputKind {
 }
 
 impl InputKind {
-    /// Returns the kind of the inputs of a request that are not live.
+    /// Returns the kind of the inputs of a request, for inputs that are not live.
     pub(crate) fn of(request: &Request) -> Self {
         let is_simulated = request.inputs.first().is_some_and(|input| input.starts_with("sim:"));
         if is_simulated { Self::Simulated } else { Self::Read }
@@ -183,7 +183,7 @@ impl Summary {
         self.products.get(product).map_or(self.hashes, |(_, hashes)| *hashes)
     }
 
-    /// Makes the summary of equal passes over the same events.
+    /// Makes the summary of one pass, or of several equal passes over the same events.
     pub(crate) fn new(config: &Config, machine: &Machine, totals: &Totals, hashes: Hashes) -> Self {
         let (system, levels) = (config.sequence.system(), config.schema().levels);
         let Totals { counters, events, hits, tracks, passes, time, .. } = *totals;
@@ -292,14 +292,14 @@ impl Summary {
         }
     }
 
-    /// Judges the losses of an endless stream.
+    /// Decides whether the losses of an endless stream are too large, and words the warning about them.
     fn judge_hits(&self, max_bad: Option<MaxBad>) -> Verdict {
         let dropped = |key: &str| self.dropped.get(key).copied().unwrap_or(0);
         let left = self.facts.get("hits_out").and_then(Value::as_u64).unwrap_or(0);
         HitFlow { read: self.hits, left, dropped: &dropped, chips: outside_chips(&self.facts) }.judge(max_bad)
     }
 
-    /// Adds the losses and facts of the source of the events.
+    /// Adds the losses and facts that the source of the events reports.
     ///
     /// # Errors
     /// Fails when a part of the input was lost, if `strict` is true.
@@ -317,7 +317,7 @@ impl Summary {
     }
 }
 
-/// A struct as a JSON object.
+/// Converts a struct to a JSON object; a value of another kind gives an empty object.
 pub fn object(value: &impl Serialize) -> Map<String, Value> {
     match serde_json::to_value(value) {
         Ok(Value::Object(map)) => map,

@@ -17,7 +17,7 @@ impl Summary {
             ["".into(), "all".into(), format!("per {}", self.row)],
             [rows_are.clone(), grouped(*events), "".into()],
         ];
-        // In a stream, not every hit is in a cluster.
+        // Not every hit of a stream is in a cluster, so the hits in clusters are printed, too.
         match self.facts.get("hits_out").and_then(Value::as_u64) {
             Some(inside) => rows.extend([
                 ["hits".into(), grouped(*hits), "".into()],
@@ -29,7 +29,7 @@ impl Summary {
             rows.push(["tracks".into(), grouped(*tracks), per_event(*tracks)]);
         }
         text.push_str(&table(&rows));
-        // Null values are for programs, and a value with its own row is not repeated.
+        // The text omits null values, which only programs need, and the value that has its own row.
         let told = self.facts.iter().filter(|(name, value)| !value.is_null() && **name != rows_are);
         for (name, value) in told.filter(|(name, _)| !["interrupted", "hits_out"].contains(&&name[..])) {
             text.push_str(&format!("{}: {}\n", name.replace('_', " "), unquoted(value)));
@@ -67,7 +67,7 @@ impl Summary {
     }
 }
 
-/// Names the busiest part of a job, for which the other parts waited, and its share of the time.
+/// Names the busiest part of a job, which limits the rate, and its share of the time.
 fn most_of_it(summary: &Summary) -> String {
     let Some((part, seconds)) = summary.busy.map(|busy| busy.longest()) else { return String::new() };
     let words = match (part, summary.input) {
@@ -91,7 +91,7 @@ fn read_and_written(summary: &Summary) -> String {
     format!("{}\n", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
-/// One line per stage: time, share of the time, lane occupancy.
+/// Formats a line for each stage: its time, its share of the time, its lane occupancy.
 fn stages(summary: &Summary) -> String {
     let total: f64 = summary.stages.iter().map(|stage| stage.ns_per_event).sum();
     let mut rows = vec![[
@@ -124,7 +124,7 @@ fn stages(summary: &Summary) -> String {
     table(&rows)
 }
 
-/// Formats bytes in the unit that leaves one to three digits before the point.
+/// Formats a number of bytes in the unit that leaves one to three digits before the point.
 fn bytes(bytes: f64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB"];
     let place = units.iter().enumerate().rposition(|(at, _)| bytes >= 1e3f64.powi(at as i32)).unwrap_or(0);

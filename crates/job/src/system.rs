@@ -1,4 +1,4 @@
-//! [`System`]: the part of a sequence that jobs need in addition to the algorithms.
+//! [`System`]: everything that jobs need of a sequence in addition to its algorithms, such as its inputs and checks.
 
 use crate::display::gather::Gather;
 use crate::embed::ConfiguredEngine;
@@ -18,7 +18,7 @@ use peloton_truth::Rules;
 use serde_json::{Map, Value};
 use std::ops::Range;
 
-/// Open inputs, and the detector that their events come from.
+/// Inputs that were opened, and the detector that their events come from.
 pub struct Opened {
     /// The source of the events.
     pub source: Box<dyn Source>,
@@ -29,7 +29,7 @@ pub struct Opened {
 /// Opens the inputs of a request after checking that its options are valid for its sequence.
 ///
 /// # Errors
-/// [`Error::Config`] for a job without inputs and for options of other sequences, and errors of [`System::open`].
+/// [`Error::Config`] for a job without inputs and for options that the sequence lacks; errors of [`System::open`].
 pub(crate) fn open(request: &Request, truth: bool, host: Host<'_>) -> Result<Opened> {
     let system = request.config.sequence.system();
     let name = system.name();
@@ -52,13 +52,13 @@ pub(crate) fn open(request: &Request, truth: bool, host: Host<'_>) -> Result<Ope
     system.open(request, truth, host)
 }
 
-/// The executor that runs the events of a detector.
+/// The executor that reconstructs the events of a detector.
 pub type Runs = Box<dyn Executor>;
 
-/// Names of sizes, such as of blocks of hits, and their values.
+/// A set of sizes, such as the size of a block of hits: their names in the configuration, and their values.
 pub type Sizes = &'static [(&'static str, usize)];
 
-/// The part of a sequence that a job needs before the inputs are open.
+/// Functions of a sequence that a job calls before the inputs are open.
 pub trait System: Sync {
     /// Returns the name of the sequence on the command line and in results.
     fn name(&self) -> &'static str;
@@ -76,7 +76,7 @@ pub trait System: Sync {
         let all = self.algorithms(config);
         let made = |name: &String| all.iter().map(|info| info.makes).find(|made| made.name() == name);
         let written: Vec<_> = config.write.iter().filter_map(made).collect();
-        // A configuration that `check_products` refuses also gets a product, which is never made.
+        // A configuration without algorithms, which `check_products` refuses, needs a product here, too.
         let last = || vec![all.last().map_or(VELO_TRACKS, |info| info.makes)];
         if written.is_empty() { last() } else { written }
     }
@@ -84,7 +84,7 @@ pub trait System: Sync {
     /// Checks the algorithms and products of a configuration.
     ///
     /// # Errors
-    /// Returns [`Error::Config`] for algorithms and products that do not fit together.
+    /// [`Error::Config`] for algorithms that the sequence cannot run, and for products that none of them makes.
     fn check_products(&self, config: &Config) -> Result<()> {
         let name = self.name();
         if !config.algorithms.is_empty() {
@@ -93,12 +93,12 @@ pub trait System: Sync {
         check_written(name, &self.algorithms(config), &config.write)
     }
 
-    /// Returns the properties of the endless stream that the sequence reads; none if it reads events.
+    /// Returns the properties of the endless stream that the sequence reads; none for a sequence that reads events.
     fn stream(&self) -> Option<&'static dyn EndlessStream> {
         None
     }
 
-    /// Whether the gang size changes the code that runs; otherwise only the instruction set does.
+    /// Whether the gang size selects the code that runs; if false, only the instruction set selects it.
     fn has_lanes(&self) -> bool {
         true
     }
@@ -114,7 +114,7 @@ pub trait System: Sync {
     /// Returns [`Error::Config`](peloton::Error::Config) for inputs that cannot be combined, and errors of the readers.
     fn open(&'static self, request: &Request, truth: bool, host: Host<'_>) -> Result<Opened>;
 
-    /// Makes an engine for a program with its own events, from the configuration and the geometry of a request.
+    /// Makes an engine for a program that has events in memory, from the configuration and the geometry of a request.
     ///
     /// # Errors
     /// Returns errors of the configuration and of the geometry; [`Error::Unsupported`](peloton::Error::Unsupported) for
@@ -130,7 +130,7 @@ pub trait System: Sync {
     /// Whether the parameters equal the parameters of the preset.
     fn is_preset(&self, config: &Config) -> bool;
 
-    /// Applies a `KEY=VALUE` of a side of `compare` that only this system has; returns false for unknown keys.
+    /// Sets the key of a `KEY=VALUE` of `compare`, for keys that only this system has; returns false for unknown keys.
     ///
     /// # Errors
     /// Fails for values that cannot be used.
@@ -138,8 +138,8 @@ pub trait System: Sync {
         Ok(false)
     }
 
-    /// Returns the sizes that `tune` tries in addition to the level, in groups: keys of the configuration and their
-    /// values. Each group starts from the best sizes of the groups before. Sizes change only the speed.
+    /// Returns groups of sizes that `tune` tries with the fastest level: keys of the configuration and their values.
+    /// Each group is tried with the best sizes of the groups before it. Sizes change only the speed.
     fn sizes(&self) -> &'static [&'static [Sizes]] {
         &[]
     }
@@ -149,12 +149,12 @@ pub trait System: Sync {
         false
     }
 
-    /// Returns the columns of result files.
+    /// Returns descriptions of the columns of result files.
     fn columns(&self, config: &Config) -> Vec<ColumnRow> {
         column_rows(config.schema())
     }
 
-    /// Returns the additional keys in the summaries of this system.
+    /// Returns the keys and values that only summaries of this system have.
     fn facts(&self, _config: &Config, _totals: &Totals) -> Map<String, Value> {
         Map::new()
     }
@@ -167,7 +167,7 @@ pub trait System: Sync {
 pub(crate) const OWN_ALGORITHMS: &str =
     "has its own algorithms: leave out `algorithms`, or set sequence = \"own\"";
 
-/// Rejects products that no algorithm of a sequence makes, and products that are named twice.
+/// Rejects a list of products with a product that no algorithm of the sequence makes, or that is named twice.
 pub(crate) fn check_written(sequence: &str, algorithms: &[&AlgorithmInfo], write: &[String]) -> Result<()> {
     let made: Vec<_> = algorithms.iter().map(|info| info.name()).collect();
     let is_wrong = |(at, name): &(usize, &String)| !made.contains(&&***name) || write[..*at].contains(name);
@@ -188,19 +188,19 @@ pub(crate) fn check_written(sequence: &str, algorithms: &[&AlgorithmInfo], write
 
 /// Properties of an endless stream of hits.
 pub trait EndlessStream: Sync {
-    /// Whether a source ends with this piece of the stream.
+    /// Whether this piece of the stream is the last of its source, such as a file.
     fn ends_source(&self, piece: &dyn Batch) -> bool;
 
-    /// Returns the piece that ends the stream.
+    /// Returns an empty piece, which ends the stream.
     fn last(&self) -> Box<dyn Batch>;
 
-    /// Appends rows of a piece to the rows that wait for comparison.
+    /// Appends the given rows of a piece to `waiting`, the rows that `compare` has not compared yet.
     fn keep(&self, waiting: &mut Columns, piece: &Columns, rows: Range<usize>);
 }
 
-/// The part of a sequence that a job needs after the inputs are open.
+/// Functions of a sequence that a job calls after the inputs are open.
 pub trait Detector: Send + Sync {
-    /// Makes the executor of the events, on the CPU or a device.
+    /// Makes the executor that reconstructs the events, on the CPU or on a device.
     ///
     /// # Errors
     /// Returns errors of the configuration and of the device.
@@ -209,8 +209,8 @@ pub trait Detector: Send + Sync {
     /// Creates the file for results.
     ///
     /// # Errors
-    /// Returns [`Error::Config`](peloton::Error::Config) for a name of unknown format, and for options that the format
-    /// does not have, before any file is touched.
+    /// Returns [`Error::Config`](peloton::Error::Config) for a file name of unknown format, and for options that the
+    /// format does not have, before any file is changed.
     fn sink(&self, schema: &'static Schema, to: &Destination<'_>) -> Result<Box<dyn Sink>> {
         FileSink::create(schema, to).map(|sink| Box::new(sink) as Box<_>)
     }
@@ -224,7 +224,7 @@ pub trait Detector: Send + Sync {
         Err(Error::Config(format!("sequence {}: {message}", request.config.sequence)))
     }
 
-    /// Makes the comparison of results with the truth, and requests the necessary truth from the source.
+    /// Makes the object that compares results with the truth, and requests the truth that it needs from the source.
     ///
     /// # Errors
     /// Fails when results of this system cannot be checked with these options.
@@ -235,7 +235,7 @@ pub trait Detector: Send + Sync {
         source: &mut dyn Source,
     ) -> Result<Box<dyn Check>>;
 
-    /// Makes the collector of the events to draw.
+    /// Makes the object that collects the data of the events to draw.
     ///
     /// # Errors
     /// Fails for sequences whose results are not events.
@@ -243,28 +243,28 @@ pub trait Detector: Send + Sync {
         Err(Error::Unsupported(format!("the sequence {} has no events to draw", request.config.sequence)))
     }
 
-    /// Returns the reasons and counts of losses, and the keys and values of the summary, that are known only after the
+    /// Returns losses (reasons and counts) and further keys and values of the summary that are known only after the
     /// reconstruction.
     fn outcome(&self) -> (Vec<(&'static str, u64)>, Map<String, Value>) {
         Default::default()
     }
 
-    /// Returns a message about requested data that the input lacks; known after the reconstruction.
+    /// Returns a message if the input lacks data that the request names; known only after the reconstruction.
     fn not_found(&self) -> Option<String> {
         None
     }
 
-    /// Returns width and height of the sensor in pictures of a stream, pixels; none for events.
+    /// Returns the width and height of the sensor of an endless stream, pixels; none for detectors of events.
     fn sensor(&self) -> Option<[usize; 2]> {
         None
     }
 
-    /// Whether the input arrives live, in which case a job shows its rate.
+    /// Whether the input arrives live; if so, a job shows the rate at which it arrives.
     fn is_live(&self) -> bool {
         false
     }
 
-    /// Changes events in memory before a measurement, so that the measurement is realistic.
+    /// Changes events in memory before a measurement to make it realistic, for example by shuffling hits.
     ///
     /// # Errors
     /// Fails for events of another kind.
@@ -272,7 +272,7 @@ pub trait Detector: Send + Sync {
         Ok(())
     }
 
-    /// Returns the bytes of a batch's raw banks that the sequence reads; none for hits.
+    /// Returns the number of bytes of a batch's raw banks that the sequence reads; none for a batch of hits.
     fn bank_bytes(&self, _batch: &dyn Batch) -> Option<u64> {
         None
     }
@@ -290,13 +290,13 @@ pub trait Detector: Send + Sync {
         Ok(Map::new())
     }
 
-    /// Returns naive decoders of the raw banks, which find the causes of faults and the hits to draw; empty for hits.
+    /// Returns simple decoders of raw banks, which find causes of faults and hits to draw; empty for input of hits.
     fn decoders(&self) -> Vec<NaiveDecoder> {
         Vec::new()
     }
 }
 
-/// Rejects a preset that the sequence does not have: its parameters would come from another preset.
+/// Rejects a preset that the sequence does not have, instead of using the parameters of another preset.
 ///
 /// # Errors
 /// [`Error::Config`] names the presets of the sequence.
@@ -316,10 +316,10 @@ pub(crate) fn check_preset(config: &Config) -> Result<()> {
     Err(Error::Config(message))
 }
 
-/// Diagnoses the first failed event of a job, if it is in this batch: finds the bank or hit that caused its status.
-/// Counts for each source the partial events of the batch that lack its bank.
+/// If the first failed event of a job is in this batch, finds the bank or hit that caused its status. Counts, for each
+/// readout board, the partial events of the batch that lack its bank.
 pub(crate) fn explain(totals: &mut Totals, detector: &dyn Detector, batch: &dyn Batch, ids: &[EventId]) {
-    // The search may take long, but only the first such event of a job is diagnosed.
+    // The search may take long, but it runs only for the first failed event of a job.
     let diagnose = |event, status| diagnose(&detector.decoders(), batch, event, status);
     totals.explain(batch.event_ids(), ids, diagnose);
     let (events, has_damaged) = &totals.partial_here;

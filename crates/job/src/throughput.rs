@@ -17,7 +17,7 @@ use std::time::Instant;
 /// Results of repeated passes over events in memory.
 #[derive(Debug, Clone, Serialize)]
 pub struct Throughput {
-    /// The keys that the results of every job have.
+    /// Summary, with the keys that the results of every job have.
     #[serde(flatten)]
     pub summary: Summary,
     /// Number of copies of the input's events in memory.
@@ -40,18 +40,18 @@ pub struct Throughput {
     pub arena_bytes: usize,
     /// Page-locked host memory that the streams of a device hold, bytes; 0 for the CPU.
     pub pinned_bytes: usize,
-    /// Time of each kernel on a device, and of copies, in a pass with one stream; empty for the CPU.
+    /// Times of the kernels and the copies of a device, in a pass with one stream; empty for the CPU.
     pub kernels: Vec<KernelTime>,
-    /// Wall clock of the pass that gives `kernels`, ns per event; null for the CPU.
+    /// Wall clock of the pass in which `kernels` were measured, ns per event; null for the CPU.
     pub kernels_wall_ns_per_event: Option<f64>,
-    /// Rates for other slice sizes and numbers of threads, or of a device's streams; empty unless requested.
+    /// Rates for other slice sizes and other numbers of threads or streams; empty unless requested.
     pub scan: Vec<ScanPoint>,
     /// Values that only some sequences have.
     #[serde(flatten)]
     pub facts: Map<String, Value>,
 }
 
-/// Time of one stage on the CPU, or of one kernel or the copies on a device.
+/// Time of a stage on the CPU, or of a kernel or copies on a device.
 #[derive(Debug, Clone, Serialize)]
 pub struct KernelTime {
     /// Name of the stage or kernel; `copy_in` and `copy_out` for copies.
@@ -63,7 +63,7 @@ pub struct KernelTime {
 }
 
 impl KernelTime {
-    /// Makes the list from times in ns, which are sums over `events` events.
+    /// Makes the list of times from names and times in ns; the times are sums over `events` events.
     pub(crate) fn all(times: &[(&'static str, u64)], events: u64) -> Vec<Self> {
         let all: u64 = times.iter().map(|(_, ns)| ns).sum();
         let one = |&(name, ns): &(&'static str, u64)| Self {
@@ -78,15 +78,15 @@ impl KernelTime {
 /// Rate with another slice size and another number of threads or streams.
 #[derive(Debug, Clone, Serialize)]
 pub struct ScanPoint {
-    /// Number of events in a slice; for an endless stream hits in a block.
+    /// Number of events in a slice; for an endless stream, number of hits in a block.
     pub slice: usize,
-    /// Number of streams of a device; on the CPU number of threads.
+    /// Number of streams of a device; on the CPU, number of threads.
     pub streams: usize,
     /// Rate in the fastest round of passes, events/s.
     pub events_per_second: f64,
 }
 
-/// Measures events/s with input in memory; with `scan` also for other slice sizes and numbers of threads or streams.
+/// Measures events/s with input in memory; with `scan` also for other slice sizes and other thread or stream counts.
 ///
 /// # Errors
 /// Returns errors of the configuration, the inputs and the device.
@@ -99,9 +99,9 @@ pub fn throughput(request: &Request, plan: Plan, scan: bool, host: Host<'_>) -> 
     })
 }
 
-/// Does the same as [`throughput`] for several configurations of one sequence, on events that are read once. In all
-/// passes each configuration must give as many tracks and hits as in its first pass, but these numbers may differ
-/// between configurations.
+/// Measures several configurations of one sequence, as [`throughput`] measures one, on events that are read once. Each
+/// configuration must give the same numbers of tracks and hits in all its passes; different configurations may give
+/// different numbers.
 ///
 /// # Errors
 /// Returns errors of the configurations and the inputs.
@@ -137,7 +137,7 @@ impl Loaded {
     fn new(request: &Request, plan: Plan, host: Host<'_>) -> Result<Self> {
         let mut opened = open(request, false, host)?;
         let begin = Instant::now();
-        // Without this, a job that cannot run would fail only after minutes of reading.
+        // An executor is made now, so that a job that cannot run fails before minutes of reading.
         opened.detector.executor(request, &request.config)?;
         let batch = load(&mut opened, &request.config, plan.copies, host)?;
         Ok(Self { opened, batch, input_seconds: begin.elapsed().as_secs_f64() })
@@ -184,7 +184,7 @@ impl Loaded {
 }
 
 impl Loaded {
-    /// Measures each kernel in one pass with a single stream, and the wall clock of that pass, ns per event.
+    /// Measures each kernel in a pass with one stream; also returns the wall clock of this pass, ns per event.
     fn kernels(&self, request: &Request, expected: Hashes) -> Result<(Vec<KernelTime>, Option<f64>)> {
         let config = Config { threads: Some(1), ..request.config.clone() };
         let mut runs = self.opened.detector.executor(request, &config)?;
@@ -196,7 +196,7 @@ impl Loaded {
         let counters = runs.run(&*self.batch, &mut output)?;
         let wall = start.elapsed().as_nanos() as f64;
         if hash(&config, &output) != expected {
-            return Err(peloton::Error::Internal("one stream gave another hash".into()));
+            return Err(peloton::Error::Internal("one stream gave another hash than all streams".into()));
         }
         let mut totals = Totals::default();
         totals.add(&counters, start.elapsed(), &*self.batch, &output);
@@ -211,8 +211,8 @@ pub fn doubling(all: usize) -> Vec<usize> {
     doubled.chain([all]).collect()
 }
 
-/// Returns the slices of a scan, the smallest first, and its numbers of threads or streams. On a device, a requested
-/// slice is the only slice, and a requested number of streams is the largest number.
+/// Returns the slice sizes of a scan, the smallest first, and its numbers of threads or streams. On a device, a
+/// requested slice size is the only slice size, and a requested number of streams is the largest number.
 fn scanned(request: &Request) -> (Vec<usize>, Vec<usize>) {
     let is_stream = request.config.sequence.system().stream().is_some();
     if !request.is_on_cpu() {
@@ -233,8 +233,8 @@ fn scanned(request: &Request) -> (Vec<usize>, Vec<usize>) {
     (slices.to_vec(), threads)
 }
 
-/// Measures the rate for each slice and number of threads or streams (Search by triplet, figure 8); all must give the
-/// same hashes.
+/// Measures the rate for each slice size and number of threads or streams (as figure 8 of the paper Search by triplet).
+/// All must give the same hashes.
 fn scan_all(
     request: &Request,
     detector: &dyn Detector,

@@ -22,7 +22,7 @@ pub struct JobThroughput {
     pub repetitions: u64,
     /// Wall clock of each timed job, s.
     pub seconds: Vec<f64>,
-    /// Rate of the fastest job, events/s; for an endless stream items of the results per second.
+    /// Rate of the fastest job, events/s; for an endless stream, items of the results per second.
     pub job_events_per_second: f64,
 }
 
@@ -36,11 +36,11 @@ impl JobThroughput {
 }
 
 /// Measures whole jobs on the inputs of a request: reading, reconstructing, hashing, and writing to `output`, if given.
-/// One job runs before the timed jobs, so that inputs are in the page cache if they fit.
+/// An untimed job runs first, so that the inputs are in the page cache, if they fit into it.
 ///
 /// # Errors
-/// Returns errors of the jobs, [`Error::Config`] for inputs or outputs that allow only one pass, such as pipes, and
-/// [`Error::Internal`] for a job that gives another hash.
+/// Returns errors of the jobs, [`Error::Config`] for inputs or outputs that can be used only once, such as pipes, and
+/// [`Error::Internal`] if jobs give different hashes.
 pub fn throughput_of_jobs(
     request: &Request,
     output: Option<&Path>,

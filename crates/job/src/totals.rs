@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Key in the summary: the number of inputs that could not be used, or not to their ends.
+/// Key in the summary: the number of inputs that could not be read, or not to their ends.
 pub const UNUSABLE_INPUTS: &str = "unusable_inputs";
 
-/// Key in the summary: the number of hits of true particles that are on no channel of the geometry.
+/// Key in the summary: the number of UT and SciFi hits of true particles on channels that the geometry lacks.
 pub const HITS_NOT_IN_GEOMETRY: &str = "hits_not_in_geometry";
 
 /// Sums over all reconstructed events.
@@ -21,7 +21,7 @@ pub const HITS_NOT_IN_GEOMETRY: &str = "hits_not_in_geometry";
 pub struct Totals {
     /// Counts of all stages.
     pub counters: Counters,
-    /// Number of events; for an endless stream number of items in the results.
+    /// Number of events; for an endless stream, number of items in the results.
     pub events: u64,
     /// Number of input hits.
     pub hits: u64,
@@ -37,17 +37,17 @@ pub struct Totals {
     pub partial: u64,
     /// The first partial event.
     pub first_partial: Option<EventId>,
-    /// Indices of partial events in the last added batch, and whether damaged banks of this batch were left out.
+    /// Of the last added batch: indices of its partial events, and whether damaged banks were left out.
     pub partial_here: (Vec<usize>, bool),
-    /// For each source, the number of events that lack its bank.
+    /// For each readout board, the number of partial events that lack its bank.
     pub lacking: BTreeMap<BankSource, u64>,
-    /// Number of equal passes that these sums contain.
+    /// Number of equal passes over which the sums run.
     pub passes: u64,
     /// Wall clock from input in memory to results in memory.
     pub time: Duration,
 }
 
-/// A readout board: the name of its detector, and the number of the source.
+/// A readout board: the name of its detector, and its source number.
 pub type BankSource = (&'static str, u16);
 
 /// An event that could not be reconstructed.
@@ -57,7 +57,7 @@ pub struct BadEvent {
     pub id: EventId,
     /// Status of the event.
     pub status: Status,
-    /// The bank or hit that caused the status; none before the diagnosis, empty if neither is the cause.
+    /// Description of the bank or hit that caused the status; none before the diagnosis, empty if it finds no cause.
     pub blame: Option<String>,
 }
 
@@ -108,8 +108,8 @@ impl Totals {
         }
     }
 
-    /// Finds the bank or hit that caused the first failure, with the function `diagnose`, if that event is among these
-    /// events and not diagnosed yet.
+    /// If the first event that could not be reconstructed is among `events` and not diagnosed yet, calls `diagnose` to
+    /// find the bank or hit that caused its status.
     pub fn explain(
         &mut self,
         events: &[u64],
@@ -122,7 +122,7 @@ impl Totals {
         bad.blame = Some(diagnose(event, bad.status).unwrap_or_default());
     }
 
-    /// Counts the sources whose banks are missing in the partial events of the last batch, and finds the first such event.
+    /// Counts the partial events that lack each board's bank; completes the identification of the first partial event.
     pub fn count_lacking(&mut self, ids: &[EventId], lacking: &[BankSource]) {
         for source in lacking {
             *self.lacking.entry(*source).or_default() += 1;
@@ -146,8 +146,8 @@ impl Totals {
         Some(format!("{partial} of {events} events are partial{most}; the first is {first}"))
     }
 
-    /// Returns the values of the summary about events that lack raw banks, if any: the number of these events, and for
-    /// each source how many events lack its bank.
+    /// Returns facts about events that lack raw banks, if any, for the summary: the number of these events and, for
+    /// each readout board, the number of events that lack its bank.
     pub fn partial_facts(&self) -> Map<String, Value> {
         if self.partial == 0 {
             return Map::new();
@@ -173,13 +173,13 @@ impl Totals {
         ))
     }
 
-    /// Returns the reason why the job failed, if it did: too few events could be reconstructed.
+    /// Returns the reason why the job failed, if too many events could not be reconstructed; `max_bad` is the limit.
     pub fn failure(&self, max_bad: Option<MaxBad>) -> Option<String> {
         text::bad_events_failure(self.bad, self.events, max_bad)
     }
 }
 
-/// Returns the number of hits of a batch; for raw banks, the number of decoded hits.
+/// Returns the number of hits of a batch; for raw banks, the number of hits that the first stage decoded.
 pub fn hits_of(batch: &dyn Batch, counters: &Counters) -> u64 {
     batch.hits().unwrap_or(counters.stages[0].items_out)
 }

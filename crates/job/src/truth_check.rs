@@ -13,9 +13,9 @@ use std::str::FromStr;
 /// The rules that decide whether a particle counts as found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckRules {
-    /// Rules of trackers.
+    /// Rules for tracks in LHCb's detectors.
     Tracker(Rules),
-    /// Rules of the cylinder detector.
+    /// Rules for tracks in the cylinder detector.
     Cylinder,
 }
 
@@ -40,13 +40,13 @@ pub struct CheckOptions {
     pub rules: Option<CheckRules>,
     /// Whether the text contains tables of efficiencies by momentum, angles and similar quantities.
     pub tables: bool,
-    /// Whether to find out why particles are missed.
+    /// Whether to find the causes of lost particles.
     pub losses: bool,
     /// File with tracks of another program, to check instead of reconstructed tracks.
     pub tracks: Option<PathBuf>,
     /// File with tracks of another program, to compare with the checked tracks, particle by particle.
     pub against: Option<PathBuf>,
-    /// Name for the tables of all particles and tracks; [`truth_files`](crate::truth_files) gives the file names.
+    /// Name from which [`truth_files`](crate::truth_files) makes the file names of the tables of particles and tracks.
     pub truth_output: Option<PathBuf>,
 }
 
@@ -54,7 +54,7 @@ impl CheckOptions {
     /// Creates the files of the tables, if they are requested.
     pub(crate) fn truth_tables(&self, request: &Request) -> Result<Option<TruthOutput>> {
         let Some(path) = &self.truth_output else { return Ok(None) };
-        // Tracks made elsewhere have no instruction set level.
+        // For tracks from another program, no instruction set level is known.
         let level = if self.tracks.is_some() { String::new() } else { request.config.level()?.to_string() };
         TruthOutput::create(path, &request.metadata(level)).map(Some)
     }
@@ -65,7 +65,7 @@ pub trait Check: Send {
     /// Adds the results of a batch.
     ///
     /// # Errors
-    /// Fails when the results cannot be checked, such as results for events of another kind.
+    /// Fails when the results cannot be checked, for example because the events are of another kind.
     fn add(&mut self, chunk: &Chunk<Sliced>) -> Result<()>;
 
     /// Returns the result of the comparison, given the summary of the reconstruction.
@@ -84,16 +84,16 @@ pub struct Checked {
     /// The result as JSON.
     #[serde(flatten)]
     pub json: Map<String, Value>,
-    /// Whether all checked properties hold.
+    /// Whether all checked properties hold, such as that all algorithms find the same clusters.
     #[serde(skip)]
     pub is_right: bool,
-    /// Reason why the job failed although it ran to the end, if it failed.
+    /// Reason why a job that ran to its end counts as failed; none if it succeeded.
     #[serde(skip)]
     pub failure: Option<String>,
 }
 
 impl Checked {
-    /// Makes a result without failures.
+    /// Makes a result of this text and JSON, without failures.
     pub(crate) fn new(text: String, json: Map<String, Value>) -> Self {
         Self { text, json, is_right: true, failure: None }
     }

@@ -19,7 +19,7 @@ pub struct Tuned {
     pub wall_seconds: f64,
     /// Whether every level was measured, without an interruption.
     pub is_complete: bool,
-    /// Sizes that were tried with the fastest level, and the time of each, ns per event.
+    /// Sets of sizes that were tried with the fastest level, each with its time, ns per event.
     pub sizes: Vec<(Sizes, f64)>,
 }
 
@@ -38,7 +38,7 @@ fn tune_levels(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
     let system = request.config.sequence.system();
     levels.retain(|level| system.has_lanes() || level.is_usual());
     if levels.is_empty() {
-        // Returns the error for a requested level or gang that cannot run.
+        // Fails if the requested level or gang size cannot run.
         request.config.level()?;
     }
     let mut opened = open(request, false, host)?;
@@ -52,7 +52,7 @@ fn tune_levels(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
         let config = Config { isa: Some(level.isa()), gang: Some(level.gang()), ..request.config.clone() };
         host.progress.stage(&format!("{level} ({} of {})", number + 1, levels.len()));
         let mut runs = match detector.executor(request, &config) {
-            // Not every sequence has every gang.
+            // Some sequences do not have all gang sizes.
             Err(error @ Error::Unsupported(_)) => {
                 refused.get_or_insert(error);
                 continue;
@@ -87,7 +87,7 @@ fn tune_levels(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
             let mut runs = detector.executor(request, config)?;
             let measured = measure(&mut runs, config, detector, batch, plan, host)?;
             if expected.is_some_and(|expected| expected != measured.hashes) {
-                return Err(Error::Internal("sizes that change the speed alone gave another hash".into()));
+                return Err(Error::Internal("a size that must change only speed gave another hash".into()));
             }
             Ok(measured.best_pass.as_nanos() as f64 / measured.totals.events.max(1) as f64)
         };
@@ -102,7 +102,7 @@ fn tune_levels(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
     })
 }
 
-/// Tries sizes with the fastest level, and records sizes that are faster by more than 1 %.
+/// Tries sizes with the fastest level, and stores sizes in the profile that are faster by more than 1 %.
 fn try_sizes(
     config: &Config,
     profile: &mut Profile,
@@ -115,7 +115,7 @@ fn try_sizes(
     let system = config.sequence.system();
     for group in system.sizes() {
         host.progress.stage("sizes");
-        // Measured again for each group, since the speed of the machine may change with time.
+        // The base sizes are measured again for each group, since the speed of the machine may change with time.
         let (mut best, mut chosen) = (0.99 * time(&base)?, None);
         for sizes in group.iter().take_while(|_| !host.is_cancelled()) {
             let mut config = base.clone();
@@ -145,7 +145,7 @@ fn levels(config: &Config) -> Vec<Level> {
     Level::supported().into_iter().filter(wanted).collect()
 }
 
-/// Returns the name of the CPU as the system reports it, or its architecture.
+/// Returns the CPU's name as the system reports it, or if there is none, the CPU's architecture.
 pub fn cpu_name() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));

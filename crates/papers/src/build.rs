@@ -1,4 +1,4 @@
-//! Builds the [`Table`]s of an entry from the facts of its runs.
+//! Builds the [`Table`]s of an entry (a table or figure of a paper) from the values that its runs measured.
 
 use super::paper::{Given, Label, Rows, TableSpec};
 use super::quantity::{Over, Quantity, Row, find};
@@ -7,13 +7,13 @@ use peloton::simd::Isa;
 use peloton::{Error, Result};
 use serde_json::Value;
 
-/// The measured facts from which tables are built.
+/// The measured values from which tables are built.
 pub struct Facts<'a> {
-    /// For each part of the entry, the facts of its runs.
+    /// For each part of the entry, the measured values of each run.
     pub parts: &'a [Vec<Value>],
     /// Whether the events have too few particles for percentages to be shown.
     pub is_few: bool,
-    /// Whether the inputs are simulated: published numbers for a row that does not exist are then an error.
+    /// Whether the inputs are simulated; if so, published numbers for a row that does not exist are an error.
     pub is_simulated: bool,
 }
 
@@ -23,10 +23,10 @@ fn categories(run: &Value) -> Result<Vec<&str>> {
     Ok(names.iter().filter_map(Value::as_str).collect())
 }
 
-/// Builds the tables of a specification. [`Rows::Bins`] gives one table for each property; a skipped part gives none.
+/// Builds the tables of a specification. [`Rows::Bins`] results in one table per property, a skipped part in none.
 ///
 /// # Errors
-/// [`Error::Internal`] when the specification names a part, run, row or path that the facts lack.
+/// [`Error::Internal`] when the specification names a part, run, row or path without measured values.
 pub fn tables(spec: &TableSpec, facts: &Facts<'_>) -> Result<Vec<Table>> {
     let wrong = || Error::Internal(format!("papers/*.toml: table `{}`: unknown part or run", spec.title));
     let part = facts.parts.get(spec.part).ok_or_else(wrong)?;

@@ -1,5 +1,5 @@
-//! Measures the parts of an entry. The results of a part are *facts*: one JSON object for each run, with the keys that
-//! [`facts`](super::facts) lists.
+//! Measures the parts of an entry (a table or figure of a paper). The results of a part, its *facts*, are one JSON
+//! object for each run; [`facts`](super::facts) lists the keys.
 
 use super::facts;
 use super::job::{Job, Variant};
@@ -15,11 +15,11 @@ use serde_json::Value;
 pub struct Made {
     /// Names of the inputs.
     pub inputs: Vec<String>,
-    /// The facts of each run.
+    /// The measured values of each run, as JSON.
     pub facts: Vec<Value>,
     /// Hashes of the results, for the report.
     pub hashes: Vec<String>,
-    /// The configuration before variations; none for a part with several samples, and for facts about the machine.
+    /// The configuration before the part's axes vary it; none for a part with several samples or without measurements.
     pub config: Option<Config>,
 }
 

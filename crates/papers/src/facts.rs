@@ -1,11 +1,11 @@
-//! Performs the measurement of a part. `papers/*.toml` name the values in the facts of a run by these paths:
+//! Performs the measurement of a part. `papers/*.toml` refer to the measured values of a run by these paths:
 //!
-//! - `check`: the keys of `peloton check --json`, but `categories/NAME` for a category, `names` for category names,
-//!   and `bins/NAME PROPERTY/NUMBER` for a bin of a category against a property.
-//! - `throughput`: `stages/NAME` and `parts/NAME` in ns per event, summed over threads; `all`, the sum of the stages;
-//!   `wall/NAME`, a stage's share of the wall clock in ns per event; `rate` in events/s, `hit_rate` in hits/s; `hits`
-//!   per event; `threads`, `isa`, `gang`.
-//! - `tune`, runs by level: `isa`, `gang`; `stages/NAME`, `all` in ns per event; `cpu`, `best/isa`, `best/gang` of all.
+//! - `check`: the keys of `peloton check --json`, except that `names` lists the categories, `categories/NAME` is one
+//!   category, and `bins/NAME PROPERTY/NUMBER` is one bin of a category against a property.
+//! - `throughput`: times `stages/NAME` and `parts/NAME` in ns per event, summed over threads; `all`, the sum of the
+//!   stages; `wall/NAME`, a stage's share of the wall clock in ns per event; `rate` in events/s, `hit_rate` in hits/s;
+//!   `hits` per event; `threads`, `isa`, `gang`.
+//! - `tune`, run by level: `isa`, `gang`; `stages/NAME`, `all`, ns per event; `cpu`; fastest `best/isa`, `best/gang`.
 //! - `scan`: `slice`, `threads`, and `rate` in events/s. `machine`: `name`, `threads`, and the instruction `sets`.
 //! - `layouts`: see `layouts.rs`. `agreement` and `splitting`: see `pixels.rs`.
 

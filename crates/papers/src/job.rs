@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The facts of each run as JSON, and the hashes of the results.
+/// The measured values of each run as JSON, and the hashes of the results.
 pub type Facts = (Vec<Value>, Vec<String>);
 
 /// Options for making a table or figure.
@@ -40,7 +40,7 @@ impl Job<'_> {
         self.options.inputs.is_empty()
     }
 
-    /// Returns the full form (the first of `forms`), or the short form (the last) if the options say `quick`.
+    /// Returns the last of `forms` (the short form) if the option `quick` is set, otherwise the first (the full form).
     pub fn size<'a, T>(&self, forms: &'a [T]) -> Option<&'a T> {
         if self.options.quick { forms.last() } else { forms.first() }
     }
@@ -56,8 +56,8 @@ impl Job<'_> {
         self.host.progress.stage(name);
     }
 
-    /// Returns `part`, or an error when the user has interrupted the job. Half a table is useless, and other errors of
-    /// an interrupted job (such as no events) only follow from the interruption.
+    /// Returns `part`, or an error when the user has interrupted the job: half a table is useless, and an error of
+    /// `part` (such as missing events) may only follow from the interruption.
     ///
     /// # Errors
     /// The error of `part`, and an error when the job was interrupted.
@@ -75,7 +75,7 @@ impl Job<'_> {
     }
 }
 
-/// Returns a text with the name of the CPU, and the level and number of threads of a configuration.
+/// Returns a text with the CPU's name, and the configuration's level (instruction set and gang) and number of threads.
 ///
 /// # Errors
 /// An error when this CPU cannot run the configuration.

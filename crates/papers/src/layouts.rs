@@ -1,5 +1,5 @@
-//! Times of products of small matrices in five memory layouts (Matriplex, figure 4). Facts of a run: `isa`, `gang`, the
-//! number of `products`, and the least ns per product by layout: `array`, `gathered`, `gang_wide`, `some`, `together`.
+//! Times of products of small matrices in five memory layouts (Matriplex, figure 4). Values per run: `isa`, `gang`, the
+//! number of `products`, and by layout the least ns per product: `array`, `gathered`, `gang_wide`, `some`, `together`.
 
 use super::job::{Facts, Job};
 use peloton::kalman::layouts::{Layout, Products};

@@ -1,6 +1,6 @@
 //! [`Paper`]: the tables and figures of a paper, read from a file `papers/*.toml` of this crate.
 //!
-//! An entry is one table or figure. An entry that this program does not make gives the reason. All other entries list
+//! An entry is one table or figure. If this program does not make it, the entry contains the reason. Otherwise it lists
 //! *parts*, which [`make`](super::driver::make) measures, and tables and checks that are built from measured values.
 
 use super::quantity::{Check, Quantity};
@@ -83,7 +83,7 @@ impl Entry {
         matches!(&self.made, Making::Run(run) if run.tables.iter().any(|table| table.plot.is_some()))
     }
 
-    /// Returns the command of an entry that needs a GPU, or the reason why an entry cannot be made; otherwise none.
+    /// Returns the command that makes the entry on a GPU, or the reason why it cannot be made; none for other entries.
     pub fn reason(&self) -> Option<&str> {
         match &self.made {
             Making::Run(_) => None,
@@ -167,7 +167,7 @@ pub struct Part {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Measure {
-    /// Measures nothing: the facts describe this machine.
+    /// Measures nothing; the values describe this machine.
     #[default]
     Machine,
     /// Efficiencies against the truth, as in `peloton check`.
@@ -176,13 +176,13 @@ pub enum Measure {
     Throughput,
     /// Throughput for several slice sizes and numbers of threads.
     Scan,
-    /// Time per event on every level: instruction set and gang.
+    /// Time per event for every level (instruction set and gang).
     Tune,
-    /// Times of matrix products by memory layout: the numbers of products in the full form and in the short form.
+    /// Times of matrix products by memory layout, for these numbers of products in the full and in the short form.
     Layouts([Vec<usize>; 2]),
     /// Agreement between the clusters of two configurations, hit by hit, for each of these pairs of configurations.
     Agreement(Vec<[usize; 2]>),
-    /// Shares of clusters that span several time windows (ns), blocks of hits, or sensor regions (number per side).
+    /// Shares of clusters split by borders of time windows (ns), blocks of hits, or sensor regions (number per side).
     Splitting { windows: Vec<f64>, blocks: Vec<usize>, regions: Vec<usize> },
 }
 
@@ -204,9 +204,9 @@ pub enum Sweep {
     Levels,
     /// Every instruction set with every gang of this build.
     EveryLevel,
-    /// Powers of two as numbers of threads, and all threads.
+    /// Powers of two as numbers of threads, and the number of all threads.
     Doubling,
-    /// Every number of threads from 1 to 16, at most all threads.
+    /// Every number of threads from 1 to 16, or to the number of all threads if that is smaller.
     #[serde(rename = "up-to-16")]
     UpTo16,
 }
@@ -278,7 +278,7 @@ pub enum Label {
     One(Cell),
 }
 
-/// A cell of a row: a given value, or a value from the first run.
+/// A cell of an additional row: a given value, or a measured value.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Given {

@@ -1,4 +1,4 @@
-//! Draws tables as SVG: one chart of lines through points for each table, the charts below one another.
+//! Draws tables as SVG: one line chart for each table, with the charts below one another.
 
 use super::table::{Column, Origin, Plot, Table};
 use peloton::{Error, Result};

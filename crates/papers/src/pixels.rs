@@ -8,9 +8,9 @@ use peloton_job::{FoundClusters, Request, clusters};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
-/// Compares the clusters of pairs of configurations. Facts of a pair: the labels of the configurations, `first` and
-/// `second`; their numbers of `clusters`; the number of `identical` clusters; `intersection` over union of the two sets
-/// of clusters; the mean `overlap` of two clusters, as intersection over union of their hits.
+/// Compares the clusters of pairs of configurations. Values of a pair: labels `first` and `second`; numbers of
+/// `clusters`; number of `identical` clusters; `intersection` over union of both sets of clusters; `overlap`, the mean
+/// over the clusters of `first` of the largest intersection over union of hits with a cluster of `second`.
 ///
 /// # Errors
 /// Errors of the clustering, and an error when two configurations cluster different numbers of hits.
@@ -35,7 +35,7 @@ pub fn agreement(
     Ok((facts, found.into_iter().map(|labels| labels.hash).collect()))
 }
 
-/// Counts the clusters that borders split. Facts: number of `clusters`; share `windows/NS/border` of clusters that may
+/// Counts the clusters that borders split. Values: number of `clusters`; share `windows/NS/border` of clusters that may
 /// cross a border; shares of split clusters `windows/NS/split`, `blocks/HITS/split`, `regions/NUMBER/split`.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
-//! [`Quantity`]: a number or word that is read from the facts of runs. [`Check`]: a limit on quantities.
+//! [`Quantity`]: a number or word that is read from the measured values of runs. [`Check`]: a limit on quantities.
 //!
-//! The facts of a run are one JSON object ([`make`](super::driver::make)). A quantity names its values by paths, such
-//! as `categories/07_long/efficiency`.
+//! The measured values of a run are one JSON object ([`make`](super::driver::make)). A quantity refers to values by
+//! their paths in this object, such as `categories/07_long/efficiency`.
 
 use super::report::Asked;
 use super::table::{Cell, Origin};
@@ -16,21 +16,21 @@ use std::collections::BTreeSet;
 pub struct Quantity {
     /// Name of the column.
     pub name: String,
-    /// Unit of the column. Facts, which are shares, times in ns and rates per second, are converted to this unit.
+    /// Unit of the column. Measured shares, times (ns) and rates (per second) are converted to this unit.
     pub unit: String,
     /// Path of the value; paths joined by ` + ` give the sum of their values. `row` stands for the label of the row.
     pub value: String,
     /// Path of the divisor, or paths joined by ` + `. If `value` is empty, the column contains 1 over the divisor.
     pub per: String,
-    /// Factor that converts facts to the column, in place of the factor that follows from the unit.
+    /// Factor that multiplies measured values, in place of the factor that follows from the unit.
     pub scale: Option<f64>,
     /// Number of digits after the decimal point; 2 by default.
     pub digits: Option<usize>,
-    /// Number of the run that gives the value, from 0, among the runs of the row.
+    /// Index (from 0) of the run from which the value comes, among the runs of the row.
     pub run: usize,
-    /// Number of the run that gives the divisor `per`; `run` by default.
+    /// Index of the run from which the divisor `per` comes; `run` by default.
     pub per_run: Option<usize>,
-    /// Number of the part that gives the value of a check, from 0.
+    /// Index (from 0) of the part from which the value of a check comes.
     pub part: usize,
     /// Way to combine the values of several runs into one number, if any.
     pub fold: Option<Fold>,
@@ -72,7 +72,7 @@ pub struct Row {
 /// Returns the value of a run at a path.
 ///
 /// # Errors
-/// [`Error::Internal`] when the facts have no value at the path.
+/// [`Error::Internal`] when the run has no value at the path.
 pub fn find<'a>(facts: &'a Value, path: &str) -> Result<&'a Value> {
     let missing = || Error::Internal(format!("papers/*.toml: no measured value has the path `{path}`"));
     // Only some algorithms measure the times of their parts.
@@ -95,10 +95,10 @@ impl Quantity {
         })
     }
 
-    /// Returns the cell of this column in a row; `runs` are the runs that give the row its numbers.
+    /// Returns the cell of this column in a row; `runs` are the runs whose values the row contains.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the facts lack a path, or when a run does not exist.
+    /// [`Error::Internal`] when the measured values lack a path, or when a run does not exist.
     pub fn cell(&self, runs: &[&Value], row: &Row) -> Result<Cell> {
         if self.value == "row" {
             return Ok(row.label.clone());
@@ -218,10 +218,10 @@ fn number(quantity: &Quantity, parts: &[Vec<Value>]) -> Result<Option<f64>> {
 }
 
 impl Check {
-    /// Applies the limit to the facts of all parts; returns none if only the full form has enough data for the check.
+    /// Compares the measured values with the limit; returns none if only the full form has enough data for the check.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the facts lack a path, or when a run does not exist.
+    /// [`Error::Internal`] when the measured values lack a path, or when a run does not exist.
     pub fn ask(&self, parts: &[Vec<Value>], quick: bool) -> Result<Option<Asked>> {
         if quick && self.full_only {
             return Ok(None);

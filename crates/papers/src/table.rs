@@ -122,11 +122,11 @@ impl From<&str> for Cell {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plot {
-    /// Number of the column along x.
+    /// Index of the column along x.
     pub x: usize,
-    /// Numbers of the columns along y, whose unit the axis has.
+    /// Indices of the columns along y; the axis has their unit.
     pub y: Vec<usize>,
-    /// Number of the column with a separate line for each of its values, if any.
+    /// Index of the column whose values each have a separate line, if any.
     pub by: Option<usize>,
     /// Whether x is logarithmic.
     #[serde(default)]

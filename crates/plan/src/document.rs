@@ -53,7 +53,7 @@ pub struct PlannedPart {
     pub first_event: u64,
     /// Number of events in the part; null for a part with all pixel hits of the input.
     pub events: Option<u64>,
-    /// Byte of the input at which the part's first event begins, if reading can begin at this byte.
+    /// Byte of the input at which the part's first event begins; null if reading cannot begin there.
     pub byte: Option<u64>,
 }
 
@@ -141,7 +141,7 @@ impl Plan {
             number = end.filter(|end| usize::try_from(*end).is_ok()).ok_or("there are too many events")?;
         }
         match parts.next() {
-            Some(part) => Err(format!("a part of input {} is in the wrong place", part.input)),
+            Some(part) => Err(format!("a part of input {} is out of order", part.input)),
             None => Ok(()),
         }
     }
@@ -170,12 +170,12 @@ mod tests {
         let changes: [(Change, &str); 9] = [
             (|plan| plan.plan_version = 2, "plan_version"),
             (|plan| plan.parts.clear(), "no parts"),
-            (|plan| plan.parts.swap(0, 1), "follow"),
-            (|plan| plan.parts.truncate(2), "not all"),
-            (|plan| plan.parts.push(part(1, 2, Some(1))), "not all"),
-            (|plan| plan.parts.push(part(7, 0, Some(1))), "wrong place"),
-            (|plan| plan.parts[1].events = None, "follow"),
-            (|plan| plan.parts[0].events = Some(u64::MAX), "follow"),
+            (|plan| plan.parts.swap(0, 1), "not consecutive"),
+            (|plan| plan.parts.truncate(2), "not have all"),
+            (|plan| plan.parts.push(part(1, 2, Some(1))), "not have all"),
+            (|plan| plan.parts.push(part(7, 0, Some(1))), "out of order"),
+            (|plan| plan.parts[1].events = None, "not consecutive"),
+            (|plan| plan.parts[0].events = Some(u64::MAX), "not consecutive"),
             (|plan| plan.inputs[1].first_number = 4, "first_number"),
         ];
         for (change, words) in changes {

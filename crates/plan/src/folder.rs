@@ -81,8 +81,8 @@ impl PartFolder<'_> {
         fs::read_to_string(self.begun(part)).map_or(0, |text| text.lines().count() as u64)
     }
 
-    /// Removes the reports that mark a part as done or failed. Results stay until other results replace them, but
-    /// without a report the part does not count as done.
+    /// Removes the reports that mark a part as done or failed. The file of results stays until new results replace it,
+    /// but without a report the part does not count as done.
     ///
     /// # Errors
     /// [`Error::Io`].

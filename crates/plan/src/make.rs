@@ -54,7 +54,7 @@ pub fn make(names: &[String], format: Format, part_events: u64, host: Host<'_>) 
     host.begin("planning", "inputs", Some(named.len() as u64));
     for found in &named {
         if host.is_cancelled() {
-            return Err(Error::System("ended before the plan was made".into()));
+            return Err(Error::System("the job ended before the plan was made".into()));
         }
         cut.add_file(found)?;
         host.progress.advance(1);

@@ -44,7 +44,7 @@ pub struct Manifest {
     pub hash_events: String,
     /// Number of events that could not be reconstructed.
     pub bad_events: u64,
-    /// For each whole number in the summaries of the parts, its sum over all parts.
+    /// For each whole number in the parts' summaries, the sum over all parts.
     #[serde(flatten)]
     pub sums: Map<String, Value>,
     /// Numbers of dropped events and hits of all parts, by reason.
@@ -86,8 +86,8 @@ pub fn manifest(
     manifest_after(plan, from, verify, max_bad, &BTreeMap::new(), host)
 }
 
-/// [`manifest`] after a run in which the parts `not_made` failed, with their reasons. These parts count as failed even
-/// if the folder has their files, which an earlier run may have made with other options.
+/// Like [`manifest`], after a run in which parts failed: `not_made` has their numbers and the reasons. These parts
+/// count as failed even if the folder has their files, which an earlier run may have made with other options.
 ///
 /// # Errors
 /// Errors of [`manifest`].
@@ -104,7 +104,7 @@ pub fn manifest_after(
     host.begin(if verify { "reading" } else { "looking" }, "parts", Some(plan.parts.len() as u64));
     let look = |part| {
         if host.is_cancelled() {
-            return Err(Error::System("ended before all parts were checked".into()));
+            return Err(Error::System("the job ended before all parts were checked".into()));
         }
         let found = look(plan, part, folder, verify, not_made.get(&part));
         host.progress.advance(1);

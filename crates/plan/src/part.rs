@@ -96,7 +96,7 @@ pub fn run_part(
     ran.map(|report| Ran { report, was_done: false })
 }
 
-/// Checks that the request has no options that parts do not support, as far as the request alone shows it.
+/// Checks that the request has no options that parts do not support, as far as this can be seen without the inputs.
 ///
 /// # Errors
 /// [`Error::Config`] for options that parts do not support.

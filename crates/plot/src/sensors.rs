@@ -110,7 +110,7 @@ impl Sensor {
             "sim:velo" => Ok(Self::of_velo(&Geometry::Nominal.velo()?).collect()),
             "sim:cylinder" => Ok(Self::of_cylinder().collect()),
             _ => Err(Error::Config(format!(
-                "`{input}` is no simulated detector: give sim:lhcb, sim:velo or sim:cylinder, or the files of a real one by --geometry DIR"
+                "`{input}` is no simulated detector: choose sim:lhcb, sim:velo, sim:cylinder, or give the geometry files of a real detector by --geometry DIR"
             ))),
         }
     }

@@ -19,8 +19,8 @@ Config = Mapping[str, Any] | str | os.PathLike[str]
 class Options(TypedDict, total=False):
     """Options of every job. Every option may be omitted.
 
-    sequence: velo, velo-ut, scifi, long, long-ut (tracks), ut, scifi-hits (hits), own (algorithms of config), timepix (clusters), cylinder (tracks), cylinder-fit (states); without it
-        the sequence for the input, else velo.
+    sequence: velo, velo-ut, scifi, long, long-ut (tracks), ut, scifi-hits (hits), own (algorithms of config), timepix (clusters), cylinder (tracks), cylinder-fit (states);
+        if omitted, the sequence that fits the input, else velo.
     preset: best, fast (velo, velo-ut, scifi, long, long-ut), two-pass (velo, velo-ut, long, long-ut), paper (velo, velo-ut, cylinder),
         paper-literal, forwarding (velo), hlt1 (velo-ut, scifi, long, long-ut),
         hlt1-unrestricted (velo-ut).
@@ -28,7 +28,7 @@ class Options(TypedDict, total=False):
         the best instruction set and gang size for this CPU, and one thread per core.
     geometry: folder of the detector's geometry files, for raw banks; or "nominal", the ideal detector, for simulated
         events, and "nominal-forced" for any events.
-    velo_banks: auto, retina, superpixel.
+    velo_banks: kind of Velo banks to decode: auto, retina, superpixel.
     bad_banks: what happens to an event with a damaged raw bank: event (it is lost), bank (it is reconstructed without the bank,
         with the status partial).
     checksum: treatment of checksums of MDF records: verify (an event with a wrong checksum is lost), skip (no check).
@@ -37,11 +37,11 @@ class Options(TypedDict, total=False):
     compression: compression of a Parquet `output`: zstd, zstd:N with N from 1 to 22, lz4, none.
     format: format of the inputs; if omitted, it is recognised from their content.
     events: the events to read: slice(first, end), or a pair of first and count.
-    strict: whether the first event that fails ends the job.
-    max_bad: number of lost events, or pixel hits, above which the job fails, or their share, such as "1%"; "100%" allows
-        the loss of all.
-    mask_hot: drops the hits of pixels that have more hits than this number in the first million hits.
-    trigger: pairs hits with this edge of a trigger input: rise1, fall1, rise2, fall2.
+    strict: whether the job ends at the first event that fails.
+    max_bad: largest number of lost events (or pixel hits) with which the job succeeds, or their largest share, such as "1%";
+        "100%" allows the loss of all.
+    mask_hot: number of hits; drops all hits of pixels that have more than this number among the first million hits.
+    trigger: edge of a trigger input; each pixel hit is paired with the latest such edge before it: rise1, fall1, rise2, fall2.
     time_unit: unit of times in NumPy and Parquet files without a unit: ticks, clocks, ps, ns, us, ms, s.
     """
 

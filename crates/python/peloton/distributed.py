@@ -39,7 +39,7 @@ _one_at_a_time = threading.Lock()
 
 @dataclass(frozen=True)
 class FailedPart:
-    """A part that is missing, or has another version, configuration or geometry than the other parts."""
+    """A part that is missing, or whose version, configuration or geometry differs from the other parts."""
 
     part: int
     input: str
@@ -68,7 +68,7 @@ class Manifest:
 
     @property
     def events(self) -> int:
-        """Number of events of all parts, with events that could not be reconstructed; for pixel hits, of clusters."""
+        """Number of events of all parts, including events that failed; for pixel hits, the number of clusters."""
         return int(self.document.get("events", 0))
 
     @property
@@ -91,7 +91,7 @@ class Manifest:
 
 
 class PartsFailed(Error):
-    """The error when some parts could not be made; all other parts exist."""
+    """Raised when some parts could not be made; all other parts exist."""
 
     def __init__(self, manifest: Manifest) -> None:
         super().__init__(manifest.document["failure"] or "not all parts are there")
@@ -129,7 +129,7 @@ def run(
         Largest number of events of a part, by default 10000; parts that take 2 to 10 s each are a good size. Not for plans,
         which already define their parts.
     retries
-        Number of further tries of a part that fails, unless its configuration is wrong. Dask gives up a part after
+        Number of further tries of a part that fails; a wrong configuration is not tried again. Dask gives up a part after
         ``distributed.scheduler.allowed-failures`` + 1 of its workers have died. The part is then tried once more, alone, after
         all other parts: another part may have killed these workers.
     on_error
@@ -194,7 +194,7 @@ def run_part(
 ) -> dict[str, Any]:
     """Runs one part, unless it is done, and returns its report: the content of ``part-00017.json``.
 
-    Another scheduler than Dask needs only this function; ``threads`` is the number of threads of a part. Events that could not
+    A scheduler other than Dask needs only this function; ``threads`` is the number of threads of a part. Events that could not
     be reconstructed are counted in the report and raise no warning.
     """
     for name in ("events", "format"):
@@ -267,7 +267,7 @@ def _run_parts(client: Client, job: _Job, parts: range, progress: bool | None) -
             failed = f", {len(reasons)} failed" if reasons else ""
             end = "\n" if count == len(parts) else ""
             print(f"\r{count} of {len(parts)} parts{failed}", end=end, file=sys.stderr, flush=True)
-    # Dask suspects all parts that a worker had when the worker died. Running a suspect alone shows whether it kills its worker.
+    # Dask suspects all parts that a worker had when the worker died. A suspect that runs alone shows whether it kills workers.
     killers = []
     for part in suspects:
         (future,) = submit([part])
@@ -275,7 +275,7 @@ def _run_parts(client: Client, job: _Job, parts: range, progress: bool | None) -
         if isinstance(error, KilledWorker):
             reasons[part] = f"{error.allowed_failures + 1} workers died while they ran it, and nothing else"
             killers.append(part)
-    # A worker may have died after the part was done.
+    # A worker may have died after it completed the part: such a part has not failed.
     for part in killers:
         if _made_of_part(Path(job.output), part) in made:
             del reasons[part]
@@ -292,7 +292,7 @@ def _made(report: dict[str, Any]) -> _Made:
 
 
 def _made_of_part(folder: Path, part: int) -> _Made | None:
-    """Returns version and hashes of a part in the folder; None if the part is missing."""
+    """Returns the version, configuration hash and geometry hash of a part in the folder; None if the part is missing."""
     try:
         return _made(json.loads((folder / f"part-{part:05}.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError):
@@ -331,7 +331,7 @@ def _plan(
     how: dict[str, Any],
     force: bool,
 ) -> Path:
-    """Returns the given plan, or makes a plan of the inputs; reserves the folder for the plan's parts."""
+    """Returns the plan that is the only input, or makes a plan of the inputs; reserves the folder for the plan's parts."""
     given = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
     names = [os.fspath(name) for name in given]
     if len(names) == 1 and names[0].endswith(".json") and "parts" in _keys(names[0]):

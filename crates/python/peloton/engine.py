@@ -40,7 +40,7 @@ class Engine:
 
     @property
     def info(self) -> dict[str, Any]:
-        """Sequence, preset, instruction set, number of lanes of a gang, number of threads, and stages."""
+        """Sequence, preset, instruction set, number of SIMD lanes per gang, number of threads, and stages."""
         info: dict[str, Any] = json.loads(self._native.info)
         return info
 
@@ -58,8 +58,8 @@ class Engine:
 
         Takes events that `read` or `simulate` returned, or hits of the Velo as columns. `x`, `y`, `z` are positions in mm
         (float32). Module m of event e has the hits from `module_start[52 * e + m]` up to the next value of `module_start`
-        (uint32). `id` (uint32) names the hits in tracks; if omitted, a hit's number in its event is its id. Columns (numpy,
-        pyarrow, polars, pandas, awkward, memoryviews) are copied before the run, so other threads may write to them.
+        (uint32). `id` (uint32) has the numbers by which tracks list their hits; by default, the numbers of hits in their event.
+        Columns (numpy, pyarrow, polars, pandas, awkward, memoryviews) are copied first, so other threads may then write to them.
 
         >>> import numpy, peloton
         >>> hits = peloton.simulate("velo", events=5, seed=1).hits()

@@ -67,7 +67,7 @@ class Reader(Iterator[EventBatch]):
 
     @property
     def problems(self) -> tuple[list[str], int]:
-        """The first problems of the input so far that did not stop the reading, and the number of all problems."""
+        """The first problems so far of the input that did not stop the reading, as texts, and the number of all such problems."""
         return self._native.problems()
 
     @property
@@ -85,7 +85,7 @@ def read(
     """Reads events, `batch` events at a time; with `truth=True` also their true particles.
 
     If `inputs` is a folder that `peloton.distributed.run` or `peloton run --plan` wrote, or one of its parts, the results in it
-    are read, as by `read_parts`.
+    are read in the same way as by `read_parts`.
 
     >>> import peloton
     >>> [len(events) for events in peloton.read("sim:velo,events=5,seed=1", batch=2)]

@@ -71,7 +71,7 @@ def run(
 
 
 def raise_failure(failure: str | None, made: object) -> None:
-    """Raises an error if a job as a whole has failed; the attribute `results` of the error has the job's results."""
+    """Raises an error if the whole job has failed; the attribute `results` of the error has the job's results."""
     if failure is not None:
         error = FormatError(failure)
         error.__dict__["results"] = made
@@ -91,7 +91,7 @@ def check(
     """Reconstructs events and compares tracks with the truth: efficiencies, ghosts, clones, with their intervals.
 
     `rules` names the rules that decide which particles count as found (by default the rules of the sequence). `tracks` is a file
-    with tracks of another program, which are then checked instead. `losses` adds the reasons why particles are not found.
+    with tracks of another program, which are checked instead. `losses` adds the reasons why particles are not found.
     `against` is a file of tracks to compare with, particle by particle. `truth_output` ("NAME.parquet") is a file for the
     outcome of every particle and track.
 

@@ -49,7 +49,7 @@ def display(
     `event` is the number of the event, from 0 over all inputs; by default, the first event is drawn, or the frame (of `frame_us`,
     1000 us) with the most hits. Lengths are in mm. If the input has truth, tracks are marked as found, clones or ghosts, unless
     `truth` is False. With `output`, writes a file (`.html`, `.svg` with one `view` of rz, xy, xz, yz, or `.json` for HSF Phoenix)
-    and returns a dictionary. If no event could be reconstructed, `results` of the FormatError is the return value.
+    and returns a dictionary. If no event could be reconstructed, raises a FormatError whose `results` is the return value.
 
     >>> import peloton
     >>> peloton.display("sim:velo,events=2,seed=1", event=1)

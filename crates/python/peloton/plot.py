@@ -31,7 +31,7 @@ def efficiency(table: dict[str, Any], ax: Any = None, **options: Any) -> Any:
     up = np.array([one["efficiency_high"] for one in bins]) - values
     middle, half = (low + high) / 2, (high - low) / 2
     options.setdefault("label", table["category"])
-    # Equal series would cover each other in a figure: each has a larger marker than the series before.
+    # Each series has larger markers than the series before, so that equal series do not cover each other.
     before = len(ax.containers)
     options = {"fmt": "os^Dv"[before % 5], "markersize": 3 + 3 * (before % 5), "fillstyle": "none"} | options
     ax.errorbar(middle, values, yerr=[down, up], xerr=half, **options)

@@ -52,7 +52,7 @@ class Throughput(Report):
 
     @property
     def events_per_second(self) -> float:
-        """Rate of all timed passes together, events/s."""
+        """Rate over all timed passes together, events/s."""
         return float(self.json["events_per_second"])
 
     @property
@@ -62,7 +62,7 @@ class Throughput(Report):
 
 
 class Comparison(Report):
-    """Whether two configurations or devices give the same bits."""
+    """The outcome of a comparison: whether two configurations or devices give the same bits."""
 
     _SHOWN = ("sequence", "events", "equal", "different_events", "first_difference")
 
@@ -105,7 +105,7 @@ class CheckReport(Report):
         self.is_right = is_right
 
     def table(self, variable: str = "pt", category: str | None = None) -> dict[str, Any]:
-        """Returns efficiencies of a category of particles (if None, of the first) in bins of a variable: the variable's `unit`,
+        """Returns efficiencies of a category of particles (by default the first) in bins of a variable: the variable's `unit`,
         and `bins` with edges `low` and `high`, `reconstructible`, `reconstructed`, `efficiency` and its interval.
         """
         tables = [table for table in self.json.get("tables", []) if table["variable"] == variable]

@@ -29,7 +29,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Hashes:
-    """Hashes, as on the command line: `hash_int` of hit lists, offsets and statuses, `output_hash` of all columns."""
+    """Hashes, as on the command line: `hash_int` covers hit lists, offsets and statuses, `output_hash` all columns."""
 
     hash_int: str
     output_hash: str
@@ -38,11 +38,11 @@ class Hashes:
 class Results:
     """Results of a run: a row is an event (or cluster), with lists of its tracks and hits.
 
-    The columns and their units are the same as in the files that the command line writes (docs/columns.md). Columns are in
-    memory once: `pyarrow.table(results)`, `polars.DataFrame(results)`, `pandas.DataFrame.from_arrow(results)` and `column` read
+    The columns and their units are the same as in the files that the command line writes (docs/columns.md). Columns are not
+    copied: `pyarrow.table(results)`, `polars.DataFrame(results)`, `pandas.DataFrame.from_arrow(results)` and `column` read
     this memory in place, and keep it alive. Times and energies of pixels are converted to ns and keV once.
 
-    If `write` of the configuration names several products, this is the first product; `product()` returns the others by name.
+    If `write` of the configuration names several products, this is the first product; `product()` returns any product by name.
     """
 
     def __init__(self, native: _native.Results) -> None:
@@ -83,7 +83,7 @@ class Results:
         return [values[inner[item] : inner[item + 1]].tolist() for item in range(first, end)]
 
     def _rows(self, values: np.ndarray[Any, Any], row: int) -> slice:
-        # Starts of several lists: each row has the same number of starts.
+        # A column of starts of several lists per row has the same number of starts in each row.
         each = len(values) // len(self)
         return slice(row * each, (row + 1) * each)
 

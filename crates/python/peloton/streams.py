@@ -30,7 +30,7 @@ class ClusterStream(Iterator[Clusters]):
                     assert isinstance(results, Clusters)
                     return results
         except Error:
-            # If the source has failed, its error is the cause and is raised instead.
+            # If the source has failed, the error of the source is the cause, and is raised instead of this error.
             if self._feeder is not None:
                 self._feeder.raise_failure()
             raise
@@ -71,12 +71,12 @@ def clusters(
     calibration: Path_ | None = None,
     **options: Unpack[Options],
 ) -> ClusterStream:
-    """Finds clusters of pixel hits from files, `sim:timepix`, `tcp://HOST:PORT` or `udp://HOST:PORT` (listens on this port),
+    """Finds clusters of pixel hits from files, `sim:timepix`, `tcp://HOST:PORT` or `udp://HOST:PORT` (listens on the port),
     bytes, or an iterable of bytes (bytes need a `format`, such as "tpx3").
 
     `definition` is local, global or static (`peloton run --help`). `delta_ns` is the largest time difference between linked
     hits. `calibration` is a folder with the energy calibration of one chip, or with folders chip0, chip1 and so on for several
-    chips. Times are in ns, energies in keV, positions in pixels. Only `peloton.run` pairs clusters with triggers, in files:
+    chips. Times are in ns, energies in keV, positions in pixels. Only `peloton.run` pairs hits with triggers, in files:
     `peloton.run(source, "clusters.parquet", trigger="rise1")`.
 
     >>> import peloton
@@ -131,7 +131,7 @@ class _Feeder:
         self._thread.start()
 
     def _feed(self, pieces: Iterable[bytes | bytearray | memoryview]) -> None:
-        # The pipe closes after the failure is stored, so that its reader finds the failure.
+        # The failure is stored before the pipe is closed, so that the reader of the pipe finds the failure.
         with open(self._write, "wb", buffering=0) as pipe:
             try:
                 for piece in pieces:

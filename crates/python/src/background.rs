@@ -73,7 +73,7 @@ type Done<T> = Option<Result<T>>;
 pub struct Watch<'py> {
     /// Function that is called with the name of the current activity, its progress, and its total.
     pub progress: Option<Bound<'py, PyAny>>,
-    /// Whether to wait for an interrupted job, because it may be renaming a file.
+    /// Whether to wait for the end of an interrupted job, because the job may be renaming a file.
     pub until_end: bool,
     /// Flag that asks the work to end early.
     pub cancel: Cancel,

@@ -1,4 +1,4 @@
-//! Exports tables as Arrow's capsules, which other libraries read.
+//! Exports tables as Arrow's PyCapsules, which other libraries read.
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};

@@ -34,7 +34,7 @@ impl Column {
         Ok(Self(array))
     }
 
-    /// Makes a column of which some values are missing: the positions of missing values contain arbitrary data.
+    /// Makes a column in which values may be missing: at the positions of missing values, numpy reads arbitrary data.
     pub fn filled(array: ArrayRef) -> Self {
         Self(array)
     }

@@ -1,4 +1,4 @@
-//! [`Results`]: the results of a sequence; objects that read their memory keep it alive.
+//! [`Results`]: the results of a sequence; objects that read the memory of results keep it alive.
 
 use crate::capsule;
 use crate::columns::{Column, innermost};

@@ -1,5 +1,5 @@
-//! Simulations of detectors with a seed: any number of events that resemble real events, for tests and measurements
-//! without data.
+//! Simulations of detectors: from a seed, they make any number of events that resemble real events, for tests and
+//! measurements without data.
 //!
 //! Everything is computed with IEEE arithmetic and functions in software, so that one seed gives the same
 //! bytes on every machine; each event has its own random numbers, so that it does not depend on other events.

@@ -49,7 +49,7 @@ impl NormalPair {
         [radius * cos, radius * sin]
     }
 
-    /// Interpolates the two normal numbers in tables, at a tenth of the cost; both are NaN where a table is too coarse.
+    /// Interpolates the two normal numbers in tables, in a tenth of the time; both are NaN where a table is too coarse.
     pub fn rough(self, NormalTables { radius, turn }: &NormalTables) -> [f64; 2] {
         // The tables are too coarse at both ends: the root is steep at the beginning, the logarithm at the end.
         if !(1.0 / STEPS as f64..1.0 - 1.0 / 64.0).contains(&self.radius) {

@@ -22,7 +22,7 @@ const LONGEST: f64 = 24.0;
 pub(super) struct Cluster {
     /// Column and row of each pixel, in rising order without duplicates.
     pub pixels: Few<(u32, u32), 4>,
-    /// Indices of the particles that left the cluster; empty for noise.
+    /// Indices of the particles that caused the cluster; empty for noise.
     pub flights: Few<usize, 2>,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Ignition {
 const ROW_BITS: u32 = 16;
 
 impl Ignition {
-    /// Returns the cluster of pixels in which one particle leaves a signal.
+    /// Returns the cluster of pixels in which one particle causes a signal.
     pub fn ignite(&mut self, crossing: &Crossing, random: &mut Random) -> Cluster {
         let way = crossing.slope.map(|slope| {
             let limit = LONGEST * PITCH;

@@ -58,7 +58,7 @@ impl Random {
         first
     }
 
-    /// Draws the next pair of normal numbers without computing them. Callers must first use [`Random::take_spare`].
+    /// Draws the uniform numbers for the next pair of normal numbers; call [`Random::take_spare`] before this function.
     pub fn normal_pair(&mut self) -> NormalPair {
         NormalPair { radius: self.uniform(), turn: self.uniform() }
     }
@@ -83,7 +83,7 @@ impl Random {
         self.exponential() + self.exponential()
     }
 
-    /// Returns a Poisson number of any mean, by counting exponentially distributed gaps.
+    /// Returns a Poisson-distributed number with this mean, by counting exponentially distributed gaps.
     pub fn poisson(&mut self, mean: f64) -> usize {
         let mut count = 0;
         let mut time = self.exponential();

@@ -23,8 +23,8 @@ const HITS: usize = 1 << 16;
 /// The events to simulate.
 #[derive(Debug, Clone)]
 pub struct Simulation {
-    /// The detector and optional parameters, as after `sim:` in the name of an input. These parameters take precedence
-    /// over the other fields.
+    /// The detector and optional parameters, as after `sim:` in the name of an input. The parameters `events`, `hits`
+    /// and `seed` take precedence over the fields `events` and `seed`.
     pub detector: String,
     /// Number of events; for `timepix`, of pixel hits.
     pub events: u64,

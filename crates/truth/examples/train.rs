@@ -4,7 +4,7 @@
 //! cargo run --release --example train -- TABLE.csv CONSTANT "what it tells" FILE.rs [hidden=8 epochs=20 keep=0.99 ...]
 //! ```
 //! The table's first line names its columns: `seed`, `true` (0 or 1), then the features in the order of the network's
-//! inputs. Weights are fitted to candidates of seeds 1 to 799; seeds 800 to 999 give the threshold.
+//! inputs. Weights are fitted to candidates of seeds 1 to 799, and the threshold is chosen on seeds 800 to 999.
 
 use peloton::{Error, Result};
 use peloton_truth::train::{Table, Training, train};
@@ -14,7 +14,7 @@ const USAGE: &str =
     "usage: train TABLE.csv CONSTANT WHAT FILE.rs [hidden|epochs|batch|rate|seed|keep=VALUE ...]";
 
 fn value<T: FromStr>(text: &str, what: &str) -> Result<T> {
-    text.trim().parse().map_err(|_| Error::Config(format!("{what}: `{text}` is no number of this type")))
+    text.trim().parse().map_err(|_| Error::Config(format!("{what}: `{text}` is not a valid number")))
 }
 
 fn options(arguments: &[String]) -> Result<Training> {
@@ -40,7 +40,7 @@ fn read(name: &str) -> Result<Table> {
     let head: Vec<&str> =
         lines.next().map_or(Vec::new(), |(line, _)| line.split(',').map(str::trim).collect());
     let ["seed", "true", features @ ..] = head.as_slice() else {
-        return Err(Error::format(name, "the first line must have the names seed, true, and features"));
+        return Err(Error::format(name, "the first line must name the columns seed, true and the features"));
     };
     let mut table = Table::new(features);
     for (line, number) in lines {
@@ -65,7 +65,7 @@ fn main() -> Result<()> {
     std::fs::write(file, text).map_err(|e| Error::io(file, e))?;
     let [kept, kept_false] = trained.kept.map(|kept| 100.0 * kept);
     println!(
-        "{file}: keeps {kept:.2} % of true and {kept_false:.2} % of false candidates; {:.4} of pairs are in order",
+        "{file}: keeps {kept:.2} % of true and {kept_false:.2} % of false candidates; {:.4} of pairs rank the true candidate higher",
         trained.ordered
     );
     Ok(())

@@ -70,8 +70,8 @@ impl Rules {
         Some((category.holds)(particle))
     }
 
-    /// Returns the names of the categories, in the order of reports. A name that begins with dashes is a part of the
-    /// category above, and may occur twice.
+    /// Returns the names of the categories, in the order of reports. A category whose name begins with dashes is part
+    /// of the category above it; its name may occur twice.
     pub fn category_names(self) -> impl Iterator<Item = &'static str> {
         self.categories().iter().map(|category| category.name)
     }
@@ -271,8 +271,8 @@ impl Checker {
     }
 
     /// Returns the indices of the tracks of the last event that match a particle, rising, as labels for training
-    /// classifiers. The index of a track that matches several particles is repeated. Tracks that the rules skip are not
-    /// counted.
+    /// classifiers. The index of a track that matches several particles is repeated. Indices do not count tracks that
+    /// the rules skip.
     pub fn true_tracks(&self) -> impl Iterator<Item = usize> + '_ {
         self.associations.iter().map(|association| association.track as usize)
     }

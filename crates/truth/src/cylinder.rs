@@ -1,5 +1,5 @@
 //! The checker of the cylinder detector (`docs/algorithms.md`, "Cylinder: checking"): a track belongs to the particle
-//! that left more than three quarters of the track's hits.
+//! from which more than three quarters of the track's hits come.
 
 use super::cylinder_tables::{CylinderBins, CylinderTable};
 use super::efficiency::Counter;
@@ -50,11 +50,11 @@ pub struct CylinderCategory {
     pub efficiency_low: Option<f64>,
     /// Upper end of the efficiency's interval.
     pub efficiency_high: Option<f64>,
-    /// Number of matched tracks beyond the first of each particle.
+    /// Number of clones: tracks of particles that already have an earlier track.
     pub clones: u64,
     /// Clones over reconstructed particles.
     pub clone_rate: Option<f64>,
-    /// Share of the hits of matched tracks that the matched particle left.
+    /// Share of the hits of matched tracks that come from the matched particles.
     pub purity: Option<f64>,
     /// Share of the hits of matched particles that are on their tracks.
     pub hit_efficiency: Option<f64>,
@@ -152,7 +152,7 @@ impl CylinderChecker {
         }
     }
 
-    /// Records a track of `hits` hits; `matched` has its particle, and the number of its hits that the particle left.
+    /// Records a track of `hits` hits; `matched` has its particle, and the number of hits that come from it.
     fn note_track(&mut self, hits: usize, matched: Option<(u32, usize)>) {
         let number = self.last.tracks.len() as u32;
         let mut track = TrackMatch { hits: hits as u32, ..TrackMatch::default() };

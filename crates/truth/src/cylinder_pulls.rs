@@ -110,7 +110,7 @@ impl CylinderPulls {
         self.state(tracks.state.each_ref().map(|column| f64::from(column[track])), vertex);
     }
 
-    /// Adds one state, with values in the order of the columns, of a particle with this state `vertex` at its origin.
+    /// Adds one state (values in the order of the columns) of a particle whose state at its origin is `vertex`.
     pub fn state(&mut self, state: [f64; CYLINDER_STATE], vertex: [f64; 6]) {
         let radius = state[0];
         let Some(truth) = Helix::new(vertex, self.field).at_radius(radius) else { return };

@@ -57,7 +57,7 @@ impl CylinderBins {
         self.of(truth, particle).for_each(|bin| bin.counter.add(one));
     }
 
-    /// Adds a track; `particle` left most of the track's hits.
+    /// Adds a track, most of whose hits come from `particle`.
     pub fn track(&mut self, truth: &CylinderTruth, particle: usize, is_ghost: bool) {
         for bin in self.of(truth, particle) {
             bin.tracks += 1;
@@ -96,7 +96,7 @@ pub struct CylinderBin {
     /// Edges, and counts of particles. The clone rate is clones over reconstructed particles.
     #[serde(flatten)]
     pub particles: EfficiencyBin,
-    /// Number of tracks whose main particle (which left most of the hits) is in the bin.
+    /// Number of tracks; a track counts in the bin of the particle from which most of its hits come.
     pub tracks: u64,
     /// Number of these tracks that belong to no particle.
     pub ghosts: u64,

@@ -46,14 +46,14 @@ pub(super) fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
-/// Counts of a category of particles, or of one bin of it.
+/// Counts of the particles of a category, or of one bin of a category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counter {
     /// Reconstructible particles.
     pub reconstructible: u64,
     /// Number of reconstructible particles that were found.
     pub reconstructed: u64,
-    /// Number of tracks of reconstructed particles beyond the first track of each.
+    /// Number of clones: tracks of particles that already have an earlier track.
     pub clones: u64,
 }
 

@@ -1,12 +1,12 @@
 //! The rules `json`: they give the same numbers as the strict validator of the public Velo JSON events.
 //!
-//! w is the share of a track's hits that a particle left (0 for a track with fewer than two hits).
-//! - A track is a ghost when no particle of the event, in any category or none, has w > 0.7.
+//! w is the share of a track's hits that come from a particle (0 for a track with fewer than two hits).
+//! - A track is a ghost when no particle of the event, with or without a category, has w > 0.7.
 //! - Within a category, a track belongs to the particle with the largest w > 0.7 (the first of equals). A particle is
-//!   reconstructed when it has w > 0.7 for a track. Tracks beyond the first of a particle are clones. The clone rate is
-//!   clones over reconstructed particles.
-//! - Purity is the sum of w over (reconstructed + clones), which can exceed the number of matched tracks when
-//!   particles share hits. Hit efficiency is the mean over matched tracks.
+//!   reconstructed when it has w > 0.7 for a track. Further tracks of the particle are clones. The clone rate is clones
+//!   over reconstructed particles.
+//! - Purity is the sum of w, divided by (reconstructed + clones). This divisor can exceed the number of matched tracks
+//!   when particles share hits. Hit efficiency is the mean over matched tracks.
 //! - The efficiency in brackets is the mean of the running efficiencies after each event. The mean depends on the order
 //!   of events, and ignores events without a particle of the category.
 //! - Tracks that have exactly the hits of an earlier track are skipped, but count in the number of tracks.

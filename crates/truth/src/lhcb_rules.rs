@@ -1,9 +1,9 @@
 //! The rules of LHCb's track checker for Velo tracks, and the categories of all kinds of tracks.
 //!
-//! - A track matches a particle when the particle left at least 70 % of the track's hits. A track can match several
-//!   particles, because particles can share hits. A track with fewer than three hits matches no particle.
-//! - A track that matches no particle is a ghost. Tracks beyond the first of a particle are clones. The clone rate is
-//!   clones / (reconstructed + clones).
+//! - A track matches a particle when at least 70 % of the track's hits come from the particle. A track can match
+//!   several particles, because particles can share hits. A track with fewer than three hits matches no particle.
+//! - A track that matches no particle is a ghost. Further tracks of a particle are clones. The clone rate is clones /
+//!   (reconstructed + clones).
 //! - Purity and hit efficiency are means over all matched tracks of a category. The efficiency in brackets is the mean
 //!   of the efficiencies of all events that have a particle of the category.
 //! - All categories require 2 < eta < 5. Electrons have their own categories.

@@ -1,11 +1,11 @@
 //! The rules of LHCb's checker for tracks through several detectors; hits are given as LHCbIDs.
 //!
-//! A particle matches a track if the particle left at least 70 % of the track's hits in the Velo, and at least 70 % in
-//! the SciFi; a detector with fewer than three hits of the track is ignored. If only one of Velo and SciFi is used, the
-//! particle must also have left all but one of the track's UT hits. If both are used, a mother with Velo hits and its
-//! daughter with SciFi hits each count the hits of both, because a particle that decays on the way, or an electron that
-//! radiates, is two particles in the truth. The hits of a particle whose mother has the particle's own key count once.
-//! Hit efficiencies refer to the last detector that the track reaches.
+//! A particle matches a track if at least 70 % of the track's Velo hits and at least 70 % of its SciFi hits come from
+//! the particle; a detector with fewer than three hits of the track is ignored. If only one of Velo and SciFi is used,
+//! all but one of the track's UT hits must come from the particle, too. If both are used, the hits of a mother with
+//! Velo hits and of its daughter with SciFi hits count for both particles, because a particle that decays on the way,
+//! or an electron that radiates, is two particles in the truth. The hits of a particle whose mother has the particle's
+//! own key count once. Hit efficiencies refer to the last detector that the track reaches.
 
 use super::matching::{Match, PartCounts};
 use peloton::event::TruthEvent;

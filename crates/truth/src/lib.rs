@@ -62,8 +62,8 @@ use std::{fmt, str::FromStr};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rules {
-    /// The strict validator of the public Velo JSON events (github.com/dcampora/velopix_tracking). A particle must
-    /// leave more than 70 % of a track's hits. There is no cut on pseudorapidity. The clone rate is per found particle.
+    /// The strict validator of the public Velo JSON events (github.com/dcampora/velopix_tracking). More than 70 % of a
+    /// track's hits must match. There is no cut on pseudorapidity. The clone rate is clones per found particle.
     Json,
     /// LHCb's checker for Velo tracks: at least 70 % of a track's hits; categories with 2 < eta < 5; clones per track.
     Lhcb,

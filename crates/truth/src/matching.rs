@@ -1,4 +1,4 @@
-//! Finds the particles that left hits of a track; all rules use this.
+//! Finds the particles from which a track's hits come; all rules use this module.
 
 use peloton::event::{Particle, TruthEvent};
 
@@ -15,17 +15,17 @@ pub(super) struct Association {
     pub track: u32,
     /// Index of the particle in its event.
     pub particle: u32,
-    /// Number of hits of the track that the particle left.
+    /// Number of the track's hits that come from the particle.
     pub common: u32,
     /// Number of hits of the track.
     pub track_hits: u32,
-    /// Numbers of the particle's hits on the track, and of all its hits, in the detector of the hit efficiency.
+    /// Numbers of the particle's hits on the track, and of all its hits, in the detector used for the hit efficiency.
     pub found: u32,
     pub left: u32,
 }
 
 impl Association {
-    /// Returns the share of the track's hits that the particle left.
+    /// Returns the share of the track's hits that come from the particle.
     pub fn purity(&self) -> f64 {
         f64::from(self.common) / f64::from(self.track_hits)
     }
@@ -114,7 +114,7 @@ impl Matcher {
         counts
     }
 
-    /// Returns the particles that left hits of the track, rising, with the number of these hits in each detector.
+    /// Returns the particles from which the track's hits come, rising, with the number of hits in each detector.
     pub fn shares(&mut self, track: &[u32]) -> &[(u32, PartCounts)] {
         self.shares.clear();
         for &hit in track {

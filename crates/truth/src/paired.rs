@@ -19,7 +19,7 @@ pub struct Paired {
 }
 
 impl Paired {
-    /// Adds a particle; `first` and `second` are whether these programs found the particle.
+    /// Adds a particle; `first` and `second` state whether the first and the second program found the particle.
     pub fn add(&mut self, first: bool, second: bool) {
         *match (first, second) {
             (true, true) => &mut self.both,

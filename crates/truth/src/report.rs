@@ -6,8 +6,8 @@ use super::tables::{EfficiencyTable, GhostTable};
 use serde::Serialize;
 use std::fmt;
 
-/// The result of a check. The keys in its JSON are part of the command line's interface. Rates are from 0 to 1, and
-/// none (`null` in JSON, a dash in text) for 0 / 0.
+/// The result of a check. The keys in its JSON are part of the command line's interface. Rates are fractions (clone
+/// rates can exceed 1), and none (`null` in JSON, a dash in text) for 0 / 0.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CheckReport {
     /// Number of tracks.
@@ -64,11 +64,11 @@ pub struct CategoryReport {
     pub efficiency_low: Option<f64>,
     /// Upper end of the efficiency's interval.
     pub efficiency_high: Option<f64>,
-    /// Number of tracks beyond the first of each particle.
+    /// Number of clones: tracks of particles that already have an earlier track.
     pub clones: u64,
     /// Rules `json`: clones / reconstructed; rules of LHCb: clones / (reconstructed + clones).
     pub clone_rate: Option<f64>,
-    /// Mean share of a track's hits that the matched particle left, over all events.
+    /// Mean share of a matched track's hits that come from the matched particle, over all events.
     pub purity: Option<f64>,
     /// Mean share of a particle's hits that are on the matched track, over all matched tracks.
     pub hit_efficiency: Option<f64>,

@@ -22,7 +22,7 @@ pub struct ParticleMatch {
     pub tracks: u32,
     /// Number of the particle's hits in the detector that the rules use for hit efficiencies.
     pub hits: u32,
-    /// Index of the matching track with most of the particle's hits, and its share of these hits; none without a match.
+    /// Index of the matching track with most of the particle's hits, and its hit efficiency; none without a match.
     pub best: Option<(u32, f64)>,
 }
 
@@ -31,8 +31,8 @@ pub struct ParticleMatch {
 pub struct TrackMatch {
     /// Number of hits of the track.
     pub hits: u32,
-    /// Index of the matched particle that left most of the track's hits (the first of equals), and its share of these
-    /// hits; none for a ghost.
+    /// Index of the matched particle from which most of the track's hits come (the first of equals), and the purity of
+    /// the track; none for a ghost.
     pub particle: Option<(u32, f64)>,
     /// Number of particles that the track matches, more than 1 if particles share hits.
     pub particles: u32,
@@ -86,7 +86,7 @@ pub const PARTICLE_FIELDS: [TableField; 29] = {
             "tracks",
             U32,
             "1",
-            "number of tracks that match this particle; tracks beyond the first are clones",
+            "number of tracks that match this particle; all but the first track are clones",
         ),
         field(
             "best_track",
@@ -117,7 +117,7 @@ pub const TRACK_FIELDS: [TableField; 12] = {
             "particle",
             U32,
             "1",
-            "number in the event of the particle that left most of the track's hits; the first if several left as many; null for a ghost",
+            "number in the event of the matched particle from which most of the track's hits come; the first of several with equally many hits; null for a ghost",
         ),
         field(
             "particles",
@@ -125,12 +125,12 @@ pub const TRACK_FIELDS: [TableField; 12] = {
             "1",
             "number of particles that the track matches: 0 for a ghost, more than 1 where particles share hits; the track counts for each of them",
         ),
-        field("key", I64, "1", "key of the particle in column particle; null for a ghost or without a key"),
+        field("key", I64, "1", "key of the particle in column particle; null for a ghost and if unknown"),
         field(
             "purity",
             F64,
             "1",
-            "share of the track's hits that the particle in column particle left, 0 to 1; null for a ghost",
+            "share of the track's hits that come from the particle in column particle, 0 to 1; null for a ghost",
         ),
         field("ghost", Bool, "1", "whether the track is a ghost"),
         field("clone", Bool, "1", "whether an earlier track of the event matches the same particle"),

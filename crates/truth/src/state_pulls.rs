@@ -190,7 +190,7 @@ pub(super) fn is_prompt(particle: &Particle) -> bool {
 pub(super) struct PlaceValues([[Values; PARAMETERS.len()]; P_EDGES.len()]);
 
 impl PlaceValues {
-    /// Adds a state of a particle in a bin of momentum; `shares` are of hit errors in the variances of x and slope.
+    /// Adds a state of a particle in a bin of momentum; `shares` of the variances of x and slope come from hit errors.
     pub fn add(&mut self, bin: usize, fitted: &FittedState, particle: &Particle, shares: Option<[f64; 2]>) {
         let Some(truth) = fitted.place.truth(particle) else { return };
         let FittedState { at, sigma, qop, .. } = *fitted;
@@ -235,7 +235,7 @@ pub struct StatePulls {
 }
 
 impl StatePulls {
-    /// Adds an event. `matches` are pairs of indices of a track and a matched particle, by track; `states` returns the
+    /// Adds an event. `matches` are pairs of indices (track, matched particle), sorted by track; `states` returns the
     /// states of a track. Only the first track of a particle, and the first particle of a track, are used.
     pub fn event<'a>(
         &mut self,
@@ -258,7 +258,7 @@ impl StatePulls {
         }
     }
 
-    /// Returns the results so far for each place at which tracks had states and their particles true states.
+    /// Returns the results so far for each place where both tracks and their particles had states.
     pub fn report(&self) -> Vec<StatePull> {
         Place::ALL.into_iter().zip(&self.values).flat_map(|(place, values)| values.rows(place)).collect()
     }

@@ -184,7 +184,7 @@ pub struct EfficiencyTable {
     pub bins: Vec<EfficiencyBin>,
 }
 
-/// One bin of an [`EfficiencyTable`]. Rates are from 0 to 1, and none for 0 / 0.
+/// One bin of an [`EfficiencyTable`]. Rates are fractions (clone rates can exceed 1), and none for 0 / 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct EfficiencyBin {
     /// Lower edge, in the table's unit.
@@ -201,7 +201,7 @@ pub struct EfficiencyBin {
     pub efficiency_low: Option<f64>,
     /// Upper end of the efficiency's 68 % Clopper-Pearson interval.
     pub efficiency_high: Option<f64>,
-    /// Number of tracks beyond the first of each particle.
+    /// Number of clones: tracks of particles that already have an earlier track.
     pub clones: u64,
     /// Clones over the denominator that the rules define ([`CategoryReport`](crate::CategoryReport)).
     pub clone_rate: Option<f64>,

@@ -51,8 +51,8 @@ impl From<Written> for OtherTrack {
 pub type Tracks = Vec<OtherTrack>;
 
 /// Reads tracks from NDJSON, which is compressed if the name ends in `.zst`. All lines must have the same form: objects
-/// with the event's number, as `run --output` writes, or bare lists of tracks; list i is event i of the inputs.
-/// A track is a list of hit ids, or an object with hit ids and, optionally, a momentum (GeV/c):
+/// with the event's number, as `run --output` writes, or bare lists of tracks. Bare list i belongs to event i of the
+/// inputs. A track is a list of hit ids, or an object with hit ids and, optionally, a momentum (GeV/c):
 /// `{"hits": [1, 2], "p": 5.2, "pt": 0.8, "charge": -1}`.
 pub struct TrackFile {
     path: PathBuf,
@@ -118,7 +118,7 @@ impl TrackFile {
     /// Returns the tracks of an event.
     ///
     /// # Errors
-    /// [`Error::Format`] when no line or two lines have this event, or when a line has another form.
+    /// [`Error::Format`] when no line has this event, when two lines have one event, or when a line has another form.
     pub fn tracks_of(&mut self, id: &EventId) -> Result<Tracks> {
         if let Some((_, tracks)) = self.passed.remove(&Key::of(id)) {
             return Ok(tracks);

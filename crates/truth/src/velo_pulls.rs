@@ -15,7 +15,7 @@ const INVERSE_PT_BINS: usize = 6;
 /// The places of states.
 const PLACES: [Place; 2] = [Place::Beam, Place::VeloEnd];
 
-/// Positions of hits and parameters of the fit, which separate the effects of hit errors and of scattering.
+/// Positions of hits and parameters of the fit, used to separate the effects of hit errors and of scattering.
 #[derive(Clone, Copy)]
 pub struct VeloHits<'a> {
     /// The parameters of the fit.

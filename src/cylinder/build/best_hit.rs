@@ -1,5 +1,5 @@
-//! The builder `best-hit`: takes the hit with the smallest chi2 on each layer. A lane builds one seed, whose state
-//! stays in registers from layer to layer.
+//! The builder `best-hit`: takes the hit with the smallest chi2 on each layer. Each lane builds the track of one seed,
+//! whose state stays in registers from layer to layer.
 
 use super::search::{Visit, Windows, search};
 use super::{Inputs, take_hit};

@@ -1,4 +1,4 @@
-//! The branches of candidates on one layer, stored as notes, and the choice of the best branches.
+//! The branches of candidates on one layer, stored as candidate, hit and chi2, and the choice of the best branches.
 
 use super::search::Visit;
 use crate::event::Column;
@@ -11,7 +11,7 @@ pub(super) struct Branches {
     pub lane: Column<u32>,
     pub hit: Column<u32>,
     pub chi2: Column<f32>,
-    /// Number of branches dropped because their candidate had reached its limit.
+    /// Number of branches dropped because their candidate already had the largest number of branches.
     pub lost: u64,
 }
 
@@ -121,7 +121,7 @@ impl Best {
         self.keys.fill(Key::LAST.0);
     }
 
-    /// Inserts a branch of a seed. All positions are written, as the final position is not predictable.
+    /// Inserts a branch of a seed. All positions are rewritten, as the CPU cannot predict the final position.
     #[inline(always)]
     pub fn offer(&mut self, seed: u32, Key(key): Key) {
         let keys = &mut self.keys[seed as usize * self.max..][..self.max];

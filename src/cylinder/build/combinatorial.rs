@@ -5,9 +5,9 @@
 //! hits in its window as branches. One loop compares the branches of all seeds; the best branches of each seed become
 //! the candidates of the next layer.
 //!
-//! The clone engine stores notes (parent, hit), and gathers a parent's state only when a surviving branch is next
-//! loaded. The standard builder copies the full state for every branch, with the hit added, and again for every
-//! survivor. The two builders do the same arithmetic on the same numbers.
+//! The clone engine stores only the parent and the hit of a branch, and gathers the parent's state when a surviving
+//! branch is next loaded. The standard builder copies the full state for every branch, adds the hit, and copies the
+//! states of the surviving branches again. The two builders do the same arithmetic on the same numbers.
 
 use super::branches::{BRANCH_BITS, Best, Branches, Key, NO_BRANCH, Note};
 use super::search::{Windows, search};

@@ -29,7 +29,7 @@ pub(super) struct Seeded {
     states: States,
     /// 1 for a seed with a valid state, otherwise 0.
     pub good: Column<u32>,
-    /// Numbers of the seeds in order of azimuth, in which neighbours search among the same hits.
+    /// Numbers of the seeds in order of azimuth, so that neighbouring lanes search among the same hits.
     pub order: Column<u32>,
     /// Hits of each seed: positions in the sorted index, layer by layer.
     pub hits: [Column<u32>; SEED_LAYERS],

@@ -1,5 +1,5 @@
-//! States in memory, in records of four values: reading a state by an index takes five memory accesses; with one column per
-//! value, as in [`Matriplex`](crate::kalman::matriplex::Matriplex), it takes twenty.
+//! States in memory, in records of four values: gathering a state takes five memory accesses, instead of twenty with
+//! one column per value, as in [`Matriplex`](crate::kalman::matriplex::Matriplex).
 
 use crate::event::Column;
 use crate::kalman::CylinderState;

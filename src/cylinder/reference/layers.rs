@@ -70,7 +70,7 @@ impl Layers {
             .copied()
     }
 
-    /// Returns the last hit of all layers, which lanes without a hit read.
+    /// Returns the last hit in this order, which the kernels read in lanes without a hit.
     pub fn last(&self) -> Option<Hit> {
         self.sorted.iter().rev().find_map(|layer| layer.last()).map(|placed| placed.hit)
     }

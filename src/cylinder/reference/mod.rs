@@ -1,8 +1,8 @@
 //! The naive twin of seeds from truth, of all builders and of all fits: computes the same hit lists and states, bit by
 //! bit, with loops over one seed and all hits of a layer.
 //!
-//! The naive twin shares only configuration and geometry with the kernels, and imports nothing from `simd/`. But the
-//! twin keeps the kernels' order of operations and of equally good hits, because bits depend on both orders.
+//! The naive twin shares only configuration and geometry with the kernels, and imports nothing from `simd/`. But it has
+//! the kernels' order of operations, and of equally good hits, because both change the bits of results.
 
 mod build;
 mod fit;
@@ -35,7 +35,7 @@ pub enum Fault {
 /// The track of a seed.
 #[derive(Debug, Clone)]
 pub struct Track {
-    /// The hit of each layer, counted from the event's first hit, or [`NO_HIT`].
+    /// Number of the hit on each layer, counted from the event's first hit, or [`NO_HIT`].
     pub hits: [u32; CYLINDER_LAYERS],
     /// The state at the innermost hit, in its output form.
     pub state: State,

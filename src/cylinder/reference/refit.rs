@@ -13,7 +13,7 @@ use crate::kalman::reference::single::{
 /// A track with its states.
 #[derive(Debug, Clone)]
 pub struct FittedTrack {
-    /// The hits from the innermost one outwards, counted from the event's first hit.
+    /// Numbers of the hits, innermost hit first, counted from the event's first hit.
     pub hits: Vec<u32>,
     /// The smoothed state at each hit, in its output form.
     pub states: Vec<State>,

@@ -7,7 +7,7 @@ use crate::event::{CYLINDER_LAYERS, Column, CylinderEvent, CylinderFits, NO_HIT}
 /// The tracks of an event.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
-    /// Hit k of each track from inside out, counted from the event's first hit, or [`NO_HIT`] after the last one.
+    /// Hit k of each track, from the innermost hit: its number in the event, or [`NO_HIT`] after the last hit.
     pub hits: [Column<u32>; CYLINDER_LAYERS],
     /// First, middle and last hit of each track.
     pub ends: [Column<u32>; 3],

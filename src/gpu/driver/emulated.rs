@@ -74,7 +74,7 @@ impl Emulated {
     /// Compiles the kernels with the C++ compiler, `CXX` or `c++`, unless they are in the cache.
     ///
     /// # Errors
-    /// [`Error::Device`] without a compiler, or with the compiler's message.
+    /// [`Error::Device`] if there is no compiler, or if it fails (with the compiler's message).
     #[allow(unsafe_code)]
     pub fn new(order: Order) -> Result<Self> {
         let path = emulated_library()?;
@@ -136,7 +136,7 @@ const FLAGS: [&str; 7] =
 /// is compiled if necessary.
 ///
 /// # Errors
-/// [`Error::Device`] without a compiler, or with the compiler's message.
+/// [`Error::Device`] if there is no compiler, or if it fails (with the compiler's message).
 pub fn emulated_library() -> Result<PathBuf> {
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
     let source = program::source(program::EMULATED);

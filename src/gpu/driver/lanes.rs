@@ -19,8 +19,8 @@ pub(super) unsafe extern "C" fn ut_tracklets(blocks: u32, threads: u32, order: u
     });
 }
 
-/// Address of the lane program `ut_tracklets` on the CPU, and size of its arguments in bytes. In tests, an imitation of NVIDIA's
-/// driver in this process calls it.
+/// Address of the lane program `ut_tracklets` on the CPU, and size of its arguments in bytes. In tests, an imitation of
+/// NVIDIA's driver calls the program in this process.
 pub fn emulated_lanes() -> [usize; 2] {
     [ut_tracklets as *const () as usize, size_of::<ut::UtArgs>()]
 }

@@ -115,7 +115,7 @@ impl Queue {
         self.commands.copy_out(from, to)
     }
 
-    /// Fills a range of the arena with zeros, for memory that is copied to the host although no kernel writes it.
+    /// Fills a range of the arena with zeros: for memory that no kernel writes, but that is copied to the host.
     ///
     /// # Errors
     /// As [`Queue::wait`].
@@ -131,7 +131,7 @@ impl Queue {
     /// Runs `blocks` blocks of `threads` threads of a kernel with these arguments.
     ///
     /// # Errors
-    /// As for [`Queue::wait`], and for addresses that do not lie in the arena.
+    /// As for [`Queue::wait`], and [`Error::Device`] for addresses that do not lie in the arena.
     #[allow(unsafe_code)]
     pub fn launch<A: Arguments>(
         &mut self,
@@ -169,13 +169,13 @@ impl Queue {
         DeviceMemory { arena: self.arena_bytes, staging: self.staging_bytes }
     }
 
-    /// Switches the measurement of the time of each kernel and copy, which itself costs time; off at first.
+    /// Switches the timing of each kernel and copy on or off (at first off); timing itself takes time.
     pub fn set_timed(&mut self, yes: bool) {
         self.commands.set_timed(yes);
     }
 
-    /// Calls `visit` with each kernel, [`COPY_IN`] and [`COPY_OUT`] that was timed and ended before the last
-    /// [`Queue::wait`], and its time, ns; then discards these times.
+    /// Calls `visit` with the name (for copies [`COPY_IN`] or [`COPY_OUT`]) and the time, ns, of each timed command
+    /// that ended before the last [`Queue::wait`]; then discards these times.
     ///
     /// # Errors
     /// As [`Queue::wait`].

@@ -1,6 +1,6 @@
 //! [`PixelDevice`]: endless streams of pixel hits on a device, slice by slice, in bounded memory.
 //!
-//! A slice consists of the hits that wait from the previous slice, and as many new hits as fit. Clusters are in the
+//! A slice consists of the hits that waited since the previous slice, and as many new hits as fit. Clusters are in the
 //! order of their first hits. All clusters before the first cluster that may still grow are output; the hits of the
 //! other clusters wait. A new hit is at most `disorder` older than the latest hit, and links to hits within delta: a
 //! cluster whose last hit is older than `disorder` + delta is complete. So results do not depend on the ends of slices.

@@ -46,7 +46,7 @@ pub(super) struct Found {
 }
 
 impl PixelStream {
-    /// Opens a stream for blocks of at most `capacity` hits.
+    /// Opens a stream for stretches of at most `capacity` hits.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a definition of clusters other than the local definition, [`Error::Config`] for
@@ -102,11 +102,11 @@ impl PixelStream {
         Ok(Self { queue, plan, level, capacity, room: 0, new: 0, extent: Extent::NOTHING, hits: 0, args })
     }
 
-    /// Finds the clusters of a block, whose hits may be in any order; `out` is emptied first. Clusters and their hits
-    /// are in the order of the CPU's chain.
+    /// Finds the clusters of one stretch of hits, which may be in any order; `out` is emptied first. Clusters and their
+    /// hits are in the order of the CPU's chain.
     ///
     /// # Errors
-    /// [`Error::Device`] when the block is larger than the stream's capacity, and when the device fails.
+    /// [`Error::Device`] when the stretch is larger than the stream's capacity, and when the device fails.
     pub fn run(&mut self, hits: &PixelHits, out: &mut PixelClusters) -> Result<()> {
         if hits.len() > self.left() {
             let (count, room) = (hits.len(), self.left());
@@ -303,12 +303,12 @@ impl PixelStream {
         self.queue.memory_held()
     }
 
-    /// Switches the measurement of the time of each kernel and copy; off at first.
+    /// Switches the timing of each kernel and copy on or off; at first it is off.
     pub fn set_timed(&mut self, yes: bool) {
         self.queue.set_timed(yes);
     }
 
-    /// Calls `visit` with each kernel and copy since the last call and its time, ns.
+    /// Calls `visit` with the name and the time, ns, of each kernel and copy since the last call.
     ///
     /// # Errors
     /// [`Error::Device`] when the device fails.

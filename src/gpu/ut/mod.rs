@@ -1,6 +1,6 @@
-//! Finds hits in the UT for Velo tracks, for the choices `kick` and `compass`. The host sorts the hits and selects the tracks; a
-//! device finds the tracklets with the lane programs of the CPU (`lanes`), one thread per track; the host fits the tracklets.
-//! Results equal the results of the CPU bit by bit.
+//! Finds hits in the UT for Velo tracks, with `choice = kick` or `compass`. The host sorts the hits and selects the
+//! tracks; a device finds the tracklets with the lane programs of the CPU (`lanes`), one thread per track; the host
+//! fits the tracklets. Results equal the results of the CPU bit by bit.
 
 mod places;
 

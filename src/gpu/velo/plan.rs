@@ -25,7 +25,7 @@ const HITS: usize = 3000;
 const OUTPUT: usize = 24;
 
 impl Capacity {
-    /// Capacity for real events of the usual size, and for the largest single event that the limits allow.
+    /// Capacity for `events` real events of usual size, and at least for the largest event that the limits allow.
     pub fn new(events: usize, config: &VeloConfig) -> Self {
         let worst = config.limits.hits as usize;
         // Larger capacities are refused when the stream is opened.

@@ -3,8 +3,8 @@
 //!
 //! A state that was transported to a radius varies only along the cylinder: its covariance has no part along the
 //! radius. Single precision would lose this property when the variances of a start are large, and the hit's small error
-//! along the radius would amplify the rounding. So transport and measurement use axes along the radius at the hit,
-//! along r-phi and z, in which this part is exactly 0; between hits the covariance is stored for x, y, z.
+//! along the radius would amplify the rounding. So transport and measurement use the axes radius, r-phi and z at the
+//! hit, in which the covariance along the radius is exactly 0. Between hits, the covariance is stored for x, y, z.
 
 mod transport;
 
@@ -102,7 +102,7 @@ impl<G: Gang> OnRadius<G> {
         taken
     }
 
-    /// Returns the state with the covariance of x and y.
+    /// Returns the state with its covariance in x and y instead of the axes along the radius and r-phi.
     #[cfg_attr(not(feature = "small-kernels"), inline(always))]
     #[cfg_attr(feature = "small-kernels", inline(never))]
     pub fn to_global(&self) -> GlobalState<G> {
@@ -166,7 +166,7 @@ impl<G: Gang> GlobalState<G> {
         out
     }
 
-    /// Returns the state in its output form, whose covariance is along r-phi, and its radius.
+    /// Returns the state in its output form, with the covariance of r-phi, and the radius of the state.
     #[cfg_attr(not(feature = "small-kernels"), inline(always))]
     #[cfg_attr(feature = "small-kernels", inline(never))]
     pub fn output(&self, g: G) -> (Output<G>, F32<G>) {

@@ -28,8 +28,8 @@ impl Pattern<6, 6> for ToRadius {
 /// Parameters on which the path across the axis depends: x, y, charge / pT, phi.
 const BENDING: [usize; 4] = [0, 1, 3, 4];
 
-/// Returns the states on the cylinder of radius `radius`, and the lanes that reach it, outwards at both ends and with
-/// less than a quarter turn; in other lanes the state is undefined. `field` is the curvature for charge / pT = 1.
+/// Returns the states on the cylinder of radius `radius`, and the lanes that reach it, moving outwards at both ends and
+/// by less than a quarter turn; in other lanes the state is undefined. `field` is the curvature for charge / pT = 1.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn global_to_radius<G: Gang>(

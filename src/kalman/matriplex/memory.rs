@@ -1,4 +1,4 @@
-//! [`Matriplex`]: N matrices in memory, element first, lane last.
+//! [`Matriplex`]: N matrices in memory, stored element by element.
 
 use super::{Matrix, Symmetric, packed, unroll};
 use crate::event::{Column, PAD};
@@ -15,7 +15,7 @@ pub struct Matriplex {
 }
 
 impl Matriplex {
-    /// Reserves memory for `lanes` matrices of `elements` values; their values are arbitrary. Memory only grows.
+    /// Reserves memory for `lanes` matrices of `elements` values; their values are arbitrary. The memory never shrinks.
     pub fn resize(&mut self, elements: usize, lanes: usize) {
         // One cache line more than a multiple of `PAD`: rows must not fall on the same sets of the cache.
         self.stride = lanes.next_multiple_of(PAD) + 16;

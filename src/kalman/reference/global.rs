@@ -47,8 +47,8 @@ fn turned<const N: usize>(axes: &Square<N>, c: &Square<N>) -> Square<N> {
     multiply(&multiply(axes, c), &transpose(axes))
 }
 
-/// Returns the state with a hit added, and chi2 of the hit. The axes are along and across the radius of the state,
-/// since in x and y even f64 loses the hit's small error along the radius when the covariance is wide.
+/// Returns the state with a hit added, and chi2 of the hit. The axes are along and across the radius of the state: in x
+/// and y, even f64 loses the hit's small error along the radius when the covariance is wide.
 pub fn global_update(state: &GlobalState, hit: &GlobalHit) -> (GlobalState, f64) {
     let [x, y, ..] = state.p;
     let axes = to_axes::<3>(x, y);

@@ -13,7 +13,7 @@ pub fn transpose<const R: usize, const C: usize>(a: &[[f64; C]; R]) -> [[f64; R]
     std::array::from_fn(|i| std::array::from_fn(|j| a[j][i]))
 }
 
-/// Returns the inverse by Gauss-Jordan elimination with the largest pivot of each column; not finite if singular.
+/// Returns the inverse, by Gauss-Jordan elimination with partial pivoting; it is not finite if `a` is singular.
 pub fn inverse<const N: usize>(a: &[[f64; N]; N]) -> [[f64; N]; N] {
     let mut a = *a;
     let mut out = std::array::from_fn(|i| std::array::from_fn(|j| f64::from(u8::from(i == j))));

@@ -7,14 +7,14 @@ use crate::{Error, Result};
 pub use rows::{RowPass, RowsConfig};
 use serde::{Deserialize, Serialize};
 
-/// Named set of parameters for tracks in the SciFi.
+/// Preset: a named set of parameters for the search for tracks in the SciFi.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SciFiPreset {
-    /// The search by rows of bits in two passes: most particles and fewest ghosts.
+    /// The search by rows of bits in two passes: finds most particles, with fewest ghosts.
     #[default]
     Best,
-    /// The search by rows of bits in one pass, in less time, for a first trigger level.
+    /// The search by rows of bits in one pass: faster than `best`, for a first trigger level.
     Fast,
     /// The hybrid seeding of LHCb's first trigger stage of 2023, without its limits on the numbers of candidates.
     Hlt1,
@@ -26,7 +26,7 @@ crate::names!(SciFiPreset, "preset of the SciFi", { Best => "best", Fast => "fas
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SciFiConfig {
-    /// Preset that gives the defaults of the other parameters.
+    /// Preset that sets the defaults of the other parameters.
     pub preset: SciFiPreset,
     /// Limits on the hits of an event and on the lists of the search.
     pub limits: LimitConfig,
@@ -35,13 +35,13 @@ pub struct SciFiConfig {
     /// Factor on the variance of scattering in the SciFi, used in covariances of states to account for elastic
     /// scattering off nuclei (no unit).
     pub scattering: f32,
-    /// Standard deviation of z of the particles' origin, mm, used in errors of momenta, which assume particles from
-    /// the origin.
+    /// Standard deviation of the z where particles originate, mm: momenta are computed as if all particles came from
+    /// the origin, and their errors include this spread.
     pub origin_z: f32,
     /// Relative error of the formula for the momentum of a track in the SciFi alone.
     pub momentum_error: f32,
-    /// Whether the search of the preset `hlt1` copies x of an event's hits to one block, half by half, or reads the
-    /// event's columns. Both find the same tracks.
+    /// Whether the preset `hlt1` first copies the x of an event's hits to one block of memory, half by half. If not, it
+    /// reads the event's columns, and finds the same tracks.
     pub compact: bool,
     /// Parameters of the search of the preset `hlt1`.
     pub hlt1: SeedPass,
@@ -49,21 +49,21 @@ pub struct SciFiConfig {
     pub rows: RowsConfig,
 }
 
-/// Limits on hits, beyond which an event is rejected, and on lists, which are truncated with the losses counted.
+/// Limits: an event with too many hits is rejected; too long lists are truncated, and the dropped elements counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitConfig {
     /// Largest number of hits in one event, at most 65,000 with `best` and `fast`; busy real events have 10,000 hits.
     pub hits: u32,
-    /// Largest number of hits in one zone, a half of a layer; up to 350 have been seen in minimum-bias events.
+    /// Largest number of hits in one zone (half a layer); minimum-bias events have up to 350 hits in a zone.
     pub hits_in_zone: u32,
     /// Largest |x| of a hit, mm.
     pub coordinate: f32,
-    /// Largest number of triplets of one kind in a half, runs of bits of a pivot in a half, or lines in y of a pass;
-    /// further elements are counted as dropped.
+    /// Limit on three kinds of lists: triplets in three given layers of a half, runs of bits of one pivot's layer in a
+    /// half, and lines in y of a pass. Further elements are dropped and counted.
     pub triplets: u32,
-    /// Largest number of candidates in x, of a half or, with rows of bits, of both halves, at most 65,536; further
-    /// candidates are counted as dropped.
+    /// Largest number of candidates in x: per half with `hlt1`, in both halves together with `best` and `fast` (there
+    /// at most 65,536). Further candidates are dropped and counted.
     pub candidates: u32,
 }
 
@@ -83,9 +83,9 @@ impl Default for LimitConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SeedPass {
-    /// x layers, numbered 0 to 5 by z, of the first, middle and last hit of a triplet, for each kind of triplets.
+    /// Kinds of triplets: the x layers (0 to 5, in order of z) of the first, middle and last hit of each kind.
     pub triplets: Vec<[usize; 3]>,
-    /// Smallest momentum that the windows cover, MeV.
+    /// Smallest momentum of particles whose hits are within the windows, MeV.
     pub min_momentum: f64,
     /// Largest distance of a hit in one of the other x layers from the parabola through a triplet, mm.
     pub x_tolerance: f32,
@@ -97,8 +97,8 @@ pub struct SeedPass {
     pub min_hits: u32,
     /// Fewest hits of a track in u and v layers.
     pub min_uv_hits: u32,
-    /// A track in x with fewer than six hits must be the best track of at least this many of its hits; otherwise it is dropped
-    /// as a clone.
+    /// Limit for clones: a track in x with fewer than six hits is dropped unless, for at least this many of its hits,
+    /// no other track with the hit is better.
     pub min_own_hits: u32,
     /// The value of `min_own_hits` for a track in x with six hits.
     pub min_own_of_six: u32,
@@ -111,14 +111,14 @@ const SCATTERING: f32 = 1.5;
 /// Most hits of an event for which 16 bits can number all places, including the empty places around layers.
 const MOST_HITS: u32 = 65_000;
 
-/// Parameters of the choice among the tracks of a pass. First, tracks with a small weighted sum of features
-/// (`rows/choose.rs`) are dropped: the sum is the logarithm of the odds that a track is true. Then tracks that share
-/// many hits with better tracks are dropped.
+/// Parameters of the choice among the tracks of a pass. First, tracks are dropped if their weighted sum of features
+/// (`rows/choose.rs`), the logarithm of the odds that a track is true, is small. Then tracks that share many hits with
+/// better tracks are dropped.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChoiceConfig {
-    /// Weights, in order: constant; numbers of missing hits in x, and in u and v; logarithms of chi2 in x and y; |y| at
-    /// the origin; three products of these; the bend; four more products; logarithm of the pass's number of tracks.
+    /// Weights of the features, in order: 1; numbers of missing hits in x, and in u and v; logarithms of chi2 in x and
+    /// y; |y| at the origin; three products; bend; four more products; logarithm of the pass's number of tracks.
     pub weights: [f32; FEATURES],
     /// Smallest weighted sum of a chosen track.
     pub min_score: f32,

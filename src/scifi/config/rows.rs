@@ -5,19 +5,19 @@ use crate::scifi::weights::{self, FEATURES};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// Parameters of the search by rows of bits (presets `best` and `fast`), which tests all momenta of tracks through one
-/// hit of a layer, the pivot, at once.
+/// Parameters of the search by rows of bits (presets `best` and `fast`). For each hit of one layer, the pivot, the
+/// search tests all momenta of tracks through the hit at once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RowsConfig {
-    /// The x layers of the middle station, 2 and 3, in the order in which the search takes pivots from them (no unit).
+    /// The x layers of the middle station, 2 and 3, in the order in which their hits become pivots (no unit).
     pub pivots: [usize; 2],
-    /// Half width of the mark that a hit sets in the row of its layer: a constant, mm, plus a factor times the median
-    /// deviation of fixed tracks from the formula with one parameter, the shift.
+    /// Half width of the range of bits that a hit sets in the row of its layer: a constant, mm, plus a factor times the
+    /// layer's spread, the median deviation of tracks from the formula for their position.
     pub reach: [f32; 2],
-    /// |x| beyond which a hit's mark has one more bit at both ends, mm: far out, tracks deviate more, and hits are few.
+    /// A hit beyond this |x|, mm, sets one more bit at both ends of its range, since tracks deviate more far out.
     pub outer: f32,
-    /// Passes of the search: each pass uses the hits that earlier passes left.
+    /// Passes of the search: each pass uses the hits that are on no track of earlier passes.
     pub passes: Vec<RowPass>,
 }
 
@@ -28,7 +28,7 @@ pub struct RowPass {
     /// Largest absolute shift of a track, mm. The shift is x in the first layer minus x in the last layer, both
     /// relative to the line from the origin through the pivot: 307 mm at about 4 GeV/c, 540 mm at 2.3 GeV/c.
     pub shift: f32,
-    /// Factor on the half width of the marks of hits (no unit).
+    /// Factor on the half width of the range of bits that a hit sets (no unit).
     pub width: f32,
     /// Fewest hits of a track in x layers, 5 or 4 (no unit).
     pub min_x_hits: u32,
@@ -44,12 +44,12 @@ pub struct RowPass {
     pub min_hits: u32,
     /// Fewest hits of a track in u and v layers (no unit).
     pub min_uv_hits: u32,
-    /// A track in x with fewer than six hits must be the best track of at least this many of its hits; otherwise it is dropped
-    /// as a clone (no unit).
+    /// Limit for clones: a track in x with fewer than six hits is dropped unless, for at least this many of its hits,
+    /// no other track with the hit is better (no unit).
     pub min_own_hits: u32,
     /// The value of `min_own_hits` for a track in x with six hits (no unit).
     pub min_own_of_six: u32,
-    /// Parameters of the final choice of tracks (no unit).
+    /// Parameters of the choice among the tracks of the pass (no unit).
     pub choice: ChoiceConfig,
 }
 

@@ -1,7 +1,7 @@
-//! Sorts the codes of a quarter by x: copies modules, and the hits within a module, in order or in reverse order.
+//! Sorts the channel codes of a quarter by x: copies its modules, and the codes of each module, forward or backward.
 //!
-//! Codes are copied in whole blocks, because a branch predictor cannot guess the length of a module, and most modules
-//! fit in one block. The last block of a module includes codes beyond its end, which the next module overwrites.
+//! Codes are copied in whole blocks, because branch predictors cannot guess the size of a module, and most modules fit
+//! in one block. The last block of a module includes codes beyond its end, which the next module overwrites.
 
 use super::CHANNEL_SHIFT;
 use crate::event::Column;

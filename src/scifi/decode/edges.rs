@@ -1,4 +1,4 @@
-//! Decodes banks of version 5, one quarter of a layer at a time, in lanes. Each word is one cluster, but two successive
+//! Decodes banks of version 5 with SIMD, one quarter of a layer at a time. Each word is one cluster, but two successive
 //! words of one link that are both flagged as large are the edges of one wide cluster:
 //!
 //! ```text

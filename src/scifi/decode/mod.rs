@@ -8,7 +8,7 @@
 //!                    -> place: x, z, y of the fibre's end, LHCbID; is x in order?       (in lanes)
 //!                    -> settle: sorts the zones that are not in order
 //! ```
-//! Zones can be out of order because neighbouring mats overlap, and mapped boards have their links in any order.
+//! The hits of a zone can be out of order because neighbouring mats overlap and boards may have links in any order.
 
 mod arrange;
 mod edges;
@@ -43,7 +43,7 @@ const CHANNEL: u32 = (1 << 20) - 1;
 const USUAL: u32 = 4;
 const PART: u32 = 0;
 
-/// Memory that one thread reuses from event to event.
+/// Memory of the decoder that one thread reuses from event to event.
 #[derive(Debug)]
 pub struct SciFiScratch {
     /// Words of a quarter, or codes in the order of banks.
@@ -72,7 +72,7 @@ impl Default for SciFiScratch {
 }
 
 /// Decodes the events of `range` and appends them to `out`, in order. An event that cannot be decoded has no hits, and
-/// its [`Status`] gives the reason; the counters of the first stage include words read and hits written.
+/// its [`Status`] gives the reason. The counters of the first stage count words read and hits written.
 ///
 /// Output bytes do not depend on `level`. Memory is allocated only until `scratch` and `out` are large enough.
 ///

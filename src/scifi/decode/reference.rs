@@ -22,7 +22,7 @@ pub fn reference(geometry: &SciFiGeometry, event: &RawEvent<'_>, out: &mut SciFi
     reference_with(false, geometry, event, out);
 }
 
-/// Decodes one event like `reference`; with `fault`, one comparison is flipped, which tests must detect.
+/// Decodes one event like `reference`. If `fault` is true, one comparison is wrong on purpose, which tests must detect.
 pub fn reference_with(fault: bool, geometry: &SciFiGeometry, event: &RawEvent<'_>, out: &mut SciFiBatch) {
     let (hits, status) = match hits(fault, geometry, event) {
         Ok(hits) => (hits, Status::Ok),
@@ -181,8 +181,8 @@ fn hit(geometry: &SciFiGeometry, (channel, half, width): Cluster) -> Option<Hit>
     })
 }
 
-/// Returns the position of a hit's fibre at its mirror, mm, computed in f64: x at y = 0, z at the mirror, and y of the
-/// fibre's end. The LHCbID and the half of the channel identify the hit.
+/// Returns the position of a hit's fibre, mm, computed in f64: x at y = 0, z at y = 0, and y of its end at the mirror.
+/// The LHCbID `id` and the half of the channel identify the hit.
 pub fn position_f64(geometry: &SciFiGeometry, id: u32, half: u32) -> Option<[f64; 3]> {
     let channel = id & 0xF_FFFF;
     let mat = (channel >> 9) as usize;

@@ -1,4 +1,4 @@
-//! Decodes banks of any version, one word after another, then sorts the codes of channels by zone.
+//! Decodes banks of any version, one word after another, and then sorts the channel codes by zone.
 
 use super::{CHANNEL_SHIFT, MAX_HITS, PART, SciFiScratch, USUAL, code, find_board, words_of};
 use crate::Status;

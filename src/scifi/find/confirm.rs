@@ -1,5 +1,5 @@
-//! Confirmation: adds hits of the u and v layers to tracks in x, one pair of a track and its first u or v hit per lane.
-//! A u or v hit's distance from the track in x gives the hit's y; the y of a track lie on a line from the origin.
+//! Confirmation: adds hits of the u and v layers to tracks in x; one pair of a track and its first u or v hit per lane.
+//! The distance of a u or v hit from the track in x gives y; the y of a track's hits lie on a line from the origin.
 
 use super::half::HalfHits;
 use super::occupancy::Occupancy;

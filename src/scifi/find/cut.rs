@@ -1,5 +1,5 @@
-//! Divides the windows of last hits into pieces of one gang each. All windows are in one list, so that the loop over
-//! them has no branch that depends on the number of hits in a window.
+//! Divides the windows for last hits of triplets into pieces of one gang. The pieces of all windows are in one list, so
+//! that the loop over pieces has no branch that depends on the number of hits in a window.
 
 use super::half::HalfHits;
 use super::plan::Kind;

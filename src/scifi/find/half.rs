@@ -1,4 +1,4 @@
-//! [`HalfHits`]: the hits of one half of the SciFi, input of all steps of the search.
+//! [`HalfHits`]: the hits of the lower or upper half of the SciFi, input of all steps of the search.
 
 use crate::scifi::index::{Index, Layer};
 

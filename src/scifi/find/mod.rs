@@ -14,7 +14,7 @@
 //! Lists of candidates grow as needed, up to the limits of the configuration, which no real event reaches. Candidates
 //! beyond the limits, as in an event with all hits in one place, are dropped and counted.
 //!
-//! Results do not depend on the gang: every list keeps the order of its input or is sorted when elements are chosen.
+//! Results do not depend on the gang: every list is in the order of its input, or is sorted where elements are chosen.
 
 mod clones;
 mod confirm;

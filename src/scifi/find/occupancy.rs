@@ -1,4 +1,4 @@
-//! Counts the SIMD lanes that do useful work.
+//! Counts the SIMD lanes of a search that do useful work.
 
 use crate::event::StageCounter;
 use crate::simd::Gang;

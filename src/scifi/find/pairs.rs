@@ -1,4 +1,4 @@
-//! Pairs: finds first and last hits with a middle hit at the expected position, one last hit per lane.
+//! Pairs: finds pairs of a first and a last hit that have a hit at the expected middle position; one last hit per lane.
 
 use super::cut::Cut;
 use super::half::HalfHits;

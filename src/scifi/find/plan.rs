@@ -1,4 +1,4 @@
-//! Constants of the search by triplets, computed once: windows, parabolas and fits for each combination of layers.
+//! Constants of the search by triplets, computed once: windows, parabolas and fits for each combination of x layers.
 
 use crate::scifi::config::SeedPass;
 use crate::scifi::layers::{CUBIC, X_LAYERS, Z, Z_REFERENCE, bend};

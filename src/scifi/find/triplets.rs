@@ -1,4 +1,4 @@
-//! Triplets: pairs of hits with one middle hit each, one triplet per lane. A parabola through the three hits predicts
+//! Triplets: adds one middle hit to each pair of hits; one triplet per lane. A parabola through the three hits predicts
 //! the positions of hits in the other x layers, and a step of least squares adds these hits.
 
 use super::half::HalfHits;

@@ -1,5 +1,5 @@
-//! Fits of a SciFi track in f64, by textbook methods: least squares by Gram-Schmidt orthogonalisation; errors by moving
-//! the hits for each source of errors.
+//! Fits of a SciFi track in f64, by textbook methods: least squares by Gram-Schmidt orthogonalisation. For the errors,
+//! hits are moved as each source of errors moves them, and the fit is repeated.
 
 use super::layers::{bend, distance};
 use crate::lhcb::magnet::field;
@@ -98,14 +98,14 @@ pub(super) struct Shapes {
     pub(super) in_y: [f64; 2],
 }
 
-/// Least-squares fits of a track in x and in y, for given z of the hits and dx/dy of the fibres of u and v layers.
+/// Least-squares fits, in x and in y, of a track with hits at given z, and given dx/dy of fibres in u and v layers.
 pub struct Fit {
     x: LeastSquares,
     y: LeastSquares,
     slopes: Vec<f64>,
 }
 
-/// A fitted track: three parameters in x and two in y, in mm per power of a metre, and sums of squared distances.
+/// A fitted track: three parameters in x, two parameters in y, and the sums of squared distances of its hits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FittedTrack {
     /// Parameters in x: x at z = 8,520 mm, mm; slope, mm per m; coefficient of the parabola, mm per m^2.
@@ -117,13 +117,13 @@ pub struct FittedTrack {
 }
 
 impl Fit {
-    /// Returns the fits for hits in x layers at z `upright`, and in u and v layers at z and dx/dy `tilted`.
+    /// Prepares fits: `upright` has z of the hits in x layers; `tilted` has z and dx/dy of the hits in u and v layers.
     pub fn new(upright: &[f64], tilted: &[[f64; 2]]) -> Self {
         let (zs, slopes): (Vec<f64>, Vec<f64>) = tilted.iter().map(|[z, slope]| (*z, *slope)).unzip();
         Self { x: LeastSquares::new(upright, basis_x), y: LeastSquares::new(&zs, basis_y), slopes }
     }
 
-    /// Fits a track to the x of hits in x layers (`upright`) and in u and v layers (`tilted`).
+    /// Fits a track to the measured x of its hits in x layers (`upright`) and in u and v layers (`tilted`).
     pub fn track(&self, upright: &[f64], tilted: &[f64]) -> FittedTrack {
         let x = self.x.solve(upright);
         let in_y = |(at, hit): (usize, &f64)| (dot(&x, &basis_x(self.y.zs[at])) - hit) / self.slopes[at];
@@ -175,8 +175,8 @@ impl Fit {
         sums
     }
 
-    /// Returns the variance of x of the track's line at z = 0, relative to a track without scattering, mm^2, for hits
-    /// with this resolution, mm, and a particle with this q/p, c/GeV. Scattering before the SciFi is included.
+    /// Returns the variance of x of the track's extended line at z = 0, mm^2, relative to a track without scattering,
+    /// for this resolution of hits, mm, and this q/p, c/GeV. Scattering before the SciFi is included.
     pub fn variance_of_origin(&self, resolution: f64, qop: f64) -> f64 {
         let origin = |parameters: Vec<f64>| {
             let [x, slope] = state_x(&parameters);
@@ -198,7 +198,7 @@ impl Fit {
         of_hits.sum::<f64>() + scattered.sum::<f64>() + before.sum::<f64>() + 4.0 * in_ut * in_ut
     }
 
-    /// Returns the variance of dx/dz relative to a track without scattering, for a resolution, mm, and q/p, c/GeV.
+    /// Returns the variance of dx/dz relative to a track without scattering, for this resolution, mm, and q/p, c/GeV.
     pub fn variance_of_turn(&self, resolution: f64, qop: f64) -> f64 {
         let of_hits = (0..self.x.zs.len()).map(|hit| {
             let mut moved = vec![0.0; self.x.zs.len()];
@@ -212,8 +212,8 @@ impl Fit {
         of_hits.sum::<f64>() + scattered.sum::<f64>()
     }
 
-    /// Returns x, y, dx/dz and dy/dz of a fitted track at z = 9,410 mm, with corrections for the field's deviation from
-    /// the parabola and for leaning layers.
+    /// Returns x, y, dx/dz and dy/dz of a fitted track at z = 9,410 mm, with corrections for the shape of the field and
+    /// for the inclination of the layers.
     pub fn state(&self, track: &FittedTrack) -> [f64; 4] {
         let ([x, tx], [y, ty]) = (state_x(&track.x), state_y(&track.y));
         let shapes = self.shapes();

@@ -1,7 +1,7 @@
-//! Naive reference of the search for tracks, for tests: scalar, with linear scans, and without code of the kernels.
+//! Naive reference of the search for tracks, for tests: scalar code with linear scans, independent of the kernels.
 //!
 //! [`find`] returns the tracks of one event in the order of the kernels, with the same bits in hits and fitted
-//! parameters. Covariances and field corrections are computed in f64 ([`Fit`]), so states agree to rounding.
+//! parameters. Covariances and field corrections are computed in f64 ([`Fit`]), so states agree within rounding errors.
 
 mod choice;
 mod fit_f64;

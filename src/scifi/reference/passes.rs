@@ -1,4 +1,4 @@
-//! Runs the searches, by triplets or by rows of bits, on the halves of an event.
+//! Runs the search by triplets or by rows of bits on the hits of the lower and the upper half of the SciFi.
 
 use super::choice::choose;
 use super::layers::{UV_ZONE, X_ZONE};

@@ -1,5 +1,5 @@
 //! Naive reference of the search in x by rows of bits: for every hit of a pivot's layer and every shift, finds the
-//! layers with a hit where the track crosses them.
+//! layers that have a hit where the track crosses the layer.
 
 use super::layers::{X_Z, bend, distance};
 use super::track::Place;

@@ -12,7 +12,7 @@ pub struct ReferenceTrack {
     pub position: [f32; 2],
     /// dx/dz and dy/dz at z = 9,410 mm.
     pub slope: [f32; 2],
-    /// x, y, dx/dz and dy/dz at z = 9,410 mm in the model of the search, without corrections.
+    /// x and y, mm, dx/dz and dy/dz at z = 9,410 mm as the search fits them, without later corrections.
     pub searched: [f32; 4],
     /// Charge over momentum, c/GeV.
     pub qop: f32,
@@ -20,7 +20,7 @@ pub struct ReferenceTrack {
     pub var_qop: f64,
     /// Sums of the squared distances of hits from the track in x and in y, mm^2.
     pub chi2: [f32; 2],
-    /// Input of the classifier of tracks.
+    /// Inputs of the classifier that accepts or rejects tracks.
     pub features: [f32; FEATURES],
     /// Variance of x, covariance of x and dx/dz, variance of dx/dz; then the same for y and dy/dz.
     pub covariance: [[f64; 3]; 2],

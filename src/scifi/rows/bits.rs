@@ -1,7 +1,7 @@
-//! Rows of bits: hits mark bits in the row of their layer, and windows of several rows are added.
+//! Rows of bits: each hit sets bits in its layer's row; for each bit of a window, rows with the bit are counted.
 //!
-//! Words have 64 bits on every gang, so this module does not use lanes. The compiler vectorises loops over the four
-//! words of a window if a register holds four words.
+//! Words have 64 bits on every gang, so operations on words do not use lanes. The compiler vectorises loops over the
+//! four words of a window if a register holds four words.
 
 use super::plan::SHIFTS;
 use crate::event::{Column, PAD};

@@ -1,4 +1,4 @@
-//! Removes clones among tracks in x: of candidates that share hits only the best remains (the first of equals).
+//! Removes clones among tracks in x: of candidates that share hits, only the best remains (if equally good, the first).
 
 use super::exact::{Candidates, VALUE, VALUES};
 use crate::event::Column;

@@ -1,5 +1,5 @@
-//! Scan: tests all shifts at once for each hit of a pivot's layer. A shift for which enough other rows have a bit may
-//! belong to a track.
+//! Scan: tests all shifts at once for each hit of a pivot's layer. If enough other rows have the bit of a shift, the
+//! hit and the shift may belong to a track.
 
 use super::bits::{Marks, WORDS, Window, draw, each, odd_of, places, two_of, window};
 use super::hits::RowHits;

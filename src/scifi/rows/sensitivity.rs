@@ -1,8 +1,8 @@
-//! Deviations of tracks from straight lines from the origin in each x layer, computed from fixed tracks in the field.
+//! Deviations of tracks in each x layer from straight lines from the origin, for a fixed set of tracks in the field.
 //!
 //! A track at x in the pivot's layer crosses another layer near x z / z_pivot + k s. The shift s, mm, is the same for
-//! all layers: its sign is the charge's, its size is proportional to 1/p. The spread of a layer is the typical
-//! deviation from this formula.
+//! all layers: it changes sign with the charge, and its size is proportional to 1/p. The spread of a layer is the
+//! median deviation from this formula.
 
 use crate::lhcb::magnet::field;
 use crate::scifi::layers::X_LAYERS;

@@ -1,4 +1,4 @@
-//! The macro `step!`.
+//! The macro `step!`, which compiles a step of the search as a function of its own.
 
 /// Runs a step in a function of its own, compiled for the gang.
 macro_rules! step {

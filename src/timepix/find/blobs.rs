@@ -1,10 +1,10 @@
-//! [`Blobs`]: finds large clusters whose hits are all in one window, in pictures of a bit per pixel and a word per row.
+//! [`Blobs`]: finds large clusters whose hits are all in one window, in pictures of one bit per pixel.
 //!
-//! Heavy ions and alpha particles leave hundreds of hits at nearly one time, often in a disc. When such hits are all in
-//! one window, with a pause longer than the window before and after them, they are linked exactly where their pixels
-//! touch, and to no other hits. So their pixels are drawn into a picture, and a flood starts at one pixel and runs
-//! through the rows, down, up, and down again. If the flood reaches all pixels, the hits are one cluster, found without
-//! looking up a hit. If it does not, the table of pixels is used.
+//! Heavy ions and alpha particles leave hundreds of hits at nearly the same time, often in a disc. When such hits are
+//! all in one window, with a pause longer than the window before and after them, they are linked exactly where their
+//! pixels touch, and to no other hits. So their pixels are drawn into a picture, and a flood starts at one pixel and
+//! runs through the rows, down, up, and down again. If the flood reaches all pixels, the hits are one cluster, found
+//! without looking up a hit. If it does not, the table of pixels is used.
 
 use crate::event::PixelHits;
 use crate::simd::{Gang, Level};

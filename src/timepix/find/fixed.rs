@@ -21,7 +21,7 @@ impl Fixed {
         Self { width, free: vec![NONE; width * (height + 2)], next: Vec::new(), reached: Vec::new() }
     }
 
-    /// Clusters hits like `Fragments::run`.
+    /// Finds clusters like `Fragments::run`.
     pub fn run(&mut self, window: u32, hits: &PixelHits, labels: &mut Column<u32>) -> u32 {
         let Self { width, free, next, reached } = self;
         let pixel_of = |i: usize| (usize::from(hits.y[i]) + 1) * *width + usize::from(hits.x[i]) + 1;

@@ -6,8 +6,8 @@
 //! and it never waits: the table of last hits holds times, which do not depend on earlier steps. A second loop joins
 //! fragments by the links, most of which connect fragments that are already joined.
 //!
-//! The times of the nine pixels around a hit take nine loads. Three loads of a row each were measured to be
-//! slower: the row with the previous hit cannot be forwarded from the store, and its load waits for the cache.
+//! The times of the nine pixels around a hit take nine loads. Three loads, of one row each, were slower: the row with
+//! the previous hit cannot be forwarded from the store, and its load waits for the cache.
 
 use super::blobs::Blobs;
 use super::forest::Forest;
@@ -99,8 +99,8 @@ impl Fragments {
         }
     }
 
-    /// Clusters time-ordered hits on the matrix: `labels` become members of the forest's sets, which are numbered in the order of
-    /// first hits. Returns the number of clusters.
+    /// Finds clusters of time-ordered hits on the matrix: `labels` become members of the forest's sets, which are
+    /// numbered in the order of first hits. Returns the number of clusters.
     pub fn run(
         &mut self,
         window: u32,
@@ -153,8 +153,8 @@ impl Fragments {
         forest.number_sets()
     }
 
-    /// Removes the hits from number `from` on of the last [`Fragments::run`] from the table, so that some of them may come
-    /// again.
+    /// Removes hits of the last [`Fragments::run`], from number `from` on, from the table, so that some of them may
+    /// come again.
     pub fn forget(&mut self, hits: &PixelHits, from: usize) {
         for i in from..hits.len() {
             let pixel = self.pixel(hits.x[i], hits.y[i]);

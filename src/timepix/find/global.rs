@@ -23,7 +23,7 @@ impl Global {
         Self { width, last: vec![NONE; width * (height + 2)], latest: Vec::new() }
     }
 
-    /// Clusters hits like `Fragments::run`.
+    /// Finds clusters like `Fragments::run`.
     pub fn run(
         &mut self,
         window: u32,

@@ -76,8 +76,8 @@ impl Finder {
         &self.config
     }
 
-    /// Clusters hits that are in order of time and on the sensor: `labels` receives the cluster number of each hit,
-    /// and clusters are numbered in the order of their first hits. Returns the number of clusters.
+    /// Finds clusters of hits that are in order of time and on the sensor: `labels` receives the cluster number of each
+    /// hit, and clusters are numbered in the order of their first hits. Returns the number of clusters.
     ///
     /// # Panics
     /// When a hit is far outside the sensor.
@@ -123,8 +123,8 @@ impl Finder {
         }
     }
 
-    /// Announces that some hits from number `from` on of the last run will be the first hits of the next run. Without this
-    /// call the next run may have to start from scratch, which is slower and gives the same result.
+    /// Announces that the next run begins with some hits of the last run, from number `from` on. Without this call the
+    /// next run may have to start from scratch, which is slower and gives the same result.
     pub fn forget(&mut self, hits: &PixelHits, from: usize) {
         match &mut self.engine {
             Engine::Fragments(engine) => engine.forget(hits, from),

@@ -1,9 +1,9 @@
 //! Selects the pixels that must be checked among the nine pixels around a hit.
 //!
-//! Two of the nine pixels that touch, and whose last hits are linked with the new hit, are already linked with each
-//! other: both hits are in the window before the new hit, so that their times do not differ by more than the window,
-//! and when the later hit came, the earlier hit was the last of its pixel. So one pixel represents each connected piece
-//! of linked pixels. There are at most four pieces (the corners), and nearly always none or one.
+//! If two of the nine pixels touch, and their last hits are linked with the new hit, these two hits are already linked:
+//! both are in the window before the new hit, so their times differ by at most the window, and when the later one came,
+//! the earlier one was the last hit of its pixel. So one pixel represents each connected piece of linked pixels. There
+//! are at most four pieces (the corners), and nearly always none or one.
 
 /// Pieces of every pattern of linked neighbours: for each piece the offset of one of its pixels in the rows around the hit,
 /// relative to the pixel to the lower left of the hit. Patterns of fewer pieces repeat the last one, and the empty pattern

@@ -1,7 +1,7 @@
 //! The paper's algorithm 1: a list of open clusters, and for each pixel its open clusters.
 //!
-//! A hit looks up the clusters of its nine neighbours, joins them, and merges the younger clusters into the oldest.
-//! This algorithm of the published programs is the baseline, for comparison and to check the other algorithms.
+//! A hit looks up the clusters of its nine neighbours, joins them, and merges the younger clusters into the oldest. The
+//! published programs use this algorithm; here it is the baseline of measurements, and checks the other algorithms.
 
 use crate::event::{Column, PixelHits};
 use crate::timepix::config::Definition;
@@ -43,7 +43,7 @@ impl Open {
         Self { definition, width, pixels, clusters: Vec::new(), unused: Vec::new(), open: Vec::new() }
     }
 
-    /// Clusters hits like `Fragments::run`.
+    /// Finds clusters like `Fragments::run`.
     pub fn run(&mut self, window: u32, hits: &PixelHits, labels: &mut Column<u32>) -> u32 {
         labels.set_len(hits.len());
         for i in 0..hits.len() {

@@ -31,7 +31,7 @@ impl Parents {
         Self { level, parents: Column::default(), several: Column::default() }
     }
 
-    /// Turns labels from number `from` on into fragments. Returns the new number of fragments, and the number of links.
+    /// Labels hits from number `from` on with their fragments. Returns the numbers of fragments and of links.
     #[inline(never)]
     pub fn link(
         &mut self,

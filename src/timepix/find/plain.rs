@@ -19,11 +19,11 @@ impl PlainMatrix {
     }
 }
 
-/// Clusters time-ordered hits by the local definition: `parent` becomes the first hit of each hit's cluster. Returns
-/// the number of clusters.
+/// Finds clusters of time-ordered hits, by the local definition: `parent` becomes the first hit of each hit's cluster.
+/// Returns the number of clusters.
 ///
-/// The loop is the usual first version in C, and as fast as C compilers make it. The only refinement is that the root
-/// of the new hit stays in a variable while the neighbours of the hit are joined.
+/// This is the simplest loop, and as fast as the same loop in C. The only refinement is that the root of the new hit
+/// stays in a variable while the neighbours of the hit are joined.
 pub fn plain_loop(window: u32, hits: &PixelHits, matrix: &mut PlainMatrix, parent: &mut [u32]) -> usize {
     let (width, last) = (matrix.width, &mut matrix.last[..]);
     let n = hits.len();

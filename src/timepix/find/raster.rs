@@ -1,9 +1,9 @@
 //! The local definition with a time difference of 0: clusters of frames.
 //!
 //! Hits of one time are a frame; in order of x and y they are a raster. So only four neighbours can precede a hit: one
-//! below it in its column, and three in the previous column. The middle one of these three is a neighbour of the
-//! others. So preceding neighbours are one piece, with one exception: if the middle one is missing, but the upper one
-//! and another are hit, a link is recorded. A pixel stores the frame of its last hit, so nothing is cleared.
+//! below it in its column, and three in the previous column. The middle one of these three is a neighbour of the other
+//! three. So preceding neighbours are one piece, with one exception: if the middle pixel is not hit, but the upper
+//! pixel and another one are, a link is recorded. A pixel stores the frame of its last hit, so nothing is cleared.
 
 use super::forest::Forest;
 use crate::event::{Column, PixelHits};
@@ -49,7 +49,7 @@ impl Raster {
         }
     }
 
-    /// Clusters hits like `Fragments::run`; none if hits are not in order of time, x and y, or not on the matrix.
+    /// Finds clusters like `Fragments::run`; none if hits are not in order of time, x and y, or not on the matrix.
     pub fn run(&mut self, hits: &PixelHits, forest: &mut Forest, labels: &mut Column<u32>) -> Option<u32> {
         let (level, sides) = (self.level, [self.width, self.height]);
         if !crate::dispatch_isa!(level, g => is_raster_room(g, hits, sides)) {

@@ -2,8 +2,8 @@
 //!
 //! If at most [`REACH`] hits are in the window before a hit, all linked earlier hits are among them. Each hit is
 //! compared with the previous hit, then with the hit before that, and so on: columns with shifted columns, a register
-//! at a time. The result is a pattern for each hit, whose bit `k` is set if it is linked with the hit `k + 1` positions
-//! before it. Neighbours that are linked with each other are already one fragment, as the patterns of both show.
+//! at a time. The result is a pattern for each hit: bit `k` shows whether the hit is linked with the hit `k + 1`
+//! positions before. Neighbours that are linked with each other are already one fragment, as the patterns of both show.
 
 use crate::event::{Column, PixelHits};
 use crate::simd::{Gang, Level};
@@ -45,7 +45,7 @@ impl Recent {
     }
 
     /// Computes the patterns of a block; returns none for long windows, and when hits may have neighbours more than
-    /// [`REACH`] hits back. Patterns also cover each hit before the block that [`before`] includes.
+    /// [`REACH`] hits back. The patterns also cover the hits that [`before`] counts before the block.
     pub fn patterns(&mut self, window: u32, hits: &PixelHits, block: Range<usize>) -> Option<&Column<u32>> {
         if window > MAX_WINDOW {
             return None;

@@ -2,8 +2,8 @@
 //!
 //! One counting pass distributes words in any order to buckets of about 16 words each. In a bucket the position of a
 //! word is the number of smaller words ([`rank`]): no branch depends on the order of words. A bucket with more words,
-//! as large clusters cause, is split at pivots until its parts are small ([`Pivots`]); a bucket with very many words is
-//! distributed to buckets again.
+//! which large clusters cause, is split at pivots until its parts are small ([`Pivots`]); a bucket with very many words
+//! is distributed to buckets again.
 
 use super::pivots::{MANY, Pivots};
 use super::ranks::{FEW, insert, rank};
@@ -78,8 +78,8 @@ struct Words<'a> {
 }
 
 impl Buckets {
-    /// Sorts the words; equal words keep their order. Returns none and leaves the words unchanged if too many are in large
-    /// buckets, or if far too many were there recently.
+    /// Sorts the words; equal words keep their order. Returns none and leaves the words unchanged if too many are in
+    /// large buckets, or if far too many were in a recent call.
     pub fn sort<G: Gang>(&mut self, g: G, limits: Limits, words: &mut Column<u64>) -> Option<&[u64]> {
         let Self { other, sorted, scratch, skipped } = self;
         if *skipped > 0 {

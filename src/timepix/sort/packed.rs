@@ -28,7 +28,7 @@ pub(in super::super) struct Packing {
 pub(crate) struct Extent {
     /// First and last time.
     pub times: [i64; 2],
-    /// Union of the bits of all x, and of all y.
+    /// Bitwise or of all x, and of all y.
     pub x: u16,
     pub y: u16,
 }

@@ -1,8 +1,8 @@
 //! [`Radix`]: sorts words by digits from the lowest, one part of the words at a time.
 //!
-//! A stream is nearly in order: the words that are older than everything after the first few thousand hits are among these
-//! hits, and can be sorted without the rest. So the memory of a pass stays in a near cache for any length of the stream,
-//! and the times of a part need fewer bits than all times.
+//! A stream is nearly in order: words among the first few thousand that are older than all later words can be sorted
+//! without the rest. So the memory of a pass stays in a near cache for any length of the stream, and the times of a
+//! part need fewer bits than all times.
 
 use super::shape::SortShape;
 use crate::event::Column;

@@ -10,8 +10,8 @@ pub struct SortShape {
     pub digit_bits: u32,
     /// Number of hits that are sorted at once.
     pub part_hits: usize,
-    /// Largest share of words in large buckets of time, per cent, which large clusters cause: above it words are
-    /// sorted digit by digit.
+    /// Largest share of words, per cent, in large buckets of time, which large clusters cause; above this share, words
+    /// are sorted digit by digit.
     pub most_crowded: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Reads the hits of all raw banks, of versions 3 and 4, as one word per hit.
+//! Converts the raw banks of an event, of version 3 or 4, to one word per hit.
 
 use super::{BOARD_SHIFT, FLIPS, LANE_SHIFT, MAX_HITS};
 use crate::Status;

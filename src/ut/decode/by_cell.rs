@@ -1,4 +1,4 @@
-//! Decode for the search by pairs: converts raw banks to hits sorted by cell, a quarter of a sector.
+//! The decoder for the search by pairs: converts raw banks to hits sorted by cell (a quarter of a sector).
 
 use super::{FLIPS, HitColumns, SECTOR_SHIFT, UtScratch, WITHIN_SECTOR, decode_in_order, gather};
 use crate::Status;
@@ -14,7 +14,7 @@ use std::ops::Range;
 const PART_SHIFT: u32 = SECTOR_SHIFT - 2;
 
 /// Decodes the events of `range` and appends them to `out`, in order, like [`decode`](super::decode), but with hits in
-/// the order of cells. `layout` must come from the same geometry.
+/// the order of cells. `layout` must be made from `geometry`.
 ///
 /// Output bytes do not depend on `level`. Memory is allocated only until `scratch` and `out` are large enough.
 ///

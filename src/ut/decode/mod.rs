@@ -1,7 +1,7 @@
 //! Decode: converts raw banks of an event to hits sorted by plane, group of sectors, and y.
 //!
-//! The steps follow the Compass paper (Fernandez Declara et al., section IV), but sort by sector instead of sector
-//! group, which makes the sort nearly free, because the hits of a sector come in order.
+//! The steps follow the Compass paper (Fernandez Declara et al., section IV), but sort by sector instead of group of
+//! sectors. This sort is nearly free, because the hits of a sector are already in order.
 //!
 //! ```text
 //! banks -> gather:  one word a hit, with its board                  (eight words at a time)
@@ -11,10 +11,10 @@
 //!       -> place:   sector and strip of each hit at its place       (permutation)
 //!       -> decode:  x, z, ends in y, weight, LHCbID in order        (in lanes)
 //! ```
-//! At the end the order is checked, and hits that are not in order because of their banks or the geometry are sorted.
+//! At the end the order is checked. Hits that are not in order, because of their banks or the geometry, are sorted.
 //!
-//! The search by pairs reads hits by plane, row of sectors and x. For this search, `by_cell` has the same steps with
-//! quarters of sectors in place of sectors, and no check, since the hits of a quarter stay in the order of their bank.
+//! The search by pairs reads hits by plane, row of sectors and x. For this search, `by_cell` runs the same steps with
+//! quarters of sectors, without the check, since the hits of a quarter keep their order.
 
 mod banks;
 mod by_cell;
@@ -47,7 +47,7 @@ const FLIPS: u32 = 1 << 31;
 const SECTOR_SHIFT: u32 = 11;
 const WITHIN_SECTOR: u32 = (1 << SECTOR_SHIFT) - 1;
 
-/// Memory that one thread reuses from event to event.
+/// Memory of the decoder that one thread reuses from event to event.
 #[derive(Debug)]
 pub struct UtScratch {
     /// Hits in the order of banks.

@@ -25,7 +25,7 @@ pub fn reference(geometry: &UtGeometry, event: &RawEvent<'_>, out: &mut UtBatch)
     reference_with(false, geometry, event, out);
 }
 
-/// Decodes one event like [`reference()`]; with `fault`, one comparison is flipped, which tests must detect.
+/// Decodes one event like [`reference()`]. With `fault`, one comparison is wrong on purpose; tests must detect it.
 pub fn reference_with(fault: bool, geometry: &UtGeometry, event: &RawEvent<'_>, out: &mut UtBatch) {
     let (mut hits, status) = match hits(geometry, event) {
         Ok(hits) => (hits, Status::Ok),
@@ -225,8 +225,8 @@ impl Strip {
     }
 }
 
-/// Returns the position of a hit's strip, computed in f64: x at y = 0, y of the lower end, and z, mm. The LHCbID, the
-/// quarter of the strip, and the version of the bank identify the hit.
+/// Returns the position of a hit's strip, mm, computed in f64: x at y = 0, y of the lower end, and z. The hit is given
+/// by the bank's version, the LHCbID and the quarter of the strip.
 pub fn position_f64(geometry: &UtGeometry, version: u8, id: u32, quarter: u32) -> Option<[f64; 3]> {
     let number = if version == 3 { geometry.first_number } else { 0 };
     let strips = 0..crate::ut::geometry::STRIPS;

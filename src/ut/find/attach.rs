@@ -1,9 +1,9 @@
-//! Attach: finds hits in the UT for tracks through Velo and SciFi, whose momentum is known, one track per lane.
+//! Attach: finds hits in the UT for long tracks (Velo and SciFi), whose momentum is known; one track per lane.
 //!
-//! The track bends at the kink of velo-ut's fit. Each hit near the predicted position in one of the first three planes
-//! corrects the prediction for the later planes, where the nearest hits are taken. The combination with most hits wins,
-//! of equals the one with the smallest distances. This is LHCb's method of 2025 (Allen, `TrackMatchingAddUTHitsTools`),
-//! computed in distances from the Velo track.
+//! A track is two straight lines that meet at the kink of velo-ut's fit. Each hit near the predicted position in one of
+//! the first three planes corrects the prediction for the later planes, where the nearest hits are taken. The
+//! combination with the most hits is chosen; if equal, the one with the smallest distances. This is LHCb's method of
+//! 2025 (Allen, `TrackMatchingAddUTHitsTools`), with positions relative to the extended Velo track.
 
 use super::fit::{Track, field_integral};
 use super::{Beside, Line, MIDDLE, NONE, SLOPE, Tally};

@@ -1,4 +1,4 @@
-//! Memory of the search with the choices `kick` and `compass`, reused for every event.
+//! Memory of the search with the choices `kick` and `compass`, reused from event to event.
 
 use super::tracklets::{Best, Doublets, SLOT_BITS, Tracks};
 use crate::event::{Column, UT_PLANES};

@@ -1,7 +1,7 @@
 //! Errors of fitted states and momenta, from the errors of hits and of the Velo track and from scattering.
 //!
-//! A fit uses a parametrised error for the point where the Velo track meets the line through the hits. The errors of
-//! its results combine the effects of all sources:
+//! The fit of a track uses a parametrised error for the point where the Velo track meets the line through the hits. The
+//! errors of fitted states and momenta combine the effects of all sources:
 //! - errors of hits, from the weights of the hits;
 //! - the covariance of the Velo track and scattering before the UT: both move the line through the hits, and the fit
 //!   suppresses a part of this movement, which depends on the weight of the meeting point;

@@ -1,7 +1,7 @@
 //! Fit: momentum, state and quality of the chosen tracklets, one tracklet per lane.
 //!
-//! The fit is a line through the hits that meets the Velo track at the kink, within the track's errors and scattering.
-//! The Velo track may have an offset in y. The unknowns are distances from the Velo track.
+//! The fit is a line through the hits that meets the Velo track at the kink, within errors and scattering. The Velo
+//! track may have an offset in y. The fitted parameters are relative to the Velo track.
 
 use super::errors::{Before, Errors, Measure, Normal};
 use super::output::{Fitted, append};

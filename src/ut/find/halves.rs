@@ -1,4 +1,4 @@
-//! The steps of the search before and after `tracklets`, for a GPU that finds the tracklets itself. The steps run on
+//! The steps of the search before and after `tracklets`, run on the CPU if a GPU finds the tracklets. The steps run on
 //! one lane of the scalar level, since all levels give the same bits.
 
 use super::tracklets::{Best, NONE};

@@ -5,17 +5,17 @@
 //!                    z = 770 mm       plane 0   1            2       3
 //!                                        o       o           o        o   hits: at distance d from it
 //! ```
-//! There are two searches. The module `pairs` has the search of the choice `line`. The search of the choices `kick` and
-//! `compass` has the structure of Compass UT (IEEE Access 7, 2019, 91612):
+//! There are two searches. The module `pairs` is the search for the choice `line`. The search for the choices `kick`
+//! and `compass` has the structure of Compass UT (IEEE Access 7, 2019, 91612):
 //! - `select` selects Velo tracks that fly forward and into the UT;
-//! - `windows` finds the hits of each plane that a track of the smallest momentum can reach; one track per lane;
+//! - `windows` finds the hits of each plane that a particle of the smallest momentum can reach; one track per lane;
 //! - `doublets` finds pairs of hits in planes 0 and 2, then in planes 3 and 1; one track per lane;
 //! - `complete` adds the nearest hits in the other two planes and makes a first fit; one doublet of any track per lane;
 //! - `choose` chooses the best tracklet of each track;
 //! - `fit` computes momentum, state and quality of the best tracklets; one tracklet per lane.
 //!
-//! All computations use distances from the Velo track, which are small although coordinates are large. Results do not
-//! depend on the gang: lanes are independent, and choices among their results follow the order of the tracks.
+//! All computations use distances from the extended Velo track, which are small although coordinates are large. Results
+//! do not depend on the gang: lanes are independent, and choices among lanes follow the order of the tracks.
 
 mod attach;
 mod columns;
@@ -67,12 +67,12 @@ pub struct UtFindInput<'a> {
     pub hits: UtHitsIn<'a>,
 }
 
-/// UT hits in the order that a `UtChoice` needs.
+/// UT hits in one of two orders; the configured `UtChoice` determines which.
 #[derive(Debug, Clone, Copy)]
 pub enum UtHitsIn<'a> {
-    /// Hits by group of sectors, for the choices `kick` and `compass`.
+    /// Hits sorted by group of sectors, for the choices `kick` and `compass`.
     Groups(&'a UtBatch),
-    /// Hits by cell, for the choice `line`.
+    /// Hits sorted by cell (a quarter of a sector), for the choice `line`.
     Cells(&'a UtCellHits),
 }
 
@@ -110,14 +110,14 @@ impl<G: Gang> Tally<G> {
 }
 
 /// Finds UT hits for the Velo tracks of all events, and appends the tracks with hits to `out`, event by event. An event
-/// that failed in an earlier step has no tracks and keeps its status. Times are added to the stages `ut decode`
-/// (sorting of hits for the choices `kick` and `compass`), `ut windows` and `ut tracklets`.
+/// that failed in an earlier step has no tracks and keeps its status. The times of the stages `ut decode` (here:
+/// sorting of hits for `kick` and `compass`), `ut windows` and `ut tracklets` are added to the counters.
 ///
 /// Output bytes do not depend on `level`. Memory is allocated only until `workspace` and `out` are large enough.
 ///
 /// # Panics
-/// Panics if the numbers of events of hits and of Velo tracks differ, or if hits are in the order of another choice
-/// ([`UtConfig::reads_cells`]).
+/// Panics if hits and Velo tracks have different numbers of events, or if hits are not in the order that the configured
+/// choice needs ([`UtConfig::reads_cells`]).
 pub fn find(
     level: Level,
     config: &UtConfig,

@@ -1,4 +1,4 @@
-//! Select: selects Velo tracks that fly forward and into the UT, outside the hole for the beam.
+//! Select: selects Velo tracks that fly forward and hit the UT, outside its hole for the beam.
 
 use super::MIDDLE;
 use crate::event::{Column, States, VeloTracks};

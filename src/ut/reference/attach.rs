@@ -1,4 +1,4 @@
-//! Naive reference of `find/attach.rs`, hits for tracks of known momentum: linear scans, one track after another.
+//! Naive reference of `find/attach.rs` (finds hits for long tracks): linear scans, one track after another.
 
 use super::fit::{integral, sine};
 use super::line::{Line, MIDDLE, SLOPE};

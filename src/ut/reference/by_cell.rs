@@ -1,9 +1,9 @@
-//! Sorts hits whose sectors are unknown, such as simulated hits, in the order of cells.
+//! Sorts hits, such as simulated hits, in the order of cells, from their positions alone.
 
 use crate::event::{UT_CELLS, UT_GROUPS, UT_PLANES, UtBatch, UtCellHits};
 use crate::ut::layout::UtLayout;
 
-/// Returns the hits of all events in the order of cells. Hits outside all rows of sectors are left out.
+/// Returns the hits of all events in the order of cells. Hits outside all rows of sectors are dropped.
 pub fn by_cell(layout: &UtLayout, hits: &UtBatch) -> UtCellHits {
     let mut out = UtCellHits::default();
     for (event, &status) in hits.status.iter().enumerate() {

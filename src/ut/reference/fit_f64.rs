@@ -1,5 +1,5 @@
-//! The fit of a track in the UT in f64, by textbook methods: least squares by elimination, and errors by moving the
-//! measurements for each source of errors.
+//! The fit of a track in the UT in f64, by textbook methods: least squares by elimination. For the errors, measurements
+//! are moved as each source of errors moves them, and the fit is repeated.
 
 use crate::ut::config::{UtChoice, UtConfig};
 use crate::ut::layout::UtLayout;
@@ -9,7 +9,7 @@ const MIDDLE: f64 = 2484.6;
 /// z at which the first two planes scatter as one, mm.
 const TWO_PLANES: f64 = 2350.0;
 
-/// A hit: x at y = 0 and z, mm, its weight in 1/mm^2, and its plane.
+/// A hit in the UT, in f64.
 #[derive(Debug, Clone, Copy)]
 pub struct UtHit64 {
     /// x where the strip, or its extension, meets y = 0, mm.
@@ -29,7 +29,7 @@ pub struct VeloEnd64 {
     pub position: [f64; 3],
     /// dx/dz and dy/dz.
     pub slope: [f64; 2],
-    /// Covariance in x and in y alike: variance of position, mm^2, covariance of position and slope, mm, variance of
+    /// Covariance of position and slope, equal in x and y: variance of position, mm^2, covariance, mm, variance of
     /// slope.
     pub covariance: [f64; 3],
 }

@@ -67,8 +67,8 @@ pub fn reference(config: &UtConfig, layout: &UtLayout, input: UtFindInput<'_>, o
     reference_with(false, config, layout, input, out);
 }
 
-/// Reconstructs all events like [`reference()`]; with `fault`, windows are one per cent too narrow, which tests must
-/// detect.
+/// Reconstructs all events like [`reference()`]. If `fault` is true, windows are one per cent too narrow on purpose,
+/// which tests must detect.
 pub fn reference_with(
     fault: bool,
     config: &UtConfig,

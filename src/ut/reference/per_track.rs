@@ -1,4 +1,4 @@
-//! Compass UT as its paper describes it for CPUs (section V.C): one track after another, first windows, then tracklets.
+//! Compass UT as its paper describes it for CPUs (section V.C): windows, then tracklets, one track after another.
 //!
 //! Windows are ranges of hits in groups of sectors, as in the paper (section V.A, figure 7). The hits of a group are
 //! sorted by y; two binary searches find the range of y near the track, and hits at both ends of the range that are too
@@ -13,22 +13,22 @@ use crate::ut::layout::{ROW_STEP, UtLayout};
 /// Largest number of groups of sectors that are searched for a track.
 const MOST_GROUPS: usize = 5;
 
-/// The windows of a track in the paper's layout: for each plane and each group of sectors, in the order of the search,
-/// the first hit relative to the first hit of the plane, and the number of hits.
+/// The windows of a track, stored as in the paper: a range of hits for each plane and each group of sectors, in the
+/// order in which the groups are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ranges {
-    /// First hits.
+    /// First hit of each range, counted from the first hit of the plane.
     pub first: [[i16; MOST_GROUPS]; UT_PLANES],
-    /// Numbers of hits; 0 for a group without hits in the window.
+    /// Number of hits of each range; 0 for a group without hits in the window.
     pub size: [[i16; MOST_GROUPS]; UT_PLANES],
 }
 
-/// Reconstructs all events, one track at a time, and appends their tracks to `out`: the same tracks as
-/// [`find`](crate::ut::find), provided that no window has more hits than its limit. The function is always inlined, so
-/// that a caller compiled for fused multiply-adds uses the instruction instead of a function call.
+/// Reconstructs all events, one track at a time, and appends their tracks to `out`. Finds the same tracks as
+/// [`find`](crate::ut::find) if no window has more hits than the limit. The function is always inlined, so that a
+/// caller compiled for fused multiply-adds uses this instruction instead of a function call.
 ///
 /// # Panics
-/// Panics if `sectors` is 0 in the configuration.
+/// Panics if the parameter `sectors` is 0.
 #[inline(always)]
 pub fn per_track(
     config: &UtConfig,

@@ -1,4 +1,4 @@
-//! Naive reference of `find/tracklets`: doublets, their third and fourth hits, and the choice of the best tracklet.
+//! Naive reference of `find/tracklets`: forms doublets, adds third and fourth hits, and chooses the best tracklet.
 
 use super::line::{Beside, KINK, Line, MIDDLE};
 use crate::event::UT_PLANES;

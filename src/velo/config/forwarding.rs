@@ -3,16 +3,16 @@
 use serde::{Deserialize, Serialize};
 
 /// Parameters of the preset `forwarding` (`docs/algorithms.md`, "Velo: preset `forwarding`"). The paper prints only the
-/// number of modules that may be missed. The slope comes from the authors' public code of 2018, the other values from
-/// [`PaperConfig`](super::PaperConfig).
+/// number of modules that may be missed. `slope` comes from the authors' public code of 2018; the other values are the
+/// defaults of [`PaperConfig`](super::PaperConfig).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ForwardingConfig {
-    /// Largest |dx/dz| and |dy/dz| of a pair of hits (no unit).
+    /// Largest |dx/dz| and |dy/dz| of the line through the first two hits of a track (no unit).
     pub slope: f32,
     /// Largest squared distance of a hit from the extrapolated track, mm^2.
     pub scatter: f32,
-    /// Number of consecutive modules of one side that a track may miss (no unit).
+    /// Largest number of consecutive modules of one side that a track may miss (no unit).
     pub skipped_modules: u32,
     /// Largest chi2 per degree of freedom of a track of three hits (no unit).
     pub weak_chi2: f32,

@@ -5,22 +5,22 @@ use serde::{Deserialize, Serialize};
 /// Largest number of hits in an event: indices in a pair of modules have 16 bits.
 pub(in crate::velo) const MOST_HITS: u32 = 60_000;
 
-/// Parameters of the preset `fast`. Hits are judged as in [`BestConfig`](super::BestConfig). The values are tuned on
-/// the even lines (events) of the public 200-event sample.
+/// Parameters of the preset `fast`. The chi2 of a hit is defined in [`BestConfig`](super::BestConfig). The values are
+/// tuned on every second event (the even lines) of the public 200-event sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkConfig {
     /// Resolution of a hit in x and in y, mm (12.5 um, weight 6400 / mm^2).
     pub hit_resolution: f32,
-    /// Variance of the scattering angle in one pair of modules, part that does not depend on the slope, rad^2.
+    /// Constant term in the variance of the scattering angle in one pair of modules, rad^2.
     pub scatter_constant: f32,
     /// Coefficient of tx^2 + ty^2 in the variance of the scattering angle, rad^2.
     pub scatter_slope: f32,
-    /// Largest chi2 of a triplet of the first pass, whose outer hits are in two of 512 bins in phi (no unit).
+    /// Largest chi2 of a triplet of the first pass, whose windows are two of 512 phi bins (no unit).
     pub score: f32,
     /// Largest chi2 of a track of three hits in the first pass (no unit).
     pub weak_score: f32,
-    /// Half width in phi of the window for the outer hit of a triplet of the second pass, in 1/256 turn, 0..=16.
+    /// Half width in phi of the second pass's window for a triplet's outer hit, in 1/256 turn, 0..=16.
     pub second_window: f32,
     /// Largest distance between the line of a doublet and the beam line in the second pass, mm.
     pub second_doublet_doca: f32,
@@ -31,8 +31,8 @@ pub struct LinkConfig {
     pub second_doca_weight: f32,
     /// Largest score of a track of three hits in the second pass (no unit).
     pub second_weak_score: f32,
-    /// Largest sum of chi2 for joining two tracks, where one begins beyond the end of the other; each track's line has
-    /// a chi2 for the end hit of the other. At 0 no tracks are joined, even if they share a hit (no unit).
+    /// Two tracks, one of which begins beyond the end of the other, are joined if the sum of the chi2 of each track's
+    /// end hit with the other's line is at most this. If 0, no tracks are joined, even if they share a hit (no unit).
     pub join_chi2: f32,
     /// Largest number of pairs of modules between the ends of joined tracks (no unit).
     pub join_pairs: u32,

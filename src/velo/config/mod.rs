@@ -13,19 +13,19 @@ pub use link::LinkConfig;
 pub(super) use link::MOST_HITS;
 pub use paper::PaperConfig;
 
-/// Named set of parameters for the Velo reconstruction.
+/// Preset: a named set of parameters for the Velo reconstruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
-    /// Most particles and few ghosts: a search for triplets in two passes (`find`).
+    /// A search for triplets in two passes (`find`), which finds most particles, with few ghosts.
     #[default]
     Best,
-    /// Nearly the same particles as `best` in half the time: links between triplets of all hits (`link`).
+    /// A search that links triplets of all hits (`link`): nearly the same particles as `best` in half the time.
     Fast,
     /// The search of `best` under a second name; GPUs run both presets.
     TwoPass,
     /// Search by triplet with the steps of its paper (IEEE 8778210), which searches the modules of each side in windows
-    /// of phi, and the constants of LHCb's public code of 2019.
+    /// of phi, and with the constants of LHCb's public code of 2019.
     Paper,
     /// Search by triplet exactly as in the paper: the chi2 of a least-squares line judges triplets, (dx^2 + dy^2) /
     /// dz^2 judges hits of tracks, and tracks are fitted by least squares.
@@ -84,13 +84,13 @@ pub struct VeloConfig {
     pub fit: FitConfig,
 }
 
-/// Limits on hits, beyond which an event is rejected, and on windows, which are truncated with the losses counted.
+/// Limits: an event with too many hits is rejected; too full windows are truncated, and the dropped hits counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitConfig {
     /// Largest number of hits in one event; the busiest known real event has 5,738 (no unit).
     pub hits: u32,
-    /// Largest number of hits in one module; 288 have been seen in real data (no unit).
+    /// Largest number of hits in one module; real events have up to 288 hits in a module (no unit).
     pub hits_in_module: u32,
     /// Largest |x|, |y| and |z| of a hit, mm.
     pub coordinate: f32,
@@ -106,13 +106,13 @@ impl Default for LimitConfig {
 
 /// Parameters of the preset `best`. A hit at distance d from an extrapolated line has chi2 = d^2 / (variance of a hit +
 /// variance by scattering). Scattering grows with the slope, since tracks at large angles have lower momenta. The
-/// values are tuned on the even lines (events) of the public 200-event sample.
+/// values are tuned on every second event (the even lines) of the public 200-event sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BestConfig {
     /// Resolution of a hit in x and in y, mm (12.5 um, weight 6400 / mm^2).
     pub hit_resolution: f32,
-    /// Variance of the scattering angle in one pair of modules, part that does not depend on the slope, rad^2.
+    /// Constant term in the variance of the scattering angle in one pair of modules, rad^2.
     pub scatter_constant: f32,
     /// Coefficient of tx^2 + ty^2 in the variance of the scattering angle when a track is forwarded, rad^2.
     pub scatter_slope: f32,
@@ -123,12 +123,12 @@ pub struct BestConfig {
     pub inner_radius: f32,
     /// Smallest distance from the beam axis at which a forwarded track may meet the next pair, mm.
     pub forward_inner_radius: f32,
-    /// Largest distance from the beam axis for doublets and forwarded tracks, mm; the sensors' corners are at 50.7 mm.
+    /// Largest distance of a doublet's line or a track from the beam axis at the next pair, mm; sensors end at 50.7 mm.
     pub outer_radius: f32,
-    /// Largest sum of chi2 for joining two tracks, where one begins in the pair after the end of the other; each
-    /// track's line has a chi2 for the end hit of the other. At 0 no tracks are joined (no unit).
+    /// Two tracks, one of which begins in the pair after the end of the other, are joined if the sum of the chi2 of
+    /// each track's end hit with the other's line is at most this. If 0, no tracks are joined (no unit).
     pub join_chi2: f32,
-    /// Number of consecutive pairs of modules that a track may miss (no unit).
+    /// Largest number of consecutive pairs of modules that a track may miss (no unit).
     pub skipped_pairs: u32,
     /// Parameters of the first pass, with narrow windows over all hits (no unit).
     pub first: PassConfig,
@@ -219,27 +219,27 @@ impl Default for PassConfig {
 }
 
 /// Parameters of the straight-line Kalman fit (`docs/algorithms.md`, "Velo: straight-line fit"). Momenta are unknown,
-/// so the variance of scattering (the noise) begins with an estimate from the slope and adapts to the residuals of the
-/// track. Defaults are tuned on pulls of `sim:velo`, seed 101, in bins of momentum above 3 GeV/c. `paper` and
-/// `forwarding` have the values of Allen, whose noise depends on the slope alone; `paper-literal` has least squares.
+/// so the variance of scattering (the noise) begins with an estimate from the slope and adapts to the residuals.
+/// Defaults are tuned on pulls of `sim:velo`, seed 101, in bins of momentum above 3 GeV/c. `paper` and `forwarding` use
+/// the values of Allen, whose noise depends on the slope alone; `paper-literal` fits by least squares.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FitConfig {
     /// Weight of a hit, 1/mm^2.
     pub weight: f32,
-    /// Variance of the scattering angle per hit, part that does not depend on the slope, rad^2.
+    /// Constant term in the variance of the scattering angle per hit, rad^2.
     pub noise_constant: f32,
     /// Coefficient of tx^2 + ty^2 in the variance of the scattering angle, rad^2.
     pub noise_slope: f32,
     /// Coefficient of (tx^2 + ty^2)^1.5 in the variance of the scattering angle, rad^2.
     pub noise_steep: f32,
     /// Strength of the adaptation of the variance of scattering: from the fourth hit on, each hit multiplies the
-    /// variance by 1 + `noise_gain` x share x (chi2 - `noise_chi2`), where share is the part of the slope's error in
-    /// the residual's error. At 0 the variance depends on the slopes alone (no unit).
+    /// variance by 1 + `noise_gain` x share x (chi2 - `noise_chi2`), where share is the slope's part of the residual's
+    /// variance. If 0, the variance depends on the slopes alone (no unit).
     pub noise_gain: f32,
     /// The chi2 of a hit that leaves the variance of scattering unchanged (no unit).
     pub noise_chi2: f32,
-    /// Upper limit of chi2 in the factor of `noise_gain`: a hit of another particle is no sign of scattering (no unit).
+    /// Limit on chi2 in the formula of `noise_gain`: larger chi2 are often from hits of other particles (no unit).
     pub noise_largest_chi2: f32,
     /// Variance of scattering between the innermost hit and the beam line (in the module of the hit and in the foil),
     /// in units of the variance per hit (no unit).

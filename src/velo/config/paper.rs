@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Parameters of the presets `paper` and `paper-literal`. The paper prints no values; these come from LHCb's public
-/// code of 2019, Allen (`docs/algorithms.md`, "Velo: preset `paper`"). Allen also judges hits differently from the
-/// paper: `seed_by_fit` and `forward_by_angle` select the paper's criteria ([`PaperConfig::literal`] sets both).
+/// Parameters of the presets `paper` and `paper-literal`. The paper prints no values; the defaults come from LHCb's
+/// public code of 2019, Allen (`docs/algorithms.md`, "Velo: preset `paper`"). Allen also judges hits differently from
+/// the paper: `seed_by_fit` and `forward_by_angle` select the paper's criteria ([`PaperConfig::literal`] sets both).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PaperConfig {
@@ -29,7 +29,7 @@ pub struct PaperConfig {
     pub forward_by_angle: bool,
     /// Largest (dx^2 + dy^2) / dz^2 of a hit if `forward_by_angle` is set (no unit).
     pub forward_angle2: f32,
-    /// Number of consecutive pairs of modules that a track may miss (no unit).
+    /// Largest number of consecutive pairs of modules that a track may miss (no unit).
     pub skipped_pairs: u32,
     /// Largest chi2 per degree of freedom of a track of three hits (no unit).
     pub weak_chi2: f32,

@@ -1,8 +1,8 @@
 //! Finds groups of touching pixels that extend over several superpixels, exactly for any shape.
 //!
 //! The superpixels of an event are one list, sorted by sensor, column and row. Each superpixel is split into one or two
-//! groups of touching pixels, the *nodes*. The neighbours of a node come shortly before it in the list, at four
-//! differences of the key, and two nodes touch if their pixels along the common edge touch:
+//! groups of touching pixels, the *nodes*. Four of a node's neighbours are shortly before the node in the list, and
+//! their keys differ from the node's by fixed numbers. Two nodes touch if their pixels along the common edge touch:
 //!
 //! ```text
 //!   row + 1 | 127 |            key = ((sensor + 1) * 1024 + column) * 128 + row

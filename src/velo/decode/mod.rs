@@ -45,10 +45,10 @@ const MODULE_SHIFT: u32 = 20;
 /// Kind of Velo banks to decode if an event has several kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum VeloBanks {
-    /// Retina clusters, which the readout finds, if the event has any; otherwise superpixels.
+    /// Retina clusters (found by the readout) if the event has any; otherwise superpixels.
     #[default]
     Auto,
-    /// Retina clusters, which the readout finds.
+    /// Retina clusters (found by the readout).
     Retina,
     /// Superpixels.
     Superpixel,
@@ -143,7 +143,7 @@ pub struct VeloDecoder<'a> {
     pub banks: VeloBanks,
 }
 
-/// Memory that one thread reuses from event to event.
+/// Memory of the decoder that one thread reuses from event to event.
 #[derive(Debug, Default)]
 pub struct DecodeScratch {
     singles: Clusters,

@@ -1,4 +1,4 @@
-//! Clusters of each of the 256 patterns of a superpixel. Bit b of a pattern is the pixel in column b / 4, row b % 4.
+//! Table of clusters in the 256 patterns of a superpixel. Bit b of a pattern is the pixel in column b / 4, row b % 4.
 //!
 //! Pixels of one superpixel belong to one group unless an empty row separates them, so a pattern has one group, or two
 //! groups with an empty row in between.

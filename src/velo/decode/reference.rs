@@ -32,7 +32,7 @@ pub fn reference(
     reference_with(false, sensors, banks, event, number, out);
 }
 
-/// Decodes one event like [`reference()`]; with `fault`, one comparison is flipped, which tests must detect.
+/// Decodes one event like [`reference()`]. With `fault`, one comparison is wrong on purpose; tests must detect it.
 pub fn reference_with(
     fault: bool,
     sensors: &VeloSensors,
@@ -237,8 +237,8 @@ fn append(sensors: &VeloSensors, clusters: &[Cluster], number: u64, out: &mut Ve
     out.status.push(Status::Ok);
 }
 
-/// Returns the position of a hit, mm, computed in f64 from the sensors. The LHCbID and the offset of the cluster's
-/// middle within its pixel identify the hit.
+/// Returns the position of a hit, mm, computed in f64 from the sensors. The hit is given by its LHCbID and the
+/// cluster's offset from the pixel's middle, in pixels.
 pub fn position_f64(sensors: &VeloSensors, id: u32, [fx, fy]: [f64; 2]) -> Option<[f64; 3]> {
     let (row, column, sensor) = (id & 0xFF, (id >> 8 & 0x3FF) as usize, (id >> 18 & 0xFF) as usize);
     let u = f64::from(*sensors.column_x.get(column)?) + fx * f64::from(sensors.column_pitch[column]);

@@ -13,13 +13,13 @@
 //!
 //! Differences from the paper, and the reasons for them:
 //! - The search uses pairs of modules, not modules of one side, so that a particle that crosses sides is one track.
-//! - There are two passes. The first, with narrow windows, finds the nine in ten tracks that point at the beam line.
+//! - There are two passes. The first, with narrow windows, finds the tracks that point at the beam line, nine in ten.
 //!   The second, with much wider windows and triplets over a gap, searches the few remaining hits. The two passes take
 //!   less time than one pass with wide windows, and find fewer ghosts.
-//! - Hits are judged by a chi2 whose scattering grows with the slope, not by distance, and the score of a triplet also
-//!   grows with its distance to the beam line. Of triplets that share an outer hit only the best remains.
-//! - The line of a triplet's doublet must meet the next pair on the same side of the beam as its hits, which rejects a
-//!   third of all ghosts.
+//! - Hits are judged by chi2, with scattering that grows with the slope, not by distance. The score of a triplet also
+//!   grows with its distance from the beam line. Of triplets that share an outer hit, only the best remains.
+//! - The line of a doublet must meet the next pair of modules on the side of the beam where the doublet's hits are,
+//!   which rejects a third of all ghosts.
 //! - Three-hit tracks compete for hits, the best first. Tracks that share most hits with longer tracks are dropped as
 //!   clones. Two tracks are joined if one begins at the end of the other.
 //!

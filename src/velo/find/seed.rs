@@ -1,5 +1,5 @@
 //! Seeding: finds triplets around the free hits of one pair. Doublets are listed first, so that every lane of the
-//! search has a doublet, however many doublets each hit has.
+//! search has a doublet even if some hits have few doublets.
 
 use super::nearest::{Candidates, Line, Reach, Search, columns_of_lines, distance_to_beam};
 use super::scratch::{FindScratch, OF_SECOND};

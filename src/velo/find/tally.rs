@@ -1,4 +1,4 @@
-//! Counts the work of the searches: hits compared, lanes used, and windows cut short.
+//! Counts the work of the searches: hits compared, lanes used, and windows truncated.
 
 use crate::event::{Counters, StageCounter, Truncation};
 use crate::simd::Gang;

@@ -1,9 +1,9 @@
 //! Sort: sorts hits of two events by (event, pair of modules, phi bin, input order), with a table of bin starts.
 //!
-//! phi only serves to find neighbours, so bins are equal on a scale that is cheap and exact on every gang: the *diamond
-//! angle* t = y / (|x| + |y|), continued around the four quadrants. A window is a number of whole bins, which two
-//! look-ups in the table find. The first bins of a pair and their hits are repeated after a full turn, so that a window
-//! across phi = 2 pi is one range:
+//! Bins of phi only serve to find nearby hits. They have equal widths in a scale that is cheap and exact on every gang:
+//! the *diamond angle* t = y / (|x| + |y|), continued around the four quadrants. A window is a number of whole bins,
+//! which two look-ups in the table find. The first bins of a pair and their hits are repeated after a full turn, so
+//! that a window across phi = 2 pi is one range:
 //!
 //! ```text
 //!   table of a pair:        bin 0  bin 1  ...  bin 255 | bin 0, bin 1, ... bin 33 again

@@ -1,5 +1,5 @@
-//! Finds triplets for middle hits with many candidates, or with candidates far from the candidates of the first lane:
-//! tries all pairs of candidates, one middle hit per lane.
+//! Finds triplets for middle hits with many candidates, or with candidates far in memory from the first lane's
+//! candidates: tries all pairs of candidates, one middle hit per lane.
 
 use super::candidate::{Above, Below, Best, Middle, cells, wrapped};
 use super::chains::Links;

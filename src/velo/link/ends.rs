@@ -1,5 +1,5 @@
-//! Settles the ends of long chains. The first and the last hit of a chain are in only one of its triplets, so that
-//! these hits may be in other chains, too.
+//! Decides which chain gets the end hits of long chains: the first and the last hit of a chain are in only one of its
+//! triplets, and may be in other chains, too.
 
 use super::chains::{Chains, Links};
 use super::hits::LinkHits;

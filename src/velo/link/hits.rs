@@ -1,8 +1,8 @@
 //! Sort: sorts hits by pair of modules, phi bin and input order, and writes them as columns and as records.
 //!
 //! The table has a word per bin, with the first hit of the bin and the end of the next bin, counted within the pair, so
-//! that a window of two bins needs one look-up. Even bins precede odd bins, because a word has the counts of two bins.
-//! Copies of the first hits of a pair follow its last hits, because windows may continue past phi = 2 pi.
+//! that a window of two bins needs one look-up. Its words for even bins come first, because hits are counted in words
+//! of two bins. Copies of the first hits of a pair follow its last hits, because windows may continue past phi = 2 pi.
 
 use crate::Status;
 use crate::event::{Column, PAD, VeloEvent};

@@ -1,5 +1,5 @@
-//! Collects the hits that are on no track of the first pass as columns and records for the second pass. Windows are
-//! found from the table of all hits and the number of remaining hits before each hit.
+//! Collects the hits that are on no track of the first pass as columns and records for the second pass. A window is
+//! looked up in the table of all hits, and converted with the number of remaining hits before each hit.
 
 use super::chains::Links;
 use super::hits::{LinkHits, Span, repeat};

@@ -11,15 +11,15 @@
 //! ```
 //!
 //! 1. `hits` sorts hits by pair and phi, with a table that gives a window of two bins in one look-up.
-//! 2. `triplets` finds the best triplet of each hit, with the neighbours of a gang of hits in registers.
-//! 3. `chains` links triplets and follows the chains. Two hits of a pair with the same neighbours count as one.
+//! 2. `triplets` finds the best triplet around each hit; registers hold the candidates for a gang of hits.
+//! 3. `chains` links triplets and follows the chains. Hits of a pair with the same hits above and below count as one.
 //! 4. `ends` drops ends of chains that lie inside other chains, and joins chains that meet in one hit.
-//! 5. `left` collects the hits on no track.
+//! 5. `left` collects the hits that are on no track.
 //! 6. `second` finds triplets of these hits within wide windows, by loops over the event, and forms chains of triplets.
 //! 7. As in `find`, two tracks are joined if one begins a few pairs after the end of the other.
 //!
-//! Results do not depend on the gang: lanes are independent, all scatters to memory come before reads, and choices are
-//! made in the order of hits.
+//! Results do not depend on the gang: lanes are independent, steps read memory only after all their scatters, and
+//! choices are made in the order of hits.
 
 mod candidate;
 mod chains;

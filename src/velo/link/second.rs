@@ -1,6 +1,6 @@
 //! The second pass: finds triplets of the remaining hits, with wide windows. The first loop over the event lists the
 //! doublets that pass the cuts, the second loop opens the windows of the doublets, and the third loop judges the hits
-//! in the windows. A single loop would wait for memory and divisions, and mispredict a branch at the end of each hit.
+//! in the windows. A single loop would wait for memory and divisions, and mispredict a branch after each hit.
 
 use super::candidate::wrapped;
 use super::hits::{BINS, LinkHits, ROW, Span, bin, cell};

@@ -1,9 +1,9 @@
 //! Finds the best triplet of each hit, one middle hit per lane, among the hits of two phi bins in the pair above and in
 //! the pair below.
 //!
-//! The middle hits of a gang are in the order of phi, and so are their windows. Mostly the windows of all lanes lie
-//! within twice as many hits as the gang has lanes, and these hits are looked up in registers. Middle hits with more
-//! than two candidates on a side, or with candidates far from the first lane's candidates, are left to `deferred`.
+//! The middle hits of a gang are in the order of phi, and so are their windows. Usually the windows of all lanes lie
+//! within a range of hits of twice the gang's size, which is held in registers. Middle hits with more than two
+//! candidates on a side, or with candidates far from the first lane's candidates, are processed in `deferred`.
 
 use super::PAIR_SHIFT;
 use super::candidate::{Above, Below, Best, HALF_WINDOW, Middle, cells};

@@ -13,7 +13,7 @@
 //!            h2 <- - - - - h1 - - - - - - h0          one lane a doublet (h0, h1)
 //! ```
 //!
-//! Points that the paper leaves open follow LHCb's code of 2019. Where this code differs from the paper,
+//! Points that the paper leaves open follow LHCb's code of 2019. Where LHCb's code differs from the paper,
 //! [`PaperConfig`](super::PaperConfig) has a switch; `paper-literal` sets all switches as in the paper. Two differences
 //! from the paper do not change the tracks: windows are opened when a hit is seeded, not for every hit beforehand, and
 //! doublets are listed so that lanes do not wait for the hit with the most candidates.

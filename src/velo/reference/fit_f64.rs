@@ -6,7 +6,7 @@
 
 use crate::velo::config::FitConfig;
 
-/// A filtered line: position and slopes at `z`, the covariance of one projection, and chi2.
+/// A filtered line: position and slopes at `z`, the covariance in x, which equals the covariance in y, and chi2.
 #[derive(Debug, Clone, Copy)]
 pub struct Line {
     /// x, mm.
@@ -105,7 +105,7 @@ pub struct Filtered {
     pub down: Line,
     /// Result of the filter from the last hit to the first.
     pub up: Line,
-    /// Variance of the scattering angle in a module at the end of the filter `up`, rad^2.
+    /// Variance of the scattering angle per module, as adapted at the end of the filter `up`, rad^2.
     pub noise: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Naive reference of the preset `forwarding`: every pair of hits of one side is followed at once.
+//! Naive reference of the preset `forwarding`: every pair of hits of one side is extended at once to a whole track.
 
 use super::Fault;
 use super::modules::{Hit, Place, chi2, sorted, window};

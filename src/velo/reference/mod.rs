@@ -2,8 +2,8 @@
 //! one hit at a time.
 //!
 //! The reference shares only the configuration and the geometry with the kernels, and has no gangs, tables, blocks or
-//! packing. Choices that determine bits are the same as in the kernels: the order of arithmetic operations, fused
-//! multiply-adds (`mul_add`), and the order of equally good hits. The reference is too slow for other uses.
+//! packing. Details that determine bits are the same as in the kernels: the order of arithmetic operations, fused
+//! multiply-adds (`mul_add`), and which of equally good hits is taken. The reference is too slow for other uses.
 
 mod find;
 mod fit;
@@ -23,7 +23,7 @@ use crate::event::{VELO_MODULES, VeloEvent, VeloEvents, VeloTracks};
 pub use fit_f64::{Filtered, Line, fit_f64};
 pub use scores::{Judge, Scores};
 
-/// A comparison in the reference that is flipped on purpose, to show that tests can detect a fault.
+/// A comparison in the reference that is wrong on purpose, to show that tests detect such a fault.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {

@@ -5,12 +5,12 @@ use super::modules::{Hit, chi2};
 use super::{find, forwarding, paper};
 use crate::velo::config::{BestConfig, PassConfig};
 
-/// Scores of three hits, in the order from outer to inner.
+/// Scores of three hits: outer, middle and inner.
 #[derive(Debug, Clone, Copy)]
 pub struct Scores {
     /// Score in the preset `best`: chi2 of the inner hit plus a weight times the distance to the beam (no unit).
     pub triplet: f64,
-    /// Scores in `paper` and `forwarding`: squared distance of the inner hit from the line through the other two, mm^2.
+    /// Scores in `paper` and in `forwarding`: squared distance of the inner hit from the line through the others, mm^2.
     pub scatter: [f64; 2],
     /// Score of tracks in `paper` and `forwarding`: chi2 per degree of freedom of the least-squares line (no unit).
     pub chi2: f64,

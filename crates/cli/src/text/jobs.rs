@@ -39,7 +39,7 @@ pub fn tuned(tuned: &Tuned) -> String {
 pub fn throughput_of_jobs(jobs: &JobThroughput) -> String {
     let JobThroughput { summary: fastest, repetitions, job_events_per_second, .. } = jobs;
     format!(
-        "{}\nof {} the fastest took {:.3} s, half of all jobs {:.3} s or less: {} {}s/s\n",
+        "{}\nthe fastest of {} took {:.3} s, the median job {:.3} s; the fastest did {} {}s/s\n",
         fastest.text(),
         count(*repetitions as usize, "job"),
         fastest.wall_seconds,
@@ -49,7 +49,7 @@ pub fn throughput_of_jobs(jobs: &JobThroughput) -> String {
     )
 }
 
-/// Formats a table with a row for each level and a column for each gang size; a star marks the smallest number.
+/// Formats a table of times: a row for each instruction set, a column for each gang size; `*` marks the shortest time.
 fn section(name: &str, profile: &Profile, of: impl Fn(&Measurement) -> Option<f64>) -> String {
     let best = profile.measured.iter().filter_map(&of).min_by(f64::total_cmp);
     let cell = |isa: &str, gang: usize| {
@@ -106,7 +106,7 @@ pub fn compared(report: &Compared) -> String {
     text
 }
 
-/// Formats the stages or kernels of both sides as one table. On a device, the remaining wall clock is host work and waiting.
+/// Formats times of stages or kernels of both sides. On a device, the rest of the wall clock is host work and waiting.
 fn times(sides: [&Side; 2], row: &str) -> String {
     let cell = |ns: Option<f64>| ns.map_or("-".to_string(), |ns| format!("{ns:.0}"));
     let mut rows = vec![[format!("ns/{row}"), "left".into(), "right".into()]];

@@ -30,7 +30,10 @@ const CASES: &[Case] = &[
     Case {
         file: "34_cylinder_hits_without_errors.bin",
         arguments: &[],
-        right: Dropped("bad_errors", "bad_errors: An error of a hit is 0, negative, NaN or infinite."),
+        right: Dropped(
+            "bad_errors",
+            "bad_errors: A measurement error of a hit is 0, negative, NaN or infinite.",
+        ),
     },
 ];
 

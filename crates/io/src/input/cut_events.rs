@@ -1,4 +1,4 @@
-//! [`CutEvents`]: events of raw banks that are cut out of their inputs. Any number of threads then parse the events.
+//! [`CutEvents`]: events of raw banks that were cut out of their inputs, to be parsed by any number of threads.
 //!
 //! ```text
 //! words of a batch | record 0 | record 1 | record 2 | ...      cut: a jump an event, in the order of the input
@@ -150,8 +150,8 @@ impl CutEvents {
         PIECE.min(self.events - piece * PIECE)
     }
 
-    /// Parses the events on `threads`, appends them in order to `batch`, which already holds their words, and to
-    /// `notes`, and adds their problems to `problems`.
+    /// Parses the events on `threads`, and appends them in order to `batch`, which already holds their words. Also
+    /// appends a note of each event to `notes`, and problems of the events to `problems`.
     ///
     /// # Errors
     /// Errors that end the job, see [`RawReader::read`](super::RawReader::read). Events before the error are appended.
@@ -262,7 +262,7 @@ impl CutEvent {
         }
         let event = &mut self.event;
         if !self.body.is_empty() {
-            let too_many = || Error::Internal("too many words of raw banks at once".into());
+            let too_many = || Error::Internal("too many words of raw banks in one batch".into());
             let (first, room) = batch.room(self.body.len()).ok_or_else(too_many)?;
             room.copy_from_slice(&self.body);
             event.move_by(first);

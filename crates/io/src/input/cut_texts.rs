@@ -1,4 +1,4 @@
-//! [`CutTexts`]: texts of events that are cut out of their inputs. Any number of threads then parse them in parallel.
+//! [`CutTexts`]: texts of events that were cut out of their inputs, to be parsed by any number of threads.
 
 use super::problems::Problems;
 use super::records::Cut;

@@ -1,9 +1,9 @@
 //! Reads and writes events of the cylinder detector in the toy format of mkFit (2017).
 //!
-//! Little-endian: i32 number of events; per event i32 bytes of the record (with this field); i32 number of tracks,
-//! tracks of 168 bytes; i32 number of layers (10), per layer i32 number of hits, hits of 40 bytes; i32 number of truth
-//! records, records of 16 bytes. Track: f32 x, y, z, 1/pT, phi, theta, 21 covariances, i16 charge, two flag bytes, f32
-//! chi2, i32 hit on each layer, i32 last layer, i32 number of hits, i32 label. Hit: f32 x, y, z, f32 covariance (xx,
+//! A little-endian file holds the i32 number of events, then a record per event: i32 bytes of the whole record; i32
+//! number of tracks, tracks of 168 bytes; i32 number of layers (10), per layer i32 number of hits, hits of 40 bytes;
+//! i32 number of truth records, 16 bytes each. Track: f32 x, y, z, 1/pT, phi, theta, 21 covariances, i16 charge, two
+//! flag bytes, f32 chi2, i32 hit on each layer, last layer, number of hits, label. Hit: f32 x, y, z, covariance (xx,
 //! xy, yy, xz, yz, zz), i32 truth record. Truth record: i32 track, layer, hit on the layer, number of the record.
 
 use super::problems::ProblemLog;
@@ -103,7 +103,7 @@ impl CylinderReader {
     /// end of the input. An event that cannot be decoded has no hits and the status [`Status::Corrupt`].
     ///
     /// # Errors
-    /// [`Error::Io`], [`Error::Format`] for a stream in another format; in strict mode any problem is an error.
+    /// [`Error::Io`] for an unreadable file, [`Error::Format`] for another format or, in strict mode, any problem.
     pub fn read(
         &mut self,
         max_events: usize,
@@ -186,7 +186,7 @@ impl CylinderReader {
                         false => Err(std::io::ErrorKind::UnexpectedEof.into()),
                     });
                 }
-                _ => fault = Some(Error::format(&name, format!("a record of {size} bytes"))),
+                _ => fault = Some(Error::format(&name, format!("a record claims {size} bytes"))),
             }
             if let Err(error) = read {
                 fault = Some(Error::io(&name, error));
@@ -233,7 +233,7 @@ fn count(fields: &mut Fields, field: &str, size: usize) -> Result<usize> {
     let count = fields.i32(field)?;
     match usize::try_from(count) {
         Ok(count) if count <= fields.left() / size => Ok(count),
-        _ => Err(fields.wrong(field, &format!("{count} records of {size} bytes are too many"))),
+        _ => Err(fields.wrong(field, &format!("{count} items of {size} bytes do not fit the record"))),
     }
 }
 

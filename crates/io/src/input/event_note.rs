@@ -6,9 +6,9 @@ use peloton::event::TrueStates;
 /// The encoding of the simulated truth of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum McFormat {
-    /// Files next to bank containers; their encoding has no version.
+    /// Truth in files next to bank containers; this encoding has no version.
     File,
-    /// Raw banks; their header has this version.
+    /// Truth in raw banks, whose headers give this version of the encoding.
     Bank(u8),
 }
 
@@ -21,8 +21,7 @@ pub struct McBanks {
     pub format: McFormat,
     /// True vertices; empty when there are none.
     pub vertices: Vec<u8>,
-    /// Points on the paths of particles, in rising order of the particles' keys. Only simulations in memory have
-    /// points.
+    /// Points on the paths of particles, in rising order of the particles' keys. Empty for events from files.
     pub states: Vec<(u32, TrueStates)>,
     /// Name of the event's truth in messages.
     pub place: String,
@@ -47,5 +46,5 @@ pub struct EventNote {
     pub truth: Option<McBanks>,
 }
 
-/// Checks the simulated truth of an event: an error is the reason why the truth cannot be used.
+/// A function that checks the simulated truth of an event; its error is the reason why the truth cannot be used.
 pub type TruthJudge = fn(&McBanks) -> Result<()>;

@@ -7,7 +7,7 @@ const UNIX_TIMES: std::ops::Range<u64> = 1_230_768_000_000_000_000..4_102_444_80
 pub(super) fn known_but_not_read(head: &[u8]) -> Option<&'static str> {
     Some(match head {
         [b'S', b'P', b'D', b'R', ..] => {
-            "raw data of a SPIDR readout (.dat: words without the chunk headers of .tpx3), which is not read"
+            "raw data of a SPIDR readout (.dat: words without the chunk headers of .tpx3), which is not supported"
         }
         [0x1F, 0x8B, ..] => "gzip-compressed data: decompress it, or use zstd",
         [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, ..] => {
@@ -15,10 +15,10 @@ pub(super) fn known_but_not_read(head: &[u8]) -> Option<&'static str> {
         }
         [0xFD, b'7', b'z', b'X', b'Z', 0, ..] => "xz-compressed data: decompress it, or use zstd",
         [b'P', b'K', 3, 4, ..] => "a zip archive, such as an .npz file: extract the files in it",
-        [0x89, b'H', b'D', b'F', ..] => "an HDF5 file, which is not read",
-        [b'r', b'o', b'o', b't', 0, ..] => "a ROOT file, which is not read",
+        [0x89, b'H', b'D', b'F', ..] => "an HDF5 file, which is not supported",
+        [b'r', b'o', b'o', b't', 0, ..] => "a ROOT file, which is not supported",
         _ if is_pymepix(head) => {
-            "raw data of pymepix (.raw: words without the chunk headers of .tpx3 after a Unix time), which is not read"
+            "raw data of pymepix (.raw: words without the chunk headers of .tpx3 after a Unix time), which is not supported"
         }
         _ => return None,
     })

@@ -15,7 +15,7 @@ const MAX_FILE: u64 = 16 << 20;
 /// The name that selects the nominal detector instead of a geometry folder.
 pub const NOMINAL: &str = "nominal";
 
-/// The name that selects the nominal detector even for events without the mark that they were simulated with it.
+/// The name that selects the nominal detector even for events that are not marked as simulated with this detector.
 pub const NOMINAL_FORCED: &str = "nominal-forced";
 
 /// Largest distance of the beam line from the z axis, mm: far inside the edges of the innermost modules.
@@ -37,7 +37,7 @@ const FILES: [&str; 7] = [
 pub enum Geometry {
     /// The nominal detector, magnet down, without geometry files; only for events marked as simulated with it.
     Nominal,
-    /// The nominal detector, even for events without the mark that they were simulated with it.
+    /// The nominal detector, even for events that are not marked as simulated with this detector.
     NominalForced,
     /// A folder with the files `velo_geometry.bin`, `ut_boards.bin`, `ut_geometry.bin`, `ut_tables.bin`,
     /// `scifi_geometry.bin`, `beamline.bin` and `polarity.bin`; only the files that a sequence needs must exist.
@@ -45,7 +45,7 @@ pub enum Geometry {
 }
 
 impl Geometry {
-    /// The geometry that a user names: a folder, `nominal` or `nominal-forced`.
+    /// The geometry with the name that a user gave: a folder, `nominal` or `nominal-forced`.
     ///
     /// # Errors
     /// [`Error::Config`] when there is no such folder.
@@ -87,7 +87,7 @@ impl Geometry {
     /// The geometry of the Velo sensors.
     ///
     /// # Errors
-    /// [`Error::Io`] for a file that cannot be read, [`Error::Format`] with the field and offset of a fault.
+    /// [`Error::Io`] for a file that cannot be read, [`Error::Format`] for a damaged file, with field and offset.
     pub fn velo(&self) -> Result<VeloSensors> {
         match self {
             Self::Nominal | Self::NominalForced => Ok(VeloSensors::nominal()),

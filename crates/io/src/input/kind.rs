@@ -43,7 +43,7 @@ pub fn kind_of(path: &Path) -> Option<Kind> {
     unpiped.filter_map(kind_of_entry).next()
 }
 
-/// Whether the path is a file whose name ends in `.mdf` or `.mdf.zst`: MDF, even if the first bytes are damaged.
+/// Whether the path is a file named `*.mdf` or `*.mdf.zst`: it counts as MDF even if its first bytes are damaged.
 pub fn is_named_mdf(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     path.is_file() && (name.ends_with(".mdf") || name.ends_with(".mdf.zst"))

@@ -4,9 +4,9 @@
 //! Input may be corrupt or malicious. A fault of one event (a corrupt line, wrong offsets, an absurd size) gives that
 //! event a [`Status`](peloton::Status) and a line in [`VeloReader::problems`], and reading continues; with
 //! [`ReadOptions::strict`] the first such problem ends the job with an [`Error::Format`]. Memory is bounded: a chunk of
-//! texts has at most [`MAX_EVENT_BYTES`] and one more event. A chunk of raw banks, with decompressed bodies, has at
-//! most four times as much. The first text of a stream needs twice its memory, because it is examined before it is
-//! read. A job has four chunks in memory.
+//! texts has at most [`MAX_EVENT_BYTES`] bytes and one more event. A chunk of raw banks, decompressed bodies included,
+//! has at most four times as many bytes. The first text of a stream is in memory twice, because it is examined before
+//! it is read. A job has four chunks in memory.
 
 mod ahead;
 mod containers;
@@ -187,8 +187,8 @@ pub struct ReadOptions {
     pub start: Start,
     /// Treatment of the checksums of MDF records.
     pub checksum: ChecksumPolicy,
-    /// Number of events that are cut into one batch even if they are long, so that each parsing thread gets events. A
-    /// batch with more events ends after a few megabytes.
+    /// Number of events that each batch gets even if they are long, so that each parsing thread gets events. A batch
+    /// with this number or more ends after a few megabytes.
     pub least: usize,
     /// Counts the bytes read.
     pub bytes: ByteCount,

@@ -96,7 +96,7 @@ impl OpenEvent {
         }
     }
 
-    /// Adds a bank whose payload begins at word `first` of the batch. `is_filled`: zeros fill the payload's last word.
+    /// Adds a bank whose payload begins at word `first` of the batch. `is_filled`: zeros pad the payload's last word.
     pub fn push(
         &mut self,
         kind: BankKind,
@@ -117,7 +117,7 @@ impl OpenEvent {
         }
     }
 
-    /// Adds this many words to the positions of the payloads.
+    /// Adds this many words to the positions of the payloads in the batch.
     pub fn move_by(&mut self, words: u32) {
         self.banks.move_by(words);
         self.ragged.iter_mut().for_each(|bank| bank.first += words);
@@ -187,8 +187,8 @@ impl OpenEvent {
         }
     }
 
-    /// Reads the simulated truth, if it is requested and the event has no fault, from banks or else from files in the
-    /// first of `folders` that has them. An event without truth, or with truth that `judge` rejects, fails.
+    /// Reads the simulated truth of an event without a fault, if requested: from banks, or else from the first of
+    /// `folders` with files of the event. An event without truth, or with truth that `judge` rejects, fails.
     pub fn find_truth(
         &mut self,
         place: impl Fn() -> String,

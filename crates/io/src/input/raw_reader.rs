@@ -390,7 +390,7 @@ impl RawReader {
                 Ok(banks) => {
                     for (source, payload) in banks {
                         let Some((first, room)) = batch.room(payload.len()) else {
-                            return Err(Error::Internal("too many words of raw banks at once".into()));
+                            return Err(Error::Internal("too many words of raw banks in one batch".into()));
                         };
                         room.copy_from_slice(payload);
                         event.push(kind, (source, assumed_version(kind)), first, payload.len(), false);

@@ -275,7 +275,7 @@ impl VeloReader {
             [b'[', ..] => "a JSON list, but each event must be a separate object",
             _ => {
                 "neither Velo JSON, which begins with `{`, nor MDF, bank containers, events of the cylinder detector \
-                 or a format of pixel hits, each of them also zstd-compressed"
+                 or a format of pixel hits, each of them plain or zstd-compressed"
             }
         };
         Err(Error::format(name, format!("unknown format: this is {found} (--format sets the format)")))

@@ -40,7 +40,7 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Finds out from the beginning of the stream whether its texts are lines or objects.
+    /// Opens a stream; its beginning shows whether events are lines or objects, if `format` does not.
     pub fn new(stream: Stream, compressed: bool, format: Format, limit: usize) -> std::io::Result<Self> {
         let stream = PutBack::new(stream);
         let mut records = Self { stream, framing: Framing::Lines, compressed, limit, line: 1, broken: None };

@@ -73,13 +73,13 @@ impl PutBack {
         Self { pending: Vec::new(), at: 0, broken: None, stream }
     }
 
-    /// Puts `bytes` before the rest of the stream.
+    /// Puts `bytes` back before the rest of the stream.
     pub fn put_back(&mut self, bytes: &[u8]) {
         self.pending.splice(..self.at, bytes.iter().copied());
         self.at = 0;
     }
 
-    /// The next `want` bytes, not consumed; fewer if the stream ends or fails. The next read reports a failure.
+    /// The next `want` bytes, not consumed; fewer if the stream ends or fails. The next read returns the failure.
     pub fn peek(&mut self, want: usize) -> Vec<u8> {
         let mut head = Vec::new();
         let read = self.by_ref().take(want as u64).read_to_end(&mut head);

@@ -55,7 +55,7 @@ fn general<M: DeserializeOwned>(text: &[u8]) -> Result<(Columns, Option<M>), Tro
     let RawEvent { module_prefix_sum: sums, x, y, z, montecarlo, event } = raw;
     if event.is_some() && sums.is_none() {
         return Err(Trouble::corrupt(
-            "this is the old Velo JSON schema (an `event` object with LHCb channel ids), which is not read: \
+            "this is the old Velo JSON schema (an `event` object with LHCb channel ids), which is not supported: \
              an event needs `module_prefix_sum`, `x`, `y`, `z` at the top",
         ));
     }

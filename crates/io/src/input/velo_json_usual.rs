@@ -1,7 +1,7 @@
 //! Reads the usual form of a Velo JSON event in one pass. In this form, each key is known and occurs once, numbers have
 //! no exponent, and the only white space is one space after a comma or colon. The general parser reads other forms.
 //!
-//! Both parsers give the same values. This parser skips truth, with the same checks as the general parser.
+//! Both parsers give the same values. This parser skips the truth, but checks it as the general parser does.
 
 use super::digits::{WORD, bytes_equal, number_of, others, values};
 use super::velo_json_columns::Columns;

@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 /// The Arrow schema of results with the schema `of`: `event_id`, `run_number` and `event_number` if rows are events,
 /// then the columns of `of`, with columns of tracks and hits as lists, then `extra`. Lists and their values (a field
-/// named `element`) are never null. Times are in ns and energies in keV, for any unit in memory. Starts, which
-/// follow from the lists, are omitted, unless an event has several lists of hits: then they are a list, counted from
-/// the event's first hit. The metadata of each field have its `unit` and its `description`.
+/// named `element`) are never null. Times are in ns and energies in keV, also if the unit in memory differs. List
+/// starts are omitted, because they follow from the lists. If an event has several lists of hits, the starts are a list
+/// column, counted from the event's first hit. The metadata of each field have its `unit` and its `description`.
 pub fn arrow_schema(of: &'static ResultSchema, extra: &[Field]) -> SchemaRef {
     let ids = of.has_events().then(id_fields).into_iter().flatten();
     let columns = of.columns.iter().filter(|info| is_written(info));
@@ -30,8 +30,8 @@ pub fn arrow_schema(of: &'static ResultSchema, extra: &[Field]) -> SchemaRef {
     Arc::new(Schema::new(ids.chain(columns).chain(extra.iter().cloned()).collect::<Vec<_>>()))
 }
 
-/// Copies results to a batch with [`arrow_schema()`], or with some of its fields in the same order. `ids` identifies
-/// each event (empty if rows are not events), and `extra` has the columns of the extra fields.
+/// Copies results to a batch with the schema [`arrow_schema()`], or with some of its fields in the same order. `ids`
+/// identifies each event (empty if rows are not events), and `extra` has the columns of the extra fields.
 ///
 /// # Errors
 /// [`Error::Columns`] when columns have contradictory lengths, or lists are too long for Arrow's 32-bit offsets.
@@ -47,9 +47,9 @@ pub fn arrow_batch(
     RecordBatch::try_new(schema.clone(), arrays).map_err(|e| Error::Columns(e.to_string()))
 }
 
-/// Makes the batch of [`arrow_batch`] in the memory of the results, which live as long as any part of the batch. Copies
-/// only statuses and columns with another unit or shape than in memory: times and energies of pixels, and starts if an
-/// event has several lists.
+/// Makes the batch of [`arrow_batch`] without a copy: it uses the memory of the results, which live as long as any part
+/// of the batch. Only statuses are copied, and columns that files have in another unit or shape: times and energies of
+/// pixels, and starts if an event has several lists.
 ///
 /// # Errors
 /// As [`arrow_batch`].
@@ -136,7 +136,7 @@ fn list(
 ) -> Result<ArrayRef> {
     let wrong = |what: String| Error::Columns(what);
     if i32::try_from(values.len()).is_err() || starts.windows(2).any(|pair| pair[0] > pair[1]) {
-        return Err(wrong(format!("{} values in too long lists, or falling starts", values.len())));
+        return Err(wrong(format!("{} values are too many for lists, or starts decrease", values.len())));
     }
     let field = element(values.data_type().clone());
     let list = ListArray::try_new(field, OffsetBuffer::new(offsets(starts)), values, None);

@@ -18,7 +18,7 @@ enum Compression {
 }
 
 impl ByteSink {
-    /// Begins the output at `path`; `-` is standard output. `cancel` ends the job when standard output is closed.
+    /// Begins the output at `path`; `-` is standard output. If standard output is closed, `cancel` is requested.
     ///
     /// # Errors
     /// [`Error::Io`] when the output cannot be written.

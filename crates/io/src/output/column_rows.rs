@@ -23,7 +23,7 @@ pub struct ColumnRow {
     pub meaning: String,
 }
 
-/// Describes the columns of a sequence: first columns in files that identify the event, then columns of results.
+/// Describes the columns of a sequence: first the columns in files that identify the event, then columns of results.
 pub fn column_rows(of: &'static Schema) -> Vec<ColumnRow> {
     let Schema { levels, columns } = of;
     let schema = arrow_schema(of, &[]);

@@ -72,7 +72,7 @@ impl OutputFile {
     /// Gives the complete file its final name, and replaces an older file.
     ///
     /// # Errors
-    /// [`Error::Io`], also when an earlier write failed. The temporary file is then removed.
+    /// [`Error::Io`] when this or an earlier write failed. Then the temporary file is removed.
     pub fn finish(self) -> Result<()> {
         let (path, to) = self.flush()?;
         match to {
@@ -104,7 +104,7 @@ impl OutputFile {
     }
 
     /// Gives the incomplete output of a failed job its final name. If an older file has that name, the older file is
-    /// kept, because it may be complete, the output is removed, and the return value is `false`.
+    /// kept, since it may be complete; then the output is removed, and `false` is returned.
     ///
     /// # Errors
     /// Errors of [`finish`](Self::finish).
@@ -219,7 +219,7 @@ pub fn is_standard_output(path: &Path) -> bool {
     matches!(place_of(path), Ok(Place::StandardOutput))
 }
 
-/// Whether `path` is standard output, a pipe or a device, whose name says nothing about the format.
+/// Whether `path` is standard output, a pipe or a device: such a name does not determine the format of the output.
 pub fn is_no_file(path: &Path) -> bool {
     is_standard_output(path) || is_pipe(path)
 }

@@ -44,7 +44,7 @@ impl<W: Write> NdjsonWriter<W> {
         Self { to, fields, texts: SideBySide::new(threads) }
     }
 
-    /// Writes the events of some pieces, which are pairs of the events' ids and results.
+    /// Writes the events of `pieces`, each of which has the events' ids and results.
     ///
     /// # Errors
     /// Errors of the output stream.

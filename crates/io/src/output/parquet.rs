@@ -133,7 +133,7 @@ impl ParquetWriter {
     }
 
     /// Writes the events of one piece. `ids` identifies each event (empty if rows are not events). `extra` has the
-    /// values of the extra columns, which may be any values for a column that is not [written](Self::writes).
+    /// values of the extra columns; for a column that is not [written](Self::writes), any values will do.
     ///
     /// # Errors
     /// Errors of the file, and [`Error::Columns`](peloton::Error::Columns) for results with other columns.

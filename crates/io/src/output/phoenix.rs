@@ -1,8 +1,8 @@
 //! Event data for the event display HSF Phoenix (`github.com/HSF/phoenix`, "event data format"): one object per event,
 //! which has collections of hits and tracks by name, in mm and MeV.
 //!
-//! Phoenix extrapolates a track of fewer than three points, or does not draw it. It takes the hits' style and the cuts
-//! of a collection from the first object. So tracks here have three or more points, and collections are uniform.
+//! Phoenix extrapolates a track of fewer than three points, or does not draw it. It takes a collection's style and cuts
+//! from the first object. So tracks here have three or more points, and the objects of a collection are alike.
 
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -70,8 +70,8 @@ pub struct PhoenixTrack {
 }
 
 impl PhoenixTrack {
-    /// A track through `points`, mm, in order from its start. None for fewer than two different finite points. If
-    /// there are only two, a third point is inserted half way between them.
+    /// A track through `points`, mm, in order from its start. None for fewer than two different finite points. Between
+    /// only two points, a third is inserted half way.
     pub fn new(points: &[[f64; 3]]) -> Option<Self> {
         let mut pos: Vec<_> =
             points.iter().copied().filter(|point| point.iter().all(|value| value.is_finite())).collect();

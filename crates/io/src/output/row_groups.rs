@@ -5,8 +5,8 @@
 //! blocks, always alike  |      256 rows      |      256 rows      | ...      rest of the group |
 //!                         a thread a column: levels, encoding, compression
 //! ```
-//! Pages end with blocks, so bytes do not depend on the division of the rows into batches or on the number of threads.
-//! One thread per file waits for the encoding threads, while other threads make the next rows.
+//! Pages end where blocks end, so the file's bytes depend neither on the sizes of batches nor on the number of threads.
+//! One thread per file waits for the encoding threads, while other threads compute the next rows.
 
 use super::OutputFile;
 use arrow_array::{ArrayRef, RecordBatch};

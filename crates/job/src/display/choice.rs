@@ -4,7 +4,7 @@ use crate::EventRange;
 use peloton::{Error, Result};
 use std::str::FromStr;
 
-/// The events to draw: `K`, or `A..B` from A up to but not including B, counted from 0 over all inputs.
+/// The events to draw: event `K`, or the events `A..B` from A to B - 1, counted from 0 over all inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventChoice {
     /// Number of the first event.

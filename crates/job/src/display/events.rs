@@ -27,7 +27,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// Returns the form by the extension of the file; a page if the output is no file.
+    /// Returns the form that the file's extension selects; if the output is not a file, a page.
     fn of(path: &Path) -> Result<Self> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         match name.rsplit_once('.').map(|(_, end)| end) {
@@ -112,7 +112,7 @@ struct Collected {
     failure: Option<String>,
 }
 
-/// Reads the events, with their truth if they have it, and reconstructs them.
+/// Reads the events and their truth, if the input has it, and reconstructs the events.
 fn collect(request: &Request, options: &DisplayOptions, host: Host<'_>) -> Result<Collected> {
     let muffled = Muffled::new(host.progress);
     let quiet = Host { progress: &muffled, ..host };
@@ -162,7 +162,7 @@ fn collect_once(request: &Request, truth: bool, host: Host<'_>) -> Result<Collec
 const SHOWN: [&str; 10] =
     ["chi2", "chi2_x", "chi2_y", "beam_tx", "beam_ty", "tx", "ty", "qop", "qpt", "theta"];
 
-/// Returns the columns in [`SHOWN`] that a sequence has, and their values for each track of an event.
+/// Returns those columns in [`SHOWN`] that a sequence has, and their values for each track of an event.
 fn track_columns(results: &dyn Results, event: usize) -> (Vec<TrackColumn>, Vec<Vec<f64>>) {
     let tracks = results.table().ranges(event..event + 1)[1].clone();
     let mut rows = vec![Vec::new(); tracks.len()];
@@ -179,7 +179,7 @@ fn track_columns(results: &dyn Results, event: usize) -> (Vec<TrackColumn>, Vec<
     (columns, rows)
 }
 
-/// Makes the error for an input that has none of the events; it contains the number of events if they can be counted.
+/// Makes the error for an input without any of the requested events. Its message states the number of events, if known.
 fn no_event(request: &Request, host: Host<'_>) -> Error {
     let EventRange { first, count } = request.events;
     let wanted = match count {
@@ -196,7 +196,7 @@ fn no_event(request: &Request, host: Host<'_>) -> Error {
     Error::format("input", message)
 }
 
-/// Counts all events of the input; none if they cannot be counted, as for a pipe, which was already read.
+/// Counts all events of the input; none if they cannot be counted, as in a pipe, which can be read only once.
 fn count_events(request: &Request, host: Host<'_>) -> Option<u64> {
     if request.inputs.iter().any(|input| input == "-" || is_pipe(Path::new(input))) {
         return None;

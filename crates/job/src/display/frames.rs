@@ -17,10 +17,10 @@ use std::path::Path;
 /// Default length of a frame, us.
 const FRAME_US: f64 = 1000.0;
 
-/// Draws a frame of pixel hits, a map of all hits, and the distributions of times, energies and sizes, as one HTML file.
+/// Draws one HTML page: a frame of pixel hits, a map of all hits, and the distributions of times, energies and sizes.
 ///
 /// # Errors
-/// Returns [`Error::Config`] for options that frames do not have, and errors of the inputs and the output.
+/// Returns [`Error::Config`] for options that do not apply to frames, and errors of the inputs and the output.
 pub fn display(
     request: &Request,
     options: &DisplayOptions,

@@ -10,7 +10,7 @@ use peloton_plot::Sensor;
 use peloton_plot::event::Gathered;
 use peloton_truth::{Checker, Rules};
 
-/// One event: its number in a batch, and its number in the results.
+/// One event: its number in a batch of input, and its number in the results.
 pub struct Of<'a> {
     /// The batch, its auxiliary data, and its results.
     pub chunk: &'a Chunk<Sliced>,
@@ -45,7 +45,7 @@ impl GatherTracks {
     /// Returns the collector for a detector, and requests the necessary truth from the source.
     ///
     /// # Errors
-    /// Returns the error of a detector that has no rules for the request.
+    /// Returns an error if the detector has no rules for checking tracks of this request.
     pub fn of(
         detector: &dyn Detector,
         request: &Request,

@@ -24,11 +24,11 @@ const NAMED: usize = 3;
 /// The events and the view to draw.
 #[derive(Debug, Clone, Copy)]
 pub struct DisplayOptions {
-    /// The events, or the frame of a stream; by default the first event, or the frame with the most hits.
+    /// The events, or the frame of a stream, to draw; by default the first event, or the frame with the most hits.
     pub events: Option<EventChoice>,
     /// Length of the frames of a stream, us; 1000 by default.
     pub frame_us: Option<f64>,
-    /// The view of a figure; by default the first view of the sequence.
+    /// The view of a figure; by default the first of the views that the events have.
     pub view: Option<View>,
     /// Whether tracks are compared with the truth, if the input has truth.
     pub truth: bool,
@@ -43,7 +43,7 @@ impl Default for DisplayOptions {
 /// A drawn frame of pixel hits.
 #[derive(Debug, Clone, Serialize)]
 pub struct Frame {
-    /// The sequence that was reconstructed.
+    /// Name of the sequence that ran.
     pub sequence: SequenceName,
     /// Number of the frame.
     pub event: u64,
@@ -51,9 +51,9 @@ pub struct Frame {
     pub frames: u64,
     /// Path of the page.
     pub output: PathBuf,
-    /// Hits in the frame.
+    /// Number of hits in the frame.
     pub frame_hits: u64,
-    /// Clusters in the frame.
+    /// Number of clusters in the frame.
     pub frame_clusters: u64,
     /// Number of hits in the input.
     pub hits: u64,
@@ -61,7 +61,7 @@ pub struct Frame {
     pub clusters: u64,
     /// Number of lost hits for each reason.
     pub dropped: BTreeMap<&'static str, u64>,
-    /// Reason why the job failed although it ran to the end, if it failed.
+    /// Reason why a job that ran to its end counts as failed; none if it succeeded.
     #[serde(skip)]
     pub failure: Option<String>,
 }
@@ -69,7 +69,7 @@ pub struct Frame {
 /// Drawn events.
 #[derive(Debug, Clone, Serialize)]
 pub struct DrawnEvents {
-    /// The sequence that was reconstructed.
+    /// Name of the sequence that ran.
     pub sequence: SequenceName,
     /// Number of the first event.
     pub event: u64,
@@ -81,9 +81,9 @@ pub struct DrawnEvents {
     pub hits: usize,
     /// Number of tracks in these events.
     pub tracks: usize,
-    /// Number of tracks by class (found, clones, ghosts), and of missed particles; empty without truth.
+    /// Number of tracks of each class (found, clones, ghosts), and number of missed particles; empty without truth.
     pub classes: BTreeMap<&'static str, usize>,
-    /// Reason why the job failed although it ran to the end, if it failed.
+    /// Reason why a job that ran to its end counts as failed; none if it succeeded.
     #[serde(skip)]
     pub failure: Option<String>,
 }
@@ -156,7 +156,7 @@ pub fn display(
     })
 }
 
-/// Lists the inputs for a title, without the folders of files, which readers of a page must not see.
+/// Lists the inputs for a title, without the folders of files, because readers of a page must not see them.
 pub(crate) fn title(inputs: &[String]) -> String {
     let name = |input: &String| input_name(input);
     match inputs {

@@ -14,7 +14,7 @@ use std::time::Instant;
 /// summary contains the counts.
 ///
 /// # Errors
-/// Returns errors of the configuration, the inputs, and `take`.
+/// Returns errors of the configuration and the inputs, and the errors that `take` returns.
 pub fn each(
     request: &Request,
     host: Host<'_>,
@@ -26,8 +26,8 @@ pub fn each(
 /// Reconstructs all events of a request and returns all results at once.
 ///
 /// # Errors
-/// Returns errors of the configuration and the inputs, and [`Error::Columns`](peloton::Error::Columns) for results too
-/// long for 32-bit offsets.
+/// Returns errors of the configuration and the inputs, and [`Error::Columns`](peloton::Error::Columns) for results that
+/// are too large for 32-bit offsets.
 pub fn collect(request: &Request, host: Host<'_>) -> Result<(SharedResults, Summary)> {
     let mut all = None;
     let mut take = |results| {

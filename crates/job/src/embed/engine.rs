@@ -10,7 +10,7 @@ use peloton::{Error, Result};
 use peloton_io::input::NOMINAL;
 use std::path::Path;
 
-/// A check of events in addition to the checks of the sequence.
+/// Function that checks events, in addition to the checks of the sequence.
 pub type CheckEvents = fn(Events<'_>) -> Result<()>;
 
 /// Rejects raw banks that are not marked as simulated with the nominal detector.
@@ -30,14 +30,14 @@ pub struct ConfiguredEngine {
     pub(super) checks: Vec<CheckEvents>,
 }
 
-/// Scratch memory of one thread, for any engine of the same sequence.
+/// Scratch memory of one thread; works with every engine of the same sequence.
 pub struct ConfiguredWorkspace {
     workspace: Workspace,
     cancel: Cancel,
 }
 
 impl ConfiguredWorkspace {
-    /// Lets `cancel` end runs that use this workspace, after the current slice.
+    /// Makes `cancel` end runs that use this workspace, after the current slice of events.
     pub fn end_by(&mut self, cancel: &Cancel) {
         self.cancel = cancel.clone();
     }
@@ -45,11 +45,11 @@ impl ConfiguredWorkspace {
 
 impl ConfiguredEngine {
     /// Makes an engine for the configuration and the geometry of a request, and ignores the request's inputs. Without a
-    /// geometry the engine reconstructs only events of hits.
+    /// geometry the engine reconstructs only events that consist of hits, not of raw banks.
     ///
     /// # Errors
-    /// Returns errors of the configuration and of the geometry; [`Error::Unsupported`] for the sequence of an endless
-    /// stream, which [`ClusterStream`](super::ClusterStream) runs.
+    /// Returns errors of the configuration and of the geometry; [`Error::Unsupported`] for the sequence timepix, since
+    /// its input is an endless stream: use [`ClusterStream`](super::ClusterStream).
     pub fn new(request: &Request) -> Result<Self> {
         check_preset(&request.config)?;
         request.config.sequence.system().check_products(&request.config)?;
@@ -58,7 +58,7 @@ impl ConfiguredEngine {
         Ok(if is_nominal { engine.with_check(check_nominal) } else { engine })
     }
 
-    /// Makes an engine of a sequence with this configuration.
+    /// Makes an engine that runs a sequence with this configuration.
     pub fn of(sequence: impl Into<Sequence>, config: Config) -> Self {
         Self { engine: Engine::new(sequence), config, checks: Vec::new() }
     }
@@ -89,18 +89,18 @@ impl ConfiguredEngine {
         ConfiguredWorkspace { workspace: self.engine.workspace(), cancel: Cancel::default() }
     }
 
-    /// Makes empty memory for results.
+    /// Makes an empty outcome, into which [`run`](Self::run) writes results.
     pub fn outcome(&self) -> ConfiguredOutcome {
         ConfiguredOutcome::new(self.sequence().products())
     }
 
-    /// Reconstructs all events on the calling thread: `to` is emptied and receives one entry per event, in order. A run
-    /// allocates nothing once `workspace` and `to` have grown to the size of the data.
+    /// Reconstructs all events on the calling thread. `to` is emptied and then receives one entry per event, in order.
+    /// A run allocates nothing once `workspace` and `to` have grown to the size of the data.
     ///
     /// # Errors
-    /// Returns [`Error::Config`] for events, a workspace or an outcome of another sequence, and errors of
-    /// [`Engine::run_range`]; [`Error::System`] when the run was ended early ([`ConfiguredWorkspace::end_by`]). Errors of one
-    /// event are a status in the results.
+    /// Returns [`Error::Config`] for events, a workspace or an outcome of another sequence, [`Error::System`] for a run
+    /// that was ended early ([`ConfiguredWorkspace::end_by`]), and errors of [`Engine::run_range`]. A fault in one
+    /// event is no error: the results contain the status of each event.
     pub fn run(
         &self,
         events: Events<'_>,
@@ -111,7 +111,7 @@ impl ConfiguredEngine {
         let ConfiguredWorkspace { workspace, cancel } = workspace;
         let (out, slice) = (to.begin(), self.slice_events());
         self.engine.accept(events, workspace, out)?;
-        // Slices are so small that the output of a stage is still in the cache for the next stage.
+        // Slices are so small that the output of a stage is still in the cache when the next stage reads it.
         (0..events.len()).step_by(slice).try_for_each(|first| {
             if cancel.is_requested() {
                 return Err(Error::System("the run was ended early".into()));
@@ -133,7 +133,7 @@ impl ConfiguredEngine {
     }
 }
 
-/// Returns the geometry that a request names, for sequences that start from raw banks.
+/// Returns the geometry that a request names; `sequence`, which reads raw banks, is named in the error.
 pub(crate) fn geometry(request: &Request, sequence: &str) -> Result<peloton_io::input::Geometry> {
     let missing = || {
         let words = "needs a geometry: the folder of the detector's geometry files, or `nominal` for simulated events";

@@ -20,14 +20,14 @@ impl ConfiguredOutcome {
         Self { products, ids: Vec::new() }
     }
 
-    /// The results to write to; numbers of events count from 0 unless [`set_ids`](Self::set_ids) says otherwise.
+    /// Empties the outcome and returns its products. Events count from 0, unless [`set_ids`](Self::set_ids) is called.
     pub(super) fn begin(&mut self) -> &mut Products {
         self.ids.clear();
         self.products.clear();
         &mut self.products
     }
 
-    /// Takes recycled buffers for the next results, if there are any.
+    /// Replaces the memory of the products by recycled memory from `spares`, if there is any.
     pub fn reuse(&mut self, spares: &Spares) {
         for columns in self.products.columns_mut() {
             if let Some(results) = spares.take(columns.schema()) {
@@ -36,8 +36,8 @@ impl ConfiguredOutcome {
         }
     }
 
-    /// Shares the results, which are read-only from then on; their memory returns to `home` after the last reader. This
-    /// outcome is then empty and usable again.
+    /// Moves the results to a shared, read-only value; when its last reader drops it, the memory returns to `home`.
+    /// This outcome is empty afterwards, and can be used again.
     pub fn share(&mut self, home: &Spares) -> SharedResults {
         SharedResults::new(&mut self.products, std::mem::take(&mut self.ids), home)
     }
@@ -65,17 +65,17 @@ impl ConfiguredOutcome {
         &self.products.counters
     }
 
-    /// Sets the run and event numbers of these events, one entry for each event.
+    /// Sets the run and event numbers of the events; `ids` has one entry for each event.
     pub fn set_ids(&mut self, ids: &[EventId]) {
         self.ids.clear();
         self.ids.extend_from_slice(ids);
     }
 
     /// Moves the columns of a product out, as an Arrow batch that uses the memory of the columns ([`arrow_shared`]).
-    /// `product` is an index of [`products`](Self::products); the product is then empty and usable again.
+    /// `product` is an index into [`products`](Self::products); the product is empty afterwards, and can be used again.
     ///
     /// # Errors
-    /// [`Error::Columns`] for lists too long for Arrow's 32-bit offsets; the results of the product are then lost.
+    /// [`Error::Columns`] for lists too long for Arrow's 32-bit offsets; then the product's results are lost.
     ///
     /// # Panics
     /// Panics when there is no product with this index.
@@ -86,7 +86,7 @@ impl ConfiguredOutcome {
     }
 }
 
-/// Hashes one product of a sequence over any number of runs, as a job computes `hash_int` and `output_hash`.
+/// Hashes one product over any number of runs; gives the same `hash_int` and `output_hash` as a job.
 #[derive(Default)]
 pub struct OutcomeHasher(Option<Hasher>);
 
@@ -94,7 +94,7 @@ impl OutcomeHasher {
     /// Adds the results of a run to the hashes.
     ///
     /// # Errors
-    /// Returns [`Error::Config`] for another product than the first added product.
+    /// Returns [`Error::Config`] if these results are of another product than the results added first.
     pub fn add(&mut self, columns: &Columns) -> Result<()> {
         let hasher = self.0.get_or_insert_with(|| Hasher::new(columns.schema()));
         if !hasher.schema().is(columns.schema()) {

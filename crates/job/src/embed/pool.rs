@@ -10,7 +10,7 @@ pub struct ConfiguredPool {
     pool: Pool,
     results: Sliced,
     checks: Vec<CheckEvents>,
-    /// The process that the threads belong to.
+    /// Number of the process that started the threads.
     process: u32,
 }
 
@@ -25,15 +25,15 @@ impl ConfiguredPool {
         Ok(Self { pool, results: Sliced::default(), checks, process: std::process::id() })
     }
 
-    /// Whether the threads exist in this process: a child of `fork` has none.
+    /// Whether this process has the threads: after `fork`, the child has none.
     pub fn has_threads(&self) -> bool {
         self.process == std::process::id()
     }
 
-    /// Reconstructs all events; `to` is emptied and receives one entry per event, in order.
+    /// Reconstructs all events. `to` is emptied and then receives one entry per event, in order.
     ///
     /// # Errors
-    /// Returns errors of [`ConfiguredEngine::run`](super::ConfiguredEngine::run), and [`Error::System`] in a child of `fork`.
+    /// [`Error::System`] in a child of `fork`, and errors of [`ConfiguredEngine::run`](super::ConfiguredEngine::run).
     pub fn run(&mut self, events: Events<'_>, to: &mut ConfiguredOutcome) -> Result<()> {
         if !self.has_threads() {
             return Err(Error::System(
@@ -45,7 +45,7 @@ impl ConfiguredPool {
         self.pool.engine().sequence().check(out)?;
         self.pool.try_run(events, &mut self.results)?;
         let joined = self.results.pieces().iter().try_for_each(|piece| out.append(piece));
-        // The results of some slices alone are not valid.
+        // After an error, the results of some slices are missing: all are removed.
         joined.inspect_err(|_| out.clear())
     }
 }

@@ -9,17 +9,17 @@ use peloton::event::TruthEvent;
 use peloton::simd::with_default_float_mode;
 use peloton_io::input::EventId;
 
-/// Reads the inputs of a request, as a job with the same sequence does.
+/// Reads the inputs of a request in the same way as a job with the same sequence.
 pub struct Reader {
     source: Box<dyn Source>,
     threads: &'static dyn Spread,
-    /// Whether true particles were asked for; simulations make them in any case.
+    /// Whether the caller requested true particles; simulations always make them.
     truth: bool,
     /// Whether an error ended the input.
     is_over: bool,
 }
 
-/// Events in memory, which every engine for this kind of events accepts.
+/// Events in memory, in a form that every engine for this kind of events accepts.
 pub struct ReadEvents {
     batch: Box<dyn Batch>,
     beside: Beside,
@@ -40,7 +40,7 @@ impl Reader {
         Ok(Self { source, threads: common_threads(&request.config), truth, is_over: false })
     }
 
-    /// Returns the next events, at most `events`; none at the end of the input, and after an error.
+    /// Returns the next events, at most `events` of them; none at the end of the input and after an error.
     ///
     /// # Errors
     /// Fails when reading cannot continue, or a fault in an event ends the input.
@@ -61,12 +61,12 @@ impl Reader {
         Ok((!batch.is_empty()).then_some(ReadEvents { batch, beside }))
     }
 
-    /// Returns the faults found so far that did not end the input, and their total number.
+    /// Returns messages about the faults so far that did not end the input, and the total number of these faults.
     pub fn problems(&self) -> (Vec<String>, u64) {
         self.source.problems()
     }
 
-    /// Returns the reasons and counts of data that were lost before they became events.
+    /// Returns the data that were lost before they became events, as pairs of reason and count.
     pub fn dropped(&self) -> Vec<(&'static str, u64)> {
         self.source.dropped()
     }

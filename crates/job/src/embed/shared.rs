@@ -17,13 +17,13 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct SharedResults(Arc<Shown>);
 
-/// One product of some results.
+/// One product of shared results.
 struct Shown {
     all: Arc<Lent>,
     product: usize,
 }
 
-/// Results whose memory goes to `home` when the last reader of any product is gone.
+/// Results whose memory goes to `home` when no product has a reader any more.
 struct Lent {
     products: Products,
     ids: Vec<EventId>,
@@ -53,7 +53,7 @@ impl Drop for Lent {
     }
 }
 
-/// Numbers the rows of results that have no number yet, if rows are events.
+/// Appends an identification for each row of results that has none, if rows are events: the number of the row.
 pub(super) fn number_rows(ids: &mut Vec<EventId>, results: &dyn Results) {
     let rows = if results.schema().has_events() { results.items(0) as u64 } else { 0 };
     ids.extend((ids.len() as u64..rows).map(|number| EventId { number, ..EventId::default() }));
@@ -87,7 +87,7 @@ impl SharedResults {
         self.0.schema()
     }
 
-    /// Returns the number of items at a depth of the nesting; events, or clusters, are at depth 0.
+    /// Returns the number of items at a depth of the nesting: at 0 events or clusters, at 1 the items of their lists.
     pub fn items(&self, depth: usize) -> usize {
         self.0.items(depth)
     }

@@ -4,11 +4,11 @@ use peloton::event::{Columns, Schema};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Maximum number of results of a product that are kept for each user, who may hold one result and make the next.
+/// Maximum number of results of a product that are kept for each user: a user may read one result and make the next.
 const KEPT: usize = 2;
 
-/// Recycled memory of dropped results: fresh memory costs a large part of the time of fast kernels. A caller never
-/// blocks: while another thread uses the memory, the caller gets none.
+/// Recycled memory of dropped results, because fresh memory would take a large part of the time of fast kernels. No
+/// call blocks: while another thread uses this store, a caller gets no memory.
 #[derive(Clone, Default)]
 pub struct Spares(Arc<Shared>);
 
@@ -25,12 +25,12 @@ impl Spares {
         SpareUser(self.clone())
     }
 
-    /// Returns the maximum number of results of a product that are kept; without registered users, the number for one.
+    /// Returns the maximum number of kept results of a product: `KEPT` for each user, and at least `KEPT`.
     fn most(&self) -> usize {
         KEPT * self.0.users.load(Ordering::Relaxed).max(1)
     }
 
-    /// Memory for results with this schema, if there is any.
+    /// Returns recycled memory for results with this schema, if there is any.
     pub(super) fn take(&self, schema: &'static Schema) -> Option<Columns> {
         let mut kept = self.0.kept.try_lock().ok()?;
         let last = kept.iter().rposition(|spare| spare.schema().is(schema))?;
@@ -51,7 +51,7 @@ impl Spares {
     }
 }
 
-/// One registered thread that makes results. When this value is dropped, less memory is kept for reuse.
+/// One registered thread that makes results. Dropping it ends the registration: less memory is kept.
 #[must_use]
 pub struct SpareUser(Spares);
 

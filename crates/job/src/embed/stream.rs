@@ -23,13 +23,13 @@ pub struct ClusterStream {
     /// Counts at the last call of [`take`](Self::take).
     taken: Counters,
     threads: usize,
-    /// The process that the threads belong to.
+    /// Number of the process that started the threads.
     process: u32,
 }
 
 impl ClusterStream {
-    /// Makes a stream for this sensor, or without `layout` for four chips, where no cluster spans two chips. The stream
-    /// runs on the caller's thread, unless the configuration requests more threads.
+    /// Makes a stream for a sensor with this layout; without `layout`, for four chips, where no cluster spans two
+    /// chips. The stream runs on the caller's thread, unless the configuration requests more threads.
     ///
     /// # Errors
     /// Returns errors of the configuration, and of starting threads.
@@ -53,8 +53,8 @@ impl ClusterStream {
         })
     }
 
-    /// Whether the stream's threads exist. A child of `fork` has none, and would wait for the threads for ever, also at
-    /// the end of the stream.
+    /// Whether the stream's threads exist. A child of `fork` does not have them, and a call of this stream would wait
+    /// for them forever.
     pub fn has_threads(&self) -> bool {
         self.threads <= 1 || self.process == std::process::id()
     }
@@ -62,7 +62,7 @@ impl ClusterStream {
     /// Adds raw words of the Timepix3 format.
     ///
     /// # Errors
-    /// [`Error::Columns`](peloton::Error::Columns) when waiting clusters exceed 32-bit offsets; they are then lost.
+    /// [`Error::Columns`](peloton::Error::Columns) when clusters not yet taken exceed 32-bit offsets; they are lost.
     pub fn tpx3(&mut self, bytes: &[u8]) -> Result<()> {
         for piece in bytes.chunks(PIECE) {
             self.decoder.push(piece, &mut self.batch.block);
@@ -71,7 +71,7 @@ impl ClusterStream {
         Ok(())
     }
 
-    /// Adds hits: times, then x, y and times over threshold; hits outside of the sensor are counted and dropped.
+    /// Adds hits; `values` are x, y and time over threshold. Hits outside of the sensor are counted and dropped.
     ///
     /// # Errors
     /// [`Error::Columns`](peloton::Error::Columns) for columns of different lengths, and errors of [`tpx3`](Self::tpx3).
@@ -80,7 +80,7 @@ impl ClusterStream {
         self.work_if_full()
     }
 
-    /// Ends the stream: all clusters are complete then, and another stream may begin.
+    /// Ends the stream: completes all clusters; further hits begin a new stream.
     ///
     /// # Errors
     /// Returns errors of [`tpx3`](Self::tpx3).
@@ -90,7 +90,7 @@ impl ClusterStream {
         self.work(true)
     }
 
-    /// Makes empty memory for clusters.
+    /// Makes an empty outcome for [`take`](Self::take).
     pub fn outcome() -> ConfiguredOutcome {
         ConfiguredOutcome::new(Products::new(&[Timepix::PRODUCT]))
     }
@@ -111,7 +111,7 @@ impl ClusterStream {
         Ok(())
     }
 
-    /// Returns the counts of the input so far.
+    /// Returns the counts of all input so far, such as of hits.
     pub fn counts(&self) -> PixelCounts {
         let mut counts = *self.columns.counts();
         counts.merge(self.decoder.counts());

@@ -1,4 +1,4 @@
-//! [`BankNotes`]: auxiliary data of events of raw banks, and [`RawCut`], events that are not parsed yet.
+//! [`BankNotes`]: auxiliary data of events that consist of raw banks. [`RawCut`]: such events before they are parsed.
 
 use super::banks::{HitNames, KnownChannels};
 use crate::{Beside, Request, Unparsed};
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Auxiliary data of all events so far, shared between a source and its cut events.
+/// Auxiliary data of all events so far; a source and the events that it has cut share this object.
 #[derive(Clone)]
 pub struct BankNotes(Arc<Mutex<Inside>>);
 
@@ -21,13 +21,13 @@ struct Inside {
     geometry: Geometry,
     banks: VeloBanks,
     checksum: ChecksumPolicy,
-    /// The hits that true particles list, if the truth is requested.
+    /// Detectors whose hits the true particles list; none if the truth is not requested.
     truth: Option<HitsOf>,
     /// Whether the hits of true particles are looked up in the geometry.
     looks_up_hits: bool,
     /// The channels of the geometry, made when hits of true particles are first looked up.
     channels: Option<KnownChannels>,
-    /// Number of hits of true particles on no channel of the geometry.
+    /// Number of UT and SciFi hits of true particles on channels that the geometry lacks.
     unknown_hits: u64,
     /// Number of events that are decoded with the nominal geometry but not marked as simulated with it.
     not_nominal: u64,
@@ -52,23 +52,23 @@ impl BankNotes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Requests the truth, with particles that list the hits of these detectors.
+    /// Requests the truth; each true particle lists its hits in the detectors that `hits` names.
     pub fn take_truth(&self, hits: HitsOf) {
         self.lock().truth = Some(hits);
     }
 
-    /// Returns the number of hits of true particles on channels that the geometry lacks.
+    /// Returns the number of UT and SciFi hits of true particles on channels that the geometry lacks.
     pub fn unknown_hits(&self) -> u64 {
         self.lock().unknown_hits
     }
 
-    /// Returns the identifiers of the hits that raw events have in these detectors.
+    /// Returns an object that finds the identifiers of an event's hits in the detectors that `hits_of` names.
     pub fn hit_names(&self, hits_of: HitsOf) -> HitNames {
         let inside = self.lock();
         HitNames::new(&inside.geometry, inside.banks, hits_of)
     }
 
-    /// Returns facts about the input, see [`Source::facts`](crate::Source::facts).
+    /// Returns facts about the input for [`Source::facts`](crate::Source::facts).
     pub fn facts(&self) -> Map<String, Value> {
         let Inside { not_nominal, checksum, .. } = *self.lock();
         let facts = [
@@ -78,7 +78,7 @@ impl BankNotes {
         facts.into_iter().flatten().map(|(name, value)| (name.to_string(), value)).collect()
     }
 
-    /// Adds the auxiliary data of the events of a batch from number `first` on.
+    /// Adds auxiliary data to `beside` for the events of a batch, from event number `first` to the last.
     ///
     /// # Errors
     /// Fails for truth that cannot be decoded.
@@ -122,7 +122,7 @@ pub fn banks_of(batch: &mut dyn Batch) -> Result<&mut RawBatch> {
     batch.of_mut()
 }
 
-/// Events of raw banks that are not parsed yet.
+/// Events of raw banks that were cut from the input but not parsed.
 pub struct RawCut {
     /// The events.
     pub events: CutEvents,
@@ -148,7 +148,7 @@ impl Unparsed for RawCut {
         let first = batch.len();
         self.notes.clear();
         let parsed = self.events.parse(threads, batch, &mut self.notes, &mut self.problems.lock());
-        // The events before an error also need their truth and numbers.
+        // After an error, the events before it need their truth and numbers, too.
         self.found.note((batch, first), &self.notes, beside)?;
         parsed
     }

@@ -1,4 +1,4 @@
-//! Diagnosis of the raw banks of an event by naive decoders: finds the faulty bank, and the hits with their positions.
+//! Simple decoders of the raw banks of an event: find the faulty bank, and the hits with their positions.
 
 use crate::totals::BankSource;
 use peloton::Status;
@@ -20,7 +20,7 @@ use peloton_truth::{HitsOf, detector_of};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Simple decoder of the banks of one detector, which is slow and finds the causes of faults.
+/// Simple, slow decoder of the banks of one detector, which finds the causes of faults.
 pub enum NaiveDecoder {
     /// Decodes the Velo.
     Velo(Arc<VeloSensors>, VeloBanks),
@@ -56,7 +56,7 @@ impl NaiveDecoder {
         }
     }
 
-    /// The identifiers of the hits of an event, or the reason why it has none.
+    /// Returns the identifiers of the hits of an event, or the status of an event that cannot be decoded.
     fn ids(&self, event: &RawEvent<'_>) -> Result<Vec<u32>, Status> {
         Ok(self.hits(event)?.into_iter().map(|hit| hit.id).collect())
     }
@@ -70,7 +70,7 @@ impl NaiveDecoder {
         }
     }
 
-    /// The kinds of banks that it reads.
+    /// Returns the kinds of banks that the decoder reads.
     fn kinds(&self) -> &'static [BankKind] {
         match self {
             Self::Velo(_, VeloBanks::Auto) => &[BankKind::VeloRetina, BankKind::VeloSuperpixel],
@@ -81,7 +81,7 @@ impl NaiveDecoder {
         }
     }
 
-    /// Returns the sources whose banks are absent from an event; with `has_damaged`, also the sources of damaged banks.
+    /// Returns the readout boards whose banks are absent from an event or, if `has_damaged` is true, damaged.
     fn lacking(&self, event: &RawEvent<'_>, has_damaged: bool) -> Vec<BankSource> {
         let kind = match self {
             Self::Velo(_, banks) => banks.kind(event),
@@ -104,7 +104,7 @@ impl NaiveDecoder {
         absent(event, kind, boards).chain(damaged).map(|board| (kind.detector(), board)).collect()
     }
 
-    /// Names the bank that caused this status of an event, in words; none if no single bank causes it.
+    /// Describes the bank that caused this status of an event; none if no single bank causes the status.
     fn blame(&self, event: &RawEvent<'_>, status: Status) -> Option<String> {
         if event.status != Status::Ok {
             return None;
@@ -154,7 +154,7 @@ fn scifi_hits(geometry: &SciFiGeometry, hits: &SciFiBatch) -> Vec<Hit> {
     (0..events * SCIFI_ZONES).flat_map(of_zone).map(hit).collect()
 }
 
-/// Returns the hits of an event for drawing, without the hits of banks that cannot be decoded.
+/// Returns the hits of an event for drawing, without detectors whose banks cannot be decoded.
 pub fn hits_of(decoders: &[NaiveDecoder], batch: &dyn Batch, event: usize) -> Vec<Hit> {
     match batch.events() {
         Events::VeloHits(hits) => velo_hits(&hits.event(event)),
@@ -166,7 +166,7 @@ pub fn hits_of(decoders: &[NaiveDecoder], batch: &dyn Batch, event: usize) -> Ve
     }
 }
 
-/// Describes the bank or hit that caused an event's status, if any: the bank that the first failing decoder finds.
+/// Describes the hit or bank that caused an event's status, if there is one. Decoders are asked in turn for a bank.
 pub fn diagnose(
     decoders: &[NaiveDecoder],
     batch: &dyn Batch,
@@ -204,8 +204,8 @@ fn blame_hit(event: &VeloEvent<'_>, status: Status) -> Option<String> {
     Some(format!("hit {hit}{module} at x {x}, y {y}, z {z} mm"))
 }
 
-/// Returns the sources whose banks these partial events lack: one entry for each event and source. If `has_damaged` is
-/// true, some banks of the events are damaged and were left out.
+/// Returns the readout boards whose banks these partial events lack, one entry for each event and board. If
+/// `has_damaged` is true, boards whose banks are damaged and were left out are listed, too.
 pub fn lacking(
     decoders: &[NaiveDecoder],
     batch: &dyn Batch,
@@ -244,19 +244,19 @@ fn name(kind: BankKind) -> &'static str {
     }
 }
 
-/// Counts hits of true particles that are on no channel of a geometry.
+/// Counts UT and SciFi hits of true particles on channels that a geometry lacks.
 pub struct KnownChannels {
     ut: Option<UtGeometry>,
     scifi: Option<SciFiGeometry>,
 }
 
 impl KnownChannels {
-    /// The channels of the detectors in the geometry.
+    /// Makes the counter for the UT and the SciFi of this geometry.
     pub fn new(geometry: &Geometry) -> Self {
         Self { ut: geometry.ut().ok(), scifi: geometry.scifi().ok() }
     }
 
-    /// Returns the number of `hits` (LHCbIDs) on channels that the geometry lacks; skips hits of other detectors.
+    /// Counts the `hits` (LHCbIDs) on UT or SciFi channels that the geometry lacks; Velo hits are not checked.
     pub fn unknown<'a>(&self, hits: impl Iterator<Item = &'a u32>) -> u64 {
         let is_unknown = |hit: &&u32| match detector_of(**hit) {
             HitsOf::Ut => self.ut.as_ref().is_some_and(|ut| !ut.has_id(**hit)),
@@ -267,7 +267,7 @@ impl KnownChannels {
     }
 }
 
-/// The identifiers of the hits of raw events in the geometry's detectors, to check tracks of other programs.
+/// Decoders that find the identifiers of an event's hits, to check the hits in tracks of other programs.
 #[derive(Default)]
 pub struct HitNames(Vec<(HitsOf, NaiveDecoder)>);
 
@@ -284,7 +284,7 @@ impl HitNames {
         Self(found.filter_map(|(part, decoder)| Some((part, decoder()?))).collect())
     }
 
-    /// Returns the number of `hits` that an event does not have; skips hits of detectors that cannot be decoded.
+    /// Returns the number of `hits` that an event lacks; hits in detectors that cannot be decoded are not checked.
     pub fn unknown<'a>(&self, event: &RawEvent<'_>, hits: impl Iterator<Item = &'a u32>) -> u64 {
         let names = |(part, decoder): &(HitsOf, NaiveDecoder)| {
             let ids: HashSet<u32> = decoder.ids(event).ok()?.into_iter().collect();

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 /// Seed for shuffling the hits.
 const SHUFFLE: u64 = 1;
 
-/// A sequence of the cylinder detector, and the detector itself, whose geometry is fixed.
+/// A sequence of the cylinder detector. It is also the detector, because the geometry is fixed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CylinderSystem {
     /// Finds tracks with states from hits.
@@ -35,7 +35,7 @@ pub enum CylinderSystem {
 }
 
 impl CylinderSystem {
-    /// The sequence, and the configuration with its slices.
+    /// Returns the sequence, and the configuration with the slice size that it uses.
     fn sequence(self, config: &Config) -> Result<(Sequence, Config)> {
         // Events are large: slices of one event are efficient, and spread the events evenly over the threads.
         let with_slices = Config { slice_events: config.slice_events.or(Some(1)), ..config.clone() };
@@ -48,7 +48,7 @@ impl CylinderSystem {
     }
 }
 
-/// Refuses hits without tracks, which a program may have in memory; events of files and simulations have tracks.
+/// Refuses hits without tracks; only events in a program's memory can lack tracks, not files or simulations.
 fn has_tracks(events: Events<'_>) -> Result<()> {
     let is_without =
         events.cylinder_hits().is_ok_and(|input| input.seeds.is_empty() && !input.hits.x.is_empty());
@@ -56,7 +56,7 @@ fn has_tracks(events: Events<'_>) -> Result<()> {
     if is_without { Err(Error::Config(message.into())) } else { Ok(()) }
 }
 
-/// A function that cuts events, which are numbered from `first` on; `read` appends hits and true particles.
+/// Makes a function that cuts events with `read`, which appends hits and true particles, and numbers them from `first`.
 fn numbered(
     first: u64,
     mut read: impl FnMut(usize, &mut CylinderBatch, &mut CylinderTruth) -> Result<usize> + Send + 'static,
@@ -187,7 +187,7 @@ impl Detector for CylinderSystem {
         Ok(Box::new(GatherCylinder { field: f64::from(request.config.cylinder.field) }))
     }
 
-    /// Shuffles the hits in each layer: files contain hits in the order of particles, but a real detector does not.
+    /// Shuffles the hits in each layer, because files list them by particle, and a real detector does not.
     fn prepare_for_measuring(&self, batch: &mut dyn Batch) -> Result<()> {
         let CylinderSample { hits, truth, .. } = batch.of_mut()?;
         let all = 0..hits.len();
@@ -195,8 +195,8 @@ impl Detector for CylinderSystem {
         Ok(())
     }
 
-    /// Returns the time of each stage in the fastest round, us per track on one thread; for the sequence that finds
-    /// tracks also the time of the fit of given particles (`fit_particles`).
+    /// Returns the time of each stage in the fastest round, us per track on one thread. The sequence that finds tracks
+    /// also returns the time of a fit of the true particles (`fit_particles`).
     fn measured_facts(
         &self,
         config: &Config,
@@ -215,7 +215,7 @@ impl Detector for CylinderSystem {
     }
 }
 
-/// Returns the time of each stage on one thread in the fastest round, and of `others` (ns per track), us per track.
+/// Returns times per track on one thread, us: of each stage in the fastest round, and of `others` (given in ns).
 fn us_per_track(stages: &[Stage], measured: &Measured, others: &[(&'static str, f64)]) -> Map<String, Value> {
     let tracks = measured.best_passes as f64 * measured.totals.tracks.max(1) as f64;
     let stages = stages.iter().zip(&measured.best_counters.stages);
@@ -224,7 +224,7 @@ fn us_per_track(stages: &[Stage], measured: &Measured, others: &[(&'static str, 
     object(&json!({ "us_per_track_best": us, "hits_shuffled_in_layers": true }))
 }
 
-/// The shortest time of the fit of all particles on one thread, ns.
+/// Returns the shortest time of a fit of all true particles on one thread, ns.
 fn particle_fit(config: &Config, batch: &CylinderSample) -> Result<f64> {
     let (mut out, mut best) = (CylinderTracks::default(), Duration::MAX);
     let level = config.level()?;

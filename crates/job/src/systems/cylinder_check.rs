@@ -26,11 +26,11 @@ pub struct CylinderCheck {
     rows: Option<TruthOutput>,
 }
 
-/// The part of the check that only one of the sequences has.
+/// The comparison of states, which differs between the sequences `cylinder` and `cylinder-fit`.
 enum Pulls {
-    /// States of found tracks, and the steps at which particles were lost.
+    /// For `cylinder`: states of found tracks and, if requested, the steps at which particles were lost.
     Found(Box<CylinderPulls>, Option<Box<CylinderLosses>>),
-    /// Smoothed states of given tracks.
+    /// For `cylinder-fit`: smoothed states of given tracks.
     Given(Box<CylinderFitPulls>),
 }
 

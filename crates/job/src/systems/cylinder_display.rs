@@ -7,7 +7,7 @@ use peloton::event::{CylinderFits, CylinderTracks};
 use peloton_plot::Sensor;
 use peloton_plot::event::Gathered;
 
-/// Collects events of the cylinder detector to draw, with found tracks, or with given tracks after the fit.
+/// Collects events of the cylinder detector to draw: hits, and tracks that were found, or given and fitted.
 pub struct GatherCylinder {
     /// Magnetic field along z, T.
     pub field: f64,

@@ -18,7 +18,7 @@ mod opened {
     use peloton::gpu::velo::{Capacity as VeloCapacity, VeloStream};
     use peloton::gpu::{Device as Opened, Order, StreamPool};
 
-    /// Default number of streams of a GPU: three are enough everywhere in the paper Search by triplet (section VI.A).
+    /// Default number of streams of a GPU: sufficient for all GPUs in the paper Search by triplet (section VI.A).
     const STREAMS: usize = 3;
 
     impl From<LaneOrder> for Order {
@@ -48,8 +48,8 @@ mod opened {
         }
     }
 
-    /// Returns the events or hits of a slice: the number in the configuration, else enough to fill a GPU, or few for
-    /// the emulated device.
+    /// Returns the number of events or hits in a slice: the configured number; else `gpu` on a GPU, enough to fill it,
+    /// or `emulated`, a small number, on the emulated device.
     fn slice(device: Device, config: &Config, gpu: usize, emulated: usize) -> usize {
         config.slice_events.unwrap_or(if matches!(device, Device::Emulated(_)) { emulated } else { gpu })
     }
@@ -66,7 +66,7 @@ mod opened {
     /// Opens the streams of a device for the cylinder detector.
     pub fn cylinder(request: &Request, config: &Config) -> Result<Runs> {
         let events = slice(request.device, config, 16, 1);
-        // The first capacity, which grows with the events.
+        // The initial capacity; it grows if events need more.
         let capacity =
             CylinderCapacity { events, hits: events.saturating_mul(1000), seeds: events.saturating_mul(100) };
         let (devices, streams) = (open(request.device)?, streams(request.device, config));

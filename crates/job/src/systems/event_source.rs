@@ -18,7 +18,7 @@ pub struct EventSource {
     pub empty: fn() -> Box<dyn Batch>,
     /// Function that cuts events from the input.
     pub cut: Cut,
-    /// Counts of bytes and problems of files and pipes; none for a simulation.
+    /// Counter of the bytes read, and log of problems, for files and pipes; none for a simulation.
     pub files: Option<(ByteCount, ProblemLog)>,
     /// Number of events of a simulation.
     pub known: Option<u64>,
@@ -29,7 +29,7 @@ pub struct EventSource {
 }
 
 impl EventSource {
-    /// Makes the source of events in files or a pipe, whose reader counts bytes and problems.
+    /// Makes the source of events in files or a pipe; the reader counts bytes and logs problems.
     pub fn files(
         empty: fn() -> Box<dyn Batch>,
         bytes: ByteCount,

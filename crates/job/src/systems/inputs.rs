@@ -1,4 +1,4 @@
-//! Functions for the names of inputs, which all systems use.
+//! Functions for names of inputs; all systems use these functions.
 
 use crate::Request;
 use peloton::{Error, Result};
@@ -12,7 +12,7 @@ use std::path::Path;
 /// Rejects a job without inputs, and a pattern that the shell did not expand because no file matches.
 ///
 /// # Errors
-/// Returns [`Error::Config`] for a job without inputs, [`Error::Io`] for a pattern.
+/// Returns [`Error::Config`] for a job without inputs, and [`Error::Io`] for a pattern such as `*.mdf`.
 pub fn check(inputs: &[String]) -> Result<()> {
     if inputs.is_empty() {
         let message = "no input: give files, a folder, `-` for standard input, or a simulation such as sim:velo,events=1000,seed=1 (a shell may remove a pattern that matches no file)";
@@ -51,7 +51,7 @@ pub fn sources(inputs: &[String]) -> Vec<InputSource> {
     inputs.iter().map(source).collect()
 }
 
-/// Minimum number of events of any size that are cut at once for each thread: two default slices.
+/// Minimum number of events, even large events, that are cut at once for each thread: two default slices.
 const EVENTS_PER_THREAD: usize = 8;
 
 /// Returns the options for readers of events.

@@ -1,4 +1,4 @@
-//! [`OverBanks`]: the systems of sequences that read only raw banks of LHCb, each with a list of algorithms.
+//! [`OverBanks`]: a sequence that reads only raw banks of LHCb, as a list of algorithms.
 
 use super::banks::NaiveDecoder;
 use super::parts::{Parts, are_presets, infos};
@@ -23,11 +23,11 @@ pub struct OverBanks {
     pub algorithms: &'static [&'static str],
     /// Presets of the sequence; empty for a sequence with a single set of parameters.
     pub presets: &'static [Preset],
-    /// Function that makes the search for lost particles; none for a sequence that finds only hits.
+    /// Function that makes the search for the causes of lost particles; none for a sequence that finds only hits.
     pub losses: Option<MakeLosses>,
 }
 
-/// Function that makes the search for lost particles of a sequence.
+/// Function that makes the search for the steps of a sequence at which particles were lost.
 pub type MakeLosses = fn(&Parts, &Config) -> Result<Box<dyn FindLosses>>;
 
 /// The detector that banks come from.
@@ -46,7 +46,7 @@ pub static OWN: OverBanks = OverBanks {
 };
 
 impl OverBanks {
-    /// Returns the names of the algorithms; `ut_hits` replaces `ut_cells` if the UT search does not read cells.
+    /// Returns the names of the algorithms, with `ut_hits` instead of `ut_cells` if the UT search reads no cells.
     fn names<'a>(&self, config: &'a Config) -> Vec<&'a str> {
         if self.algorithms.is_empty() {
             return config.algorithms.iter().map(String::as_str).collect();
@@ -70,7 +70,7 @@ impl OverBanks {
         sequence.writing(&config.write.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// Returns the rules and the rows for the check of the first written product.
+    /// Returns the rules for checking the first written product, and the function that appends its tracks.
     fn checked(&self, config: &Config) -> (Rules, Option<Rows>) {
         of_product(self.products(config)[0].name())
     }

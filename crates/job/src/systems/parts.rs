@@ -28,7 +28,7 @@ pub fn section_of(algorithm: &str) -> &'static str {
     }
 }
 
-/// Returns information on the algorithms of these names, in this order. Long tracks get UT hits if the UT is decoded.
+/// Returns information on the algorithms of these names, in this order. With `ut_hits`, long tracks get UT hits.
 ///
 /// # Errors
 /// [`Error::UnknownName`] lists all algorithms over raw banks of LHCb.
@@ -45,7 +45,7 @@ pub fn infos(names: &[&str]) -> Result<Vec<&'static AlgorithmInfo>> {
     names.iter().map(info).collect()
 }
 
-/// Whether the algorithms use the parameters of the preset. Long tracks ignore the parameters of the UT search.
+/// Whether the parameters of these algorithms equal the preset. Long tracks do not use the parameters of the UT search.
 pub fn are_presets(names: &[&str], config: &Config) -> bool {
     let preset = config.preset;
     names.iter().all(|name| match *name {
@@ -71,7 +71,7 @@ pub struct Parts {
     bending: Option<Bending>,
 }
 
-/// The Velo, and the kind of its banks that are read.
+/// The Velo, and the kind of Velo banks to read.
 struct VeloPart {
     sensors: Arc<VeloSensors>,
     banks: VeloBanks,
@@ -85,7 +85,7 @@ impl Parts {
     /// # Errors
     /// Fails when the geometry lacks a part of the detector.
     pub fn new(names: &[&str], request: &Request, geometry: &Geometry) -> Result<Self> {
-        // Each part is read once for all algorithms. The function `sequence` checks that the input of each algorithm is made.
+        // Each part is read once for all algorithms. `sequence` checks later that each algorithm's input is made.
         let with_ut = has_ut(names);
         let needs = |algorithms: &[&str]| names.iter().any(|name| algorithms.contains(name));
         let long_ut = with_ut && needs(&["long_tracks"]);
@@ -164,7 +164,7 @@ impl Parts {
         Ok(UtHits::new(config.level()?, geometry.clone()).with_bad_banks(config.bad_banks))
     }
 
-    /// Returns the UT, and the magnetic field before it.
+    /// Returns the UT, and the magnetic field in front of the UT.
     pub fn ut(&self) -> Result<UtDetector> {
         let geometry = self.ut.clone().ok_or_else(|| missing("UT"))?;
         let (tables, polarity) = self.magnet_tables.clone().ok_or_else(|| missing("magnet"))?;
@@ -180,7 +180,7 @@ impl Parts {
         self.scifi.clone().ok_or_else(|| missing("SciFi"))
     }
 
-    /// Returns the bending in the magnet before the SciFi.
+    /// Returns the description of the bending of tracks in the magnet in front of the SciFi.
     pub fn bending(&self) -> Result<Bending> {
         self.bending.ok_or_else(|| missing("magnet"))
     }
@@ -197,18 +197,18 @@ impl Parts {
         Ok(scifi.with_bending(bending).with_bad_banks(config.bad_banks))
     }
 
-    /// Makes the matching of tracks, with these parameters.
+    /// Makes the search for long tracks (pairs of Velo and SciFi tracks), with these parameters.
     pub fn long(&self, config: &Config, parameters: LongConfig) -> Result<Long> {
         Long::new(self.scifi(config)?, parameters, self.bending()?)
     }
 
-    /// Makes the matching of tracks that also adds UT hits, with these parameters.
+    /// Makes the search for long tracks that also adds UT hits, with these parameters.
     pub fn long_ut(&self, config: &Config, parameters: LongConfig) -> Result<LongUt> {
         LongUt::new(&self.velo(config)?, &self.ut()?, self.scifi(config)?, parameters, self.bending()?)
     }
 }
 
-/// A sequence that algorithms are added to.
+/// A sequence under construction, to which algorithms are added one by one.
 struct Adding {
     name: &'static str,
     sequence: Option<Sequence>,

@@ -14,7 +14,7 @@ use peloton_io::input::{
 use peloton_sim::{LhcbDetector, LhcbReader, SimDetector, SimSpec};
 use std::io::{Cursor, Read};
 
-/// Number of bytes that identify the format of a stream.
+/// Number of bytes at the start of a stream that suffice to identify its format.
 const HEAD: usize = 64;
 
 /// Content of the inputs of a request, except for simulated hits.
@@ -27,7 +27,7 @@ pub enum Found {
     OtherFiles(Vec<InputSource>),
 }
 
-/// Returns the geometry that a request names for raw banks.
+/// Returns the geometry for raw banks: the geometry that a request names, or for simulated events the nominal geometry.
 ///
 /// # Errors
 /// Returns [`Error::Config`] if events are not simulated and no geometry is named.
@@ -42,7 +42,7 @@ pub fn geometry(request: &Request, is_simulated: bool) -> Result<Geometry> {
     }
 }
 
-/// Makes the source of simulated events by a specification.
+/// Makes the source of the simulated events that `spec` describes.
 ///
 /// # Errors
 /// Returns errors of the geometry.
@@ -68,7 +68,7 @@ fn no_banks() -> Box<dyn peloton::engine::Batch> {
     Box::new(RawBatch::default())
 }
 
-/// The events of a reader.
+/// Makes the source of the events that a reader reads.
 fn read(request: &Request, reader: RawReader, bytes: ByteCount, truth: bool) -> Result<Found> {
     let mut reader = reader.judging_truth(|mc| decode_mc(mc, HitsOf::All).map(drop));
     let (geometry, problems) = (geometry(request, false)?, reader.problems().clone());
@@ -91,7 +91,7 @@ pub fn find(request: &Request, options: ReadOptions) -> Result<Found> {
     if let [name] = names
         && let Some(mut stream) = inputs::open_pipe(name)?
     {
-        // The bytes that were read ahead are put before the rest of the stream, since a pipe can be read only once.
+        // The bytes that were read ahead are put in front of the other bytes, since a pipe can be read only once.
         let mut kept = Vec::new();
         let head = look_ahead(&mut stream, HEAD, &mut kept).map_err(|e| Error::io(name, e))?;
         let is_raw = request.format == Format::Mdf || request.format == Format::Auto && is_raw_stream(&head);
@@ -137,14 +137,14 @@ pub fn open(
     }
 }
 
-/// Warns of a format for simulated events, which has no effect.
+/// Warns if a format is given for simulated events, since it has no effect.
 pub fn warn_of_format(request: &Request, host: Host<'_>) {
     if request.format != Format::Auto {
         host.warn("--format has no effect: the events are simulated");
     }
 }
 
-/// Whether the first file holds raw banks; the other files must be of the same kind.
+/// Whether the first file contains raw banks; the other files must be of the same kind.
 fn is_raw(options: &ReadOptions, sources: &[InputSource]) -> Result<bool> {
     match (options.format, sources.first()) {
         (Format::Auto, Some(InputSource::Path(path))) if is_pipe(path) => Err(Error::Config(format!(

@@ -1,11 +1,11 @@
-//! The rules and data that the check of a product's tracks needs.
+//! For each product with tracks: rules for the check, and a function that appends the tracks of an event.
 
 use super::track_check::{Rows, TrackRows, product};
 use peloton::event::{Columns, LongTracks, SciFiTracks, VeloTracks, VeloUtTracks};
 use peloton_truth::{FittedState, Measured, Place, Rules};
 
-/// Returns the default rules for the tracks of a product, and the function that appends the tracks of an event; none
-/// for products without tracks.
+/// Returns the default rules for the tracks of a product, and the function that appends the tracks of an event; no
+/// function for products without tracks.
 pub fn of_product(name: &str) -> (Rules, Option<Rows>) {
     match name {
         "velo_tracks" => (Rules::Lhcb, Some(velo)),
@@ -29,8 +29,8 @@ pub fn velo(results: &Columns, event: usize, rows: &mut TrackRows) {
 /// Position z of the states, in the middle of the UT, mm.
 const UT_STATE_Z: f32 = 2484.6;
 
-/// Appends the tracks of an event with their momenta. The magnet has already bent a track where its state is given, so
-/// the slope in x before the magnet is taken from a line to the origin.
+/// Appends the tracks of an event with their momenta. At the position of a state the field has already bent the track;
+/// the slope in x before the field is therefore the slope of a line from the origin to the state.
 fn velo_ut(results: &Columns, event: usize, rows: &mut TrackRows) {
     let tracks: &VeloUtTracks = product(results);
     for (track, hits) in tracks.of_event(event).zip(tracks.hit_lists(event)) {
@@ -40,11 +40,11 @@ fn velo_ut(results: &Columns, event: usize, rows: &mut TrackRows) {
     }
 }
 
-/// Positions z of the bend in the magnet and of the states, mm.
+/// Positions z of the bend in the magnet (`MAGNET_Z`) and of the states (`SCIFI_STATE_Z`), mm.
 const MAGNET_Z: f32 = 5290.0;
 const SCIFI_STATE_Z: f32 = 9410.0;
 
-/// Appends the tracks of an event with their momenta; slopes before the magnet come from a line from the origin to the bend.
+/// Appends the tracks of an event with their momenta; slopes in front of the magnet point from the origin to the bend.
 fn scifi(results: &Columns, event: usize, rows: &mut TrackRows) {
     let tracks: &SciFiTracks = product(results);
     let state = &tracks.state;

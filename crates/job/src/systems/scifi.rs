@@ -14,7 +14,7 @@ pub static SCIFI: OverBanks = OverBanks {
     losses: Some(|parts, config| Ok(Box::new(scifi_losses(parts, config)?))),
 };
 
-/// Makes the search for steps at which tracks in the SciFi were lost.
+/// Makes the search for the steps at which particles were lost in the SciFi track search.
 pub(super) fn scifi_losses(parts: &Parts, config: &Config) -> Result<SciFiLosses> {
     let make = |parameters| parts.scifi_as(config, parameters);
     SciFiLosses::new(parts.scifi_geometry()?, &config.scifi, make)

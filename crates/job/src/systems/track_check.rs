@@ -17,14 +17,14 @@ pub fn product<P: Product>(results: &Columns) -> &P {
     results.get().expect("results of this sequence")
 }
 
-/// Tracks of one event, in the form that checks need.
+/// Tracks of one event, in the form that [`TrackCheck`] needs.
 #[derive(Debug, Default)]
 pub struct TrackRows {
     ids: Vec<u32>,
-    /// End of the ids of each track, and its measured momentum.
+    /// For each track: the end of its hits in `ids`, and its measured momentum.
     tracks: Vec<(usize, Option<Measured>)>,
     states: Vec<FittedState>,
-    /// End of the states of each track.
+    /// For each track: the end of its states in `states`.
     state_ends: Vec<usize>,
 }
 
@@ -62,8 +62,8 @@ impl TrackRows {
     }
 }
 
-/// Compares the tracks of a sequence with the truth: efficiencies, ghosts, momenta, pulls of states. The function
-/// `rows` of the sequence appends the tracks of one event from its columns.
+/// Compares the tracks of a sequence with the truth: efficiencies, ghosts, momenta, pulls of states. The sequence's
+/// function `rows` copies the tracks of one event from its columns.
 pub struct TrackCheck {
     compared: Comparison,
     rows: Rows,
@@ -73,7 +73,7 @@ pub struct TrackCheck {
 }
 
 impl TrackCheck {
-    /// Makes a check with these rules, without events so far.
+    /// Makes a check with these rules; events are added later.
     ///
     /// # Errors
     /// Returns errors of [`Comparison::new`].
@@ -83,7 +83,7 @@ impl TrackCheck {
         Ok(Self { compared, rows, event, pulls, losses: None })
     }
 
-    /// Adds the search for lost particles; `rules` and `bad_banks` are the settings of the sequence.
+    /// Adds the search for the causes of lost particles; `rules` and `bad_banks` are the settings of the sequence.
     pub fn with_losses(self, of: Box<dyn FindLosses>, rules: Rules, bad_banks: BadBanks) -> Self {
         Self { losses: Some(Losses::new(of, rules, bad_banks)), ..self }
     }

@@ -31,14 +31,14 @@ pub struct VeloSystem;
 
 /// The detector that the events come from.
 struct VeloDetector {
-    /// The Velo, when events are raw banks.
+    /// The Velo, if events are raw banks; none if events are hits.
     parts: Option<Parts>,
     /// Default rules for the check of tracks.
     rules: Rules,
 }
 
 impl VeloDetector {
-    /// The sequence for these events.
+    /// Makes the sequence that reconstructs these events.
     ///
     /// # Errors
     /// Returns errors of the configuration.
@@ -50,12 +50,12 @@ impl VeloDetector {
     }
 }
 
-/// The Velo of a geometry.
+/// Reads the Velo of a geometry.
 fn parts(request: &Request, geometry: &Geometry) -> Result<Option<Parts>> {
     Parts::new(&["velo_tracks"], request, geometry).map(Some)
 }
 
-/// Texts of events that are not parsed yet.
+/// Texts of events that were cut from the input but not parsed.
 struct Texts {
     cut: CutTexts,
     problems: ProblemLog,
@@ -72,7 +72,7 @@ impl Unparsed for Texts {
     }
 }
 
-/// The events of a reader of texts.
+/// Makes the source of the events that a reader of texts reads.
 fn texts(request: &Request, mut reader: VeloReader, bytes: ByteCount) -> EventSource {
     let problems = reader.problems().clone();
     let log = problems.clone();

@@ -7,7 +7,7 @@ use peloton_truth::VeloUtLosses;
 /// The sequence `velo-ut`: decodes Velo and UT banks and finds tracks through both detectors.
 pub static VELO_UT: OverBanks = OverBanks {
     name: "velo-ut",
-    // Hits in the order that the search reads: see `OverBanks::names`.
+    // `OverBanks::names` replaces `ut_cells` if the search reads the hits in another order.
     algorithms: &["velo_tracks", "ut_cells", "velo_ut_tracks"],
     presets: &[
         Preset::Best,

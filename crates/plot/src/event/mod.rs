@@ -1,4 +1,4 @@
-//! Pictures of events: hits, tracks and true particles, in the same types for all sequences.
+//! Pictures of events. Hits, tracks and true particles have the same types for all sequences.
 //!
 //! ```text
 //! Gathered (by a job) --> DrawnEvent --+--> view: one projection as SVG --> svg: a figure
@@ -62,7 +62,7 @@ pub type Point = [f64; 3];
 /// A hit: a point, or a strip or fibre that measures one direction only.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
-    /// Part of the detector that the hit is in.
+    /// Part of the detector that contains the hit.
     pub part: Part,
     /// Identifier of the hit in the hit lists of tracks.
     pub id: u32,
@@ -108,9 +108,9 @@ impl Hit {
 /// A drawn track.
 #[derive(Debug, Clone, Default)]
 pub struct Track {
-    /// Hits of the track, as indices into the hits of the event, without hits that the event lacks.
+    /// Indices of the track's hits in the list of hits of the event; hits that are not in this list are omitted.
     pub hits: Vec<usize>,
-    /// Number of hits in the track's hit list, including hits that the event lacks.
+    /// Number of hits of the track, including hits that are not in the event's list of hits.
     pub named: usize,
     /// Positions of the hits; on a strip or fibre, the point where the fitted line crosses.
     pub points: Vec<Point>,
@@ -248,7 +248,7 @@ impl Class {
         }
     }
 
-    /// Returns a description of the class, in a sentence.
+    /// Returns a short description of the class.
     pub fn meaning(self) -> &'static str {
         match self {
             Class::Track => "tracks of an input without truth",
@@ -314,7 +314,7 @@ impl DrawnEvent {
         Class::ALL.into_iter().filter(known).map(|class| (class, self.count(class))).collect()
     }
 
-    /// Returns for each hit whether it is on a track, or on a missed particle.
+    /// Returns, for each hit, whether it belongs to a track or to a missed particle.
     pub fn used(&self) -> Vec<bool> {
         let mut used = vec![false; self.hits.len()];
         let on_tracks = self.tracks.iter().flat_map(|track| &track.hits);

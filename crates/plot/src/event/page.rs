@@ -97,7 +97,7 @@ fn switches(event: &DrawnEvent) -> Markup {
                     (switch(class.name(), format!("{} {}", class.legend(), grouped(number as u64)), class.meaning()))
                 }
             }
-            (switch("others", format!("other hits {}", grouped(unused as u64)), "hits on no drawn line"))
+            (switch("others", format!("other hits {}", grouped(unused as u64)), "hits that belong to no drawn line"))
             (switch("sensors", "sensors".into(), "outlines of sensors, sectors, mats or layers"))
             button #whole type="button" title="show the whole detector in all views" { "whole detector" }
         }
@@ -151,9 +151,9 @@ fn help(event: &DrawnEvent) -> String {
         text.push_str("A strip or fibre measures one coordinate. ");
         text.push_str(match has_tracks {
             true => {
-                "Hits on tracks are drawn where tracks cross the strip, other hits of long strips only from above. "
+                "Hits on tracks are drawn where the track crosses the strip; other hits of long strips are drawn only in the view from above. "
             }
-            false => "Hits of long strips are only drawn from above. ",
+            false => "Hits of long strips are drawn only in the view from above. ",
         });
     }
     text.push_str("The mouse wheel zooms, dragging moves, and a double click shows the whole view");
@@ -179,7 +179,7 @@ fn columns(event: &DrawnEvent) -> Vec<ColumnData> {
     if event.truth.is_some() {
         columns.push(column("particle", "1", "name and key of the true particle"));
         columns.push(column("true p", "GeV/c", "momentum of the true particle"));
-        columns.push(column("purity", "1", "share of the track's hits that the particle left"));
+        columns.push(column("purity", "1", "share of the track's hits that come from the true particle"));
     }
     columns
 }

@@ -1,4 +1,4 @@
-//! The drawn line of a track: straight at fitted states, with smooth joins between them where the magnet bends.
+//! The drawn line of a track: straight along fitted states, with smooth curves between states where the magnet bends.
 
 use super::{Hit, Part, Point};
 use peloton_truth::{FittedState, Place};
@@ -71,8 +71,8 @@ pub fn is_backward(hits: &[Hit], states: &[FittedState]) -> bool {
     ahead < 0.0
 }
 
-/// Returns the pieces of the line of a track with these hits and states. If no state is in the Velo, a straight line
-/// through the Velo hits replaces it.
+/// Returns the pieces of the line of a track with these hits and states. If no state is in the Velo, the piece in the
+/// Velo is a straight line fitted to the Velo hits.
 pub fn of_states(hits: &[Hit], states: &[FittedState]) -> Vec<Piece> {
     let pieces: Vec<_> =
         [Part::Velo, Part::Ut, Part::SciFi].into_iter().filter_map(|of| straight(of, hits, states)).collect();

@@ -202,9 +202,9 @@ impl Path {
     }
 }
 
-/// Returns one view of the event as SVG elements, with these classes for a style sheet: `sensors`; `hits` for unused
-/// hits (strips also `strips`); a group for each [`Class`], with `dots` for used hits and a group for each track, which
-/// has the lines `state` (a fitted state), `join` (between two states) and `line` (between hits).
+/// Returns one view of the event as SVG elements. Their classes in the style sheet are `sensors`; `hits` (and `strips`)
+/// for unused hits; a group for each [`Class`], which contains `dots` for used hits, and for each track a group with
+/// the lines `state` (a fitted state), `join` (between two states) and `line` (between hits).
 pub fn elements(scene: &Scene, event: &DrawnEvent, view: View, frame: &Frame) -> String {
     let mut svg = format!("<path class=\"sensors\" d=\"{}\"/>", outlines(&scene.sensors, view, frame));
     let used = event.used();

@@ -30,7 +30,7 @@ pub struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// Returns the page as HTML. Its policy forbids browsers to load other resources, for any text of the page.
+    /// Returns the page as HTML. The page's content security policy always forbids browsers to load other resources.
     pub fn html(&self) -> String {
         let Self { title, css, body, script } = self;
         let policy = POLICIES.lines().nth(usize::from(script.is_some())).unwrap_or_default();

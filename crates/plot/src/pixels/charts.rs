@@ -179,7 +179,7 @@ fn squares(display: &PixelDisplay, colours: &Axis) -> Vec<Strokes> {
     paths
 }
 
-/// Returns a table of the pixels with the most hits; empty for large sensors, whose pixels are counted in squares.
+/// Returns a table of the pixels with most hits; empty for large sensors, whose hits are counted per square of pixels.
 pub fn hottest(display: &PixelDisplay) -> Markup {
     if display.square > 1 {
         return Markup::default();

@@ -15,7 +15,7 @@ const SIDE: f64 = 480.0;
 const OUTLINE: f64 = 0.14;
 const PAPER: &str = "#12121a";
 
-/// Returns the frame as SVG. An inner SVG, whose unit is a pixel of the sensor, is the part that the page zooms.
+/// Returns the frame as SVG. The page zooms an inner SVG, whose unit of length is a pixel of the sensor.
 pub fn picture(display: &PixelDisplay) -> String {
     let [width, height] = display.sensor.map(|side| side as f64);
     let scale = SIDE / width.max(height);
@@ -118,7 +118,7 @@ fn outlines(display: &PixelDisplay) -> String {
     )
 }
 
-/// Returns the hits as lists for the page's script: x, y, time over threshold, ns since the first cluster, cluster.
+/// Returns the hits as lists for the script: x, y, time over threshold, ns since the first cluster, cluster number.
 pub fn data(display: &PixelDisplay) -> String {
     let mut text = String::from("[");
     for (number, &(x, y, tot, time, cluster)) in display.chosen.hits.iter().enumerate() {

@@ -5,7 +5,7 @@ const PARTS: u32 = 4;
 const OCTAVES: u32 = 24;
 const BINS: usize = (PARTS * OCTAVES) as usize;
 
-/// A histogram of pairs of numbers from 1 on; the last bin along each axis contains all larger numbers.
+/// A histogram of pairs of whole numbers of at least 1; the last bin along each axis contains all larger numbers.
 #[derive(Debug, Clone)]
 pub struct Grid {
     counts: Vec<u64>,

@@ -3,7 +3,7 @@
 /// Number of bins; even.
 const BINS: usize = 256;
 
-/// A histogram of whole numbers from `start` on. All bins double in width when a value lies beyond the last bin.
+/// A histogram of whole numbers of at least `start`. All bins double in width when a value lies beyond the last bin.
 #[derive(Debug, Clone)]
 pub struct Histogram {
     counts: [u64; BINS],

@@ -55,5 +55,5 @@ pub fn table(heading: &str, head: &[&str], rows: &[Vec<String>], note: &str) -> 
 }
 
 /// Explains how to read the frame.
-const HELP: &str = "A square is a pixel with a hit; the colour shows the time over threshold (of the last hit). \
+const HELP: &str = "A square is a pixel with a hit; its colour shows the time over threshold of the pixel's last hit. \
                     Lines go around clusters. The mouse wheel zooms, dragging moves, a double click shows the whole sensor, pointing at a pixel shows its measured values.";

@@ -72,8 +72,8 @@ pub struct PixelDisplay {
 }
 
 impl PixelDisplay {
-    /// Creates a display of frame number `wanted`, or of the first frame with the most hits. Frames last `frame_us`;
-    /// frame 0 begins with the first cluster.
+    /// Creates a display of frame number `wanted`; none stands for the frame with the most hits (the first of equals).
+    /// Each frame lasts `frame_us` us; frame 0 begins with the first cluster.
     pub fn new(sensor: [usize; 2], wanted: Option<u64>, frame_us: f64) -> Self {
         let mut square = 1;
         while sensor[0].div_ceil(square) * sensor[1].div_ceil(square) > MAX_PIXELS {

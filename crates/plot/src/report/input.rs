@@ -65,7 +65,7 @@ impl ReportInput {
     /// Reads a file: JSON of `check`, `throughput`, `tune`, `compare` or `soak`, or the profile that `tune` writes.
     ///
     /// # Errors
-    /// [`Error::Io`] when the file cannot be read, [`Error::Format`] when it contains no such results.
+    /// [`Error::Io`] when the file cannot be read, [`Error::Format`] when the file contains no such results.
     pub fn read(path: &Path) -> Result<Self> {
         let size = std::fs::metadata(path).map_err(|e| Error::io(path, e))?.len();
         let place = path.display().to_string();
@@ -78,7 +78,7 @@ impl ReportInput {
         let file = std::fs::File::open(path).map_err(|e| Error::io(path, e))?;
         file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(|e| Error::io(path, e))?;
         let text =
-            String::from_utf8(bytes).map_err(|_| Error::format(&place, "this is not text, so not JSON"))?;
+            String::from_utf8(bytes).map_err(|_| Error::format(&place, "the file is not text: give JSON"))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         if path.extension().is_some_and(|end| end == "toml") {
             let profile = toml::from_str::<toml::Table>(&text);
@@ -178,7 +178,7 @@ fn at(place: &str, error: Error) -> Error {
 }
 
 fn parse<T: DeserializeOwned>(json: &Value) -> Result<T> {
-    T::deserialize(json).map_err(|e| Error::format("results", format!("not as peloton writes results: {e}")))
+    T::deserialize(json).map_err(|e| Error::format("results", format!("not results from peloton: {e}")))
 }
 
 /// Makes the names of inputs different: adds as many of their folders as are necessary to distinguish inputs of the same

@@ -1,7 +1,7 @@
 //! [`report`]: makes one self-contained HTML page with figures from JSON results of other commands.
 //!
 //! Results of the same command and sequence share figures, with ratios to the first file. A page has no scripts and
-//! makes no network requests; each figure has its numbers next to it.
+//! makes no network requests; each figure has its numbers as CSV below it.
 
 mod check;
 mod compare;

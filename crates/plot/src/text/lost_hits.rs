@@ -16,7 +16,7 @@ pub const OUTSIDE_CHIPS: &str = "outside_chips";
 pub struct Way {
     /// Key of the reason among the counts of dropped hits.
     pub key: &'static str,
-    /// Returns the number of hits that were lost for this reason while reading; none if hits are lost after reading.
+    /// Returns the number of hits that were lost for this reason while reading; none if the loss is after reading.
     pub of_input: Option<fn(&PixelCounts) -> u64>,
     /// Words of the message that follow the number of hits.
     words: &'static str,
@@ -108,9 +108,9 @@ pub struct Verdict {
 }
 
 impl HitFlow<'_> {
-    /// Judges the losses of a stream. Losses above 1 % of hits, or chips outside of the layout, give a warning. The
-    /// job fails if no hit is left, or if more hits are lost than `max_bad` allows; `max_bad` does not count hits that
-    /// masks and filters removed.
+    /// Decides whether lost hits cause a warning or a failure. Losses above 1 % of hits, or on chips outside of the
+    /// layout, cause a warning. The job fails if no hit is left, or if more hits are lost than `max_bad` allows (hits
+    /// that masks and filters removed do not count); it never fails if `max_bad` allows all losses.
     pub fn judge(&self, max_bad: Option<MaxBad>) -> Verdict {
         let lost_in = |way: &Way| (self.dropped)(way.key);
         let sum = |is_it: &dyn Fn(&Way) -> bool| {
@@ -178,7 +178,7 @@ pub fn outside_chips(facts: &Map<String, Value>) -> Vec<u64> {
     chips.into_iter().flatten().filter_map(Value::as_u64).collect()
 }
 
-/// Returns the reason why a job fails with `bad` of `events` events not reconstructed; none if it does not fail.
+/// Returns why a job fails if `bad` of `events` events could not be reconstructed; none if it does not fail.
 pub fn bad_events_failure(bad: u64, events: u64, max_bad: Option<MaxBad>) -> Option<String> {
     match max_bad {
         Some(max) if max.allows_all() => None,

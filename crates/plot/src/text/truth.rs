@@ -141,12 +141,12 @@ pub fn state_pulls(pulls: &[StatePull]) -> String {
         ]);
     }
     format!(
-        "\nstates of prompt particles above 3 GeV/c, without electrons. Pulls are (fitted - true) / sigma; pulls of q/p are multiplied by the charge. Widths and resolutions are half of the central 68 %. Columns with hits: share of sigma^2 and of the true variance from hit errors; the rest is scattering\n{}",
+        "\nstates of prompt particles above 3 GeV/c, without electrons. Pulls are (fitted - true) / sigma; pulls of q/p are multiplied by the charge. Widths and resolutions are half of the central 68 %. `hits in sigma^2` and `hits in truth`: shares of sigma^2 and of the true variance that come from hit errors; the rest is scattering\n{}",
         table(&rows)
     )
 }
 
-/// Returns tables that compare fitted with true states in the Velo, and of the impact parameter's resolution.
+/// Returns a table that compares fitted with true states in the Velo, and a table of impact parameter resolutions.
 pub fn velo_pulls(report: &VeloPullReport) -> String {
     let mut text = state_pulls(&report.pulls);
     let mut rows = vec![["1/pT, c/GeV", "tracks", "impact parameter", "LHCb run 1"].map(String::from)];
@@ -195,7 +195,7 @@ pub fn paired(name: &str, categories: &[PairedCategory]) -> String {
         ]);
     }
     format!(
-        "\ncompared with {name}: `here` is the checked tracks, `there` the tracks of this file\n{}",
+        "\ncompared with {name}: `here` are the checked tracks, `there` are the tracks of this file\n{}",
         table(&rows)
     )
 }

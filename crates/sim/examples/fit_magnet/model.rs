@@ -1,4 +1,4 @@
-//! The field model of `peloton::lhcb::magnet` with free weights, for the fit; the library has constant weights.
+//! The field model of `peloton::lhcb::magnet` with adjustable weights for the fit; the library's weights are constants.
 
 /// First knot, distance of knots, mm, and number of pieces, as there.
 const FIRST: f64 = -600.0;
@@ -53,7 +53,7 @@ impl Model {
         [y * 2.0 * b1 * x, b0 + b1 * x * x - 0.5 * y * y * second, y * (d0 + d1 * x * x)]
     }
 
-    /// Propagates a particle (x, y, slopes) from one z to another, with polarity down; charge over momentum in c/GeV.
+    /// Propagates a particle (x, y, slopes; `qop` in c/GeV) from one z to another, with the magnet's polarity down.
     pub fn fly(&self, start: [f64; 4], [from, to]: [f64; 2], qop: f64) -> [f64; 4] {
         let steps = ((to - from) / LONGEST).ceil();
         let h = (to - from) / steps;
@@ -82,7 +82,7 @@ impl Model {
         state
     }
 
-    /// Returns the integral of the field that bends along x, times `weight`, on a straight path in the plane x = 0.
+    /// Integrates the field component that bends along x, times `weight`, on a straight path in the plane x = 0.
     pub fn sideways(&self, ty: f64, origin: f64, [from, to]: [f64; 2], weight: impl Fn(f64) -> f64) -> f64 {
         let step = (to - from) / SUM_STEPS;
         let at = |i: usize| {
@@ -93,8 +93,7 @@ impl Model {
         step * (0..SUM_STEPS as usize).map(at).sum::<f64>()
     }
 
-    /// Appends residuals that pull the splines towards smooth curves, which vanish at their ends, and which do not
-    /// depend on x without data.
+    /// Appends residuals that make the splines smooth, 0 at both ends, and independent of x where there are no data.
     pub fn roughness(&self, strength: f64, all: &mut Vec<f64>) {
         for term in 0..2 {
             // In units of what b1 adds where particles are furthest out.

@@ -39,7 +39,7 @@ pub struct Public {
     pub z: [f64; 3],
     pub integrals: Vec<Integral>,
     pub factors: Vec<Factor>,
-    /// For each pair of neighbouring SciFi layers, z halfway and the bending (sixth number of `params_predictT.txt`).
+    /// For each pair of neighbouring SciFi layers: z halfway, and the bending (6th number of `params_predictT.txt`).
     pub layers: Vec<(f64, f64)>,
 }
 

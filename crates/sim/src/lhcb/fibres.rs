@@ -1,5 +1,5 @@
-//! Detection losses of the SciFi: a fraction of all particles is lost, in weak SiPMs half of the rest, in dead
-//! channels all particles.
+//! Detection losses of the SciFi. A layer misses a fraction of all particles; a weak SiPM detects half as many
+//! particles as a normal SiPM; a dead channel detects none.
 
 use crate::SimSpec;
 use crate::random::{Random, mix};

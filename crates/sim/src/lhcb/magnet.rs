@@ -31,7 +31,7 @@ pub struct Track {
 type State = [f64; 4];
 
 impl Track {
-    /// Propagates the particle to `z` (mm) without scattering; returns none if |x| or a slope becomes too large before.
+    /// Propagates the particle to `z` (mm) without scattering; returns none if |x| or a slope becomes too large.
     /// `polarity` is the polarity of the magnet, -1 or 1.
     pub fn to(self, z: f64, polarity: f64) -> Option<Self> {
         let mut track = self;

@@ -77,7 +77,7 @@ pub struct SimulatedEvent {
     seen: Vec<TrueHit>,
 }
 
-/// The path of a particle through the magnet; the particle is reconstructible in Velo and SciFi, and is no electron.
+/// The path through the magnet of a particle that is reconstructible in Velo and SciFi, and is no electron.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bend {
     /// True momentum, GeV/c.
@@ -151,7 +151,7 @@ impl SimulatedEvent {
         }
     }
 
-    /// Returns the paths of the event's particles through the magnet, in no order.
+    /// Returns the paths of the event's particles through the magnet, in no particular order.
     pub fn bends(&self) -> &[Bend] {
         &self.bends
     }

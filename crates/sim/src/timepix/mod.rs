@@ -82,7 +82,7 @@ impl PixelSim {
         self.clusters
     }
 
-    /// Returns the upper limit for how much earlier a hit is than any hit before it in the stream, us.
+    /// Returns an upper limit for the time, us, by which a hit is earlier than a hit before it in the stream.
     pub fn disorder_us(&self) -> f64 {
         if self.spec.frame_us > 0.0 {
             return 0.0;

@@ -18,9 +18,9 @@ pub struct PixelSimSpec {
     pub rate: f64,
     /// Mean delay of a hit before its readout, us; without delay, clusters do not overlap in the stream; key `delay`.
     pub delay_us: f64,
-    /// Time for which the shutter is open in each frame, us; 0 for single hits; key `frame`. In frames, the time of a
-    /// hit is the number of its frame, in ticks. A pixel has at most one hit in a frame. Hits are sorted by frame, x
-    /// and y.
+    /// Time for which the shutter is open in each frame, us; 0 for a stream of single hits; key `frame`. With frames,
+    /// the number of its frame takes the place of a hit's time. A pixel has at most one hit in a frame. Hits are sorted
+    /// by frame, x and y.
     pub frame_us: f64,
 }
 

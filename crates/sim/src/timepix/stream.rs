@@ -20,7 +20,7 @@ impl SimulatedPixels {
         Self { name: name.into(), sim: PixelSim::new(spec), hits: 0, at_end: false }
     }
 
-    /// Returns the upper limit for how much earlier a hit is than any hit before it in the stream, us.
+    /// Returns an upper limit for the time, us, by which a hit is earlier than a hit before it in the stream.
     pub fn disorder_us(&self) -> f64 {
         self.sim.disorder_us()
     }

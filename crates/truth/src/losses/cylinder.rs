@@ -1,9 +1,9 @@
 //! [`CylinderLosses`]: the steps at which the sequence `cylinder` lost particles, and the first layer with a missing hit.
 //!
-//! For each particle without a track, the step of its loss is searched for. If seeds are made from hits, the search
-//! runs on the particle's hits alone, first with the configured cuts of `[cylinder.seeding]` and then with each cut
-//! open, to find the cut that rejected the seed. Then the track with most of the particle's hits is examined, before
-//! tracks that share hits are dropped, to find the layer on which the track leaves the particle.
+//! For each particle without a track, the step that lost it is determined. If seeds are made from hits, the search runs
+//! on the particle's hits alone, first with the configured cuts of `[cylinder.seeding]` and then with each cut open, to
+//! find the cut that rejected the seed. Then the track with most of the particle's hits is examined, before tracks that
+//! share hits are dropped, to find the layer on which the track leaves the particle.
 
 use crate::{LossTable, ParticleMatch, StageLosses};
 use peloton::cylinder::{CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, reconstruct};
@@ -169,7 +169,7 @@ impl CylinderLosses {
             return if from_hits { PARTNERS } else { WINDOWS };
         };
         let best = tracks.hits_of(best);
-        // The particle left more than three quarters of the track's hits.
+        // More than three quarters of the track's hits come from the particle.
         let is_right = 4 * best.iter().filter(|hit| own.contains(hit)).count() > 3 * best.len();
         if from_hits && is_right && best.len() >= self.config.seeding.min_hits as usize {
             return TAKEN;

@@ -1,8 +1,8 @@
 //! [`Losses`]: counts lost particles by the step of the sequence that lost them.
 //!
-//! For each lost particle, the step is searched for. First, detectors and earlier stages must have found the inputs of
-//! the last search: hits in enough layers, a Velo track, a SciFi track. Then the last search runs on the particle
-//! alone, in events that contain only the particle's tracks and hits:
+//! For each lost particle, the step is determined. First, the inputs of the sequence's last search must exist: hits in
+//! enough layers, a Velo track, a SciFi track. Then this search is repeated on the particle alone, in events that
+//! contain only the particle's tracks and hits:
 //!
 //! ```text
 //!   its own hits, later cuts open        no track: lost by windows and tolerances
@@ -10,7 +10,7 @@
 //!   all hits of the event                no track: lost to hits of other particles, which fitted better
 //!   a track in each of these searches              lost to other tracks, which took its hits or its place
 //! ```
-//! Each lost particle has one step, so the steps of a table add up to all losses. The searches have no code for losses.
+//! Each lost particle has one step, so the steps of a table add up to all losses. The searches count no losses.
 
 mod cylinder;
 mod kept;
@@ -48,17 +48,17 @@ pub trait FindLosses: Send {
         None
     }
 
-    /// Begins an event: runs the stages before the last search.
+    /// Begins an event: runs the stages before the sequence's last search.
     fn take(&mut self, banks: RawEvents<'_>, event: usize, truth: &TruthEvent);
 
-    /// Returns the index of the step that lost a particle of the current event, which has no track.
+    /// Returns the index of the step that lost this particle of the current event; the particle must have no track.
     fn lost_at(&mut self, truth: &TruthEvent, particle: usize) -> usize;
 }
 
 /// The conditions of a search for one particle alone, from the easiest to the real conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alone {
-    /// The search has only the particle's own hits, and all cuts after the windows are open.
+    /// The search has only the particle's own hits, and all cuts after the search windows are off.
     Open,
     /// The search has only the particle's own hits.
     OwnHits,

@@ -1,8 +1,8 @@
 //! [`VeloLosses`]: counts missed Velo particles, ghosts and clones by cause.
 //!
-//! Only particles in category `velo` of the rules `json` count. A track matches a particle that left more than 70 % of
-//! the track's hits. Each missed particle, ghost and clone is assigned to the first cause that applies, so that the
-//! lines of a table add up.
+//! Only particles in category `velo` of the rules `json` count. A track matches a particle if more than 70 % of the
+//! track's hits come from the particle. Each missed particle, ghost and clone is assigned to the first cause that
+//! applies, so that the lines of a table add up.
 
 use crate::json_rules::{CATEGORIES, accepts};
 use crate::matching::Matcher;
@@ -52,9 +52,9 @@ pub struct LossReport {
     pub tracks: u64,
     /// Causes of particles without a track.
     pub missed: Vec<Loss>,
-    /// Kinds of tracks without a particle.
+    /// Kinds of ghosts: tracks without a particle.
     pub ghosts: Vec<Loss>,
-    /// Kinds of tracks of particles that have another track, at least as long.
+    /// Kinds of clones: tracks of a particle that has another track, at least as long.
     pub clones: Vec<Loss>,
 }
 

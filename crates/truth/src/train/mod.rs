@@ -3,7 +3,7 @@
 //! Each row of the table is a candidate: the seed of its simulated sample, its features, and whether it is true.
 //! Weights are fitted to the samples of [`WEIGHT_SEEDS`]; the threshold is chosen on samples of [`THRESHOLD_SEEDS`].
 //! Other seeds are refused, since quoted results use them. The same table and options give the same file, byte for
-//! byte, on every machine: sums in f64 have a fixed order; software computes random numbers and exponentials.
+//! byte, on every machine: sums in f64 have a fixed order; random numbers and exponentials are computed in software.
 
 mod network;
 mod rust_file;

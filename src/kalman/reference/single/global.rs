@@ -172,8 +172,8 @@ fn measure(state: &mut OnRadius, position: [f32; 3], [radial, tangential, var_z]
     (chi2, sane)
 }
 
-/// Transports the state to a hit, scatters in its layer and adds the hit. Returns chi2 of the hit, whether the track
-/// reaches the hit, and whether the residual has a valid covariance.
+/// Transports the state to a hit, adds the scattering of the hit's layer, and adds the hit. Returns chi2 of the hit,
+/// whether the track reaches the hit, and whether the residual has a valid covariance.
 pub fn take(state: &mut GlobalState, field: f32, material: f32, radial: f32, hit: &Hit) -> (f32, bool, bool) {
     let (mut there, reached) = to_radius(state, field, hit.radius);
     if material > 0.0 {

@@ -147,8 +147,8 @@ pub fn step(state: &State, field: f32, radius: f32) -> (State, Derivatives, bool
     (State { radius, p, c: similarity(&f, &state.c) }, f, reached)
 }
 
-/// Adds a hit on the state's own cylinder, if any. Returns chi2 of the hit, and whether the residual has a valid
-/// covariance. Without a hit or a valid covariance nothing changes: the same operations run with weights of zero.
+/// Adds the hit, if any, which is on the state's own cylinder. Returns chi2 of the hit, and whether the residual has a
+/// valid covariance. Without a hit or a valid covariance nothing changes: the same operations run with weights of zero.
 pub fn update(state: &mut State, hit: Option<&Hit>) -> (f32, bool) {
     let c = state.c;
     let at = |i: usize, j: usize| c[i.max(j)][i.min(j)];

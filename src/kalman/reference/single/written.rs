@@ -1,4 +1,4 @@
-//! Output form of states, and their faults.
+//! Converts states to their output form, and finds their faults.
 
 use super::maths::{atan2, fma, max, min, within_turn};
 use super::{State, axis_of};

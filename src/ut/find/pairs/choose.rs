@@ -1,4 +1,4 @@
-//! Choose: selects the tracklet of lowest cost for each track (the first of equals), and the best track of each hit.
+//! Choose: selects the tracklet of lowest cost for each track (if equal, the first), and the best track of each hit.
 
 use super::{Chosen, Tracklets, Workspace};
 use crate::event::UT_PLANES;

@@ -1,8 +1,8 @@
 //! Join: forms pairs of hits of a track, and adds the hits nearest to the line of each pair; one pair per lane.
 //!
-//! Early cuts on the slope of a pair relative to the Velo track, and on its distance from the track at the kink, leave
-//! a fifth of the pairs. The cuts use the distance in z of the planes, not of the hits, which saves a division. The
-//! nearest hit is the minimum of integers that contain the distance and, in the lowest bits, the hit's number.
+//! Early cuts on the slope of a pair relative to the Velo track, and on its distance from the track at the kink, keep a
+//! fifth of the pairs. The cuts use the distance in z between planes, not hits, which saves a division. Integers with
+//! the distance in the high bits and the hit's number in the low bits are compared to find the nearest hit.
 
 use super::super::{SLOT_BITS, SLOTS, Search};
 use super::spans::Spans;

@@ -1,4 +1,4 @@
-//! Search by pairs: loops over all tracks, hits or pairs of an event at once (choice `line`).
+//! Search by pairs, for the choice `line`: each step is a loop over all tracks, hits or pairs of an event.
 //!
 //! ```text
 //!   Velo track ------------- - - x - - - x - - - - - - x - - - x -     extended straight on
@@ -6,8 +6,8 @@
 //!                                o-------o-------------o-------o       the nearest hits in planes 1 and 3 to the line of a
 //!                               A                      C               pair, A in plane 0 and C in plane 2
 //! ```
-//! 1. `spans` finds the hits that the windows of a track touch, as a range in each plane; one track per lane.
-//! 2. `windows` lists the hits in the windows, a part of the hits in the ranges of `spans`; one hit per lane.
+//! 1. `spans` finds, in each plane, the range of hits whose cells a track's window touches; one track per lane.
+//! 2. `windows` lists those hits of the ranges that are inside the windows; one hit per lane.
 //! 3. `join` forms pairs of hits in planes 0 and 2 whose line has a slope that the cuts on momentum allow and meets the
 //!    Velo track at the kink, and adds the nearest hits in the other planes; one pair per lane. If no tracklet of a
 //!    track has four hits, `join` also tries pairs in planes 3 and 1.
@@ -16,8 +16,8 @@
 //! 6. `find/fit.rs` fits the chosen tracklets; one tracklet per lane.
 //!
 //! Hits are sorted by cell ([`UtCellHits`]), so that the search does not sort and reads ranges in whole registers.
-//! Indices of hits count in the list of all windows. Index 0 is a missing hit with weight 0, so that tracklets need no
-//! flags.
+//! Tracklets contain indices into the list of the hits in all windows. Index 0 is a missing hit with weight 0, so that
+//! tracklets need no flags.
 
 mod choose;
 mod costs;

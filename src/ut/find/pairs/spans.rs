@@ -1,8 +1,8 @@
-//! Spans: finds the ranges of hits, in the order of cells, that the windows of each track touch; one track per lane.
+//! Spans: finds the ranges of hits, sorted by cell, whose cells a track's windows touch; one track per lane.
 //!
-//! A window reaches as far from a track as a particle of the smallest momentum bends. The hits of a window in its
-//! lowest row of sectors are one range. The few windows that touch several rows are listed, and a second loop finds
-//! their further ranges with full lanes.
+//! The half width of a window is the bend of a particle of the smallest momentum. The hits of a window in its lowest
+//! row of sectors are one range. The few windows that touch several rows are listed, and a second loop finds their
+//! further ranges with full lanes.
 
 use super::super::fit::Track;
 use super::super::tracklets::{BENDING, LAST_BIN, MAX_INVERSE_ANGLE, ROUNDING};

@@ -1,4 +1,4 @@
-//! Choose: chooses the best tracklet of each track in one pass over the doublets, in order.
+//! Choose: chooses the best tracklet of each track in one loop over all doublets, in order.
 
 use super::{Best, Cuts, Doublets, MAX_CHI2, NONE};
 

@@ -1,5 +1,5 @@
-//! Complete: adds to each doublet the hits nearest to its line in the other two planes, and makes a first fit of all
-//! hits; one doublet per lane, from all tracks together.
+//! Complete: adds the hits of the other two planes that are nearest to a doublet's line, and fits all hits a first
+//! time; one doublet per lane, of any track.
 
 use super::tracklet::{PLANES, Tracklet};
 use super::{Beside, Cuts, Doublets, KINK, Line, NONE, SLOT_BITS, Search, Tally, Tracks};

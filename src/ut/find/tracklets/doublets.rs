@@ -1,6 +1,6 @@
 //! Doublets: finds pairs of hits in planes 0 and 2, then in planes 3 and 1, with slopes near the Velo track's slope;
-//! one track per lane. A track gets its first `candidates` doublets, in the order of hits. The choice `compass` takes
-//! only doublets near a hit of a third plane, and planes 3 and 1 only if planes 0 and 2 gave none.
+//! one track per lane. A track gets at most `candidates` doublets, in the order of hits. The choice `compass` takes
+//! only doublets with a third hit near their line, and planes 3 and 1 only if planes 0 and 2 give none.
 
 use super::complete::{Follow, PlaneOf};
 use super::{Beside, Doublets, Line, NONE, SLOPE, SLOT_BITS, Search, Tally, Tracks};

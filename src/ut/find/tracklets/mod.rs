@@ -1,6 +1,6 @@
-//! Finds tracklets for the choices `kick` and `compass`: hits of several planes that may belong to one particle. The
-//! steps lead from windows around tracks to each track's best tracklet. GPU kernels (`src/gpu/lanes`) run this code,
-//! too, one track per thread, so the caller provides all memory, and the code uses only `simd`, `grid` and `UT_PLANES`.
+//! Finds tracklets (hits of several planes that may belong to one particle) for the choices `kick` and `compass`: from
+//! windows around Velo tracks to each track's best tracklet. GPU kernels (`src/gpu/lanes`) run this code, too, one
+//! track per thread, so the caller provides all memory, and the code uses only `simd`, `grid` and `UT_PLANES`.
 
 mod choose;
 mod complete;

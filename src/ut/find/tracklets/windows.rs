@@ -2,8 +2,8 @@
 //!
 //! The magnet bends a particle of the smallest momentum by `tolerance` in x. A hit is accepted if it is at most
 //! `tolerance` in x from the track's straight line, and if the line passes the strip within a tolerance in y. If
-//! `sectors` is not 0, the hit must also be in the `sectors` groups of sectors nearest to the track, but in no
-//! outermost group of a plane; hits are then sorted by group: the track's own, the left one, the right one, and so on.
+//! `sectors` is not 0, the hit must also be in one of the `sectors` groups of sectors nearest to the track, but not in
+//! a plane's outermost groups; hits are then sorted by group: the track's own, the left one, the right one, and so on.
 
 use super::{Line, Planes, SLOPE, SLOT_BITS, SLOTS, Search, Tally, Tracks};
 use crate::simd::varying::{F32, I32, Mask, U32};

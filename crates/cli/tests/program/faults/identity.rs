@@ -240,7 +240,7 @@ fn tracks_belong_to_events_by_their_numbers() {
         assert_eq!(job(&["--events", "1:2", "--tracks", &mixed])["categories"], part["categories"]);
         // Lines of other events are counted, missing ones named, repeated ones refused.
         let (code, _, error) = said(&["check", events, "--events", "1:", "--tracks", &mixed]);
-        assert!(code == Some(0) && error.contains("1 line left over"), "{error}");
+        assert!(code == Some(0) && error.contains("1 line for events that are not in the input"), "{error}");
         file(&folder, "short.ndjson", text[1..].join("\n"));
         let error = failure(&["check", events, "--tracks", &path(&folder, "short.ndjson")], 1);
         assert!(error.contains("no line has event 2"), "{error}");

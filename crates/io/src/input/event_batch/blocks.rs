@@ -1,4 +1,4 @@
-//! Appends slices of an event builder, in which raw banks are sorted by source instead of by event.
+//! Appends blocks of an event builder, which sorts the raw banks of several events by source instead of by event.
 
 use super::EventBatch;
 use crate::input::EventId;
@@ -18,13 +18,13 @@ fn is_plain(block: &BankBlock<'_>) -> bool {
 }
 
 impl EventBatch {
-    /// Appends a slice of an event builder: `event_ids.len()` events, and for each source one block with one bank per
-    /// event. A block is damaged if its sizes do not add up to its length; then every event gets the status
-    /// `truncated_bank`. Returns the number of damaged blocks.
+    /// Appends `event_ids.len()` events from an event builder: for each source, one block with one bank per event. A
+    /// block is damaged if its sizes do not add up to its length; then every event gets the status `truncated_bank`.
+    /// Returns the number of damaged blocks.
     ///
     /// # Errors
-    /// [`Error::Columns`] for a block with another number of events, for an alignment above 2^16 bytes, and while an
-    /// event is open. Nothing is appended then.
+    /// [`Error::Columns`] for a block with another number of events than `event_ids`, for an alignment above 2^16
+    /// bytes, and while an event is open. Then nothing is appended.
     pub fn blocks(&mut self, blocks: &[BankBlock<'_>], event_ids: &[u64]) -> Result<usize> {
         let events = event_ids.len();
         for (number, block) in blocks.iter().enumerate() {

@@ -9,7 +9,7 @@ use peloton::event::{BankKind, RawBatch};
 use peloton::{Error, Result};
 use std::io::Cursor;
 
-/// Raw banks of events, and the identification of each event.
+/// Raw banks of events, and the numbers that identify each event.
 #[derive(Debug, Default)]
 pub struct EventBatch {
     raw: RawBatch,
@@ -48,15 +48,15 @@ impl EventBatch {
         self.open.begun
     }
 
-    /// Identification of the events.
+    /// Numbers that identify the events.
     pub fn ids(&self) -> &[EventId] {
         &self.ids
     }
 
     /// Adds a raw bank to the event that the next [`close`](Self::close) ends; `kind` is the type in the bank's header.
-    /// Banks of the supported detectors are stored. An error bank or an impossible payload sets the event's status, and
-    /// the ODIN bank sets its run and number. A bank like [`nominal_bank`](super::mdf::nominal_bank) marks the event as
-    /// simulated with the nominal detector. Other banks are skipped.
+    /// Banks of the supported detectors are stored. An error bank or an impossible payload sets the event's status; the
+    /// ODIN bank sets the event's run and number. A bank like [`nominal_bank`](super::mdf::nominal_bank) marks the
+    /// event as simulated with the nominal detector. Other banks are skipped.
     pub fn bank(&mut self, kind: u8, version: u8, source: u16, payload: &[u8]) {
         self.open.begun = true;
         match u16::try_from(payload.len()) {
@@ -89,7 +89,7 @@ impl EventBatch {
         }
     }
 
-    /// Ends the open event, with a status from the caller. Returns the event's final status.
+    /// Ends the open event with the caller's `status`. Returns the final status, which also covers the event's banks.
     pub fn close(&mut self, event_id: u64, status: Status) -> Status {
         let Open { run, number, .. } = std::mem::take(&mut self.open);
         self.ids.push(EventId { number: event_id, run, event: number });

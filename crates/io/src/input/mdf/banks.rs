@@ -10,7 +10,7 @@ pub(in crate::input) const HEADER: usize = 8;
 /// One raw bank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bank<'a> {
-    /// Type of the bank: a detector's data, or any other type.
+    /// Type of the bank, such as a detector's data.
     pub kind: u8,
     /// Version of the payload's encoding.
     pub version: u8,
@@ -29,7 +29,7 @@ impl Bank<'_> {
     }
 }
 
-/// Iterator over the banks of a body. After a fault, it continues at the next complete bank, if there is any.
+/// Iterator over the banks of a body. After a fault, the iterator continues at the next complete bank, if there is any.
 #[derive(Debug, Clone)]
 pub struct Banks<'a> {
     whole: &'a [u8],

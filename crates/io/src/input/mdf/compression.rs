@@ -1,5 +1,5 @@
-//! Compressed bodies of MDF records, in ROOT's blocks of `two letters, u8 method, u24 packed size, u24 plain size,
-//! data`. The letters name the compression: zlib ("ZL"), lzma ("XZ") or lz4 ("L4").
+//! Compressed bodies of MDF records, in ROOT's blocks of `two letters, u8 method, u24 compressed size, u24 decompressed
+//! size, data`. The letters name the compression: zlib ("ZL"), lzma ("XZ") or lz4 ("L4").
 
 use flate2::Compression as Level;
 use std::io::{Read, Write};

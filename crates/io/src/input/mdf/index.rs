@@ -12,8 +12,8 @@ use std::path::Path;
 const BUFFER: usize = 4 << 10;
 
 /// Calls `visit` with the byte at which each event of an MDF file begins, and returns the number of events. Damaged
-/// events count, too, as in a reader of events. Only headers are read. Returns none for a compressed file, in which
-/// events have no byte position.
+/// events are included, as in a reader. Only headers are read. Returns none for a compressed file, in which events have
+/// no byte position.
 ///
 /// # Errors
 /// [`Error::Io`] when the file cannot be read, [`Error::Format`] for a file in another format than MDF.

@@ -41,10 +41,10 @@ pub mod bank_type {
     /// that marks an event as simulated with the nominal detector.
     pub const TEST: u8 = 51;
 
-    /// Whether a bank of this type reports an error. It is either an error of the readout, whose fragment was throttled
+    /// Whether a bank of this type reports an error. Either the readout reports a fragment of data that was throttled
     /// (type 89), mistimed (90, 91, 94), missing (92), truncated (93), malformed (95), of another event (96), lost in a
-    /// full buffer (100) or of a wrong size (101), or a detector's error bank: Velo 29, muons 50, UT 68, calorimeter
-    /// 78, RICH 81, Plume 86, SciFi 88. LHCb's filter of damaged events checks the same types.
+    /// full buffer (100) or of a wrong size (101); or a detector reports an error: Velo 29, muons 50, UT 68,
+    /// calorimeter 78, RICH 81, Plume 86, SciFi 88. LHCb's filter of damaged events checks the same types.
     pub const fn is_error(code: u8) -> bool {
         matches!(code, 89..=96 | 100 | 101) || is_detector_error(code)
     }

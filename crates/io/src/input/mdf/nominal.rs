@@ -20,7 +20,7 @@ pub fn is_nominal(kind: u8, version: u8, payload: &[u8]) -> bool {
     kind == bank_type::TEST && version == VERSION && payload == PAYLOAD
 }
 
-/// Appends the bank that marks a simulated event to the body of a record.
+/// Appends the bank of `nominal_bank` to the body of a record.
 ///
 /// # Errors
 /// As [`put_bank`].

@@ -23,7 +23,7 @@ pub struct RecordHeader {
     pub trigger_mask: [u32; 4],
     /// Number of the run.
     pub run: u32,
-    /// Number of the turn of the beam.
+    /// Number of the beam's turn around the ring.
     pub orbit: u32,
     /// Number of the bunch crossing in the turn.
     pub bunch: u32,
@@ -80,7 +80,7 @@ pub(in crate::input) fn looks_like_record(bytes: &[u8]) -> bool {
 }
 
 /// Number of bytes of the complete records at the beginning of `bytes`; the remaining bytes are the beginning of the
-/// next record. If a header is damaged, the number of all bytes, since only a reader can find the next record.
+/// next record. If a header is damaged, the number of all bytes, since a reader then searches for the next record.
 pub fn whole_records(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some(head) = bytes[at..].first_chunk() {
@@ -120,7 +120,7 @@ impl<'a> Record<'a> {
         RecordHeader::from_bytes(self.0[HEAD..].first_chunk().expect("a whole header"))
     }
 
-    /// The checksum in the record's header; 0 if it has none.
+    /// The checksum in the record's header; 0 if the record has no checksum.
     pub fn sum(self) -> u32 {
         u32::from_le_bytes(*self.0[12..].first_chunk().expect("a whole header"))
     }
@@ -156,7 +156,7 @@ impl Records {
         Self { stream: PutBack::new(stream), head: [0; HEAD], read: 0, found: false, ended: false }
     }
 
-    /// Reads the rest of a stream, of which earlier records were already found.
+    /// Reads a stream from a position after its first record, so that it counts as MDF even if no record follows.
     pub fn inside(stream: Stream) -> Self {
         Self { found: true, ..Self::new(stream) }
     }
@@ -190,7 +190,7 @@ impl Records {
             return Ok(Some(if self.found { Cut::Garbage(skipped) } else { Cut::NotMdf }));
         };
         self.found = true;
-        let too_many = || io::Error::new(ErrorKind::OutOfMemory, "too many bytes of events at once");
+        let too_many = || io::Error::new(ErrorKind::OutOfMemory, "too many bytes of events in one batch");
         let (first, room) = batch.room(size + HEAD).ok_or_else(too_many)?;
         let (head, rest) = room.split_at_mut(HEAD);
         head.copy_from_slice(&self.head);

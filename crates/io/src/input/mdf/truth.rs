@@ -39,7 +39,7 @@ pub fn decode_mc(banks: &McBanks, hits_of: HitsOf) -> Result<TruthEvent> {
     let mut fields = Fields::new(&banks.place, &banks.tracks);
     let count = fields.u32("number of particles")? as usize;
     if count > fields.left() / SMALLEST {
-        let message = format!("{count} particles do not fit {} bytes", fields.left());
+        let message = format!("{count} particles do not fit into {} bytes", fields.left());
         return Err(fields.wrong("number of particles", &message));
     }
     let mut particles = Vec::with_capacity(count);
@@ -116,7 +116,7 @@ pub fn decode_vertices(banks: &McBanks) -> Result<Vec<Vertex>> {
     let mut fields = Fields::new(&banks.place, &banks.vertices);
     let count = fields.u32("number of vertices")? as usize;
     if count > fields.left() / 28 {
-        let message = format!("{count} vertices do not fit {} bytes", fields.left());
+        let message = format!("{count} vertices do not fit into {} bytes", fields.left());
         return Err(fields.wrong("number of vertices", &message));
     }
     let mut vertices = Vec::with_capacity(count);

@@ -1,9 +1,8 @@
-//! Finds chunks of words, as SERVAL, SPIDR and readouts of Timepix4 write them, after a header with name, chip and
-//! size.
+//! Finds chunks in streams of SERVAL, SPIDR and Timepix4 readouts: words after a header with name, chip and size.
 //!
 //! A chunk is complete if the next header, or the end of the stream, is at the position that its size gives. Otherwise
-//! the next name is searched for at any byte. A name at a word boundary within the chunk ends the chunk early. A name
-//! at another byte within the chunk shows that bytes were lost: then all words of the chunk are dropped.
+//! the name of the next header is searched for at any byte. A name at a word boundary within the chunk ends the chunk
+//! early. A name at another byte within the chunk shows that bytes were lost: then all words of the chunk are dropped.
 
 use super::PixelCounts;
 

@@ -1,7 +1,7 @@
 //! [`Feed`]: reads blocks of hits on a separate thread and passes them through a bounded channel.
 //!
 //! If processing is slower than the input, the channel fills up. Then either reading waits (which slows down a TCP
-//! sender) or hits are dropped and counted. The memory of processed blocks is used again.
+//! sender) or hits are dropped and counted. The memory of processed blocks is reused.
 
 use crate::input::timepix::{PixelCounts, PixelReader, ReadEnd};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};

@@ -62,7 +62,7 @@ fn wait(address: &str, host: Host<'_>, peek: impl Fn() -> std::io::Result<usize>
         match peek() {
             Err(e) if matches!(e.kind(), Interrupted | TimedOut | WouldBlock) && !host.is_cancelled() => {}
             Err(_) if host.is_cancelled() => {
-                let message = "ended before any data arrived";
+                let message = "the job ended before any data arrived";
                 return Err(Error::io(address, std::io::Error::other(message)));
             }
             // A datagram may be larger than what is looked at of it, which some systems call an error.
@@ -82,7 +82,7 @@ fn accept(listener: &TcpListener, host: Host<'_>) -> std::io::Result<TcpStream> 
             }
             Err(e) if e.kind() == std::io::ErrorKind::WouldBlock && !host.is_cancelled() => sleep(PATIENCE),
             Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {
-                return Err(std::io::Error::other("ended before a sender connected"));
+                return Err(std::io::Error::other("the job ended before a sender connected"));
             }
             Err(e) => return Err(e),
         }

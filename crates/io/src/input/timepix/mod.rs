@@ -55,10 +55,10 @@ pub enum PixelFormat {
     T3pa,
     /// Text files of IEAP, one hit per line: `pixel ToA fToA ToT`.
     Burda,
-    /// Text files of frames, one hit per line: `frame x y value`. Never recognised from the content. The time of a hit
-    /// is its frame's number, in ticks.
+    /// Text files of frames, one hit per line: `frame x y value`. The format is never recognised from the content. The
+    /// time of a hit is its frame's number, in ticks.
     Frames,
-    /// Text files of the Pixet programs, one matrix per frame. Never recognised from the content. Times as in `Frames`.
+    /// Text files of Pixet programs, one matrix per frame. Never recognised from the content. Times are as in `Frames`.
     Pmf,
     /// Raw words of SERVAL and SPIDR for Timepix3.
     Tpx3,
@@ -106,7 +106,7 @@ impl PixelFormat {
     }
 
     /// Usual disorder of this format: the largest time by which a hit may come after a later hit, us. Hits of a quad's
-    /// chips or of a Timepix4's halves are interleaved, and some files are hardly sorted.
+    /// chips or of a Timepix4's halves are interleaved, and some files are far from sorted.
     pub fn usual_disorder_us(self) -> f64 {
         match self {
             Self::Tpx4 => 200_000.0,
@@ -170,11 +170,11 @@ pub struct PixelCounts {
     pub hits: u64,
     /// Dropped hits on chips or pixels that the layout does not have.
     pub outside: u64,
-    /// Chips that have dropped hits because the layout does not have these chips.
+    /// Chips whose hits were dropped because the layout does not contain the chip.
     pub outside_chips: Chips,
     /// Trigger edges in the output.
     pub triggers: u64,
-    /// Words or lines of kinds other than hits: headers, heartbeats, markers.
+    /// Words or lines that are not hits: headers, heartbeats, markers.
     pub control: u64,
     /// Words of unknown kinds, and words outside all chunks.
     pub unknown: u64,

@@ -30,7 +30,7 @@ impl Field {
         wide
     }
 
-    /// The value as a whole number; none beyond an i64, and for the smallest i64, which means "not a time" (NaT).
+    /// The value as a whole number; none if it does not fit into an i64, or is NaT ("not a time", the smallest i64).
     #[inline]
     pub fn whole(&self, record: &[u8]) -> Option<i64> {
         let shift = 64 - 8 * self.bytes as u32;
@@ -132,7 +132,7 @@ impl Header {
     fn add(&mut self, name: &str, kind: &str) -> Result<(), String> {
         let unusable = || {
             format!(
-                "the column `{}` has the type `{}`, which is not read",
+                "the column `{}` has the type `{}`, which is not supported",
                 name.escape_debug(),
                 kind.escape_debug()
             )

@@ -13,7 +13,7 @@ const MAX_LINE: usize = 4096;
 /// Information that is known before the first hit.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Beginning {
-    /// Whether hits have the number of their chip, which is optional in the format.
+    /// Whether the source has the chip of each hit, which is optional in the format.
     pub has_chips: bool,
     /// A message about an assumption, such as the unit of times.
     pub doubt: Option<String>,

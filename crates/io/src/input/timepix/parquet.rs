@@ -67,7 +67,7 @@ impl Columns {
         Ok(Self { name, rows, roles })
     }
 
-    /// Whether hits have the number of their chip.
+    /// Whether the file has the chip of each hit.
     pub fn has_chips(&self) -> bool {
         self.roles.chip.is_some()
     }

@@ -67,14 +67,14 @@ pub struct PixelColumns {
 }
 
 impl PixelColumns {
-    /// Checks hits on `layout`, which come after a later hit by at most `disorder_us` us; none for the usual disorder.
+    /// Checks hits on `layout`. Hits may follow later hits by at most `disorder_us` us; none for the usual disorder.
     pub fn new(layout: Layout, disorder_us: Option<f64>) -> Self {
         let options = PixelOptions { disorder_us, ..PixelOptions::default() };
         let clock = PixelFormat::Hits16.clock(&options);
         Self { clock, options, layout, counts: PixelCounts::default() }
     }
 
-    /// Appends accepted hits to `block`, and counts all hits. `time` is in ticks, the time over threshold in clocks.
+    /// Appends accepted hits to `block`, and counts all hits. `time` is in ticks (1.5625 ns), `tot` in clocks (25 ns).
     ///
     /// # Errors
     /// [`Error::Columns`] for columns of different lengths.

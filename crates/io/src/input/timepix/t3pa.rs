@@ -26,7 +26,7 @@ pub(super) struct Row {
     pub matrix: u64,
     pub toa: u64,
     pub tot: u64,
-    /// Time by which the hit is earlier than `toa`; 0 if the file has no such column.
+    /// Time by which the hit is earlier than `toa`, ticks of 1.5625 ns; 0 if the file has no such column.
     pub fine: u64,
     /// The overflow column of a hit: 0 or the number of the chip. Any other value marks a row that is not a hit.
     pub overflow: Option<u64>,
@@ -46,8 +46,8 @@ pub(super) enum Meaning {
 }
 
 impl Row {
-    /// The meaning of the row. Devices of several chips give the chip in the matrix index, above the pixel. Some
-    /// devices repeat the chip in the overflow column, others write 0; a row that is not a hit has another value there.
+    /// The meaning of the row. Devices of several chips write the chip above the pixel in the matrix index. In the
+    /// overflow column, some repeat the chip and others write 0; a row that is not a hit has another value there.
     pub fn meaning(&self) -> Meaning {
         let (chip, pixel) = (self.matrix >> 16, self.matrix & 0xFFFF);
         match self.overflow {
@@ -104,7 +104,7 @@ impl Columns {
 
     /// The values of a row; none for a line that is not a row.
     ///
-    /// Some files name the six usual columns but have rows with fewer values, whose number then determines the columns.
+    /// Some files name the six usual columns but have shorter rows; the number of values then determines the columns.
     pub fn row(&self, values: &[u64]) -> Option<Row> {
         match self {
             Self::Named { count, places } if *count == values.len() => {

@@ -53,7 +53,7 @@ impl Decode for Tpx3 {
     }
 
     fn passed_over(&self) -> Option<String> {
-        let kind = "words of integrated time over threshold (kind 0xA, of the frame-driven mode), which are not read";
+        let kind = "words of integrated time over threshold (kind 0xA, of the frame-driven mode), which are not supported";
         (self.integrated > 0).then(|| format!("{} {kind}", self.integrated))
     }
 }

@@ -1,7 +1,7 @@
 //! [`UsualLines`]: parses lines in the usual form, which are decimal numbers with one tab or space between them.
 //!
 //! First all bytes of a block that are not digits are marked, 64 bytes at a time. A number is the text between two
-//! marks. No number waits until the previous number is parsed.
+//! marks. So the CPU can parse several numbers at once.
 
 use crate::input::digits::{WORD, others, values, whole_number};
 
@@ -86,7 +86,7 @@ impl UsualLines {
         self.next += marks.iter().take_while(|mark| usize::from(**mark) < to).count();
     }
 
-    /// Parses the line at byte `start` of the text, after all used marks, and writes its numbers to `numbers`.
+    /// Parses the line that begins at byte `start` of the text, after all used marks; writes its numbers to `numbers`.
     #[inline(always)]
     pub fn next_line(&mut self, text: &[u8], start: usize, numbers: &mut [u64; NUMBERS]) -> Next {
         let marks = &self.marks[self.next..self.count];

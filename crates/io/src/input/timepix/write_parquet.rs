@@ -16,8 +16,8 @@ use std::sync::Arc;
 /// Unit of the times that are written.
 const TICK: &str = "1.5625 ns";
 
-/// Writes hits of one chip as Parquet with the columns t, x, y and tot. The unit of times is `peloton.time_unit` in the
-/// metadata of the file; the metadata of each column contain its unit.
+/// Writes hits of one chip as Parquet with the columns t, x, y and tot. The metadata of the file give the unit of times
+/// as `peloton.time_unit`; the metadata of each column give its unit.
 pub struct ParquetHits {
     schema: SchemaRef,
     writer: ArrowWriter<Vec<u8>>,

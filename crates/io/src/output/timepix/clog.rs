@@ -32,8 +32,8 @@ impl ClogWriter {
         }
     }
 
-    /// Writes the next clusters. Clusters of a stream form one frame, which begins with its first hit. Clusters of
-    /// frames are written without times, in the frame that they come from, whose number is counted from 0 in the input.
+    /// Writes the next clusters. If hits have times, these clusters form one frame, which begins with its first hit.
+    /// Clusters of frames are written without times, in their frame of the input (counted from 0 there).
     ///
     /// # Errors
     /// Errors of `to`.

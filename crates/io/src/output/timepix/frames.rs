@@ -15,7 +15,7 @@ pub fn frame_fields() -> Vec<Field> {
     vec![described("frame", DataType::UInt64, "1", meaning)]
 }
 
-/// The frame's number for each cluster, which the times of the cluster's hits store.
+/// For each cluster, the number of its frame, which is stored as the time of its hits.
 pub fn frame_columns(clusters: &PixelClusters) -> Vec<ArrayRef> {
     let frames = clusters.features.time.iter().map(|frame| u64::try_from(*frame).unwrap_or(0));
     vec![Arc::new(UInt64Array::from_iter_values(frames))]

@@ -39,7 +39,7 @@ impl Origin {
 
 /// The fields of [`origin_columns`].
 pub fn origin_fields() -> Vec<Field> {
-    let input = "the file, pipe, address or simulation of the cluster's hits";
+    let input = "the file, pipe, address or simulation from which the cluster's hits come";
     let chip = "number of the chip that the hit is on";
     let energy = "energy of the hit; null without a calibration";
     vec![

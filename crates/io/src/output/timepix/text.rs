@@ -11,8 +11,8 @@ use std::ops::Range;
 /// Writes one JSON object per cluster: time and duration in ns, energy in keV or null without a calibration, bounds as
 /// `[x, y, x, y]`, hits as `[x, y, tot, ns after the first]`, chip and energy of each hit, the features, and the input.
 /// With `pairs`, an object also has the device's counter of the latest trigger before the cluster, and for each hit the
-/// time in ns since the latest trigger before the hit; both are null without a trigger. Clusters of frames begin with
-/// the frame's number (`frame`), and all their times are null.
+/// time in ns since the latest trigger before the hit; both are null without a trigger. Objects of clusters from frames
+/// begin with the frame's number (`frame`), and all their times are null.
 ///
 /// `texts` formats the objects in parallel.
 ///

@@ -12,7 +12,7 @@ use peloton::{Error, Result};
 use peloton_plot::text::table;
 use serde::Serialize;
 
-/// Maximum number of hits for which the quadratic reference runs.
+/// Maximum number of hits for which the reference runs, whose time grows with the square of the number of hits.
 const NAIVE_HITS: usize = 20_000;
 
 #[derive(Serialize)]
@@ -21,16 +21,16 @@ struct Row {
     clusters: usize,
     mean_size: f64,
     size_deviation: f64,
-    /// Algorithms that found exactly these clusters.
+    /// Algorithms that found exactly the same clusters as the first algorithm.
     agree: Vec<String>,
-    /// Algorithms that found other clusters.
+    /// Algorithms that found other clusters than the first algorithm.
     differ: Vec<String>,
 }
 
 #[derive(Serialize)]
 struct Report {
     late: u64,
-    /// Whether the number of input hits equals the hits in clusters plus the counted drops, over the whole sequence.
+    /// Whether the number of input hits equals the number of hits in clusters plus the number of dropped hits.
     all_accounted: bool,
     definitions: Vec<Row>,
 }
@@ -43,7 +43,7 @@ pub struct PixelCheck {
     sorted: PixelHits,
     hits_in: u64,
     hits_out: u64,
-    /// Whether the first source has ended; each source has its own clock, so only one is checked.
+    /// Whether the first source has ended. Only the first source is checked, since each source has its own clock.
     is_over: bool,
 }
 
@@ -100,7 +100,7 @@ impl Check for PixelCheck {
     }
 }
 
-/// Clusters the hits by one definition with all algorithms.
+/// Clusters the hits by one definition with all algorithms, and compares the clusters.
 fn row(
     find: FindConfig,
     definition: Definition,

@@ -34,7 +34,7 @@ pub struct PixelDetector {
     pub layout: Layout,
     /// Folder of the energy calibration.
     pub calibration: Option<PathBuf>,
-    /// Usual disorder of the hits, us: the largest lateness of a hit.
+    /// Usual disorder of the hits: how much older a hit may be than the newest hit before it, us.
     pub disorder_us: f64,
     /// Pixels whose hits are dropped.
     pub masked: Vec<(u16, u16)>,
@@ -47,12 +47,12 @@ pub struct PixelDetector {
 }
 
 impl PixelDetector {
-    /// Returns the configuration, with defaults from the properties of these hits.
+    /// Returns the configuration; for values that are not set, it has the defaults for these hits.
     pub fn configuration(&self, config: &Config) -> TimepixConfig {
         let mut timepix = config.timepix.clone();
         timepix.disorder_us.get_or_insert(self.disorder_us);
         if self.is_of_frames {
-            // By every definition, a cluster consists of connected pixels in one frame.
+            // With delta 0, every definition makes a cluster of connected pixels in one frame.
             (timepix.find.delta, timepix.find.strict) = (0, false);
         }
         timepix
@@ -64,7 +64,7 @@ impl PixelDetector {
     /// Returns errors of the configuration.
     pub fn sequence(&self, config: &Config) -> Result<Timepix> {
         let timepix = self.configuration(config);
-        // By default, two threads are left for reading and sorting.
+        // By default, two threads remain for reading and sorting.
         let threads = config.threads.unwrap_or_else(|| {
             Timepix::threads_for(&timepix, config.thread_count().saturating_sub(2).max(1))
         });

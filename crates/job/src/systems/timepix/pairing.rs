@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Pairs hits with triggers, and holds the pairs until they are written.
+/// Pairs hits with triggers, and stores the pairs until they are written.
 pub struct Pairing {
     state: Mutex<State>,
     /// Whether the pairs will be written.
@@ -30,7 +30,7 @@ impl Pairing {
         Self { state: Mutex::new(state), is_written: AtomicBool::new(false) }
     }
 
-    /// Stores pairs from now on, for a writer that calls [`next`](Self::next).
+    /// From this call on, stores pairs for a writer that calls [`next`](Self::next).
     pub fn keep(&self) {
         self.is_written.store(true, Ordering::Relaxed);
     }
@@ -40,12 +40,12 @@ impl Pairing {
         self.state().waiting.pop_front()
     }
 
-    /// Returns the memory of pairs for reuse.
+    /// Takes back the memory of pairs, to use it again.
     pub fn give_back(&self, pairs: TriggerPairs) {
         self.state().unused.push(pairs);
     }
 
-    /// Returns the final counts: dropped triggers, paired hits.
+    /// Returns the final counts: dropped triggers as a loss, paired hits as a fact.
     pub fn outcome(&self) -> (Vec<(&'static str, u64)>, Map<String, Value>) {
         let state = self.state();
         let facts = Map::from_iter([("paired_hits".to_string(), json!(state.pairer.paired()))]);

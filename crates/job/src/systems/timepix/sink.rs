@@ -16,7 +16,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Writes clusters in the format of the file name, with their triggers where hits are paired.
+/// Writes clusters in the format that the file's extension selects, with triggers if hits are paired.
 struct ClusterSink {
     path: PathBuf,
     pairing: Option<Arc<Pairing>>,
@@ -33,7 +33,7 @@ enum Writer {
 /// Creates the file for clusters.
 ///
 /// # Errors
-/// Returns [`Error::Config`] for a name of unknown format, before any file is touched; [`Error::Io`] when the file
+/// Returns [`Error::Config`] for a name of unknown format, before any file is changed; [`Error::Io`] when the file
 /// cannot be written.
 pub fn create(detector: &PixelDetector, to: &Destination<'_>) -> Result<Box<dyn Sink>> {
     let (path, texts) = (to.path, SideBySide::new(to.threads.clone()));
@@ -74,7 +74,7 @@ impl ClusterSink {
         match &mut self.writer {
             Writer::Ndjson(to, texts) => {
                 write_cluster_ndjson(clusters, &self.origin, pairs, texts, to).map_err(failed)?;
-                // The reader of a pipe must see the clusters of a live stream at once.
+                // The program that reads a pipe must receive the clusters of a live stream at once.
                 if is_no_file(&self.path) { to.flush().map_err(failed) } else { Ok(()) }
             }
             Writer::Clog(to, writer) => writer.write(clusters, to).map_err(failed),

@@ -22,38 +22,38 @@ use std::net::UdpSocket;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Number of hits that are searched for hot pixels.
+/// Number of hits at the start of the input in which hot pixels are searched for.
 const HOT_SAMPLE: usize = 1_000_000;
 
-/// Hits that were searched for hot pixels before the clustering.
+/// Hits in which hot pixels were searched for, before the clustering.
 #[derive(Default)]
 struct LookedAt {
     source: Arc<str>,
     block: PixelBlock,
-    /// Whether the source ended with them.
+    /// Whether the source ended with these hits.
     is_end: bool,
 }
 
 /// A stream of hits, which a separate thread reads.
 struct PixelSource {
     feed: Feed,
-    /// Hits that were searched for hot pixels: they are cut first.
+    /// Hits in which hot pixels were searched for: `cut` returns them first.
     looked_at: Option<LookedAt>,
     counts: PixelCounts,
     /// Time that the feed has spent on reading.
     reading: Duration,
-    /// Number of bytes that the feed has read, if it reads any.
+    /// Counter of the bytes that the feed has read; none for a simulation.
     bytes: Option<ByteCount>,
     /// Total number of hits, if known.
     known: Option<u64>,
-    /// Hits dropped because they came too fast.
+    /// Number of hits that were dropped because they arrived too fast.
     not_taken: u64,
     socket: Option<UdpSocket>,
     cancel: Cancel,
 }
 
 impl PixelSource {
-    /// Returns the next block that has data or ends a source; none at the end.
+    /// Returns the next block that has data or ends a source; none at the end of the last source.
     fn next(&mut self) -> Result<Option<Fed>> {
         while !self.cancel.is_requested() {
             let Some(fed) = self.feed.next()? else { return Ok(None) };
@@ -73,8 +73,8 @@ impl Source for PixelSource {
         Box::new(PixelBatch::default())
     }
 
-    /// Cuts one block of the configured size. A measurement appends block after block until the first source ends,
-    /// since each source has its own clock.
+    /// Cuts one block of the configured size. A measurement cuts repeatedly into one batch; this ends with the first
+    /// source, since each source has its own clock.
     fn cut(&mut self, _items: usize, batch: &mut dyn Batch, beside: &mut Beside) -> Result<usize> {
         let batch: &mut PixelBatch = batch.of_mut()?;
         if batch.end {
@@ -123,7 +123,7 @@ impl Source for PixelSource {
 
     fn misread(&self) -> Option<String> {
         let PixelCounts { hits, outside, triggers, control, unknown, malformed, .. } = self.counts;
-        // The headers of chunks are words of a known kind, even if the words in the chunks are not.
+        // Chunk headers count as words of a known kind, even if all words in the chunks are of unknown kinds.
         let is_unknown = unknown > 0 && triggers == 0 && unknown >= control;
         let message = match hits + outside {
             0 if malformed > 0 => {
@@ -241,7 +241,7 @@ pub fn open(request: &Request, host: Host<'_>) -> Result<Opened> {
     Ok(Opened { source: Box::new(source), detector: Box::new(detector) })
 }
 
-/// Pixels with more than `limit` hits.
+/// Returns the pixels that have more than `limit` hits in a block.
 fn hot_pixels(block: &PixelBlock, limit: u64) -> Vec<(u16, u16)> {
     let mut counts = HashMap::new();
     let pixels = block.hits.x.iter().zip(&block.hits.y[..]);

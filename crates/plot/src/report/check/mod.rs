@@ -25,7 +25,7 @@ pub fn section(names: &[String], all: &[CheckData], figures: &mut Figures) -> Ma
             h3 { "Efficiency" }
             p.soft {
                 "Bars are Clopper-Pearson intervals of 68 %. Grey: number of particles"
-                @if names.len() > 1 { " in the first file; ratios are relative to the first file; their intervals are the intervals of the other file" }
+                @if names.len() > 1 { " in the first file; lower panel: ratios to the first file, with intervals that contain only the uncertainty of the other file" }
                 ". The first and the last bin include all values beyond them."
             }
             @for (number, category) in categories.into_iter().enumerate() {

@@ -115,7 +115,7 @@ fn of_states(names: &[String], all: &[CheckData]) -> Vec<Drawing> {
         let unit = match parameter {
             "x" | "y" => "mm",
             "tx" | "ty" => "rad",
-            _ => "relative to the true value",
+            _ => "relative",
         };
         let figure = Curves {
             title: format!("Resolution of {parameter} {}", place(at)),
@@ -219,7 +219,7 @@ type OfCylinder = (&'static str, &'static str, fn(&Resolution) -> f64);
 const CYLINDER: [OfCylinder; 5] = [
     ("r-phi", "cm", |of| of.r_phi),
     ("z", "cm", |of| of.z),
-    ("pT", "relative to the true value", |of| of.pt),
+    ("pT", "relative", |of| of.pt),
     ("phi", "rad", |of| of.phi),
     ("theta", "rad", |of| of.theta),
 ];

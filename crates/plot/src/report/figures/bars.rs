@@ -47,7 +47,7 @@ pub struct Bars {
 }
 
 impl Bars {
-    /// Returns the drawing; none if there is no bar or all are empty.
+    /// Returns the drawing; none if there is no bar or all bars are empty.
     pub fn drawing(self) -> Option<Drawing> {
         let sum = |bar: &Bar| bar.segments.iter().map(|segment| segment.value).sum::<f64>();
         let longest = self.bars.iter().map(sum).fold(0.0, f64::max);

@@ -45,7 +45,7 @@ pub struct Curves<'a> {
     pub x_is_log: bool,
     pub range: YRange,
     pub curves: Vec<Curve>,
-    /// Positions and names of the ticks of the horizontal axis, in place of numbers; empty for numbers.
+    /// Positions and names of the horizontal axis's ticks; if empty, the ticks show numbers.
     pub places: &'a [(f64, &'a str)],
 }
 

@@ -1,4 +1,4 @@
-//! [`Heartbeats`] of Timepix3, which determine the turn of the hits' counter.
+//! [`Heartbeats`] of Timepix3, which determine the turn (number of wraps) of the hits' counter.
 //!
 //! The counter of hits has 30 bits and wraps every 26.8 s; a heartbeat has 48 bits. A heartbeat only determines the
 //! turn of the hits' counter: the decoder extends the times of hits around the running time, whose turn comes from the
@@ -7,8 +7,8 @@
 //! - The first turn comes from two heartbeats that are at most an eighth of a turn apart. Until then, words wait.
 //! - A heartbeat is doubtful if it is further than an eighth of a turn from the running time, or before the previous
 //!   heartbeat of its chip. The following words then wait for the next heartbeat. If the next heartbeat agrees with the
-//!   running time, the doubtful heartbeat is set aside. If it agrees with the doubtful heartbeat, there was a long gap
-//!   (doubtful heartbeat ahead) or a restart (behind).
+//!   running time, the doubtful heartbeat is set aside. If the next heartbeat agrees with the doubtful heartbeat, the
+//!   stream has a long gap (doubtful heartbeat ahead) or the clock was restarted (doubtful heartbeat behind).
 //! - After a restart, heartbeats are shifted by whole turns, so that the times of hits need no shift.
 
 use super::{Action, MAX_WAITING, Sink, Timeline, nearest};
@@ -82,7 +82,7 @@ impl Heartbeats {
         !matches!(self.state, State::Runs)
     }
 
-    /// Lets a word wait for a heartbeat; `clocks` is the value of the counter in the word of a hit.
+    /// Lets a word wait for a heartbeat; `clocks` is the hits' counter if the word is a hit.
     #[cold]
     pub fn wait(
         &mut self,
@@ -108,12 +108,12 @@ impl Heartbeats {
         std::mem::take(&mut self.waiting)
     }
 
-    /// Lets the rest of the waiting words wait again.
+    /// Lets words that `take_waiting` returned wait again.
     pub fn wait_again(&mut self, words: impl Iterator<Item = Waiting>) {
         self.waiting.extend(words);
     }
 
-    /// Processes the heartbeat `beat` of a chip, clocks of 25 ns.
+    /// Processes a heartbeat of a chip; `beat` is its time in clocks of 25 ns.
     pub fn beat(&mut self, chip: u8, beat: i64, to: &mut (&mut Timeline, Sink<'_>)) -> Action {
         match &mut self.state {
             State::Runs => {
@@ -153,7 +153,7 @@ impl Heartbeats {
         }
     }
 
-    /// Decides without a further heartbeat, at the end of the stream or when words have waited long enough.
+    /// Decides about the waiting words without a further heartbeat, at the end of the stream or after a long wait.
     #[cold]
     pub fn give_up(&mut self, to: &mut (&mut Timeline, Sink<'_>)) -> Action {
         match &mut self.state {

@@ -1,8 +1,8 @@
 //! The clock of a stream of pixel hits: accepts times, rejects implausible times, and recognises restarts.
 //!
 //! The decoder of a stream passes the hits and triggers of all chips as [`Sample`]s to one [`Timeline`], and heartbeats
-//! as witnesses. A decoder of counters that wrap extends them to the times nearest to [`Timeline::around`].
-//! [`Heartbeats`] (Timepix3) and [`Pulses`] (Timepix4) decide which heartbeats may move that time.
+//! as witnesses. If counters wrap, the decoder extends them to the times nearest to [`Timeline::around`].
+//! [`Heartbeats`] (Timepix3) and [`Pulses`] (Timepix4) decide which heartbeats may move `around`.
 //!
 //! ```text
 //!              behind            near                ahead
@@ -14,10 +14,10 @@
 //!         before that time set it aside
 //! behind  it waits: eight samples behind are a restart; two other samples set it aside, unless more samples are behind
 //! ```
-//! `now` is the latest time that two consecutive samples have reached, so that one wrong time has no effect on others.
+//! `now` is the latest time that two consecutive samples both reached, so one wrong time does not change other times.
 //! Samples that are set aside are dropped and counted ([`PixelCounts::implausible`](super::PixelCounts::implausible)).
-//! Restarts are counted, and time continues from the latest time. At the end of a stream, a waiting sample is accepted
-//! unless another sample contradicts it.
+//! Restarts of the clock are counted; after a restart, time continues from the latest time. At the end of a stream, a
+//! waiting sample is accepted unless another sample contradicts it.
 
 mod beats;
 mod pulses;
@@ -46,7 +46,7 @@ const MAX_WAITING: usize = 1 << 23;
 /// A hit or trigger and its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sample {
-    /// Time in ticks of the device's clock; for a counter that wraps, any time with the same counter.
+    /// Time in ticks of the device's clock; for a counter that wraps, any time with the sample's counter value.
     pub time: i64,
     /// Number of the group of samples whose times come from one timestamp word; 0 for a single sample. Samples of a
     /// group neither confirm nor contradict one another.

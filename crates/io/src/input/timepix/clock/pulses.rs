@@ -1,11 +1,11 @@
-//! [`Pulses`]: heartbeats of the halves of a Timepix4, at equal intervals shorter than a turn of the hits' counter.
+//! [`Pulses`]: heartbeats of the halves of a Timepix4, at equal intervals shorter than the period of the hits' counter.
 //!
-//! The counter of hits has 16 bits (1.6 ms). It is extended around the last heartbeat of the hit's half, or around the
-//! half's last hits where heartbeats are lost. A heartbeat is accepted if it comes a whole number of intervals after
-//! the previous heartbeat; otherwise it is doubtful, and the words of its half wait for the next heartbeat. If the next
-//! heartbeat continues the old heartbeats, the doubtful heartbeat is set aside; if it continues the doubtful heartbeat,
-//! both are accepted. Where time jumps, the words of one half wait until the other half jumps, too: the halves are read
-//! out up to 0.1 s apart.
+//! The counter of hits has 16 bits (1.6 ms). It is extended to the time nearest to the last heartbeat of the hit's
+//! half, or to the half's last hits where heartbeats are lost. A heartbeat is accepted if it comes a whole number of
+//! intervals after the previous heartbeat; otherwise it is doubtful, and the words of its half wait for the next
+//! heartbeat. If the next heartbeat continues the heartbeats before the doubt, the doubtful heartbeat is set aside; if
+//! it continues the doubtful heartbeat, both are accepted. When times of one half jump, its words wait until the other
+//! half jumps, too: the halves are read out up to 0.1 s apart.
 
 use super::{Action, MAX_WAITING, PAUSE, Sink, Timeline};
 use peloton::event::TICKS_PER_CLOCK;
@@ -96,7 +96,7 @@ impl Pulses {
         if self.waits(half) { Vec::new() } else { std::mem::take(&mut self.halves[half].waiting) }
     }
 
-    /// Processes a heartbeat, given as clocks of 25 ns and as its word.
+    /// Processes a heartbeat, given as its time in clocks of 25 ns and as its word.
     pub fn beat(
         &mut self,
         half: usize,
@@ -143,7 +143,7 @@ impl Pulses {
         Action::GoOn
     }
 
-    /// Decides without further heartbeats, at the end of the stream or when words have waited long enough.
+    /// Decides about the waiting words without further heartbeats, at the end of the stream or after a long wait.
     #[cold]
     pub fn give_up(&mut self, to: &mut (&mut Timeline, Sink<'_>)) -> Action {
         for half in 0..2 {

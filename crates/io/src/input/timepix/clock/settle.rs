@@ -1,4 +1,4 @@
-//! Decides about doubtful samples, which are accepted, are set aside or restart the clock.
+//! Decides whether doubtful samples are accepted, are set aside, or show a restart of the clock.
 
 use super::timeline::{Sink, Timeline};
 use super::{OBJECTIONS, PAUSE, Payload, RESTART_RUN, Sample, nearest};

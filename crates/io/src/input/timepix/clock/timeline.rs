@@ -29,7 +29,7 @@ pub(in super::super) struct Near {
     pub(super) ahead: i64,
     /// Largest distance of a sample behind the running time that needs no further checks.
     quick: i64,
-    /// Ticks added to the device's times after restarts.
+    /// Ticks that are added to the device's times because of restarts.
     pub offset: i64,
 }
 
@@ -44,7 +44,7 @@ impl Near {
         is_near
     }
 
-    /// Accepts samples if all would be near the running time in every order. Otherwise does nothing and returns false.
+    /// Accepts samples if all would be near the running time in any order. Otherwise does nothing and returns false.
     #[inline(always)]
     pub fn takes_all<const N: usize>(&mut self, times: &[i64; N]) -> bool {
         let least = times.iter().fold(i64::MAX, |least, time| least.min(*time));
@@ -176,7 +176,7 @@ impl Timeline {
         self.behind
     }
 
-    /// The running time, to accept many samples at once. [`take`](Self::take) handles samples that it does not accept.
+    /// The running time, to accept many samples at once. [`take`](Self::take) handles the samples that `Near` rejects.
     pub fn near(&mut self) -> &mut Near {
         &mut self.near
     }
@@ -223,7 +223,7 @@ impl Timeline {
         self.unexplained = 0;
     }
 
-    /// Restarts the clock with the next sample, where the input marks a restart. Time continues from the latest time.
+    /// Restarts the clock with the next sample, where the input marks a restart. Times continue from the latest time.
     pub fn restart(&mut self, to: &mut Sink<'_>) {
         self.finish(to);
         if self.is_started {
