@@ -1,5 +1,5 @@
 //! Trains the networks in `src/long/pair_first_network.rs`, `pair_network.rs` and `pair_ut_network.rs`, which decide
-//! whether a pair of tracks, of `velo` and `scifi` with presets `best`, is one particle. Candidates are the pairs
+//! whether a Velo track and a SciFi track (of the presets `best`) belong to one particle. Candidates are the pairs
 //! within the windows of `LongConfig`. The first network uses one pair. The others also use its outputs for the pair's
 //! rivals, which are pairs with one of its tracks; `pair_ut_network.rs` also uses the pair's UT hits.
 
@@ -136,7 +136,7 @@ impl Pairs {
         }
     }
 
-    /// Appends the pairs and whether one particle left both tracks to a table, as often as the criterion counts them or once.
+    /// Appends each pair, and whether one particle made both tracks, to a table: once or as often as the criterion counts it.
     fn fill(&self, table: &mut Table, inputs: usize, as_counted: bool) -> Result<()> {
         let Tracks { sample, velo, scifi, .. } = &self.tracks;
         for (event, pairs) in self.events.iter().enumerate() {
@@ -262,11 +262,7 @@ pub fn write(level: Level, network: Network) -> Result<()> {
         100.0 * criterion.max_ghosts,
         criterion.counts(&report)
     );
-    let by = if with_ut {
-        ", its rivals and its UT hits"
-    } else {
-        " and its rivals (pairs with one of these tracks)"
-    };
+    let by = if with_ut { ", its rivals and its UT hits" } else { " and its rivals (pairs sharing a track)" };
     print(&second, names, &format!("{what}, from this pair{by}"), &threshold)
 }
 

@@ -33,7 +33,7 @@ const MOVED: f64 = 0.15;
 const CHANNEL_BITS: u32 = 20;
 const MODULE_SHIFT: u32 = 11;
 
-/// A track of a pass without a choice: features, whether one particle left 70 % of the hits, and how often training uses it.
+/// A track of a pass without a choice: features, whether 70 % of the hits come from one particle, and how often training uses it.
 type Candidate = ([f32; N], bool, usize);
 
 /// Simulated events and their hits.

@@ -47,15 +47,10 @@ struct Lent<'a, P: Product> {
 impl<P: Product> Lent<'_, P> {
     fn swap(&mut self) {
         let results = self.from.results.get_mut::<P>().expect("the columns are of type P");
-        exchange(results, &mut self.to.results);
-        exchange(&mut self.from.counters, &mut self.to.counters);
+        std::mem::swap(results, &mut self.to.results);
+        // By copies: `std::mem::swap` exchanges values of this size piece by piece, with calls for each piece.
+        (self.from.counters, self.to.counters) = (self.to.counters, self.from.counters);
     }
-}
-
-/// Exchanges two values by copies: `std::mem::swap` exchanges values of this size piece by piece, with calls for each piece.
-fn exchange<T: Default>(a: &mut T, b: &mut T) {
-    let value = std::mem::take(a);
-    *a = std::mem::replace(b, value);
 }
 
 impl<P: Product> Drop for Lent<'_, P> {

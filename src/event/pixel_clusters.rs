@@ -166,7 +166,7 @@ impl ClusterFeatures {
         [length, breadth, linearity, roundness].into_iter().for_each(|column| column[to] = column[from]);
     }
 
-    /// Returns the float columns for writing, in schema order.
+    /// Returns mutable references to the float columns, in schema order.
     pub fn floats_mut(&mut self) -> [&mut Column<f32>; 8] {
         let Self { centroid: [cx, cy], mean: [mx, my], length, breadth, linearity, roundness, .. } = self;
         [cx, cy, mx, my, length, breadth, linearity, roundness]

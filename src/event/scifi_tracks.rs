@@ -77,7 +77,7 @@ impl SciFiStates {
         [x, y, tx, ty, qop, cov_xx, cov_xtx, cov_txtx, cov_yy, cov_yty, cov_tyty]
     }
 
-    /// The columns for writing, in schema order.
+    /// Mutable references to the columns, in schema order.
     pub fn columns_mut(&mut self) -> [&mut Column<f32>; 11] {
         let Self { x, y, tx, ty, qop, cov_xx, cov_xtx, cov_txtx, cov_yy, cov_yty, cov_tyty } = self;
         [x, y, tx, ty, qop, cov_xx, cov_xtx, cov_txtx, cov_yy, cov_yty, cov_tyty]

@@ -32,7 +32,7 @@ impl States {
         [x, y, z, tx, ty, cov_xx, cov_xtx, cov_txtx]
     }
 
-    /// The columns for writing, in schema order.
+    /// Mutable references to the columns, in schema order.
     pub fn columns_mut(&mut self) -> [&mut Column<f32>; 8] {
         [
             &mut self.x,

@@ -18,7 +18,7 @@ pub enum FitStatus {
     NotFinite = 2,
     /// A variance is not positive.
     Variance = 3,
-    /// The covariance has an eigenvalue below -epsilon, in units of the variances.
+    /// The correlation matrix has an eigenvalue below -1e-5, which is more than a rounding error.
     Indefinite = 4,
     /// Charge / pT is absurd: a transverse momentum of less than 1 keV/c.
     Momentum = 5,
@@ -54,7 +54,7 @@ impl FitStatus {
 
 /// Largest |charge / pT|, c/GeV.
 const MOST_CURVED: f32 = 1e6;
-/// Limit of negative eigenvalues of the correlation matrix that are rounding errors: the diagonal is increased by as much.
+/// Largest size of a negative eigenvalue of the correlation matrix that is a rounding error; added to its diagonal.
 const EPSILON: f32 = 1e-5;
 
 #[inline(always)]

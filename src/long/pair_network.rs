@@ -1,4 +1,4 @@
-//! Decides whether a Velo and a SciFi track are of one particle, from this pair and its rivals (pairs with one of these tracks).
+//! Decides whether a Velo and a SciFi track are of one particle, from this pair and its rivals (pairs sharing a track).
 //!
 //! Written by the trainer, not by hand: `cargo run --release --example choose -- long`. Candidates are
 //! pairs of tracks of `velo` and `scifi`, presets `best`, in `sim:lhcb,events=10,realism=1`: seeds 161..=400 and,
@@ -14,7 +14,7 @@
 
 use crate::classifier::Network;
 
-/// Decides whether a Velo and a SciFi track are of one particle, from this pair and its rivals (pairs with one of these tracks).
+/// Decides whether a Velo and a SciFi track are of one particle, from this pair and its rivals (pairs sharing a track).
 #[rustfmt::skip]
 pub(super) const PAIRS: Network<15, 32> = Network {
     centre: [

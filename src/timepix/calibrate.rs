@@ -72,8 +72,8 @@ impl Calibration {
     }
 
     /// Reads the files `a.txt`, `b.txt`, `c.txt`, `t.txt` of a folder, which hold one number per pixel of one chip, row
-    /// by row. For several chips the folder has folders `chip0`, `chip1` and so on with these files
-    /// ([`CalibratedChips`](super::CalibratedChips) finds hits on chips without a calibration).
+    /// by row; the chip may have any number. For several chips the folder has folders `chip0`, `chip1` and so on with
+    /// these files ([`CalibratedChips`](super::CalibratedChips) finds hits on chips without a calibration).
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::Format`] for text that is not a number, [`Error::Config`] for a folder that has files of

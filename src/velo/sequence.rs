@@ -51,8 +51,8 @@ impl Velo {
         self
     }
 
-    /// Sets x and y of the beam line for raw banks, mm: tracks are searched around it, with states closest to it. If
-    /// the configuration sets `fit.beam_x` or `beam_y`, `beam` is ignored, and the search uses the z axis.
+    /// Sets x and y of the beam line for raw banks, mm: tracks are searched around it, and have their states where they
+    /// are closest to it. If `fit.beam_x` or `fit.beam_y` is not 0, `beam` is ignored, and the search uses the z axis.
     pub fn with_beam(mut self, beam: [f32; 2]) -> Self {
         let fit = &self.config.fit;
         if [fit.beam_x, fit.beam_y] == [0.0; 2] {
@@ -133,7 +133,7 @@ impl Velo {
     ) {
         let VeloSequenceWorkspace { velo, decode, hits } = workspace;
         let count = range.len();
-        self.decode(events, range, decode, hits).expect("raw banks are accepted only with sensors");
+        self.decode(events, range, decode, hits).expect("raw banks are accepted only with a geometry");
         out.counters.merge(&hits.counters);
         self.move_to_beam(&mut hits.results);
         let first = out.results.tracks();

@@ -15,7 +15,7 @@ const SPEC: &str = "sim:lhcb,events=60,seed=5001";
 const TILT: f64 = 0.087_488_66;
 const LEAN: f64 = 0.0036;
 
-/// The position of the particle of each hit that only one particle left, by the id of the hit.
+/// By the id of a hit: the position of the particle. Only hits that come from a single particle are included.
 type TrueHits = HashMap<u32, TrueState>;
 
 struct Sample {

@@ -54,9 +54,9 @@ fn columns_that_do_not_belong_together_are_refused() {
         refused(columns, &[0, 1], &starts, &ok, "one length");
     }
     refused([&two; 3], &[0], &starts, &ok, "one length");
-    refused([&two; 3], &[0, 1], &starts[1..], &ok, "53 belong to 1");
-    refused([&two; 3], &[0, 1], &[], &[], "1 belong to 0");
-    refused([&two; 3], &[0, 1], &starts, &[], "1 belong to 0");
+    refused([&two; 3], &[0, 1], &starts[1..], &ok, "53 are needed for 1");
+    refused([&two; 3], &[0, 1], &[], &[], "1 are needed for 0");
+    refused([&two; 3], &[0, 1], &starts, &[], "1 are needed for 0");
     refused([&two; 3], &[0, 1], &with(7, 1), &ok, "falls");
     refused([&two; 3], &[0, 1], &with(7, u32::MAX), &ok, "falls");
     refused([&two; 3], &[0, 1], &with(VELO_MODULES, 3), &ok, "end at 2 hits");

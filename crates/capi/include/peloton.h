@@ -121,7 +121,7 @@ typedef struct peloton_hasher peloton_hasher;
 // configuration asks for more than one.
 typedef struct peloton_pool peloton_pool;
 
-// Results of a run: all of its products, one of which this handle shows. Each run reuses the memory of the results.
+// Results of a run: all of its products. A handle gives access to one product. Each run reuses the memory of results.
 // Views of columns are valid until the result's next run, export or free.
 typedef struct peloton_result peloton_result;
 
@@ -450,10 +450,9 @@ void peloton_engine_free(peloton_engine *engine);
 // time. Codes: INVALID_ARGUMENT.
 int32_t peloton_hasher_new(peloton_hasher **hasher);
 
-// Adds the product that the handle `result` shows. Memory: arguments are borrowed for the call. Threads: one thread at
-// a time. Codes: INVALID_ARGUMENT, CONFIG (another sequence or product than in earlier calls), BUSY.
-int32_t peloton_hasher_add(peloton_hasher *hasher,
-                           const peloton_result *result);
+// Adds the product of the handle `result`, as its last run made it. Memory: arguments are borrowed for the call.
+// Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (another sequence or product than before), BUSY.
+int32_t peloton_hasher_add(peloton_hasher *hasher, const peloton_result *result);
 
 // The hashes of all results so far, as `peloton run --json` prints them: hash[0] is hash_int, hash[1] output_hash.
 // Memory: hash has 2 elements. Threads: one thread at a time. Codes: INVALID_ARGUMENT (nothing was added), BUSY.
@@ -506,8 +505,8 @@ int32_t peloton_pool_run_hits(peloton_pool *pool,
 void peloton_pool_free(peloton_pool *pool);
 
 // Makes an empty result for the engine, and for every other engine of the same sequence that writes the same products;
-// it shows the first product. Memory: the caller frees *result with peloton_result_free. Threads: any thread, at any
-// time. Codes: INVALID_ARGUMENT.
+// it is a handle of the first product. Memory: the caller frees *result with peloton_result_free. Threads: any thread,
+// at any time. Codes: INVALID_ARGUMENT.
 int32_t peloton_result_new(const peloton_engine *engine,
                            peloton_result **result);
 
@@ -545,7 +544,7 @@ int32_t peloton_result_arrow(peloton_result *result,
                              struct ArrowSchema *schema,
                              struct ArrowArray *array);
 
-// Makes another handle of the same results, which shows the product with this name, such as "long_tracks". A run into
+// Makes another handle of the same results, for the product with this name, such as "long_tracks". A run into
 // any handle of the results writes all products; otherwise this handle is like a handle of peloton_result_new. Memory:
 // name is borrowed for the call; the caller frees *product with peloton_result_free, before or after the other
 // handles. Threads: do not call this while a run writes to any handle of the results. Codes: INVALID_ARGUMENT, CONFIG

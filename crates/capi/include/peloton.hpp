@@ -273,7 +273,7 @@ public:
   Range of_event(std::size_t) const && = delete;
 };
 
-/// Results of a run. This object shows the first product of `write`; product() returns the other products. Views of
+/// Results of a run. This object has the first product of `write`; product() returns the other products. Views of
 /// columns are valid until the next run into this result, its next export or its destruction.
 class Result : public detail::Handle<peloton_result, peloton_result_free> {
 public:
@@ -302,7 +302,7 @@ public:
   }
 #ifdef PELOTON_EXCEPTIONS
   explicit Result(const Engine &engine) { check(try_make(engine)); }
-  /// Returns a Result that shows the product with this name, such as "long_tracks", of this run and of all later runs.
+  /// Returns a Result for the product with this name, such as "long_tracks", of this run and of all later runs.
   Result product(const char *name) const {
     Result product;
     check(try_product(name, product));

@@ -19,8 +19,8 @@ pub unsafe extern "C" fn peloton_hasher_new(hasher: *mut *mut peloton_hasher) ->
     enter(|| unsafe { hand_over(hasher, || Ok(peloton_hasher(RwLock::default()))) })
 }
 
-/// Adds the product that the handle `result` shows. Memory: arguments are borrowed for the call. Threads: one thread at
-/// a time. Codes: INVALID_ARGUMENT, CONFIG (another sequence or product than in earlier calls), BUSY.
+/// Adds the product of the handle `result`, as its last run made it. Memory: arguments are borrowed for the call.
+/// Threads: one thread at a time. Codes: INVALID_ARGUMENT, CONFIG (another sequence or product than before), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_hasher_add(
     hasher: *mut peloton_hasher,

@@ -12,7 +12,7 @@ use peloton_job::embed::{ClusterStream, ConfiguredOutcome};
 use std::ffi::{CString, c_char, c_void};
 use std::sync::{Arc, RwLock, RwLockReadGuard};
 
-/// Results of a run: all of its products, one of which this handle shows. Each run reuses the memory of the results.
+/// Results of a run: all of its products. A handle gives access to one product. Each run reuses the memory of results.
 /// Views of columns are valid until the result's next run, export or free.
 pub struct peloton_result(pub(crate) Arc<RwLock<Held>>, usize);
 
@@ -22,7 +22,7 @@ pub(crate) struct Held {
     texts: Vec<Vec<[CString; 3]>>,
 }
 
-/// The product that a handle shows, locked against changes.
+/// The product of a handle, locked against changes.
 pub(crate) struct Shown<'a> {
     held: RwLockReadGuard<'a, Held>,
     product: usize,
@@ -124,8 +124,8 @@ impl<'a> Shown<'a> {
 }
 
 /// Makes an empty result for the engine, and for every other engine of the same sequence that writes the same products;
-/// it shows the first product. Memory: the caller frees *result with peloton_result_free. Threads: any thread, at any
-/// time. Codes: INVALID_ARGUMENT.
+/// it is a handle of the first product. Memory: the caller frees *result with peloton_result_free. Threads: any thread,
+/// at any time. Codes: INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_result_new(
     engine: *const peloton_engine,
@@ -218,7 +218,7 @@ pub unsafe extern "C" fn peloton_result_velo_tracks(
     enter(|| unsafe {
         let shown = Shown::of(result)?;
         let words =
-            "these results are not velo_tracks: peloton_result_product makes a handle that shows velo_tracks";
+            "these results are not velo_tracks: peloton_result_product makes a handle for velo_tracks";
         let tracks = shown.columns().get::<VeloTracks>().ok_or_else(|| invalid(words))?;
         let states = |states: &States| peloton_velo_states {
             x: states.x.as_ptr(),
@@ -272,7 +272,7 @@ pub unsafe extern "C" fn peloton_result_arrow(
     })
 }
 
-/// Makes another handle of the same results, which shows the product with this name, such as "long_tracks". A run into
+/// Makes another handle of the same results, for the product with this name, such as "long_tracks". A run into
 /// any handle of the results writes all products; otherwise this handle is like a handle of peloton_result_new. Memory:
 /// name is borrowed for the call; the caller frees *product with peloton_result_free, before or after the other
 /// handles. Threads: do not call this while a run writes to any handle of the results. Codes: INVALID_ARGUMENT, CONFIG

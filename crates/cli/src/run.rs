@@ -43,11 +43,11 @@ Of each sequence:
   peloton run --sequence cylinder toy.bin.zst --builder standard
   peloton run --sequence cylinder-fit toy.bin.zst --output fits.parquet")]
 pub struct Run {
-    /// Write the results to this file: .parquet (all columns; a row per event or cluster of pixels), .ndjson or
-    /// .ndjson.zst (a JSON object per line: a cluster, or an event with its numbers, status, and tracks as lists of hit
-    /// ids, or hits as columns), .clog (clusters), or `-` (NDJSON to standard output, instead of the text).
-    /// docs/columns.md lists all columns. The file appears under its name when it is complete. With --plan, name a
-    /// folder: a part writes a file such as part-00017.parquet, and then part-00017.json when it is complete
+    /// Write the results to this file. The ending gives the format: .parquet (all columns; a row per event, or per
+    /// cluster of pixels); .ndjson or .ndjson.zst (a JSON object per line: a cluster, or an event with its numbers, its
+    /// status, and its tracks as lists of hit ids or its hits as columns); .clog (clusters only). `-` writes NDJSON to
+    /// standard output instead of the text. docs/columns.md lists all columns. The file appears under its name when it
+    /// is complete. With --plan, name a folder: part 17 writes part-00017.parquet, then part-00017.json when complete
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// In NDJSON, write each track as an object instead of a list of hit ids (in the sequences ut and scifi-hits each

@@ -5,12 +5,12 @@ use peloton_plot::{About, Changed};
 use serde_json::Value;
 use std::path::Path;
 
-/// Returns the origin of the results of a job.
+/// Returns the record of how the results of a job were made.
 pub fn about(command: &str, request: &Request) -> About {
     about_inputs(command, &request.inputs, &request.config)
 }
 
-/// Returns the origin of results from these inputs and this configuration.
+/// Returns the record of how results were made: command, version, CPU, names of these inputs, changed parameters.
 pub fn about_inputs(command: &str, inputs: &[String], config: &Config) -> About {
     About {
         command: command.into(),

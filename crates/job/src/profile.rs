@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// Name of the sequence that ran.
+    /// Name of the sequence that the scan ran.
     pub sequence: SequenceName,
     /// Name of the preset of the scan, or `custom`; none for a sequence without presets.
     #[serde(default, skip_serializing_if = "Option::is_none")]

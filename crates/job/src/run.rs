@@ -73,7 +73,7 @@ pub(crate) fn run_and_write(request: &Request, output: Option<&Path>, host: Host
     if matches!(written, Ok(false))
         && let Some(path) = output
     {
-        let message = "left unchanged, without the results before the error";
+        let message = "the file was not changed; the results made before the error were not written to it";
         host.warn(&format!("{}: {message}", path.display()));
     }
     let mut summary = made?;

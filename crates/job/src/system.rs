@@ -186,7 +186,8 @@ pub(crate) fn check_written(sequence: &str, algorithms: &[&AlgorithmInfo], write
     }
 }
 
-/// Properties of an endless stream of hits.
+/// Describes an endless stream of hits to a job: where a source ends, which piece ends the stream, and how rows are
+/// appended to others for a comparison.
 pub trait EndlessStream: Sync {
     /// Whether this piece of the stream is the last of its source, such as a file.
     fn ends_source(&self, piece: &dyn Batch) -> bool;

@@ -26,8 +26,8 @@ class Options(TypedDict, total=False):
         hlt1-unrestricted (velo-ut).
     isa, gang, threads, slice_events: how the CPU computes; results never depend on these options. If omitted or "auto":
         the best instruction set and gang size for this CPU, and one thread per core.
-    geometry: folder of the detector's geometry files, for raw banks; or "nominal", the ideal detector, for simulated
-        events, and "nominal-forced" for any events.
+    geometry: folder of the detector's geometry files, for raw banks. "nominal" uses the ideal detector instead, and accepts
+        only simulated events; "nominal-forced" uses the ideal detector for all events.
     velo_banks: kind of Velo banks to decode: auto, retina, superpixel.
     bad_banks: what happens to an event with a damaged raw bank: event (it is lost), bank (it is reconstructed without the bank,
         with the status partial).

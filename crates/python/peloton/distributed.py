@@ -145,8 +145,8 @@ def run(
         The options of `peloton.run`: ``sequence="long"``, ``geometry="geometry/"``, ``preset="hlt1"``, ``strict=True``. This call
         reads the configuration file, workers read geometry and calibration. ``max_bad`` limits losses of all parts together.
 
-    Events that could not be reconstructed, or pixel hits that were lost, raise one `PelotonWarning`; ``dropped`` of the manifest
-    counts these losses.
+    One `PelotonWarning` reports all events that could not be reconstructed, or all pixel hits that were lost; ``dropped`` of the
+    manifest gives their number for each reason.
     """
     if on_error not in ("raise", "skip"):
         raise ValueError(f'on_error={on_error!r}: it is "raise" or "skip"')

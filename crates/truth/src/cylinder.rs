@@ -18,7 +18,7 @@ struct Category {
     counter: Counter,
     tracks: u64,
     ghosts: u64,
-    /// Hits on matched tracks, hits on them that their particles left, and all hits of these particles.
+    /// Hits on matched tracks, hits on these tracks that come from their particles, and all hits of these particles.
     hits: [u64; 3],
 }
 
@@ -209,7 +209,7 @@ impl CylinderChecker {
     }
 }
 
-/// Returns the particle that left most of the hits, and their number; the first of several with the same number.
+/// Returns the particle from which most of the hits come, and their number; of equal particles the first.
 fn majority(truth: &CylinderTruth, first_hit: usize, hits: &[u32]) -> Option<(u32, usize)> {
     let owners = hits.iter().map(|&hit| truth.particle_of[first_hit + hit as usize]);
     let count =

@@ -17,7 +17,7 @@ pub(super) const UT: usize = 1;
 pub(super) const SCIFI: usize = 2;
 /// A part where a track has at most this many hits is ignored.
 const FEW: u32 = 2;
-/// Largest number of a track's UT hits that other particles may have left.
+/// Largest number of a track's UT hits that may come from other particles.
 const FOREIGN: u32 = 1;
 
 /// Returns the part of the detector that a hit is in. A number that is no LHCbID counts as a SciFi hit.
@@ -60,7 +60,7 @@ pub(super) fn associate(shares: &[Share], track: PartCounts, truth: &TruthEvent)
         .collect()
 }
 
-/// A particle, and the numbers of the track's hits that it left, by part.
+/// A particle, and the numbers of the track's hits that come from the particle, by part.
 type Share = (u32, PartCounts);
 
 /// Returns whether a track may join a mother with hits in the Velo and its daughter with hits in the SciFi. Some files

@@ -61,7 +61,7 @@ pub(super) const PARTS: usize = 3;
 /// Numbers of hits in each part.
 pub(super) type PartCounts = [u32; PARTS];
 
-/// A particle that a track matches, and the numbers of the track's hits that it left, by part.
+/// A particle that a track matches, and the numbers of the track's hits that come from the particle, by part.
 pub(super) type Match = (u32, PartCounts);
 
 /// The particles of one event, indexed by hit; the memory is used again for the next event.

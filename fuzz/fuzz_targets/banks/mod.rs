@@ -4,7 +4,7 @@ use peloton::Status;
 use peloton::event::{BankKind, RawBatch};
 use peloton::simd::{Isa, Level};
 
-/// Makes an event with the banks of a kind; `source` converts a byte to a source.
+/// Makes one event from the bytes, with banks of this kind; `source` computes a bank's source number from one byte.
 pub fn event(kind: BankKind, mut bytes: &[u8], source: impl Fn(u8) -> u16) -> RawBatch {
     let mut batch = RawBatch::default();
     while let [number, version, length, rest @ ..] = bytes {

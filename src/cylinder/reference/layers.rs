@@ -70,7 +70,7 @@ impl Layers {
             .copied()
     }
 
-    /// Returns the last hit in this order, which the kernels read in lanes without a hit.
+    /// Returns the last hit of the outermost layer with hits, which the kernels read in lanes without a hit.
     pub fn last(&self) -> Option<Hit> {
         self.sorted.iter().rev().find_map(|layer| layer.last()).map(|placed| placed.hit)
     }

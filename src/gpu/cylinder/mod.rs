@@ -1,4 +1,4 @@
-//! The cylinder sequence on a device: slices of events through one stream, from hits and seeds to fitted tracks.
+//! Runs the cylinder sequence on a device (GPU): a stream takes slices of hits and seeds, and returns fitted tracks.
 
 mod args;
 mod formulas;

@@ -1,4 +1,4 @@
-//! Finds pixel clusters on a device: from a block of hits in the order of the readout to clusters with features.
+//! Finds pixel clusters on a device (GPU), with features, in a block of hits in the order of the readout.
 //!
 //! Steps: sort by time (stable radix sort, least digit first: pixel, then time), link hits within chunks in shared
 //! memory, link hits across the borders of chunks, number clusters in the order of their first hits, sort by cluster,

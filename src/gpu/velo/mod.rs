@@ -1,4 +1,4 @@
-//! The Velo sequence on a device: slices of events through one stream. Raw banks are decoded on the host.
+//! Runs the Velo sequence on a device (GPU), where a stream processes slices of events. The host decodes raw banks.
 
 mod args;
 mod banks;

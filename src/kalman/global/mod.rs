@@ -3,8 +3,8 @@
 //!
 //! A state that was transported to a radius varies only along the cylinder: its covariance has no part along the
 //! radius. Single precision would lose this property when the variances of a start are large, and the hit's small error
-//! along the radius would amplify the rounding. So transport and measurement use the axes radius, r-phi and z at the
-//! hit, in which the covariance along the radius is exactly 0. Between hits, the covariance is stored for x, y, z.
+//! along the radius would amplify the rounding. So transport and measurement use three axes at the hit: the radius,
+//! r-phi and z. In these axes the covariance along the radius is exactly 0. Between hits it is stored for x, y, z.
 
 mod transport;
 

@@ -15,7 +15,7 @@ pub struct RowsConfig {
     /// Half width of the range of bits that a hit sets in the row of its layer: a constant, mm, plus a factor times the
     /// layer's spread, the median deviation of tracks from the formula for their position.
     pub reach: [f32; 2],
-    /// A hit beyond this |x|, mm, sets one more bit at both ends of its range, since tracks deviate more far out.
+    /// A hit beyond this |x|, mm, sets one more bit at both ends: far out, tracks deviate more, and hits are few.
     pub outer: f32,
     /// Passes of the search: each pass uses the hits that are on no track of earlier passes.
     pub passes: Vec<RowPass>,

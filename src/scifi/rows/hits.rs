@@ -1,5 +1,5 @@
-//! [`RowHits`]: x of an event's hits by half and layer, with sentinels (values far from all hits) around each layer,
-//! and a table of the first hit in each bucket of x.
+//! [`RowHits`]: x of an event's hits by half and layer, with sentinels (values far from all hits) before and after the
+//! hits of each layer, and a table of the first hit in each bucket of x.
 
 use super::plan::REACH;
 use crate::Status;

@@ -56,7 +56,7 @@ impl<T: Pod, const K: usize> Table<T, K> {
         array_of!(column => self.column(column))
     }
 
-    /// Returns all columns for writing.
+    /// Returns mutable references to all columns.
     #[inline(always)]
     pub(super) fn columns_mut(&mut self) -> [&mut [T]; K] {
         let mut columns = self.data.chunks_exact_mut(self.stride);

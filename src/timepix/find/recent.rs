@@ -3,7 +3,7 @@
 //! If at most [`REACH`] hits are in the window before a hit, all linked earlier hits are among them. Each hit is
 //! compared with the previous hit, then with the hit before that, and so on: columns with shifted columns, a register
 //! at a time. The result is a pattern for each hit: bit `k` shows whether the hit is linked with the hit `k + 1`
-//! positions before. Neighbours that are linked with each other are already one fragment, as the patterns of both show.
+//! positions before. If two of them are linked (their patterns show this), they are already in one fragment.
 
 use crate::event::{Column, PixelHits};
 use crate::simd::{Gang, Level};

@@ -75,10 +75,10 @@ fn is_in_time(time: &[i64], reached: &mut Reached, [disorder, floor]: [i64; 2]) 
     !is_late
 }
 
-/// The latest time that two successive hits have reached: one hit with a wrong time makes no others late.
+/// The latest time that two hits in a row have reached: thus one hit with a wrong time makes no other hits late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reached {
-    /// Latest time that two successive hits have reached; the smallest value before the second hit.
+    /// Latest time that two hits in a row have reached or passed; `i64::MIN` until the second hit arrives.
     pub time: i64,
     /// Time of the last hit.
     pub last: i64,

@@ -2,7 +2,7 @@
 //!
 //! A block of hits spans so little time that time, pixel and time over threshold fit 64 bits. Sorted by all bits except
 //! the time over threshold, such words are hits in their final order, including ties, and no index is needed
-//! afterwards. Words are sorted by buckets and ranks, or by digits.
+//! afterwards. Words are sorted into buckets and then by rank within each bucket, or digit by digit (radix sort).
 
 use crate::event::{Column, PixelHits};
 use crate::simd::Gang;

@@ -234,7 +234,7 @@ impl Waiting {
         times.select_nth_unstable(some / SAMPLED).1.checked_add(1)
     }
 
-    /// Returns a time such that half of the hits are not later; `times` is reused memory.
+    /// Returns the median time of the hits; `times` is scratch memory, whose contents are overwritten.
     pub fn middle(&self, times: &mut Vec<i64>) -> i64 {
         times.clear();
         self.blocks.iter().for_each(|block| self.add_times(block, 1, times));

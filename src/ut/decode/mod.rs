@@ -14,7 +14,7 @@
 //! At the end the order is checked. Hits that are not in order, because of their banks or the geometry, are sorted.
 //!
 //! The search by pairs reads hits by plane, row of sectors and x. For this search, `by_cell` runs the same steps with
-//! quarters of sectors, without the check, since the hits of a quarter keep their order.
+//! quarters of sectors, without the check, since the hits of a quarter keep the order of their bank.
 
 mod banks;
 mod by_cell;

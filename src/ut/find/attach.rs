@@ -3,7 +3,7 @@
 //! A track is two straight lines that meet at the kink of velo-ut's fit. Each hit near the predicted position in one of
 //! the first three planes corrects the prediction for the later planes, where the nearest hits are taken. The
 //! combination with the most hits is chosen; if equal, the one with the smallest distances. This is LHCb's method of
-//! 2025 (Allen, `TrackMatchingAddUTHitsTools`), with positions relative to the extended Velo track.
+//! 2025 (Allen, `TrackMatchingAddUTHitsTools`), but positions are relative to the straight line of the Velo track.
 
 use super::fit::{Track, field_integral};
 use super::{Beside, Line, MIDDLE, NONE, SLOPE, Tally};

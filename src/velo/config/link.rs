@@ -32,7 +32,7 @@ pub struct LinkConfig {
     /// Largest score of a track of three hits in the second pass (no unit).
     pub second_weak_score: f32,
     /// Two tracks, one of which begins beyond the end of the other, are joined if the sum of the chi2 of each track's
-    /// end hit with the other's line is at most this. If 0, no tracks are joined, even if they share a hit (no unit).
+    /// end hit with the other's line is below this. If 0, no tracks are joined, even if they share a hit (no unit).
     pub join_chi2: f32,
     /// Largest number of pairs of modules between the ends of joined tracks (no unit).
     pub join_pairs: u32,

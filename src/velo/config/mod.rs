@@ -126,7 +126,7 @@ pub struct BestConfig {
     /// Largest distance of a doublet's line or a track from the beam axis at the next pair, mm; sensors end at 50.7 mm.
     pub outer_radius: f32,
     /// Two tracks, one of which begins in the pair after the end of the other, are joined if the sum of the chi2 of
-    /// each track's end hit with the other's line is at most this. If 0, no tracks are joined (no unit).
+    /// each track's end hit with the other's line is below this. If 0, no tracks are joined (no unit).
     pub join_chi2: f32,
     /// Largest number of consecutive pairs of modules that a track may miss (no unit).
     pub skipped_pairs: u32,

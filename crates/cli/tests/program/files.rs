@@ -247,7 +247,7 @@ fn an_output_survives_a_job_that_fails() {
     // Of several events before an error there is something to say, and where nothing is lost to keep.
     let job = |output: &str| self::output(&["run", &velo, &zero, "--strict", "--output", output]);
     let said = stderr(&job(&output));
-    assert!(said.contains("precious.ndjson: left unchanged"), "{said}");
+    assert!(said.contains("precious.ndjson: the file was not changed"), "{said}");
     let part = path(&folder, "part.ndjson");
     let said = job(&part);
     assert_eq!(said.status.code(), Some(1), "{}", stderr(&said));

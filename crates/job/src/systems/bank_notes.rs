@@ -62,7 +62,7 @@ impl BankNotes {
         self.lock().unknown_hits
     }
 
-    /// Returns an object that finds the identifiers of an event's hits in the detectors that `hits_of` names.
+    /// Returns decoders that list the hit identifiers of a raw event, for the detectors that `hits_of` names.
     pub fn hit_names(&self, hits_of: HitsOf) -> HitNames {
         let inside = self.lock();
         HitNames::new(&inside.geometry, inside.banks, hits_of)

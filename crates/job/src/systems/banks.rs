@@ -256,7 +256,7 @@ impl KnownChannels {
         Self { ut: geometry.ut().ok(), scifi: geometry.scifi().ok() }
     }
 
-    /// Counts the `hits` (LHCbIDs) on UT or SciFi channels that the geometry lacks; Velo hits are not checked.
+    /// Returns how many of `hits` (LHCbIDs) are on UT or SciFi channels that the geometry lacks; skips Velo hits.
     pub fn unknown<'a>(&self, hits: impl Iterator<Item = &'a u32>) -> u64 {
         let is_unknown = |hit: &&u32| match detector_of(**hit) {
             HitsOf::Ut => self.ut.as_ref().is_some_and(|ut| !ut.has_id(**hit)),
@@ -267,7 +267,7 @@ impl KnownChannels {
     }
 }
 
-/// Decoders that find the identifiers of an event's hits, to check the hits in tracks of other programs.
+/// Decoders that list the hit identifiers of a raw event, to check the hits in tracks of other programs.
 #[derive(Default)]
 pub struct HitNames(Vec<(HitsOf, NaiveDecoder)>);
 
@@ -284,7 +284,7 @@ impl HitNames {
         Self(found.filter_map(|(part, decoder)| Some((part, decoder()?))).collect())
     }
 
-    /// Returns the number of `hits` that an event lacks; hits in detectors that cannot be decoded are not checked.
+    /// Returns how many of `hits` an event lacks; skips hits in detectors that cannot be decoded.
     pub fn unknown<'a>(&self, event: &RawEvent<'_>, hits: impl Iterator<Item = &'a u32>) -> u64 {
         let names = |(part, decoder): &(HitsOf, NaiveDecoder)| {
             let ids: HashSet<u32> = decoder.ids(event).ok()?.into_iter().collect();

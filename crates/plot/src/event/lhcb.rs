@@ -60,7 +60,7 @@ impl KnownHits<'_> {
     }
 }
 
-/// Returns the point where a particle left a hit: on a strip, at the y of the true state with the nearest z.
+/// Returns the point of a particle's hit: on a strip, at the y of the true state with the nearest z.
 fn point_of(hit: &Hit, particle: &TrueParticle) -> Point {
     let z = hit.middle()[2];
     let states = [particle.start(), particle.states.velo, particle.states.ut, particle.states.scifi];

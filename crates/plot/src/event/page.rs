@@ -76,7 +76,7 @@ fn facts(scene: &Scene, event: &DrawnEvent) -> Markup {
     }
 }
 
-/// Returns switches for the classes of tracks, other hits and sensors.
+/// Returns the switches; each hides one class of tracks, the hits that belong to no drawn line, or the sensors.
 fn switches(event: &DrawnEvent) -> Markup {
     let unused = event.used().iter().filter(|used| !**used).count();
     let switch = |name: &str, label: String, meaning: &str| {

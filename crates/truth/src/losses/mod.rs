@@ -1,8 +1,8 @@
 //! [`Losses`]: counts lost particles by the step of the sequence that lost them.
 //!
 //! For each lost particle, the step is determined. First, the inputs of the sequence's last search must exist: hits in
-//! enough layers, a Velo track, a SciFi track. Then this search is repeated on the particle alone, in events that
-//! contain only the particle's tracks and hits:
+//! enough layers, a Velo track, a SciFi track. Then this search is repeated for this particle, first with only its own
+//! tracks and hits, then with all hits of the event:
 //!
 //! ```text
 //!   its own hits, later cuts open        no track: lost by windows and tolerances
@@ -10,7 +10,8 @@
 //!   all hits of the event                no track: lost to hits of other particles, which fitted better
 //!   a track in each of these searches              lost to other tracks, which took its hits or its place
 //! ```
-//! Each lost particle has one step, so the steps of a table add up to all losses. The searches count no losses.
+//! Each lost particle is counted at exactly one step, so the steps of a table add up to the number of lost particles.
+//! The searches themselves do not count losses.
 
 mod cylinder;
 mod kept;

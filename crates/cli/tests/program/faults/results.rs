@@ -141,7 +141,8 @@ fn tracks_of_other_events_are_told() {
     assert_eq!((&checked["repeated_hit_ids"], &checked["unknown_hit_ids"]), (&1.into(), &1.into()));
     let (_, _, error) = said(&job);
     assert!(
-        error.contains("1 hit id named more than once") && error.contains("1 hit id of no hit"),
+        error.contains("1 hit id named more than once")
+            && error.contains("1 hit id that no hit of the event has"),
         "{error}"
     );
     file(&folder, "tracks.ndjson", "[[4000000000,4000000001]]\n[]\n");

@@ -156,7 +156,7 @@ impl Records {
         Self { stream: PutBack::new(stream), head: [0; HEAD], read: 0, found: false, ended: false }
     }
 
-    /// Reads a stream from a position after its first record, so that it counts as MDF even if no record follows.
+    /// Makes a reader for the rest of a stream, after earlier records: it counts as MDF even if no record follows.
     pub fn inside(stream: Stream) -> Self {
         Self { found: true, ..Self::new(stream) }
     }

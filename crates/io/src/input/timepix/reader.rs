@@ -31,7 +31,7 @@ const MAX_REST: usize = 128 << 10;
 pub enum ReadEnd {
     /// Hits were read, and the source may have more hits.
     More,
-    /// A run of one or more sources has ended. The next run has its own clock.
+    /// The last file of a run has been read (a run may be cut into several files). The next run has its own clock.
     EndOfSource,
     /// All sources have ended.
     End,
@@ -226,12 +226,12 @@ impl PixelReader {
         if !is_malformed && now.hits == before.hits {
             let (outside, unknown) = (now.outside - before.outside, now.unknown - before.unknown);
             let why = match (outside, unknown) {
-                (0, 0) => String::new(),
+                (0, 0) => "there is no hit in it".into(),
                 _ => format!(
-                    ": {outside} hits are outside the sensor (--layout), {unknown} words are of unknown kinds"
+                    "no hit in it can be used: {outside} hits are outside the sensor (see --layout), and {unknown} words are of unknown kinds"
                 ),
             };
-            self.problems.add(format!("{name}: there is no hit in it{why}"));
+            self.problems.add(format!("{name}: {why}"));
         }
     }
 
