@@ -248,7 +248,7 @@ mod tests {
         queue.copy_in(0..0, 256).unwrap();
         queue.staging().unwrap()[0] = 1;
         queue.copy_in(0..64, 0).unwrap();
-        refused(queue.staging().map(|_| ()), "under way");
+        refused(queue.staging().map(|_| ()), "in progress");
         queue.wait().unwrap();
         assert_eq!(queue.staging().unwrap()[0], 1);
     }
