@@ -125,12 +125,13 @@ pub trait Algorithm: Debug + Send + Sync + 'static {
     /// Returns the instruction set level and gang size on which the algorithm runs.
     fn level(&self) -> Level;
 
-    /// Checks that the algorithm can process these events. The default implementation accepts all events.
+    /// Checks that the algorithm can process these events. The default implementation accepts all events if the algorithm
+    /// reads products, and no events if it reads none: such an algorithm overrides it.
     ///
     /// # Errors
     /// Returns [`Error::Config`], which names the missing part, such as a geometry for raw banks.
-    fn accept(&self, _events: Events<'_>) -> Result<()> {
-        Ok(())
+    fn accept(&self, events: Events<'_>) -> Result<()> {
+        if Self::INFO.reads.is_empty() { Err(does_not_take(events)) } else { Ok(()) }
     }
 
     /// Returns how many bytes of raw banks the algorithm reads for these events; `None` if it reads no raw banks.

@@ -94,7 +94,7 @@ const TRUTH: &str = "
 ## Tables of the truth
 
 `peloton check --truth-output NAME.parquet` writes two tables: results for every particle to `NAME.particles.parquet`, and for
-every track to `NAME.tracks.parquet`. Both tables join the results of `run` by `event_id` and the number of the track; if the input has
+every track to `NAME.tracks.parquet`. Both tables can be joined with the results of `run` by `event_id` and the number of the track; if the input has
 them, `run_number` and `event_number` can replace `event_id`. The rules (`--rules`) define when a track matches a particle.
 ";
 

@@ -290,3 +290,30 @@ fn an_algorithm_that_loses_an_event_is_noticed() {
     assert_eq!(products.first().statuses(), expected);
     assert_eq!(products.counters.dropped().collect::<Vec<_>>(), [("internal_fault", 1)]);
 }
+
+/// Reads events, and has the default of `accept`.
+#[derive(Debug)]
+struct Undeclared(Velo);
+
+impl Algorithm for Undeclared {
+    const INFO: &'static AlgorithmInfo = Velo::INFO;
+
+    type Output = <Velo as Algorithm>::Output;
+    type Scratch = <Velo as Algorithm>::Scratch;
+
+    fn level(&self) -> Level {
+        self.0.level()
+    }
+
+    fn run(&self, _: Slice<'_>, _: &mut Self::Scratch, _: &mut Outcome<Self::Output>) {
+        unreachable!("no events are accepted");
+    }
+}
+
+#[test]
+fn an_algorithm_of_events_accepts_none_by_default() {
+    let (batch, velo) = (simulated(1, 5), Velo::new(best_level(), VeloConfig::default()).unwrap());
+    let engine = Engine::new(Sequence::new("undeclared", Undeclared(velo)).unwrap());
+    let refused = engine.run(batch.view(), &mut engine.workspace(), &mut engine.products()).unwrap_err();
+    assert!(refused.to_string().contains("does not accept"), "{refused}");
+}

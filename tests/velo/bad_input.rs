@@ -59,9 +59,9 @@ fn columns_that_do_not_belong_together_are_refused() {
     refused([&two; 3], &[0, 1], &starts, &[], "1 are needed for 0");
     refused([&two; 3], &[0, 1], &with(7, 1), &ok, "falls");
     refused([&two; 3], &[0, 1], &with(7, u32::MAX), &ok, "falls");
-    refused([&two; 3], &[0, 1], &with(VELO_MODULES, 3), &ok, "end at 2 hits");
-    refused([&two; 3], &[0, 1], &with(VELO_MODULES, 1), &ok, "end at 2 hits");
-    refused([&two; 3], &[0, 1], &[2; VELO_MODULES + 1], &ok, "end at 2 hits");
+    refused([&two; 3], &[0, 1], &with(VELO_MODULES, 3), &ok, "begin at 0 and end at 2 hits");
+    refused([&two; 3], &[0, 1], &with(VELO_MODULES, 1), &ok, "begin at 0 and end at 2 hits");
+    refused([&two; 3], &[0, 1], &[2; VELO_MODULES + 1], &ok, "begin at 0 and end at 2 hits");
 }
 
 /// A bad event before, between and after two good events, since two events are searched together: the good events have the same

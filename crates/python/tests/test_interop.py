@@ -139,6 +139,13 @@ def test_parquet_and_rntuple_come_back(results, tmp_path):
             assert back[field.name].tolist() == pa.table(results)[field.name].to_pylist()
 
 
+def test_missing_integers_in_root_files_are_the_largest_of_their_type():
+    from peloton.root import _filled
+
+    for kind, bits in ((pa.uint32(), 32), (pa.int32(), 31), (pa.int64(), 63)):
+        assert _filled(pa.chunked_array([[1, None]], kind)).to_pylist() == [1, 2**bits - 1]
+
+
 def test_hdf5_as_pymepix_reads_it(tmp_path):
     h5py = pytest.importorskip("h5py")
     clusters = peloton.run(SMALL["timepix"])
